@@ -1,0 +1,57 @@
+// A driver: a filled table, a compiler of kernel source for its devices, and what it can do. Two exist: the machine's
+// CUDA driver and the software GPU. The rest of the library never asks which one it has.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/table.h"
+
+namespace gpo::driver {
+
+struct CompileRequest {
+    std::string source;                                         // CUDA C++, one translation unit
+    std::string file_name;                                      // shown in messages
+    std::vector<std::string> options;                           // NVRTC's spelling: -I, -D, --std=c++17, …
+    std::vector<std::string> name_expressions;                  // "blur<float, 4>": templates to instantiate
+    std::vector<std::pair<std::string, std::string>> headers;   // include name, text
+    int compute_capability = 0;                                 // 90 for sm_90; ignored by the software GPU
+};
+
+struct CompileResult {
+    bool ok = false;
+    bool unavailable = false;                                   // no compiler here; `log` says which was looked for
+    std::string log;                                            // the compiler's text, warnings included
+    std::vector<std::byte> image;                               // what cuModuleLoadDataEx of the same driver takes
+    std::vector<std::pair<std::string, std::string>> lowered;   // name expression, symbol in the image
+};
+
+/// Compiles kernel source. Any thread may call it, several at once. Blocks for as long as the compiler takes.
+class Compiler {
+public:
+    virtual ~Compiler() = default;
+    virtual CompileResult compile(const CompileRequest&) = 0;
+    /// Part of the key of the disk cache: compiler, version, and what of the machine the code depends on.
+    virtual std::string identity() = 0;
+};
+
+struct Driver {
+    virtual ~Driver() = default;
+    Table table;
+    int version = 0;                  // of the driver: 13000
+    const char* name = "";            // "cuda" or "soft"
+    bool software = false;            // for messages and properties only
+    virtual Compiler& compiler() = 0;
+};
+
+/// The machine's CUDA driver, loaded and initialised on the first call. NULL with the reason in `why` when it can't be
+/// used (no library, broken library, a required function missing, too old, no device, forked process).
+std::shared_ptr<Driver> open_cuda(std::string* why);
+
+/// The software GPU. One for the process, shared by all runtimes, gone when the last of them lets go of it.
+std::shared_ptr<Driver> open_soft(std::string* why);
+
+}  // namespace gpo::driver

@@ -1,0 +1,154 @@
+// The driver seam: the table of CUDA driver functions through which all of the library reaches a GPU.
+//
+// X(name, version, need): `name` as cuda.h spells it, so that the member `table.name` has the type of the prototype that
+// cuda.h maps the name to; `version` is what is asked of cuGetProcAddress, the first CUDA version with that prototype
+// (or the floor, 12.2); need is `required` (the driver is refused without it) or `optional` (NULL when absent; test it
+// before the call). The software GPU fills every entry.
+#pragma once
+
+#include <cuda.h>
+
+// The prototypes of the floor, where the header of CUDA 13 maps the name to a later one.
+#undef cuEventElapsedTime
+#undef cuCtxCreate
+#undef cuMemcpyBatchAsync
+#undef cuStreamGetCaptureInfo
+
+namespace gpo::driver {
+
+// Prototypes that cuda.h of CUDA 13 no longer shows under the plain name, as of the version asked for.
+using cuEventElapsedTime_t = CUresult CUDAAPI(float*, CUevent, CUevent);
+using cuCtxCreate_t = CUresult CUDAAPI(CUcontext*, unsigned, CUdevice);
+using cuStreamGetCaptureInfo_t = CUresult CUDAAPI(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*,
+                                                  const CUgraphNode**, size_t*);
+// 13.0: no index of the failing copy.
+using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, CUmemcpyAttributes*,
+                                              size_t*, size_t, CUstream);
+
+}  // namespace gpo::driver
+
+#define GPO_DRIVER_FUNCTIONS(X, Y)                        \
+    /* initialisation and errors */                       \
+    X(cuInit, 12020, required)                            \
+    X(cuDriverGetVersion, 12020, required)                \
+    X(cuGetErrorName, 12020, required)                    \
+    X(cuGetErrorString, 12020, required)                  \
+    /* devices */                                         \
+    X(cuDeviceGetCount, 12020, required)                  \
+    X(cuDeviceGet, 12020, required)                       \
+    X(cuDeviceGetName, 12020, required)                   \
+    X(cuDeviceGetUuid, 12020, required)                   \
+    X(cuDeviceTotalMem, 12020, required)                  \
+    X(cuDeviceGetAttribute, 12020, required)              \
+    X(cuDeviceGetPCIBusId, 12020, required)               \
+    X(cuDeviceCanAccessPeer, 12020, required)             \
+    X(cuDeviceGetP2PAttribute, 12020, required)           \
+    X(cuDeviceGetDefaultMemPool, 12020, required)         \
+    X(cuDevicePrimaryCtxRetain, 12020, required)          \
+    X(cuDevicePrimaryCtxRelease, 12020, required)         \
+    X(cuDevicePrimaryCtxGetState, 12020, required)        \
+    /* contexts */                                        \
+    Y(cuCtxCreate, 12020, required)                       \
+    X(cuCtxDestroy, 12020, required)                      \
+    X(cuCtxGetCurrent, 12020, required)                   \
+    X(cuCtxSetCurrent, 12020, required)                   \
+    X(cuCtxPushCurrent, 12020, required)                  \
+    X(cuCtxPopCurrent, 12020, required)                   \
+    X(cuCtxGetDevice, 12020, required)                    \
+    X(cuCtxGetId, 12020, required)                        \
+    X(cuCtxGetLimit, 12020, required)                     \
+    X(cuCtxSetLimit, 12020, required)                     \
+    X(cuCtxGetStreamPriorityRange, 12020, required)       \
+    X(cuCtxEnablePeerAccess, 12020, required)             \
+    X(cuCtxDisablePeerAccess, 12020, required)            \
+    X(cuThreadExchangeStreamCaptureMode, 12020, required) \
+    /* streams */                                         \
+    X(cuStreamCreateWithPriority, 12020, required)        \
+    X(cuStreamDestroy, 12020, required)                   \
+    X(cuStreamQuery, 12020, required)                     \
+    X(cuStreamSynchronize, 12020, required)               \
+    X(cuStreamWaitEvent, 12020, required)                 \
+    X(cuStreamGetPriority, 12020, required)               \
+    X(cuStreamGetFlags, 12020, required)                  \
+    X(cuStreamGetCtx, 12020, required)                    \
+    X(cuStreamIsCapturing, 12020, required)               \
+    X(cuStreamBeginCapture, 12020, required)              \
+    X(cuStreamEndCapture, 12020, required)                \
+    Y(cuStreamGetCaptureInfo, 12020, required)            \
+    X(cuStreamWriteValue32, 12020, required)              \
+    X(cuStreamWaitValue32, 12020, required)               \
+    X(cuLaunchHostFunc, 12020, required)                  \
+    /* events */                                          \
+    X(cuEventCreate, 12020, required)                     \
+    X(cuEventDestroy, 12020, required)                    \
+    X(cuEventRecord, 12020, required)                     \
+    X(cuEventQuery, 12020, required)                      \
+    X(cuEventSynchronize, 12020, required)                \
+    Y(cuEventElapsedTime, 12020, required)                \
+    /* memory */                                          \
+    X(cuMemGetInfo, 12020, required)                      \
+    X(cuMemAlloc, 12020, required)                        \
+    X(cuMemFree, 12020, required)                         \
+    X(cuMemHostAlloc, 12020, required)                    \
+    X(cuMemFreeHost, 12020, required)                     \
+    X(cuMemHostRegister, 12020, required)                 \
+    X(cuMemHostUnregister, 12020, required)               \
+    X(cuMemHostGetDevicePointer, 12020, required)         \
+    X(cuPointerGetAttribute, 12020, required)             \
+    X(cuMemGetAddressRange, 12020, required)              \
+    X(cuMemAllocAsync, 12020, required)                   \
+    X(cuMemFreeAsync, 12020, required)                    \
+    X(cuMemAllocFromPoolAsync, 12020, required)           \
+    X(cuMemPoolCreate, 12020, required)                   \
+    X(cuMemPoolDestroy, 12020, required)                  \
+    X(cuMemPoolTrimTo, 12020, required)                   \
+    X(cuMemPoolSetAttribute, 12020, required)             \
+    X(cuMemPoolGetAttribute, 12020, required)             \
+    X(cuMemPoolSetAccess, 12020, required)                \
+    /* copies and fills */                                \
+    X(cuMemcpyAsync, 12020, required)                     \
+    X(cuMemcpyHtoDAsync, 12020, required)                 \
+    X(cuMemcpyDtoHAsync, 12020, required)                 \
+    X(cuMemcpyDtoDAsync, 12020, required)                 \
+    X(cuMemcpyPeerAsync, 12020, required)                 \
+    X(cuMemcpy2DAsync, 12020, required)                   \
+    Y(cuMemcpyBatchAsync, 13000, optional)                \
+    X(cuMemsetD8Async, 12020, required)                   \
+    X(cuMemsetD16Async, 12020, required)                  \
+    X(cuMemsetD32Async, 12020, required)                  \
+    X(cuMemsetD2D8Async, 12020, required)                 \
+    /* modules, functions, launches */                    \
+    X(cuModuleLoadDataEx, 12020, required)                \
+    X(cuModuleUnload, 12020, required)                    \
+    X(cuModuleGetFunction, 12020, required)               \
+    X(cuModuleGetGlobal, 12020, required)                 \
+    X(cuModuleGetFunctionCount, 12040, optional)          \
+    X(cuModuleEnumerateFunctions, 12040, optional)        \
+    X(cuFuncGetName, 12030, optional)                     \
+    X(cuFuncGetAttribute, 12020, required)                \
+    X(cuFuncSetAttribute, 12020, required)                \
+    X(cuFuncGetParamInfo, 12040, optional)                \
+    X(cuFuncLoad, 12040, optional)                        \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 12020, required) \
+    X(cuOccupancyMaxPotentialBlockSize, 12020, required)  \
+    X(cuOccupancyMaxActiveClusters, 12020, required)      \
+    X(cuLaunchKernel, 12020, required)                    \
+    X(cuLaunchKernelEx, 12020, required)                  \
+    /* graphs: what capture needs */                      \
+    X(cuGraphGetNodes, 12020, required)                   \
+    X(cuGraphDestroy, 12020, required)                    \
+    X(cuGraphInstantiateWithFlags, 12020, required)       \
+    X(cuGraphLaunch, 12020, required)                     \
+    X(cuGraphExecDestroy, 12020, required)
+
+namespace gpo::driver {
+
+struct Table {
+#define X(name, version, need) decltype(&::name) name = nullptr;
+#define Y(name, version, need) name##_t* name = nullptr;
+    GPO_DRIVER_FUNCTIONS(X, Y)
+#undef X
+#undef Y
+};
+
+}  // namespace gpo::driver

@@ -1,0 +1,116 @@
+// The host seam: everything that the library asks of the machine's clock and threads goes through here, so that
+// the deterministic scheduler (host/schedule.h) can stand in for it.
+//
+// Words. A *wait word* is a 32-bit atomic on which threads wait while it holds an expected value (a futex). A *step*
+// is a point at which the deterministic scheduler may run another thread; every function here that can block, wake or
+// start a thread is one. In deterministic mode one thread runs at a time and the clock is virtual: it stands still
+// while anything can run and jumps to the next deadline when nothing can.
+//
+// Rules. No code of the library calls std::thread, std::mutex, std::condition_variable, sleep or a clock directly.
+// Everything here may throw only where it says so. Nothing here allocates after construction.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace gpo::host {
+
+/// A deadline that never comes.
+inline constexpr uint64_t kForever = UINT64_MAX;
+
+/// Nanoseconds on a steady clock (CLOCK_MONOTONIC; the virtual clock in deterministic mode).
+uint64_t now() noexcept;
+
+/// The deadline `timeout_ns` from now; negative means kForever. Saturates.
+uint64_t deadline_after(int64_t timeout_ns) noexcept;
+
+/// Sleeps until `word` is woken, unless it does not hold `expected`, or until `deadline`. May return early without
+/// cause. False when the deadline has passed.
+bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline = kForever) noexcept;
+void wake_one(const std::atomic<uint32_t>& word) noexcept;
+void wake_all(const std::atomic<uint32_t>& word) noexcept;
+
+/// Sleeps until the clock reaches `deadline`.
+void sleep_until(uint64_t deadline) noexcept;
+
+/// A step with no other effect: call it in every loop that polls. `spins` counts the loop's turns so far: the first
+/// few only relax the core, later ones yield it.
+void step(unsigned spins = 0) noexcept;
+
+/// A mutex over a wait word: 4 bytes, constexpr-constructible, usable with std::lock_guard and std::unique_lock.
+class Mutex {
+public:
+    constexpr Mutex() noexcept = default;
+    Mutex(const Mutex&) = delete;
+    Mutex& operator=(const Mutex&) = delete;
+    void lock() noexcept {
+        uint32_t free = 0;
+        if (!word_.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed)) lock_slow();
+    }
+    bool try_lock() noexcept {
+        uint32_t free = 0;
+        return word_.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed);
+    }
+    void unlock() noexcept {
+        if (word_.exchange(0, std::memory_order_release) == 2) wake_one(word_);
+    }
+
+private:
+    void lock_slow() noexcept;
+    std::atomic<uint32_t> word_{0};  // 0 free, 1 held, 2 held and waited for
+};
+
+using Lock = std::unique_lock<Mutex>;
+
+/// A condition variable over a wait word, to be used with Mutex.
+class Condition {
+public:
+    constexpr Condition() noexcept = default;
+    Condition(const Condition&) = delete;
+    Condition& operator=(const Condition&) = delete;
+    /// False when the deadline has passed. May return early without cause.
+    bool wait(Lock& lock, uint64_t deadline = kForever) noexcept;
+    template <class Done>
+    bool wait(Lock& lock, uint64_t deadline, Done done) {
+        while (!done())
+            if (!wait(lock, deadline)) return done();
+        return true;
+    }
+    void notify_one() noexcept;
+    void notify_all() noexcept;
+
+private:
+    std::atomic<uint32_t> sequence_{0};
+    std::atomic<uint32_t> waiters_{0};
+};
+
+/// A thread with a name (15 bytes are shown by the system), all signals blocked but SIGSEGV, SIGBUS, SIGFPE, SIGILL.
+/// Joined by its owner, always: the destructor joins.
+class Thread {
+public:
+    Thread() noexcept = default;
+    /// Throws std::system_error when the system has no thread left, std::bad_alloc.
+    Thread(const char* name, std::function<void()> body);
+    Thread(Thread&&) noexcept;
+    Thread& operator=(Thread&&) noexcept;
+    ~Thread();
+    void join() noexcept;
+    bool joinable() const noexcept { return impl_ != nullptr; }
+    /// True on the thread itself: it may not join itself.
+    bool is_current() const noexcept;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Number of hardware threads this process may use (affinity and cgroup quota counted), at least 1.
+unsigned processors() noexcept;
+
+/// True in a child process that was forked after this library was first used: its threads are gone.
+bool forked() noexcept;
+
+}  // namespace gpo::host

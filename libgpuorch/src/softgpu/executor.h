@@ -1,0 +1,66 @@
+// Runs kernels of the software GPU: images, the worker threads, blocks as resumable tasks.
+//
+// Forward progress. A block that has been given to the device's workers is *resident*. Every resident block makes
+// progress whatever the others do: a worker runs one resident block at a time and takes the next one when that block
+// yields or ends. The blocks of kernels that can't wait run to their end.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "softgpu/kernel_abi.h"
+
+namespace gpo::softgpu {
+
+/// A loaded kernel image: each load has variables of its own.
+class Image {
+public:
+    virtual ~Image() = default;
+    /// CUDA_SUCCESS, CUDA_ERROR_INVALID_IMAGE (not an image of the software GPU, cut short, other ABI version), or
+    /// CUDA_ERROR_OUT_OF_MEMORY; `log` gets a sentence. `size` 0: read it from the ELF headers, checked.
+    static CUresult load(const void* data, size_t size, std::string* log, std::unique_ptr<Image>* out);
+    virtual std::span<const gpo_soft_kernel> kernels() const = 0;
+    virtual std::span<const gpo_soft_variable> variables() const = 0;
+};
+
+struct KernelOutcome {
+    CUresult result = CUDA_SUCCESS;
+    std::string text;                 // for an assert or trap: file, line, block, thread
+};
+
+struct KernelLaunch {
+    const gpo_soft_kernel* kernel = nullptr;
+    gpo_soft_dim3 grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
+    size_t dynamic_shared_bytes = 0;
+    bool cooperative = false;
+    int priority = 0;                 // lower runs first among blocks not yet resident
+    std::vector<std::byte> arguments; // parameter buffer, laid out by kernel->parameters
+    /// Called once, on a worker, with no lock held, when the last block has ended.
+    std::function<void(const KernelOutcome&)> done;
+};
+
+/// One device's workers.
+class Executor {
+public:
+    struct Options {
+        unsigned workers = 0;              // 0: host::processors()
+        unsigned multiprocessors = 8;      // what the device says it has; resident blocks are counted against it
+        unsigned max_resident_blocks = 0;  // 0: multiprocessors × 32
+    };
+    virtual ~Executor() = default;         // waits for what runs; blocks that spin for ever are stopped at a yield
+    static std::unique_ptr<Executor> create(const Options&);
+
+    /// Never blocks. The largest cooperative grid is max_resident_blocks(kernel, threads, shared).
+    virtual void submit(KernelLaunch launch) = 0;
+    virtual unsigned blocks_per_multiprocessor(const gpo_soft_kernel&, unsigned threads, size_t dynamic_shared) const = 0;
+    /// Every launch, running or waiting, ends with `result` at its next yield: the device was lost.
+    virtual void stop_all(CUresult result) = 0;
+};
+
+}  // namespace gpo::softgpu
