@@ -1,0 +1,90 @@
+/* completion.h: learning that GPU work is done, without waiting for it.
+ *
+ * gpo_stream_notify marks a point in a stream. When the GPU has got there, an entry with the caller's 64-bit number
+ * appears in a completion queue, which the host drains when it likes. A mark costs the GPU nothing that can be
+ * measured. Marks of one stream come out in their order. Whatever happens to the work, the entry comes, exactly once,
+ * with a status.
+ *
+ *     gpo_stream_notify(stream, cq, 42);
+ *     gpo_cq_wait(cq, -1);
+ *     gpo_cq_drain(cq, entries, sizeof entries[0], 16, &count);
+ */
+#ifndef GPUORCH_COMPLETION_H
+#define GPUORCH_COMPLETION_H
+
+#include "stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpo_cq_options {
+    uint32_t struct_size;
+    uint32_t flags;    /* none yet */
+    uint32_t capacity; /* entries, accepted notifies included; GPO_AUTO: 4096; at most 2^24 */
+    uint32_t reserved; /* 0 */
+    const char *label;
+} gpo_cq_options;
+
+GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options *options, gpo_cq_t *cq);
+
+/* Entries not drained are dropped; waiters return GPO_CANCELLED. */
+GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
+
+#define GPO_SOURCE_STREAM 1
+#define GPO_SOURCE_EVENT 2
+#define GPO_SOURCE_PIPELINE 3
+
+typedef struct gpo_completion {
+    uint32_t struct_size;     /* set by the library */
+    gpo_status status;        /* 0, or what the work failed with */
+    uint64_t user_data;
+    uint32_t source;          /* GPO_SOURCE_* */
+    uint32_t reserved;
+    uint64_t operation;       /* for streams: number of the newest operation before the mark */
+    uint64_t submitted_ns;    /* CLOCK_MONOTONIC at the notify */
+    uint64_t completed_ns;    /* CLOCK_MONOTONIC when it was seen done */
+    int64_t gpu_ns;           /* with gpo_stream_notify_timed: GPU time since the given event; else -1 */
+    uint64_t error_id;        /* with a failure: for gpo_cq_error */
+} gpo_completion;
+
+/* Marks the point behind all that is on the stream now. GPO_WOULD_BLOCK if the queue is full, counting what was
+ * accepted and has not been drained: nothing is marked then. GPO_CAPTURE_REFUSED on a stream that is captured. On a
+ * stream that has failed the entry comes at once with that failure. `cq` must be of the same runtime. */
+GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data);
+
+/* The same, and the entry says how much GPU time lies between `since` (an event with GPO_EVENT_TIMING, recorded on the
+ * same device) and the mark. Costs the GPU two time stamps, about a microsecond. */
+GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since);
+
+/* Takes up to `capacity` entries out of the queue into an array with `stride` bytes from one to the next (sizeof
+ * (gpo_completion), or a smaller, older size of at least 24). Never blocks. GPO_SUCCESS with `*count` 0 if there is
+ * none. Several threads may drain; each entry goes to one. */
+GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion *entries, uint64_t stride, uint64_t capacity,
+                                uint64_t *count);
+
+/* Waits until the queue has an entry, or gpo_cq_wake was called. GPO_SUCCESS, GPO_TIMEOUT. In a runtime with
+ * GPO_COMPLETION_LATENCY it spins for a while before it sleeps. Blocks until the timeout. */
+GPO_API gpo_status gpo_cq_wait(gpo_cq_t cq, int64_t timeout_ns);
+
+/* Makes one gpo_cq_wait, in progress or next, return GPO_SUCCESS. From any thread; wakes don't add up. */
+GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq);
+
+/* The details behind a failed entry. Kept for the queue's last 256 failures. GPO_NOT_FOUND. */
+GPO_API gpo_status gpo_cq_error(gpo_cq_t cq, uint64_t error_id, gpo_error *error);
+
+typedef struct gpo_cq_statistics {
+    uint32_t struct_size;
+    uint32_t capacity;
+    uint64_t accepted;  /* notifies */
+    uint64_t delivered; /* entries put into the queue */
+    uint64_t drained;
+    uint64_t refused;   /* notifies that met a full queue */
+} gpo_cq_statistics;
+GPO_API gpo_status gpo_cq_get_statistics(gpo_cq_t cq, gpo_cq_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

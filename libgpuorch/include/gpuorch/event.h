@@ -1,0 +1,51 @@
+/* event.h: a point in a stream that can be asked about, waited for and timed. */
+#ifndef GPUORCH_EVENT_H
+#define GPUORCH_EVENT_H
+
+#include "device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPO_EVENT_TIMING 1        /* takes times; without it an event is cheaper for the GPU */
+#define GPO_EVENT_BLOCKING_SYNC 2 /* gpo_event_wait sleeps in the driver rather than looking again and again */
+
+typedef struct gpo_event_options {
+    uint32_t struct_size;
+    uint32_t flags; /* GPO_EVENT_* */
+    const char *label;
+} gpo_event_options;
+
+/* `options` NULL: no timing. */
+GPO_API gpo_status gpo_event_create(gpo_device_t device, const gpo_event_options *options, gpo_event_t *event);
+GPO_API gpo_status gpo_event_destroy(gpo_event_t event);
+
+/* Marks the point behind all that was put on the stream so far; what waited for an earlier recording still waits for
+ * that one. On a held stream the recording is held too, and the event is not ready meanwhile. GPO_INVALID_ARGUMENT if
+ * event and stream are of different devices. */
+GPO_API gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream);
+
+/* GPO_SUCCESS if the last recording has been reached (or there was none), GPO_NOT_READY, or what the work before it
+ * failed with. */
+GPO_API gpo_status gpo_event_query(gpo_event_t event);
+
+/* As query, but waits. Blocks on the GPU until the timeout. GPO_TIMEOUT. */
+GPO_API gpo_status gpo_event_wait(gpo_event_t event, int64_t timeout_ns);
+
+/* GPU time between two recordings in nanoseconds, with the driver's resolution (about 0.5 us). Both events need
+ * GPO_EVENT_TIMING. GPO_NOT_READY while one is pending, GPO_INVALID_STATE if one was never recorded. Negative if `end`
+ * came first. */
+GPO_API gpo_status gpo_event_elapsed(gpo_event_t start, gpo_event_t end, int64_t *nanoseconds);
+
+/* Puts (user_data, status) into `cq` when the last recording is reached: see completion.h. */
+GPO_API gpo_status gpo_event_notify(gpo_event_t event, gpo_cq_t cq, uint64_t user_data);
+
+/* The CUevent behind the handle. It is the library's: don't destroy it. */
+GPO_API gpo_status gpo_event_native(gpo_event_t event, void **native);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

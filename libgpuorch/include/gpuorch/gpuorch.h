@@ -1,0 +1,16 @@
+/* gpuorch.h: all of libgpuorch.
+ *
+ *     runtime.h     the root                      memory.h      pinned arenas, device pools, copies, fills
+ *     device.h      GPUs, real and software       module.h      kernels and their launch
+ *     stream.h      queues of GPU work            completion.h  learning that work is done
+ *     event.h       points in them                pipeline.h    files, memory and callbacks streamed through a GPU
+ *     timeline.h    order between all of them     api.h         the same functions as a table, for dlopen
+ *
+ * types.h has the rules that hold for every function; status.h what they return.
+ */
+#ifndef GPUORCH_H
+#define GPUORCH_H
+
+#include "api.h"
+
+#endif

@@ -1,0 +1,101 @@
+/* runtime.h: the root. A runtime owns drivers, threads and statistics; devices are opened from it and everything else
+ * from them. Two runtimes in one process never meet.
+ *
+ *     gpo_runtime_t runtime;
+ *     gpo_status status = gpo_runtime_create(NULL, &runtime);
+ */
+#ifndef GPUORCH_RUNTIME_H
+#define GPUORCH_RUNTIME_H
+
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPO_LOG_ERROR 1
+#define GPO_LOG_WARNING 2
+#define GPO_LOG_INFO 3
+#define GPO_LOG_DEBUG 4
+
+/* Receives one line of log, without a newline; `text` is valid during the call. May be called on any thread, on several
+ * at once; it is called under no lock, and may call any function but gpo_runtime_shutdown. */
+typedef void (*gpo_log_fn)(void *user, int32_t level, const char *text);
+
+/* How the threads that look for completed work go about it (completion.h). */
+#define GPO_COMPLETION_BALANCED 0 /* they sleep between looks: at most 2 % of a core while work is pending */
+#define GPO_COMPLETION_LATENCY 1  /* they look all the time while work is pending: single microseconds, one core each */
+
+typedef struct gpo_runtime_options {
+    uint32_t struct_size;
+    uint32_t flags;           /* none yet */
+    const char *device;       /* "any", "soft", "cuda", "cuda:N" or "soft:N": as GPUORCH_DEVICE, which it overrides.
+                                 "any": CUDA where it can be used, else the software GPU. ":N" shows one device only */
+    gpo_log_fn log;           /* NULL: nothing is logged unless GPUORCH_LOG names a level (stderr) */
+    void *log_user;
+    int32_t log_level;        /* GPO_LOG_*; 0: GPUORCH_LOG, else GPO_LOG_WARNING */
+    uint32_t completion_mode; /* GPO_COMPLETION_* */
+    uint64_t schedule_seed;   /* not 0: the deterministic mode. Needs the software GPU and no other runtime in the
+                                 process: threads and clock follow one seeded schedule, the same for the same seed */
+    const char *cache;        /* folder for compiled kernels; NULL: GPUORCH_CACHE, else the user's cache folder; "": none */
+    const char *label;
+} gpo_runtime_options;
+
+/* Creates a runtime. No driver is loaded, no device touched, no context made. `options` NULL: the defaults.
+ * GPO_INVALID_ARGUMENT for an unknown device string, GPO_INVALID_STATE if a deterministic runtime excludes this one. */
+GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options *options, gpo_runtime_t *runtime);
+
+/* Ends a runtime: no new work is taken (GPO_SHUT_DOWN), what is held is cancelled, what runs is waited for until the
+ * timeout, every pending completion is delivered into its queue, threads are joined, leaks are logged by label, and
+ * every handle of the runtime becomes invalid.
+ * GPO_TIMEOUT: something still runs; the runtime takes no work, and the call can be made again. GPO_WOULD_DEADLOCK from
+ * inside a callback of the runtime. One of several callers gets GPO_SUCCESS, the others GPO_INVALID_HANDLE.
+ * Blocks on the GPU and on callbacks that are running, until the timeout. */
+GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_ns);
+
+/* Which driver the runtime uses. Loads it, if it has not been. */
+typedef struct gpo_driver_info {
+    uint32_t struct_size;
+    int32_t version;       /* 13000 for CUDA 13.0 */
+    uint32_t software;     /* 1: the software GPU */
+    uint32_t device_count; /* that this runtime shows */
+    char name[16];         /* "cuda", "soft" */
+    char reason[256];      /* why CUDA is not used, where it is not; "" otherwise */
+} gpo_driver_info;
+GPO_API gpo_status gpo_runtime_driver(gpo_runtime_t runtime, gpo_driver_info *info);
+
+/* Counters since the runtime was created. The serialising calls make the device or the driver wait for other work:
+ * after warm-up a well-built program makes none. */
+typedef struct gpo_statistics {
+    uint32_t struct_size;
+    uint32_t live_objects;        /* handles not destroyed */
+    uint64_t launches;
+    uint64_t copies;
+    uint64_t copied_bytes;
+    uint64_t fills;
+    uint64_t notifies;
+    uint64_t completions;
+    uint64_t failures;            /* operations that completed with a failure */
+    uint64_t held;                /* operations that were held back on the host (stream.h) */
+    uint64_t device_allocations;  /* serialising: plain device allocations and frees */
+    uint64_t host_registrations;  /* serialising: pinned slabs and registrations, made and undone */
+    uint64_t pageable_copies;     /* serialising: copies from or to memory that is not pinned */
+    uint64_t pageable_bytes;
+    uint64_t legacy_stream_uses;  /* serialising: work on blocking streams and on the legacy stream */
+    uint64_t module_loads;        /* serialising: modules loaded and unloaded, lazy loads included */
+} gpo_statistics;
+GPO_API gpo_status gpo_runtime_statistics(gpo_runtime_t runtime, gpo_statistics *statistics);
+
+/* The version of the library that is loaded: GPO_VERSION of its headers. */
+GPO_API uint32_t gpo_version(void);
+
+/* Every function of the library in one table, for those who load it with dlopen: see api.h. `version` is the caller's
+ * GPO_VERSION; NULL if this library can't serve it. The table is static. */
+struct gpo_api;
+GPO_API const struct gpo_api *gpo_get_api(uint32_t version);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/* timeline.h: a 64-bit number that only rises, on which the host and streams of any device wait for one another.
+ *
+ * Whoever reaches a point signals a value; whoever needs it waits for that value or a higher one, in any order: a wait
+ * may come before anybody has submitted its signal. A stream whose wait has no signal on the way yet is *held*
+ * (stream.h). A timeline can be failed, once and for all: all who wait for a value that it has not reached fail with
+ * it.
+ */
+#ifndef GPUORCH_TIMELINE_H
+#define GPUORCH_TIMELINE_H
+
+#include "runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpo_timeline_options {
+    uint32_t struct_size;
+    uint32_t flags; /* none yet */
+    uint64_t value; /* to begin with */
+    const char *label;
+} gpo_timeline_options;
+
+GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline_options *options,
+                                       gpo_timeline_t *timeline);
+
+/* Waits for values that it has not reached and nobody is on the way to signal end with GPO_CANCELLED. */
+GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline);
+
+/* Raises the value from the host and releases all who waited for it. GPO_INVALID_ARGUMENT if `value` is not above the
+ * value reached and every value that a stream is on the way to signal. GPO_FAILED if the timeline has failed. */
+GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value);
+
+/* Fails the timeline with a status of 50 or above, and a sentence (may be NULL). The first failure stays. */
+GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status, const char *message);
+
+/* The value that has been reached; its failure, if it has failed. */
+GPO_API gpo_status gpo_timeline_value(gpo_timeline_t timeline, uint64_t *value);
+
+/* Waits on the host. GPO_TIMEOUT, or the timeline's failure. Blocks until the timeout. */
+GPO_API gpo_status gpo_timeline_wait(gpo_timeline_t timeline, uint64_t value, int64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Makes include/gpuorch/api.h and src/abi/api_table.cpp from the public headers.
+
+src/abi/functions.txt holds the order of the table: one name a line, append-only, since a position in the table is ABI.
+New functions in the headers are appended to it. With --check nothing is written, and a difference is an error.
+"""
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+INCLUDE = HERE.parents[1] / "include" / "gpuorch"
+HEADERS = ["types", "status", "runtime", "device", "event", "timeline", "stream", "memory", "module", "completion",
+           "pipeline"]
+NOT_IN_TABLE = {"gpo_get_api"}
+
+
+def prototypes():
+    found = {}
+    for header in HEADERS:
+        text = (INCLUDE / f"{header}.h").read_text()
+        text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        for match in re.finditer(r"GPO_API\s+([^;]*?)\b(gpo_\w+)\(([^;]*?)\);", text, flags=re.S):
+            result, name, parameters = (re.sub(r"\s+", " ", part).strip() for part in match.groups())
+            found[name] = (result, parameters)
+    return found
+
+
+def wrapped(result, name, parameters):
+    space = "" if result.endswith("*") else " "
+    line = f"    {result}{space}(*{name})("
+    width, text = 120, line
+    indent = " " * len(line)
+    for i, parameter in enumerate(parameters.split(", ")):
+        piece = parameter + (", " if i + 1 < len(parameters.split(", ")) else ");")
+        if len(text.split("\n")[-1]) + len(piece.rstrip()) > width:
+            text = text.rstrip() + "\n" + indent
+        text += piece
+    return text
+
+
+def main():
+    found = prototypes()
+    order_file = HERE / "functions.txt"
+    order = order_file.read_text().split() if order_file.exists() else []
+    gone = [name for name in order if name not in found]
+    if gone:
+        sys.exit(f"functions.txt names functions that no header declares: {' '.join(gone)}")
+    order += [name for name in found if name not in order and name not in NOT_IN_TABLE]
+    members = "\n".join(wrapped(found[n][0], n.removeprefix("gpo_"), found[n][1]) for n in order)
+    entries = "\n".join(f"    {n}," for n in order)
+    api = f"""/* api.h: every function of the library as a member of one table, for those who load it with dlopen:
+ *
+ *     const gpo_api *(*get)(uint32_t) = dlsym(dlopen("libgpuorch.so.0", RTLD_NOW | RTLD_LOCAL), "gpo_get_api");
+ *     const gpo_api *gpo = get(GPO_VERSION);
+ *
+ * Members are only ever appended: `struct_size` tells how many this library has. Made from the other headers by
+ * src/abi/generate_api.py.
+ */
+#ifndef GPUORCH_API_H
+#define GPUORCH_API_H
+
+#include "pipeline.h"
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+typedef struct gpo_api {{
+    uint32_t struct_size;
+    uint32_t library_version; /* GPO_VERSION of the library */
+{members}
+}} gpo_api;
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+    table = f"""// The table of all functions. Made from the public headers by generate_api.py.
+#include "gpuorch/api.h"
+
+namespace {{
+
+constexpr gpo_api kApi = {{
+    sizeof(gpo_api),
+    GPO_VERSION,
+{entries}
+}};
+
+}}  // namespace
+
+extern "C" GPO_API const gpo_api* gpo_get_api(uint32_t version) {{
+    // Before 1.0 a minor version may break the ABI; from then on only the major one does.
+    const bool served = version / 10000 == GPO_VERSION_MAJOR &&
+                        (GPO_VERSION_MAJOR > 0 || version / 100 == GPO_VERSION / 100) && version <= GPO_VERSION;
+    return served ? &kApi : nullptr;
+}}
+"""
+    outputs = {order_file: "\n".join(order) + "\n", INCLUDE / "api.h": api, HERE / "api_table.cpp": table}
+    stale = [path for path, text in outputs.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv:
+        if stale:
+            sys.exit(f"out of date, run {pathlib.Path(__file__).name}: {' '.join(p.name for p in stale)}")
+        return
+    for path in stale:
+        path.write_text(outputs[path])
+
+
+if __name__ == "__main__":
+    main()
