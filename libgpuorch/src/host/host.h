@@ -21,6 +21,13 @@ namespace gpo::host {
 /// A deadline that never comes.
 inline constexpr uint64_t kForever = UINT64_MAX;
 
+namespace detail {
+extern std::atomic<bool> schedule_in_force;
+/// True while the deterministic scheduler stands in for the machine. One relaxed load, predicted false.
+inline bool scheduled() noexcept { return schedule_in_force.load(std::memory_order_relaxed); }
+void scheduled_step() noexcept;
+}  // namespace detail
+
 /// Nanoseconds on a steady clock (CLOCK_MONOTONIC; the virtual clock in deterministic mode).
 uint64_t now() noexcept;
 
@@ -47,6 +54,8 @@ public:
     Mutex(const Mutex&) = delete;
     Mutex& operator=(const Mutex&) = delete;
     void lock() noexcept {
+        if (detail::scheduled()) [[unlikely]]
+            detail::scheduled_step();
         uint32_t free = 0;
         if (!word_.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed)) lock_slow();
     }
@@ -56,6 +65,8 @@ public:
     }
     void unlock() noexcept {
         if (word_.exchange(0, std::memory_order_release) == 2) wake_one(word_);
+        if (detail::scheduled()) [[unlikely]]
+            detail::scheduled_step();
     }
 
 private:
@@ -91,7 +102,7 @@ private:
 /// Joined by its owner, always: the destructor joins.
 class Thread {
 public:
-    Thread() noexcept = default;
+    Thread() noexcept;
     /// Throws std::system_error when the system has no thread left, std::bad_alloc.
     Thread(const char* name, std::function<void()> body);
     Thread(Thread&&) noexcept;

@@ -4,12 +4,25 @@
 // runs at a time, and at each step of host.h a generator seeded with `seed` picks which one runs next. Waits, sleeps and
 // deadlines use the virtual clock. A run with the same seed, the same program and the same library takes the same
 // steps; `trace_hash()` at the end proves it. When no actor can run and no deadline is pending, the run is deadlocked:
-// the scheduler says so on stderr with every actor's name and what it waits for, and makes all waits return.
+// the scheduler says so on stderr with every actor's name and what it waits for, and makes all waits return. A lock that
+// is waited for is then given away twice: the run has failed, and is only to come to its end. If it doesn't, abort().
+//
+// The clock also moves when all that can run only poll (host::step in a loop), at first by 1 us, twice that each time.
+//
+// A thread that blocks other than through host.h keeps its turn and stops everybody: don't std::thread::join in a
+// Schedule, use host::Thread. Threads started in a Schedule are joined before its end; one that still lives then returns
+// early from its wait and goes on in real time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace gpo::host {
+
+namespace detail {
+struct Actor;
+}
 
 class Schedule {
 public:
@@ -26,6 +39,11 @@ public:
     bool deadlocked() const noexcept;
 
     static bool active() noexcept;
+
+    struct Run;
+
+private:
+    std::unique_ptr<Run> run_;
 };
 
 /// Makes the calling foreign thread an actor while a Schedule is in force, for the life of this object; otherwise
@@ -38,7 +56,35 @@ public:
     ActorScope& operator=(const ActorScope&) = delete;
 
 private:
-    bool entered_ = false;
+    detail::Actor* actor_ = nullptr;
 };
+
+// What the rest of this folder calls when detail::scheduled() is true. A thread that is no actor gets the machine's own
+// behaviour from each.
+namespace detail {
+
+uint64_t scheduled_now() noexcept;
+bool scheduled_wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline,
+                    const char* purpose = "a wait word") noexcept;
+void scheduled_wake(const std::atomic<uint32_t>& word, bool all) noexcept;
+void scheduled_poll(unsigned spins) noexcept;
+
+/// Waits until `ended` is not zero.
+void scheduled_join(const std::atomic<uint32_t>& ended) noexcept;
+
+/// True once the run was found deadlocked: locks are then given to whoever asks, so that the run can come to its end.
+bool given_up() noexcept;
+
+/// The thread that is about to be started: created by its starter (NULL when that is no actor itself), begun and ended
+/// on the thread, discarded by the starter when there is no thread after all. The end sets `ended` and wakes its joiners.
+Actor* actor_create(const char* name);
+void actor_begin(Actor* actor) noexcept;
+void actor_end(Actor* actor, std::atomic<uint32_t>& ended) noexcept;
+void actor_discard(Actor* actor) noexcept;
+
+/// Threads of the library that have been started and have not ended.
+uint32_t running_threads() noexcept;
+
+}  // namespace detail
 
 }  // namespace gpo::host

@@ -1,0 +1,61 @@
+#include "host/machine.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace gpo::host::machine {
+
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr unsigned kRelaxedSpins = 64;  // about 2 us of pauses before the core is offered to somebody else
+
+}  // namespace
+
+uint64_t now() noexcept {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * kSecond + static_cast<uint64_t>(time.tv_nsec);
+}
+
+bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept {
+    static_assert(sizeof(word) == 4 && std::atomic<uint32_t>::is_always_lock_free, "the kernel waits on the atomic itself");
+    timespec limit{static_cast<time_t>(deadline / kSecond), static_cast<long>(deadline % kSecond)};
+    const int saved = errno;
+    for (;;) {
+        // FUTEX_WAIT_BITSET takes an absolute deadline, so that a storm of signals can't stretch the wait.
+        const long result = syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+                                    deadline == UINT64_MAX ? nullptr : &limit, nullptr, FUTEX_BITSET_MATCH_ANY);
+        if (result == -1 && errno == EINTR) continue;
+        const bool in_time = result == 0 || errno != ETIMEDOUT;
+        errno = saved;
+        return in_time;
+    }
+}
+
+void wake(const std::atomic<uint32_t>& word, int count) noexcept {
+    const int saved = errno;
+    // The word may be gone by now (its owner saw the new value and left): the kernel then says EFAULT, or wakes somebody
+    // without cause, and both are harmless.
+    syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+    errno = saved;
+}
+
+void relax(unsigned spins) noexcept {
+    if (spins >= kRelaxedSpins) {
+        sched_yield();
+        return;
+    }
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("isb" ::: "memory");
+#endif
+}
+
+}  // namespace gpo::host::machine

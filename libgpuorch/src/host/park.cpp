@@ -1,0 +1,95 @@
+// Parking: the clock, wait words, the mutex and the condition on top of them. One branch each asks whether the
+// deterministic scheduler stands in for the machine.
+#include <ctime>
+
+#include "host/host.h"
+#include "host/machine.h"
+#include "host/schedule.h"
+
+namespace gpo::host {
+
+uint64_t now() noexcept {
+    if (detail::scheduled()) [[unlikely]]
+        return detail::scheduled_now();
+    return machine::now();
+}
+
+uint64_t deadline_after(int64_t timeout_ns) noexcept {
+    if (timeout_ns < 0) return kForever;
+    const uint64_t start = now();
+    const auto timeout = static_cast<uint64_t>(timeout_ns);
+    return timeout > kForever - start ? kForever : start + timeout;
+}
+
+bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept {
+    if (detail::scheduled()) [[unlikely]]
+        return detail::scheduled_wait(word, expected, deadline);
+    return machine::wait(word, expected, deadline);
+}
+
+void wake_one(const std::atomic<uint32_t>& word) noexcept {
+    if (detail::scheduled()) [[unlikely]]
+        return detail::scheduled_wake(word, false);
+    machine::wake(word, 1);
+}
+
+void wake_all(const std::atomic<uint32_t>& word) noexcept {
+    if (detail::scheduled()) [[unlikely]]
+        return detail::scheduled_wake(word, true);
+    machine::wake(word, INT32_MAX);
+}
+
+void sleep_until(uint64_t deadline) noexcept {
+    const std::atomic<uint32_t> never{0};
+    while (now() < deadline && wait(never, 0, deadline)) {
+    }
+}
+
+void step(unsigned spins) noexcept {
+    if (detail::scheduled()) [[unlikely]]
+        return detail::scheduled_poll(spins);
+    machine::relax(spins);
+}
+
+void Mutex::lock_slow() noexcept {
+    // A short critical section on another core ends sooner than a sleep would.
+    for (int spin = 0; spin < 64 && !detail::scheduled(); ++spin) {
+        if (word_.load(std::memory_order_relaxed) == 0 && try_lock()) return;
+        machine::relax(0);
+    }
+    // From here on the word says 2 whenever we hold it: others may be asleep on it and the unlock has to wake one.
+    while (word_.exchange(2, std::memory_order_acquire) != 0) {
+        if (detail::scheduled()) [[unlikely]] {
+            detail::scheduled_wait(word_, 2, kForever, "a mutex");
+            if (detail::given_up()) return;
+        } else {
+            machine::wait(word_, 2, kForever);
+        }
+    }
+}
+
+// A waiter counts itself and reads the sequence while it holds the mutex. Who changes the condition does so under the
+// same mutex, hence either sees the waiter counted, or the waiter sees the change: relaxed order is enough.
+bool Condition::wait(Lock& lock, uint64_t deadline) noexcept {
+    waiters_.fetch_add(1, std::memory_order_relaxed);
+    const uint32_t seen = sequence_.load(std::memory_order_relaxed);
+    lock.unlock();
+    const bool in_time = host::wait(sequence_, seen, deadline);
+    lock.lock();
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
+    return in_time;
+}
+
+void Condition::notify_one() noexcept {
+    if (waiters_.load(std::memory_order_relaxed) == 0) return;
+    sequence_.fetch_add(1, std::memory_order_relaxed);
+    wake_one(sequence_);
+}
+
+void Condition::notify_all() noexcept {
+    if (waiters_.load(std::memory_order_relaxed) == 0) return;
+    sequence_.fetch_add(1, std::memory_order_relaxed);
+    wake_all(sequence_);
+}
+
+}  // namespace gpo::host
