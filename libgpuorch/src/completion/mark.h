@@ -1,0 +1,72 @@
+// Marks: points in streams that the scanner watches.
+//
+// A mark is an event recorded behind an operation, and what is to happen when it is reached. Marks of a stream are kept in
+// the order in which the driver got them, in a queue with one producer (the stream, under its submit lock) and one
+// consumer (the scanner).
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "core/object.h"
+
+namespace gpo {
+
+class CompletionQueue;
+class Event;
+
+/// How a mark ended.
+struct Outcome {
+    ErrorPtr error;              // NULL: success
+    uint64_t operation = 0;      // newest operation before the mark
+    uint64_t submitted_ns = 0;
+    uint64_t completed_ns = 0;
+    int64_t gpu_ns = -1;
+};
+
+/// Told when a mark is reached or has failed: exactly once, on the scanner's thread (inside its driver scope), under no
+/// lock. Must be quick, must not throw, must not wait, runs no code of the user's.
+class Reached : public Counted {
+public:
+    virtual void reached(const Outcome&) noexcept = 0;
+};
+
+struct Mark {
+    CUevent event = nullptr;           // NULL: reached when all marks before it are
+    bool timing = false;               // of `event`
+    Ref<CompletionQueue> queue;        // an entry reserved in it, or:
+    Ref<Reached> target;
+    uint64_t user_data = 0;
+    uint64_t operation = 0;
+    uint64_t submitted_ns = 0;
+    Ref<Event> since;                  // for GPU times
+    ErrorPtr error;                    // set: it will never be reached
+};
+
+/// Unbounded queue of marks, one producer and one consumer, in blocks that are used again.
+class MarkQueue {
+public:
+    MarkQueue();
+    ~MarkQueue();
+    /// Makes sure that the next push can't fail. Producer. Throws std::bad_alloc.
+    void reserve();
+    void push(Mark&& mark) noexcept;
+    /// Consumer. NULL if there is none. `oldest(i)`: i-th from the oldest.
+    size_t size() const noexcept { return pushed_.load(std::memory_order_acquire) - popped_.load(std::memory_order_acquire); }
+    Mark& at(size_t i) noexcept;
+    Mark pop() noexcept;
+
+private:
+    static constexpr size_t kBlock = 64;
+    struct Block { Mark marks[kBlock]; std::atomic<Block*> next{nullptr}; };
+    Block* tail_;                      // producer
+    Block* spare_ = nullptr;           // producer: reserved for the next turn
+    std::atomic<Block*> recycled_{nullptr};
+    Block* head_;                      // consumer
+    std::atomic<uint64_t> pushed_{0}, popped_{0};
+};
+
+}  // namespace gpo

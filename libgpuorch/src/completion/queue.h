@@ -1,0 +1,52 @@
+// Completion queues: bounded, filled by scanners, drained by the host. Room is reserved when a notify is accepted, so that
+// delivery can't fail.
+#pragma once
+
+#include <vector>
+
+#include "completion/mark.h"
+#include "core/runtime.h"
+#include "gpuorch/completion.h"
+
+namespace gpo {
+
+class CompletionQueue final : public Object {
+public:
+    CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label);
+
+    /// Room for one entry. False if the queue is full (counted as refused).
+    bool reserve() noexcept;
+    /// Gives room back that was reserved and isn't needed.
+    void unreserve() noexcept;
+    /// Delivers an entry into reserved room. Any thread; quick.
+    void deliver(const gpo_completion& entry, ErrorPtr error) noexcept;
+
+    uint64_t drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept;
+    gpo_status wait(uint64_t deadline);
+    void wake() noexcept;
+    ErrorPtr failure(uint64_t error_id) const;
+    gpo_cq_statistics statistics() const noexcept;
+    void close() noexcept override;
+
+private:
+    struct Cell { std::atomic<uint64_t> turn; gpo_completion entry; };
+
+    const uint32_t capacity_;
+    const uint64_t mask_;
+    std::unique_ptr<Cell[]> cells_;                   // a power of two, at least capacity
+    alignas(64) std::atomic<uint64_t> outstanding_{0};  // reserved and not drained
+    alignas(64) std::atomic<uint64_t> head_{0};         // next to be filled
+    alignas(64) std::atomic<uint64_t> tail_{0};         // next to be drained
+    alignas(64) std::atomic<uint32_t> signal_{0};       // wait word: changes with each delivery that a waiter may need
+    std::atomic<uint32_t> waiters_{0};
+    std::atomic<bool> woken_{false}, closed_{false};
+    std::atomic<uint64_t> accepted_{0}, refused_{0};
+    mutable host::Mutex failures_lock_;
+    std::vector<ErrorPtr> failures_;                  // ring of the last 256
+    uint64_t failure_count_ = 0;
+};
+
+template <>
+struct TypeOf<CompletionQueue> { static constexpr Type value = Type::cq; };
+
+}  // namespace gpo

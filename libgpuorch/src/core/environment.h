@@ -1,0 +1,28 @@
+// Every environment variable that the library reads, in one place. In set-uid programs all of them are ignored.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpo::environment {
+
+#define GPO_ENVIRONMENT(X)                                                                                            \
+    X(GPUORCH_DEVICE, "any, soft, cuda, cuda:N or soft:N: which driver and device a runtime uses")                    \
+    X(GPUORCH_LOG, "error, warning, info or debug: log to stderr where the runtime has no log function")              \
+    X(GPUORCH_ATTRIBUTE, "1: each operation marks its begin and end, so that failures name fewer suspects")           \
+    X(GPUORCH_CACHE, "folder for compiled kernels; empty: none")                                                      \
+    X(GPUORCH_CXX, "C++ compiler for kernels of the software GPU")                                                    \
+    X(GPUORCH_NVRTC, "path of libnvrtc")                                                                              \
+    X(GPUORCH_CUDA_VERSION, "1000 * major + 10 * minor: hide driver functions later than that")                       \
+    X(GPUORCH_SOFT_DEVICES, "number of software GPUs, 1 to 64")                                                       \
+    X(GPUORCH_SOFT_MEMORY, "bytes of memory of each software GPU")                                                    \
+    X(GPUORCH_SOFT_GUARD, "1: wild accesses in kernels of the software GPU become errors")                            \
+    X(GPUORCH_SOFT_RATES, "speeds of the software GPU's engines: h2d=55e9,d2h=55e9,d2d=2e12,launch=3000")
+
+/// The value; NULL if it is not set, or the program is set-uid. `name` is one of the list above.
+const char* get(const char* name) noexcept;
+
+/// True for "1", "on", "yes", "true".
+bool flag(const char* name) noexcept;
+
+}  // namespace gpo::environment

@@ -1,0 +1,59 @@
+// Failures inside the library. They are thrown as Failure, and turned into a gpo_status in src/abi.
+//
+// Answers (GPO_NOT_READY, GPO_TIMEOUT, GPO_WOULD_BLOCK) are no failures: functions return them.
+#pragma once
+
+#include <cuda.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "core/text.h"
+#include "gpuorch/status.h"
+
+namespace gpo {
+
+/// What is known of a failure; immutable once made, shared by all who carry it.
+struct Error {
+    gpo_status status = GPO_INTERNAL;
+    int32_t native_code = 0;
+    uint32_t native_domain = GPO_NATIVE_NONE;
+    uint64_t operation = 0;
+    std::string function;  // "" until src/abi fills in the function that was called
+    std::string object;    // "stream `upload`"
+    std::string message;
+
+    void write_to(gpo_error& out) const noexcept;
+};
+
+using ErrorPtr = std::shared_ptr<const Error>;
+
+class Failure : public std::exception {
+public:
+    explicit Failure(ErrorPtr error) noexcept : error_(std::move(error)) {}
+    const ErrorPtr& error() const noexcept { return error_; }
+    const char* what() const noexcept override { return error_->message.c_str(); }
+
+private:
+    ErrorPtr error_;
+};
+
+/// Throws a Failure with a sentence.
+template <class... Pieces>
+[[noreturn]] void fail(gpo_status status, const Pieces&... pieces) {
+    auto error = std::make_shared<Error>();
+    error->status = status;
+    error->message = text(pieces...);
+    throw Failure(std::move(error));
+}
+
+[[noreturn]] void fail_errno(gpo_status status, int number, std::string message);
+
+/// The status that a CUresult becomes where no more is known of the call.
+gpo_status status_of(CUresult result) noexcept;
+
+/// True for results that mean that the context, and with it every device of the driver, is lost for good.
+bool is_sticky(CUresult result) noexcept;
+
+}  // namespace gpo

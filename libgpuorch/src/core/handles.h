@@ -1,0 +1,128 @@
+// Handles: 64-bit numbers that stand for objects.
+//
+//     63            40 39      35 34            20 19             0
+//     runtime's tag 24 | type 5  | generation 15  | slot index 20
+//
+// A *slot* holds one object at a time; its generation grows with each. Slots never move and are never freed: a table that
+// its runtime has left is used again by another runtime with another tag, so that any number whatever can be looked up
+// safely. A slot whose generation would wrap is retired.
+//
+// A *pin* keeps a slot's object from being closed while a call is inside. Pins are counted in stripes, a cache line for
+// each of a few groups of threads, so that threads that use one object at once don't contend. Destroy takes the handle out
+// of the slot first; from then on pins fail. Whoever finds all stripes at zero after that closes the object: a pin that
+// comes too late adds, sees that the handle is gone, subtracts and looks itself, so the last one out always finds zero.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/object.h"
+#include "gpuorch/types.h"
+
+namespace gpo {
+
+namespace handle {
+
+inline constexpr unsigned kIndexBits = 20, kGenerationBits = 15, kTypeBits = 5, kTagBits = 24;
+inline constexpr unsigned kStripes = 8;
+
+struct Slot {
+    std::atomic<uint64_t> handle{0};     // of the object in it; 0: empty or being closed
+    std::atomic<uint32_t> generation{0};
+    std::atomic<uint32_t> closing{0};    // 1: destroyed, not closed yet; 2: somebody closes it
+    std::atomic<uint8_t> last_type{0};   // of the newest object, to tell stale from mistyped
+    Object* object = nullptr;            // one reference; valid while pinned
+    uint32_t index = 0;
+    struct alignas(64) Stripe { std::atomic<uint32_t> pins{0}; };
+    std::array<Stripe, kStripes> stripes;
+};
+
+class Table;
+
+/// Unpins. Closes the object if it was destroyed meanwhile and this was the last pin.
+void unpin(Slot& slot, unsigned stripe) noexcept;
+
+/// The pinned slot, or NULL with GPO_INVALID_HANDLE or GPO_STALE_HANDLE in `status`. `type` none: any.
+Slot* pin(uint64_t handle, Type type, unsigned* stripe, gpo_status* status) noexcept;
+
+/// Takes the handle out of its slot: GPO_SUCCESS for exactly one caller.
+gpo_status destroy(uint64_t handle, Type type) noexcept;
+
+/// One runtime's slots.
+class Table {
+public:
+    /// Takes a table that no runtime uses, or makes one. Throws Failure(GPO_LIMIT_EXCEEDED) for runtime 4097.
+    static Table* acquire();
+    /// Gives it back: every handle of it is invalid from here on. All its objects must be closed.
+    void release() noexcept;
+
+    /// A handle for the object, holding one reference. Throws std::bad_alloc, Failure(GPO_LIMIT_EXCEEDED).
+    uint64_t insert(Object& object);
+
+    /// Destroys the handle of every live object but those of type runtime; returns how many there were.
+    uint32_t close_all() noexcept;
+    uint32_t live() const noexcept;
+    /// Calls `visit` for each live object, pinned.
+    void for_each(const std::function<void(Object&)>& visit);
+
+    /// For tests: retire slots after this many generations.
+    void set_generation_limit(uint32_t limit) noexcept { generation_limit_ = limit; }
+    uint32_t tag() const noexcept { return tag_.load(std::memory_order_acquire); }
+
+private:
+    friend Slot* pin(uint64_t, Type, unsigned*, gpo_status*) noexcept;
+    friend gpo_status destroy(uint64_t, Type) noexcept;
+    friend void finish(Slot&) noexcept;
+    static constexpr uint32_t kChunk = 256, kChunks = (1u << kIndexBits) / kChunk;
+
+    explicit Table(uint32_t position) noexcept : position_(position) {}
+    Slot* slot(uint32_t index) const noexcept;
+    void recycle(Slot& slot) noexcept;
+
+    const uint32_t position_;
+    std::atomic<uint32_t> tag_{0};                      // 0: no runtime
+    std::array<std::atomic<Slot*>, kChunks> chunks_{};
+    mutable host::Mutex lock_;
+    std::vector<uint32_t> free_;                        // indices; capacity is reserved ahead, so recycling can't fail
+    uint32_t used_ = 0;                                 // slots ever made
+    uint32_t live_ = 0;
+    uint32_t generation_limit_ = (1u << kGenerationBits) - 1;
+};
+
+}  // namespace handle
+
+template <class T>
+struct TypeOf;  // TypeOf<Stream>::value == Type::stream; beside each class
+
+/// A pinned object: usable for as long as this lives.
+template <class T>
+class Pin {
+public:
+    /// Throws Failure with GPO_INVALID_HANDLE or GPO_STALE_HANDLE.
+    explicit Pin(const void* handle);
+    Pin(const Pin&) = delete;
+    Pin& operator=(const Pin&) = delete;
+    ~Pin() { handle::unpin(*slot_, stripe_); }
+    T* operator->() const noexcept { return static_cast<T*>(slot_->object); }
+    T& operator*() const noexcept { return *static_cast<T*>(slot_->object); }
+    Ref<T> ref() const noexcept { return Ref<T>(static_cast<T*>(slot_->object)); }
+
+private:
+    handle::Slot* slot_;
+    unsigned stripe_;
+};
+
+[[noreturn]] void fail_handle(gpo_status status, Type type, uint64_t handle);
+
+template <class T>
+Pin<T>::Pin(const void* handle) {
+    gpo_status status = GPO_SUCCESS;
+    const auto number = reinterpret_cast<uint64_t>(handle);
+    slot_ = handle::pin(number, TypeOf<T>::value, &stripe_, &status);
+    if (!slot_) fail_handle(status, TypeOf<T>::value, number);
+}
+
+}  // namespace gpo

@@ -1,0 +1,124 @@
+// Objects behind handles: reference counts, labels, last errors.
+//
+// Lifetime. A Ref keeps an object alive; children hold Refs to their parents, work in flight to what it uses. A handle
+// holds one Ref from creation until destroy. When that Ref is given up, and no call is inside the object any more,
+// `close()` runs once: the object stops taking work, and lets go of what refers back to it. The destructor runs when the
+// last Ref is gone; it may call the driver, and runs on whichever thread that happens to be, under no lock of ours.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "host/host.h"
+
+namespace gpo {
+
+class Runtime;
+
+enum class Type : uint8_t {
+    none, runtime, device, stream, stream_pool, event, timeline, cq, arena, pool, module, kernel, pipeline,
+};
+const char* type_name(Type type) noexcept;
+
+/// Anything with an intrusive reference count. Made with one reference, which Ref::adopt takes over.
+class Counted {
+public:
+    Counted() noexcept = default;
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() const noexcept {
+        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+    /// False if the count was 0 already: the object is being destroyed.
+    bool try_retain() const noexcept;
+
+protected:
+    virtual ~Counted() = default;
+
+private:
+    mutable std::atomic<uint32_t> references_{1};
+};
+
+template <class T>
+class Ref {
+public:
+    Ref() noexcept = default;
+    Ref(std::nullptr_t) noexcept {}
+    explicit Ref(T* object) noexcept : object_(object) {
+        if (object_) object_->retain();
+    }
+    Ref(const Ref& other) noexcept : Ref(other.object_) {}
+    Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    template <class U>
+    Ref(const Ref<U>& other) noexcept : Ref(other.get()) {}
+    template <class U>
+    Ref(Ref<U>&& other) noexcept : object_(other.leak()) {}
+    Ref& operator=(Ref other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Ref() {
+        if (object_) object_->release();
+    }
+    static Ref adopt(T* object) noexcept {
+        Ref ref;
+        ref.object_ = object;
+        return ref;
+    }
+    T* leak() noexcept { return std::exchange(object_, nullptr); }
+    T* get() const noexcept { return object_; }
+    T* operator->() const noexcept { return object_; }
+    T& operator*() const noexcept { return *object_; }
+    explicit operator bool() const noexcept { return object_ != nullptr; }
+    bool operator==(const Ref&) const noexcept = default;
+
+private:
+    T* object_ = nullptr;
+};
+
+template <class T, class... Args>
+Ref<T> make(Args&&... args) {
+    return Ref<T>::adopt(new T(std::forward<Args>(args)...));
+}
+
+class Object : public Counted {
+public:
+    /// `label` may be NULL; it is cut to 63 bytes.
+    Object(Runtime& runtime, Type type, const char* label);
+    /// For the runtime itself.
+    explicit Object(Type type);
+
+    /// A runtime is its own runtime.
+    Runtime& runtime() const noexcept;
+    Type type() const noexcept { return type_; }
+
+    /// A label that stays valid for as long as the runtime (labels are interned); "" if there is none.
+    const char* label() const noexcept { return label_.load(std::memory_order_acquire); }
+    void set_label(const char* label);
+    /// "stream `upload`", or "stream" without a label.
+    std::string describe() const;
+
+    /// The failure that gpo_object_error shows: a sticky one stays, others are replaced.
+    ErrorPtr error() const;
+    void note_error(ErrorPtr error) noexcept;
+    void note_sticky_error(ErrorPtr error) noexcept;
+
+    virtual void close() noexcept {}
+
+protected:
+    ~Object() override;
+
+private:
+    Ref<Runtime> runtime_;
+    const Type type_;
+    std::atomic<const char*> label_;
+    mutable host::Mutex error_lock_;
+    ErrorPtr error_;
+    bool error_sticky_ = false;
+};
+
+}  // namespace gpo

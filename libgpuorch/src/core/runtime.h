@@ -1,0 +1,111 @@
+// The root object: options, the handle table, the driver once it is needed, contexts, labels, log and statistics.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/handles.h"
+#include "driver/driver.h"
+#include "gpuorch/runtime.h"
+#include "host/schedule.h"
+
+namespace gpo {
+
+class Context;
+
+/// Counters that more than one thread adds to. Those of one stream are kept by the stream (stream/stream.h).
+struct Counters {
+    std::atomic<uint64_t> launches{0}, copies{0}, copied_bytes{0}, fills{0}, notifies{0}, completions{0}, failures{0},
+        held{0}, device_allocations{0}, host_registrations{0}, pageable_copies{0}, pageable_bytes{0},
+        legacy_stream_uses{0}, module_loads{0};
+};
+
+class Runtime final : public Object {
+public:
+    explicit Runtime(const gpo_runtime_options& options);
+
+    /// The handle, as it is given out.
+    gpo_runtime_t handle() const noexcept { return reinterpret_cast<gpo_runtime_t>(handle_); }
+    handle::Table& handles() noexcept { return *table_; }
+
+    /// Puts an object behind a new handle. Throws Failure(GPO_SHUT_DOWN) once shutdown has begun.
+    template <class Handle>
+    Handle publish(Object& object) {
+        return reinterpret_cast<Handle>(insert(object));
+    }
+
+    /// Loads the driver the first time. Throws Failure(GPO_NO_DEVICE) with the reason.
+    driver::Driver& driver();
+    /// Why CUDA isn't used; "" where it is. After driver().
+    const std::string& driver_reason() const noexcept { return reason_; }
+    /// Native ordinals that this runtime shows, after driver().
+    const std::vector<int>& ordinals() const noexcept { return ordinals_; }
+
+    /// The context of a device (native ordinal), or the foreign one; shared by all handles on it while any lives.
+    Ref<Context> context(int native_ordinal, CUcontext foreign);
+
+    bool latency_mode() const noexcept { return options_.completion_mode == GPO_COMPLETION_LATENCY; }
+    bool attribute() const noexcept { return attribute_; }
+    const std::string& cache_folder() const noexcept { return cache_; }   // "": none
+
+    /// A copy of `label` that lives as long as the runtime.
+    const char* intern(std::string_view label);
+
+    void log(int32_t level, const std::string& line) noexcept;
+
+    Counters counters;
+    gpo_statistics statistics();
+
+    gpo_status shutdown(uint64_t deadline);
+    bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_acquire); }
+
+    /// While a callback of the user's runs on a thread: calls that wait for that thread's owner give GPO_WOULD_DEADLOCK.
+    /// `owner` is the object whose thread it is (a pipeline), or NULL.
+    class CallbackScope {
+    public:
+        CallbackScope(Runtime& runtime, const void* owner) noexcept;
+        ~CallbackScope();
+
+    private:
+        const void* outer_runtime_;
+        const void* outer_owner_;
+    };
+    static bool in_callback_of(const void* owner_or_runtime) noexcept;
+
+private:
+    friend class Context;
+    ~Runtime() override;
+    uint64_t insert(Object& object);
+    void open_driver();
+
+    gpo_runtime_options options_;
+    std::string device_choice_, cache_;
+    bool attribute_ = false;
+    std::unique_ptr<host::Schedule> schedule_;
+    handle::Table* table_;
+    uint64_t handle_ = 0;
+
+    host::Mutex driver_lock_;
+    std::atomic<driver::Driver*> driver_ready_{nullptr};
+    std::shared_ptr<driver::Driver> driver_;
+    std::string reason_;
+    std::vector<int> ordinals_;
+
+    host::Mutex contexts_lock_;
+    std::map<std::pair<int, CUcontext>, Context*> contexts_;  // weak: a context takes itself out when it goes
+
+    host::Mutex labels_lock_;
+    std::set<std::string, std::less<>> labels_;
+
+    std::atomic<bool> shutting_down_{false};
+    host::Mutex shutdown_lock_;
+};
+
+template <>
+struct TypeOf<Runtime> { static constexpr Type value = Type::runtime; };
+
+}  // namespace gpo

@@ -1,0 +1,42 @@
+// An operation: what can be put on a stream, as a value built on the caller's stack.
+//
+// A stream *issues* it to the driver at once, or, while it is held, *keeps* a copy that owns what it needs, which is later
+// issued or *dropped*. What an operation is called in errors is its kind and label.
+#pragma once
+
+#include <memory>
+
+#include "core/error.h"
+
+namespace gpo {
+
+class Stream;
+
+class Operation {
+public:
+    /// `kind`: static text ("kernel"). `label`: interned, or NULL.
+    Operation(const char* kind, const char* label) noexcept : kind_(kind), label_(label ? label : "") {}
+    virtual ~Operation() = default;
+
+    const char* kind() const noexcept { return kind_; }
+    const char* label() const noexcept { return label_; }
+
+    /// False: can't be issued yet; the operation has seen to it that `stream.flush()` is called when it can.
+    virtual bool ready(Stream&) { return true; }
+
+    /// Gives it to the driver: under the stream's submit lock, inside a DriverScope. Throws Failure, and then has had no
+    /// effect.
+    virtual void issue(Stream& stream) = 0;
+
+    /// A copy that owns everything it refers to. Throws std::bad_alloc.
+    virtual std::unique_ptr<Operation> keep() const = 0;
+
+    /// Of a kept operation: it will never be issued. Under the stream's submit lock.
+    virtual void drop(Stream&, const ErrorPtr&) noexcept {}
+
+private:
+    const char* kind_;
+    const char* label_;
+};
+
+}  // namespace gpo
