@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softgpu/kernel_abi.h"
@@ -27,6 +28,7 @@ public:
     static CUresult load(const void* data, size_t size, std::string* log, std::unique_ptr<Image>* out);
     virtual std::span<const gpo_soft_kernel> kernels() const = 0;
     virtual std::span<const gpo_soft_variable> variables() const = 0;
+    virtual std::span<const gpo_soft_name> names() const = 0;
 };
 
 struct KernelOutcome {
@@ -52,7 +54,11 @@ public:
         unsigned workers = 0;              // 0: host::processors()
         unsigned multiprocessors = 8;      // what the device says it has; resident blocks are counted against it
         unsigned max_resident_blocks = 0;  // 0: multiprocessors × 32
+        bool guard = guard_from_environment();  // a wild access ends the launch with 700 and the address
+        /// Gets the text of device printf, in order per thread, with no lock held. Empty: the process's stdout.
+        std::function<void(std::string_view)> print;
     };
+    static bool guard_from_environment() noexcept;   // GPUORCH_SOFT_GUARD=1
     virtual ~Executor() = default;         // waits for what runs; blocks that spin for ever are stopped at a yield
     static std::unique_ptr<Executor> create(const Options&);
 

@@ -1,18 +1,32 @@
 // What a compiled kernel image of the software GPU (a shared object) exports, and what the library hands to its kernels.
-// Plain C++17 with no includes but these two, since the text also goes into every compiled image. Both sides check
+// Plain C++ with no includes but these two, since the text also goes into every compiled image. Both sides check
 // GPO_SOFT_KERNEL_ABI, so an image of another version is refused, not run.
+//
+// Where a thread finds itself. A block runs on stacks of its own *region*: memory aligned to 1 << GPO_SOFT_REGION_BITS
+// that begins with the block's gpo_soft_block and holds its shared memory, its threads' states and all its stacks. The
+// stack pointer therefore tells the block (clear the low bits), and the stack's number tells the thread; no thread-local
+// variable is needed, and a block may go on on another core after any wait. Memory in the region belongs to one core at
+// a time, so atomics on it need no bus lock.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define GPO_SOFT_KERNEL_ABI 1
+#define GPO_SOFT_REGION_BITS 28
 
 extern "C" {
 
 struct gpo_soft_dim3 { unsigned x, y, z; };
 
-/// One block's view of its launch. Valid while the block runs.
+/// One thread of a block, as far as an image sees it. 128 bytes, so that states don't share cache lines.
+struct gpo_soft_thread {
+    gpo_soft_dim3 index;               // threadIdx
+    uint32_t linear;                   // its number in the block, x fastest
+    uint64_t library[14];              // the library's
+};
+
+/// One block's view of its launch: the first bytes of its region. Valid while the block runs.
 struct gpo_soft_block {
     gpo_soft_dim3 grid, block, block_index, cluster;
     void* dynamic_shared;              // `dynamic_shared_bytes`, 1024-byte aligned
@@ -22,6 +36,26 @@ struct gpo_soft_block {
     const struct gpo_soft_services* services;
     void* launch;                      // the library's
     uint32_t multiprocessor;           // what %smid shows
+    uint32_t stack_shift;              // a thread's state is threads[(stack pointer - stacks) >> stack_shift]
+    uintptr_t stacks;
+    gpo_soft_thread* threads;
+    uint64_t scratch[4];               // the image's, zero when the block starts
+};
+
+/// What the threads of a warp do together; each lane hands in `value` and gets its own answer.
+enum {
+    GPO_SOFT_WARP_SYNC = 0,            // answer 0
+    GPO_SOFT_WARP_SHUFFLE = 1,         // the value of lane `argument`; its own where that lane takes no part
+    GPO_SOFT_WARP_BALLOT = 2,          // bit per lane of the mask whose value isn't 0
+    GPO_SOFT_WARP_MATCH_ANY = 3,       // lanes whose value equals this lane's
+    GPO_SOFT_WARP_MATCH_ALL = 4,       // the mask if all values are equal, else 0
+    GPO_SOFT_WARP_ACTIVE = 5,          // the lanes that wait at the same `argument` (a call site); mask is ignored
+};
+enum {
+    GPO_SOFT_BARRIER_PLAIN = 0,        // answer 0
+    GPO_SOFT_BARRIER_COUNT = 1,        // threads whose value isn't 0
+    GPO_SOFT_BARRIER_AND = 2,
+    GPO_SOFT_BARRIER_OR = 3,
 };
 
 /// What a kernel may ask of the device.
@@ -36,12 +70,19 @@ struct gpo_soft_services {
     uint64_t (*global_timer)(gpo_soft_block*);                          // ns
     /// All blocks of a cooperative launch meet here (called by one thread of each block). False: not cooperative.
     bool (*grid_barrier)(gpo_soft_block*);
+    /// Runs `thread(closure)` once for each thread of the block, as fibers; returns when all have ended. Only `run` of
+    /// a kernel with GPO_SOFT_KERNEL_WAITS may call it, once. What follows may be called by those threads only.
+    void (*run_threads)(gpo_soft_block*, void (*thread)(void* closure), void* closure);
+    /// Waits for all threads of the block that haven't ended.
+    uint32_t (*barrier)(gpo_soft_block*, uint32_t operation, uint32_t value);
+    /// Waits for all lanes of `mask` that haven't ended.
+    uint64_t (*warp)(gpo_soft_block*, uint32_t operation, uint32_t mask, uint64_t value, uint64_t argument);
 };
 
 struct gpo_soft_parameter { uint32_t offset, size; };
 
 enum {
-    GPO_SOFT_KERNEL_WAITS = 1u,   // some thread may wait for another: run() makes fibers of the threads
+    GPO_SOFT_KERNEL_WAITS = 1u,   // some thread may wait for another: run() calls run_threads
 };
 
 struct gpo_soft_kernel {
@@ -51,11 +92,14 @@ struct gpo_soft_kernel {
     uint32_t flags;
     uint32_t static_shared_bytes;
     uint32_t max_threads;                      // __launch_bounds__, 1024 where there are none
-    /// Runs every thread of one block to its end.
+    /// Runs every thread of one block to its end. Called on a stack of the block's region.
     void (*run)(gpo_soft_block*);
 };
 
 struct gpo_soft_variable { const char* name; void* address; size_t size; uint32_t constant; };
+
+/// A name expression of the compile request and the symbol it stands for.
+struct gpo_soft_name { const char* expression; const char* symbol; };
 
 struct gpo_soft_image {
     uint32_t abi, struct_size;
@@ -63,6 +107,8 @@ struct gpo_soft_image {
     uint32_t kernel_count;
     const gpo_soft_variable* variables;        // __device__ and __constant__ variables
     uint32_t variable_count;
+    const gpo_soft_name* names;
+    uint32_t name_count;
 };
 
 /// The one symbol an image exports: `extern "C" const gpo_soft_image* gpo_soft_image_get(void)`.
