@@ -1,0 +1,63 @@
+// What every exported function does around its work:
+//
+//     gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream) {
+//         return gpo::abi::call(__func__, [&] {
+//             Pin<Event> e(event);
+//             Pin<Stream> s(stream);
+//             e->record(*s);
+//             return GPO_SUCCESS;
+//         });
+//     }
+//
+// Nothing throws across the ABI; a failure is kept as the thread's last error, and by the objects named with `blame`.
+#pragma once
+
+#include <new>
+
+#include "core/handles.h"
+#include "core/options.h"
+#include "host/schedule.h"
+
+namespace gpo::abi {
+
+/// Keeps the error as the calling thread's last, with the function's name; returns its status.
+gpo_status keep(const char* function, const Error& error) noexcept;
+gpo_status keep(const char* function, gpo_status status, const char* message) noexcept;
+/// Translates the exception in flight.
+gpo_status keep_exception(const char* function) noexcept;
+gpo_status refuse_forked(const char* function) noexcept;
+
+/// Turns pthread cancellation off while it lives.
+class NoCancel {
+public:
+    NoCancel() noexcept;
+    ~NoCancel();
+
+private:
+    int outer_;
+};
+
+template <class Body>
+gpo_status call(const char* function, Body&& body) noexcept {
+    if (host::forked()) [[unlikely]] return refuse_forked(function);
+    NoCancel no_cancel;
+    host::ActorScope actor("caller");
+    try {
+        return body();
+    } catch (...) {
+        return keep_exception(function);
+    }
+}
+
+/// The same, and the object keeps the error too: call inside `call`, around what the object does.
+template <class Body>
+gpo_status blame(Object& object, Body&& body) {
+    try {
+        return body();
+    } catch (const Failure& failure) {
+        object.note_error(failure.error());
+        throw;
+    }
+}
+
+}  // namespace gpo::abi
