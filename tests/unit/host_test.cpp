@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "host/host.h"
+#include "support/report.h"
 
 using namespace gpo::host;
 
@@ -193,7 +194,7 @@ TEST_CASE("a forked child knows that it is one, and letting go of its parent's t
 
 TEST_CASE("a thread that can't be started is a std::system_error") {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    MESSAGE("SKIP a thread that can't be started: sanitizers need the address space that this test takes away");
+    gpo::test::skip("sanitizers need the address space that this test takes away");
 #else
     const pid_t child = fork();
     REQUIRE(child >= 0);

@@ -1,0 +1,84 @@
+// Tells the runner what happens, one line at a time, in the file named by GPUORCH_TEST_REPORT:
+//     start NAME | pass NAME | fail NAME | skip NAME: REASON
+// A program that crashes leaves a start without an end: so the runner can name the test that did it.
+#include "support/report.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace gpo::test {
+
+namespace {
+
+std::string running;           // the test case; set by the reporter on the main thread
+bool skipped = false;          // it said that it can't be done here
+std::mutex reporting;          // any thread of a test may skip
+
+void line(const char* kind, const std::string& text) {
+    static std::FILE* const file = [] {
+        const char* path = std::getenv("GPUORCH_TEST_REPORT");
+        return path != nullptr ? std::fopen(path, "ae") : nullptr;
+    }();
+    if (file == nullptr) return;
+    std::string one_line = text;
+    for (char& letter : one_line)
+        if (letter == '\n') letter = ' ';
+    std::fprintf(file, "%s %s\n", kind, one_line.c_str());
+    std::fflush(file);
+}
+
+struct Report : doctest::IReporter {
+    explicit Report(const doctest::ContextOptions&) {}
+
+    void test_case_start(const doctest::TestCaseData& test) override {
+        const std::lock_guard lock(reporting);
+        running = test.m_name;
+        skipped = false;
+        line("start", running);
+    }
+
+    void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
+        const std::lock_guard lock(reporting);
+        if (!stats.testCaseSuccess) {
+            line("fail", running);
+        } else if (!skipped) {
+            line("pass", running);
+        } else {
+            line("end", running);
+        }
+    }
+
+    void report_query(const doctest::QueryData&) override {}
+    void test_run_start() override {}
+    void test_run_end(const doctest::TestRunStats&) override { line("finish", ""); }
+    void test_case_reenter(const doctest::TestCaseData&) override {}
+    void test_case_exception(const doctest::TestCaseException&) override {}
+    void subcase_start(const doctest::SubcaseSignature&) override {}
+    void subcase_end() override {}
+    void log_assert(const doctest::AssertData&) override {}
+    void log_message(const doctest::MessageData&) override {}
+    void test_case_skipped(const doctest::TestCaseData&) override {}
+};
+
+REGISTER_LISTENER("runner", 1, Report);
+
+}  // namespace
+
+void skip(const std::string& reason, const std::string& what) {
+    const std::lock_guard lock(reporting);
+    const std::string name = what.empty() ? running : running + " / " + what;
+    skipped = skipped || what.empty();
+    std::printf("SKIP %s: %s\n", name.c_str(), reason.c_str());
+    std::fflush(stdout);
+    line("skip", name + ": " + reason);
+}
+
+std::string test_file(const std::string& name) {
+    const char* folder = std::getenv("GPUORCH_TEST_FILES");
+    return std::string(folder != nullptr ? folder : GPUORCH_TEST_FILES) + "/" + name;
+}
+
+}  // namespace gpo::test
