@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Makes the source that counts calls: for each exported function one that stands before it (the linker's --wrap) and
+notes whether it succeeded. So tests are written against the headers, and yet every call is seen.
+
+    generate_call_counter.py OUTPUT.cpp
+"""
+import sys
+
+import headers
+
+
+def main():
+    found = headers.functions()
+    lines = ["// Made from the public headers by tests/abi/generate_call_counter.py.",
+             '#include "gpuorch/gpuorch.h"', '#include "conformance/coverage.h"', "",
+             "namespace gpo::test {", "", "std::vector<Coverage>& coverage() {",
+             "    static std::vector<Coverage> all{"]
+    lines += [f'        {{"{name}"}},' for name in found]
+    lines += ["    };", "    return all;", "}", "", "}  // namespace gpo::test", "", 'extern "C" {', ""]
+    for number, (name, (result, parameters)) in enumerate(found.items()):
+        arguments = ", ".join(word for _, word in parameters)
+        good = "answer_ == GPO_SUCCESS" if result == "gpo_status" else "answer_ != 0"
+        lines += [headers.declaration(result, "__real_" + name, parameters) + ";",
+                  headers.declaration(result, "__wrap_" + name, parameters) + " {",
+                  f"    const auto answer_ = __real_{name}({arguments});",
+                  f"    gpo::test::coverage()[{number}].note({good});",
+                  "    return answer_;", "}", ""]
+    lines += ["}  // extern \"C\""]
+    with open(sys.argv[1], "w") as out:
+        out.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

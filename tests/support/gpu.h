@@ -1,0 +1,213 @@
+// The fixture that every test of the public API stands on: a runtime with its device, chosen by GPUORCH_DEVICE as users
+// choose it, and owners for what is made from it. No test asks which device it has got.
+//
+// Owners destroy on the way out, in the reverse order of construction; the Gpu comes first in a test, goes last, and
+// fails the test if its runtime can't be shut down.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/status.h"
+
+namespace gpo::test {
+
+/// Half a minute: for waits that are to succeed. A defect then is a failure and not a hang.
+inline constexpr int64_t kPatience = 30'000'000'000;
+
+/// A handle with its destroy function.
+template <class Handle, gpo_status (*destroy)(Handle)>
+class Owned {
+public:
+    Owned() = default;
+    explicit Owned(Handle handle) noexcept : handle_(handle) {}
+    Owned(Owned&& other) noexcept : handle_(other.release()) {}
+    Owned& operator=(Owned&& other) noexcept {
+        if (this != &other) {
+            reset();
+            handle_ = other.release();
+        }
+        return *this;
+    }
+    ~Owned() { reset(); }
+    operator Handle() const noexcept { return handle_; }
+    Handle get() const noexcept { return handle_; }
+    /// For create functions.
+    Handle* out() noexcept { return &handle_; }
+    /// The handle, now the caller's.
+    Handle release() noexcept { return std::exchange(handle_, nullptr); }
+    void reset() noexcept {
+        if (handle_) destroy(std::exchange(handle_, nullptr));
+    }
+
+private:
+    Handle handle_ = nullptr;
+};
+
+using Device = Owned<gpo_device_t, gpo_device_destroy>;
+using Stream = Owned<gpo_stream_t, gpo_stream_destroy>;
+using StreamPool = Owned<gpo_stream_pool_t, gpo_stream_pool_destroy>;
+using Event = Owned<gpo_event_t, gpo_event_destroy>;
+using Timeline = Owned<gpo_timeline_t, gpo_timeline_destroy>;
+using Queue = Owned<gpo_cq_t, gpo_cq_destroy>;
+using Arena = Owned<gpo_arena_t, gpo_arena_destroy>;
+using Pool = Owned<gpo_pool_t, gpo_pool_destroy>;
+using Module = Owned<gpo_module_t, gpo_module_destroy>;
+using Kernel = Owned<gpo_kernel_t, gpo_kernel_destroy>;
+using Pipeline = Owned<gpo_pipeline_t, gpo_pipeline_destroy>;
+
+/// A struct of the API with its size set.
+template <class T>
+T sized() noexcept {
+    T value{};
+    value.struct_size = sizeof value;
+    return value;
+}
+
+class Gpu;
+
+/// Device memory, freed when it goes (behind all that is on the device's streams then).
+class Memory {
+public:
+    Memory() = default;
+    Memory(Gpu& gpu, uint64_t bytes);
+    Memory(Memory&& other) noexcept
+        : device_(other.device_), address_(std::exchange(other.address_, 0)), bytes_(other.bytes_) {}
+    Memory& operator=(Memory&& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(address_, other.address_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~Memory() {
+        if (address_) gpo_memory_free(device_, address_);
+    }
+    operator uint64_t() const noexcept { return address_; }
+    uint64_t bytes() const noexcept { return bytes_; }
+
+private:
+    gpo_device_t device_ = nullptr;
+    uint64_t address_ = 0, bytes_ = 0;
+};
+
+/// Pinned host memory from the fixture's arena; zeroed.
+template <class T>
+class Pinned {
+public:
+    Pinned(gpo_arena_t arena, size_t count) : arena_(arena), count_(count) {
+        void* memory = nullptr;
+        REQUIRE_OK(gpo_arena_allocate(arena, count * sizeof(T), 0, &memory));
+        data_ = new (memory) T[count]{};
+    }
+    Pinned(Pinned&& other) noexcept
+        : arena_(other.arena_), data_(std::exchange(other.data_, nullptr)), count_(other.count_) {}
+    Pinned& operator=(Pinned&&) = delete;
+    ~Pinned() {
+        if (data_) gpo_arena_free(arena_, data_);
+    }
+    T* data() const noexcept { return data_; }
+    size_t size() const noexcept { return count_; }
+    uint64_t bytes() const noexcept { return count_ * sizeof(T); }
+    uint64_t address() const noexcept { return reinterpret_cast<uint64_t>(data_); }
+    T& operator[](size_t i) const noexcept { return data_[i]; }
+    T* begin() const noexcept { return data_; }
+    T* end() const noexcept { return data_ + count_; }
+
+private:
+    gpo_arena_t arena_;
+    T* data_ = nullptr;
+    size_t count_;
+};
+
+class Gpu {
+public:
+    /// `options`: of the runtime, its struct_size included; the device is the first that it shows.
+    explicit Gpu(const gpo_runtime_options& options = sized<gpo_runtime_options>());
+    ~Gpu();
+    Gpu(const Gpu&) = delete;
+    Gpu& operator=(const Gpu&) = delete;
+
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+
+    Stream stream(const char* label = nullptr, uint32_t flags = 0, uint32_t max_held = 0);
+    Event event(uint32_t flags = 0);
+    Timeline timeline(uint64_t value = 0, const char* label = nullptr);
+    Queue queue(uint32_t capacity = 0);
+    Memory memory(uint64_t bytes) { return Memory(*this, bytes); }
+    gpo_arena_t arena();
+    template <class T>
+    Pinned<T> pinned(size_t count) {
+        return Pinned<T>(arena(), count);
+    }
+
+    /// Compiles CUDA C++ (once for each text) and finds a kernel in it.
+    Kernel kernel(const std::string& source, const char* name);
+
+    /// Second device of the runtime: an empty owner where there is none.
+    Device second_device();
+
+    gpo_statistics statistics();
+
+private:
+    std::map<std::string, Module> modules_;
+    Arena arena_;
+};
+
+/// Launches a kernel with values as its arguments: their sizes are checked against the kernel's.
+template <class... Arguments>
+gpo_status launch(gpo_stream_t stream, gpo_kernel_t kernel, uint32_t blocks, uint32_t threads,
+                  const Arguments&... arguments) {
+    auto shape = sized<gpo_launch>();
+    shape.grid[0] = blocks;
+    shape.block[0] = threads;
+    if constexpr (sizeof...(Arguments) == 0) {
+        return gpo_launch_kernel(stream, kernel, &shape, nullptr, nullptr, 0);
+    } else {
+        const void* pointers[] = {&arguments...};
+        const uint32_t sizes[] = {sizeof arguments...};
+        return gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(Arguments));
+    }
+}
+
+/// A kernel that the GPU can't get past until the host opens the gate. Everything that a test uses while a gate is
+/// closed is made before: allocation and module loading may wait for what runs.
+class Gate {
+public:
+    explicit Gate(Gpu& gpu);
+    /// Opens, and waits until nobody looks at the gate any more.
+    ~Gate();
+    /// Puts the kernel on the stream.
+    void put_on(gpo_stream_t stream);
+    void open() noexcept;
+
+private:
+    gpo_device_t device_;
+    Kernel kernel_;
+    Pinned<uint32_t> open_;
+};
+
+/// Writes and reads one number on the GPU, behind what is on the stream: how tests see that work ran, and in what order.
+class Writer {
+public:
+    explicit Writer(Gpu& gpu);
+    /// Puts `*target = value` on the stream.
+    gpo_status write(gpo_stream_t stream, uint32_t* target, uint32_t value);
+    /// Puts `*target = *source + value` on the stream: shows whether `source` was written before.
+    gpo_status add(gpo_stream_t stream, uint32_t* target, const uint32_t* source, uint32_t value);
+
+private:
+    Kernel write_, add_;
+};
+
+/// Takes `count` entries out of a queue, waiting for them.
+std::vector<gpo_completion> take(gpo_cq_t cq, size_t count);
+
+/// A number written by the GPU, read afresh.
+inline uint32_t read(const uint32_t& word) noexcept { return *const_cast<const volatile uint32_t*>(&word); }
+
+}  // namespace gpo::test
