@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Builds and runs all tests, and ends with the line `N passed, N failed, N skipped`.
+
+    tests/run [--full] [FILTER]...
+
+A filter names a section (canary, unit, abi, conformance, faults, process, checks, asan, tsan, clang) or is a part of test
+names; without one everything runs. --full asks for the counts of thousands and adds a build with Clang.
+
+A test fails too if its program crashes, ends early or outlives its time limit; the test that ran then is named, and the
+ones after it are run all the same. Sections:
+
+  canary        tests that go wrong on purpose, to see that it is noticed
+  unit abi conformance faults   doctest programs, tests/<name>/*.cpp
+  process       tests/process/*: programs by themselves. Their first lines may say
+                    // RUN: [NAME=VALUE]... [ARGUMENT]...   one run; several lines are several runs
+                    // EXIT: 0                              the exit code to expect, or the name of a signal
+                    // TIMEOUT: 60                          seconds
+                    // REPEAT: 10 1000                      how often: always, and under --full
+                exit code 77, or a line `SKIP name: reason`, is a skip
+  checks        tests/*/check_*.py: scripts that print lines `PASS name`, `FAIL name: text`, `SKIP name: reason`
+  asan tsan     the doctest programs again, built with ASan and UBSan, and with TSan
+"""
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TESTS = ROOT / "tests"
+BUILD = ROOT / "build"
+SECTIONS = ("canary", "unit", "abi", "conformance", "faults", "process", "checks", "asan", "tsan", "clang")
+SUITE_SECONDS = 300          # for one doctest program; sanitizers get twice that, --full ten times
+CRASHES_FORGIVEN = 5         # in one program: then its remaining tests are not run
+SKIPPED = 77
+
+
+class Tally:
+    def __init__(self):
+        self.passed, self.failed, self.skipped = 0, [], []
+
+    def fail(self, name, text=""):
+        self.failed.append(name)
+        print(f"FAILED {name}" + (f": {text}" if text else ""), flush=True)
+
+    def skip(self, name):
+        self.skipped.append(name)
+        print(f"skipped {name}", flush=True)
+
+
+class Outcome:
+    def __init__(self, code, output, seconds, timed_out):
+        self.code, self.output, self.seconds, self.timed_out = code, output, seconds, timed_out
+
+    def ending(self):
+        if self.timed_out:
+            return f"ran into its time limit of {self.timed_out} s"
+        if self.code < 0:
+            return f"died of {signal.Signals(-self.code).name}"
+        return f"ended with exit code {self.code}"
+
+    def tail(self, lines=60):
+        return "\n".join(self.output.splitlines()[-lines:])
+
+
+def run(command, limit, environment=None, cwd=ROOT):
+    """Runs a program in a session of its own, which is killed as a whole when the time is up."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=out,
+                                   stderr=subprocess.STDOUT, cwd=cwd, env=environment, start_new_session=True)
+        timed_out = 0
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            timed_out = limit
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # also what a test left behind
+        except ProcessLookupError:
+            pass
+        process.wait()
+        out.seek(0)
+        text = out.read().decode(errors="replace")
+    return Outcome(process.returncode, text, time.monotonic() - start, timed_out)
+
+
+def read_report(path):
+    """What a doctest program told (tests/support/report.cpp): passes, failures, skips, how many tests began, which one
+    had begun and not ended, and whether the program came to its end."""
+    passed, failed, skips, begun, running, finished = 0, [], [], 0, None, False
+    for line in path.read_text().splitlines() if path.exists() else ():
+        kind, _, text = line.partition(" ")
+        if kind == "start":
+            begun, running = begun + 1, text
+        elif kind == "skip":
+            skips.append(text)
+        elif kind == "finish":
+            finished = True
+        else:
+            passed += kind == "pass"
+            failed += [text] if kind == "fail" else []
+            running = None
+    return passed, failed, skips, begun, running, finished
+
+
+def run_doctest(program, label, tally, environment, limit, pattern=None):
+    """Runs a doctest program; after a crash goes on behind the test that crashed. Returns how many tests began."""
+    total, first, seconds = 0, 1, 0
+    before = (tally.passed, len(tally.failed), len(tally.skipped))
+    for attempt in range(CRASHES_FORGIVEN + 1):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "report"
+            command = [program, f"--first={first}", "--no-version", "--no-breaks"]
+            if pattern:
+                command.append(f"--test-case=*{pattern}*")
+            outcome = run(command, limit, {**environment, "GPUORCH_TEST_REPORT": str(report)})
+            passed, failed, skips, begun, running, finished = read_report(report)
+        total, seconds = total + begun, seconds + outcome.seconds
+        tally.passed += passed
+        for name in failed:
+            tally.fail(f"{label}: {name}")
+        for text in skips:
+            tally.skip(f"{label}: {text}")
+        clean = finished and outcome.code == (1 if failed else 0) and not outcome.timed_out
+        if failed or not clean:
+            print(outcome.tail(), flush=True)
+        if clean:
+            break
+        tally.fail(f"{label}: {running or 'before the first or after the last test'}", outcome.ending())
+        first += begun
+        if finished or running is None:
+            break
+    else:
+        tally.fail(f"{label}: all tests after these", "not run: too many crashes")
+    here = (tally.passed, len(tally.failed), len(tally.skipped))
+    if total:
+        counts = [f"{now - then} {word}" for now, then, word in zip(here, before, ("passed", "failed", "skipped"))
+                  if now - then or word == "passed"]
+        print(f"{label}: {', '.join(counts)}, {seconds:.1f} s", flush=True)
+    return total
+
+
+class Session:
+    def __init__(self, full, filters):
+        self.full = full
+        self.sections = [word for word in filters if word in SECTIONS]
+        self.patterns = [word for word in filters if word not in SECTIONS]
+        self.tally = Tally()
+        self.matched = 0
+        cache = BUILD / "tests" / "cache"
+        cache.mkdir(parents=True, exist_ok=True)
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+        self.environment.setdefault("GPUORCH_DEVICE", "soft")
+        if full:
+            self.environment["GPUORCH_TEST_FULL"] = "1"
+            self.environment.setdefault("GPUORCH_TEST_SEEDS", "10000")
+
+    def wants(self, section):
+        if self.sections:
+            return section in self.sections
+        # A part of a test's name is looked for in the plain builds only.
+        return not self.patterns or section not in ("canary", "asan", "tsan", "clang")
+
+    def wants_plain_build(self):
+        return any(self.wants(section) for section in SECTIONS if section not in ("asan", "tsan", "clang"))
+
+    def build(self, name, *options):
+        """Configures and builds into build/<name>. False, and a failed test, if that goes wrong."""
+        folder = BUILD / name
+        options = [f"-D{option}" for option in options]
+        if shutil.which("ccache"):
+            options += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+        if "GPUORCH_DEPS" in os.environ:
+            options.append(f"-DGPUORCH_DEPS={os.environ['GPUORCH_DEPS']}")
+        start = time.monotonic()
+        for command in (["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *options], ["cmake", "--build", folder]):
+            outcome = run(command, 3600)
+            if outcome.code != 0:
+                print(outcome.tail(100))
+                self.tally.fail(f"build/{name}", outcome.ending())
+                return False
+        print(f"build/{name}: built in {time.monotonic() - start:.0f} s", flush=True)
+        return True
+
+    def suites(self, build, label, factor=1, environment=None):
+        limit = SUITE_SECONDS * factor * (10 if self.full else 1)
+        for program in sorted((BUILD / build / "tests").glob("gpuorch_*")):
+            name = program.name.removeprefix("gpuorch_")
+            if not program.is_file() or name == "canary" or name.startswith("bench_"):
+                continue
+            if label == "" and not self.wants(name):
+                continue
+            for pattern in self.patterns or [None]:
+                self.matched += run_doctest(program, label + name, self.tally, {**self.environment, **(environment or {})},
+                                            limit, pattern)
+
+    def canary(self):
+        """Each test of the canary suite goes wrong in its own way; that each is counted is a test here."""
+        program = BUILD / "tests" / "tests" / "gpuorch_canary"
+        expected = {"passes": (1, 0, 0), "fails": (0, 1, 0), "throws": (0, 1, 0), "is skipped": (0, 0, 1),
+                    "crashes": (0, 1, 0), "leaves early": (0, 1, 0), "hangs": (0, 1, 0)}
+        for name, counts in expected.items():
+            self.matched += 1
+            noticed = Tally()
+            with open(os.devnull, "w") as nowhere:
+                stdout, sys.stdout = sys.stdout, nowhere
+                try:
+                    run_doctest(program, "canary", noticed, self.environment, 2, name)
+                finally:
+                    sys.stdout = stdout
+            seen = (noticed.passed, len(noticed.failed), len(noticed.skipped))
+            named = all(name in text for text in noticed.failed + noticed.skipped)
+            if seen == counts and named:
+                self.tally.passed += 1
+            else:
+                self.tally.fail(f"canary: a test that {name} is counted", f"as {seen}, not {counts}")
+        print(f"canary: {len(expected)} tests that go wrong were run", flush=True)
+
+    def processes(self):
+        before, start = self.tally.passed, time.monotonic()
+        for source in sorted([*(TESTS / "process").glob("*.cpp"), *(TESTS / "process").glob("*.c")]):
+            runs, code, limit, repeats = [], "0", 60, (1, 1)
+            for line in source.read_text().splitlines()[:40]:
+                kind, _, text = line.removeprefix("// ").partition(": ")
+                if not line.startswith("// ") or not text:
+                    continue
+                if kind == "RUN":
+                    runs.append(shlex.split(text))
+                elif kind == "EXIT":
+                    code = text.strip()
+                elif kind == "TIMEOUT":
+                    limit = int(text)
+                elif kind == "REPEAT":
+                    repeats = tuple(int(count) for count in text.split())
+            expected = int(code) if code.isdigit() else -signal.Signals[code]
+            for words in runs or [[]]:
+                name = " ".join([f"process: {source.stem}", *words])
+                if any(pattern not in name for pattern in self.patterns):
+                    continue
+                self.matched += 1
+                self.one_process(source.stem, name, words, expected, limit, repeats[-1 if self.full else 0])
+        if self.tally.passed > before:
+            print(f"process: {self.tally.passed - before} passed, {time.monotonic() - start:.1f} s", flush=True)
+
+    def one_process(self, stem, name, words, expected, limit, repeats):
+        settings = [word for word in words if "=" in word.split(" ")[0] and not word.startswith("-")]
+        arguments = [word for word in words if word not in settings]
+        environment = {**self.environment, **dict(word.split("=", 1) for word in settings)}
+        program = BUILD / "tests" / "tests" / "process" / f"process_{stem}"
+        for repeat in range(repeats):
+            outcome = run([program, *arguments], limit, environment)
+            if outcome.code == SKIPPED:
+                reasons = [line for line in outcome.output.splitlines() if line.startswith("SKIP ")]
+                self.tally.skip(f"{name}: {reasons[-1].removeprefix('SKIP ') if reasons else 'no reason given'}")
+                return
+            if outcome.code != expected or outcome.timed_out:
+                print(outcome.tail())
+                self.tally.fail(name, f"{outcome.ending()}, in run {repeat + 1} of {repeats}")
+                return
+        self.tally.passed += 1
+
+    def checks(self):
+        environment = {**self.environment, "GPUORCH_BUILD": str(BUILD / "tests")}
+        for script in sorted(TESTS.glob("*/check_*.py")):
+            label = f"{script.parent.name}/{script.stem.removeprefix('check_')}"
+            if any(pattern not in label for pattern in self.patterns):
+                continue
+            self.matched += 1
+            command = [sys.executable, script] + (["--full"] if self.full else [])
+            outcome = run(command, 600, environment)
+            passed, failed = 0, 0
+            for line in outcome.output.splitlines():
+                kind, _, text = line.partition(" ")
+                if kind == "PASS":
+                    passed += 1
+                elif kind == "FAIL":
+                    failed += 1
+                    self.tally.fail(f"{label}: {text}")
+                elif kind == "SKIP":
+                    self.tally.skip(f"{label}: {text}")
+            self.tally.passed += passed
+            if failed or outcome.code != 0:
+                print(outcome.tail())
+            if outcome.code != 0 and not failed:
+                self.tally.fail(label, outcome.ending())
+            print(f"{label}: {passed} passed, {outcome.seconds:.1f} s", flush=True)
+
+    def everything(self):
+        if self.wants_plain_build() and self.build("tests", "CMAKE_BUILD_TYPE=RelWithDebInfo"):
+            if self.wants("canary"):
+                self.canary()
+            self.suites("tests", "")
+            if self.wants("process"):
+                self.processes()
+            if self.wants("checks"):
+                self.checks()
+        if self.wants("asan") and self.build("asan", "CMAKE_BUILD_TYPE=RelWithDebInfo", "GPUORCH_SANITIZE=address;undefined"):
+            self.suites("asan", "asan ", 2, {
+                "ASAN_OPTIONS": "detect_stack_use_after_return=0:strict_string_checks=1:allocator_may_return_null=1",
+                "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"})
+        if self.wants("tsan") and self.build("tsan", "CMAKE_BUILD_TYPE=RelWithDebInfo", "GPUORCH_SANITIZE=thread"):
+            self.suites("tsan", "tsan ", 2, {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"})
+        if self.full and self.wants("clang"):
+            self.matched += 1
+            if self.build("clang", "CMAKE_BUILD_TYPE=RelWithDebInfo", "CMAKE_C_COMPILER=clang-14",
+                          "CMAKE_CXX_COMPILER=clang++-14", "CMAKE_COMPILE_WARNING_AS_ERROR=ON"):
+                self.tally.passed += 1
+
+
+def main():
+    arguments = sys.argv[1:]
+    if "-h" in arguments or "--help" in arguments:
+        print(__doc__)
+        return 0
+    filters = [word for word in arguments if not word.startswith("-")]
+    unknown = [word for word in arguments if word.startswith("-") and word != "--full"]
+    if unknown:
+        sys.exit(f"tests/run: {unknown[0]} is no option; see tests/run --help")
+    session = Session("--full" in arguments, filters)
+    session.everything()
+    tally = session.tally
+    if filters and session.matched == 0:
+        tally.fail(f"no test is called {' or '.join(filters)}")
+    if tally.failed:
+        print("\nfailed:", *tally.failed, sep="\n  ")
+    if tally.skipped:
+        print("\nskipped:", *tally.skipped, sep="\n  ")
+    print(f"\n{tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped")
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
