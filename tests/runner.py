@@ -272,7 +272,7 @@ class Session:
             self.matched += 1
             command = [sys.executable, script] + (["--full"] if self.full else [])
             outcome = run(command, 600, environment)
-            passed, failed = 0, 0
+            passed, failed, rest = 0, 0, []
             for line in outcome.output.splitlines():
                 kind, _, text = line.partition(" ")
                 if kind == "PASS":
@@ -282,9 +282,11 @@ class Session:
                     self.tally.fail(f"{label}: {text}")
                 elif kind == "SKIP":
                     self.tally.skip(f"{label}: {text}")
+                else:
+                    rest.append(line)
             self.tally.passed += passed
-            if failed or outcome.code != 0:
-                print(outcome.tail())
+            if rest and (failed or outcome.code != 0):
+                print(*rest[-60:], sep="\n")
             if outcome.code != 0 and not failed:
                 self.tally.fail(label, outcome.ending())
             print(f"{label}: {passed} passed, {outcome.seconds:.1f} s", flush=True)

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""What the shared library asks of the machine it is loaded on: nothing of NVIDIA's, nothing of Boost's, no code of ours
+before it is called."""
+import os
+import pathlib
+import re
+import subprocess
+
+LIBRARY = pathlib.Path(os.environ["GPUORCH_BUILD"]) / "libgpuorch" / "libgpuorch.so"
+ALLOWED = re.compile(r"libstdc\+\+\.so\.6|libgcc_s\.so\.1|libc\.so\.6|libm\.so\.6|ld-linux[-a-z0-9_]*\.so\.\d")
+
+
+def check(name, problem):
+    print(f"FAIL {name}: {problem}" if problem else f"PASS {name}")
+
+
+def main():
+    def read(*arguments):
+        return subprocess.run([*arguments, LIBRARY], check=True, capture_output=True, text=True).stdout
+
+    dynamic = read("readelf", "-dW")
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
+    check("it needs the C++ runtime and libc alone", [name for name in needed if not ALLOWED.fullmatch(name)])
+    check("its name is libgpuorch.so.0", "" if "soname: [libgpuorch.so.0]" in dynamic else "it has no such SONAME")
+    check("it is never unloaded", "" if "NODELETE" in dynamic else "NODELETE is not set")
+    check("its symbols are bound at load", "" if "NOW" in dynamic else "BIND_NOW is not set")
+    check("its code is position independent", "TEXTREL" if "TEXTREL" in dynamic else "")
+    check("no path of the build is in it", re.findall(r"\((?:RPATH|RUNPATH)\).*", dynamic))
+    unresolved = subprocess.run(["ldd", "-r", LIBRARY], capture_output=True, text=True)
+    check("it lacks no symbol", [line for line in (unresolved.stdout + unresolved.stderr).splitlines()
+                                 if "undefined symbol" in line][:5])
+    # One entry is the compiler's own (frame_dummy).
+    size = re.search(r"\(INIT_ARRAYSZ\)\s+(\d+)", dynamic)
+    check("it has no static constructor", "" if not size or int(size.group(1)) <= 8 else f"{int(size.group(1)) // 8 - 1}")
+    stack = re.search(r"GNU_STACK.*?(RWE?)\s", read("readelf", "-lW"))
+    check("its stack is not executable", "" if stack and stack.group(1) == "RW" else "it is")
+
+
+main()

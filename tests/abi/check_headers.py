@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Each public C header compiles alone, twice in a row, as C11 and as C++17, without a warning. Clang too with --full."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "libgpuorch" / "include"
+LANGUAGES = {"C11": ("cc", "clang-14", ".c", "-std=c11"), "C++17": ("c++", "clang++-14", ".cpp", "-std=c++17")}
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for header in sorted((INCLUDE / "gpuorch").glob("*.h")):
+            for language, (gcc, clang, suffix, standard) in LANGUAGES.items():
+                source = pathlib.Path(folder) / f"alone{suffix}"
+                source.write_text(f"#include <gpuorch/{header.name}>\n" * 2 + "int main(void) { return 0; }\n")
+                for compiler in [gcc, clang] if "--full" in sys.argv else [gcc]:
+                    name = f"{header.name} as {language}" + (" with Clang" if compiler == clang else "")
+                    result = subprocess.run(
+                        [compiler, standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", INCLUDE,
+                         source], capture_output=True, text=True)
+                    print(f"PASS {name}" if result.returncode == 0 else
+                          f"FAIL {name}: {(result.stderr.splitlines() or ['?'])[0]}\n{result.stderr}")
+
+
+main()

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Installs the library into an empty prefix, moves it, and builds programs against it as a user would: through
+pkg-config and through find_package, in C and in C++."""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+
+
+def run(name, *command, **settings):
+    """A step; the first that fails is told and ends the script."""
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, **settings)
+    if result.returncode != 0:
+        print(result.stdout, result.stderr)
+        print(f"FAIL {name}: {pathlib.Path(str(command[0])).name} ended with exit code {result.returncode}")
+        raise SystemExit(0)
+    return result.stdout
+
+
+def main():
+    version = re.search(r"project\(gpuorch VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        name = "the library installs"
+        run(name, "cmake", "--install", BUILD, "--prefix", folder / "first")
+        prefix = (folder / "first").rename(folder / "moved")
+        libraries = [path.parent for path in prefix.rglob("libgpuorch.so")]
+        have = {str(path.relative_to(prefix / "include")) for path in (prefix / "include").rglob("*") if path.is_file()}
+        want = {str(path.relative_to(ROOT / "libgpuorch/include"))
+                for path in (ROOT / "libgpuorch/include").rglob("*") if path.is_file()}
+        print(f"PASS {name}" if have == want and len(libraries) == 1 else f"FAIL {name}: headers {have ^ want}")
+
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(libraries[0] / "pkgconfig"),
+                       "LD_LIBRARY_PATH": str(libraries[0])}
+        name = "pkg-config finds it where it was moved, and a C program runs"
+        flags = shlex.split(run(name, "pkg-config", "--cflags", "--libs", "gpuorch", env=environment))
+        run(name, "cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", HERE / "consumer" / "consumer.c",
+            "-o", folder / "consumer", *flags)
+        out = run(name, folder / "consumer", env=environment)
+        modversion = run(name, "pkg-config", "--modversion", "gpuorch", env=environment).strip()
+        print(f"PASS {name}" if out.strip() == version == modversion else f"FAIL {name}: it says {out!r}, {modversion!r}")
+
+        name = "find_package(gpuorch) finds it, and C and C++ programs run"
+        run(name, "cmake", "-S", HERE / "consumer", "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+        run(name, "cmake", "--build", folder / "build")
+        outs = [run(name, folder / "build" / program).strip() for program in ("in_c", "in_cpp")]
+        print(f"PASS {name}" if outs == [version, version] else f"FAIL {name}: they say {outs}")
+
+
+main()
