@@ -1,5 +1,5 @@
-// The real clock and the real wait words: thin calls of Linux, with no look at the deterministic scheduler. Only the
-// host folder includes this file.
+// The real clock and the real wait words: thin calls of Linux, with no look at the deterministic scheduler. And what
+// forks do. Only the host folder includes this file.
 #pragma once
 
 #include <atomic>
@@ -18,3 +18,13 @@ void wake(const std::atomic<uint32_t>& word, int count) noexcept;
 void relax(unsigned spins) noexcept;
 
 }  // namespace gpo::host::machine
+
+namespace gpo::host::detail {
+
+/// How many forks lie between the process in which the library was first used and this one.
+uint32_t forks() noexcept;
+
+/// In a forked child: the threads that were running are not.
+void forget_running_threads() noexcept;
+
+}  // namespace gpo::host::detail

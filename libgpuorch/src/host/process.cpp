@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "host/host.h"
+#include "host/machine.h"
 #include "host/schedule.h"
 
 namespace gpo::host {
@@ -111,8 +112,13 @@ unsigned limit_by_groups(unsigned most) noexcept {
 // Zero until the fork handler is registered: no static constructor does it.
 enum ForkState : int { kUnwatched, kParent, kChild };
 constinit std::atomic<int> fork_state{kUnwatched};
+constinit std::atomic<uint32_t> fork_count{0};
 
-void in_child() noexcept { fork_state.store(kChild, std::memory_order_relaxed); }
+void in_child() noexcept {
+    fork_state.store(kChild, std::memory_order_relaxed);
+    fork_count.fetch_add(1, std::memory_order_relaxed);
+    detail::forget_running_threads();
+}
 
 bool watch_forks() noexcept {
     int state = kUnwatched;
@@ -133,5 +139,11 @@ bool forked() noexcept {
         return false;
     return watch_forks();
 }
+
+namespace detail {
+
+uint32_t forks() noexcept { return fork_count.load(std::memory_order_relaxed); }
+
+}  // namespace detail
 
 }  // namespace gpo::host

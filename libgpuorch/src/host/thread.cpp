@@ -54,6 +54,7 @@ struct Thread::Impl {
     pthread_t handle{};
     char name[kShownName + 1]{};
     std::function<void()> body;
+    uint32_t forks = detail::forks();   // tells the process whose thread it is
     detail::Actor* actor = nullptr;     // while a Schedule is in force; the thread itself gives it back
     std::atomic<uint32_t> ended{0};     // joiners in a Schedule wait for it
 
@@ -77,7 +78,7 @@ void* Thread::Impl::run(void* argument) noexcept {
 }
 
 Thread::Thread(const char* name, std::function<void()> body) : impl_(std::make_unique<Impl>()) {
-    forked();  // from now on a child of this process knows that it is one
+    static_cast<void>(forked());  // from now on a child of this process knows that it is one
     std::strncpy(impl_->name, name, kShownName);
     impl_->body = std::move(body);
     const Attributes attributes;
@@ -110,7 +111,7 @@ Thread::~Thread() { join(); }
 
 void Thread::join() noexcept {
     if (!impl_) return;
-    if (forked()) {
+    if (impl_->forks != detail::forks()) {
         // The thread stayed in the parent. Its record may be half changed: leave it be.
         static_cast<void>(impl_.release());
         return;
@@ -125,6 +126,8 @@ bool Thread::is_current() const noexcept { return impl_ != nullptr && Impl::curr
 namespace detail {
 
 uint32_t running_threads() noexcept { return live_threads.load(std::memory_order_relaxed); }
+
+void forget_running_threads() noexcept { live_threads.store(0, std::memory_order_relaxed); }
 
 }  // namespace detail
 
