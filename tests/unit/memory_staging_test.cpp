@@ -21,7 +21,7 @@ bool copies_exactly(StagingCopier& copier, size_t bytes, size_t to_skew, size_t 
     const auto source = pattern(bytes + from_skew, 7);
     std::vector<unsigned char> target(bytes + to_skew + 64, 0xee);
     copier.copy(target.data() + to_skew, source.data() + from_skew, bytes);
-    if (std::memcmp(target.data() + to_skew, source.data() + from_skew, bytes) != 0) return false;
+    if (bytes != 0 && std::memcmp(target.data() + to_skew, source.data() + from_skew, bytes) != 0) return false;
     for (size_t i = 0; i < target.size(); ++i)
         if ((i < to_skew || i >= to_skew + bytes) && target[i] != 0xee) return false;
     return true;
