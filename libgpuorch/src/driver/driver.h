@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +46,8 @@ struct Driver {
     int version = 0;                  // of the driver: 13000
     const char* name = "";            // "cuda" or "soft"
     bool software = false;            // for messages and properties only
+    /// The built-in kernels (kernel/builtin.h), as cuModuleLoadDataEx of this driver takes them; static.
+    std::string_view builtin_image;
     virtual Compiler& compiler() = 0;
 };
 
@@ -53,5 +57,12 @@ std::shared_ptr<Driver> open_cuda(std::string* why);
 
 /// The software GPU. One for the process, shared by all runtimes, gone when the last of them lets go of it.
 std::shared_ptr<Driver> open_soft(std::string* why);
+
+/// For tests: every driver that a runtime opens from now on passes through `wrap` (faults.h, recorder.h). Empty: none.
+using Interposer = std::function<std::shared_ptr<Driver>(std::shared_ptr<Driver>)>;
+void set_interposer(Interposer wrap);
+
+/// What the runtime calls on a driver that it has opened: the interposer's answer, or the driver itself.
+std::shared_ptr<Driver> interpose(std::shared_ptr<Driver> driver);
 
 }  // namespace gpo::driver

@@ -2,7 +2,7 @@
 //
 // X(name, version, need): `name` as cuda.h spells it, so that the member `table.name` has the type of the prototype that
 // cuda.h maps the name to; `version` is what is asked of cuGetProcAddress, the first CUDA version with that prototype
-// (or the floor, 12.2); need is `required` (the driver is refused without it) or `optional` (NULL when absent; test it
+// (or the floor, 12.2; cuCtxCreate has another one from 11.4 on); need is `required` (the driver is refused without it) or `optional` (NULL when absent; test it
 // before the call). The software GPU fills every entry.
 #pragma once
 
@@ -48,7 +48,7 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
     X(cuDevicePrimaryCtxRelease, 12020, required)         \
     X(cuDevicePrimaryCtxGetState, 12020, required)        \
     /* contexts */                                        \
-    Y(cuCtxCreate, 12020, required)                       \
+    Y(cuCtxCreate, 11030, required)                       \
     X(cuCtxDestroy, 12020, required)                      \
     X(cuCtxGetCurrent, 12020, required)                   \
     X(cuCtxSetCurrent, 12020, required)                   \

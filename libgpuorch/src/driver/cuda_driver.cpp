@@ -1,0 +1,172 @@
+// The machine's CUDA driver: libcuda, loaded when the first runtime asks for it and never unloaded (its threads and
+// at-exit handlers would not survive that).
+//
+// Every entry of the table is asked of cuGetProcAddress with the version that its prototype belongs to, and with the
+// legacy default stream. What can't be used is said in one sentence; nothing of a failure is kept, so the next runtime
+// tries again (a driver may be installed, or its device nodes may appear, in the meantime).
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/text.h"
+#include "driver/driver.h"
+#include "driver/functions.h"
+#include "driver/nvrtc.h"
+#include "host/host.h"
+#include "kernel/builtin.h"
+
+namespace gpo::driver {
+
+namespace {
+
+constexpr int kFloor = 12020;
+
+// cuda.h maps the plain name to the later prototype.
+using GetProcAddress = CUresult CUDAAPI(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+using DriverGetVersion = CUresult CUDAAPI(int*);
+
+class CudaDriver final : public Driver {
+public:
+    CudaDriver() {
+        name = "cuda";
+        builtin_image = kernel::builtin_ptx();
+    }
+    Compiler& compiler() override { return compiler_; }
+    void set_version(int value) {
+        version = value;
+        compiler_.prefer(value);
+    }
+
+private:
+    NvrtcCompiler compiler_;
+};
+
+std::string version_text(int version) { return text(version / 1000, ".", version % 1000 / 10); }
+
+std::string last_dl_error() {
+    const char* message = dlerror();
+    return message ? message : "no reason given";
+}
+
+/// libcuda, or NULL with a sentence. Once loaded, the same for the life of the process.
+void* load_library(std::string* why) {
+    static host::Mutex lock;
+    static void* library = nullptr;
+    std::lock_guard guard(lock);
+    if (library) return library;
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library) return library;
+    std::string first = last_dl_error();
+    library = dlopen("libcuda.so", RTLD_NOW | RTLD_LOCAL);
+    // The stub that comes with the toolkit answers every call with an error: cuInit says so later.
+    if (!library) *why = text("the CUDA driver library could not be loaded: ", first);
+    return library;
+}
+
+/// Fills the table, or says which required function is missing.
+bool fill(Table& table, GetProcAddress* get, int version, std::string* why) {
+    const int cap = std::min(version, version_cap());
+    enum Need { required, optional };
+    const auto find = [&](const char* name, int from, Need need) -> void* {
+        if (need == optional && from > cap) return nullptr;
+        void* address = nullptr;
+        CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+        const CUresult result = get(name, &address, from, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found);
+        if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) address = nullptr;
+        if (!address && need == required && why->empty())
+            *why = text("the CUDA driver (", version_text(version), ") has no function ", name);
+        return address;
+    };
+#define X(name, from, need)                                                              \
+    table.name = reinterpret_cast<decltype(table.name)>(find(#name, from, need));        \
+    if (!table.name && need == required) return false;
+    GPO_DRIVER_FUNCTIONS(X, X)
+#undef X
+    return true;
+}
+
+std::string describe(const Table& table, CUresult result) {
+    const char* name = nullptr;
+    const char* sentence = nullptr;
+    table.cuGetErrorName(result, &name);
+    table.cuGetErrorString(result, &sentence);
+    return text(name ? name : "error", " (", static_cast<int>(result), sentence ? ": " : "", sentence ? sentence : "",
+                ")");
+}
+
+std::shared_ptr<Driver> open(std::string* why) {
+    void* library = load_library(why);
+    if (!library) return nullptr;
+
+    int version = 0;
+    auto* get_version = reinterpret_cast<DriverGetVersion*>(dlsym(library, "cuDriverGetVersion"));
+    if (!get_version) {
+        *why = "the CUDA driver library has no function cuDriverGetVersion: it is broken, or is no CUDA driver";
+        return nullptr;
+    }
+    if (CUresult result = get_version(&version); result != CUDA_SUCCESS) {
+        // What the toolkit's stub library answers to everything.
+        *why = text("the CUDA driver does not tell its version (error ", static_cast<int>(result),
+                    result == CUDA_ERROR_STUB_LIBRARY ? ": it is the toolkit's stub, not a driver)" : ")");
+        return nullptr;
+    }
+    if (version < kFloor) {
+        *why = text("the CUDA driver is too old: it is of CUDA ", version_text(version), ", and ",
+                    version_text(kFloor), " or newer is needed");
+        return nullptr;
+    }
+    auto* get = reinterpret_cast<GetProcAddress*>(dlsym(library, "cuGetProcAddress_v2"));
+    if (!get) {
+        *why = text("the CUDA driver (", version_text(version), ") has no function cuGetProcAddress_v2");
+        return nullptr;
+    }
+
+    auto driver = std::make_shared<CudaDriver>();
+    driver->set_version(version);
+    if (!fill(driver->table, get, version, why)) return nullptr;
+    const Table& table = driver->table;
+
+    if (CUresult result = table.cuInit(0); result != CUDA_SUCCESS) {
+        *why = result == CUDA_ERROR_NO_DEVICE ? "the CUDA driver sees no device"
+                                              : text("cuInit failed: ", describe(table, result));
+        return nullptr;
+    }
+    int count = 0;
+    if (CUresult result = table.cuDeviceGetCount(&count); result != CUDA_SUCCESS) {
+        *why = text("cuDeviceGetCount failed: ", describe(table, result));
+        return nullptr;
+    }
+    if (count <= 0) {
+        *why = "the CUDA driver sees no device";
+        return nullptr;
+    }
+    return driver;
+}
+
+}  // namespace
+
+std::shared_ptr<Driver> open_cuda(std::string* why) {
+    std::string reason;
+    if (host::forked()) {
+        if (why) *why = "this process was forked from one that used the library: CUDA can't be used in it";
+        return nullptr;
+    }
+    // One for the process, never destroyed: threads may still be inside it when the process exits.
+    static host::Mutex lock;
+    static auto& opened = *new std::shared_ptr<Driver>();
+    {
+        std::lock_guard guard(lock);
+        if (opened) return opened;
+    }
+    std::shared_ptr<Driver> driver = open(&reason);
+    if (!driver) {
+        if (why) *why = std::move(reason);
+        return nullptr;
+    }
+    std::lock_guard guard(lock);
+    if (!opened) opened = std::move(driver);
+    return opened;
+}
+
+}  // namespace gpo::driver

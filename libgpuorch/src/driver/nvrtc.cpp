@@ -1,0 +1,287 @@
+#include "driver/nvrtc.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "core/environment.h"
+#include "core/text.h"
+#include "host/host.h"
+
+namespace gpo::driver {
+
+namespace nvrtc {
+
+// nvrtc.h comes with another wheel than cuda.h: these few prototypes have not changed since CUDA 11.
+struct Program;
+using Result = int;
+inline constexpr Result kSuccess = 0;
+
+#define GPO_NVRTC_FUNCTIONS(X)                                                                                   \
+    X(nvrtcVersion, Result(int*, int*))                                                                          \
+    X(nvrtcGetErrorString, const char*(Result))                                                                  \
+    X(nvrtcGetNumSupportedArchs, Result(int*))                                                                   \
+    X(nvrtcGetSupportedArchs, Result(int*))                                                                      \
+    X(nvrtcCreateProgram, Result(Program**, const char*, const char*, int, const char* const*, const char* const*)) \
+    X(nvrtcDestroyProgram, Result(Program**))                                                                    \
+    X(nvrtcCompileProgram, Result(Program*, int, const char* const*))                                            \
+    X(nvrtcGetPTXSize, Result(Program*, size_t*))                                                                \
+    X(nvrtcGetPTX, Result(Program*, char*))                                                                      \
+    X(nvrtcGetCUBINSize, Result(Program*, size_t*))                                                              \
+    X(nvrtcGetCUBIN, Result(Program*, char*))                                                                    \
+    X(nvrtcGetProgramLogSize, Result(Program*, size_t*))                                                         \
+    X(nvrtcGetProgramLog, Result(Program*, char*))                                                               \
+    X(nvrtcAddNameExpression, Result(Program*, const char*))                                                     \
+    X(nvrtcGetLoweredName, Result(Program*, const char*, const char**))
+
+struct Library {
+#define X(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
+    GPO_NVRTC_FUNCTIONS(X)
+#undef X
+    std::string path;
+    int major = 0, minor = 0;
+    std::vector<int> architectures;       // ascending: 75, 80, …
+    std::vector<std::string> includes;    // the toolkit's include folders, beside the library or well known
+};
+
+namespace {
+
+bool is_folder(const std::string& path) {
+    struct stat status;
+    return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::string folder_of(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+/// NVRTC opens its built-ins by their bare name, which is found only if they are loaded already or on the search path.
+void load_builtins(const Library& library) {
+    const std::string folder = folder_of(library.path);
+    if (folder.empty()) return;
+    const std::string path = text(folder, "/libnvrtc-builtins.so.", library.major, ".", library.minor);
+    dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+void find_includes(Library& library) {
+    const std::string folder = folder_of(library.path);
+    std::vector<std::string> places;
+    if (!folder.empty()) places = {folder + "/../include", folder + "/../../cuda_runtime/include"};
+    places.push_back("/usr/local/cuda/include");
+    for (const std::string& place : places) {
+        struct stat status;
+        if (stat((place + "/cuda_fp16.h").c_str(), &status) != 0) continue;
+        library.includes.push_back(place);
+        if (is_folder(place + "/cccl")) library.includes.push_back(place + "/cccl");
+        return;
+    }
+}
+
+/// NULL, with what was wrong added to `tried`.
+const Library* load(const std::string& name, std::string* tried) {
+    void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char* message = dlerror();
+        *tried += text(tried->empty() ? "" : "; ", message ? message : name.c_str());
+        return nullptr;
+    }
+    auto library = std::make_unique<Library>();
+#define X(function, ...)                                                                                      \
+    library->function = reinterpret_cast<decltype(library->function)>(dlsym(handle, #function));              \
+    if (!library->function) {                                                                                 \
+        *tried += text(tried->empty() ? "" : "; ", name, " has no function " #function);                      \
+        return nullptr;                                                                                       \
+    }
+    GPO_NVRTC_FUNCTIONS(X)
+#undef X
+    int count = 0;
+    if (library->nvrtcVersion(&library->major, &library->minor) != kSuccess || library->major < 12 ||
+        library->nvrtcGetNumSupportedArchs(&count) != kSuccess || count <= 0) {
+        *tried += text(tried->empty() ? "" : "; ", name, " is of CUDA ", library->major, ".", library->minor,
+                       ", and 12.0 or newer is needed");
+        return nullptr;
+    }
+    library->architectures.resize(static_cast<size_t>(count));
+    library->nvrtcGetSupportedArchs(library->architectures.data());
+    std::sort(library->architectures.begin(), library->architectures.end());
+    Dl_info info;
+    library->path = dladdr(reinterpret_cast<void*>(library->nvrtcVersion), &info) && info.dli_fname ? info.dli_fname : name;
+    load_builtins(*library);
+    find_includes(*library);
+    return library.release();   // as the library itself: for the life of the process
+}
+
+/// The library, loaded once; a failure is tried again the next time.
+const Library* library(int driver_version, std::string* tried) {
+    static std::atomic<const Library*> ready{nullptr};
+    static host::Mutex lock;
+    if (const Library* loaded = ready.load(std::memory_order_acquire)) return loaded;
+    std::lock_guard guard(lock);
+    if (const Library* loaded = ready.load(std::memory_order_acquire)) return loaded;
+    for (const std::string& name : candidates(driver_version)) {
+        if (const Library* loaded = load(name, tried)) {
+            ready.store(loaded, std::memory_order_release);
+            return loaded;
+        }
+    }
+    return nullptr;
+}
+
+class OwnProgram {
+public:
+    explicit OwnProgram(const Library& library) : library_(library) {}
+    ~OwnProgram() {
+        if (program_) library_.nvrtcDestroyProgram(&program_);
+    }
+    Program** out() { return &program_; }
+    Program* get() const { return program_; }
+
+private:
+    const Library& library_;
+    Program* program_ = nullptr;
+};
+
+bool starts_with_one_of(const std::string& option, std::initializer_list<std::string_view> prefixes) {
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](std::string_view prefix) { return option.compare(0, prefix.size(), prefix) == 0; });
+}
+
+}  // namespace
+
+std::vector<std::string> candidates(int driver_version) {
+    if (const char* path = environment::get("GPUORCH_NVRTC"); path && *path) return {path};
+    std::vector<int> majors = {13, 12};
+    if (driver_version < 13000) std::swap(majors[0], majors[1]);
+    std::vector<std::string> names;
+    for (const int major : majors) {
+        names.push_back(text("libnvrtc.so.", major));
+        for (const char* folder : {"/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib"})
+            names.push_back(text(folder, "/libnvrtc.so.", major));
+        names.push_back(text("/usr/local/cuda-", major, "/lib64/libnvrtc.so.", major));
+    }
+    names.push_back("libnvrtc.so");
+    return names;
+}
+
+std::string first_error(const std::string& log) {
+    std::string first;
+    for (size_t at = 0; at < log.size();) {
+        size_t end = log.find('\n', at);
+        if (end == std::string::npos) end = log.size();
+        std::string line = log.substr(at, end - at);
+        if (line.find("error") != std::string::npos) return line;
+        if (first.empty()) first = std::move(line);
+        at = end + 1;
+    }
+    return first;
+}
+
+}  // namespace nvrtc
+
+std::string NvrtcCompiler::identity() {
+    std::string tried;
+    const nvrtc::Library* library = nvrtc::library(version_, &tried);
+    if (!library) return "none";
+    std::string identity = text("nvrtc ", library->major, ".", library->minor);
+    for (const std::string& include : library->includes) identity += " " + include;
+    return identity;
+}
+
+CompileResult NvrtcCompiler::compile(const CompileRequest& request) {
+    using namespace nvrtc;
+    CompileResult out;
+    std::string tried;
+    const Library* library = nvrtc::library(version_, &tried);
+    if (!library) {
+        out.unavailable = true;
+        out.log = "NVRTC, the CUDA toolkit's run-time compiler, could not be loaded: " + tried;
+        return out;
+    }
+    const auto refuse = [&](const char* function, Result result) {
+        out.log += text(out.log.empty() || out.log.back() == '\n' ? "" : "\n", function, ": error: ",
+                        library->nvrtcGetErrorString(result));
+        return out;
+    };
+
+    // The caller's headers go before ours of the same name.
+    std::vector<const char*> header_names, header_texts;
+    for (const auto& [name, body] : request.headers) {
+        header_names.push_back(name.c_str());
+        header_texts.push_back(body.c_str());
+    }
+    for (const auto& [name, body] : standard_headers()) {
+        const bool given = std::any_of(request.headers.begin(), request.headers.end(),
+                                       [name = name](const auto& header) { return header.first == name; });
+        if (given) continue;
+        header_names.push_back(name);
+        header_texts.push_back(body);
+    }
+
+    OwnProgram program(*library);
+    Result result = library->nvrtcCreateProgram(program.out(), request.source.c_str(), request.file_name.c_str(),
+                                                static_cast<int>(header_names.size()), header_texts.data(),
+                                                header_names.data());
+    if (result != kSuccess) return refuse("nvrtcCreateProgram", result);
+    for (const std::string& expression : request.name_expressions) {
+        result = library->nvrtcAddNameExpression(program.get(), expression.c_str());
+        if (result != kSuccess) return refuse("nvrtcAddNameExpression", result);
+    }
+
+    // A cubin for the device; where this NVRTC doesn't know it yet, PTX of the newest that it knows, for the driver to
+    // translate. An architecture among the caller's options goes before both.
+    std::vector<std::string> own;
+    bool cubin = true, arch_given = false;
+    for (const std::string& option : request.options) {
+        if (!starts_with_one_of(option, {"--gpu-architecture", "-arch"})) continue;
+        arch_given = true;
+        cubin = option.find("sm_") != std::string::npos;
+    }
+    if (!arch_given) {
+        const auto& known = library->architectures;
+        const auto above = std::upper_bound(known.begin(), known.end(), request.compute_capability);
+        if (above == known.begin()) {
+            out.log = text("error: NVRTC ", library->major, ".", library->minor, " has no architecture for a device of ",
+                           "compute capability ", request.compute_capability / 10, ".",
+                           request.compute_capability % 10, "; its oldest is ", known.front() / 10, ".",
+                           known.front() % 10);
+            return out;
+        }
+        cubin = above[-1] == request.compute_capability;
+        own.push_back(text("--gpu-architecture=", cubin ? "sm_" : "compute_", above[-1]));
+    }
+    std::vector<const char*> options;
+    for (const std::string& option : request.options) options.push_back(option.c_str());
+    for (const std::string& include : library->includes) own.push_back("-I" + include);
+    for (const std::string& option : own) options.push_back(option.c_str());
+
+    result = library->nvrtcCompileProgram(program.get(), static_cast<int>(options.size()), options.data());
+    size_t length = 0;
+    if (library->nvrtcGetProgramLogSize(program.get(), &length) == kSuccess && length > 1) {
+        out.log.resize(length);
+        if (library->nvrtcGetProgramLog(program.get(), out.log.data()) != kSuccess) out.log.clear();
+        while (!out.log.empty() && (out.log.back() == '\0' || out.log.back() == '\n')) out.log.pop_back();
+    }
+    if (result != kSuccess) return out.log.empty() ? refuse("nvrtcCompileProgram", result) : out;
+
+    size_t bytes = 0;
+    result = cubin ? library->nvrtcGetCUBINSize(program.get(), &bytes) : library->nvrtcGetPTXSize(program.get(), &bytes);
+    if (result != kSuccess || bytes == 0) return refuse(cubin ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result);
+    out.image.resize(bytes);
+    auto* image = reinterpret_cast<char*>(out.image.data());
+    result = cubin ? library->nvrtcGetCUBIN(program.get(), image) : library->nvrtcGetPTX(program.get(), image);
+    if (result != kSuccess) return refuse(cubin ? "nvrtcGetCUBIN" : "nvrtcGetPTX", result);
+    for (const std::string& expression : request.name_expressions) {
+        const char* symbol = nullptr;
+        result = library->nvrtcGetLoweredName(program.get(), expression.c_str(), &symbol);
+        if (result != kSuccess || !symbol) return refuse("nvrtcGetLoweredName", result);
+        out.lowered.emplace_back(expression, symbol);
+    }
+    out.ok = true;
+    return out;
+}
+
+}  // namespace gpo::driver

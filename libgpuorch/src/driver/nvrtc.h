@@ -1,0 +1,41 @@
+// NVRTC, the CUDA driver's compiler of kernel source: a library of the CUDA toolkit, loaded when the first kernel is
+// compiled and never unloaded. Images are cubins for the device at hand; PTX where NVRTC is older than the device.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+
+namespace gpo::driver {
+
+namespace nvrtc {
+struct Library;
+}
+
+class NvrtcCompiler final : public Compiler {
+public:
+    CompileResult compile(const CompileRequest& request) override;
+    /// Compiler, version and include folders; "none" where there is no NVRTC.
+    std::string identity() override;
+    /// The driver's version: an NVRTC of the same major version is looked for first.
+    void prefer(int version) noexcept { version_ = version; }
+
+private:
+    int version_ = 13000;
+};
+
+namespace nvrtc {
+
+/// Names and places that are tried, in order. GPUORCH_NVRTC, where it is set, is the only one.
+std::vector<std::string> candidates(int driver_version);
+
+/// Standard headers that kernels include and NVRTC doesn't have (nvrtc_headers.cpp): include name, text.
+const std::vector<std::pair<const char*, const char*>>& standard_headers();
+
+/// The first line of a compiler's log that says what is wrong.
+std::string first_error(const std::string& log);
+
+}  // namespace nvrtc
+
+}  // namespace gpo::driver

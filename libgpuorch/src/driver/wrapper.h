@@ -1,0 +1,49 @@
+// Wrapping a driver: a driver whose table entries run a hook around the entries of another.
+//
+// A table entry is a plain function pointer and carries no object, so what a hook wraps is global to the hook: one wrapped
+// table per hook type at a time. Wrapping a second driver by the same hook replaces the first; different hooks stack.
+//
+//     struct Hook {
+//         template <class Call> static CUresult around(Function, Call&& call) noexcept;   // call() reaches the driver
+//     };
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "driver/driver.h"
+#include "driver/functions.h"
+
+namespace gpo::driver {
+
+template <class Hook>
+class Wrapper final : public Driver {
+public:
+    explicit Wrapper(std::shared_ptr<Driver> wrapped) : wrapped_(std::move(wrapped)) {
+        name = wrapped_->name;
+        version = wrapped_->version;
+        software = wrapped_->software;
+        builtin_image = wrapped_->builtin_image;
+        // Entries are replaced only after the originals can be reached.
+        inner = wrapped_->table;
+        table = wrapped_->table;
+#define X(name, version, need) \
+    if (table.name) table.name = entry<Function::name>(&Table::name, table.name);
+        GPO_DRIVER_FUNCTIONS(X, X)
+#undef X
+    }
+    Compiler& compiler() override { return wrapped_->compiler(); }
+
+private:
+    template <Function F, class... Args>
+    static auto entry(CUresult (*Table::*member)(Args...), CUresult (*)(Args...)) noexcept {
+        static CUresult (*Table::*const original)(Args...) = member;
+        return +[](Args... args) noexcept -> CUresult {
+            return Hook::around(F, [&]() noexcept { return (inner.*original)(args...); });
+        };
+    }
+    static inline Table inner;
+    const std::shared_ptr<Driver> wrapped_;
+};
+
+}  // namespace gpo::driver

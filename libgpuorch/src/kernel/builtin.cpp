@@ -1,0 +1,14 @@
+#include "kernel/builtin.h"
+
+#include <cstddef>
+
+extern const unsigned char gpo_builtin_ptx[];
+extern const std::size_t gpo_builtin_ptx_bytes;
+
+namespace gpo::kernel {
+
+std::string_view builtin_ptx() noexcept {
+    return {reinterpret_cast<const char*>(gpo_builtin_ptx), gpo_builtin_ptx_bytes};
+}
+
+}  // namespace gpo::kernel
