@@ -3,8 +3,8 @@
 
     tests/run [--full] [FILTER]...
 
-A filter names a section (canary, unit, abi, conformance, faults, process, checks, asan, tsan, clang) or is a part of test
-names; without one everything runs. --full asks for the counts of thousands and adds a build with Clang.
+A filter names a section (canary, unit, abi, conformance, faults, process, checks, asan, tsan, clang) or is a part of
+test names; without one everything runs. --full asks for the counts of thousands and adds a build with Clang.
 
 A test fails too if its program crashes, ends early or outlives its time limit; the test that ran then is named, and the
 ones after it are run all the same. Sections:
@@ -195,8 +195,8 @@ class Session:
             if label == "" and not self.wants(name):
                 continue
             for pattern in self.patterns or [None]:
-                self.matched += run_doctest(program, label + name, self.tally, {**self.environment, **(environment or {})},
-                                            limit, pattern)
+                self.matched += run_doctest(program, label + name, self.tally,
+                                            {**self.environment, **(environment or {})}, limit, pattern)
 
     def canary(self):
         """Each test of the canary suite goes wrong in its own way; that each is counted is a test here."""
@@ -301,7 +301,8 @@ class Session:
                 self.processes()
             if self.wants("checks"):
                 self.checks()
-        if self.wants("asan") and self.build("asan", "CMAKE_BUILD_TYPE=RelWithDebInfo", "GPUORCH_SANITIZE=address;undefined"):
+        if self.wants("asan") and self.build("asan", "CMAKE_BUILD_TYPE=RelWithDebInfo",
+                                             "GPUORCH_SANITIZE=address;undefined"):
             self.suites("asan", "asan ", 2, {
                 "ASAN_OPTIONS": "detect_stack_use_after_return=0:strict_string_checks=1:allocator_may_return_null=1",
                 "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"})

@@ -31,7 +31,8 @@ def main():
                                  if "undefined symbol" in line][:5])
     # One entry is the compiler's own (frame_dummy).
     size = re.search(r"\(INIT_ARRAYSZ\)\s+(\d+)", dynamic)
-    check("it has no static constructor", "" if not size or int(size.group(1)) <= 8 else f"{int(size.group(1)) // 8 - 1}")
+    count = int(size.group(1)) // 8 - 1 if size else 0
+    check("it has no static constructor", f"{count} of them" if count > 0 else "")
     stack = re.search(r"GNU_STACK.*?(RWE?)\s", read("readelf", "-lW"))
     check("its stack is not executable", "" if stack and stack.group(1) == "RW" else "it is")
 

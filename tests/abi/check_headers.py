@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Each public C header compiles alone, twice in a row, as C11 and as C++17, without a warning. Clang too with --full."""
+"""Each public C header compiles alone, twice in a row, as C11 and as C++17, without a warning.
+By Clang too with --full."""
 import pathlib
 import subprocess
 import sys
@@ -19,8 +20,8 @@ def main():
                 for compiler in [gcc, clang] if "--full" in sys.argv else [gcc]:
                     name = f"{header.name} as {language}" + (" with Clang" if compiler == clang else "")
                     result = subprocess.run(
-                        [compiler, standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", INCLUDE,
-                         source], capture_output=True, text=True)
+                        [compiler, standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
+                         "-I", INCLUDE, source], capture_output=True, text=True)
                     print(f"PASS {name}" if result.returncode == 0 else
                           f"FAIL {name}: {(result.stderr.splitlines() or ['?'])[0]}\n{result.stderr}")
 

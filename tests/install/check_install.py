@@ -44,10 +44,12 @@ def main():
             "-o", folder / "consumer", *flags)
         out = run(name, folder / "consumer", env=environment)
         modversion = run(name, "pkg-config", "--modversion", "gpuorch", env=environment).strip()
-        print(f"PASS {name}" if out.strip() == version == modversion else f"FAIL {name}: it says {out!r}, {modversion!r}")
+        said = (out.strip(), modversion)
+        print(f"PASS {name}" if said == (version, version) else f"FAIL {name}: it says {said}")
 
         name = "find_package(gpuorch) finds it, and C and C++ programs run"
-        run(name, "cmake", "-S", HERE / "consumer", "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+        run(name, "cmake", "-S", HERE / "consumer", "-B", folder / "build", "-G", "Ninja",
+            f"-DCMAKE_PREFIX_PATH={prefix}")
         run(name, "cmake", "--build", folder / "build")
         outs = [run(name, folder / "build" / program).strip() for program in ("in_c", "in_cpp")]
         print(f"PASS {name}" if outs == [version, version] else f"FAIL {name}: they say {outs}")

@@ -143,7 +143,8 @@ TEST_CASE("a thread has its name, all asynchronous signals blocked, and knows it
     CHECK_FALSE(thread.joinable());
     CHECK(std::strcmp(name, "a name longer t") == 0);
     CHECK(current);
-    for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGPIPE, SIGUSR1, SIGPROF}) CHECK(sigismember(&blocked, signal) == 1);
+    for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGPIPE, SIGUSR1, SIGPROF})
+        CHECK(sigismember(&blocked, signal) == 1);
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) CHECK(sigismember(&blocked, signal) == 0);
     pthread_sigmask(SIG_SETMASK, nullptr, &mine_after);
     CHECK(sigismember(&mine_after, SIGTERM) == sigismember(&mine_before, SIGTERM));

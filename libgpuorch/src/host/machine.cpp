@@ -24,7 +24,7 @@ uint64_t now() noexcept {
 }
 
 bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept {
-    static_assert(sizeof(word) == 4 && std::atomic<uint32_t>::is_always_lock_free, "the kernel waits on the atomic itself");
+    static_assert(sizeof(word) == 4 && std::atomic<uint32_t>::is_always_lock_free, "the kernel waits on the atomic");
     timespec limit{static_cast<time_t>(deadline / kSecond), static_cast<long>(deadline % kSecond)};
     const int saved = errno;
     for (;;) {
@@ -40,8 +40,8 @@ bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadlin
 
 void wake(const std::atomic<uint32_t>& word, int count) noexcept {
     const int saved = errno;
-    // The word may be gone by now (its owner saw the new value and left): the kernel then says EFAULT, or wakes somebody
-    // without cause, and both are harmless.
+    // The word may be gone by now (its owner saw the new value and left): the kernel then says EFAULT, or wakes
+    // somebody without cause, and both are harmless.
     syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
     errno = saved;
 }

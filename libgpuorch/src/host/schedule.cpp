@@ -1,14 +1,14 @@
 // The deterministic scheduler. Actors are real threads, of which only the one that has the *turn* runs; each of the
-// others sleeps on a wait word of its own. At a step the running actor itself draws who is next and hands the turn over:
-// there is no scheduler thread.
+// others sleeps on a wait word of its own. At a step the running actor itself draws who is next and hands the turn
+// over: there is no scheduler thread.
 //
 // Time. The virtual clock stands still while an actor can run. An actor that only polls (host::step) can run for ever
 // without getting anywhere, so one that has polled kPatience times since anything last happened counts as idle. When
 // all that can run are idle, the clock moves: by a microsecond, then two, four, …, but never past the next deadline,
 // until something happens again.
 //
-// What may happen at the same time: everything in Run is touched by the actor that has the turn, and by outsiders (threads
-// that are no actors, which may wake actors and become actors), hence under `lock`.
+// What may happen at the same time: everything in Run is touched by the actor that has the turn, and by outsiders
+// (threads that are no actors, which may wake actors and become actors), hence under `lock`.
 #include "host/schedule.h"
 
 #include <pthread.h>
@@ -116,8 +116,8 @@ struct Schedule::Run {
 
     uint64_t draw(uint64_t below) noexcept { return mix(random_state += 0x9e3779b97f4a7c15) % below; }
 
-    /// Only one actor runs at a time, and a turn is handed over three times faster without a second core. Actors that are
-    /// started from here on inherit it.
+    /// Only one actor runs at a time, and a turn is handed over three times faster without a second core. Actors that
+    /// are started from here on inherit it.
     void stay_on_one_processor() noexcept {
         const int here = sched_getcpu();
         if (here < 0 || here >= CPU_SETSIZE) return;
@@ -181,7 +181,8 @@ struct Schedule::Run {
     }
 
     void report(const char* what) const noexcept {
-        std::fprintf(stderr, "gpuorch: %s in the schedule of seed %" PRIu64 " after %" PRIu64 " steps\n", what, seed, steps);
+        std::fprintf(stderr, "gpuorch: %s in the schedule of seed %" PRIu64 " after %" PRIu64 " steps\n", what, seed,
+                     steps);
         for (const Actor* actor : actors) {
             if (actor->ready) {
                 std::fprintf(stderr, "  actor %" PRIu32 " `%s` polls\n", actor->number, actor->name);
@@ -313,7 +314,8 @@ void scheduled_poll(unsigned spins) noexcept {
     switch_actor(locked, self);
 }
 
-bool scheduled_wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline, const char* purpose) noexcept {
+bool scheduled_wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline,
+                    const char* purpose) noexcept {
     if (self == nullptr) return machine::wait(word, expected, deadline);
     scheduled_step();  // between the caller's last look at the word and the wait
     Actor* const actor = self;

@@ -1,17 +1,17 @@
 // The deterministic scheduler: the second implementation of the host seam.
 //
 // While a Schedule is in force every thread of the library, and the thread that made it, is an *actor*: exactly one
-// runs at a time, and at each step of host.h a generator seeded with `seed` picks which one runs next. Waits, sleeps and
-// deadlines use the virtual clock. A run with the same seed, the same program and the same library takes the same
+// runs at a time, and at each step of host.h a generator seeded with `seed` picks which one runs next. Waits, sleeps
+// and deadlines use the virtual clock. A run with the same seed, the same program and the same library takes the same
 // steps; `trace_hash()` at the end proves it. When no actor can run and no deadline is pending, the run is deadlocked:
-// the scheduler says so on stderr with every actor's name and what it waits for, and makes all waits return. A lock that
-// is waited for is then given away twice: the run has failed, and is only to come to its end. If it doesn't, abort().
+// the scheduler says so on stderr with every actor's name and what it waits for, and makes all waits return. A lock
+// that is waited for is then given away twice: the run has failed, and is only to come to its end. If it doesn't, abort().
 //
 // The clock also moves when all that can run only poll (host::step in a loop), at first by 1 us, twice that each time.
 //
 // A thread that blocks other than through host.h keeps its turn and stops everybody: don't std::thread::join in a
-// Schedule, use host::Thread. Threads started in a Schedule are joined before its end; one that still lives then returns
-// early from its wait and goes on in real time.
+// Schedule, use host::Thread. Threads started in a Schedule are joined before its end; one that still lives then
+// returns early from its wait and goes on in real time.
 #pragma once
 
 #include <atomic>
@@ -76,7 +76,8 @@ void scheduled_join(const std::atomic<uint32_t>& ended) noexcept;
 bool given_up() noexcept;
 
 /// The thread that is about to be started: created by its starter (NULL when that is no actor itself), begun and ended
-/// on the thread, discarded by the starter when there is no thread after all. The end sets `ended` and wakes its joiners.
+/// on the thread, discarded by the starter when there is no thread after all. The end sets `ended` and wakes
+/// its joiners.
 Actor* actor_create(const char* name);
 void actor_begin(Actor* actor) noexcept;
 void actor_end(Actor* actor, std::atomic<uint32_t>& ended) noexcept;
