@@ -55,7 +55,7 @@ public:
         unsigned multiprocessors = 8;      // what the device says it has; resident blocks are counted against it
         unsigned max_resident_blocks = 0;  // 0: multiprocessors × 32
         bool guard = guard_from_environment();  // a wild access ends the launch with 700 and the address
-        /// Gets the text of device printf, in order per thread, with no lock held. Empty: the process's stdout.
+        /// Gets the text of device printf, in order per thread, from a worker. Empty: the process's stdout.
         std::function<void(std::string_view)> print;
     };
     static bool guard_from_environment() noexcept;   // GPUORCH_SOFT_GUARD=1

@@ -50,6 +50,11 @@ enum {
     GPO_SOFT_WARP_MATCH_ANY = 3,       // lanes whose value equals this lane's
     GPO_SOFT_WARP_MATCH_ALL = 4,       // the mask if all values are equal, else 0
     GPO_SOFT_WARP_ACTIVE = 5,          // the lanes that wait at the same `argument` (a call site); mask is ignored
+    GPO_SOFT_WARP_REDUCE = 6,          // of the 32-bit values; `argument` is a GPO_SOFT_REDUCE_*
+};
+enum {
+    GPO_SOFT_REDUCE_ADD, GPO_SOFT_REDUCE_MIN, GPO_SOFT_REDUCE_MAX, GPO_SOFT_REDUCE_MIN_SIGNED,
+    GPO_SOFT_REDUCE_MAX_SIGNED, GPO_SOFT_REDUCE_AND, GPO_SOFT_REDUCE_OR, GPO_SOFT_REDUCE_XOR,
 };
 enum {
     GPO_SOFT_BARRIER_PLAIN = 0,        // answer 0

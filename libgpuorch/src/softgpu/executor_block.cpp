@@ -1,0 +1,483 @@
+#include "softgpu/executor_block.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "host/schedule.h"
+#include "softgpu/executor_region.h"
+
+namespace gpo::softgpu {
+
+namespace {
+
+constexpr uint32_t kBarriersPerTurn = 256;   // after so many the block lets others have the worker
+constexpr uint64_t kVirtualTick = 100;       // a look at the clock takes so long where time is virtual
+
+Block& block_of(gpo_soft_block* block) noexcept { return *static_cast<Block*>(block); }
+
+uint32_t reduce(const uint64_t* values, uint32_t lanes, uint64_t kind) noexcept {
+    auto result = static_cast<uint32_t>(values[std::countr_zero(lanes)]);
+    for (lanes &= lanes - 1; lanes; lanes &= lanes - 1) {
+        const auto value = static_cast<uint32_t>(values[std::countr_zero(lanes)]);
+        const bool below = static_cast<int32_t>(value) < static_cast<int32_t>(result);
+        switch (kind) {
+            case GPO_SOFT_REDUCE_ADD: result += value; break;
+            case GPO_SOFT_REDUCE_MIN: result = std::min(result, value); break;
+            case GPO_SOFT_REDUCE_MAX: result = std::max(result, value); break;
+            case GPO_SOFT_REDUCE_MIN_SIGNED: result = below ? value : result; break;
+            case GPO_SOFT_REDUCE_MAX_SIGNED: result = below ? result : value; break;
+            case GPO_SOFT_REDUCE_AND: result &= value; break;
+            case GPO_SOFT_REDUCE_OR: result |= value; break;
+            default: result ^= value; break;
+        }
+    }
+    return result;
+}
+
+/// The block whose stack we are on.
+Block& block_here() noexcept {
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    return *reinterpret_cast<Block*>(here & ~(RegionLayout::kAlignment - 1));
+}
+
+/// Where a stack begins, below its end: hot frames of neighbouring stacks shall not fall into the same cache sets.
+size_t colour(uint32_t slot) noexcept { return (slot * 7 % 60) * 64; }
+
+}  // namespace
+
+Block* Block::place(Region& region, Launch& launch, uint64_t number, uint32_t multiprocessor) {
+    static_assert(sizeof(Block) <= RegionLayout::kThreads);
+    // A region's memory begins as zeros, and what describes its stacks is kept from block to block.
+    auto& block = *reinterpret_cast<Block*>(region.base());
+    const KernelLaunch& request = launch.request;
+    block.grid = request.grid;
+    block.block = request.block;
+    block.cluster = request.cluster;
+    block.block_index = {static_cast<unsigned>(number % request.grid.x),
+                         static_cast<unsigned>(number / request.grid.x % request.grid.y),
+                         static_cast<unsigned>(number / request.grid.x / request.grid.y)};
+    const size_t statics = (request.kernel->static_shared_bytes + 1023) & ~size_t{1023};
+    block.static_shared = region.base() + RegionLayout::kShared;
+    block.dynamic_shared = region.base() + RegionLayout::kShared + statics;
+    block.dynamic_shared_bytes = request.dynamic_shared_bytes;
+    block.args = launch.arguments.data();
+    block.services = &kServices;
+    block.launch = &launch;
+    block.multiprocessor = multiprocessor;
+    block.threads = reinterpret_cast<gpo_soft_thread*>(region.base() + RegionLayout::kThreads);
+    if (region.stacks() != 0) {
+        block.stacks = reinterpret_cast<uintptr_t>(region.base()) + RegionLayout::kStacks;
+        block.stack_shift = RegionLayout::stack_shift(region.stacks());
+    } else {
+        block.stacks = reinterpret_cast<uintptr_t>(region.base());
+        block.stack_shift = 63;
+    }
+    std::fill(std::begin(block.scratch), std::end(block.scratch), 0);
+    block.region_ = &region;
+    block.state_ = State::running;
+    block.count_ = 0;
+    block.current_ = nullptr;
+    block.ticks_ = 0;
+    if (!block.main_parked_.continuation)
+        block.main_parked_ = make_context(region.base() + RegionLayout::kMainStack,
+                                          RegionLayout::kMainStackEnd - RegionLayout::kMainStack, main_entry);
+    block.resume_ = &block.main_parked_;
+    return &block;
+}
+
+void Block::forget_contexts() noexcept {
+    parked_ = used_ = 0;
+    main_parked_ = Context{};
+#if defined(GPO_TSAN)
+    if (tsan_fiber_) __tsan_destroy_fiber(tsan_fiber_);
+    tsan_fiber_ = nullptr;
+#endif
+}
+
+GPO_NO_TSAN Block::State Block::run(Context& home) noexcept {
+    home_ = &home;
+    Context* to = resume_;
+    if (!to) {
+        current_ = &thread(ready_from(0));
+        to = &current_->context;
+    }
+    state_ = State::running;
+    went_round_ = false;
+#if defined(GPO_TSAN)
+    tsan_home_ = __tsan_get_current_fiber();
+    if (!tsan_fiber_) tsan_fiber_ = __tsan_create_fiber(0);
+    __tsan_switch_to_fiber(tsan_fiber_, 0);
+#endif
+    switch_context(home, *to);
+    return state_;
+}
+
+GPO_NO_TSAN void Block::go_home(Context& from, State state) noexcept {
+    state_ = state;
+    resume_ = nullptr;
+#if defined(GPO_TSAN)
+    __tsan_switch_to_fiber(tsan_home_, 0);
+#endif
+    switch_context(from, *home_);
+}
+
+GPO_NO_TSAN void Block::leave(State state) noexcept {
+    Context dropped;
+    go_home(dropped, state);
+    __builtin_unreachable();
+}
+
+GPO_NO_TSAN void Block::main_entry(boost::context::detail::transfer_t transfer) {
+    arrived(transfer, nullptr);
+    Block& block = block_here();
+    for (;;) {
+        block.owner().request.kernel->run(&block);
+        block.go_home(block.main_parked_, State::ended);
+    }
+}
+
+GPO_NO_TSAN void Block::thread_entry(boost::context::detail::transfer_t transfer) {
+    arrived(transfer, nullptr);
+    Block& block = block_here();
+    Thread& self = *block.current_;
+    for (;;) {
+        block.body_(block.closure_);
+        block.thread_ended(self);
+    }
+}
+
+GPO_NO_TSAN void Block::run_threads(void (*body)(void*), void* closure) noexcept {
+    body_ = body;
+    closure_ = closure;
+    count_ = alive_ = owner().thread_count;
+    started_ = 0;
+    next_index_ = {0, 0, 0};
+    ready_warps_ = 0;
+    arrived_ = gathered_ = answer_ = 0;
+    for (uint32_t w = 0; w * 32 < count_; ++w)
+        warps_[w] = Warp{count_ - w * 32 >= 32 ? ~0u : (1u << (count_ - w * 32)) - 1, 0, 0, 0, 0};
+    current_ = start_next();
+    switch_context(main_, current_->context);
+    count_ = 0;
+}
+
+/// Gives the next thread that hasn't started to the stack of `self`.
+void Block::assign(Thread& self) noexcept {
+    const uint32_t number = started_++;
+    self.linear = number;
+    self.index = next_index_;
+    if (++next_index_.x == block.x) {
+        next_index_.x = 0;
+        if (++next_index_.y == block.y) {
+            next_index_.y = 0;
+            ++next_index_.z;
+        }
+    }
+    slot_of_[number] = static_cast<uint16_t>(&self - reinterpret_cast<Thread*>(threads));
+    make_ready(number / 32, 1u << (number % 32));
+}
+
+Thread* Block::start_next() noexcept {
+    uint32_t number;
+    if (parked_ != 0) {
+        number = free_slots_[--parked_];
+    } else {
+        number = used_++;
+        auto* bottom = reinterpret_cast<char*>(stacks + (uintptr_t{number} << stack_shift));
+        slot(number).context = make_context(bottom, (size_t{1} << stack_shift) - colour(number), thread_entry);
+    }
+    Thread& self = slot(number);
+    assign(self);
+    return &self;
+}
+
+void Block::make_ready(uint32_t warp, uint32_t lanes) noexcept {
+    warps_[warp].ready |= lanes;
+    ready_warps_ |= 1u << warp;
+}
+
+void Block::make_unready(uint32_t warp, uint32_t lanes) noexcept {
+    if ((warps_[warp].ready &= ~lanes) == 0) ready_warps_ &= ~(1u << warp);
+}
+
+/// The first thread at or after `number` that can go on.
+uint32_t Block::ready_from(uint32_t number) const noexcept {
+    const uint32_t warp = number / 32;
+    if (warp >= 32) return kNone;
+    if (const uint32_t lanes = warps_[warp].ready & (~0u << (number % 32)); lanes && (ready_warps_ >> warp & 1))
+        return warp * 32 + static_cast<uint32_t>(std::countr_zero(lanes));
+    const uint32_t later = warp == 31 ? 0 : ready_warps_ & (~0u << (warp + 1));
+    if (!later) return kNone;
+    const auto next = static_cast<uint32_t>(std::countr_zero(later));
+    return next * 32 + static_cast<uint32_t>(std::countr_zero(warps_[next].ready));
+}
+
+/// Who goes on when `self` can't: its own warp first, so that warps converge; NULL: nobody here, go home.
+Thread* Block::after_wait(Thread& self) noexcept {
+    const uint32_t warp = self.linear / 32, lane = self.linear % 32;
+    if (const uint32_t lanes = warps_[warp].ready) {
+        const uint32_t later = lanes & (~0u << lane);
+        return &thread(warp * 32 + static_cast<uint32_t>(std::countr_zero(later ? later : lanes)));
+    }
+    if (started_ < count_ && started_ / 32 == warp) return start_next();
+    if (release_active(warp)) return &thread(warp * 32 + static_cast<uint32_t>(std::countr_zero(warps_[warp].ready)));
+    uint32_t next = ready_from((warp + 1) * 32);
+    if (next != kNone) return &thread(next);
+    if (started_ < count_) return start_next();
+    next = ready_from(0);
+    if (next == kNone && release_all_active()) next = ready_from(0);
+    if (next == kNone) {
+        state_ = State::stuck;
+        return nullptr;
+    }
+    if (went_round_) {
+        state_ = State::yielded;
+        return nullptr;
+    }
+    return &thread(next);
+}
+
+/// Lets others run until something switches back to `self`.
+GPO_NO_TSAN void Block::wait(Thread& self) noexcept {
+    Thread* next = after_wait(self);
+    if (next == &self) return;
+    if (next) {
+        current_ = next;
+        switch_context(self.context, next->context);
+    } else {
+        go_home(self.context, state_);
+    }
+}
+
+GPO_NO_TSAN void Block::thread_ended(Thread& self) noexcept {
+    const uint32_t warp = self.linear / 32, lane = 1u << (self.linear % 32);
+    warps_[warp].live &= ~lane;
+    make_unready(warp, lane);
+    --alive_;
+    if (arrived_ != 0 && arrived_ == alive_) release_barrier();
+    if (warps_[warp].at_warp) release_groups(warp);
+    if (started_ < count_) {
+        assign(self);
+        return;
+    }
+    free_slots_[parked_++] = static_cast<uint16_t>(&self - reinterpret_cast<Thread*>(threads));
+    if (alive_ == 0)
+        switch_context(self.context, main_);
+    else
+        wait(self);
+}
+
+GPO_NO_TSAN void Block::yield() noexcept {
+    if (count_ == 0) return;
+    if (owner().stopped()) leave(State::stopped);
+    Thread& self = *current_;
+    went_round_ = true;
+    const uint32_t number = ready_from(self.linear + 1);
+    Thread* next = number != kNone ? &thread(number) : started_ < count_ ? start_next() : nullptr;
+    if (!next) {
+        release_all_active();
+        go_home(self.context, State::yielded);
+        return;
+    }
+    current_ = next;
+    switch_context(self.context, next->context);
+}
+
+void Block::release_barrier() noexcept {
+    answer_ = gathered_;
+    arrived_ = gathered_ = 0;
+    for (uint32_t w = 0; w * 32 < count_; ++w) {
+        if (!warps_[w].at_barrier) continue;
+        make_ready(w, warps_[w].at_barrier);
+        warps_[w].at_barrier = 0;
+    }
+    if (++barriers_ % kBarriersPerTurn == 0) went_round_ = true;
+}
+
+GPO_NO_TSAN uint32_t Block::barrier(uint32_t operation, uint32_t value) noexcept {
+    Thread& self = *current_;
+    // Counted as: threads whose value isn't 0, or for AND those whose value is 0.
+    gathered_ += operation == GPO_SOFT_BARRIER_AND ? value == 0 : value != 0;
+    if (++arrived_ == alive_) {
+        release_barrier();
+        if (owner().stopped()) leave(State::stopped);
+    } else {
+        const uint32_t warp = self.linear / 32, lane = 1u << (self.linear % 32);
+        warps_[warp].at_barrier |= lane;
+        make_unready(warp, lane);
+        wait(self);
+    }
+    switch (operation) {
+        case GPO_SOFT_BARRIER_COUNT: return answer_;
+        case GPO_SOFT_BARRIER_AND: return answer_ == 0;
+        case GPO_SOFT_BARRIER_OR: return answer_ != 0;
+        default: return 0;
+    }
+}
+
+/// Lets the lanes of `mask` go on if all of them that are left wait for that mask, each with its answer.
+bool Block::release_group(uint32_t warp, uint32_t mask) noexcept {
+    Warp& all = warps_[warp];
+    const uint32_t live = all.live & mask;
+    if (live == 0 || (all.at_warp & live) != live) return false;
+    Thread* lanes[32];
+    uint64_t values[32];
+    uint32_t ballot = 0;
+    bool equal = true;
+    const auto first = static_cast<uint32_t>(std::countr_zero(live));
+    for (uint32_t left = live; left; left &= left - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+        Thread& one = thread(warp * 32 + lane);
+        if (one.mask != mask) return false;
+        lanes[lane] = &one;
+        values[lane] = one.value;
+        if (one.value != 0) ballot |= 1u << lane;
+        equal = equal && one.value == values[first];
+    }
+    for (uint32_t left = live; left; left &= left - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+        Thread& one = *lanes[lane];
+        switch (one.operation) {
+            case GPO_SOFT_WARP_SHUFFLE:
+                if (one.argument < 32 && (live >> one.argument & 1)) one.value = values[one.argument];
+                break;
+            case GPO_SOFT_WARP_BALLOT: one.value = ballot; break;
+            case GPO_SOFT_WARP_REDUCE: one.value = reduce(values, live, one.argument); break;
+            case GPO_SOFT_WARP_MATCH_ALL: one.value = equal ? live : 0; break;
+            case GPO_SOFT_WARP_MATCH_ANY: {
+                uint32_t same = 0;
+                for (uint32_t others = live; others; others &= others - 1) {
+                    const auto other = static_cast<uint32_t>(std::countr_zero(others));
+                    if (values[other] == values[lane]) same |= 1u << other;
+                }
+                one.value = same;
+                break;
+            }
+            default: one.value = 0; break;
+        }
+    }
+    all.at_warp &= ~live;
+    make_ready(warp, live);
+    return true;
+}
+
+/// After a lane has ended: the others may have waited for nobody else.
+void Block::release_groups(uint32_t warp) noexcept {
+    for (uint32_t left = warps_[warp].at_warp; left;) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+        const uint32_t mask = thread(warp * 32 + lane).mask;
+        release_group(warp, mask);
+        left &= ~(mask | 1u << lane);
+    }
+}
+
+/// Nobody else of the warp can come: tells the lanes that wait at one call site that they are together.
+bool Block::release_active(uint32_t warp) noexcept {
+    Warp& all = warps_[warp];
+    if (!all.at_active) return false;
+    const uint64_t site = thread(warp * 32 + static_cast<uint32_t>(std::countr_zero(all.at_active))).argument;
+    uint32_t group = 0;
+    for (uint32_t left = all.at_active; left; left &= left - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+        if (thread(warp * 32 + lane).argument == site) group |= 1u << lane;
+    }
+    for (uint32_t left = group; left; left &= left - 1)
+        thread(warp * 32 + static_cast<uint32_t>(std::countr_zero(left))).value = group;
+    all.at_active &= ~group;
+    make_ready(warp, group);
+    return true;
+}
+
+bool Block::release_all_active() noexcept {
+    bool any = false;
+    for (uint32_t w = 0; w * 32 < count_; ++w) any = release_active(w) || any;
+    return any;
+}
+
+GPO_NO_TSAN uint64_t Block::warp(uint32_t operation, uint32_t mask, uint64_t value, uint64_t argument) noexcept {
+    Thread& self = *current_;
+    const uint32_t warp = self.linear / 32, lane = 1u << (self.linear % 32);
+    self.value = value;
+    self.argument = argument;
+    self.operation = operation;
+    if (operation == GPO_SOFT_WARP_ACTIVE) {
+        warps_[warp].at_active |= lane;
+        make_unready(warp, lane);
+        wait(self);
+        return self.value;
+    }
+    self.mask = mask |= lane;
+    warps_[warp].at_warp |= lane;
+    if (!release_group(warp, mask)) {
+        make_unready(warp, lane);
+        wait(self);
+    }
+    return self.value;
+}
+
+uint64_t Block::clock() noexcept {
+    // Never the same twice; and where time is virtual it passes by being looked at, or a loop on it would not end.
+    ticks_ = std::max(host::now(), ticks_ + (host::Schedule::active() ? kVirtualTick : 1));
+    return ticks_;
+}
+
+namespace {
+
+GPO_NO_TSAN void service_yield(gpo_soft_block* block) { block_of(block).yield(); }
+
+GPO_NO_TSAN void service_fail(gpo_soft_block* block, int result, const char* text) {
+    Block& self = block_of(block);
+    const Thread* thread = self.current() ? self.current() : reinterpret_cast<const Thread*>(self.threads);
+    char where[160];
+    snprintf(where, sizeof where, " (kernel %.60s, block %u,%u,%u, thread %u,%u,%u)", self.owner().request.kernel->name,
+             self.block_index.x, self.block_index.y, self.block_index.z, thread->index.x, thread->index.y,
+             thread->index.z);
+    {
+        std::string message(text ? text : "");
+        message += where;
+        self.owner().stop(static_cast<CUresult>(result), std::move(message));
+    }
+    self.leave(Block::State::stopped);
+}
+
+void service_print(gpo_soft_block* block, const char* text, size_t length) {
+    try {
+        block_of(block).owner().print({text, length});
+    } catch (...) {
+        // What finds no room is lost, as it is when a device's printf buffer overflows.
+    }
+}
+
+uint64_t service_clock(gpo_soft_block* block) { return block_of(block).clock(); }
+
+GPO_NO_TSAN bool service_grid_barrier(gpo_soft_block* block) {
+    Block& self = block_of(block);
+    Launch& launch = self.owner();
+    if (!launch.request.cooperative) return false;
+    const uint32_t generation = launch.arrive_at_grid();
+    while (launch.grid_generation() == generation) self.yield();
+    return true;
+}
+
+GPO_NO_TSAN void service_run_threads(gpo_soft_block* block, void (*body)(void*), void* closure) {
+    block_of(block).run_threads(body, closure);
+}
+
+GPO_NO_TSAN uint32_t service_barrier(gpo_soft_block* block, uint32_t operation, uint32_t value) {
+    return block_of(block).barrier(operation, value);
+}
+
+GPO_NO_TSAN uint64_t service_warp(gpo_soft_block* block, uint32_t operation, uint32_t mask, uint64_t value,
+                                  uint64_t argument) {
+    return block_of(block).warp(operation, mask, value, argument);
+}
+
+}  // namespace
+
+const gpo_soft_services kServices = {
+    GPO_SOFT_KERNEL_ABI, service_yield,        service_fail,        service_print,   service_clock,
+    service_clock,       service_grid_barrier, service_run_threads, service_barrier, service_warp,
+};
+
+}  // namespace gpo::softgpu

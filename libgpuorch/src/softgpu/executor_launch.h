@@ -1,0 +1,54 @@
+// One kernel launch, from submit to `done`: what is left of it, how it failed, what it printed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/host.h"
+#include "softgpu/executor.h"
+
+namespace gpo::softgpu {
+
+using PrintSink = std::function<void(std::string_view)>;
+
+class Launch {
+public:
+    Launch(KernelLaunch request, const PrintSink& sink);
+
+    const KernelLaunch request;
+    const uint64_t block_count;
+    const uint32_t thread_count;                // in each block
+    std::vector<void*> arguments;               // one pointer per parameter, into request.arguments
+    uint64_t next_block = 0;                    // under the executor's lock
+    std::atomic<uint64_t> unfinished;           // blocks that haven't ended
+
+    bool waits() const noexcept { return (request.kernel->flags & GPO_SOFT_KERNEL_WAITS) != 0; }
+
+    /// Ends the launch at the next yield of each block. The first failure wins.
+    void stop(CUresult result, std::string text);
+    bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+
+    /// Appends to what the launch has printed; passes it on when much has gathered.
+    void print(std::string_view text);
+
+    /// Arrival of one block at the grid's barrier: its generation, to be compared with `grid_generation()`.
+    uint32_t arrive_at_grid() noexcept;
+    uint32_t grid_generation() const noexcept { return grid_generation_.load(std::memory_order_acquire); }
+
+    /// After the last block: passes on what was printed, then calls `done`.
+    void finish();
+
+private:
+    const PrintSink& sink_;
+    std::atomic<bool> stopped_{false};
+    std::atomic<uint64_t> grid_arrived_{0};
+    std::atomic<uint32_t> grid_generation_{0};
+    host::Mutex lock_;                          // outcome_, printed_
+    KernelOutcome outcome_;
+    std::string printed_;
+};
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,92 @@
+// A context that can be switched to: Boost.Context's fcontext with the sanitizers told about each switch.
+//
+// One word: a *switch* saves the running context into `from` and goes on in `to`; it returns when something switches
+// back. A context that is dropped instead of being switched to again leaves its frames undestroyed; whoever drops it
+// must not have put anything on that stack that needs destroying.
+//
+// Functions that switch are GPO_NO_TSAN: ThreadSanitizer keeps a stack of calls, and a frame that is entered on one
+// fiber and left on another would unbalance it. It is told only of blocks (BlockFiber), not of each thread in them.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define GPO_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GPO_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define GPO_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GPO_TSAN 1
+#endif
+#endif
+
+#if defined(GPO_ASAN)
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(GPO_TSAN)
+extern "C" {
+void* __tsan_get_current_fiber(void);
+void* __tsan_create_fiber(unsigned flags);
+void __tsan_destroy_fiber(void* fiber);
+void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+}
+#define GPO_NO_TSAN __attribute__((no_sanitize("thread"), noinline))
+#else
+#define GPO_NO_TSAN
+#endif
+
+namespace gpo::softgpu {
+
+struct Context {
+    boost::context::detail::fcontext_t continuation = nullptr;
+#if defined(GPO_ASAN)
+    void* fake_stack = nullptr;
+    const void* bottom = nullptr;  // of the stack the context runs on; NULL: the thread's own, learnt when leaving it
+    size_t size = 0;
+#endif
+};
+
+using Entry = void (*)(boost::context::detail::transfer_t);
+
+/// Makes a context that begins in `entry` on the stack [bottom, bottom + size). `entry` must call arrived() first and
+/// must not return.
+inline Context make_context(void* bottom, size_t size, Entry entry) {
+    Context context;
+    context.continuation = boost::context::detail::make_fcontext(static_cast<char*>(bottom) + size, size, entry);
+#if defined(GPO_ASAN)
+    context.bottom = bottom;
+    context.size = size;
+#endif
+    return context;
+}
+
+/// What the target of a switch does first: keep where the other one can go on.
+inline void arrived(boost::context::detail::transfer_t transfer, [[maybe_unused]] Context* self) {
+    auto* from = static_cast<Context*>(transfer.data);
+    from->continuation = transfer.fctx;
+#if defined(GPO_ASAN)
+    const void* bottom = nullptr;
+    size_t size = 0;
+    __sanitizer_finish_switch_fiber(self ? self->fake_stack : nullptr, &bottom, &size);
+    if (!from->bottom) {
+        from->bottom = bottom;
+        from->size = size;
+    }
+#endif
+}
+
+inline void switch_context(Context& from, Context& to) {
+#if defined(GPO_ASAN)
+    __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.size);
+#endif
+    arrived(boost::context::detail::jump_fcontext(to.continuation, &from), &from);
+}
+
+}  // namespace gpo::softgpu
