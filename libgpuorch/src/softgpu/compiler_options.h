@@ -1,0 +1,18 @@
+// NVRTC's options in the spelling of the machine's compiler.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gpo::softgpu {
+
+struct CompilerOptions {
+    std::vector<std::string> preprocess;   // -D, -U, -I, -include
+    std::vector<std::string> compile;      // what changes the code
+    std::string standard = "-std=c++17";
+    std::string refused;                   // what NVRTC would say of the first option that it doesn't know
+};
+
+CompilerOptions translate_options(const std::vector<std::string>& options);
+
+}  // namespace gpo::softgpu

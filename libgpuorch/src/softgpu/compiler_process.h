@@ -1,0 +1,36 @@
+// Runs the machine's C++ compiler: no shell, its output drained, ended with all its children when it takes too long.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpo::softgpu {
+
+struct ProcessResult {
+    bool started = false;      // false: `output` says why
+    bool timed_out = false;
+    bool status_known = false; // false when the host reaps all children itself
+    int status = 0;            // exit code; -signal
+    std::string output;        // stdout and stderr
+    bool failed() const { return !started || timed_out || (status_known && status != 0); }
+};
+
+/// `arguments[0]` is the program's path. Runs in `folder`, with TMPDIR there and LC_ALL=C. Throws std::bad_alloc.
+ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& folder, uint64_t timeout_ns);
+
+/// A folder that only this user can reach, gone with this object. `path` is empty, and `why` tells, when it can't be made.
+class PrivateFolder {
+public:
+    PrivateFolder();
+    ~PrivateFolder();
+    PrivateFolder(const PrivateFolder&) = delete;
+    PrivateFolder& operator=(const PrivateFolder&) = delete;
+    std::string path, why;
+
+    /// Writes `name` (with folders, relative, no "..") below the folder. False when it can't be written.
+    bool write(const std::string& name, std::string_view text) const;
+    bool read(const std::string& name, std::string& text) const;
+};
+
+}  // namespace gpo::softgpu

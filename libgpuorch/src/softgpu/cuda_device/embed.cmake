@@ -1,0 +1,15 @@
+# Makes a .cpp of the device header, so that no file of ours is needed at run time. Sets `embedded_headers_source`.
+file(GLOB embedded_headers CONFIGURE_DEPENDS
+  "${CMAKE_CURRENT_LIST_DIR}/*.h" "${CMAKE_CURRENT_LIST_DIR}/include/*" "${CMAKE_CURRENT_LIST_DIR}/../kernel_abi.h")
+set(embedded_text "// Made from softgpu/cuda_device at configuration.\n#include \"softgpu/compiler_headers.h\"\n\n")
+string(APPEND embedded_text "namespace gpo::softgpu {\n\nstd::span<const EmbeddedHeader> embedded_headers() {\n")
+string(APPEND embedded_text "    static constexpr EmbeddedHeader kHeaders[] = {\n")
+foreach(embedded_header IN LISTS embedded_headers)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${embedded_header}")
+  get_filename_component(embedded_name "${embedded_header}" NAME)
+  file(READ "${embedded_header}" embedded_content)
+  string(APPEND embedded_text "        {\"${embedded_name}\", R\"gpo(${embedded_content})gpo\"},\n")
+endforeach()
+string(APPEND embedded_text "    };\n    return kHeaders;\n}\n\n}  // namespace gpo::softgpu\n")
+set(embedded_headers_source "${CMAKE_CURRENT_BINARY_DIR}/generated/softgpu_headers.cpp")
+file(CONFIGURE OUTPUT "${embedded_headers_source}" CONTENT "${embedded_text}" @ONLY)

@@ -1,0 +1,11 @@
+// What every kernel source of the software GPU is compiled behind.
+#pragma once
+#pragma GCC system_header
+
+#include "gpo_vectors.h"
+#include "gpo_thread.h"
+#include "gpo_atomics.h"
+#include "gpo_warp.h"
+#include "gpo_math.h"
+#include "gpo_print.h"
+#include "assert.h"

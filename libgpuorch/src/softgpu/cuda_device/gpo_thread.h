@@ -1,0 +1,276 @@
+// How a kernel runs on the software GPU: where a thread finds itself, how a block's threads are run, where shared memory
+// lies, and the table that the image exports. The token pass (token_pass.h) writes calls to what is defined here.
+#pragma once
+
+#include "kernel_abi.h"
+
+#define __gpo_inline static inline __attribute__((always_inline))
+
+// The stack pointer is read anew wherever the compiler likes: with the low bits cleared it is the same all through.
+__gpo_inline uintptr_t __gpo_stack() {
+    uintptr_t here;
+#if defined(__x86_64__)
+    __asm__("movq %%rsp, %0" : "=r"(here));
+#else
+    __asm__("mov %0, sp" : "=r"(here));
+#endif
+    return here;
+}
+
+__gpo_inline gpo_soft_block* __gpo_block() {
+    return reinterpret_cast<gpo_soft_block*>(__gpo_stack() & ~((uintptr_t(1) << GPO_SOFT_REGION_BITS) - 1));
+}
+
+__gpo_inline gpo_soft_thread* __gpo_thread() {
+    gpo_soft_block* block = __gpo_block();
+    return block->threads + ((__gpo_stack() - block->stacks) >> block->stack_shift);
+}
+
+/// Is it memory of this block: shared, or on a thread's stack? No other core touches it while the block runs.
+__gpo_inline bool __gpo_own(const volatile void* address) {
+    return ((reinterpret_cast<uintptr_t>(address) ^ __gpo_stack()) >> GPO_SOFT_REGION_BITS) == 0;
+}
+
+// -- threadIdx and its like ------------------------------------------------------------------------------------------
+
+/// What a kernel's body reads; a copy in registers, so that stores through the kernel's pointers can't change it.
+struct __gpo_view {
+    uint3 threadIdx, blockIdx;
+    dim3 blockDim, gridDim;
+};
+
+__gpo_inline uint3 __gpo_uint3(const gpo_soft_dim3& from) {
+    uint3 to = {from.x, from.y, from.z};
+    return to;
+}
+__gpo_inline uint3 __gpo_thread_index() { return __gpo_uint3(__gpo_thread()->index); }
+__gpo_inline uint3 __gpo_block_index() { return __gpo_uint3(__gpo_block()->block_index); }
+__gpo_inline dim3 __gpo_block_dim() { return dim3(__gpo_uint3(__gpo_block()->block)); }
+__gpo_inline dim3 __gpo_grid_dim() { return dim3(__gpo_uint3(__gpo_block()->grid)); }
+
+// -- loops that can spin ---------------------------------------------------------------------------------------------
+
+/// Counts a loop's turns; after the first few each one lets others run.
+struct __gpo_spinner {
+    unsigned turns;
+    bool first;
+    __attribute__((always_inline)) __gpo_spinner() : turns(0), first(true) {}
+    __attribute__((always_inline)) bool once() {
+        bool was = first;
+        first = false;
+        return was;
+    }
+    __attribute__((always_inline)) bool turn() {
+        if (__builtin_expect(++turns > 8, 0)) {
+            gpo_soft_block* block = __gpo_block();
+            block->services->yield(block);
+        }
+        return true;
+    }
+};
+__gpo_inline void __gpo_jump() {
+    gpo_soft_block* block = __gpo_block();
+    block->services->yield(block);
+}
+
+// -- running a block -------------------------------------------------------------------------------------------------
+
+enum { __gpo_waits = 1, __gpo_index_in_memory = 2, __gpo_abi = GPO_SOFT_KERNEL_ABI };
+
+/// Set while the image's table is made: kernels then tell what they need instead of running.
+struct __gpo_description {
+    unsigned static_shared, flags, max_threads;
+};
+static __gpo_description* __gpo_describing = nullptr;
+
+template <class Tag>
+struct __gpo_shared_layout {
+    static unsigned total;
+};
+template <class Tag>
+unsigned __gpo_shared_layout<Tag>::total = 0;
+
+/// Shared variables of device functions; they come before the kernel's own, in kernels that can reach them.
+struct __gpo_device_tag {
+    enum { device_shared = 0 };
+};
+
+template <class Tag>
+static inline unsigned __gpo_take_shared(size_t size, size_t alignment) {
+    unsigned at = static_cast<unsigned>((__gpo_shared_layout<Tag>::total + alignment - 1) / alignment * alignment);
+    __gpo_shared_layout<Tag>::total = at + static_cast<unsigned>(size);
+    return at;
+}
+template <class Variables, class Tag>
+struct __gpo_shared_slot {
+    static const unsigned offset;
+};
+template <class Variables, class Tag>
+const unsigned __gpo_shared_slot<Variables, Tag>::offset =
+    __gpo_take_shared<Tag>(sizeof(Variables), alignof(Variables));
+
+template <class Tag>
+__gpo_inline unsigned __gpo_device_shared() {
+    return Tag::device_shared ? (__gpo_shared_layout<__gpo_device_tag>::total + 1023u) / 1024u * 1024u : 0u;
+}
+template <class Variables, class Tag>
+__gpo_inline Variables& __gpo_shared() {
+    char* base = static_cast<char*>(__gpo_block()->static_shared) + __gpo_device_shared<Tag>();
+    return *reinterpret_cast<Variables*>(base + __gpo_shared_slot<Variables, Tag>::offset);
+}
+template <class Variables>
+__gpo_inline Variables* __gpo_dynamic() {
+    return static_cast<Variables*>(__gpo_block()->dynamic_shared);
+}
+
+template <class Body>
+static void __gpo_one_thread(void* closure) {
+    gpo_soft_block* block = __gpo_block();
+    const gpo_soft_thread* self = __gpo_thread();
+    const __gpo_view view = {__gpo_uint3(self->index), __gpo_uint3(block->block_index), dim3(__gpo_uint3(block->block)),
+                             dim3(__gpo_uint3(block->grid))};
+    Body body(*static_cast<const Body*>(closure));   // each thread has parameters of its own
+    body(view);
+}
+
+/// The body of every kernel: runs the threads of this block, by fibers or in a loop.
+template <class Tag, unsigned Flags, unsigned MaxThreads, class Body>
+__gpo_inline void __gpo_run_block(const Body& body) {
+    if (__builtin_expect(__gpo_describing != nullptr, 0)) {
+        __gpo_describing->static_shared = __gpo_device_shared<Tag>() + __gpo_shared_layout<Tag>::total;
+        __gpo_describing->flags = Flags & __gpo_waits ? GPO_SOFT_KERNEL_WAITS : 0u;
+        __gpo_describing->max_threads = MaxThreads;
+        return;
+    }
+    gpo_soft_block* block = __gpo_block();
+    if (Flags & __gpo_waits) {
+        block->services->run_threads(block, &__gpo_one_thread<Body>, const_cast<Body*>(&body));
+        return;
+    }
+    const gpo_soft_dim3 size = block->block;
+    __gpo_view view = {__gpo_uint3(size), __gpo_uint3(block->block_index), dim3(__gpo_uint3(size)),
+                       dim3(__gpo_uint3(block->grid))};
+    gpo_soft_thread* self = block->threads;
+    unsigned linear = 0;
+    for (unsigned z = 0; z < size.z; ++z)
+        for (unsigned y = 0; y < size.y; ++y)
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+            for (unsigned x = 0; x < size.x; ++x) {
+                view.threadIdx.x = x;
+                view.threadIdx.y = y;
+                view.threadIdx.z = z;
+                if (Flags & __gpo_index_in_memory) {
+                    self->index.x = x;
+                    self->index.y = y;
+                    self->index.z = z;
+                    self->linear = linear++;
+                }
+                Body one(body);
+                one(view);
+            }
+}
+
+// -- the table -------------------------------------------------------------------------------------------------------
+
+struct __gpo_entry {
+    __gpo_entry* next;
+    void (*run)(gpo_soft_block*);
+    const void* symbol;
+    const gpo_soft_parameter* parameters;
+    unsigned parameter_count;
+    const char* plain;         // the name without its scopes
+    const char* fallback;      // the name to use when the symbol isn't exported
+    bool internal;             // static in the source: exported all the same, but named as CUDA names it
+    const char* expression;    // the name expression it was made for
+};
+struct __gpo_variable_entry {
+    __gpo_variable_entry* next;
+    gpo_soft_variable variable;
+    const char* expression;
+};
+static __gpo_entry* __gpo_entries = nullptr;
+static __gpo_variable_entry* __gpo_variables = nullptr;
+
+template <unsigned... I>
+struct __gpo_numbers {};
+template <unsigned N, unsigned... I>
+struct __gpo_count : __gpo_count<N - 1, N - 1, I...> {};
+template <unsigned... I>
+struct __gpo_count<0, I...> {
+    typedef __gpo_numbers<I...> type;
+};
+template <class T>
+struct __gpo_bare {
+    typedef T type;
+};
+template <class T>
+struct __gpo_bare<const T> {
+    typedef T type;
+};
+
+template <class Signature, Signature* Function>
+struct __gpo_kernel_of;
+template <class... P, void (*Function)(P...)>
+struct __gpo_kernel_of<void(P...), Function> {
+    __gpo_entry entry;
+    gpo_soft_parameter parameters[sizeof...(P) + 1];
+
+    template <unsigned... I>
+    static inline void call(void* const* args, __gpo_numbers<I...>) {
+        (void)args;
+        Function(*static_cast<typename __gpo_bare<P>::type*>(args[I])...);
+    }
+    static void run(gpo_soft_block* block) { call(block->args, typename __gpo_count<sizeof...(P)>::type()); }
+
+    __gpo_kernel_of(const char* plain, const char* fallback, bool internal, const char* expression) {
+        const unsigned sizes[] = {static_cast<unsigned>(sizeof(P))..., 0u};
+        const unsigned alignments[] = {static_cast<unsigned>(alignof(P))..., 1u};
+        unsigned offset = 0;
+        for (unsigned i = 0; i < sizeof...(P); ++i) {
+            offset = (offset + alignments[i] - 1) / alignments[i] * alignments[i];
+            parameters[i].offset = offset;
+            parameters[i].size = sizes[i];
+            offset += sizes[i];
+        }
+        entry.next = __gpo_entries;
+        entry.run = &run;
+        entry.symbol = reinterpret_cast<const void*>(Function);
+        entry.parameters = parameters;
+        entry.parameter_count = sizeof...(P);
+        entry.plain = plain;
+        entry.fallback = fallback;
+        entry.internal = internal;
+        entry.expression = expression;
+        __gpo_entries = &entry;
+    }
+};
+
+struct __gpo_variable_of {
+    __gpo_variable_entry entry;
+    __gpo_variable_of(const char* name, const volatile void* address, size_t size, unsigned constant,
+                      const char* expression) {
+        entry.next = __gpo_variables;
+        entry.variable.name = name;
+        entry.variable.address = const_cast<void*>(address);
+        entry.variable.size = size;
+        entry.variable.constant = constant;
+        entry.expression = expression;
+        __gpo_variables = &entry;
+    }
+};
+
+/// A name expression that names a kernel or a variable.
+template <class T, T* Named>
+struct __gpo_named : __gpo_variable_of {
+    explicit __gpo_named(const char* expression)
+        : __gpo_variable_of(nullptr, reinterpret_cast<const volatile void*>(Named), sizeof(T), 0, expression) {}
+};
+template <class... P, void (*Named)(P...)>
+struct __gpo_named<void(P...), Named> : __gpo_kernel_of<void(P...), Named> {
+    explicit __gpo_named(const char* expression)
+        : __gpo_kernel_of<void(P...), Named>(nullptr, expression, false, expression) {}
+};

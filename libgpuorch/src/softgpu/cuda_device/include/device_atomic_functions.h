@@ -1,0 +1,1 @@
+// All of it is built in (gpo_device.h).

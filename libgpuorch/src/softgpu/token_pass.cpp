@@ -1,0 +1,450 @@
+#include "softgpu/token_pass.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "softgpu/token_structure.h"
+#include "softgpu/token_waits.h"
+
+namespace gpo::softgpu {
+
+namespace {
+
+constexpr uint32_t kNoBound = 1u << 24;   // elements of an `extern __shared__` array, as far as the compiler knows
+
+constexpr std::array<std::string_view, 9> kDropped = {"__device__",       "__host__",      "__constant__",
+                                                      "__managed__",      "__shared__",    "__grid_constant__",
+                                                      "__cudart_builtin__", "__tile__",    "__nv_pure__"};
+constexpr std::array<std::string_view, 4> kDroppedWithArguments = {"__launch_bounds__", "__cluster_dims__",
+                                                                   "__maxnreg__", "__block_size__"};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPlaces = {{
+    {"threadIdx", "__gpo_thread_index()"},
+    {"blockIdx", "__gpo_block_index()"},
+    {"blockDim", "__gpo_block_dim()"},
+    {"gridDim", "__gpo_grid_dim()"},
+}};
+
+template <class Words>
+bool among(const Words& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool texture(std::string_view word) {
+    return word.starts_with("tex1D") || word.starts_with("tex2D") || word.starts_with("tex3D") ||
+           word.starts_with("texCubemap") || word.starts_with("surf1D") || word.starts_with("surf2D") ||
+           word.starts_with("surf3D") || word == "cudaTextureObject_t" || word == "cudaSurfaceObject_t";
+}
+
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
+    }
+    return out + '"';
+}
+
+class Pass {
+public:
+    Pass(std::string_view source, const PassOptions& options)
+        : source_(source), options_(options), tokens_(tokenize(source)), all_(tokens_.all),
+          structure_(find_structure(tokens_)), traits_(find_waits(tokens_, structure_)) {}
+
+    std::string run() {
+        refuse_what_is_outside();
+        for (const SharedFound& shared : structure_.dynamic_shared) namespace_shared(shared);
+        for (size_t i = 0; i < structure_.functions.size(); ++i) function(structure_.functions[i], traits_[i]);
+        for (const VariableFound& variable : structure_.variables) register_variable(variable);
+        for (uint32_t at = 0; at + 1 < all_.size(); ++at)
+            if (!all_[at].system) word(at);
+        return apply() + ending();
+    }
+
+private:
+    struct Edit {
+        uint32_t offset, removed;
+        std::string text;
+    };
+
+    // -- edits -------------------------------------------------------------------------------------------------------
+
+    void insert_before(uint32_t token, std::string text) { edits_.push_back({all_[token].offset, 0, std::move(text)}); }
+    void insert_after(uint32_t token, std::string text) { edits_.push_back({all_[token].end(), 0, std::move(text)}); }
+    void replace(uint32_t token, std::string text) {
+        edits_.push_back({all_[token].offset, static_cast<uint32_t>(all_[token].text.size()), std::move(text)});
+    }
+
+    std::string apply() {
+        std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
+        std::string out;
+        out.reserve(source_.size() + source_.size() / 4);
+        uint32_t at = 0;
+        for (const Edit& edit : edits_) {
+            if (edit.offset < at) continue;   // within something removed
+            if (edit.offset > at) {
+                out.append(source_.substr(at, edit.offset - at));
+                at = edit.offset;
+            }
+            out += edit.text;
+            at = std::max(at, edit.offset + edit.removed);
+        }
+        out.append(source_.substr(at));
+        return out;
+    }
+
+    [[noreturn]] void refuse(uint32_t token, const std::string& sentence) const {
+        throw SourceError(tokens_.files[all_[token].file], all_[token].line, sentence);
+    }
+
+    // -- words -------------------------------------------------------------------------------------------------------
+
+    void refuse_what_is_outside() const {
+        for (uint32_t at = 0; at + 1 < all_.size(); ++at) {
+            const Token& token = all_[at];
+            if (token.system) continue;
+            if (token.is("<<<")) refuse(at, "launching kernels from kernels is not supported on the software GPU");
+            if (token.kind != TokenKind::identifier) continue;
+            if (token.is("asm") || token.is("__asm__") || token.is("__asm"))
+                refuse(at, "inline PTX (asm) is not supported on the software GPU");
+            if (texture(token.text) || (token.is("texture") && all_[at + 1].is("<")))
+                refuse(at, "textures and surfaces (" + std::string(token.text) + ") are not supported on the software GPU");
+        }
+    }
+
+    bool is_member(uint32_t at) const { return at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->")); }
+
+    bool in_attribute(uint32_t at) const {
+        return at > 0 && (all_[at - 1].is("(") || all_[at - 1].is(",")) && (all_[at + 1].is(")") || all_[at + 1].is(","));
+    }
+
+    void word(uint32_t at) {
+        const Token& token = all_[at];
+        if (token.kind != TokenKind::identifier) return;
+        if (token.is("__global__")) {
+            replace(at, "__attribute__((noinline))");
+        } else if (among(kDropped, token.text)) {
+            replace(at, "");
+        } else if (among(kDroppedWithArguments, token.text) && all_[at + 1].is("(")) {
+            edits_.push_back({token.offset, all_[all_[at + 1].match].end() - token.offset, ""});
+        } else if (token.is("__forceinline__")) {
+            const bool twice = (at > 0 && all_[at - 1].is("inline")) || all_[at + 1].is("inline");
+            replace(at, twice ? "__attribute__((always_inline))" : "inline __attribute__((always_inline))");
+        } else if (token.is("__noinline__") && !in_attribute(at)) {
+            replace(at, "__attribute__((noinline))");
+        } else if (token.is("__align__") && all_[at + 1].is("(")) {
+            replace(at, "__attribute__((aligned");
+            insert_after(all_[at + 1].match, "))");
+        } else if ((token.is("printf") || token.is("clock")) && all_[at + 1].is("(") && !is_member(at)) {
+            replace(at, token.is("printf") ? "__gpo_printf" : "__gpo_clock");
+            if (at > 1 && all_[at - 1].is("::") && all_[at - 2].is("std")) {
+                replace(at - 1, "");
+                replace(at - 2, "");
+            }
+        } else if (!is_member(at)) {
+            for (const auto& [name, call] : kPlaces)
+                if (token.is(name)) replace(at, in_kernel(at) ? "__gpo_t." + std::string(name) : std::string(call));
+        }
+    }
+
+    /// In a kernel's own body, where threadIdx is a value at hand; not in a lambda or class within it.
+    bool in_kernel(uint32_t at) const {
+        for (const TokenRange& nested : nested_)
+            if (at >= nested.begin && at < nested.end) return false;
+        for (const TokenRange& body : kernel_bodies_)
+            if (at >= body.begin && at < body.end) return true;
+        return false;
+    }
+
+    /// The text of tokens as it is to be compiled, for use in another place.
+    std::string rendered(TokenRange range) const {
+        std::string out;
+        for (uint32_t at = range.begin; at < range.end; ++at) {
+            const Token& token = all_[at];
+            if (token.kind == TokenKind::identifier && among(kDropped, token.text)) continue;
+            if (token.is("__align__") && all_[at + 1].is("(")) {
+                at = all_[at + 1].match;
+                continue;
+            }
+            out += token.text;
+            out += ' ';
+        }
+        return out;
+    }
+
+    /// Parameters without their default arguments.
+    std::string parameter_types(TokenRange range) const {
+        std::string out;
+        bool skipping = false;
+        for (uint32_t at = range.begin; at < range.end; ++at) {
+            const Token& token = all_[at];
+            uint32_t last = at;
+            if (token.is("(") || token.is("[") || token.is("{")) last = token.match;
+            else if (token.is("<")) last = after_angles(tokens_, at, range.end) - 1;
+            if (token.is("=")) skipping = true;
+            if (token.is(",")) skipping = false;
+            if (!skipping) out += rendered({at, last + 1});
+            at = last;
+        }
+        return out;
+    }
+
+    // -- shared memory -----------------------------------------------------------------------------------------------
+
+    /// extern __shared__ T name[] becomes the type of the block's dynamic shared memory.
+    std::string open_dynamic(TokenRange declaration, std::string_view name) {
+        const std::string type = "__gpo_e" + std::to_string(++count_);
+        insert_before(declaration.begin, "struct " + type + " { ");
+        for (uint32_t at = declaration.begin; at < declaration.end; ++at) {
+            if (all_[at].is("extern")) replace(at, "");
+            if (all_[at].is(name) && all_[at + 1].is("[") && all_[at + 2].is("]"))
+                insert_after(at + 1, std::to_string(kNoBound));
+            if (all_[at].is("{")) at = all_[at].match;
+        }
+        return type;
+    }
+    static std::string dynamic_pointer(const std::string& type, std::string_view name) {
+        const std::string word(name);
+        return "auto* const " + word + " = &__gpo_dynamic<" + type + ">()->" + word + "[0]; (void)" + word + ";";
+    }
+
+    void namespace_shared(const SharedFound& shared) {
+        const std::string type = open_dynamic(shared.declaration, shared.name);
+        insert_after(shared.declaration.end, " };");
+        namespace_shared_.emplace_back(shared.name, type);
+    }
+
+    uint32_t statement_begin(uint32_t at, uint32_t floor) const {
+        while (at > floor && !all_[at - 1].is(";") && !all_[at - 1].is("{") && !all_[at - 1].is("}") &&
+               !all_[at - 1].is(":") && !all_[at - 1].is(")"))
+            --at;
+        // alignas(16) and the like end with a bracket and are part of the declaration.
+        if (at > floor + 1 && all_[at - 1].is(")") &&
+            (all_[all_[at - 1].match - 1].is("alignas") || all_[all_[at - 1].match - 1].is("__align__") ||
+             all_[all_[at - 1].match - 1].is("__attribute__")))
+            return statement_begin(all_[at - 1].match - 1, floor);
+        return at;
+    }
+
+    /// The names declared by the tokens of a declaration.
+    std::vector<std::string_view> declared_names(TokenRange declaration) const {
+        std::vector<std::string_view> names;
+        std::string_view name;
+        for (uint32_t at = declaration.begin; at <= declaration.end; ++at) {
+            const Token& token = all_[at];
+            if (at == declaration.end || token.is(",")) {
+                if (!name.empty()) names.push_back(name);
+                name = {};
+            } else if (token.is("(") || token.is("[") || token.is("{")) {
+                at = token.match;
+            } else if (token.is("<")) {
+                at = after_angles(tokens_, at, declaration.end) - 1;
+            } else if (token.kind == TokenKind::identifier && !among(kDropped, token.text)) {
+                name = token.text;
+            }
+        }
+        return names;
+    }
+
+    /// One declaration with __shared__ inside a function; the names it declares that a lambda must capture.
+    void local_shared(uint32_t shared, const FunctionFound& function, std::vector<std::string_view>& captured) {
+        const uint32_t begin = statement_begin(shared, function.body.begin);
+        uint32_t end = shared;
+        bool external = false;
+        while (!all_[end].is(";")) end = all_[end].is("(") || all_[end].is("[") || all_[end].is("{") ? all_[end].match + 1 : end + 1;
+        for (uint32_t at = begin; at < end; ++at) {
+            external = external || all_[at].is("extern");
+            if (all_[at].is("static")) replace(at, "");
+            if (all_[at].is("=")) refuse(at, "a __shared__ variable can't be initialised");
+            if (all_[at].is("{") || all_[at].is("[") || all_[at].is("(")) at = all_[at].match;
+        }
+        const std::vector<std::string_view> names = declared_names({begin, end});
+        if (names.empty()) refuse(shared, "a __shared__ variable needs a name");
+        if (external) {
+            const std::string type = open_dynamic({begin, end}, names.front());
+            insert_after(end, " }; " + dynamic_pointer(type, names.front()));
+            return;
+        }
+        const std::string type = "__gpo_s" + std::to_string(++count_);
+        const char* tag = function.kernel ? "__gpo_tag" : "__gpo_device_tag";
+        insert_before(begin, "struct " + type + " { ");
+        std::string references = " };";
+        for (const std::string_view name : names) {
+            const std::string word(name);
+            references += " auto& " + word + " = __gpo_shared<" + type + ", " + tag + ">()." + word + "; (void)" + word + ";";
+            captured.push_back(name);
+        }
+        insert_after(end, references);
+    }
+
+    /// Shared variables aren't captured in CUDA; here they are references, which must be captured as such.
+    void capture(const std::vector<Nested>& nested, const std::vector<std::string_view>& names) {
+        for (const Nested& lambda : nested) {
+            if (lambda.introducer == 0) continue;
+            const uint32_t open = lambda.introducer, close = all_[open].match;
+            if (all_[open + 1].is("&") && (all_[open + 2].is("]") || all_[open + 2].is(","))) continue;
+            std::string added;
+            for (const std::string_view name : names) {
+                const auto mentions = [&](uint32_t from, uint32_t to) {
+                    for (uint32_t at = from; at < to; ++at)
+                        if (all_[at].is(name) && !is_member(at)) return true;
+                    return false;
+                };
+                if (!mentions(lambda.body.begin, lambda.body.end) || mentions(open, close)) continue;
+                if (!added.empty() || close != open + 1) added += ", ";
+                added += "&" + std::string(name);
+            }
+            if (!added.empty()) insert_before(close, added);
+        }
+    }
+
+    // -- functions ---------------------------------------------------------------------------------------------------
+
+    void function(const FunctionFound& found, const FunctionTraits& traits) {
+        if (found.kernel && found.in_class) refuse(found.declaration.begin, "a __global__ function can't be a member of a class");
+        if (found.kernel && found.explicit_instantiation) register_kernel(found, found.declaration.end, rendered(found.declarator));
+        if (!found.has_body || !found.user) return;
+        const std::vector<Nested> nested = find_nested(tokens_, found.body);
+        for (const Nested& one : nested) nested_.push_back(one.body);
+        if (found.kernel) kernel_bodies_.push_back(found.body);
+        std::vector<std::string_view> captured;
+        const std::string dynamic = namespace_shared_for(found);
+        if (found.kernel) open_kernel(found, traits, dynamic);
+        else if (!dynamic.empty()) insert_after(found.body.begin - 1, " " + dynamic + " {");
+        for (uint32_t at = found.body.begin; at < found.body.end; ++at)
+            if (all_[at].is("__shared__")) local_shared(at, found, captured);
+        if (!captured.empty()) capture(nested, captured);
+        for (const SpinningLoop& loop : traits.loops) spinning(loop);
+        for (const uint32_t jump : traits.jumps) {
+            insert_before(jump, "{ __gpo_jump(); ");
+            insert_after(jump + 2, " }");
+        }
+        if (found.kernel) close_kernel(found);
+        else if (!dynamic.empty()) insert_before(found.body.end, "} ");
+    }
+
+    std::string namespace_shared_for(const FunctionFound& found) const {
+        std::string out;
+        for (const auto& [name, type] : namespace_shared_) {
+            const auto mentions = [&](TokenRange range) {
+                for (uint32_t at = range.begin; at < range.end; ++at)
+                    if (all_[at].is(name) && !is_member(at)) return true;
+                return false;
+            };
+            if (mentions(found.body) && !mentions(found.parameters)) out += dynamic_pointer(type, name) + " ";
+        }
+        return out;
+    }
+
+    std::string launch_bound(const FunctionFound& found) const {
+        if (found.launch_bounds == 0 || !all_[found.launch_bounds + 1].is("(")) return "1024";
+        const uint32_t open = found.launch_bounds + 1;
+        uint32_t end = open + 1;
+        for (; end < all_[open].match && !all_[end].is(","); ++end) {
+            if (all_[end].is("(")) end = all_[end].match;
+            else if (all_[end].is("<") && all_[end - 1].kind == TokenKind::identifier)
+                end = after_angles(tokens_, end, all_[open].match) - 1;
+        }
+        return "(unsigned)(" + rendered({open + 1, end}) + ")";
+    }
+
+    /// Names of parameters with __grid_constant__: all threads may look at one copy.
+    std::string by_reference(TokenRange parameters) const {
+        std::string out;
+        for (uint32_t at = parameters.begin; at < parameters.end; ++at) {
+            if (!all_[at].is("__grid_constant__")) continue;
+            std::string_view name;
+            for (; at < parameters.end && !all_[at].is(","); ++at) {
+                if (all_[at].is("<")) at = after_angles(tokens_, at, parameters.end) - 1;
+                else if (all_[at].kind == TokenKind::identifier) name = all_[at].text;
+            }
+            out += ", &" + std::string(name);
+        }
+        return out;
+    }
+
+    void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& dynamic) {
+        const std::string flags = std::to_string((traits.waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0));
+        const std::string inlined = traits.waits ? " mutable" : options_.clang ? " __attribute__((always_inline)) mutable"
+                                                                              : " mutable __attribute__((always_inline))";
+        insert_after(found.body.begin - 1,
+                     " struct __gpo_tag { enum { device_shared = " + std::string(traits.device_shared ? "1" : "0") +
+                         " }; }; __gpo_run_block<__gpo_tag, " + flags + ", " + launch_bound(found) + ">([=" +
+                         by_reference(found.parameters) + "](const __gpo_view __gpo_t)" + inlined +
+                         " { (void)__gpo_t; " + dynamic + "{");
+        if (!found.internal) return;
+        for (uint32_t at = found.declaration.begin; at < found.declarator.begin; ++at)
+            if (all_[at].is("static")) replace(at, "");
+    }
+
+    void close_kernel(const FunctionFound& found) {
+        insert_before(found.body.end, "} }); ");
+        if (!found.is_template) register_kernel(found, found.body.end, rendered(found.declarator));
+    }
+
+    void register_kernel(const FunctionFound& found, uint32_t after, const std::string& declarator) {
+        insert_after(after, " static __gpo_kernel_of<void(" + parameter_types(found.parameters) + "), " + declarator + "> __gpo_k" +
+                                std::to_string(++count_) + "(" + quoted(found.name) + ", " + quoted(found.name) + ", " +
+                                (found.internal ? "true" : "false") + ", nullptr);");
+    }
+
+    void register_variable(const VariableFound& variable) {
+        if (variable.static_token != 0) replace(variable.static_token, "");
+        const std::string name(variable.name);
+        insert_after(variable.after, " static __gpo_variable_of __gpo_v" + std::to_string(++count_) + "(" +
+                                         quoted(variable.symbol) + ", __builtin_addressof(" + name + "), sizeof(" + name +
+                                         "), " + (variable.constant ? "1" : "0") + ", nullptr);");
+    }
+
+    void spinning(const SpinningLoop& loop) {
+        const bool empty_step = all_[loop.close - 1].is(";");
+        switch (loop.kind) {
+            case SpinningLoop::Kind::while_loop:
+                replace(loop.keyword, "for");
+                insert_after(loop.open, "__gpo_spinner __gpo_s; ");
+                insert_before(loop.close, "; __gpo_s.turn()");
+                break;
+            case SpinningLoop::Kind::do_loop:
+                insert_before(loop.keyword, "for (__gpo_spinner __gpo_s; __gpo_s.once();) ");
+                insert_after(loop.open, "__gpo_s.turn() && (");
+                insert_before(loop.close, ")");
+                break;
+            case SpinningLoop::Kind::for_loop:
+                insert_before(loop.keyword, "for (__gpo_spinner __gpo_s; __gpo_s.once();) ");
+                insert_before(loop.close, empty_step ? "__gpo_s.turn()" : ", __gpo_s.turn()");
+                break;
+        }
+    }
+
+    /// After the source: the kernels and variables that the request names, and the table.
+    std::string ending() const {
+        std::string out;
+        for (size_t i = 0; i < options_.name_expressions.size(); ++i) {
+            std::string_view name = options_.name_expressions[i];
+            while (!name.empty() && (name.front() == ' ' || name.front() == '&')) name.remove_prefix(1);
+            const std::string number = std::to_string(i);
+            out += "\n# 1 \"name expression " + number + "\"\nstatic __gpo_named<decltype(" + std::string(name) + "), &" +
+                   std::string(name) + "> __gpo_n" + number + "(" + quoted(options_.name_expressions[i]) + ");";
+        }
+        return out + "\n# 1 \"gpo_table\" 3\n#include \"gpo_table.h\"\n";
+    }
+
+    std::string_view source_;
+    const PassOptions& options_;
+    Tokens tokens_;
+    const std::vector<Token>& all_;
+    Structure structure_;
+    std::vector<FunctionTraits> traits_;
+    std::vector<Edit> edits_;
+    std::vector<TokenRange> kernel_bodies_, nested_;
+    std::vector<std::pair<std::string_view, std::string>> namespace_shared_;
+    unsigned count_ = 0;
+};
+
+}  // namespace
+
+std::string rewrite_kernels(std::string_view preprocessed, const PassOptions& options) {
+    return Pass(preprocessed, options).run();
+}
+
+}  // namespace gpo::softgpu

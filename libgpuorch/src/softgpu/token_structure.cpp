@@ -1,0 +1,310 @@
+#include "softgpu/token_structure.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gpo::softgpu {
+
+namespace {
+
+constexpr std::array<std::string_view, 18> kWithParentheses = {
+    "__attribute__", "__attribute", "__launch_bounds__", "__align__",       "alignas",      "decltype",
+    "noexcept",      "__declspec",  "__cluster_dims__",  "__maxnreg__",     "explicit",     "throw",
+    "requires",      "sizeof",      "typeof",            "__typeof__",      "__block_size__", "static_assert"};
+
+template <size_t N>
+bool among(const std::array<std::string_view, N>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool class_key(const Token& token) {
+    return token.is("class") || token.is("struct") || token.is("union") || token.is("enum");
+}
+
+class Walker {
+public:
+    explicit Walker(const Tokens& tokens) : tokens_(tokens), all_(tokens.all) {}
+
+    Structure run() {
+        scope({0, static_cast<uint32_t>(all_.size() - 1)}, false);
+        return std::move(found_);
+    }
+
+private:
+    void scope(TokenRange range, bool in_class) {
+        for (uint32_t at = range.begin; at < range.end;) {
+            const Token& token = all_[at];
+            if (token.is(";") || token.is("}") || token.is(")") || token.is("]")) {
+                ++at;
+            } else if (in_class && (token.is("public") || token.is("private") || token.is("protected"))) {
+                at += 2;
+            } else if (token.is("namespace") || (token.is("inline") && all_[at + 1].is("namespace"))) {
+                at = name_space(at, range.end);
+            } else if (token.is("extern") && all_[at + 1].kind == TokenKind::text && all_[at + 2].is("{")) {
+                scope({at + 3, all_[at + 2].match}, false);
+                at = all_[at + 2].match + 1;
+            } else {
+                at = declaration(at, range.end, in_class);
+            }
+        }
+    }
+
+    uint32_t name_space(uint32_t at, uint32_t end) {
+        const size_t depth = scopes_.size();
+        bool named = false;
+        for (; at < end && !all_[at].is("{"); ++at) {
+            if (all_[at].is(";")) return at + 1;
+            if (all_[at].is("=")) return statement_end(at, end);
+            if (all_[at].is("[") || all_[at].is("(")) {
+                at = all_[at].match;
+            } else if (all_[at].kind == TokenKind::identifier && !all_[at].is("namespace") && !all_[at].is("inline") &&
+                       !all_[at].is("__attribute__")) {
+                scopes_.emplace_back(all_[at].text);
+                named = true;
+            }
+        }
+        if (at >= end) return end;
+        if (!named) scopes_.emplace_back("_GLOBAL__N_1");
+        scope({at + 1, all_[at].match}, false);
+        scopes_.resize(depth);
+        return all_[at].match + 1;
+    }
+
+    /// The index after the ';' that ends what goes on at `at`.
+    uint32_t statement_end(uint32_t at, uint32_t end) const {
+        for (; at < end; ++at) {
+            if (all_[at].is(";")) return at + 1;
+            if (all_[at].is("(") || all_[at].is("[") || all_[at].is("{")) at = all_[at].match;
+        }
+        return end;
+    }
+
+    /// What one declaration has shown of itself so far.
+    struct Seen {
+        bool global = false, device = false, constant = false, shared = false, external = false, is_const = false;
+        bool class_key = false, is_operator = false, is_template = false, instantiation = false, type_alias = false;
+        uint32_t static_token = 0, launch_bounds = 0, name = 0, parameters = 0, pointer = 0;
+    };
+
+    uint32_t declaration(const uint32_t begin, const uint32_t end, bool in_class) {
+        Seen seen;
+        uint32_t at = begin;
+        while (all_[at].is("template")) {
+            if (!all_[at + 1].is("<")) {
+                seen.instantiation = true;
+                ++at;
+                break;
+            }
+            const uint32_t after = after_angles(tokens_, at + 1, end);
+            if (after > at + 3) seen.is_template = true;   // template <> fixes the parameters
+            at = after;
+        }
+        for (; at < end; ++at) {
+            const Token& token = all_[at];
+            if (token.is(";")) {
+                finish(begin, at, seen, in_class, {}, false);
+                return at + 1;
+            }
+            if (token.is("=") && !(at > begin && all_[at - 1].is("operator"))) {
+                const uint32_t after = statement_end(at, end);
+                finish(begin, after - 1, seen, in_class, {}, false);
+                return after;
+            }
+            if (token.is("{")) {
+                const uint32_t close = token.match;
+                if (seen.parameters != 0 && !seen.type_alias) {
+                    finish(begin, close + 1, seen, in_class, {at + 1, close}, true);
+                    return close + 1;
+                }
+                if (seen.class_key) {
+                    const std::string name = seen.name ? std::string(all_[seen.name].text) : std::string();
+                    scopes_.push_back(name);
+                    scope({at + 1, close}, true);
+                    scopes_.pop_back();
+                    seen.name = 0;
+                    seen.class_key = false;
+                }
+                at = close;
+                continue;
+            }
+            if (token.is(":") && seen.parameters != 0) {
+                at = member_initialisers(at, end) - 1;
+                continue;
+            }
+            at = specifier(at, begin, end, seen);
+        }
+        return end;
+    }
+
+    /// After the ':' of a constructor: the index of the body's '{'.
+    uint32_t member_initialisers(uint32_t at, uint32_t end) const {
+        for (++at; at < end; ++at) {
+            if (all_[at].is("<")) {
+                at = after_angles(tokens_, at, end) - 1;
+            } else if (all_[at].is("(") || all_[at].is("{")) {
+                const bool first_in_list = all_[at - 1].kind == TokenKind::identifier || all_[at - 1].is(">");
+                if (all_[at].is("{") && !first_in_list) return at;
+                at = all_[at].match;
+            }
+        }
+        return end;
+    }
+
+    /// Takes in the token at `at`; the last index it belongs to.
+    uint32_t specifier(uint32_t at, uint32_t begin, uint32_t end, Seen& seen) const {
+        const Token& token = all_[at];
+        if (token.is("[")) return token.match;
+        if (token.is("<")) return after_angles(tokens_, at, end) - 1;
+        if (token.is("(")) {
+            const Token& before = all_[at - (at > begin)];
+            const bool named = (before.kind == TokenKind::identifier && !among(kWithParentheses, before.text)) ||
+                               before.is(">") || seen.is_operator;
+            const bool pointer = all_[at + 1].is("*") || all_[at + 1].is("&");
+            if (seen.parameters == 0 && named && seen.name != 0 && !(pointer && !seen.is_operator && seen.name + 1 != at)) {
+                seen.parameters = at;
+            }
+            return token.match;
+        }
+        if (token.is("*") || token.is("&")) seen.pointer = at;
+        if (token.kind != TokenKind::identifier) return at;
+        if (token.is("operator")) {
+            seen.is_operator = true;
+            seen.name = at;
+            uint32_t after = at + 1;
+            if (all_[after].is("(")) return all_[after].match;              // operator()
+            while (after < end && !all_[after].is("(")) ++after;
+            return after - 1;
+        }
+        if (token.is("__global__")) seen.global = true;
+        else if (token.is("__device__") || token.is("__managed__")) seen.device = true;
+        else if (token.is("__constant__")) seen.constant = true;
+        else if (token.is("__shared__")) seen.shared = true;
+        else if (token.is("extern")) seen.external = true;
+        else if (token.is("static")) seen.static_token = at;
+        else if (token.is("const") || token.is("constexpr")) seen.is_const = true;
+        else if (token.is("using") || token.is("typedef") || token.is("friend")) seen.type_alias = true;
+        else if (class_key(token)) seen.class_key = true;
+        else if (token.is("__launch_bounds__")) seen.launch_bounds = at;
+        if (among(kWithParentheses, token.text)) return all_[at + 1].is("(") ? all_[at + 1].match : at;
+        if (seen.parameters == 0 && !token.text.starts_with("__attribute")) seen.name = at;
+        return at;
+    }
+
+    void finish(uint32_t begin, uint32_t end, const Seen& seen, bool in_class, TokenRange body, bool has_body) {
+        if (all_[begin].system && !seen.global) {
+            if (!has_body) return;
+        }
+        if (seen.type_alias) return;
+        if (seen.shared) {
+            if (seen.external && seen.name) found_.dynamic_shared.push_back({last_name(begin, end), {begin, end}});
+            return;
+        }
+        if (seen.parameters != 0) {
+            function(begin, end, seen, in_class, body, has_body);
+        } else if ((seen.device || seen.constant) && !seen.external && !in_class && !seen.is_template) {
+            variables(begin, end, seen);
+        }
+    }
+
+    void function(uint32_t begin, uint32_t end, const Seen& seen, bool in_class, TokenRange body, bool has_body) {
+        FunctionFound function;
+        function.declaration = {begin, end};
+        function.parameters = {seen.parameters + 1, all_[seen.parameters].match};
+        function.body = body;
+        function.has_body = has_body;
+        function.kernel = seen.global;
+        function.is_template = seen.is_template;
+        function.explicit_instantiation = seen.instantiation;
+        function.is_operator = seen.is_operator;
+        function.in_class = in_class;
+        function.internal = seen.static_token != 0;
+        function.launch_bounds = seen.launch_bounds;
+        function.scopes = scopes_;
+        function.user = !all_[begin].system;
+        function.name = all_[seen.name].text;
+        uint32_t first = seen.name;
+        while (first >= begin + 2 && all_[first - 1].is("::")) {
+            first -= 2;
+            if (all_[first].is(">"))
+                while (first > begin && !all_[first].is("<")) --first;
+            if (first > begin && all_[first].is("<")) --first;
+        }
+        function.declarator = {first, seen.parameters};
+        found_.functions.push_back(std::move(function));
+    }
+
+    std::string_view last_name(uint32_t begin, uint32_t end) const {
+        std::string_view name;
+        for (uint32_t at = begin; at < end; ++at) {
+            if (all_[at].is("(") || all_[at].is("[")) {
+                if (!name.empty() && all_[at].is("[")) break;
+                at = all_[at].match;
+            } else if (all_[at].is("=") || all_[at].is("{")) {
+                break;
+            } else if (all_[at].kind == TokenKind::identifier) {
+                name = all_[at].text;
+            }
+        }
+        return name;
+    }
+
+    /// __device__ int a = 1, b[3];
+    void variables(uint32_t begin, uint32_t end, const Seen& seen) {
+        std::string_view name;
+        bool value = false;
+        const bool constant_type = seen.is_const && seen.pointer == 0;
+        for (uint32_t at = begin; at <= end; ++at) {
+            const Token& token = all_[at];
+            if (at == end || token.is(",")) {
+                if (!name.empty()) {
+                    const bool internal = seen.static_token != 0 || constant_type;
+                    found_.variables.push_back({name, end, seen.static_token, seen.constant || constant_type,
+                                                symbol(name, internal)});
+                }
+                value = false;
+                name = {};
+            } else if (token.is("(") || token.is("[") || token.is("{")) {
+                at = token.match;
+            } else if (token.is("<") && !value) {
+                at = after_angles(tokens_, at, end) - 1;
+            } else if (token.is("=")) {
+                value = true;
+            } else if (token.kind == TokenKind::identifier && !value && !among(kWithParentheses, token.text)) {
+                name = token.text;
+            }
+        }
+    }
+
+    /// A variable's name as the C++ ABI mangles it: plain in the global namespace unless it is internal.
+    std::string symbol(std::string_view name, bool internal) const {
+        const std::string own = (internal ? "L" : "") + std::to_string(name.size()) + std::string(name);
+        if (scopes_.empty()) return internal ? "_Z" + own : std::string(name);
+        std::string mangled = "_ZN";
+        for (const std::string& scope : scopes_) mangled += std::to_string(scope.size()) + scope;
+        return mangled + own + "E";
+    }
+
+    const Tokens& tokens_;
+    const std::vector<Token>& all_;
+    std::vector<std::string> scopes_;
+    Structure found_;
+};
+
+}  // namespace
+
+uint32_t after_angles(const Tokens& tokens, uint32_t at, uint32_t end) {
+    int depth = 0;
+    for (uint32_t i = at; i < end; ++i) {
+        const Token& token = tokens.all[i];
+        if (token.is("<")) ++depth;
+        else if (token.is("<<")) depth += 2;
+        else if (token.is(">") && --depth == 0) return i + 1;
+        else if (token.is("(") || token.is("[") || token.is("{")) i = token.match;
+        else if (token.is(";")) break;
+    }
+    return at + 1;
+}
+
+Structure find_structure(const Tokens& tokens) { return Walker(tokens).run(); }
+
+}  // namespace gpo::softgpu

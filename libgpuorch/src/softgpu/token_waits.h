@@ -1,0 +1,41 @@
+// Which functions may wait for another thread, and which of their loops may spin.
+//
+// Decided on names, so that it errs on the side of waiting: a function does what any function whose name it mentions
+// does. A thread can wait in a barrier, shuffle or vote, and in a loop whose end may depend on what others write: one
+// that looks at atomics or volatile data and isn't counted by itself. An atomic whose answer nobody looks at tells
+// nothing, and the compare-and-swap loop of a read-modify-write (do { assumed = old; old = atomicCAS(p, assumed, f); }
+// while (assumed != old);) ends whether others run or not.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "softgpu/token_structure.h"
+
+namespace gpo::softgpu {
+
+struct SpinningLoop {
+    enum class Kind { while_loop, do_loop, for_loop } kind;
+    uint32_t keyword;        // while, do, for
+    uint32_t open, close;    // the condition's parentheses
+};
+
+struct FunctionTraits {
+    bool waits = false;
+    bool index_in_memory = false;   // some function asks the thread's state for its index
+    bool device_shared = false;     // a device function has shared variables
+    std::vector<SpinningLoop> loops;
+    std::vector<uint32_t> jumps;    // goto tokens of functions that look at what others write
+};
+
+/// One for each of structure.functions.
+std::vector<FunctionTraits> find_waits(const Tokens& tokens, const Structure& structure);
+
+/// The bodies, without braces, of lambdas and local classes within `range`, outermost first; with the '[' of a lambda.
+struct Nested {
+    uint32_t introducer = 0;        // the '[' of a lambda; 0 for a class
+    TokenRange body;
+};
+std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range);
+
+}  // namespace gpo::softgpu
