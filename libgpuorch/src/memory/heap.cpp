@@ -1,0 +1,499 @@
+#include "memory/heap.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+#include "core/error.h"
+
+namespace gpo {
+
+namespace {
+
+constexpr unsigned kMostShards = 32;
+constexpr uint64_t kLeastSpan = 64 << 10, kMostSpan = 4 << 20;
+constexpr uint32_t kBlockMask = Tlsf::kMaxIndex;
+constexpr unsigned kShardShift = 24;
+
+uint64_t round_up(uint64_t value, uint64_t to) noexcept { return (value + to - 1) / to * to; }
+
+// Threads are numbered as they come, so that those of a process spread over the shards.
+unsigned thread_number() noexcept {
+    static std::atomic<unsigned> next{0};
+    static thread_local const unsigned number = next.fetch_add(1, std::memory_order_relaxed);
+    return number;
+}
+
+unsigned shards_wanted(unsigned asked) {
+    if (asked == 0) asked = host::detail::scheduled() ? 1 : host::processors();
+    return std::bit_ceil(std::clamp(asked, 1u, kMostShards));
+}
+
+// Granules for `bytes`; 0 if there can't be a slab so large.
+uint32_t granules(uint64_t bytes) noexcept {
+    const uint64_t count = bytes / kGranule + (bytes % kGranule != 0);
+    return count < UINT32_MAX - 2 * (SlabHeap::kMostAlignment / kGranule) ? static_cast<uint32_t>(count) : 0;
+}
+
+uint32_t alignment_granules(uint64_t alignment) noexcept {
+    return alignment <= kGranule ? 1 : static_cast<uint32_t>(alignment / kGranule);
+}
+
+}  // namespace
+
+void SlabHeap::Table::operator()(std::atomic<Slab*>* slabs) const noexcept {
+    std::free(slabs);
+}
+
+SlabHeap::SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options)
+    : source_(source), ranges_(ranges), max_bytes_(options.max_bytes) {
+    slab_bytes_ = options.slab_bytes ? options.slab_bytes : Options{}.slab_bytes;
+    slab_bytes_ = slab_bytes_ > (uint64_t{1} << 40) ? uint64_t{1} << 40 : round_up(slab_bytes_, SlabSource::kPage);
+    const unsigned shards = shards_wanted(options.shards);
+    shard_count_ = shards == 1 ? 1 : shards + 1;
+    if (shard_count_ > 1) {
+        span_ = static_cast<uint32_t>(std::clamp(std::bit_floor(slab_bytes_ / 16), kLeastSpan, kMostSpan) / kGranule);
+        small_ = span_ / 4;
+    }
+    shards_ = std::make_unique<Shard[]>(shard_count_);
+    // Zeroed pages that are there once they are touched.
+    slabs_.reset(static_cast<std::atomic<Slab*>*>(std::calloc(kMostSlabs, sizeof(std::atomic<Slab*>))));
+    if (!slabs_) throw std::bad_alloc();
+}
+
+SlabHeap::~SlabHeap() {
+    for (unsigned i = 0; i < slab_count_; ++i) {
+        Slab* slab = slabs_[i].load(std::memory_order_relaxed);
+        if (slab->live) {
+            ranges_.erase(reinterpret_cast<uint64_t>(slab->base), slab);
+            source_.give(slab->base, slab->bytes);
+        }
+        munmap(slab->table, slab->table_bytes);
+        delete slab;
+    }
+}
+
+unsigned SlabHeap::own_shard() const noexcept {
+    return shard_count_ == 1 ? 0 : 1 + (thread_number() & (shard_count_ - 2));
+}
+
+// --- handing out ---
+
+void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment) {
+    const uint32_t size = granules(bytes), aligned = alignment_granules(alignment);
+    if (size == 0) return nullptr;
+    const unsigned own = own_shard();
+    if (uint64_t{size} + aligned - 1 > small_) {
+        if (own != 0) settle(own);
+        return allocate_in(0, size, aligned);
+    }
+    for (;;) {
+        if (void* memory = allocate_in(own, size, aligned)) return memory;
+        if (!add_span(own)) return nullptr;
+    }
+}
+
+void* SlabHeap::allocate_in(unsigned number, uint32_t size, uint32_t alignment) {
+    Shard& shard = shards_[number];
+    std::lock_guard lock(shard.lock);
+    drain(number);
+    const Tlsf::Index block = shard.heap.allocate(size, alignment);
+    return block ? hand_out(number, block) : nullptr;
+}
+
+// Under the shard's lock.
+void* SlabHeap::hand_out(unsigned number, Tlsf::Index index) noexcept {
+    Shard& shard = shards_[number];
+    const Tlsf::Block& block = shard.heap.at(index);
+    Slab& slab = *slabs_[block.slab].load(std::memory_order_acquire);
+    slab.table[block.offset].store(number << kShardShift | index, std::memory_order_release);
+    shard.in_use += block.size * kGranule;
+    ++shard.allocations;
+    // The sum over all shards, kept up to date only now and then, for it is everybody's: what isn't published is less than
+    // a span for each shard. A new peak publishes.
+    const uint64_t total = total_.load(std::memory_order_relaxed) + shard.in_use - shard.published;
+    if (total > peak_.load(std::memory_order_relaxed) || number == 0 ||
+        shard.in_use - shard.published + span_ * kGranule > 2 * span_ * kGranule) [[unlikely]]
+        publish(shard);
+    return slab.origin + uint64_t{block.offset} * kGranule;
+}
+
+void SlabHeap::publish(Shard& shard) noexcept {
+    const uint64_t change = shard.in_use - shard.published;
+    if (change == 0) return;
+    const uint64_t total = total_.fetch_add(change, std::memory_order_relaxed) + change;
+    shard.published = shard.in_use;
+    uint64_t peak = peak_.load(std::memory_order_relaxed);
+    while (total > peak && !peak_.compare_exchange_weak(peak, total, std::memory_order_relaxed)) {
+    }
+}
+
+void SlabHeap::settle(unsigned number) noexcept {
+    Shard& shard = shards_[number];
+    std::lock_guard lock(shard.lock);
+    drain(number);
+    publish(shard);
+}
+
+bool SlabHeap::add_span(unsigned number) {
+    Shard& shard = shards_[number];
+    Shard& central = shards_[0];
+    Tlsf::Index span = 0;
+    Tlsf::Block block;
+    {
+        std::lock_guard lock(central.lock);
+        span = central.heap.allocate(span_, 1);
+        if (!span) return false;
+        block = central.heap.at(span);
+    }
+    try {
+        std::lock_guard lock(shard.lock);
+        shard.spans.reserve(shard.spans.size() + 1);
+        shard.spans.push_back(shard.heap.add(block.slab, block.offset, block.size, span));
+    } catch (...) {
+        std::lock_guard lock(central.lock);
+        central.heap.free(span);
+        throw;
+    }
+    return true;
+}
+
+// Under the shard's lock.
+void SlabHeap::return_span(Shard& shard, Tlsf::Index first) noexcept {
+    const Tlsf::Index span = shard.heap.at(first).origin;
+    *std::find(shard.spans.begin(), shard.spans.end(), first) = shard.spans.back();
+    shard.spans.pop_back();
+    shard.heap.remove(first);
+    std::lock_guard lock(shards_[0].lock);
+    shards_[0].heap.free(span);
+}
+
+// --- taking back ---
+
+bool SlabHeap::claim(uint64_t address, Piece& piece) noexcept {
+    const Range range = ranges_.find(address);
+    if (range.tag != kSlabTag) return false;
+    Slab& slab = *static_cast<Slab*>(range.owner);
+    if (slab.heap != this) return false;
+    const uint64_t distance = address - reinterpret_cast<uint64_t>(slab.origin);
+    if (distance % kGranule != 0) return false;
+    std::atomic<uint32_t>& entry = slab.table[distance / kGranule];
+    uint32_t value = entry.load(std::memory_order_acquire);
+    if (value == 0) return false;
+    Shard& shard = shards_[value >> kShardShift];
+    const Tlsf::Block& block = shard.heap.at(value & kBlockMask);
+    // What release() will write, on its way while the exchange waits for the entry's line.
+    __builtin_prefetch(&block, 1);
+    __builtin_prefetch(&shard.inbox, 1);
+    if (!entry.compare_exchange_strong(value, 0, std::memory_order_acq_rel, std::memory_order_relaxed)) return false;
+    piece.address = address;
+    piece.bytes = block.size * kGranule;
+    piece.entry = value;
+    return true;
+}
+
+void SlabHeap::unclaim(const Piece& piece) noexcept {
+    Slab& slab = *static_cast<Slab*>(ranges_.find(piece.address).owner);
+    const uint64_t distance = piece.address - reinterpret_cast<uint64_t>(slab.origin);
+    slab.table[distance / kGranule].store(piece.entry, std::memory_order_release);
+}
+
+void SlabHeap::release(const Piece& piece) noexcept {
+    const unsigned number = piece.entry >> kShardShift;
+    const Tlsf::Index index = piece.entry & kBlockMask;
+    Shard& shard = shards_[number];
+    if (number == 0) {
+        // Large pieces are few: at once, so that their memory is there for all.
+        std::lock_guard lock(shard.lock);
+        shard.in_use -= piece.bytes;
+        ++shard.frees;
+        shard.heap.free(index);
+        publish(shard);
+        return;
+    }
+    Tlsf::Block& block = shard.heap.at(index);
+    Tlsf::Index newest = shard.inbox.load(std::memory_order_relaxed);
+    do {
+        block.next = newest;
+    } while (!shard.inbox.compare_exchange_weak(newest, index, std::memory_order_release, std::memory_order_relaxed));
+}
+
+// Under the shard's lock: frees what is in its inbox.
+void SlabHeap::drain(unsigned number) noexcept {
+    Shard& shard = shards_[number];
+    if (shard.inbox.load(std::memory_order_relaxed) == 0) return;
+    for (Tlsf::Index index = shard.inbox.exchange(0, std::memory_order_acquire), next; index; index = next) {
+        const Tlsf::Block& block = shard.heap.at(index);
+        next = block.next;
+        shard.in_use -= block.size * kGranule;
+        ++shard.frees;
+        const Tlsf::Index joined = shard.heap.free(index);
+        // A span that is empty goes back, if the shard has as much again without it.
+        if (shard.heap.whole(joined) && shard.heap.free_granules() - shard.heap.at(joined).size >= span_)
+            return_span(shard, joined);
+    }
+}
+
+// Gives every empty span back to the central heap.
+void SlabHeap::reclaim() noexcept {
+    for (unsigned number = 1; number < shard_count_; ++number) {
+        Shard& shard = shards_[number];
+        std::lock_guard lock(shard.lock);
+        drain(number);
+        for (size_t i = shard.spans.size(); i-- > 0;)
+            if (shard.heap.whole(shard.spans[i])) return_span(shard, shard.spans[i]);
+    }
+}
+
+void* SlabHeap::scrape(uint32_t size, uint32_t alignment) {
+    reclaim();
+    if (void* memory = allocate_in(0, size, alignment)) return memory;
+    if (uint64_t{size} + alignment - 1 > small_) return nullptr;
+    for (unsigned number = 1; number < shard_count_; ++number)
+        if (void* memory = allocate_in(number, size, alignment)) return memory;
+    return nullptr;
+}
+
+// --- slabs ---
+
+void* SlabHeap::allocate_hard(uint64_t bytes, uint64_t alignment) {
+    const uint32_t size = granules(bytes), aligned = alignment_granules(alignment);
+    if (size == 0) {
+        if (max_bytes_) return nullptr;
+        fail(GPO_OUT_OF_MEMORY, "there can't be a piece of ", bytes, " bytes");
+    }
+    for (;;) {
+        uint64_t seen;
+        {
+            std::lock_guard lock(growth_lock_);
+            seen = growths_;
+        }
+        if (void* memory = allocate(bytes, alignment)) return memory;
+        if (void* memory = scrape(size, aligned)) return memory;
+        {
+            host::Lock lock(growth_lock_);
+            if (growing_) growth_.wait(lock, host::kForever, [&] { return !growing_; });
+            if (growths_ != seen) continue;  // somebody brought memory meanwhile
+            growing_ = true;
+        }
+        const auto finish = [&](bool grown) {
+            std::lock_guard lock(growth_lock_);
+            growing_ = false;
+            growths_ += grown;
+            growth_.notify_all();
+        };
+        try {
+            bool limited = false;
+            void* memory = grow(size, aligned, 0, &limited);
+            finish(!limited);
+            if (limited || memory) return memory;
+        } catch (...) {
+            finish(false);
+            throw;
+        }
+    }
+}
+
+bool SlabHeap::reserve(uint64_t bytes) {
+    {
+        std::lock_guard lock(shards_[0].lock);
+        if (reserved_ >= bytes) return true;
+        bytes -= reserved_;
+    }
+    bool limited = false;
+    grow(0, 1, bytes, &limited);
+    return !limited;
+}
+
+// Takes a slab that has room for `size` granules, or, without size, of `bytes`. The piece is cut out of it at once, so that
+// nobody can take it first.
+void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited) {
+    constexpr uint64_t kPage = SlabSource::kPage;
+    uint64_t need = round_up(size ? size * kGranule : bytes, kPage);
+    if (alignment * kGranule > kPage) need += alignment * kGranule - kPage;
+    uint64_t slab_bytes = std::max(need, slab_bytes_);
+    Shard& central = shards_[0];
+    for (bool emptied = false;;) {
+        {
+            std::lock_guard lock(central.lock);
+            if (max_bytes_ && (need > max_bytes_ || reserved_ > max_bytes_ - need)) {
+                *limited = true;
+            } else {
+                *limited = false;
+                if (max_bytes_) slab_bytes = std::min(slab_bytes, (max_bytes_ - reserved_) / kPage * kPage);
+                reserved_ += slab_bytes;
+                break;
+            }
+        }
+        if (emptied || need > max_bytes_) return nullptr;
+        emptied = true;
+        trim(max_bytes_ - need);
+    }
+    void* base = nullptr;
+    Slab* slab = nullptr;
+    const auto undo = [&] {
+        if (base) {
+            source_calls_.fetch_add(1, std::memory_order_relaxed);
+            source_.give(base, slab_bytes);
+        }
+        std::lock_guard lock(central.lock);
+        reserved_ -= slab_bytes;
+        if (slab) bury(*slab);
+    };
+    try {
+        try {
+            source_calls_.fetch_add(1, std::memory_order_relaxed);
+            base = source_.take(slab_bytes);
+        } catch (const Failure& failure) {
+            if (failure.error()->status != GPO_OUT_OF_MEMORY || slab_bytes == need) throw;
+            // So much isn't there, but the piece itself may be.
+            std::lock_guard lock(central.lock);
+            reserved_ -= slab_bytes - need;
+            slab_bytes = need;
+        }
+        if (!base) {
+            source_calls_.fetch_add(1, std::memory_order_relaxed);
+            base = source_.take(slab_bytes);
+        }
+        const uint64_t address = reinterpret_cast<uint64_t>(base);
+        const uint64_t phase = address % kMostAlignment;
+        slab = &prepare_slab(phase + slab_bytes);
+        slab->base = static_cast<char*>(base);
+        slab->origin = slab->base - phase;
+        slab->bytes = slab_bytes;
+        if (!ranges_.insert({address, address + slab_bytes, kSlabTag, slab}))
+            fail(GPO_INTERNAL, "the driver gave memory at ", hex(address), " that is in use");
+        std::lock_guard lock(central.lock);
+        try {
+            slab->first = central.heap.add(slab->number, static_cast<uint32_t>(phase / kGranule),
+                                           static_cast<uint32_t>(slab_bytes / kGranule), 0);
+        } catch (...) {
+            ranges_.erase(address, slab);
+            throw;
+        }
+        slab->live = true;
+        ++live_slabs_;
+        peak_reserved_ = std::max(peak_reserved_, reserved_);
+        if (!size) return nullptr;
+        const Tlsf::Index block = central.heap.allocate(size, alignment);
+        return block ? hand_out(0, block) : nullptr;
+    } catch (...) {
+        if (!slab || !slab->live) undo();
+        throw;
+    }
+}
+
+// A descriptor with a table for `bytes` from its origin on, all zero. Throws.
+SlabHeap::Slab& SlabHeap::prepare_slab(uint64_t bytes) {
+    const size_t table_bytes = round_up(bytes / kGranule * sizeof(uint32_t), SlabSource::kPage);
+    void* table = mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (table == MAP_FAILED) fail(GPO_OUT_OF_MEMORY, "no memory for the table of a slab of ", bytes, " bytes");
+    try {
+        std::lock_guard lock(shards_[0].lock);
+        Slab* slab = nullptr;
+        if (dead_.size() > kDeadSlabs || (slab_count_ == kMostSlabs && !dead_.empty())) {
+            slab = slabs_[dead_.front()].load(std::memory_order_relaxed);
+            dead_.erase(dead_.begin());
+            munmap(slab->table, slab->table_bytes);
+        } else {
+            if (slab_count_ == kMostSlabs) fail(GPO_LIMIT_EXCEEDED, "an arena has at most ", kMostSlabs, " slabs");
+            dead_.reserve(slab_count_ + 1);
+            slab = new Slab;
+            slab->heap = this;
+            slab->number = static_cast<uint16_t>(slab_count_);
+            slabs_[slab_count_++].store(slab, std::memory_order_release);
+        }
+        slab->table = static_cast<std::atomic<uint32_t>*>(table);
+        slab->table_bytes = table_bytes;
+        return *slab;
+    } catch (...) {
+        munmap(table, table_bytes);
+        throw;
+    }
+}
+
+// Under the central heap's lock. The descriptor and its table stay: whoever frees an address that is no piece may be
+// looking at them. Emptied, the table costs no memory; the descriptor is used again when a good many others have died since.
+void SlabHeap::bury(Slab& slab) noexcept {
+    slab.live = false;
+    madvise(slab.table, slab.table_bytes, MADV_DONTNEED);
+    dead_.push_back(slab.number);
+}
+
+// Under the central heap's lock.
+void SlabHeap::take_empty_slabs(uint64_t keep_bytes, std::vector<Slab*>& out) noexcept {
+    uint64_t left = reserved_;
+    for (unsigned i = 0; i < slab_count_ && left > keep_bytes && out.size() < out.capacity(); ++i) {
+        Slab& slab = *slabs_[i].load(std::memory_order_relaxed);
+        if (!slab.live || !shards_[0].heap.whole(slab.first)) continue;
+        shards_[0].heap.remove(slab.first);
+        ranges_.erase(reinterpret_cast<uint64_t>(slab.base), &slab);
+        slab.live = false;
+        left -= slab.bytes;
+        --live_slabs_;
+        out.push_back(&slab);
+    }
+}
+
+void SlabHeap::trim(uint64_t keep_bytes) noexcept {
+    reclaim();
+    std::vector<Slab*> empty;
+    for (;;) {
+        try {
+            empty.reserve(64);
+        } catch (const std::bad_alloc&) {
+            return;
+        }
+        {
+            std::lock_guard lock(shards_[0].lock);
+            take_empty_slabs(keep_bytes, empty);
+        }
+        if (empty.empty()) return;
+        for (Slab* slab : empty) {
+            source_calls_.fetch_add(1, std::memory_order_relaxed);
+            source_.give(slab->base, slab->bytes);
+        }
+        std::lock_guard lock(shards_[0].lock);
+        for (Slab* slab : empty) {
+            reserved_ -= slab->bytes;
+            bury(*slab);
+        }
+        empty.clear();
+    }
+}
+
+SlabHeap::Totals SlabHeap::totals() noexcept {
+    Totals out;
+    for (unsigned number = 0; number < shard_count_; ++number) {
+        Shard& shard = shards_[number];
+        std::lock_guard lock(shard.lock);
+        drain(number);
+        publish(shard);
+        out.in_use += shard.in_use;
+        out.allocations += shard.allocations;
+        out.frees += shard.frees;
+    }
+    std::lock_guard lock(shards_[0].lock);
+    out.reserved = reserved_;
+    out.peak_reserved = peak_reserved_;
+    out.slabs = live_slabs_;
+    out.peak_in_use = peak_.load(std::memory_order_relaxed);
+    out.source_calls = source_calls_.load(std::memory_order_relaxed);
+    return out;
+}
+
+bool SlabHeap::consistent() noexcept {
+    reclaim();
+    const uint64_t in_use = totals().in_use;
+    for (unsigned number = 0; number < shard_count_; ++number) {
+        std::lock_guard lock(shards_[number].lock);
+        if (!shards_[number].heap.consistent()) return false;
+    }
+    std::lock_guard lock(shards_[0].lock);
+    return in_use != 0 || shards_[0].heap.free_blocks() == live_slabs_;
+}
+
+}  // namespace gpo

@@ -1,0 +1,157 @@
+// A heap over slabs: hands out pieces of pinned memory to many threads at once.
+//
+// Words. A *slab* is what the source gave: tens of MiB, or one large piece. The *central* heap (shard 0) owns all slabs.
+// The other *shards* take *spans* of slabs from it, and pieces up to a quarter of a span out of those; larger pieces come
+// from the central heap. A thread allocates from the shard that its number selects, so that threads rarely meet.
+//
+// A free never takes a shard's lock: whoever frees *claims* the piece, by taking its entry out of the slab's table with one
+// compare-and-swap, and pushes it onto the inbox of the shard that it came from. That shard joins it with its neighbours
+// when it next allocates, or is looked through because memory is short. A claimed piece is still allocated as far as the
+// shard knows, until it is in the inbox: that is how pieces wait for a stream.
+//
+// The table of a slab has one word for each granule: shard and block of the piece that begins there, 0 for all else. So any
+// address can be asked about; a piece can be claimed once; and nothing is kept in the memory that is handed out.
+//
+// Locks: a shard's, then the central heap's inside it. The source is called under none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host/host.h"
+#include "memory/ranges.h"
+#include "memory/tlsf.h"
+
+namespace gpo {
+
+/// Where slabs come from. May block, and serialise the device; called under no lock.
+class SlabSource {
+public:
+    virtual ~SlabSource() = default;
+    /// `bytes` (a multiple of kPage) at a multiple of kPage. Throws Failure.
+    virtual void* take(uint64_t bytes) = 0;
+    virtual void give(void* memory, uint64_t bytes) noexcept = 0;
+    static constexpr uint64_t kPage = 4096;
+};
+
+/// RangeMap::Range::tag of slabs; their owner is the SlabHeap::Slab.
+inline constexpr uint64_t kSlabTag = 1;
+
+class SlabHeap {
+public:
+    struct Options {
+        uint64_t max_bytes = 0;              // cap on what is taken from the source; 0: none
+        uint64_t slab_bytes = 64ull << 20;   // least size of a slab; 0: the default
+        unsigned shards = 0;                 // beside the central heap; 0: as there are processors; 1: the central heap alone
+    };
+    SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options);
+    /// Gives all slabs back. Nobody may use the memory any more.
+    ~SlabHeap();
+    SlabHeap(const SlabHeap&) = delete;
+    SlabHeap& operator=(const SlabHeap&) = delete;
+
+    /// A piece of at least `bytes` (more than 0) at a multiple of `alignment` (a power of two, up to kMostAlignment), from
+    /// what is there: NULL if nothing at hand fits. Throws std::bad_alloc.
+    void* allocate(uint64_t bytes, uint64_t alignment);
+    /// The same, and looks everywhere, and takes a slab if need be. NULL: the cap. Throws the source's Failure,
+    /// Failure(GPO_OUT_OF_MEMORY), std::bad_alloc.
+    void* allocate_hard(uint64_t bytes, uint64_t alignment);
+
+    struct Piece {
+        uint64_t address = 0;
+        uint64_t bytes = 0;   // as handed out: a multiple of kGranule
+        uint32_t entry = 0;
+    };
+    /// Takes an allocated piece out of reach; true for one caller. False if `address` is not where one begins.
+    bool claim(uint64_t address, Piece& piece) noexcept;
+    /// Undoes a claim.
+    void unclaim(const Piece& piece) noexcept;
+    /// Frees a claimed piece. Any thread, the scanner included.
+    void release(const Piece& piece) noexcept;
+
+    /// Takes a slab of at least `bytes` now, if so much isn't there. False: the cap.
+    bool reserve(uint64_t bytes);
+    /// Gives empty slabs back until at most `keep_bytes` are reserved.
+    void trim(uint64_t keep_bytes) noexcept;
+
+    struct Totals {
+        uint64_t in_use = 0, reserved = 0, peak_in_use = 0, peak_reserved = 0;
+        uint64_t allocations = 0, frees = 0, source_calls = 0;
+        uint32_t slabs = 0;
+    };
+    /// Exact while nobody is inside another call. The peak of what was in use is exact if one thread allocated; of several
+    /// at once each may be off by a span.
+    Totals totals() noexcept;
+
+    uint64_t max_bytes() const noexcept { return max_bytes_; }
+    static constexpr uint64_t kMostAlignment = 1ull << 20;
+
+    /// For tests: true if every shard is consistent and, when nothing is allocated, each slab is one free block.
+    bool consistent() noexcept;
+
+private:
+    struct Slab {
+        SlabHeap* heap = nullptr;
+        char* base = nullptr;
+        char* origin = nullptr;                    // base, rounded down to kMostAlignment: block offsets count from here
+        uint64_t bytes = 0;
+        Tlsf::Index first = 0;                     // first block, in the central heap
+        bool live = false;
+        uint16_t number = 0;
+        std::atomic<uint32_t>* table = nullptr;    // for each granule from `origin`: shard << 24 | block, or 0
+        size_t table_bytes = 0;
+    };
+    struct alignas(128) Shard {
+        host::Mutex lock;
+        Tlsf heap;
+        std::vector<Tlsf::Index> spans;            // first blocks
+        uint64_t in_use = 0, published = 0;        // bytes; what of them total_ knows
+        uint64_t allocations = 0, frees = 0;
+        alignas(128) std::atomic<Tlsf::Index> inbox{0};   // claimed blocks that are free now, linked by `next`
+    };
+    struct Table {
+        void operator()(std::atomic<Slab*>* slabs) const noexcept;
+    };
+    static constexpr unsigned kMostSlabs = 65535, kDeadSlabs = 256;
+
+    unsigned own_shard() const noexcept;
+    void* allocate_in(unsigned number, uint32_t size, uint32_t alignment);
+    void* hand_out(unsigned number, Tlsf::Index block) noexcept;
+    bool add_span(unsigned number);
+    void return_span(Shard& shard, Tlsf::Index first) noexcept;
+    void drain(unsigned number) noexcept;
+    void publish(Shard& shard) noexcept;
+    void settle(unsigned number) noexcept;
+    void reclaim() noexcept;
+    void* scrape(uint32_t size, uint32_t alignment);
+    void* grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited);
+    Slab& prepare_slab(uint64_t bytes);
+    void take_empty_slabs(uint64_t keep_bytes, std::vector<Slab*>& out) noexcept;
+    void bury(Slab& slab) noexcept;
+
+    SlabSource& source_;
+    RangeMap& ranges_;
+    const uint64_t max_bytes_;
+    uint64_t slab_bytes_;
+    uint32_t span_ = 0, small_ = 0;                // granules: size of a span; the largest piece that shards hand out
+    unsigned shard_count_;                         // with the central heap
+    std::unique_ptr<Shard[]> shards_;               // the central heap's first
+    std::unique_ptr<std::atomic<Slab*>[], Table> slabs_;   // by number
+    alignas(128) std::atomic<uint64_t> total_{0};  // bytes in use, as far as published
+    std::atomic<uint64_t> peak_{0};
+
+    // Under the central heap's lock:
+    uint64_t reserved_ = 0, peak_reserved_ = 0;
+    unsigned slab_count_ = 0, live_slabs_ = 0;     // descriptors that there are; slabs that there are
+    std::vector<uint16_t> dead_;                   // descriptors without a slab, oldest first; room for all
+    std::atomic<uint64_t> source_calls_{0};
+
+    host::Mutex growth_lock_;                      // one thread at a time takes a slab, the others wait for it
+    host::Condition growth_;
+    bool growing_ = false;
+    uint64_t growths_ = 0;
+};
+
+}  // namespace gpo

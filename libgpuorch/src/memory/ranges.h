@@ -1,0 +1,81 @@
+// A map of address ranges that is read without a lock: which slab, registration or allocation an address lies in.
+//
+// Ranges don't overlap. They lie sorted in leaves of up to 64, and a directory has the first address of each leaf. One
+// writer at a time changes them in place, between two steps of a sequence number (a seqlock); a reader that saw the number
+// change reads again. All words are atomics, and leaves and directories are never freed before the map is, so a reader that
+// races a writer reads nonsense at worst, and throws it away.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host/host.h"
+
+namespace gpo {
+
+struct Range {
+    uint64_t start = 0, end = 0;
+    uint64_t tag = 0;        // the owner's word about it
+    void* owner = nullptr;   // whom it belongs to; NULL only in a Range that find() did not find
+
+    explicit operator bool() const noexcept { return owner != nullptr; }
+    uint64_t bytes() const noexcept { return end - start; }
+};
+
+class RangeMap {
+public:
+    RangeMap();
+    ~RangeMap();
+    RangeMap(const RangeMap&) = delete;
+    RangeMap& operator=(const RangeMap&) = delete;
+
+    /// The range that has `address` in it, or an empty one. Any thread; takes no lock.
+    Range find(uint64_t address) const noexcept;
+
+    /// False if it overlaps a range that is there. Throws std::bad_alloc, and then nothing has changed.
+    bool insert(const Range& range);
+    /// Takes out the range that begins at `start`, if it belongs to `owner`. False if there is none.
+    bool erase(uint64_t start, const void* owner) noexcept;
+    /// True if a range that is there has a byte in [start, end).
+    bool overlaps(uint64_t start, uint64_t end) const noexcept;
+    size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+
+private:
+    static constexpr uint32_t kLeaf = 64;
+    struct Entry {
+        std::atomic<uint64_t> start{0}, end{0}, tag{0};
+        std::atomic<void*> owner{nullptr};
+    };
+    struct Leaf {
+        std::atomic<uint32_t> count{0};
+        std::array<Entry, kLeaf> entries;
+    };
+    struct Directory {
+        explicit Directory(uint32_t capacity);
+        const uint32_t capacity;
+        std::atomic<uint32_t> count{0};
+        std::unique_ptr<std::atomic<uint64_t>[]> firsts;   // first address of each leaf
+        std::unique_ptr<std::atomic<Leaf*>[]> leaves;
+    };
+
+    class Change;
+    Range search(uint64_t address) const noexcept;
+    static uint32_t leaf_before(const Directory& directory, uint64_t address) noexcept;
+    static uint32_t entry_before(const Leaf& leaf, uint64_t address) noexcept;
+    static void move(Entry& to, const Entry& from) noexcept;
+    void reserve();
+    void insert_leaf(uint32_t position, Leaf* leaf, uint64_t first) noexcept;
+
+    mutable std::atomic<uint64_t> sequence_{0};            // odd while the writer is at it
+    std::atomic<Directory*> directory_;
+    std::atomic<size_t> size_{0};
+    mutable host::Mutex writer_;
+    std::vector<std::unique_ptr<Directory>> directories_;  // every one that ever was; each twice the one before
+    std::vector<std::unique_ptr<Leaf>> leaves_;            // every one that ever was
+    std::vector<Leaf*> spare_;                             // not in the directory; room for all of leaves_
+};
+
+}  // namespace gpo
