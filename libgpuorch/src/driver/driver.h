@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +42,15 @@ public:
     virtual std::string identity() = 0;
 };
 
+/// The operation that took a driver's devices down, where the driver can tell.
+struct Fault {
+    CUresult result = CUDA_SUCCESS;
+    CUstream stream = nullptr;        // NULL: the legacy stream
+    uint64_t number = 0;              // of the operation in its stream: see Driver::submitted
+    std::string kernel;               // its symbol; empty when it wasn't a kernel
+    std::string text;                 // of an assert or trap: what, file, line, block, thread
+};
+
 struct Driver {
     virtual ~Driver() = default;
     Table table;
@@ -49,6 +60,11 @@ struct Driver {
     /// The built-in kernels (kernel/builtin.h), as cuModuleLoadDataEx of this driver takes them; static.
     std::string_view builtin_image;
     virtual Compiler& compiler() = 0;
+    /// What failed, exactly; nothing while nothing has, and never on a driver that can't tell. Any thread.
+    virtual std::optional<Fault> fault() { return std::nullopt; }
+    /// How many operations the stream has been given since it was created, which is the number of the latest: each
+    /// successful call that gives it work counts one, whoever made it. 0 on a driver whose fault() never tells.
+    virtual uint64_t submitted(CUstream) { return 0; }
 };
 
 /// The machine's CUDA driver, loaded and initialised on the first call. NULL with the reason in `why` when it can't be
