@@ -1,0 +1,42 @@
+// Copies and fills as values: what to move, checked when they are made, performed by an engine.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpo::softgpu {
+
+/// The engines of a device. Copies in, copies out, and what stays on the device.
+enum class EngineKind : uint8_t { in, out, local };
+inline constexpr int kEngines = 3;
+
+/// Rows of `width` bytes. `check`: an end is stream-ordered memory, looked up again when the copy runs.
+struct Copy {
+    uint64_t destination = 0, source = 0;
+    size_t destination_pitch = 0, source_pitch = 0;
+    size_t width = 0, height = 1;
+    EngineKind engine = EngineKind::local;
+    bool check = false;
+
+    size_t bytes() const noexcept { return width * height; }
+    void perform() const noexcept;
+};
+
+/// Rows of `width` elements of `element` bytes (1, 2 or 4).
+struct Fill {
+    uint64_t destination = 0;
+    size_t pitch = 0, width = 0, height = 1;
+    uint32_t value = 0;
+    uint8_t element = 1;
+    bool check = false;
+
+    size_t bytes() const noexcept { return width * height * element; }
+    void perform() const noexcept;
+};
+
+/// From the first byte to the last of `height` rows; false when that doesn't fit an address.
+bool extent(size_t pitch, size_t width_bytes, size_t height, uint64_t* bytes) noexcept;
+
+}  // namespace gpo::softgpu
