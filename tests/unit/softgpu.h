@@ -1,0 +1,134 @@
+// What the unit tests of the software GPU's driver share: an open driver with a context and the hand-written kernels of
+// tests/images/softgpu_kernels.cpp.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+
+namespace softgpu_test {
+
+#define OK(call) REQUIRE((call) == CUDA_SUCCESS)
+#define IS(call, code) CHECK((call) == (code))
+
+/// Sets an environment variable for its life.
+class Setting {
+public:
+    Setting(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+    ~Setting() { unsetenv(name_); }
+    Setting(const Setting&) = delete;
+    Setting& operator=(const Setting&) = delete;
+
+private:
+    const char* name_;
+};
+
+inline std::vector<char> kernel_image() {
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    if (length <= 0) throw std::runtime_error("no /proc/self/exe");
+    const std::string folder = std::string(path, size_t(length)).substr(0, std::string(path, size_t(length)).rfind('/'));
+    std::ifstream file(folder + "/softgpu_kernels.so", std::ios::binary);
+    return std::vector<char>(std::istreambuf_iterator<char>(file), {});
+}
+
+/// An open software GPU, with the primary context of device 0 current. Counts on being the only holder.
+struct Gpu {
+    std::shared_ptr<gpo::driver::Driver> driver;
+    const gpo::driver::Table* cu = nullptr;
+    CUcontext context = nullptr;
+    CUmodule module = nullptr;
+    bool live = true;
+
+    Gpu() {
+        std::string why;
+        driver = gpo::driver::open_soft(&why);
+        INFO(why);
+        REQUIRE(driver != nullptr);
+        cu = &driver->table;
+        OK(cu->cuInit(0));
+        OK(cu->cuDevicePrimaryCtxRetain(&context, 0));
+        OK(cu->cuCtxSetCurrent(context));
+    }
+    ~Gpu() {
+        cu->cuCtxSetCurrent(nullptr);
+        const CUresult released = cu->cuDevicePrimaryCtxRelease(0);
+        if (live) CHECK(released == CUDA_SUCCESS);
+    }
+    Gpu(const Gpu&) = delete;
+    Gpu& operator=(const Gpu&) = delete;
+
+    CUfunction kernel(const char* name) {
+        if (!module) {
+            const std::vector<char> image = kernel_image();
+            REQUIRE(image.size() > 1000);
+            OK(cu->cuModuleLoadDataEx(&module, image.data(), 0, nullptr, nullptr));
+        }
+        CUfunction function = nullptr;
+        OK(cu->cuModuleGetFunction(&function, module, name));
+        return function;
+    }
+    CUstream stream(unsigned flags = CU_STREAM_NON_BLOCKING, int priority = 0) {
+        CUstream made = nullptr;
+        OK(cu->cuStreamCreateWithPriority(&made, flags, priority));
+        return made;
+    }
+    CUevent event(unsigned flags = CU_EVENT_DISABLE_TIMING) {
+        CUevent made = nullptr;
+        OK(cu->cuEventCreate(&made, flags));
+        return made;
+    }
+    template <class T = uint32_t>
+    T* pinned(size_t count) {
+        void* made = nullptr;
+        OK(cu->cuMemHostAlloc(&made, count * sizeof(T), CU_MEMHOSTALLOC_PORTABLE));
+        std::fill_n(static_cast<T*>(made), count, T());
+        return static_cast<T*>(made);
+    }
+    CUdeviceptr memory(size_t bytes) {
+        CUdeviceptr made = 0;
+        OK(cu->cuMemAlloc(&made, bytes));
+        return made;
+    }
+    /// One block of one thread.
+    template <class... Arguments>
+    CUresult launch(CUstream stream, const char* name, Arguments... arguments) {
+        void* parameters[] = {&arguments..., nullptr};
+        return cu->cuLaunchKernel(kernel(name), 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+    }
+    CUresult add(CUstream stream, CUdeviceptr data, int amount, unsigned long long count) {
+        void* parameters[] = {&data, &amount, &count};
+        return cu->cuLaunchKernel(kernel("add"), unsigned((count + 255) / 256), 1, 1, 256, 1, 1, 0, stream, parameters,
+                                  nullptr);
+    }
+};
+
+/// Holds a stream up: a kernel on it spins until open() is called. Opens by itself at the end of its life.
+class Gate {
+public:
+    Gate(Gpu& gpu, CUstream stream) : words_(gpu.pinned(2)) {
+        OK(gpu.launch(stream, "wait_for", words_, words_ + 1));
+    }
+    ~Gate() { open(); }
+    void open() { __atomic_store_n(words_ + 1, 1u, __ATOMIC_RELEASE); }
+    bool begun() const { return __atomic_load_n(words_, __ATOMIC_ACQUIRE) != 0; }
+    void wait_until_begun() const {
+        while (!begun()) usleep(50);
+    }
+
+private:
+    uint32_t* words_;
+};
+
+}  // namespace softgpu_test
