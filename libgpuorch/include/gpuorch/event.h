@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #define GPO_EVENT_TIMING 1        /* takes times; without it an event is cheaper for the GPU */
-#define GPO_EVENT_BLOCKING_SYNC 2 /* gpo_event_wait sleeps in the driver rather than looking again and again */
+#define GPO_EVENT_BLOCKING_SYNC 2 /* whoever waits for it sleeps at once, in place of spinning for a while */
 
 typedef struct gpo_event_options {
     uint32_t struct_size;

@@ -41,7 +41,8 @@ GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_optio
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_stream_options *options,
                                    gpo_stream_t *stream);
 
-/* What was put on the stream still runs; what is held is still released or failed. Blocks on nothing. */
+/* What was put on the stream still runs; what is held is still released or failed. Blocks on nothing. GPO_INVALID_STATE
+ * for a stream of a pool. */
 GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream);
 
 /* The least and the greatest priority of the device's streams: greatest <= least, both 0 where there are none. */
@@ -88,8 +89,9 @@ GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t othe
  * */
 GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value);
 
-/* Raises the timeline to `value` when the stream gets there. GPO_INVALID_ARGUMENT if `value` is not above the value
- * reached and all that are on the way. If work before it fails, the timeline fails with it. */
+/* Raises the timeline to `value` when the stream gets there; if it is further by then, nothing changes.
+ * GPO_INVALID_ARGUMENT if `value` is not above the value reached, or another stream is on the way to signal it. If work
+ * before it fails, the timeline fails with it. */
 GPO_API gpo_status gpo_stream_signal_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value);
 
 /* --- pools --- */
@@ -104,7 +106,7 @@ typedef struct gpo_stream_pool_options {
 GPO_API gpo_status gpo_stream_pool_create(gpo_device_t device, const gpo_stream_pool_options *options,
                                           gpo_stream_pool_t *pool);
 
-/* The streams of the pool go when their work is done and they have been given back. */
+/* Its streams go with it, when their work is done: handles of streams that are out become stale. */
 GPO_API gpo_status gpo_stream_pool_destroy(gpo_stream_pool_t pool);
 
 /* Hands out the stream of the level nearest to `priority` that has the fewest users, and of those the least work

@@ -28,7 +28,7 @@ GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline
 GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline);
 
 /* Raises the value from the host and releases all who waited for it. GPO_INVALID_ARGUMENT if `value` is not above the
- * value reached and every value that a stream is on the way to signal. GPO_FAILED if the timeline has failed. */
+ * value reached, or is one that a stream is on the way to signal. Its failure, if the timeline has failed. */
 GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value);
 
 /* Fails the timeline with a status of 50 or above, and a sentence (may be NULL). The first failure stays. */

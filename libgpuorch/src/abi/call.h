@@ -60,4 +60,7 @@ gpo_status blame(Object& object, Body&& body) {
     }
 }
 
+/// gpo_x_destroy: NULL succeeds.
+gpo_status destroy(const char* function, const void* handle, Type type) noexcept;
+
 }  // namespace gpo::abi

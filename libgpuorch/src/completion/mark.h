@@ -37,13 +37,21 @@ public:
 struct Mark {
     CUevent event = nullptr;           // NULL: reached when all marks before it are
     bool timing = false;               // of `event`
+    bool deferred = false;             // the stream was being captured: the scanner records the event when it no longer is
     Ref<CompletionQueue> queue;        // an entry reserved in it, or:
     Ref<Reached> target;
     uint64_t user_data = 0;
+    uint32_t source = 0;               // GPO_SOURCE_*
     uint64_t operation = 0;
     uint64_t submitted_ns = 0;
     Ref<Event> since;                  // for GPU times
     ErrorPtr error;                    // set: it will never be reached
+
+    Mark() noexcept;
+    Mark(const Mark&);
+    Mark(Mark&&) noexcept;
+    Mark& operator=(Mark&&) noexcept;
+    ~Mark();
 };
 
 /// Unbounded queue of marks, one producer and one consumer, in blocks that are used again.
@@ -55,7 +63,9 @@ public:
     void reserve();
     void push(Mark&& mark) noexcept;
     /// Consumer. NULL if there is none. `oldest(i)`: i-th from the oldest.
-    size_t size() const noexcept { return pushed_.load(std::memory_order_acquire) - popped_.load(std::memory_order_acquire); }
+    size_t size() const noexcept {
+        return pushed_.load(std::memory_order_seq_cst) - popped_.load(std::memory_order_acquire);
+    }
     Mark& at(size_t i) noexcept;
     Mark pop() noexcept;
 

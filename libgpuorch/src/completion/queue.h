@@ -26,7 +26,10 @@ public:
     void wake() noexcept;
     ErrorPtr failure(uint64_t error_id) const;
     gpo_cq_statistics statistics() const noexcept;
-    void close() noexcept override;
+    /// Waiters return GPO_CANCELLED: it is destroyed, or its runtime shuts down.
+    void cancel_waits() noexcept;
+    void destroyed() noexcept override { cancel_waits(); }
+    void stop() noexcept override { cancel_waits(); }
 
 private:
     struct Cell { std::atomic<uint64_t> turn; gpo_completion entry; };
@@ -40,7 +43,7 @@ private:
     alignas(64) std::atomic<uint32_t> signal_{0};       // wait word: changes with each delivery that a waiter may need
     std::atomic<uint32_t> waiters_{0};
     std::atomic<bool> woken_{false}, closed_{false};
-    std::atomic<uint64_t> accepted_{0}, refused_{0};
+    std::atomic<uint64_t> refused_{0};
     mutable host::Mutex failures_lock_;
     std::vector<ErrorPtr> failures_;                  // ring of the last 256
     uint64_t failure_count_ = 0;

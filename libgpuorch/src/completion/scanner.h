@@ -19,30 +19,31 @@ class Stream;
 
 class Scanner {
 public:
-    explicit Scanner(Context& context) noexcept : context_(context) {}
+    explicit Scanner(Context& context) noexcept;
     ~Scanner();
 
-    /// Makes sure that the thread runs. Throws Failure(GPO_LIMIT_EXCEEDED) if none can be had.
-    void start();
-    /// A stream that had no marks has one now. Never fails; any thread.
-    void wake() noexcept;
-    /// Called when a stream gets its first mark ever; it stays known until it goes.
+    /// Makes a stream known, which stays so until it goes, and starts the thread if there is none. Throws
+    /// std::system_error if none can be had, std::bad_alloc.
     void add(Stream& stream);
-    /// Stops the thread. What is pending then is failed with `error`.
-    void stop(ErrorPtr error) noexcept;
+    /// There is a new mark. Never fails; any thread. Costs a futex wake if the thread would sleep on for long.
+    void wake() noexcept;
+    /// Ends the thread once nothing is pending.
+    void stop() noexcept;
 
 private:
     void run() noexcept;
-    bool scan(Stream& stream, uint64_t now, uint64_t& next_look) noexcept;
-    void complete(Stream& stream, const ErrorPtr& error, uint64_t now) noexcept;
+    /// Completes what has been reached; true if there was something.
+    bool scan(Stream& stream, uint64_t now) noexcept;
+    CUresult ask(Stream& stream, Mark& mark) noexcept;
+    bool any_marks() const noexcept;
 
     Context& context_;
     host::Mutex lock_;
-    std::vector<Ref<Stream>> arrivals_;   // under lock_
-    std::vector<Ref<Stream>> streams_;    // the scanner's own
-    std::atomic<uint32_t> signal_{0};     // wait word
-    std::atomic<bool> parked_{false}, running_{false}, stopping_{false};
-    ErrorPtr stop_error_;
+    std::vector<Ref<Stream>> arrivals_;          // under lock_
+    std::vector<Ref<Stream>> streams_;           // the scanner's own
+    std::atomic<uint32_t> signal_{0};            // wait word
+    std::atomic<uint64_t> asleep_until_{0};      // 0: awake; kForever: parked
+    std::atomic<bool> arrived_{false}, stopping_{false};
     host::Thread thread_;
 };
 

@@ -16,6 +16,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -89,6 +90,7 @@ private:
     std::vector<uint32_t> free_;                        // indices; capacity is reserved ahead, so recycling can't fail
     uint32_t used_ = 0;                                 // slots ever made
     uint32_t live_ = 0;
+    uint32_t last_tag_ = 0;
     uint32_t generation_limit_ = (1u << kGenerationBits) - 1;
 };
 

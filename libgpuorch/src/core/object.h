@@ -35,6 +35,13 @@ public:
     }
     /// False if the count was 0 already: the object is being destroyed.
     bool try_retain() const noexcept;
+    /// Gives up the caller's reference and destroys the object, if it is the only one; else does nothing.
+    bool release_if_only() const noexcept {
+        uint32_t one = 1;
+        if (!references_.compare_exchange_strong(one, 0, std::memory_order_acq_rel)) return false;
+        delete this;
+        return true;
+    }
 
 protected:
     virtual ~Counted() = default;
@@ -108,6 +115,19 @@ public:
     void note_sticky_error(ErrorPtr error) noexcept;
 
     virtual void close() noexcept {}
+
+    /// Its handle has just been destroyed, calls may still be inside: whoever waits in one returns GPO_CANCELLED.
+    virtual void destroyed() noexcept {}
+
+    /// The runtime shuts down: cancel what is held or runs on the host, and make whoever waits return. Blocks on nothing.
+    virtual void stop() noexcept {}
+    /// Then: waits for what still runs. False when the deadline passes first.
+    virtual bool drain(uint64_t deadline) noexcept {
+        static_cast<void>(deadline);
+        return true;
+    }
+    /// What of the user's is still in it, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if nothing.
+    virtual std::string leaks() { return {}; }
 
 protected:
     ~Object() override;

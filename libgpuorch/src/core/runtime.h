@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/errands.h"
 #include "core/handles.h"
 #include "driver/driver.h"
 #include "gpuorch/runtime.h"
@@ -40,12 +41,13 @@ public:
 
     /// Loads the driver the first time. Throws Failure(GPO_NO_DEVICE) with the reason.
     driver::Driver& driver();
+    std::shared_ptr<driver::Driver> shared_driver();
     /// Why CUDA isn't used; "" where it is. After driver().
     const std::string& driver_reason() const noexcept { return reason_; }
     /// Native ordinals that this runtime shows, after driver().
     const std::vector<int>& ordinals() const noexcept { return ordinals_; }
 
-    /// The context of a device (native ordinal), or the foreign one; shared by all handles on it while any lives.
+    /// The context of a device (native ordinal), or the foreign one; shared by all handles on it, kept until shutdown.
     Ref<Context> context(int native_ordinal, CUcontext foreign);
 
     bool latency_mode() const noexcept { return options_.completion_mode == GPO_COMPLETION_LATENCY; }
@@ -57,9 +59,12 @@ public:
 
     void log(int32_t level, const std::string& line) noexcept;
 
+    Errands& errands() noexcept { return errands_; }
+
     Counters counters;
     gpo_statistics statistics();
 
+    /// GPO_SUCCESS, GPO_TIMEOUT, or GPO_INVALID_HANDLE if another caller has done it. Throws for WOULD_DEADLOCK.
     gpo_status shutdown(uint64_t deadline);
     bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_acquire); }
 
@@ -77,10 +82,12 @@ public:
     static bool in_callback_of(const void* owner_or_runtime) noexcept;
 
 private:
-    friend class Context;
     ~Runtime() override;
     uint64_t insert(Object& object);
     void open_driver();
+    bool drain_objects(uint64_t deadline) noexcept;
+    bool close_objects(uint64_t deadline) noexcept;
+    void report_leaks();
 
     gpo_runtime_options options_;
     std::string device_choice_, cache_;
@@ -96,13 +103,15 @@ private:
     std::vector<int> ordinals_;
 
     host::Mutex contexts_lock_;
-    std::map<std::pair<int, CUcontext>, Context*> contexts_;  // weak: a context takes itself out when it goes
+    std::map<std::pair<int, CUcontext>, Ref<Context>> contexts_;  // kept until shutdown, whatever device handles do
 
     host::Mutex labels_lock_;
     std::set<std::string, std::less<>> labels_;
 
+    Errands errands_;
     std::atomic<bool> shutting_down_{false};
     host::Mutex shutdown_lock_;
+    bool shut_down_ = false;  // under shutdown_lock_
 };
 
 template <>

@@ -39,6 +39,8 @@ public:
     /// The error of a failed call, without throwing it. The same effect on the context.
     ErrorPtr error_of(CUresult result, const char* function) noexcept;
 
+    /// False if the context is lost, or was destroyed behind our back; asks the driver, which costs 11 ns.
+    bool alive() noexcept;
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
     ErrorPtr loss() const;
     void lose(ErrorPtr error) noexcept;
@@ -56,10 +58,28 @@ public:
     void remove_stream(Stream& stream) noexcept;
     std::vector<Ref<Stream>> streams() const;
 
-    /// Runs `action` on the scanner's thread once all that is on this context's streams now is done, or the context is
-    /// lost (`ok` false: the driver's objects are gone already, don't touch them). `action` is quick and doesn't throw; it
-    /// runs inside a DriverScope. Works while streams are captured or held: those are waited for as well.
+    /// Runs `action` on the runtime's errands' thread once all that is on this context's streams now is done, or the
+    /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise, and
+    /// doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for as well.
     void when_streams_pass(std::function<void(bool ok)> action);
+
+    void add_stream_counters(gpo_statistics& statistics) const;
+
+    /// The runtime has shut down: what the scanner still has to do is done, and its thread ends.
+    void finish() noexcept;
+
+    /// Pinned memory that each operation writes a number to before and after itself, where the runtime attributes
+    /// failures; NULL otherwise. Two 32-bit words per stream: begun, ended. It outlives the context.
+    struct Attribution {
+        volatile uint32_t* words = nullptr;
+        CUdeviceptr address = 0;
+    };
+    /// Words that no other stream has; none when the 512 pairs are used up. Inside a DriverScope.
+    Attribution take_attribution();
+    void give_attribution(const Attribution& attribution) noexcept;
+
+    /// A hidden stream with nothing on it, for watching a foreign point: one that is idle, or a new one. Throws.
+    Ref<Stream> idle_stream();
 
 private:
     friend class DriverScope;
@@ -83,6 +103,15 @@ private:
 
     mutable host::Mutex streams_lock_;
     std::vector<Stream*> streams_;
+    gpo_statistics past_{};  // of streams that have gone, under streams_lock_
+
+    host::Mutex attribution_lock_;
+    uint32_t* attribution_words_ = nullptr;         // a page of ours, registered with the driver
+    CUdeviceptr attribution_address_ = 0;
+    std::vector<uint16_t> attribution_free_;        // pairs of words
+
+    host::Mutex idle_lock_;
+    std::vector<Ref<Stream>> hidden_streams_;       // under idle_lock_
 
     std::unique_ptr<Scanner> scanner_;
 };

@@ -15,26 +15,32 @@ public:
     CUevent native() const noexcept { return native_; }
     bool timing() const noexcept { return flags_ & GPO_EVENT_TIMING; }
 
-    void record(Stream& stream);
+    gpo_status record(Stream& stream);
     gpo_status query();
     gpo_status wait(uint64_t deadline);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data);
-    static int64_t elapsed(Event& start, Event& end, gpo_status* status);
+    static gpo_status elapsed(Event& start, Event& end, int64_t* nanoseconds);
 
-    /// Whether the last recording is still held on its stream: waits for this event hold their stream too.
-    bool pending() const noexcept { return pending_.load(std::memory_order_acquire) != 0; }
+    /// Makes a stream wait for the event's last recording.
+    gpo_status put_wait(Stream& stream);
+
+    void destroyed() noexcept override { interrupted_.store(true, std::memory_order_release); }
+    void stop() noexcept override { destroyed(); }
 
 private:
     friend class RecordEvent;
+    friend class WaitEvent;
     ~Event() override;
+    void refuse_unusable(const char* what);
+
     const Ref<Context> context_;
     const uint32_t flags_;
     CUevent native_ = nullptr;
-    std::atomic<uint32_t> pending_{0};     // recordings that are held
-    std::atomic<bool> recorded_{false};
+    std::atomic<uint32_t> pending_{0};       // recordings that are held on their streams
+    std::atomic<bool> recorded_{false}, captured_{false}, interrupted_{false};
     host::Mutex lock_;
-    Ref<Stream> stream_;                   // of the last recording, under lock_: whose failure it shares
-    std::vector<Ref<Stream>> waiting_;     // streams held for a pending recording, under lock_
+    std::vector<Ref<Stream>> waiting_;       // streams held for a pending recording, under lock_
+    ErrorPtr dropped_;                       // the last recording was dropped with this, under lock_
 };
 
 template <>

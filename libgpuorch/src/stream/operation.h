@@ -14,12 +14,15 @@ class Stream;
 
 class Operation {
 public:
-    /// `kind`: static text ("kernel"). `label`: interned, or NULL.
-    Operation(const char* kind, const char* label) noexcept : kind_(kind), label_(label ? label : "") {}
+    /// `kind`: static text ("kernel"). `label`: interned, or NULL. `numbered`: it counts as an operation of its stream;
+    /// marks don't.
+    Operation(const char* kind, const char* label, bool numbered = true) noexcept
+        : kind_(kind), label_(label ? label : ""), numbered_(numbered) {}
     virtual ~Operation() = default;
 
     const char* kind() const noexcept { return kind_; }
     const char* label() const noexcept { return label_; }
+    bool numbered() const noexcept { return numbered_; }
 
     /// False: can't be issued yet; the operation has seen to it that `stream.flush()` is called when it can.
     virtual bool ready(Stream&) { return true; }
@@ -37,6 +40,7 @@ public:
 private:
     const char* kind_;
     const char* label_;
+    bool numbered_;
 };
 
 }  // namespace gpo

@@ -12,81 +12,112 @@
 
 #include "completion/mark.h"
 #include "device/context.h"
-#include "gpuorch/stream.h"
+#include "gpuorch/completion.h"
 #include "stream/operation.h"
 
 namespace gpo {
 
 class Stream final : public Object {
 public:
-    /// Creates a driver stream, inside a DriverScope of its own. Throws.
+    /// Creates a driver stream. Throws.
     Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_options& options);
     /// Wraps one.
     Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options);
+    /// To be called once it is made: it is waited for and counted with the context's streams from then on.
+    void announce();
 
     Context& context() const noexcept { return *context_; }
+    const Ref<Context>& context_ref() const noexcept { return context_; }
     const driver::Table& table() const noexcept { return context_->table(); }
     CUstream native() const noexcept { return native_; }
     bool wrapped() const noexcept { return wrapped_; }
     bool blocking() const noexcept { return blocking_; }
-    /// The native handle was given out: the host may capture the stream.
+    /// The native handle, which is given out: from now on the host may capture the stream.
     CUstream expose() noexcept;
 
     /// Puts an operation on the stream: issues it, or keeps it if the stream is held. GPO_SUCCESS or GPO_WOULD_BLOCK (too
     /// much held). Throws Failure: its own, or the stream's sticky one. Enters the context itself.
     gpo_status submit(Operation& operation);
 
-    /// A mark behind all that is on the stream: `target->reached` is called exactly once. Throws only where nothing was
-    /// marked; on a failed stream `target` is told of the failure. `must_fit`: not refused because much is held.
-    gpo_status mark(Ref<Reached> target);
-    gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since);
+    /// A mark behind all that is on the stream: `target->reached` is called exactly once, also if the stream has failed,
+    /// is held or is being captured. Throws only where nothing was marked (no memory, no thread).
+    void mark(Ref<Reached> target);
+    gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source = GPO_SOURCE_STREAM);
 
     gpo_status query();
     gpo_status wait(uint64_t deadline);
     uint64_t cancel_held();
     gpo_stream_info info();
+    bool held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
 
     /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held.
     void flush() noexcept;
 
-    /// Drops everything held, and fails the stream for good.
-    void fail_held(const ErrorPtr& error) noexcept;
-    /// Sticky: refuses new work with this error.
+    /// Sticky: drops everything held and refuses new work with this error. Not under a submit lock.
     void fail(const ErrorPtr& error) noexcept;
+    /// The sticky failure, or NULL.
     ErrorPtr failure() const noexcept;
 
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the host is capturing this stream. Inside a DriverScope.
     void refuse_capture(const char* what);
+    /// Inside a DriverScope.
+    bool capturing();
 
     // --- for operations, while they are issued or dropped (under the submit lock) ---
-    /// Pushes a mark; with an event it has been recorded.
-    void push_mark(Mark&& mark) noexcept;
-    /// Makes sure that push_mark can't fail, and takes an event from the context. Throws.
+    /// Makes sure that one push_mark can't fail. Throws.
+    void prepare_mark();
+    /// An event of the context's for a mark; give it back by return_event if it isn't used. Throws.
     CUevent mark_event(bool timing);
     void return_event(bool timing, CUevent event) noexcept;
-    uint64_t newest_operation() const noexcept { return accepted_.load(std::memory_order_relaxed); }
-    /// Streams to flush once the lock is released.
+    /// Fills in the operation's number and the time.
+    void push_mark(Mark&& mark) noexcept;
+    /// A stream to flush once the submit lock is released. Never fails: room was made by prepare_mark.
     void flush_later(Ref<Stream> stream);
 
     // --- for the scanner ---
     MarkQueue& marks() noexcept { return marks_; }
+    bool deferring() const noexcept { return deferring_.load(std::memory_order_acquire); }
     void seen_done(uint64_t operation) noexcept { completed_.store(operation, std::memory_order_relaxed); }
-    /// The failure of work on this stream, with suspects, for a driver's answer.
+    /// The failure of work on this stream, with the suspects, for what the driver answered.
     ErrorPtr failure_of_work(CUresult result, const char* function) noexcept;
 
-    void close() noexcept override;
+    void stop() noexcept override;
+    bool drain(uint64_t deadline) noexcept override;
 
-    uint32_t load() const noexcept;  // operations accepted and not seen done, for pools
-    void count_copy(uint64_t bytes) noexcept;
-    void count_launch() noexcept;
-    void count_fill() noexcept;
+    /// A stream of a pool: its handle isn't the user's to destroy.
+    bool pooled() const noexcept { return pooled_.load(std::memory_order_acquire); }
+    void set_pooled() noexcept { pooled_.store(true, std::memory_order_release); }
+
+    /// For streams that are used for one thing after another: true for one caller if nothing is on it.
+    bool claim_if_idle() noexcept;
+    void unclaim() noexcept { claimed_.store(false, std::memory_order_release); }
+
+    uint64_t load() const noexcept;  // operations accepted and not seen done
+    void count_launch() noexcept { bump(launches_, 1); }
+    void count_copy(uint64_t bytes) noexcept {
+        bump(copies_, 1);
+        bump(copied_bytes_, bytes);
+    }
+    void count_fill() noexcept { bump(fills_, 1); }
+    void count_notify() noexcept { bump(notifies_, 1); }
+    void add_counters(gpo_statistics& statistics) const noexcept;
 
 private:
     ~Stream() override;
+    // Counters have one writer at a time, under the submit lock.
+    static void bump(std::atomic<uint64_t>& counter, uint64_t by) noexcept {
+        counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+    }
     void issue(Operation& operation);
-    void note(const Operation& operation, uint64_t number) noexcept;
-    void drop_held(const ErrorPtr& error) noexcept;  // under the submit lock
+    void note(const Operation& operation) noexcept;
+    [[noreturn]] static void fail_argument(const char* message);
+    gpo_status put(Operation& operation, bool internal);
+    void issue_ready() noexcept;                       // under the submit lock
+    void drop_held(const ErrorPtr& error) noexcept;    // under the submit lock
     void run_flushes(std::vector<Ref<Stream>>& flushes) noexcept;
+    std::string suspects() const;
+    std::string name_of(uint64_t number) const;
+    uint64_t operation_of(uint64_t driver_number) const noexcept;
 
     const Ref<Context> context_;
     const gpo_device_t device_;
@@ -94,21 +125,26 @@ private:
     const bool wrapped_, blocking_;
     int32_t priority_ = 0;
     const uint32_t max_held_;
-    std::atomic<bool> exposed_;
+    std::atomic<bool> exposed_, announced_{false}, claimed_{false}, pooled_{false};
 
     host::Mutex submit_;
-    std::deque<std::unique_ptr<Operation>> held_;    // under submit_
+    std::deque<std::unique_ptr<Operation>> held_;      // under submit_
     std::atomic<uint64_t> held_count_{0};
-    std::vector<Ref<Stream>> flushes_;               // under submit_
-    std::vector<CUevent> events_[2];                 // under submit_: spare ones for marks
+    std::vector<Ref<Stream>> flushes_;                 // under submit_
+    std::vector<CUevent> events_[2];                   // under submit_: spare ones for marks
     std::atomic<uint64_t> accepted_{0}, completed_{0};
-    std::atomic<bool> failed_{false};
+    std::atomic<bool> failed_{false}, deferring_{false};
+    std::atomic<bool> scanned_{false};                 // known to the scanner
     MarkQueue marks_;
-    std::atomic<bool> scanned_{false};               // known to the scanner
+    Context::Attribution attribution_;
 
-    struct Recent { std::atomic<const char*> kind{nullptr}, label{nullptr}; std::atomic<uint64_t> number{0}; };
-    std::array<Recent, 64> recent_;                  // the last operations, for suspects
-    std::atomic<uint64_t> launches_{0}, copies_{0}, copied_bytes_{0}, fills_{0};  // written under submit_
+    struct Recent {
+        std::atomic<const char*> kind{nullptr}, label{nullptr};
+        std::atomic<uint64_t> driver_number{0};        // the driver's count behind it, where the driver counts
+    };
+    static constexpr uint64_t kRecent = 64;
+    std::array<Recent, kRecent> recent_;               // the last operations, for suspects
+    std::atomic<uint64_t> launches_{0}, copies_{0}, copied_bytes_{0}, fills_{0}, notifies_{0};
 };
 
 template <>

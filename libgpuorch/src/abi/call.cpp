@@ -1,0 +1,77 @@
+// The calling thread's last error. It is plain memory without a destructor, so that it works at any point of a thread's
+// life, and never allocates, so that being out of memory can be reported.
+#include "abi/call.h"
+
+#include <pthread.h>
+
+#include <cstring>
+#include <system_error>
+
+namespace gpo::abi {
+
+namespace {
+thread_local gpo_error t_last_error;
+}
+
+gpo_status keep(const char* function, const Error& error) noexcept {
+    t_last_error.struct_size = sizeof t_last_error;
+    error.write_to(t_last_error);
+    if (error.function.empty()) copy_text(t_last_error.function, function);
+    return error.status;
+}
+
+gpo_status keep(const char* function, gpo_status status, const char* message) noexcept {
+    std::memset(&t_last_error, 0, sizeof t_last_error);
+    t_last_error.struct_size = sizeof t_last_error;
+    t_last_error.status = status;
+    copy_text(t_last_error.function, function);
+    copy_text(t_last_error.message, message);
+    return status;
+}
+
+gpo_status keep_exception(const char* function) noexcept {
+    try {
+        throw;
+    } catch (const Failure& failure) {
+        return keep(function, *failure.error());
+    } catch (const std::bad_alloc&) {
+        return keep(function, GPO_OUT_OF_MEMORY, "the system has no memory left");
+    } catch (const std::system_error& error) {
+        keep(function, GPO_LIMIT_EXCEEDED, error.what());
+        t_last_error.native_code = error.code().value();
+        t_last_error.native_domain = GPO_NATIVE_ERRNO;
+        return GPO_LIMIT_EXCEEDED;
+    } catch (const std::exception& error) {
+        return keep(function, GPO_INTERNAL, error.what());
+    } catch (...) {
+        return keep(function, GPO_INTERNAL, "an exception of an unknown type");
+    }
+}
+
+gpo_status refuse_forked(const char* function) noexcept {
+    return keep(function, GPO_FORKED, "the process was forked after the library was used: its threads are the parent's");
+}
+
+NoCancel::NoCancel() noexcept {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &outer_);
+}
+
+NoCancel::~NoCancel() {
+    pthread_setcancelstate(outer_, nullptr);
+}
+
+gpo_status destroy(const char* function, const void* handle, Type type) noexcept {
+    if (!handle) return GPO_SUCCESS;
+    return call(function, [&] {
+        const auto number = reinterpret_cast<uint64_t>(handle);
+        const gpo_status status = handle::destroy(number, type);
+        if (status != GPO_SUCCESS) fail_handle(status, type, number);
+        return status;
+    });
+}
+
+const gpo_error& last_error() noexcept {
+    return t_last_error;
+}
+
+}  // namespace gpo::abi

@@ -1,0 +1,199 @@
+#include "device/device.h"
+
+#include "abi/call.h"
+#include "stream/stream.h"
+
+using namespace gpo;
+
+namespace {
+
+int native_ordinal(Runtime& runtime, uint32_t ordinal) {
+    runtime.driver();
+    const auto& ordinals = runtime.ordinals();
+    if (ordinal >= ordinals.size())
+        fail(GPO_NO_DEVICE, "device ", ordinal, " isn't there: the runtime shows ", ordinals.size());
+    return ordinals[ordinal];
+}
+
+CUlimit native_limit(uint32_t limit) {
+    switch (limit) {
+        case GPO_LIMIT_STACK_BYTES: return CU_LIMIT_STACK_SIZE;
+        case GPO_LIMIT_PRINTF_BYTES: return CU_LIMIT_PRINTF_FIFO_SIZE;
+        case GPO_LIMIT_HEAP_BYTES: return CU_LIMIT_MALLOC_HEAP_SIZE;
+        case GPO_LIMIT_PENDING_LAUNCHES: return CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT;
+        case GPO_LIMIT_L2_FETCH_BYTES: return CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
+        case GPO_LIMIT_PERSISTING_L2_BYTES: return CU_LIMIT_PERSISTING_L2_CACHE_SIZE;
+        default: fail(GPO_INVALID_ARGUMENT, "limit ", limit, " is none of GPO_LIMIT_*");
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+GPO_API gpo_status gpo_device_count(gpo_runtime_t runtime, uint32_t* count) {
+    return abi::call(__func__, [&] {
+        required(count, "count");
+        Pin<Runtime> pinned(runtime);
+        pinned->driver();
+        *count = static_cast<uint32_t>(pinned->ordinals().size());
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_device_describe(gpo_runtime_t runtime, uint32_t ordinal, gpo_device_properties* properties) {
+    return abi::call(__func__, [&] {
+        required(properties, "properties");
+        Pin<Runtime> pinned(runtime);
+        const int native = native_ordinal(*pinned, ordinal);
+        write_struct(properties, device_properties(pinned->driver(), native), "properties");
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_device_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
+                                            gpo_peer_properties* properties) {
+    return abi::call(__func__, [&] {
+        required(properties, "properties");
+        Pin<Runtime> pinned(runtime);
+        const int a = native_ordinal(*pinned, from), b = native_ordinal(*pinned, to);
+        write_struct(properties, peer_properties(pinned->driver(), a, b), "properties");
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_device_open(gpo_runtime_t runtime, const gpo_device_options* options, gpo_device_t* device) {
+    return abi::call(__func__, [&] {
+        required(device, "device");
+        const gpo_device_options read = read_struct(options, "options");
+        refuse_unknown_flags(read.flags, 0, "options.flags");
+        if (read.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
+        Pin<Runtime> pinned(runtime);
+        const int native = native_ordinal(*pinned, read.ordinal);
+        auto context = pinned->context(native, static_cast<CUcontext>(read.native_context));
+        auto made = make<Device>(*pinned, read.ordinal, std::move(context), read.label);
+        *device = pinned->publish<gpo_device_t>(*made);
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_device_destroy(gpo_device_t device) {
+    return abi::destroy(__func__, device, Type::device);
+}
+
+GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_properties* properties) {
+    return abi::call(__func__, [&] {
+        required(properties, "properties");
+        Pin<Device> pinned(device);
+        Context& context = pinned->context();
+        write_struct(properties, device_properties(context.driver(), context.ordinal()), "properties");
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
+    return abi::call(__func__, [&] {
+        const uint64_t deadline = host::deadline_after(timeout_ns);
+        Pin<Device> pinned(device);
+        return abi::blame(*pinned, [&] {
+            if (!pinned->context().alive()) throw Failure(pinned->context().loss());
+            for (const auto& stream : pinned->context().streams()) {
+                // A stream in capture runs nothing; one that failed runs nothing more, and tells whoever asks it.
+                if (stream->failure() && !pinned->context().lost()) continue;
+                {
+                    DriverScope scope(pinned->context());
+                    if (stream->capturing()) continue;
+                }
+                if (const gpo_status status = stream->wait(timeout_ns == 0 ? 0 : deadline); status != GPO_SUCCESS)
+                    return status;
+            }
+            return gpo_status{GPO_SUCCESS};
+        });
+    });
+}
+
+GPO_API gpo_status gpo_device_native(gpo_device_t device, void** context, int32_t* ordinal) {
+    return abi::call(__func__, [&] {
+        Pin<Device> pinned(device);
+        if (context) *context = pinned->context().native();
+        if (ordinal) *ordinal = pinned->context().ordinal();
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_device_memory(gpo_device_t device, uint64_t* free_bytes, uint64_t* total_bytes) {
+    return abi::call(__func__, [&] {
+        required(free_bytes, "free_bytes");
+        required(total_bytes, "total_bytes");
+        Pin<Device> pinned(device);
+        return abi::blame(*pinned, [&] {
+            Context& context = pinned->context();
+            DriverScope scope(context);
+            size_t free_now = 0, total = 0;
+            context.check(context.table().cuMemGetInfo(&free_now, &total), "cuMemGetInfo");
+            *free_bytes = free_now;
+            *total_bytes = total;
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer) {
+    return abi::call(__func__, [&] {
+        Pin<Device> pinned(device), other(peer);
+        if (&pinned->runtime() != &other->runtime())
+            fail(GPO_INVALID_ARGUMENT, pinned->describe(), " and ", other->describe(), " are of different runtimes");
+        if (&pinned->context() == &other->context()) return GPO_SUCCESS;
+        return abi::blame(*pinned, [&] {
+            DriverScope scope(pinned->context());
+            const CUresult result = pinned->context().table().cuCtxEnablePeerAccess(other->context().native(), 0);
+            if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) pinned->context().check(result, "cuCtxEnablePeerAccess");
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t peer) {
+    return abi::call(__func__, [&] {
+        Pin<Device> pinned(device), other(peer);
+        if (&pinned->runtime() != &other->runtime())
+            fail(GPO_INVALID_ARGUMENT, pinned->describe(), " and ", other->describe(), " are of different runtimes");
+        return abi::blame(*pinned, [&] {
+            if (&pinned->context() == &other->context())
+                fail(GPO_INVALID_ARGUMENT, "a device can't be kept from its own memory");
+            DriverScope scope(pinned->context());
+            pinned->context().check(pinned->context().table().cuCtxDisablePeerAccess(other->context().native()),
+                                    "cuCtxDisablePeerAccess");
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_device_get_limit(gpo_device_t device, uint32_t limit, uint64_t* value) {
+    return abi::call(__func__, [&] {
+        required(value, "value");
+        const CUlimit native = native_limit(limit);
+        Pin<Device> pinned(device);
+        return abi::blame(*pinned, [&] {
+            DriverScope scope(pinned->context());
+            size_t out = 0;
+            pinned->context().check(pinned->context().table().cuCtxGetLimit(&out, native), "cuCtxGetLimit");
+            *value = out;
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_device_set_limit(gpo_device_t device, uint32_t limit, uint64_t value) {
+    return abi::call(__func__, [&] {
+        const CUlimit native = native_limit(limit);
+        Pin<Device> pinned(device);
+        return abi::blame(*pinned, [&] {
+            DriverScope scope(pinned->context());
+            pinned->context().check(pinned->context().table().cuCtxSetLimit(native, value), "cuCtxSetLimit");
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+}

@@ -1,0 +1,60 @@
+#include "stream/timeline.h"
+
+#include "abi/call.h"
+
+using namespace gpo;
+
+extern "C" {
+
+GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline_options* options,
+                                       gpo_timeline_t* timeline) {
+    return abi::call(__func__, [&] {
+        required(timeline, "timeline");
+        const gpo_timeline_options read = read_struct(options, "options");
+        refuse_unknown_flags(read.flags, 0, "options.flags");
+        Pin<Runtime> pinned(runtime);
+        auto made = make<Timeline>(*pinned, read.value, read.label);
+        *timeline = pinned->publish<gpo_timeline_t>(*made);
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline) {
+    return abi::destroy(__func__, timeline, Type::timeline);
+}
+
+GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value) {
+    return abi::call(__func__, [&] {
+        Pin<Timeline> pinned(timeline);
+        return abi::blame(*pinned, [&] {
+            pinned->signal(value);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status, const char* message) {
+    return abi::call(__func__, [&] {
+        Pin<Timeline> pinned(timeline);
+        pinned->fail(status, message);
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_timeline_value(gpo_timeline_t timeline, uint64_t* value) {
+    return abi::call(__func__, [&] {
+        required(value, "value");
+        Pin<Timeline> pinned(timeline);
+        *value = pinned->value();
+        return GPO_SUCCESS;
+    });
+}
+
+GPO_API gpo_status gpo_timeline_wait(gpo_timeline_t timeline, uint64_t value, int64_t timeout_ns) {
+    return abi::call(__func__, [&] {
+        Pin<Timeline> pinned(timeline);
+        return pinned->wait(value, host::deadline_after(timeout_ns));
+    });
+}
+
+}

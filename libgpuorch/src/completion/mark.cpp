@@ -1,0 +1,60 @@
+#include "completion/mark.h"
+
+#include "completion/queue.h"
+#include "stream/event.h"
+
+namespace gpo {
+
+Mark::Mark() noexcept = default;
+Mark::Mark(const Mark&) = default;
+Mark::Mark(Mark&&) noexcept = default;
+Mark& Mark::operator=(Mark&&) noexcept = default;
+Mark::~Mark() = default;
+
+MarkQueue::MarkQueue() : tail_(new Block), head_(tail_) {}
+
+MarkQueue::~MarkQueue() {
+    for (Block* block = head_; block;) delete std::exchange(block, block->next.load());
+    delete spare_;
+    delete recycled_.load();
+}
+
+void MarkQueue::reserve() {
+    // The push that fills a block links the next one, so that the consumer never runs off the end.
+    if ((pushed_.load(std::memory_order_relaxed) + 1) % kBlock != 0 || spare_) return;
+    spare_ = recycled_.exchange(nullptr, std::memory_order_acquire);
+    if (!spare_) spare_ = new Block;
+}
+
+void MarkQueue::push(Mark&& mark) noexcept {
+    const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
+    tail_->marks[pushed % kBlock] = std::move(mark);
+    if ((pushed + 1) % kBlock == 0) {
+        Block* next = std::exchange(spare_, nullptr);
+        tail_->next.store(next, std::memory_order_release);
+        tail_ = next;
+    }
+    pushed_.store(pushed + 1, std::memory_order_seq_cst);
+}
+
+Mark& MarkQueue::at(size_t i) noexcept {
+    const uint64_t popped = popped_.load(std::memory_order_relaxed);
+    Block* block = head_;
+    for (size_t offset = popped % kBlock + i; offset >= kBlock; offset -= kBlock)
+        block = block->next.load(std::memory_order_acquire);
+    return block->marks[(popped + i) % kBlock];
+}
+
+Mark MarkQueue::pop() noexcept {
+    const uint64_t popped = popped_.load(std::memory_order_relaxed);
+    Mark mark = std::move(head_->marks[popped % kBlock]);
+    if ((popped + 1) % kBlock == 0) {
+        Block* used = std::exchange(head_, head_->next.load(std::memory_order_acquire));
+        used->next.store(nullptr, std::memory_order_relaxed);
+        delete recycled_.exchange(used, std::memory_order_acq_rel);
+    }
+    popped_.store(popped + 1, std::memory_order_release);
+    return mark;
+}
+
+}  // namespace gpo

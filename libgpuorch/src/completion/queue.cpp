@@ -1,0 +1,142 @@
+// The ring is Dmitry Vyukov's bounded queue for many producers and consumers: each cell carries the turn at which it may be
+// filled or drained, so that neither side needs a lock.
+#include "completion/queue.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace gpo {
+
+namespace {
+constexpr size_t kFailuresKept = 256;
+constexpr unsigned kSpins = 2000;  // turns that a waiter in latency mode takes before it sleeps
+}  // namespace
+
+CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label)
+    : Object(runtime, Type::cq, label), capacity_(capacity), mask_(std::bit_ceil(uint64_t{capacity}) - 1),
+      cells_(new Cell[mask_ + 1]) {
+    for (uint64_t i = 0; i <= mask_; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
+    failures_.reserve(kFailuresKept);
+}
+
+bool CompletionQueue::reserve() noexcept {
+    uint64_t outstanding = outstanding_.load(std::memory_order_relaxed);
+    do {
+        if (outstanding >= capacity_) {
+            refused_.fetch_add(1, std::memory_order_relaxed);
+            return false;
+        }
+    } while (!outstanding_.compare_exchange_weak(outstanding, outstanding + 1, std::memory_order_acquire,
+                                                 std::memory_order_relaxed));
+    return true;
+}
+
+void CompletionQueue::unreserve() noexcept {
+    outstanding_.fetch_sub(1, std::memory_order_release);
+}
+
+void CompletionQueue::deliver(const gpo_completion& entry, ErrorPtr error) noexcept {
+    uint64_t error_id = 0;
+    if (error) {
+        std::lock_guard lock(failures_lock_);
+        error_id = ++failure_count_;
+        if (failures_.size() < kFailuresKept)
+            failures_.push_back(std::move(error));
+        else
+            failures_[(error_id - 1) % kFailuresKept].swap(error);
+    }
+    const uint64_t turn = head_.fetch_add(1, std::memory_order_relaxed);
+    Cell& cell = cells_[turn & mask_];
+    // Room was reserved, so whoever drains this cell is at most between two instructions.
+    for (unsigned spins = 0; cell.turn.load(std::memory_order_acquire) != turn; ++spins) host::step(spins);
+    cell.entry = entry;
+    cell.entry.error_id = error_id;
+    cell.turn.store(turn + 1, std::memory_order_release);
+    signal_.fetch_add(1, std::memory_order_seq_cst);
+    if (waiters_.load(std::memory_order_seq_cst) != 0) host::wake_all(signal_);
+}
+
+uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
+    uint64_t count = 0;
+    auto* out = reinterpret_cast<unsigned char*>(entries);
+    const auto size = static_cast<uint32_t>(std::min(stride, sizeof(gpo_completion)));
+    uint64_t turn = tail_.load(std::memory_order_relaxed);
+    while (count < capacity) {
+        Cell& cell = cells_[turn & mask_];
+        const uint64_t filled = cell.turn.load(std::memory_order_acquire);
+        if (filled != turn + 1) {
+            if (filled > turn + 1) {  // another thread drained it
+                turn = tail_.load(std::memory_order_relaxed);
+                continue;
+            }
+            break;
+        }
+        if (!tail_.compare_exchange_weak(turn, turn + 1, std::memory_order_relaxed)) continue;
+        gpo_completion entry = cell.entry;
+        cell.turn.store(turn + mask_ + 1, std::memory_order_release);
+        outstanding_.fetch_sub(1, std::memory_order_release);
+        entry.struct_size = size;
+        std::memcpy(out + count * stride, &entry, size);
+        ++count;
+        ++turn;
+    }
+    return count;
+}
+
+gpo_status CompletionQueue::wait(uint64_t deadline) {
+    const auto something = [&] {
+        const uint64_t turn = tail_.load(std::memory_order_relaxed);
+        return cells_[turn & mask_].turn.load(std::memory_order_acquire) >= turn + 1 ||
+               woken_.exchange(false, std::memory_order_seq_cst);
+    };
+    if (something()) return GPO_SUCCESS;
+    if (deadline == 0) return GPO_TIMEOUT;
+    if (runtime().latency_mode())
+        for (unsigned spins = 0; spins < kSpins; ++spins) {
+            if (something()) return GPO_SUCCESS;
+            host::step(spins % 64);
+            if (spins % 64 == 63 && host::now() >= deadline) return GPO_TIMEOUT;
+        }
+    struct Waiter {
+        explicit Waiter(std::atomic<uint32_t>& count) : count(count) { count.fetch_add(1, std::memory_order_seq_cst); }
+        ~Waiter() { count.fetch_sub(1, std::memory_order_seq_cst); }
+        std::atomic<uint32_t>& count;
+    } waiter(waiters_);
+    for (;;) {
+        const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+        if (something()) return GPO_SUCCESS;
+        if (closed_.load(std::memory_order_seq_cst)) fail(GPO_CANCELLED, describe(), " was destroyed");
+        if (!host::wait(signal_, seen, deadline)) return something() ? GPO_SUCCESS : GPO_TIMEOUT;
+    }
+}
+
+void CompletionQueue::wake() noexcept {
+    woken_.store(true, std::memory_order_seq_cst);
+    signal_.fetch_add(1, std::memory_order_seq_cst);
+    host::wake_all(signal_);
+}
+
+void CompletionQueue::cancel_waits() noexcept {
+    closed_.store(true, std::memory_order_seq_cst);
+    signal_.fetch_add(1, std::memory_order_seq_cst);
+    host::wake_all(signal_);
+}
+
+ErrorPtr CompletionQueue::failure(uint64_t error_id) const {
+    std::lock_guard lock(failures_lock_);
+    if (error_id == 0 || error_id > failure_count_ || error_id + kFailuresKept <= failure_count_) return nullptr;
+    return failures_[(error_id - 1) % kFailuresKept];
+}
+
+gpo_cq_statistics CompletionQueue::statistics() const noexcept {
+    gpo_cq_statistics out{};
+    out.capacity = capacity_;
+    out.delivered = head_.load(std::memory_order_acquire);
+    out.drained = tail_.load(std::memory_order_acquire);
+    out.accepted = out.drained + outstanding_.load(std::memory_order_acquire);
+    out.refused = refused_.load(std::memory_order_relaxed);
+    return out;
+}
+
+}  // namespace gpo

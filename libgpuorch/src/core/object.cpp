@@ -1,0 +1,70 @@
+#include "core/object.h"
+
+#include "core/runtime.h"
+
+namespace gpo {
+
+const char* type_name(Type type) noexcept {
+    switch (type) {
+        case Type::runtime: return "runtime";
+        case Type::device: return "device";
+        case Type::stream: return "stream";
+        case Type::stream_pool: return "stream pool";
+        case Type::event: return "event";
+        case Type::timeline: return "timeline";
+        case Type::cq: return "completion queue";
+        case Type::arena: return "arena";
+        case Type::pool: return "pool";
+        case Type::module: return "module";
+        case Type::kernel: return "kernel";
+        case Type::pipeline: return "pipeline";
+        case Type::none: break;
+    }
+    return "object";
+}
+
+bool Counted::try_retain() const noexcept {
+    uint32_t count = references_.load(std::memory_order_relaxed);
+    while (count != 0)
+        if (references_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) return true;
+    return false;
+}
+
+Object::Object(Runtime& runtime, Type type, const char* label)
+    : runtime_(&runtime), type_(type), label_(label && *label ? runtime.intern(label) : "") {}
+
+Object::Object(Type type) : type_(type), label_("") {}
+
+Object::~Object() = default;
+
+Runtime& Object::runtime() const noexcept {
+    return runtime_ ? *runtime_ : const_cast<Runtime&>(static_cast<const Runtime&>(*this));
+}
+
+void Object::set_label(const char* label) {
+    label_.store(label && *label ? runtime().intern(label) : "", std::memory_order_release);
+}
+
+std::string Object::describe() const {
+    const char* name = label();
+    return *name ? text(type_name(type_), " `", name, "`") : std::string(type_name(type_));
+}
+
+ErrorPtr Object::error() const {
+    std::lock_guard lock(error_lock_);
+    return error_;
+}
+
+void Object::note_error(ErrorPtr error) noexcept {
+    std::lock_guard lock(error_lock_);
+    if (!error_sticky_) error_.swap(error);  // the old one goes after the lock
+}
+
+void Object::note_sticky_error(ErrorPtr error) noexcept {
+    std::lock_guard lock(error_lock_);
+    if (error_sticky_) return;
+    error_.swap(error);
+    error_sticky_ = true;
+}
+
+}  // namespace gpo

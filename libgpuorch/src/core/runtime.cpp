@@ -1,0 +1,313 @@
+#include "core/runtime.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "completion/scanner.h"
+#include "core/environment.h"
+#include "core/options.h"
+#include "device/context.h"
+
+namespace gpo {
+
+namespace {
+
+struct DeviceChoice {
+    bool cuda = true, soft = true;
+    int only = -1;
+};
+
+DeviceChoice parse_device(std::string_view choice) {
+    const std::string_view driver = choice.substr(0, choice.find(':'));
+    DeviceChoice parsed;
+    if (driver == "cuda")
+        parsed.soft = false;
+    else if (driver == "soft")
+        parsed.cuda = false;
+    else if (driver != "any")
+        fail(GPO_INVALID_ARGUMENT, "device `", choice, "` is none of any, soft, cuda, soft:N, cuda:N");
+    if (driver.size() < choice.size()) {
+        const std::string_view number = choice.substr(driver.size() + 1);
+        auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed.only);
+        if (driver == "any" || number.empty() || error != std::errc() || end != number.data() + number.size() || parsed.only < 0)
+            fail(GPO_INVALID_ARGUMENT, "device `", choice, "` is none of any, soft, cuda, soft:N, cuda:N");
+    }
+    return parsed;
+}
+
+int32_t log_level_of_environment() noexcept {
+    const char* name = environment::get("GPUORCH_LOG");
+    if (!name) return 0;
+    constexpr const char* kNames[] = {"error", "warning", "info", "debug"};
+    for (int32_t i = 0; i < 4; ++i)
+        if (std::strcmp(name, kNames[i]) == 0) return i + 1;
+    return GPO_LOG_WARNING;
+}
+
+std::string default_cache() {
+    if (const char* folder = environment::get("GPUORCH_CACHE")) return folder;
+    if (const char* base = environment::get("XDG_CACHE_HOME"); base && *base == '/') return text(base, "/gpuorch");
+    if (const char* home = environment::get("HOME"); home && *home == '/') return text(home, "/.cache/gpuorch");
+    return {};
+}
+
+void log_to_stderr(void*, int32_t level, const char* line) {
+    constexpr const char* kNames[] = {"", "error", "warning", "info", "debug"};
+    std::fprintf(stderr, "gpuorch %s: %s\n", kNames[std::clamp(level, int32_t{0}, int32_t{4})], line);
+}
+
+std::atomic<uint32_t> g_runtimes{0};           // alive in this process
+std::atomic<bool> g_deterministic{false};      // one of them is deterministic
+
+// The innermost callback that the calling thread is in.
+struct InCallback {
+    const void* runtime;
+    const void* owner;
+};
+thread_local InCallback t_callback{nullptr, nullptr};
+
+}  // namespace
+
+Runtime::Runtime(const gpo_runtime_options& options) : Object(Type::runtime), options_(options), table_(nullptr) {
+    refuse_unknown_flags(options.flags, 0, "options.flags");
+    if (options.completion_mode > GPO_COMPLETION_LATENCY)
+        fail(GPO_INVALID_ARGUMENT, "options.completion_mode is ", options.completion_mode);
+    if (options.log_level < 0 || options.log_level > GPO_LOG_DEBUG)
+        fail(GPO_INVALID_ARGUMENT, "options.log_level is ", options.log_level);
+    const char* choice = options.device ? options.device : environment::get("GPUORCH_DEVICE");
+    device_choice_ = choice && *choice ? choice : "any";
+    DeviceChoice parsed = parse_device(device_choice_);
+    const int32_t wished = log_level_of_environment();
+    if (!options_.log && wished) options_.log = log_to_stderr;
+    if (!options_.log_level) options_.log_level = wished ? wished : GPO_LOG_WARNING;
+    cache_ = options.cache ? options.cache : default_cache();
+    attribute_ = environment::flag("GPUORCH_ATTRIBUTE");
+
+    table_ = handle::Table::acquire();
+    g_runtimes.fetch_add(1);
+    try {
+        if (options.schedule_seed) {
+            if (!parsed.soft)
+                fail(GPO_INVALID_ARGUMENT, "options.schedule_seed needs the software GPU, and device is `", device_choice_, "`");
+            if (parsed.cuda) device_choice_ = "soft";
+            bool free = false;
+            if (g_runtimes.load() != 1 || !g_deterministic.compare_exchange_strong(free, true))
+                fail(GPO_INVALID_STATE, "a deterministic runtime must be the only one in the process");
+            schedule_ = std::make_unique<host::Schedule>(options.schedule_seed);
+        } else if (g_deterministic.load()) {
+            fail(GPO_INVALID_STATE, "a deterministic runtime is the only one that the process may have");
+        }
+        if (options.label) set_label(options.label);
+        handle_ = table_->insert(*this);
+    } catch (...) {
+        if (schedule_) g_deterministic = false;
+        schedule_.reset();
+        table_->release();
+        g_runtimes.fetch_sub(1);
+        throw;
+    }
+}
+
+Runtime::~Runtime() {
+    table_->release();
+    driver_.reset();
+    if (schedule_) {
+        schedule_.reset();
+        g_deterministic = false;
+    }
+    g_runtimes.fetch_sub(1);
+}
+
+uint64_t Runtime::insert(Object& object) {
+    if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    return table_->insert(object);
+}
+
+driver::Driver& Runtime::driver() {
+    driver::Driver* ready = driver_ready_.load(std::memory_order_acquire);
+    if (!ready) {
+        if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        open_driver();
+        ready = driver_ready_.load(std::memory_order_acquire);
+    }
+    return *ready;
+}
+
+std::shared_ptr<driver::Driver> Runtime::shared_driver() {
+    driver();
+    return driver_;
+}
+
+void Runtime::open_driver() {
+    std::string chosen_line;
+    {
+        std::lock_guard lock(driver_lock_);
+        if (driver_) return;
+        const DeviceChoice choice = parse_device(device_choice_);
+        std::string why;
+        std::shared_ptr<driver::Driver> opened;
+        if (choice.cuda) opened = driver::open_cuda(&why);
+        reason_ = why;
+        if (!opened && !choice.soft) fail(GPO_NO_DEVICE, "CUDA can't be used: ", why);
+        if (!opened) {
+            std::string soft_why;
+            opened = driver::open_soft(&soft_why);
+            if (!opened) fail(GPO_NO_DEVICE, "the software GPU can't be used: ", soft_why);
+            if (choice.cuda) chosen_line = text("the software GPU is used: CUDA can't be: ", why);
+        }
+        opened = driver::interpose(std::move(opened));
+        int count = 0;
+        if (opened->table.cuDeviceGetCount(&count) != CUDA_SUCCESS) count = 0;
+        std::vector<int> ordinals;
+        if (choice.only >= 0) {
+            if (choice.only >= count)
+                fail(GPO_NO_DEVICE, "device `", device_choice_, "` isn't there: the driver has ", count, " devices");
+            ordinals.push_back(choice.only);
+        } else {
+            for (int i = 0; i < count; ++i) ordinals.push_back(i);
+        }
+        ordinals_ = std::move(ordinals);
+        driver_ = std::move(opened);
+        driver_ready_.store(driver_.get(), std::memory_order_release);
+    }
+    if (!chosen_line.empty()) log(GPO_LOG_INFO, chosen_line);
+}
+
+Ref<Context> Runtime::context(int native_ordinal, CUcontext foreign) {
+    const auto key = std::make_pair(foreign ? -1 : native_ordinal, foreign);
+    {
+        std::lock_guard lock(contexts_lock_);
+        if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        // A context that was lost is made anew: its driver may be usable again (a reset by the host).
+        if (auto found = contexts_.find(key); found != contexts_.end()) return found->second;
+    }
+    auto made = make<Context>(*this, native_ordinal, foreign);  // calls the driver: not under the lock
+    std::lock_guard lock(contexts_lock_);
+    if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    return contexts_.try_emplace(key, std::move(made)).first->second;
+}
+
+const char* Runtime::intern(std::string_view label) {
+    label = label.substr(0, 63);
+    std::lock_guard lock(labels_lock_);
+    auto found = labels_.find(label);
+    if (found == labels_.end()) found = labels_.emplace(label).first;
+    return found->c_str();
+}
+
+void Runtime::log(int32_t level, const std::string& line) noexcept {
+    if (!options_.log || level > options_.log_level) return;
+    CallbackScope scope(*this, nullptr);
+    try {
+        options_.log(options_.log_user, level, line.c_str());
+    } catch (...) {
+        // A log function that throws has nobody to report to.
+    }
+}
+
+gpo_statistics Runtime::statistics() {
+    gpo_statistics out{};
+    const auto read = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+    const uint32_t live = table_->live();
+    out.live_objects = live > 0 ? live - 1 : 0;  // not the runtime itself
+    out.launches = read(counters.launches);
+    out.copies = read(counters.copies);
+    out.copied_bytes = read(counters.copied_bytes);
+    out.fills = read(counters.fills);
+    out.notifies = read(counters.notifies);
+    out.completions = read(counters.completions);
+    out.failures = read(counters.failures);
+    out.held = read(counters.held);
+    out.device_allocations = read(counters.device_allocations);
+    out.host_registrations = read(counters.host_registrations);
+    out.pageable_copies = read(counters.pageable_copies);
+    out.pageable_bytes = read(counters.pageable_bytes);
+    out.legacy_stream_uses = read(counters.legacy_stream_uses);
+    out.module_loads = read(counters.module_loads);
+    std::vector<Ref<Context>> contexts;
+    {
+        std::lock_guard lock(contexts_lock_);
+        for (const auto& [key, context] : contexts_) contexts.push_back(context);
+    }
+    for (const auto& context : contexts) context->add_stream_counters(out);
+    return out;
+}
+
+bool Runtime::drain_objects(uint64_t deadline) noexcept {
+    bool drained = true;
+    try {
+        table_->for_each([&](Object& object) {
+            if (&object != this && !object.drain(deadline)) drained = false;
+        });
+    } catch (...) {
+        drained = false;
+    }
+    return drained;
+}
+
+void Runtime::report_leaks() {
+    std::string list;
+    uint32_t count = 0;
+    table_->for_each([&](Object& object) {
+        if (&object == this) return;
+        const std::string inside = object.leaks();
+        if (++count <= 16) list += text(count == 1 ? "" : ", ", object.describe(), inside.empty() ? "" : " with ", inside);
+    });
+    if (count > 16) list += text(" and ", count - 16, " more");
+    if (count) log(GPO_LOG_WARNING, text("shut down with ", count, " objects that were not destroyed: ", list));
+}
+
+bool Runtime::close_objects(uint64_t deadline) noexcept {
+    table_->close_all();
+    // A call that is inside an object keeps it until it returns; stop() has made those that wait return.
+    for (unsigned spins = 0; table_->live() > 1; ++spins) {
+        if (host::now() >= deadline) return false;
+        if (spins < 64)
+            host::step(spins);
+        else
+            host::sleep_until(std::min(deadline, host::now() + 100'000));
+        table_->close_all();
+    }
+    return true;
+}
+
+gpo_status Runtime::shutdown(uint64_t deadline) {
+    if (in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "a callback of the runtime can't shut it down");
+    std::lock_guard lock(shutdown_lock_);
+    if (shut_down_) return GPO_INVALID_HANDLE;
+    shutting_down_.store(true, std::memory_order_seq_cst);
+    table_->for_each([&](Object& object) { object.stop(); });
+    if (!drain_objects(deadline)) return GPO_TIMEOUT;
+    report_leaks();
+    if (!close_objects(deadline)) return GPO_TIMEOUT;
+    std::map<std::pair<int, CUcontext>, Ref<Context>> contexts;
+    {
+        std::lock_guard contexts_lock(contexts_lock_);
+        contexts.swap(contexts_);
+    }
+    for (auto& [key, context] : contexts) context->finish();  // what waits for streams to pass becomes errands
+    errands_.finish();
+    contexts.clear();
+    shut_down_ = true;
+    handle::destroy(handle_, Type::runtime);
+    return GPO_SUCCESS;
+}
+
+Runtime::CallbackScope::CallbackScope(Runtime& runtime, const void* owner) noexcept
+    : outer_runtime_(t_callback.runtime), outer_owner_(t_callback.owner) {
+    t_callback = {&runtime, owner ? owner : outer_owner_};
+}
+
+Runtime::CallbackScope::~CallbackScope() {
+    t_callback = {outer_runtime_, outer_owner_};
+}
+
+bool Runtime::in_callback_of(const void* owner_or_runtime) noexcept {
+    return t_callback.runtime == owner_or_runtime || t_callback.owner == owner_or_runtime;
+}
+
+}  // namespace gpo

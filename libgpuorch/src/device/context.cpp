@@ -1,0 +1,293 @@
+#include "device/context.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "completion/scanner.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+namespace {
+
+constexpr size_t kAttributionBytes = 4096;
+
+// Called for each pass of a stream; the last one runs the action.
+class AllPassed final : public Reached {
+public:
+    AllPassed(Context& context, std::function<void(bool)> action) : context_(&context), action_(std::move(action)) {}
+    void reached(const Outcome&) noexcept override {}
+
+private:
+    ~AllPassed() override {
+        // The last mark has let go of this: all streams have passed. The action may serialise: not on the scanner.
+        context_->runtime().errands().post([context = context_, action = std::move(action_)] {
+            DriverTry scope(*context);
+            action(scope.entered());
+        });
+    }
+    const Ref<Context> context_;
+    std::function<void(bool)> action_;
+};
+
+}  // namespace
+
+Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
+    : runtime_(&runtime), driver_(runtime.shared_driver()), table_(driver_->table), ordinal_(native_ordinal) {
+    CUdevice device = 0;
+    check(table_.cuDeviceGet(&device, native_ordinal), "cuDeviceGet");
+    if (foreign) {
+        native_ = foreign;
+    } else {
+        check(table_.cuDevicePrimaryCtxRetain(&native_, device), "cuDevicePrimaryCtxRetain");
+        primary_ = true;
+    }
+    try {
+        check(table_.cuCtxGetId(native_, &id_), "cuCtxGetId");
+        scanner_ = std::make_unique<Scanner>(*this);
+    } catch (...) {
+        if (primary_) table_.cuDevicePrimaryCtxRelease(device);
+        throw;
+    }
+}
+
+Context::~Context() {
+    if (host::forked()) return;
+    scanner_.reset();
+    {
+        DriverTry scope(*this);
+        if (scope.entered() && attribution_words_) table_.cuMemHostUnregister(attribution_words_);
+        if (scope.entered())
+            for (auto& events : spare_events_)
+                for (CUevent event : events) table_.cuEventDestroy(event);
+    }
+    if (attribution_words_) munmap(attribution_words_, kAttributionBytes);
+    CUdevice device = 0;
+    if (primary_ && table_.cuDeviceGet(&device, ordinal_) == CUDA_SUCCESS) table_.cuDevicePrimaryCtxRelease(device);
+}
+
+void Context::finish() noexcept {
+    {
+        std::lock_guard lock(idle_lock_);
+        hidden_streams_.clear();
+    }
+    scanner_->stop();
+}
+
+Context::Attribution Context::take_attribution() {
+    std::lock_guard lock(attribution_lock_);
+    if (!attribution_words_) {
+        void* page = mmap(nullptr, kAttributionBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) fail_errno(GPO_OUT_OF_MEMORY, errno, "no memory for the numbers of GPUORCH_ATTRIBUTE");
+        const CUresult result = table_.cuMemHostRegister(page, kAttributionBytes, CU_MEMHOSTREGISTER_DEVICEMAP);
+        if (result != CUDA_SUCCESS) {
+            munmap(page, kAttributionBytes);
+            check(result, "cuMemHostRegister");
+        }
+        check(table_.cuMemHostGetDevicePointer(&attribution_address_, page, 0), "cuMemHostGetDevicePointer");
+        for (uint16_t pair = 0; pair < kAttributionBytes / 8; ++pair) attribution_free_.push_back(pair);
+        attribution_words_ = static_cast<uint32_t*>(page);
+    }
+    if (attribution_free_.empty()) return {};
+    const uint16_t pair = attribution_free_.back();
+    attribution_free_.pop_back();
+    attribution_words_[2 * pair] = attribution_words_[2 * pair + 1] = 0;
+    return {attribution_words_ + 2 * pair, attribution_address_ + 8u * pair};
+}
+
+void Context::give_attribution(const Attribution& attribution) noexcept {
+    if (!attribution.words) return;
+    std::lock_guard lock(attribution_lock_);
+    attribution_free_.push_back(static_cast<uint16_t>((attribution.address - attribution_address_) / 8));
+}
+
+Ref<Stream> Context::idle_stream() {
+    {
+        std::lock_guard lock(idle_lock_);
+        std::erase_if(hidden_streams_, [](const auto& stream) { return stream->failure() != nullptr; });
+        for (const auto& stream : hidden_streams_)
+            if (stream->claim_if_idle()) return stream;
+    }
+    gpo_stream_options options{};
+    options.struct_size = sizeof options;
+    options.label = "watch";
+    auto made = make<Stream>(Ref<Context>(this), nullptr, options);
+    static_cast<void>(made->claim_if_idle());
+    std::lock_guard lock(idle_lock_);
+    hidden_streams_.push_back(made);
+    return made;
+}
+
+ErrorPtr Context::error_of(CUresult result, const char* function) noexcept {
+    try {
+        const char *name = nullptr, *description = nullptr;
+        table_.cuGetErrorName(result, &name);
+        table_.cuGetErrorString(result, &description);
+        auto error = std::make_shared<Error>();
+        error->status = status_of(result);
+        error->native_code = result;
+        error->native_domain = GPO_NATIVE_CUDA;
+        error->function = function;
+        error->message = text(function, ": ", description ? description : "unknown error", " (", name ? name : "?", ", ",
+                              static_cast<int>(result), ")");
+        if (is_sticky(result)) {
+            lose(error);
+            if (ErrorPtr first = loss()) return first;
+        }
+        return error;
+    } catch (...) {
+        static const ErrorPtr kNoMemory = [] {
+            auto error = std::make_shared<Error>();
+            error->status = GPO_OUT_OF_MEMORY;
+            return error;
+        }();
+        return kNoMemory;
+    }
+}
+
+void Context::fail_call(CUresult result, const char* function) {
+    throw Failure(error_of(result, function));
+}
+
+ErrorPtr Context::loss() const {
+    std::lock_guard lock(loss_lock_);
+    return loss_;
+}
+
+void Context::lose(ErrorPtr error) noexcept {
+    {
+        std::lock_guard lock(loss_lock_);
+        if (loss_) return;
+        loss_ = error;
+        lost_.store(true, std::memory_order_release);
+    }
+    if (scanner_) scanner_->wake();
+}
+
+bool Context::alive() noexcept {
+    if (lost()) return false;
+    unsigned long long id = 0;
+    if (table_.cuCtxGetId(native_, &id) == CUDA_SUCCESS && id == id_) return true;
+    error_of(CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetId");
+    return false;
+}
+
+void Context::take_events(bool timing, size_t count, std::vector<CUevent>& to) {
+    to.reserve(to.size() + count);
+    {
+        std::lock_guard lock(events_lock_);
+        auto& spare = spare_events_[timing];
+        const size_t taken = std::min(count, spare.size());
+        to.insert(to.end(), spare.end() - static_cast<ptrdiff_t>(taken), spare.end());
+        spare.resize(spare.size() - taken);
+        if (taken) return;
+    }
+    // The first few streams make a batch each; from then on events go round.
+    for (size_t i = 0; i < count; ++i) {
+        CUevent event = nullptr;
+        const CUresult result = table_.cuEventCreate(&event, timing ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
+        if (result != CUDA_SUCCESS) {
+            if (i > 0) return;
+            check(result, "cuEventCreate");
+        }
+        to.push_back(event);
+    }
+}
+
+void Context::give_events(bool timing, CUevent* events, size_t count) noexcept {
+    size_t kept = 0;
+    try {
+        std::lock_guard lock(events_lock_);
+        auto& spare = spare_events_[timing];
+        if (spare.capacity() < spare.size() + count) spare.reserve(std::max<size_t>(256, 2 * (spare.size() + count)));
+        spare.insert(spare.end(), events, events + count);
+        kept = count;
+    } catch (...) {
+    }
+    if (kept == count) return;
+    DriverTry scope(*this);
+    if (scope.entered())
+        for (size_t i = kept; i < count; ++i) table_.cuEventDestroy(events[i]);
+}
+
+void Context::add_stream(Stream& stream) {
+    std::lock_guard lock(streams_lock_);
+    streams_.push_back(&stream);
+}
+
+void Context::remove_stream(Stream& stream) noexcept {
+    std::lock_guard lock(streams_lock_);
+    std::erase(streams_, &stream);
+    stream.add_counters(past_);
+}
+
+std::vector<Ref<Stream>> Context::streams() const {
+    std::vector<Ref<Stream>> out;
+    std::lock_guard lock(streams_lock_);
+    out.reserve(streams_.size());
+    for (Stream* stream : streams_)
+        if (stream->try_retain()) out.push_back(Ref<Stream>::adopt(stream));
+    return out;
+}
+
+void Context::add_stream_counters(gpo_statistics& statistics) const {
+    std::lock_guard lock(streams_lock_);
+    statistics.launches += past_.launches;
+    statistics.copies += past_.copies;
+    statistics.copied_bytes += past_.copied_bytes;
+    statistics.fills += past_.fills;
+    statistics.notifies += past_.notifies;
+    statistics.legacy_stream_uses += past_.legacy_stream_uses;
+    for (const Stream* stream : streams_) stream->add_counters(statistics);
+}
+
+void Context::when_streams_pass(std::function<void(bool)> action) {
+    auto passed = make<AllPassed>(*this, std::move(action));
+    for (const auto& stream : streams()) {
+        try {
+            stream->mark(passed);
+        } catch (...) {
+            // No room for a mark: wait here instead, so that the action never runs too early.
+            DriverTry scope(*this);
+            if (scope.entered()) table_.cuStreamSynchronize(stream->native());
+        }
+    }
+}
+
+DriverScope::DriverScope(Context& context) : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED) {
+    if (!context.alive()) [[unlikely]] throw Failure(context.loss());
+    CUcontext current = nullptr;
+    table_.cuCtxGetCurrent(&current);
+    pushed_ = current != context.native_;
+    if (pushed_) context.check(table_.cuCtxPushCurrent(context.native_), "cuCtxPushCurrent");
+    table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
+}
+
+DriverScope::~DriverScope() {
+    table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
+    CUcontext popped;
+    if (pushed_) table_.cuCtxPopCurrent(&popped);
+}
+
+DriverTry::DriverTry(Context& context) noexcept : table_(context.table()), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED) {
+    if (host::forked() || !context.alive()) return;
+    CUcontext current = nullptr;
+    table_.cuCtxGetCurrent(&current);
+    if (current != context.native()) {
+        if (table_.cuCtxPushCurrent(context.native()) != CUDA_SUCCESS) return;
+        pushed_ = true;
+    }
+    table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
+    entered_ = true;
+}
+
+DriverTry::~DriverTry() {
+    if (!entered_) return;
+    table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
+    CUcontext popped;
+    if (pushed_) table_.cuCtxPopCurrent(&popped);
+}
+
+}  // namespace gpo

@@ -1,0 +1,163 @@
+#include "stream/event.h"
+
+#include <algorithm>
+
+#include "completion/queue.h"
+
+namespace gpo {
+
+class RecordEvent final : public Operation {
+public:
+    explicit RecordEvent(Event& event) : Operation("record event", event.label()), event_(&event) {}
+    RecordEvent(const RecordEvent& other) : Operation(other), event_(other.event_), kept_(true) {
+        event_->pending_.fetch_add(1, std::memory_order_acq_rel);
+    }
+
+    void issue(Stream& stream) override {
+        const bool captured = stream.capturing();
+        stream.context().check(stream.table().cuEventRecord(event_->native(), stream.native()), "cuEventRecord");
+        event_->captured_.store(captured, std::memory_order_release);
+        event_->recorded_.store(true, std::memory_order_release);
+        if (kept_) end(stream, nullptr);
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<RecordEvent>(*this); }
+    void drop(Stream& stream, const ErrorPtr& error) noexcept override { end(stream, error); }
+
+private:
+    void end(Stream& stream, const ErrorPtr& error) noexcept {
+        std::vector<Ref<Stream>> waiting;
+        {
+            std::lock_guard lock(event_->lock_);
+            event_->dropped_ = error;
+            event_->pending_.fetch_sub(1, std::memory_order_acq_rel);
+            waiting.swap(event_->waiting_);
+        }
+        for (auto& held : waiting)
+            event_->runtime().errands().post([held = std::move(held)] { held->flush(); });
+        static_cast<void>(stream);
+    }
+    Ref<Event> event_;
+    bool kept_ = false;
+};
+
+class WaitEvent final : public Operation {
+public:
+    explicit WaitEvent(Event& event) : Operation("wait for event", event.label()), event_(&event) {}
+
+    bool ready(Stream& stream) override {
+        if (event_->pending_.load(std::memory_order_acquire) == 0) [[likely]] return true;
+        std::lock_guard lock(event_->lock_);
+        if (event_->pending_.load(std::memory_order_acquire) == 0) return true;
+        const Ref<Stream> self(&stream);
+        auto& waiting = event_->waiting_;
+        if (std::find(waiting.begin(), waiting.end(), self) == waiting.end()) waiting.push_back(self);
+        return false;
+    }
+    void issue(Stream& stream) override {
+        {
+            std::lock_guard lock(event_->lock_);
+            if (event_->dropped_) throw Failure(event_->dropped_);
+        }
+        if (!event_->recorded_.load(std::memory_order_acquire)) return;
+        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event_->native(), 0), "cuStreamWaitEvent");
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<WaitEvent>(*this); }
+
+private:
+    Ref<Event> event_;
+};
+
+Event::Event(Ref<Context> context, uint32_t flags, const char* label)
+    : Object(context->runtime(), Type::event, label), context_(std::move(context)), flags_(flags) {
+    DriverScope scope(*context_);
+    context_->check(context_->table().cuEventCreate(&native_, (timing() ? 0u : unsigned{CU_EVENT_DISABLE_TIMING}) |
+                                                                 (flags_ & GPO_EVENT_BLOCKING_SYNC ? unsigned{CU_EVENT_BLOCKING_SYNC}
+                                                                                                   : 0u)),
+                    "cuEventCreate");
+}
+
+Event::~Event() {
+    if (!native_) return;
+    DriverTry scope(*context_);
+    if (scope.entered()) context_->table().cuEventDestroy(native_);
+}
+
+gpo_status Event::record(Stream& stream) {
+    if (&stream.context() != &*context_)
+        fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are of different devices");
+    RecordEvent operation(*this);
+    return stream.submit(operation);
+}
+
+gpo_status Event::put_wait(Stream& stream) {
+    if (&stream.runtime() != &runtime())
+        fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are of different runtimes");
+    WaitEvent operation(*this);
+    return stream.submit(operation);
+}
+
+void Event::refuse_unusable(const char* what) {
+    if (captured_.load(std::memory_order_acquire))
+        fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " was recorded in a stream that is being captured");
+    std::lock_guard lock(lock_);
+    if (dropped_) throw Failure(dropped_);
+}
+
+gpo_status Event::query() {
+    if (pending_.load(std::memory_order_acquire) != 0) return GPO_NOT_READY;
+    refuse_unusable("query");
+    DriverScope scope(*context_);
+    const CUresult result = context_->table().cuEventQuery(native_);
+    if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
+    context_->check(result, "cuEventQuery");
+    return GPO_SUCCESS;
+}
+
+gpo_status Event::wait(uint64_t deadline) {
+    for (unsigned turns = 0;; ++turns) {
+        const gpo_status status = query();
+        if (status == GPO_SUCCESS) return GPO_SUCCESS;
+        const uint64_t now = host::now();
+        if (now >= deadline) return GPO_TIMEOUT;
+        if (interrupted_.load(std::memory_order_acquire)) fail(GPO_CANCELLED, describe(), " was destroyed");
+        if (!(flags_ & GPO_EVENT_BLOCKING_SYNC) && turns < 64)
+            host::step(turns);
+        else
+            host::sleep_until(std::min(deadline, now + std::clamp<uint64_t>(turns, 10, 1000) * 1000));
+    }
+}
+
+gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
+    if (&queue.runtime() != &runtime())
+        fail(GPO_INVALID_ARGUMENT, describe(), " and ", queue.describe(), " are of different runtimes");
+    if (captured_.load(std::memory_order_acquire)) refuse_unusable("notify");
+    // Its point lies somewhere in a stream: a stream of ours waits for it, and is marked behind the wait.
+    Ref<Stream> watch = context_->idle_stream();
+    struct Unclaim {
+        Stream& stream;
+        ~Unclaim() { stream.unclaim(); }
+    } unclaim{*watch};
+    WaitEvent wait(*this);
+    gpo_status status = watch->submit(wait);
+    if (status == GPO_SUCCESS) status = watch->notify(queue, user_data, nullptr, GPO_SOURCE_EVENT);
+    return status;
+}
+
+gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {
+    for (Event* event : {&start, &end}) {
+        if (!event->timing()) fail(GPO_INVALID_ARGUMENT, event->describe(), " was made without GPO_EVENT_TIMING");
+        if (event->pending_.load(std::memory_order_acquire) != 0) return GPO_NOT_READY;
+        event->refuse_unusable("elapsed");
+        if (!event->recorded_.load(std::memory_order_acquire)) fail(GPO_INVALID_STATE, event->describe(), " was never recorded");
+    }
+    if (&start.context() != &end.context()) fail(GPO_INVALID_ARGUMENT, "the two events are of different devices");
+    DriverScope scope(start.context());
+    float milliseconds = 0;
+    const CUresult result = start.context().table().cuEventElapsedTime(&milliseconds, start.native(), end.native());
+    if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
+    start.context().check(result, "cuEventElapsedTime");
+    *nanoseconds = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+    return GPO_SUCCESS;
+}
+
+}  // namespace gpo

@@ -1,0 +1,508 @@
+#include "stream/stream.h"
+
+#include <algorithm>
+
+#include "completion/queue.h"
+#include "completion/scanner.h"
+#include "stream/event.h"
+
+namespace gpo {
+
+namespace {
+
+constexpr uint32_t kDefaultMaxHeld = 65536;
+
+// A mark as an operation, so that it keeps its place on a held stream.
+class MarkOperation final : public Operation {
+public:
+    explicit MarkOperation(Mark mark) noexcept : Operation("notify", nullptr, false), mark_(std::move(mark)) {}
+
+    void issue(Stream& stream) override {
+        stream.prepare_mark();
+        mark_.timing = static_cast<bool>(mark_.since);
+        CUevent event = stream.mark_event(mark_.timing);
+        const bool defer = mark_.target && stream.capturing();
+        if (!defer) {
+            const CUresult result = stream.table().cuEventRecord(event, stream.native());
+            if (result != CUDA_SUCCESS) {
+                stream.return_event(mark_.timing, event);
+                stream.context().check(result, "cuEventRecord");
+            }
+        }
+        mark_.event = event;
+        mark_.deferred = defer;
+        stream.push_mark(std::move(mark_));
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<MarkOperation>(mark_); }
+    void drop(Stream& stream, const ErrorPtr& error) noexcept override {
+        mark_.error = error;
+        stream.push_mark(std::move(mark_));  // after the marks before it, whose work goes on
+    }
+
+private:
+    Mark mark_;
+};
+
+// What gpo_stream_wait waits on.
+class Waiter final : public Reached {
+public:
+    void reached(const Outcome& outcome) noexcept override {
+        error_ = outcome.error;
+        done_.store(1, std::memory_order_release);
+        host::wake_all(done_);
+    }
+    bool wait(uint64_t deadline, bool spin) noexcept {
+        for (unsigned spins = 0; spin && spins < 20'000 && !done_.load(std::memory_order_acquire); ++spins) host::step(spins % 16);
+        while (!done_.load(std::memory_order_acquire))
+            if (!host::wait(done_, 0, deadline)) return done_.load(std::memory_order_acquire) != 0;
+        return true;
+    }
+    const ErrorPtr& error() const noexcept { return error_; }
+
+private:
+    std::atomic<uint32_t> done_{0};
+    ErrorPtr error_;
+};
+
+ErrorPtr make_error(gpo_status status, std::string message) {
+    auto error = std::make_shared<Error>();
+    error->status = status;
+    error->message = std::move(message);
+    return error;
+}
+
+}  // namespace
+
+Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_options& options)
+    : Object(context->runtime(), Type::stream, options.label), context_(std::move(context)), device_(device), wrapped_(false),
+      blocking_(options.flags & GPO_STREAM_BLOCKING), max_held_(options.max_held ? options.max_held : kDefaultMaxHeld),
+      exposed_(false) {
+    DriverScope scope(*context_);
+    context_->check(table().cuStreamCreateWithPriority(&native_, blocking_ ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING,
+                                                       options.priority),
+                    "cuStreamCreateWithPriority");
+    table().cuStreamGetPriority(native_, &priority_);
+    if (runtime().attribute()) attribution_ = context_->take_attribution();
+}
+
+Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options)
+    : Object(context->runtime(), Type::stream, options.label), context_(std::move(context)), device_(device),
+      native_(foreign), wrapped_(true), blocking_(false), max_held_(0), exposed_(true) {
+    DriverScope scope(*context_);
+    // The default streams belong to whatever context is current; every other one must be of ours.
+    if (foreign != nullptr && foreign != CU_STREAM_LEGACY && foreign != CU_STREAM_PER_THREAD) {
+        CUcontext owner = nullptr;
+        context_->check(table().cuStreamGetCtx(foreign, &owner), "cuStreamGetCtx");
+        if (owner != context_->native()) fail_argument("the stream is of another context than the device");
+    }
+    table().cuStreamGetPriority(native_, &priority_);
+    if (runtime().attribute()) attribution_ = context_->take_attribution();
+}
+
+void Stream::fail_argument(const char* message) {
+    gpo::fail(GPO_INVALID_ARGUMENT, message);
+}
+
+void Stream::announce() {
+    context_->add_stream(*this);
+    announced_.store(true, std::memory_order_release);
+}
+
+Stream::~Stream() {
+    if (announced_.load(std::memory_order_acquire)) context_->remove_stream(*this);
+    context_->give_attribution(attribution_);
+    for (bool timing : {false, true})
+        if (!events_[timing].empty()) context_->give_events(timing, events_[timing].data(), events_[timing].size());
+    if (wrapped_ || !native_) return;
+    DriverTry scope(*context_);
+    if (scope.entered()) table().cuStreamDestroy(native_);  // the driver lets pending work finish
+}
+
+CUstream Stream::expose() noexcept {
+    exposed_.store(true, std::memory_order_release);
+    return native_;
+}
+
+// --- putting operations on ---
+
+gpo_status Stream::submit(Operation& operation) {
+    if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    return put(operation, false);
+}
+
+gpo_status Stream::put(Operation& operation, bool internal) {
+    std::vector<Ref<Stream>> flushes;
+    {
+        DriverScope scope(*context_);
+        std::lock_guard lock(submit_);
+        if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
+        if (held_.empty() && operation.ready(*this)) [[likely]] {
+            issue(operation);
+        } else {
+            if (wrapped_ && !internal)
+                gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back for what nobody has submitted yet");
+            if (held_.size() >= max_held_ && !internal) return GPO_WOULD_BLOCK;
+            prepare_mark();
+            held_.push_back(operation.keep());
+            note(operation);
+            held_count_.store(held_.size(), std::memory_order_release);
+            runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
+            // What it waits for may have come while it was being kept.
+            issue_ready();
+        }
+        if (!flushes_.empty()) [[unlikely]] flushes.swap(flushes_);
+    }
+    if (!flushes.empty()) [[unlikely]] run_flushes(flushes);
+    return GPO_SUCCESS;
+}
+
+void Stream::issue(Operation& operation) {
+    if (attribution_.words && operation.numbered()) [[unlikely]] {
+        const auto number = static_cast<cuuint32_t>(accepted_.load(std::memory_order_relaxed) + 1);
+        table().cuStreamWriteValue32(native_, attribution_.address, number, 0);
+        operation.issue(*this);
+        table().cuStreamWriteValue32(native_, attribution_.address + 4, number, 0);
+    } else {
+        operation.issue(*this);
+    }
+    note(operation);
+}
+
+void Stream::note(const Operation& operation) noexcept {
+    if (!operation.numbered()) return;
+    const uint64_t number = accepted_.load(std::memory_order_relaxed) + 1;
+    Recent& recent = recent_[number % kRecent];
+    recent.kind.store(operation.kind(), std::memory_order_relaxed);
+    recent.label.store(operation.label(), std::memory_order_relaxed);
+    if (context_->software())
+        recent.driver_number.store(context_->driver().submitted(native_), std::memory_order_relaxed);
+    accepted_.store(number, std::memory_order_relaxed);
+}
+
+void Stream::issue_ready() noexcept {
+    while (!held_.empty()) {
+        Operation& operation = *held_.front();
+        try {
+            if (!operation.ready(*this)) break;
+            operation.issue(*this);
+            held_.pop_front();
+        } catch (const Failure& failure) {
+            drop_held(failure.error());
+        } catch (...) {
+            // No memory for it, and nobody to tell but the stream.
+            try {
+                drop_held(make_error(GPO_OUT_OF_MEMORY, "no memory left for work that was held"));
+            } catch (...) {
+                drop_held(std::make_shared<Error>());
+            }
+        }
+    }
+    held_count_.store(held_.size(), std::memory_order_release);
+}
+
+void Stream::flush() noexcept {
+    std::vector<Ref<Stream>> flushes;
+    {
+        DriverTry scope(*context_);
+        std::lock_guard lock(submit_);
+        if (scope.entered())
+            issue_ready();
+        else if (!held_.empty())
+            drop_held(context_->loss());
+        flushes.swap(flushes_);
+    }
+    run_flushes(flushes);
+}
+
+void Stream::run_flushes(std::vector<Ref<Stream>>& flushes) noexcept {
+    for (auto& stream : flushes) stream->flush();
+}
+
+void Stream::flush_later(Ref<Stream> stream) {
+    flushes_.push_back(std::move(stream));
+}
+
+// Under the submit lock. The failure is sticky.
+void Stream::drop_held(const ErrorPtr& error) noexcept {
+    note_sticky_error(error);
+    failed_.store(true, std::memory_order_release);
+    while (!held_.empty()) {
+        held_.front()->drop(*this, error);
+        held_.pop_front();
+        runtime().counters.failures.fetch_add(1, std::memory_order_relaxed);
+    }
+    held_count_.store(0, std::memory_order_release);
+}
+
+void Stream::fail(const ErrorPtr& error) noexcept {
+    note_sticky_error(error);
+    failed_.store(true, std::memory_order_release);
+}
+
+ErrorPtr Stream::failure() const noexcept {
+    return failed_.load(std::memory_order_acquire) ? error() : nullptr;
+}
+
+uint64_t Stream::cancel_held() {
+    const ErrorPtr cancelled = make_error(GPO_CANCELLED, text("what was held on ", describe(), " was cancelled"));
+    std::deque<std::unique_ptr<Operation>> dropped;
+    uint64_t count = 0;
+    {
+        std::lock_guard lock(submit_);
+        count = held_.size();
+        for (auto& operation : held_) operation->drop(*this, cancelled);
+        dropped.swap(held_);
+        held_count_.store(0, std::memory_order_release);
+    }
+    return count;
+}
+
+// --- marks ---
+
+void Stream::prepare_mark() {
+    marks_.reserve();
+    if (!scanned_.load(std::memory_order_acquire)) [[unlikely]] {
+        context_->scanner().add(*this);
+        scanned_.store(true, std::memory_order_release);
+    }
+}
+
+CUevent Stream::mark_event(bool timing) {
+    auto& spare = events_[timing];
+    if (spare.empty()) context_->take_events(timing, timing ? 4 : 32, spare);
+    CUevent event = spare.back();
+    spare.pop_back();
+    return event;
+}
+
+void Stream::return_event(bool timing, CUevent event) noexcept {
+    events_[timing].push_back(event);  // there is room: it was taken out of here
+}
+
+void Stream::push_mark(Mark&& mark) noexcept {
+    mark.operation = accepted_.load(std::memory_order_relaxed);
+    if (!mark.submitted_ns) mark.submitted_ns = host::now();
+    if (mark.deferred) deferring_.store(true, std::memory_order_release);
+    marks_.push(std::move(mark));
+    context_->scanner().wake();
+}
+
+void Stream::mark(Ref<Reached> target) {
+    Mark mark;
+    mark.target = std::move(target);
+    mark.submitted_ns = host::now();
+    ErrorPtr failed;
+    try {
+        MarkOperation operation(mark);
+        put(operation, true);
+        return;
+    } catch (const Failure& failure) {
+        // A stream that has failed or whose device is lost still answers, in order.
+        if (!context_->lost() && !this->failure()) throw;
+        failed = failure.error();
+    }
+    mark.error = failed;
+    std::lock_guard lock(submit_);
+    prepare_mark();
+    push_mark(std::move(mark));
+}
+
+gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source) {
+    Mark mark;
+    mark.user_data = user_data;
+    mark.source = source;
+    if (since) {
+        if (&since->context() != &*context_ || !since->timing())
+            gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
+        mark.since = Ref<Event>(since);
+    }
+    mark.submitted_ns = host::now();
+    if (!queue.reserve()) return GPO_WOULD_BLOCK;
+    mark.queue = Ref<CompletionQueue>(&queue);
+    try {
+        if (runtime().shutting_down()) gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        if (exposed_.load(std::memory_order_acquire)) {
+            DriverScope scope(*context_);
+            refuse_capture("notify");
+        }
+        MarkOperation operation(mark);
+        const gpo_status status = put(operation, false);
+        if (status != GPO_SUCCESS) queue.unreserve();
+        count_notify();
+        return status;
+    } catch (const Failure& failed) {
+        if (failed.error()->status == GPO_CAPTURE_REFUSED || (!context_->lost() && !failure())) {
+            queue.unreserve();
+            throw;
+        }
+        mark.error = failed.error();
+    } catch (...) {
+        queue.unreserve();
+        throw;
+    }
+    try {
+        std::lock_guard lock(submit_);
+        prepare_mark();
+        push_mark(std::move(mark));
+    } catch (...) {
+        queue.unreserve();
+        throw;
+    }
+    return GPO_SUCCESS;
+}
+
+bool Stream::capturing() {
+    if (!exposed_.load(std::memory_order_acquire)) return false;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    return table().cuStreamIsCapturing(native_, &capture) == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+void Stream::refuse_capture(const char* what) {
+    if (capturing()) gpo::fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " is being captured");
+}
+
+// --- asking and waiting ---
+
+gpo_status Stream::query() {
+    if (failed_.load(std::memory_order_acquire)) throw Failure(failure());
+    if (held()) return GPO_NOT_READY;
+    DriverScope scope(*context_);
+    refuse_capture("query");
+    const CUresult result = table().cuStreamQuery(native_);
+    if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
+    if (result != CUDA_SUCCESS) {
+        const ErrorPtr error = failure_of_work(result, "cuStreamQuery");
+        if (context_->lost()) fail(error);
+        throw Failure(error);
+    }
+    return GPO_SUCCESS;
+}
+
+gpo_status Stream::wait(uint64_t deadline) {
+    const gpo_status now = query();
+    if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
+    auto waiter = make<Waiter>();
+    mark(waiter);
+    if (!waiter->wait(deadline, runtime().latency_mode())) return GPO_TIMEOUT;
+    if (waiter->error()) throw Failure(waiter->error());
+    return GPO_SUCCESS;
+}
+
+gpo_stream_info Stream::info() {
+    gpo_stream_info out{};
+    out.flags = blocking_ ? GPO_STREAM_BLOCKING : 0;
+    out.priority = priority_;
+    out.wrapped = wrapped_;
+    out.accepted = accepted_.load(std::memory_order_relaxed);
+    out.completed = completed_.load(std::memory_order_relaxed);
+    out.held = held_count_.load(std::memory_order_acquire);
+    out.device = device_;
+    return out;
+}
+
+void Stream::stop() noexcept {
+    try {
+        cancel_held();
+    } catch (...) {
+        std::lock_guard lock(submit_);
+        drop_held(std::make_shared<Error>());
+    }
+}
+
+bool Stream::drain(uint64_t deadline) noexcept {
+    try {
+        if (context_->lost() || failure()) return true;
+        {
+            DriverScope scope(*context_);
+            if (capturing()) return true;  // nothing of it runs
+        }
+        return wait(deadline) == GPO_SUCCESS;
+    } catch (...) {
+        return true;  // it has failed: nothing runs any more
+    }
+}
+
+uint64_t Stream::load() const noexcept {
+    const uint64_t completed = completed_.load(std::memory_order_relaxed), accepted = accepted_.load(std::memory_order_relaxed);
+    return accepted > completed ? accepted - completed : 0;
+}
+
+void Stream::add_counters(gpo_statistics& statistics) const noexcept {
+    statistics.launches += launches_.load(std::memory_order_relaxed);
+    statistics.copies += copies_.load(std::memory_order_relaxed);
+    statistics.copied_bytes += copied_bytes_.load(std::memory_order_relaxed);
+    statistics.fills += fills_.load(std::memory_order_relaxed);
+    statistics.notifies += notifies_.load(std::memory_order_relaxed);
+    if (blocking_ || native_ == nullptr || native_ == CU_STREAM_LEGACY)
+        statistics.legacy_stream_uses += accepted_.load(std::memory_order_relaxed);
+}
+
+// --- failures ---
+
+bool Stream::claim_if_idle() noexcept {
+    if (claimed_.exchange(true, std::memory_order_acq_rel)) return false;
+    if (!held() && marks_.size() == 0 && !failed_.load(std::memory_order_acquire)) return true;
+    claimed_.store(false, std::memory_order_release);
+    return false;
+}
+
+// 0 if it isn't among the last ones.
+uint64_t Stream::operation_of(uint64_t driver_number) const noexcept {
+    const uint64_t last = accepted_.load(std::memory_order_relaxed);
+    uint64_t found = 0;
+    for (uint64_t number = last; number > 0 && number + kRecent > last; --number) {
+        if (recent_[number % kRecent].driver_number.load(std::memory_order_relaxed) < driver_number) break;
+        found = number;
+    }
+    return found;
+}
+
+// "kernel `blur` (operation 7)".
+std::string Stream::name_of(uint64_t number) const {
+    const Recent& recent = recent_[number % kRecent];
+    const char* kind = recent.kind.load(std::memory_order_relaxed);
+    const char* label = recent.label.load(std::memory_order_relaxed);
+    return text(kind ? kind : "work", label && *label ? text(" `", label, "`") : std::string(), " (operation ", number, ")");
+}
+
+std::string Stream::suspects() const {
+    uint64_t first = completed_.load(std::memory_order_relaxed) + 1, last = accepted_.load(std::memory_order_relaxed);
+    if (attribution_.words) {
+        // Begun and not ended, at most one: the stream runs one operation at a time.
+        const uint32_t begun = attribution_.words[0], ended = attribution_.words[1];
+        if (begun == ended) return {};
+        first = last = begun;
+    }
+    if (last >= kRecent && first < last - kRecent + 1) first = last - kRecent + 1;
+    std::string out;
+    unsigned listed = 0;
+    for (uint64_t number = first; number <= last; ++number) {
+        if (++listed > 8) return out + text(" and ", last - number + 1, " more");
+        out += text(out.empty() ? "" : ", ", name_of(number));
+    }
+    return out;
+}
+
+ErrorPtr Stream::failure_of_work(CUresult result, const char* function) noexcept {
+    try {
+        const ErrorPtr first = context_->lost() ? context_->loss() : context_->error_of(result, function ? function : "");
+        auto error = std::make_shared<Error>(*first);
+        error->object = describe();
+        const auto fault = context_->driver().fault();
+        if (fault) {
+            // The driver knows: on this stream it is this operation, on others none is suspect.
+            error->message += text("; ", fault->text.empty() ? fault->kernel : fault->text);
+            if (fault->stream != native_) return error;
+            error->operation = operation_of(fault->number);
+            if (error->operation) error->message += text("; it was ", name_of(error->operation), " on ", describe());
+            return error;
+        }
+        const std::string listed = suspects();
+        if (!listed.empty()) error->message += text("; suspects on ", describe(), ": ", listed);
+        return error;
+    } catch (...) {
+        return context_->loss() ? context_->loss() : std::make_shared<Error>();
+    }
+}
+
+}  // namespace gpo

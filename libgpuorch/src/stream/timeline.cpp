@@ -1,0 +1,229 @@
+#include "stream/timeline.h"
+
+#include <algorithm>
+
+namespace gpo {
+
+class WaitTimeline final : public Operation {
+public:
+    WaitTimeline(Timeline& timeline, uint64_t value)
+        : Operation("wait for timeline", timeline.label()), timeline_(&timeline), value_(value) {}
+
+    bool ready(Stream& stream) override {
+        std::lock_guard lock(timeline_->lock_);
+        if (timeline_->reached_ >= value_) return true;
+        const auto found = on_the_way();
+        if (found != timeline_->coming_.end()) return true;
+        if (timeline_->failed_) throw Failure(timeline_->failed_);
+        auto& waiting = timeline_->waiting_;
+        const Ref<Stream> self(&stream);
+        if (std::find(waiting.begin(), waiting.end(), self) == waiting.end()) waiting.push_back(self);
+        return false;
+    }
+
+    void issue(Stream& stream) override {
+        Ref<Timeline::Point> point;
+        {
+            std::lock_guard lock(timeline_->lock_);
+            if (timeline_->reached_ >= value_) return;
+            const auto found = on_the_way();
+            if (found == timeline_->coming_.end()) throw Failure(timeline_->failed_);  // it failed since ready()
+            point = found->second;
+        }
+        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), point->event, 0), "cuStreamWaitEvent");
+    }
+
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<WaitTimeline>(*this); }
+
+private:
+    // The first signal that is submitted and high enough.
+    std::map<uint64_t, Ref<Timeline::Point>>::iterator on_the_way() const {
+        auto found = timeline_->coming_.lower_bound(value_);
+        while (found != timeline_->coming_.end() && !found->second) ++found;
+        return found;
+    }
+
+    Ref<Timeline> timeline_;
+    uint64_t value_;
+};
+
+// Raises the timeline when the stream has got there.
+class SignalReached final : public Reached {
+public:
+    SignalReached(Ref<Timeline> timeline, uint64_t value) : timeline_(std::move(timeline)), value_(value) {}
+    void reached(const Outcome& outcome) noexcept override {
+        if (!outcome.error)
+            timeline_->reached(value_);
+        else  // releases streams, which the scanner may not do itself
+            timeline_->runtime().errands().post([timeline = timeline_, error = outcome.error] { timeline->fail_with(error); });
+    }
+
+private:
+    const Ref<Timeline> timeline_;
+    const uint64_t value_;
+};
+
+class SignalTimeline final : public Operation {
+public:
+    SignalTimeline(Timeline& timeline, uint64_t value)
+        : Operation("signal timeline", timeline.label()), timeline_(&timeline), value_(value) {}
+
+    void issue(Stream& stream) override {
+        stream.refuse_capture("signal a timeline");
+        stream.prepare_mark();
+        Mark mark;
+        mark.target = make<SignalReached>(timeline_, value_);
+        mark.event = stream.mark_event(false);
+        const auto record = [&](CUevent event) {
+            const CUresult result = stream.table().cuEventRecord(event, stream.native());
+            if (result == CUDA_SUCCESS) return;
+            stream.return_event(false, mark.event);
+            stream.context().check(result, "cuEventRecord");
+        };
+        // Two events: the mark's is used again when the scanner has seen it, the point's when nobody can wait for it any more.
+        std::vector<CUevent> second;
+        stream.context().take_events(false, 1, second);
+        auto point = make<Timeline::Point>(stream.context(), second.front());
+        record(point->event);
+        record(mark.event);
+        stream.push_mark(std::move(mark));
+        for (auto& released : timeline_->came(value_, std::move(point))) stream.flush_later(std::move(released));
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<SignalTimeline>(*this); }
+    void drop(Stream&, const ErrorPtr& error) noexcept override {
+        timeline_->runtime().errands().post([timeline = timeline_, error] { timeline->fail_with(error); });
+    }
+
+private:
+    Ref<Timeline> timeline_;
+    uint64_t value_;
+};
+
+Timeline::Timeline(Runtime& runtime, uint64_t value, const char* label)
+    : Object(runtime, Type::timeline, label), reached_(value), cancelled_(cancellation()) {}
+
+ErrorPtr Timeline::cancellation() {
+    auto error = std::make_shared<Error>();
+    error->status = GPO_CANCELLED;
+    error->message = "the timeline was destroyed";
+    return error;
+}
+
+void Timeline::promise(uint64_t value) {
+    std::lock_guard lock(lock_);
+    if (failed_) throw Failure(failed_);
+    if (value <= reached_)
+        gpo::fail(GPO_INVALID_ARGUMENT, describe(), " has reached ", reached_, ": it can't be signalled ", value);
+    if (!coming_.emplace(value, nullptr).second)
+        gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": another stream is on the way to signal ", value);
+}
+
+void Timeline::withdraw(uint64_t value) noexcept {
+    std::lock_guard lock(lock_);
+    coming_.erase(value);
+}
+
+std::vector<Ref<Stream>> Timeline::came(uint64_t value, Ref<Point> point) {
+    std::lock_guard lock(lock_);
+    if (auto found = coming_.find(value); found != coming_.end()) found->second = std::move(point);
+    return std::exchange(waiting_, {});
+}
+
+void Timeline::reached(uint64_t value) noexcept {
+    std::map<uint64_t, Ref<Point>> passed;  // given back outside the lock
+    bool stranded;
+    {
+        std::lock_guard lock(lock_);
+        reached_ = std::max(reached_, value);
+        while (!coming_.empty() && coming_.begin()->first <= reached_) passed.insert(coming_.extract(coming_.begin()));
+        stranded = closed_ && coming_.empty() && !waiting_.empty();
+        changed_.notify_all();
+    }
+    if (stranded) runtime().errands().post([self = Ref<Timeline>(this)] { self->fail_with(self->cancelled_); });
+}
+
+void Timeline::fail_with(ErrorPtr error) noexcept {
+    std::vector<Ref<Stream>> streams;
+    {
+        std::lock_guard lock(lock_);
+        if (!failed_) failed_ = error;
+        streams.swap(waiting_);
+        changed_.notify_all();
+    }
+    note_sticky_error(error);
+    flush(std::move(streams));
+}
+
+void Timeline::flush(std::vector<Ref<Stream>> streams) noexcept {
+    for (auto& stream : streams) stream->flush();
+}
+
+void Timeline::signal(uint64_t value) {
+    promise(value);
+    std::vector<Ref<Stream>> streams;
+    {
+        std::lock_guard lock(lock_);
+        reached_ = std::max(reached_, value);
+        coming_.erase(value);
+        streams.swap(waiting_);
+        changed_.notify_all();
+    }
+    flush(std::move(streams));
+}
+
+void Timeline::fail(gpo_status status, const char* message) {
+    if (status < 50) gpo::fail(GPO_INVALID_ARGUMENT, "a timeline fails with a status of 50 or above, not ", status);
+    auto error = std::make_shared<Error>();
+    error->status = status;
+    error->object = describe();
+    error->message = message && *message ? message : text(describe(), " was failed");
+    fail_with(std::move(error));
+}
+
+uint64_t Timeline::value() {
+    std::lock_guard lock(lock_);
+    if (failed_) throw Failure(failed_);
+    return reached_;
+}
+
+gpo_status Timeline::wait(uint64_t value, uint64_t deadline) {
+    host::Lock lock(lock_);
+    const bool done = changed_.wait(lock, deadline, [&] { return reached_ >= value || failed_ || closed_; });
+    if (reached_ >= value) return GPO_SUCCESS;
+    if (failed_) throw Failure(failed_);
+    if (done) gpo::fail(GPO_CANCELLED, "the timeline was destroyed");
+    return GPO_TIMEOUT;
+}
+
+void Timeline::destroyed() noexcept {
+    std::vector<Ref<Stream>> streams;
+    {
+        std::lock_guard lock(lock_);
+        closed_ = true;
+        // A signal that is on the way still counts; nobody else can send one.
+        if (!failed_ && coming_.empty()) failed_ = cancelled_;
+        if (failed_) streams.swap(waiting_);
+        changed_.notify_all();
+    }
+    flush(std::move(streams));
+}
+
+gpo_status Timeline::put_wait(Stream& stream, uint64_t value) {
+    WaitTimeline operation(*this, value);
+    return stream.submit(operation);
+}
+
+gpo_status Timeline::put_signal(Stream& stream, uint64_t value) {
+    promise(value);
+    try {
+        SignalTimeline operation(*this, value);
+        const gpo_status status = stream.submit(operation);
+        if (status != GPO_SUCCESS) withdraw(value);
+        return status;
+    } catch (...) {
+        withdraw(value);
+        throw;
+    }
+}
+
+}  // namespace gpo

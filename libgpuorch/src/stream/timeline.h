@@ -1,0 +1,61 @@
+// Timelines. Their lock is innermost: nothing is called under it.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "gpuorch/timeline.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+class Timeline final : public Object {
+public:
+    Timeline(Runtime& runtime, uint64_t value, const char* label);
+
+    void signal(uint64_t value);
+    void fail(gpo_status status, const char* message);
+    uint64_t value();
+    gpo_status wait(uint64_t value, uint64_t deadline);
+
+    gpo_status put_wait(Stream& stream, uint64_t value);
+    gpo_status put_signal(Stream& stream, uint64_t value);
+
+    /// Its handle is gone, or the runtime shuts down: what can't be reached any more is cancelled.
+    void destroyed() noexcept override;
+    void stop() noexcept override { destroyed(); }
+
+private:
+    friend class WaitTimeline;
+    friend class SignalTimeline;
+    friend class SignalReached;
+
+    /// A signal that a stream has been given: an event recorded there.
+    struct Point : Counted {
+        Point(Context& context, CUevent event) : context(&context), event(event) {}
+        ~Point() override { context->give_events(false, &event, 1); }
+        Ref<Context> context;
+        CUevent event;
+    };
+    static ErrorPtr cancellation();
+    void promise(uint64_t value);                       // throws if it is not above all others
+    void withdraw(uint64_t value) noexcept;             // a promise that was not accepted
+    std::vector<Ref<Stream>> came(uint64_t value, Ref<Point> point);
+    void reached(uint64_t value) noexcept;
+    void fail_with(ErrorPtr error) noexcept;
+    static void flush(std::vector<Ref<Stream>> streams) noexcept;
+
+    host::Mutex lock_;
+    host::Condition changed_;
+    uint64_t reached_;
+    std::map<uint64_t, Ref<Point>> coming_;  // on the way: NULL while the stream that will signal is held itself
+    std::vector<Ref<Stream>> waiting_;       // streams held for a value that is not on the way
+    ErrorPtr failed_;
+    const ErrorPtr cancelled_;               // made ahead: destroying must not need memory
+    bool closed_ = false;
+};
+
+template <>
+struct TypeOf<Timeline> { static constexpr Type value = Type::timeline; };
+
+}  // namespace gpo

@@ -1,0 +1,167 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "core/runtime.h"
+
+using namespace gpo;
+
+namespace {
+
+struct Probe final : Object {
+    Probe(Runtime& runtime, std::atomic<int>& closed, std::atomic<int>& gone)
+        : Object(runtime, Type::event, "probe"), closed(closed), gone(gone) {}
+    ~Probe() override { ++gone; }
+    void close() noexcept override { ++closed; }
+    std::atomic<int>&closed, &gone;
+};
+
+Ref<Runtime> quiet_runtime() {
+    gpo_runtime_options options{};
+    options.struct_size = sizeof options;
+    return make<Runtime>(options);
+}
+
+struct Fixture {
+    Ref<Runtime> runtime = quiet_runtime();
+    std::atomic<int> closed{0}, gone{0};
+    uint64_t insert() {
+        auto probe = make<Probe>(*runtime, closed, gone);
+        return runtime->handles().insert(*probe);
+    }
+    ~Fixture() { CHECK(runtime->shutdown(host::kForever) == GPO_SUCCESS); }
+};
+
+gpo_status pin_status(uint64_t handle, Type type = Type::event) {
+    unsigned stripe;
+    gpo_status status = GPO_SUCCESS;
+    if (auto* slot = handle::pin(handle, type, &stripe, &status)) {
+        handle::unpin(*slot, stripe);
+        return GPO_SUCCESS;
+    }
+    return status;
+}
+
+}  // namespace
+
+TEST_CASE("a stale handle is refused, and the slot's new owner is untouched") {
+    Fixture fixture;
+    const uint64_t first = fixture.insert();
+    REQUIRE(handle::destroy(first, Type::event) == GPO_SUCCESS);
+    const uint64_t second = fixture.insert();
+    CHECK((first & 0xfffff) == (second & 0xfffff));
+    CHECK(pin_status(first) == GPO_STALE_HANDLE);
+    CHECK(handle::destroy(first, Type::event) == GPO_STALE_HANDLE);
+    CHECK(pin_status(second) == GPO_SUCCESS);
+    CHECK(fixture.gone == 1);
+}
+
+TEST_CASE("NULL, random and mistyped handles are invalid") {
+    Fixture fixture;
+    const uint64_t handle = fixture.insert();
+    CHECK(pin_status(0) == GPO_INVALID_HANDLE);
+    CHECK(pin_status(handle, Type::stream) == GPO_INVALID_HANDLE);
+    CHECK(pin_status(handle + 1) == GPO_INVALID_HANDLE);  // a slot that was never used
+    uint64_t number = 0x9e3779b97f4a7c15;
+    for (int i = 0; i < 100'000; ++i) {
+        number = number * 6364136223846793005 + 1442695040888963407;
+        if (number != handle) CHECK(pin_status(number) != GPO_SUCCESS);
+    }
+}
+
+TEST_CASE("of 64 threads that destroy one handle at once exactly one succeeds") {
+    Fixture fixture;
+    for (int round = 0; round < 20; ++round) {
+        const uint64_t handle = fixture.insert();
+        std::atomic<int> successes{0}, stale{0}, ready{0};
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 64; ++i)
+            threads.emplace_back([&] {
+                ++ready;
+                while (ready < 64) std::this_thread::yield();
+                const gpo_status status = handle::destroy(handle, Type::event);
+                ++(status == GPO_SUCCESS ? successes : stale);
+            });
+        for (auto& thread : threads) thread.join();
+        CHECK(successes == 1);
+        CHECK(stale == 63);
+        CHECK(fixture.gone == round + 1);
+    }
+}
+
+TEST_CASE("an object is closed when the last call inside it has returned") {
+    Fixture fixture;
+    const uint64_t handle = fixture.insert();
+    unsigned stripe;
+    gpo_status status;
+    auto* slot = handle::pin(handle, Type::event, &stripe, &status);
+    REQUIRE(slot);
+    CHECK(handle::destroy(handle, Type::event) == GPO_SUCCESS);
+    CHECK(fixture.closed == 0);
+    CHECK(pin_status(handle) == GPO_STALE_HANDLE);
+    CHECK(fixture.closed == 0);
+    handle::unpin(*slot, stripe);
+    CHECK(fixture.closed == 1);
+    CHECK(fixture.gone == 1);
+}
+
+TEST_CASE("pins and destroys that race close each object exactly once") {
+    Fixture fixture;
+    std::atomic<uint64_t> current{0};
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            while (!stop) pin_status(current.load());
+        });
+    constexpr int kRounds = 2000;
+    for (int i = 0; i < kRounds; ++i) {
+        const uint64_t handle = fixture.insert();
+        current = handle;
+        CHECK(handle::destroy(handle, Type::event) == GPO_SUCCESS);
+    }
+    stop = true;
+    for (auto& thread : threads) thread.join();
+    CHECK(fixture.closed == kRounds);
+    CHECK(fixture.gone == kRounds);
+}
+
+TEST_CASE("a slot whose generation would wrap is retired, so that no two objects ever share a handle") {
+    Fixture fixture;
+    fixture.runtime->handles().set_generation_limit(16);
+    std::set<uint64_t> seen;
+    for (int i = 0; i < 200; ++i) {
+        const uint64_t handle = fixture.insert();
+        CHECK(seen.insert(handle).second);
+        CHECK(handle::destroy(handle, Type::event) == GPO_SUCCESS);
+    }
+    for (uint64_t handle : seen) CHECK(pin_status(handle) == GPO_STALE_HANDLE);
+}
+
+TEST_CASE("handles of another runtime and of one that was shut down are invalid") {
+    uint64_t left = 0;
+    {
+        Fixture gone;
+        left = gone.insert();
+        CHECK(pin_status(left) == GPO_SUCCESS);
+    }
+    CHECK(pin_status(left) == GPO_INVALID_HANDLE);
+    Fixture one;
+    Fixture other;
+    const uint64_t handle = one.insert();
+    CHECK((handle >> 40) != (other.insert() >> 40));
+    CHECK(pin_status(left) != GPO_SUCCESS);
+}
+
+TEST_CASE("open and shut down, over and over, makes no new handle tables") {
+    std::set<uint64_t> positions;
+    for (int i = 0; i < 1000; ++i) {
+        auto runtime = quiet_runtime();
+        positions.insert(runtime->handles().tag() & 0xfff);
+        CHECK(runtime->shutdown(host::kForever) == GPO_SUCCESS);
+    }
+    CHECK(positions.size() == 1);
+}
