@@ -38,6 +38,8 @@ public:
         mark_.error = error;
         stream.push_mark(std::move(mark_));  // after the marks before it, whose work goes on
     }
+    /// The mark of an operation that was refused.
+    Mark take() noexcept { return std::move(mark_); }
 
 private:
     Mark mark_;
@@ -291,20 +293,14 @@ void Stream::mark(Ref<Reached> target) {
     Mark mark;
     mark.target = std::move(target);
     mark.submitted_ns = host::now();
-    ErrorPtr failed;
+    MarkOperation operation(std::move(mark));
     try {
-        MarkOperation operation(mark);
         put(operation, true);
-        return;
-    } catch (const Failure& failure) {
+    } catch (const Failure& failed) {
         // A stream that has failed or whose device is lost still answers, in order.
-        if (!context_->lost() && !this->failure()) throw;
-        failed = failure.error();
+        if (!context_->lost() && !failure()) throw;
+        push_failed(operation.take(), failed.error());
     }
-    mark.error = failed;
-    std::lock_guard lock(submit_);
-    prepare_mark();
-    push_mark(std::move(mark));
 }
 
 gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source) {
@@ -319,36 +315,37 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
     mark.submitted_ns = host::now();
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
     mark.queue = Ref<CompletionQueue>(&queue);
+    MarkOperation operation(std::move(mark));
     try {
-        if (runtime().shutting_down()) gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
         if (exposed_.load(std::memory_order_acquire)) {
             DriverScope scope(*context_);
             refuse_capture("notify");
         }
-        MarkOperation operation(mark);
-        const gpo_status status = put(operation, false);
-        if (status != GPO_SUCCESS) queue.unreserve();
-        count_notify();
-        return status;
-    } catch (const Failure& failed) {
-        if (failed.error()->status == GPO_CAPTURE_REFUSED || (!context_->lost() && !failure())) {
-            queue.unreserve();
-            throw;
+        gpo_status status = GPO_SUCCESS;
+        try {
+            status = put(operation, false);
+        } catch (const Failure& failed) {
+            if (failed.error()->status == GPO_CAPTURE_REFUSED || (!context_->lost() && !failure())) throw;
+            push_failed(operation.take(), failed.error());
         }
-        mark.error = failed.error();
+        if (status == GPO_SUCCESS)
+            notifies_.fetch_add(1, std::memory_order_relaxed);
+        else
+            queue.unreserve();
+        return status;
     } catch (...) {
         queue.unreserve();
         throw;
     }
-    try {
-        std::lock_guard lock(submit_);
-        prepare_mark();
-        push_mark(std::move(mark));
-    } catch (...) {
-        queue.unreserve();
-        throw;
-    }
-    return GPO_SUCCESS;
+}
+
+// A mark that comes back at once, with an error, behind those that are on their way.
+void Stream::push_failed(Mark mark, const ErrorPtr& error) {
+    std::lock_guard lock(submit_);
+    prepare_mark();
+    mark.error = error;
+    push_mark(std::move(mark));
 }
 
 bool Stream::capturing() {

@@ -99,7 +99,6 @@ public:
         bump(copied_bytes_, bytes);
     }
     void count_fill() noexcept { bump(fills_, 1); }
-    void count_notify() noexcept { bump(notifies_, 1); }
     void add_counters(gpo_statistics& statistics) const noexcept;
 
 private:
@@ -112,6 +111,7 @@ private:
     void note(const Operation& operation) noexcept;
     [[noreturn]] static void fail_argument(const char* message);
     gpo_status put(Operation& operation, bool internal);
+    void push_failed(Mark mark, const ErrorPtr& error);
     void issue_ready() noexcept;                       // under the submit lock
     void drop_held(const ErrorPtr& error) noexcept;    // under the submit lock
     void run_flushes(std::vector<Ref<Stream>>& flushes) noexcept;
