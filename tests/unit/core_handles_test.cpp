@@ -36,10 +36,10 @@ struct Fixture {
 };
 
 gpo_status pin_status(uint64_t handle, Type type = Type::event) {
-    unsigned stripe;
+    handle::Note* note;
     gpo_status status = GPO_SUCCESS;
-    if (auto* slot = handle::pin(handle, type, &stripe, &status)) {
-        handle::unpin(*slot, stripe);
+    if (auto* slot = handle::pin(handle, type, &note, &status)) {
+        handle::unpin(*slot, *note);
         return GPO_SUCCESS;
     }
     return status;
@@ -95,15 +95,15 @@ TEST_CASE("of 64 threads that destroy one handle at once exactly one succeeds") 
 TEST_CASE("an object is closed when the last call inside it has returned") {
     Fixture fixture;
     const uint64_t handle = fixture.insert();
-    unsigned stripe;
+    handle::Note* note;
     gpo_status status;
-    auto* slot = handle::pin(handle, Type::event, &stripe, &status);
+    auto* slot = handle::pin(handle, Type::event, &note, &status);
     REQUIRE(slot);
     CHECK(handle::destroy(handle, Type::event) == GPO_SUCCESS);
     CHECK(fixture.closed == 0);
     CHECK(pin_status(handle) == GPO_STALE_HANDLE);
     CHECK(fixture.closed == 0);
-    handle::unpin(*slot, stripe);
+    handle::unpin(*slot, *note);
     CHECK(fixture.closed == 1);
     CHECK(fixture.gone == 1);
 }

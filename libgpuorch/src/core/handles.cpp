@@ -1,8 +1,13 @@
 #include "core/handles.h"
 
+#include <linux/membarrier.h>
+#include <pthread.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <functional>
+#include <new>
 
 #include "core/runtime.h"
 
@@ -39,36 +44,91 @@ constexpr uint32_t tag_of(uint64_t handle) {
     return static_cast<uint32_t>(handle >> (kIndexBits + kGenerationBits + kTypeBits));
 }
 
-// Threads are dealt over the stripes in turn. No constructor: the variable needs no TLS initialisation.
-unsigned this_stripe() noexcept {
-    static std::atomic<uint32_t> next{0};
-    thread_local uint32_t stripe = 0;
-    if (stripe == 0) [[unlikely]] stripe = next.fetch_add(1, std::memory_order_relaxed) % kStripes + 1;
-    return stripe - 1;
+// The notes of one thread. Ledgers are never freed: one that its thread has left is used again by another.
+struct Ledger {
+    static constexpr unsigned kNotes = 64;
+    Note notes[kNotes];
+    unsigned used = 0;                 // the thread's own: notes from here on are free
+    std::atomic<unsigned> reach{0};    // notes that were ever used: as far as destroy has to look
+    std::atomic<bool> taken{true};
+    Ledger* next = nullptr;
+};
+
+std::atomic<Ledger*> g_ledgers{nullptr};
+std::atomic<bool> g_fences{false};     // no membarrier: pins and unpins have fences
+pthread_key_t g_key;
+pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
+bool g_key_made = false;
+thread_local Ledger* t_ledger = nullptr;
+
+int membarrier(int command) noexcept {
+    return static_cast<int>(syscall(SYS_membarrier, command, 0, 0));
+}
+
+void leave_ledger(void* ledger) {
+    t_ledger = nullptr;  // a destructor that runs after this and calls us takes one anew
+    static_cast<Ledger*>(ledger)->taken.store(false, std::memory_order_release);
+}
+
+Ledger* take_ledger() noexcept {
+    pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, leave_ledger) == 0; });
+    Ledger* found = nullptr;
+    for (Ledger* ledger = g_ledgers.load(std::memory_order_acquire); ledger && !found; ledger = ledger->next) {
+        bool taken = false;
+        if (!ledger->taken.load(std::memory_order_relaxed) && ledger->taken.compare_exchange_strong(taken, true)) found = ledger;
+    }
+    if (!found) {
+        found = new (std::nothrow) Ledger;
+        if (!found) return nullptr;
+        found->next = g_ledgers.load(std::memory_order_relaxed);
+        while (!g_ledgers.compare_exchange_weak(found->next, found, std::memory_order_acq_rel)) {
+        }
+    }
+    if (g_key_made) pthread_setspecific(g_key, found);
+    t_ledger = found;
+    return found;
+}
+
+void own_fence() noexcept {
+    if (g_fences.load(std::memory_order_relaxed)) [[unlikely]]
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    else
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler may not reorder; membarrier does the rest
+}
+
+void fence_all_threads() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!g_fences.load(std::memory_order_relaxed)) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
 }  // namespace
 
 // Closes a destroyed slot if nobody is inside.
 void finish(Slot& slot) noexcept {
-    for (const auto& stripe : slot.stripes)
-        if (stripe.pins.load(std::memory_order_seq_cst) != 0) return;
+    fence_all_threads();
+    for (Ledger* ledger = g_ledgers.load(std::memory_order_acquire); ledger; ledger = ledger->next) {
+        const unsigned reach = ledger->reach.load(std::memory_order_acquire);
+        for (unsigned i = 0; i < reach; ++i)
+            if (ledger->notes[i].load(std::memory_order_acquire) == &slot) return;
+    }
     uint32_t destroyed = 1;
     if (!slot.closing.compare_exchange_strong(destroyed, 2, std::memory_order_seq_cst)) return;
     Object* object = slot.object;
     slot.object = nullptr;
-    Table& table = object->runtime().handles();
     object->close();
-    table.recycle(slot);
+    object->runtime().handles().recycle(slot);
     object->release();
 }
 
-void unpin(Slot& slot, unsigned stripe) noexcept {
-    slot.stripes[stripe].pins.fetch_sub(1, std::memory_order_seq_cst);
-    if (slot.closing.load(std::memory_order_seq_cst) == 1) [[unlikely]] finish(slot);
+void unpin(Slot& slot, Note& note) noexcept {
+    note.store(nullptr, std::memory_order_release);
+    Ledger* ledger = t_ledger;
+    if (ledger && &note == &ledger->notes[ledger->used - 1]) --ledger->used;  // pins end in any order; most in theirs
+    own_fence();
+    if (slot.closing.load(std::memory_order_acquire) == 1) [[unlikely]] finish(slot);
 }
 
-Slot* pin(uint64_t handle, Type type, unsigned* stripe, gpo_status* status) noexcept {
+Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {
     *status = GPO_INVALID_HANDLE;
     const uint32_t tag = tag_of(handle);
     if (tag == 0 || (type != Type::none && type_of(handle) != type)) return nullptr;
@@ -76,14 +136,26 @@ Slot* pin(uint64_t handle, Type type, unsigned* stripe, gpo_status* status) noex
     if (!table || table->tag_.load(std::memory_order_acquire) != tag) return nullptr;
     Slot* slot = table->slot(index_of(handle));
     if (!slot) return nullptr;
-    const unsigned own = this_stripe();
-    slot->stripes[own].pins.fetch_add(1, std::memory_order_seq_cst);
-    if (slot->handle.load(std::memory_order_seq_cst) == handle) [[likely]] {
-        *stripe = own;
+    Ledger* ledger = t_ledger;
+    if (!ledger) [[unlikely]] ledger = take_ledger();
+    if (ledger && ledger->used > 0 && !ledger->notes[ledger->used - 1].load(std::memory_order_relaxed)) [[unlikely]]
+        while (ledger->used > 0 && !ledger->notes[ledger->used - 1].load(std::memory_order_relaxed)) --ledger->used;
+    if (!ledger || ledger->used == Ledger::kNotes) [[unlikely]] {
+        *status = GPO_OUT_OF_MEMORY;
+        return nullptr;
+    }
+    Note& own = ledger->notes[ledger->used++];
+    if (ledger->reach.load(std::memory_order_relaxed) < ledger->used)
+        ledger->reach.store(ledger->used, std::memory_order_release);
+    own.store(slot, std::memory_order_release);
+    own_fence();
+    if (slot->handle.load(std::memory_order_acquire) == handle) [[likely]] {
+        *note = &own;
         return slot;
     }
-    const bool was_given_out = slot->generation.load(std::memory_order_acquire) > generation_of(handle) ||
-                               (slot->generation.load(std::memory_order_acquire) == generation_of(handle) &&
+    const uint32_t generation = slot->generation.load(std::memory_order_acquire);
+    const bool was_given_out = generation > generation_of(handle) ||
+                               (generation == generation_of(handle) &&
                                 static_cast<Type>(slot->last_type.load(std::memory_order_acquire)) == type_of(handle));
     if (was_given_out && type_of(handle) != Type::none && type_of(handle) <= Type::pipeline) *status = GPO_STALE_HANDLE;
     unpin(*slot, own);
@@ -91,9 +163,9 @@ Slot* pin(uint64_t handle, Type type, unsigned* stripe, gpo_status* status) noex
 }
 
 gpo_status destroy(uint64_t handle, Type type) noexcept {
-    unsigned stripe;
+    Note* note;
     gpo_status status;
-    Slot* slot = pin(handle, type, &stripe, &status);
+    Slot* slot = pin(handle, type, &note, &status);
     if (!slot) return status;
     uint64_t expected = handle;
     const bool won = slot->handle.compare_exchange_strong(expected, 0, std::memory_order_seq_cst);
@@ -101,7 +173,7 @@ gpo_status destroy(uint64_t handle, Type type) noexcept {
         slot->object->destroyed();
         slot->closing.store(1, std::memory_order_seq_cst);
     }
-    unpin(*slot, stripe);
+    unpin(*slot, *note);
     return won ? GPO_SUCCESS : GPO_STALE_HANDLE;
 }
 
@@ -112,7 +184,10 @@ Table* Table::acquire() {
         table = g_free[--g_free_count];
     } else {
         if (g_made == kPositions) fail(GPO_LIMIT_EXCEEDED, "there are ", kPositions, " runtimes already");
-        if (g_first.load() == UINT32_MAX) g_first.store(random_number() % kPositions);
+        if (g_first.load() == UINT32_MAX) {
+            g_first.store(random_number() % kPositions);
+            if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0) g_fences.store(true);
+        }
         const uint32_t position = (g_first.load() + g_made) % kPositions;
         table = new Table(position);
         g_tables[position].store(table, std::memory_order_release);
@@ -204,11 +279,11 @@ void Table::for_each(const std::function<void(Object&)>& visit) {
     for (uint32_t index = 0; index < used; ++index) {
         Slot* s = slot(index);
         const uint64_t number = s ? s->handle.load(std::memory_order_acquire) : 0;
-        unsigned stripe;
+        Note* note;
         gpo_status status;
-        if (number == 0 || !pin(number, Type::none, &stripe, &status)) continue;
+        if (number == 0 || !pin(number, Type::none, &note, &status)) continue;
         visit(*s->object);
-        unpin(*s, stripe);
+        unpin(*s, *note);
     }
 }
 

@@ -7,10 +7,13 @@
 // its runtime has left is used again by another runtime with another tag, so that any number whatever can be looked up
 // safely. A slot whose generation would wrap is retired.
 //
-// A *pin* keeps a slot's object from being closed while a call is inside. Pins are counted in stripes, a cache line for
-// each of a few groups of threads, so that threads that use one object at once don't contend. Destroy takes the handle out
-// of the slot first; from then on pins fail. Whoever finds all stripes at zero after that closes the object: a pin that
-// comes too late adds, sees that the handle is gone, subtracts and looks itself, so the last one out always finds zero.
+// A *pin* keeps a slot's object from being closed while a call is inside. Every thread has a *ledger*, in which it alone
+// notes the slots that it has pinned, so that threads that use one object at once don't contend and a pin costs no locked
+// instruction. Destroy takes the handle out of the slot, then makes every running thread pass a memory barrier
+// (membarrier(2), a few microseconds), then looks through the ledgers. A thread notes the slot before it looks at the
+// handle: so either it sees that the handle is gone, or destroy sees the note. Likewise it takes the note out before it
+// looks whether the slot was destroyed: so either it closes the object itself, or destroy found no note. Where the system
+// has no membarrier, each pin and unpin has a fence of its own.
 #pragma once
 
 #include <array>
@@ -28,8 +31,6 @@ namespace gpo {
 namespace handle {
 
 inline constexpr unsigned kIndexBits = 20, kGenerationBits = 15, kTypeBits = 5, kTagBits = 24;
-inline constexpr unsigned kStripes = 8;
-
 struct Slot {
     std::atomic<uint64_t> handle{0};     // of the object in it; 0: empty or being closed
     std::atomic<uint32_t> generation{0};
@@ -37,17 +38,18 @@ struct Slot {
     std::atomic<uint8_t> last_type{0};   // of the newest object, to tell stale from mistyped
     Object* object = nullptr;            // one reference; valid while pinned
     uint32_t index = 0;
-    struct alignas(64) Stripe { std::atomic<uint32_t> pins{0}; };
-    std::array<Stripe, kStripes> stripes;
 };
 
 class Table;
 
-/// Unpins. Closes the object if it was destroyed meanwhile and this was the last pin.
-void unpin(Slot& slot, unsigned stripe) noexcept;
+using Note = std::atomic<Slot*>;  // a line of a ledger
 
-/// The pinned slot, or NULL with GPO_INVALID_HANDLE or GPO_STALE_HANDLE in `status`. `type` none: any.
-Slot* pin(uint64_t handle, Type type, unsigned* stripe, gpo_status* status) noexcept;
+/// Closes the object if it was destroyed meanwhile and this was the last pin.
+void unpin(Slot& slot, Note& note) noexcept;
+
+/// The pinned slot, or NULL with GPO_INVALID_HANDLE, GPO_STALE_HANDLE, or GPO_OUT_OF_MEMORY (a thread's first call, or its
+/// 64th pin at once) in `status`. `type` none: any.
+Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
 
 /// Takes the handle out of its slot: GPO_SUCCESS for exactly one caller.
 gpo_status destroy(uint64_t handle, Type type) noexcept;
@@ -74,7 +76,7 @@ public:
     uint32_t tag() const noexcept { return tag_.load(std::memory_order_acquire); }
 
 private:
-    friend Slot* pin(uint64_t, Type, unsigned*, gpo_status*) noexcept;
+    friend Slot* pin(uint64_t, Type, Note**, gpo_status*) noexcept;
     friend gpo_status destroy(uint64_t, Type) noexcept;
     friend void finish(Slot&) noexcept;
     static constexpr uint32_t kChunk = 256, kChunks = (1u << kIndexBits) / kChunk;
@@ -107,14 +109,14 @@ public:
     explicit Pin(const void* handle);
     Pin(const Pin&) = delete;
     Pin& operator=(const Pin&) = delete;
-    ~Pin() { handle::unpin(*slot_, stripe_); }
+    ~Pin() { handle::unpin(*slot_, *note_); }
     T* operator->() const noexcept { return static_cast<T*>(slot_->object); }
     T& operator*() const noexcept { return *static_cast<T*>(slot_->object); }
     Ref<T> ref() const noexcept { return Ref<T>(static_cast<T*>(slot_->object)); }
 
 private:
     handle::Slot* slot_;
-    unsigned stripe_;
+    handle::Note* note_;
 };
 
 [[noreturn]] void fail_handle(gpo_status status, Type type, uint64_t handle);
@@ -123,7 +125,7 @@ template <class T>
 Pin<T>::Pin(const void* handle) {
     gpo_status status = GPO_SUCCESS;
     const auto number = reinterpret_cast<uint64_t>(handle);
-    slot_ = handle::pin(number, TypeOf<T>::value, &stripe_, &status);
+    slot_ = handle::pin(number, TypeOf<T>::value, &note_, &status);
     if (!slot_) fail_handle(status, TypeOf<T>::value, number);
 }
 
