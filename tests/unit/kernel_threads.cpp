@@ -100,8 +100,13 @@ extern "C" __global__ void leavers(int *out) {
 
 extern "C" __global__ void active(unsigned *out) {
     unsigned lane = threadIdx.x % 32;
-    if (lane & 1) out[threadIdx.x] = __activemask();
-    else out[threadIdx.x] = __activemask();
+    if (lane & 1) {
+        out[threadIdx.x] = __activemask();
+    } else {
+        out[threadIdx.x] = 0;
+        __threadfence_block();
+        out[threadIdx.x] |= __activemask();
+    }
 }
 
 // Warp-aggregated increments: whoever is here together elects one.

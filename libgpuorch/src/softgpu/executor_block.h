@@ -78,6 +78,7 @@ private:
     void make_unready(uint32_t warp, uint32_t lanes) noexcept;
     Thread* after_wait(Thread& self) noexcept;
     void wait(Thread& self) noexcept;
+    void wait_longer(Thread& self) noexcept;
     void go_home(Context& from, State state) noexcept;
     void release_barrier() noexcept;
     bool release_group(uint32_t warp, uint32_t mask) noexcept;

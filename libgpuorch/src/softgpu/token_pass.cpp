@@ -76,7 +76,9 @@ private:
     }
 
     std::string apply() {
-        std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
+        std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) {
+            return a.offset != b.offset ? a.offset < b.offset : (a.removed == 0 && b.removed != 0);
+        });
         std::string out;
         out.reserve(source_.size() + source_.size() / 4);
         uint32_t at = 0;
@@ -271,7 +273,7 @@ private:
         std::string references = " };";
         for (const std::string_view name : names) {
             const std::string word(name);
-            references += " auto& " + word + " = __gpo_shared<" + type + ", " + tag + ">()." + word + "; (void)" + word + ";";
+            references += " auto& " + word + " = __gpo_shared<" + type + ", " + tag + ">()." + word + "; (void)&" + word + ";";
             captured.push_back(name);
         }
         insert_after(end, references);

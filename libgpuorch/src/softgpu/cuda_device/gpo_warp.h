@@ -57,13 +57,13 @@ __gpo_inline unsigned __ballot_sync(unsigned mask, int predicate) {
 __gpo_inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 __gpo_inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
 
-/// The lanes that come to this call while no lane of the warp can do anything else.
-static __attribute__((noinline)) unsigned __gpo_active(const void* site) {
-    return static_cast<unsigned>(__gpo_warp(GPO_SOFT_WARP_ACTIVE, 0, 0, reinterpret_cast<uintptr_t>(site)));
-}
-__gpo_inline unsigned __activemask() {
-here:
-    return __gpo_active(&&here);
+/// The lanes that come to this call while no lane of the warp can do anything else. The call site is told by where the
+/// function returns to.
+static __attribute__((noinline)) unsigned __activemask() {
+    const unsigned lanes = static_cast<unsigned>(__gpo_warp(
+        GPO_SOFT_WARP_ACTIVE, 0, 0, reinterpret_cast<uintptr_t>(__builtin_return_address(0))));
+    __asm__ __volatile__("");
+    return lanes;
 }
 
 template <class T>
