@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kDefaultCapacity = 4096, kMostCapacity = 1u << 24;
 
 gpo_status notify(const char* function, gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, Event* since) {
-    return abi::call(function, [&] {
+    return abi::submit(function, [&] {
         Pin<Stream> pinned(stream);
         Pin<CompletionQueue> queue(cq);
         if (&pinned->runtime() != &queue->runtime())

@@ -43,7 +43,7 @@ struct Mark {
     uint64_t user_data = 0;
     uint32_t source = 0;               // GPO_SOURCE_*
     uint64_t operation = 0;
-    uint64_t submitted_ns = 0;
+    uint64_t submitted = 0;            // host::ticks()
     Ref<Event> since;                  // for GPU times
     ErrorPtr error;                    // set: it will never be reached
 
@@ -72,11 +72,13 @@ public:
 private:
     static constexpr size_t kBlock = 64;
     struct Block { Mark marks[kBlock]; std::atomic<Block*> next{nullptr}; };
-    Block* tail_;                      // producer
+    // Each side's own on a cache line of its own.
+    alignas(64) Block* tail_;          // producer
     Block* spare_ = nullptr;           // producer: reserved for the next turn
+    std::atomic<uint64_t> pushed_{0};  // written by the producer
+    alignas(64) Block* head_;          // consumer
+    std::atomic<uint64_t> popped_{0};  // written by the consumer
     std::atomic<Block*> recycled_{nullptr};
-    Block* head_;                      // consumer
-    std::atomic<uint64_t> pushed_{0}, popped_{0};
 };
 
 }  // namespace gpo

@@ -15,8 +15,10 @@ namespace {
 constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000, kStaysAwake = 1'000'000;
 constexpr uint64_t kWorthWaking = 30'000;  // a sleep that ends sooner is not cut short
 
+}  // namespace
+
 // Events on their way back to the context, a batch at a time.
-class Returns {
+class Scanner::Returns {
 public:
     explicit Returns(Context& context) : context_(context) {}
     ~Returns() {
@@ -39,40 +41,19 @@ private:
     std::array<size_t, 2> counts_{};
 };
 
-void deliver(Stream& stream, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept {
-    Context& context = stream.context();
-    Outcome outcome;
-    outcome.error = mark.error ? mark.error : failure;
-    outcome.operation = mark.operation;
-    outcome.submitted_ns = mark.submitted_ns;
-    outcome.completed_ns = now;
-    if (mark.since && !outcome.error) {
-        float milliseconds = 0;
-        if (context.table().cuEventElapsedTime(&milliseconds, mark.since->native(), mark.event) == CUDA_SUCCESS)
-            outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
-    }
-    if (mark.event && !context.lost()) returns.add(mark.timing, mark.event);
-    if (!outcome.error) stream.seen_done(mark.operation);
-    if (mark.queue) {
-        gpo_completion entry{};
-        entry.status = outcome.error ? outcome.error->status : GPO_SUCCESS;
-        entry.user_data = mark.user_data;
-        entry.source = mark.source;
-        entry.operation = outcome.operation;
-        entry.submitted_ns = outcome.submitted_ns;
-        entry.completed_ns = outcome.completed_ns;
-        entry.gpu_ns = outcome.gpu_ns;
-        stream.runtime().counters.completions.fetch_add(1, std::memory_order_relaxed);
-        if (outcome.error) stream.runtime().counters.failures.fetch_add(1, std::memory_order_relaxed);
-        mark.queue->deliver(entry, outcome.error);
-    } else if (mark.target) {
-        mark.target->reached(outcome);
-    }
+Scanner::Scanner(Context& context) noexcept : context_(context) {
+    host::detail::look_at_ticks();
+    first_ticks_ = host::ticks();
+    first_now_ = host::now();
 }
 
-}  // namespace
-
-Scanner::Scanner(Context& context) noexcept : context_(context) {}
+// When a mark was made. The error is that of reading the clocks: the first look at both lies before every mark, so the time
+// from then to now is longer than the mark's age.
+uint64_t Scanner::time_of(uint64_t ticks) const noexcept {
+    if (ticks >= ticks_ || ticks_ <= first_ticks_) return now_;
+    const double rate = static_cast<double>(now_ - first_now_) / static_cast<double>(ticks_ - first_ticks_);
+    return now_ - static_cast<uint64_t>(static_cast<double>(ticks_ - ticks) * rate);
+}
 
 Scanner::~Scanner() {
     stop();
@@ -91,9 +72,8 @@ void Scanner::add(Stream& stream) {
 }
 
 void Scanner::wake() noexcept {
-    const uint64_t asleep_until = asleep_until_.load(std::memory_order_seq_cst);
-    if (asleep_until == 0 || (asleep_until != host::kForever && asleep_until < host::now() + kWorthWaking)) return;
-    asleep_until_.store(0, std::memory_order_relaxed);  // one waker is enough
+    if (sleep_.load(std::memory_order_seq_cst) != asleep) [[likely]] return;
+    sleep_.store(awake, std::memory_order_relaxed);  // one waker is enough
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_one(signal_);
 }
@@ -128,14 +108,15 @@ void Scanner::run() noexcept {
         }
         bool pending = false, progress = false;
         uint64_t oldest = host::kForever;
-        const uint64_t now = host::now();
+        ticks_ = host::ticks();
+        const uint64_t now = now_ = host::now();
         for (size_t i = 0; i < streams_.size();) {
             Stream& stream = *streams_[i];
             if (stream.marks().size() != 0) {
                 progress |= scan(stream, now);
                 if (stream.marks().size() != 0) {
                     pending = true;
-                    oldest = std::min(oldest, stream.marks().at(0).submitted_ns);
+                    oldest = std::min(oldest, time_of(stream.marks().at(0).submitted));
                 }
             } else if (stream.release_if_only()) {  // nobody can mark it any more
                 static_cast<void>(streams_[i].leak());
@@ -164,15 +145,15 @@ void Scanner::run() noexcept {
             const uint64_t age = pending && now > oldest ? now - oldest : 0;
             until = now + std::clamp(age / 16, kLeastSleep, kMostSleep);
         }
-        asleep_until_.store(until, std::memory_order_seq_cst);
-        // Whoever pushed a mark before reading asleep_until_ is seen here; whoever reads it later wakes us.
+        sleep_.store(park || until - now > kWorthWaking ? asleep : dozing, std::memory_order_seq_cst);
+        // Whoever pushed a mark before reading sleep_ is seen here; whoever reads it later wakes us.
         if (park && (arrived_.load(std::memory_order_seq_cst) || any_marks())) {
-            asleep_until_.store(0, std::memory_order_relaxed);
+            sleep_.store(awake, std::memory_order_relaxed);
             idle_since = now;
             continue;
         }
         host::wait(signal_, seen, until);
-        asleep_until_.store(0, std::memory_order_seq_cst);
+        sleep_.store(awake, std::memory_order_seq_cst);
         if (park) idle_since = host::now();
     }
     streams_.clear();
@@ -196,43 +177,94 @@ CUresult Scanner::ask(Stream& stream, Mark& mark) noexcept {
     return mark.event ? table.cuEventQuery(mark.event) : CUDA_SUCCESS;
 }
 
+// Returns the operation that is known to be done with it; 0: none.
+uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept {
+    Context& context = stream.context();
+    Outcome outcome;
+    outcome.error = mark.error ? mark.error : failure;
+    outcome.operation = mark.operation;
+    outcome.submitted_ns = std::min(time_of(mark.submitted), now);
+    outcome.completed_ns = now;
+    if (mark.since && !outcome.error) {
+        float milliseconds = 0;
+        if (context.table().cuEventElapsedTime(&milliseconds, mark.since->native(), mark.event) == CUDA_SUCCESS)
+            outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+    }
+    if (mark.event && !context.lost()) returns.add(mark.timing, mark.event);
+    if (mark.queue) {
+        gpo_completion entry{};
+        entry.status = outcome.error ? outcome.error->status : GPO_SUCCESS;
+        entry.user_data = mark.user_data;
+        entry.source = mark.source;
+        entry.operation = outcome.operation;
+        entry.submitted_ns = outcome.submitted_ns;
+        entry.completed_ns = outcome.completed_ns;
+        entry.gpu_ns = outcome.gpu_ns;
+        stream.runtime().counters.completions.fetch_add(1, std::memory_order_relaxed);
+        if (outcome.error) stream.runtime().counters.failures.fetch_add(1, std::memory_order_relaxed);
+        mark.queue->deliver(entry, outcome.error);
+    } else if (mark.target) {
+        mark.target->reached(outcome);
+    }
+    return outcome.error ? 0 : outcome.operation;
+}
+
+// How many marks from the oldest have been reached: the newest is asked first, for all before it are done then too; else
+// the boundary is found by halving, so that a burst of marks costs few questions.
+size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept {
+    MarkQueue& marks = stream.marks();
+    if (stream.deferring()) {
+        // A mark that is not recorded yet holds up those behind it.
+        size_t done = 0;
+        for (result = CUDA_SUCCESS; done < size; ++done)
+            if ((result = ask(stream, marks.at(done))) != CUDA_SUCCESS) break;
+        return done;
+    }
+    size_t low = 0, high = size;  // marks before `low` are done, the one at `high` isn't
+    for (size_t probe = size; probe > low;) {
+        size_t asked = probe;
+        while (asked > low && !marks.at(asked - 1).event) --asked;  // those without an event follow the one before
+        result = asked > low ? ask(stream, marks.at(asked - 1)) : CUDA_SUCCESS;
+        if (result == CUDA_SUCCESS)
+            low = probe;
+        else if (result == CUDA_ERROR_NOT_READY)
+            high = asked - 1;
+        else
+            break;
+        probe = high == size ? size : low + (high - low + 1) / 2;
+    }
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) return low;
+    result = low == size ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    return low;
+}
+
 bool Scanner::scan(Stream& stream, uint64_t now) noexcept {
     MarkQueue& marks = stream.marks();
     const size_t size = marks.size();
-    Returns returns(context_);
     ErrorPtr failure;
-    size_t done = 0;
+    size_t done = size;
     if (!context_.alive()) {
         failure = stream.failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
-        done = size;
     } else {
-        CUresult result = CUDA_ERROR_NOT_READY;
-        // The newest one first: when it is reached, so are all before it.
-        if (size > 1 && !stream.deferring()) {
-            size_t newest = size;
-            while (newest > 0 && !marks.at(newest - 1).event) --newest;
-            if (newest > 0) result = ask(stream, marks.at(newest - 1));
-            if (newest == 0 || result == CUDA_SUCCESS) {
-                done = size;
-                result = CUDA_SUCCESS;
-            }
-        }
-        while (done < size && (result == CUDA_ERROR_NOT_READY || result == CUDA_SUCCESS)) {
-            result = ask(stream, marks.at(done));
-            if (result != CUDA_SUCCESS) break;
-            ++done;
-        }
+        CUresult result = CUDA_SUCCESS;
+        done = reached(stream, size, result);
         if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) {
             failure = stream.failure_of_work(result, "cuEventQuery");
             stream.fail(failure);
-            // Those that were reached before are delivered first, as what they are.
-            for (size_t i = 0; i < done; ++i) deliver(stream, marks.pop(), nullptr, now, returns);
-            done = size - done;
         }
     }
-    const uint64_t seen = done ? host::now() : now;
-    for (size_t i = 0; i < done; ++i) deliver(stream, marks.pop(), failure, seen, returns);
-    return done != 0;
+    if (done == 0 && !failure) return false;
+    const uint64_t seen = host::now();
+    Returns returns(context_);
+    uint64_t newest = 0;
+    // Those that were reached are delivered as what they are, then the others with the failure.
+    const bool lost_before = failure && context_.lost() && done == size;
+    for (size_t i = 0; i < done; ++i) newest = deliver(stream, marks.pop(), lost_before ? failure : nullptr, seen, returns);
+    if (failure)
+        for (size_t i = done; i < size; ++i) deliver(stream, marks.pop(), failure, seen, returns);
+    if (newest) stream.seen_done(newest);
+    static_cast<void>(now);
+    return true;
 }
 
 }  // namespace gpo

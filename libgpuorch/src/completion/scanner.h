@@ -34,15 +34,22 @@ private:
     void run() noexcept;
     /// Completes what has been reached; true if there was something.
     bool scan(Stream& stream, uint64_t now) noexcept;
+    class Returns;
+    uint64_t deliver(Stream& stream, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept;
+    size_t reached(Stream& stream, size_t size, CUresult& result) noexcept;
+    uint64_t time_of(uint64_t ticks) const noexcept;
     CUresult ask(Stream& stream, Mark& mark) noexcept;
     bool any_marks() const noexcept;
 
     Context& context_;
+    uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
+    uint64_t ticks_ = 0, now_ = 0;               // the scanner's latest look at both
     host::Mutex lock_;
     std::vector<Ref<Stream>> arrivals_;          // under lock_
     std::vector<Ref<Stream>> streams_;           // the scanner's own
     std::atomic<uint32_t> signal_{0};            // wait word
-    std::atomic<uint64_t> asleep_until_{0};      // 0: awake; kForever: parked
+    enum Sleep : uint32_t { awake, dozing, asleep };  // dozing: it wakes by itself soon enough for a new mark
+    std::atomic<uint32_t> sleep_{awake};
     std::atomic<bool> arrived_{false}, stopping_{false};
     host::Thread thread_;
 };

@@ -35,7 +35,8 @@ private:
 }  // namespace
 
 Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
-    : runtime_(&runtime), driver_(runtime.shared_driver()), table_(driver_->table), ordinal_(native_ordinal) {
+    : runtime_(&runtime), driver_(runtime.shared_driver()), table_(driver_->table), software_(driver_->software),
+      ordinal_(native_ordinal) {
     CUdevice device = 0;
     check(table_.cuDeviceGet(&device, native_ordinal), "cuDeviceGet");
     if (foreign) {
@@ -166,11 +167,8 @@ void Context::lose(ErrorPtr error) noexcept {
     if (scanner_) scanner_->wake();
 }
 
-bool Context::alive() noexcept {
-    if (lost()) return false;
-    unsigned long long id = 0;
-    if (table_.cuCtxGetId(native_, &id) == CUDA_SUCCESS && id == id_) return true;
-    error_of(CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetId");
+bool Context::found_dead() noexcept {
+    if (!lost()) error_of(CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetId");
     return false;
 }
 
@@ -256,17 +254,18 @@ void Context::when_streams_pass(std::function<void(bool)> action) {
     }
 }
 
-DriverScope::DriverScope(Context& context) : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED) {
+DriverScope::DriverScope(Context& context, Calls calls)
+    : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls) {
     if (!context.alive()) [[unlikely]] throw Failure(context.loss());
     CUcontext current = nullptr;
     table_.cuCtxGetCurrent(&current);
     pushed_ = current != context.native_;
     if (pushed_) context.check(table_.cuCtxPushCurrent(context.native_), "cuCtxPushCurrent");
-    table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
+    if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
 }
 
 DriverScope::~DriverScope() {
-    table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
+    if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
     CUcontext popped;
     if (pushed_) table_.cuCtxPopCurrent(&popped);
 }

@@ -1,5 +1,8 @@
 #include "host/machine.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -7,6 +10,8 @@
 
 #include <cerrno>
 #include <ctime>
+
+#include "host/host.h"
 
 namespace gpo::host::machine {
 
@@ -59,3 +64,17 @@ void relax(unsigned spins) noexcept {
 }
 
 }  // namespace gpo::host::machine
+
+namespace gpo::host::detail {
+
+std::atomic<bool> even_ticks{false};
+
+void look_at_ticks() noexcept {
+#if defined(__x86_64__)
+    // "Invariant TSC": it runs at one rate in all power states, and the system keeps it equal on all cores.
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8)) even_ticks.store(true, std::memory_order_relaxed);
+#endif
+}
+
+}  // namespace gpo::host::detail

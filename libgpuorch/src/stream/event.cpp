@@ -9,10 +9,11 @@ namespace gpo {
 class RecordEvent final : public Operation {
 public:
     explicit RecordEvent(Event& event) : Operation("record event", event.label()), event_(&event) {}
-    RecordEvent(const RecordEvent& other) : Operation(other), event_(other.event_), kept_(true) {
+    RecordEvent(const RecordEvent& other) : Operation(other), event_(other.event_), kept_(Ref<Event>(other.event_)) {
         event_->pending_.fetch_add(1, std::memory_order_acq_rel);
     }
 
+    bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
         const bool captured = stream.capturing();
         stream.context().check(stream.table().cuEventRecord(event_->native(), stream.native()), "cuEventRecord");
@@ -36,13 +37,14 @@ private:
             event_->runtime().errands().post([held = std::move(held)] { held->flush(); });
         static_cast<void>(stream);
     }
-    Ref<Event> event_;
-    bool kept_ = false;
+    Event* event_;
+    Ref<Event> kept_;  // of a kept one
 };
 
 class WaitEvent final : public Operation {
 public:
     explicit WaitEvent(Event& event) : Operation("wait for event", event.label()), event_(&event) {}
+    bool plain() const noexcept override { return true; }
 
     bool ready(Stream& stream) override {
         if (event_->pending_.load(std::memory_order_acquire) == 0) [[likely]] return true;

@@ -20,6 +20,9 @@ public:
         : kind_(kind), label_(label ? label : ""), numbered_(numbered) {}
     virtual ~Operation() = default;
 
+    /// Whether `issue` makes only calls that never disturb another stream's capture (device/context.h, Calls::plain).
+    virtual bool plain() const noexcept { return false; }
+
     const char* kind() const noexcept { return kind_; }
     const char* label() const noexcept { return label_; }
     bool numbered() const noexcept { return numbered_; }

@@ -16,6 +16,7 @@ constexpr uint32_t kDefaultMaxHeld = 65536;
 class MarkOperation final : public Operation {
 public:
     explicit MarkOperation(Mark mark) noexcept : Operation("notify", nullptr, false), mark_(std::move(mark)) {}
+    bool plain() const noexcept override { return true; }
 
     void issue(Stream& stream) override {
         stream.prepare_mark();
@@ -135,7 +136,7 @@ gpo_status Stream::submit(Operation& operation) {
 gpo_status Stream::put(Operation& operation, bool internal) {
     std::vector<Ref<Stream>> flushes;
     {
-        DriverScope scope(*context_);
+        DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
         std::lock_guard lock(submit_);
         if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
         if (held_.empty() && operation.ready(*this)) [[likely]] {
@@ -150,6 +151,7 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             held_count_.store(held_.size(), std::memory_order_release);
             runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
             // What it waits for may have come while it was being kept.
+            RelaxedCapture relaxed(table());
             issue_ready();
         }
         if (!flushes_.empty()) [[unlikely]] flushes.swap(flushes_);
@@ -271,7 +273,10 @@ void Stream::prepare_mark() {
 
 CUevent Stream::mark_event(bool timing) {
     auto& spare = events_[timing];
-    if (spare.empty()) context_->take_events(timing, timing ? 4 : 32, spare);
+    if (spare.empty()) [[unlikely]] {
+        RelaxedCapture relaxed(table());
+        context_->take_events(timing, timing ? 4 : 32, spare);
+    }
     CUevent event = spare.back();
     spare.pop_back();
     return event;
@@ -283,7 +288,7 @@ void Stream::return_event(bool timing, CUevent event) noexcept {
 
 void Stream::push_mark(Mark&& mark) noexcept {
     mark.operation = accepted_.load(std::memory_order_relaxed);
-    if (!mark.submitted_ns) mark.submitted_ns = host::now();
+    if (!mark.submitted) mark.submitted = host::ticks();
     if (mark.deferred) deferring_.store(true, std::memory_order_release);
     marks_.push(std::move(mark));
     context_->scanner().wake();
@@ -292,7 +297,7 @@ void Stream::push_mark(Mark&& mark) noexcept {
 void Stream::mark(Ref<Reached> target) {
     Mark mark;
     mark.target = std::move(target);
-    mark.submitted_ns = host::now();
+    mark.submitted = host::ticks();
     MarkOperation operation(std::move(mark));
     try {
         put(operation, true);
@@ -312,7 +317,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
         mark.since = Ref<Event>(since);
     }
-    mark.submitted_ns = host::now();
+    mark.submitted = host::ticks();
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
     mark.queue = Ref<CompletionQueue>(&queue);
     MarkOperation operation(std::move(mark));

@@ -132,7 +132,8 @@ private:
     std::atomic<uint64_t> held_count_{0};
     std::vector<Ref<Stream>> flushes_;                 // under submit_
     std::vector<CUevent> events_[2];                   // under submit_: spare ones for marks
-    std::atomic<uint64_t> accepted_{0}, completed_{0};
+    std::atomic<uint64_t> accepted_{0};
+    alignas(64) std::atomic<uint64_t> completed_{0};   // the scanner's
     std::atomic<bool> failed_{false}, deferring_{false};
     std::atomic<bool> scanned_{false};                 // known to the scanner
     MarkQueue marks_;
