@@ -1,5 +1,5 @@
 // A kernel image of the software GPU, written by hand against its ABI: what the unit tests of its driver launch, with no
-// compiler in the way. Kernels run their threads as plain loops; what waits, yields.
+// compiler in the way. Kernels run their threads as plain loops, or, where they wait, as the executor's fibers.
 #include "softgpu/kernel_abi.h"
 
 namespace {
@@ -23,19 +23,25 @@ void add(gpo_soft_block* block) {
 }
 
 /// Sets *begun, then waits until *go.
-void wait_for(gpo_soft_block* block) {
+void wait_for_thread(void* closure) {
+    auto block = static_cast<gpo_soft_block*>(closure);
     auto begun = argument<unsigned*>(block, 0);
     auto go = argument<const unsigned*>(block, 1);
     __atomic_store_n(begun, 1u, __ATOMIC_RELEASE);
     while (!load(go)) block->services->yield(block);
 }
 
+void wait_for(gpo_soft_block* block) { block->services->run_threads(block, wait_for_thread, block); }
+
 /// Ends the launch with a CUresult once *go.
-void fail_when(gpo_soft_block* block) {
+void fail_when_thread(void* closure) {
+    auto block = static_cast<gpo_soft_block*>(closure);
     auto go = argument<const unsigned*>(block, 0);
     while (!load(go)) block->services->yield(block);
     block->services->fail(block, argument<int>(block, 1), "softgpu_kernels.cpp:1: block 0, thread 0: it was asked to");
 }
+
+void fail_when(gpo_soft_block* block) { block->services->run_threads(block, fail_when_thread, block); }
 
 /// Counts itself.
 void count(gpo_soft_block* block) { __atomic_fetch_add(argument<unsigned*>(block, 0), 1u, __ATOMIC_RELAXED); }
@@ -71,8 +77,8 @@ const gpo_soft_parameter large_parameters[] = {{0, 8}, {8, sizeof(Large)}};
 
 const gpo_soft_kernel kernels[] = {
     {"add", add_parameters, 3, 0, 0, 1024, add},
-    {"wait_for", two_pointers, 2, 0, 0, 1024, wait_for},
-    {"fail_when", pointer_and_int, 2, 0, 0, 1024, fail_when},
+    {"wait_for", two_pointers, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, wait_for},
+    {"fail_when", pointer_and_int, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, fail_when},
     {"count", two_pointers, 1, 0, 0, 1024, count},
     {"sum_large", large_parameters, 2, 0, 0, 1024, sum_large},
     {"read_table", two_pointers, 1, 0, 0, 1024, read_table},

@@ -1,0 +1,205 @@
+// Modules, functions and launches of the software GPU: what they tell, what they refuse.
+#include "softgpu.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace softgpu_test;
+
+namespace {
+
+CUresult launch(Gpu& gpu, const char* name, CUstream stream, unsigned grid, unsigned block, unsigned block_z = 1,
+                unsigned shared = 0) {
+    return gpu.cu->cuLaunchKernel(gpu.kernel(name), grid, 1, 1, block, 1, block_z, shared, stream, nullptr, nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("a module tells its functions, their parameters and its variables") {
+    Gpu gpu;
+    const CUfunction add = gpu.kernel("add");
+    unsigned count = 0;
+    OK(gpu.cu->cuModuleGetFunctionCount(&count, gpu.module));
+    CHECK(count == 7);
+    std::vector<CUfunction> all(count);
+    OK(gpu.cu->cuModuleEnumerateFunctions(all.data(), count, gpu.module));
+    CHECK(std::find(all.begin(), all.end(), add) != all.end());
+    const char* name = nullptr;
+    OK(gpu.cu->cuFuncGetName(&name, add));
+    CHECK(std::string(name) == "add");
+    size_t offset = 0, size = 0;
+    OK(gpu.cu->cuFuncGetParamInfo(add, 2, &offset, &size));
+    CHECK((offset == 16 && size == 8));
+    IS(gpu.cu->cuFuncGetParamInfo(add, 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+    CUfunction none = nullptr;
+    IS(gpu.cu->cuModuleGetFunction(&none, gpu.module, "nothing"), CUDA_ERROR_NOT_FOUND);
+    CUdeviceptr table = 0;
+    OK(gpu.cu->cuModuleGetGlobal(&table, &size, gpu.module, "table"));
+    CHECK(size == 4 * sizeof(int));
+    IS(gpu.cu->cuModuleGetGlobal(&table, &size, gpu.module, "nothing"), CUDA_ERROR_NOT_FOUND);
+    OK(gpu.cu->cuModuleUnload(gpu.module));
+    IS(gpu.cu->cuModuleUnload(gpu.module), CUDA_ERROR_INVALID_HANDLE);
+    IS(gpu.cu->cuFuncGetName(&name, add), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_CASE("a module's variables are copied to and from by address, and each load has its own") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream();
+    int* out = gpu.pinned<int>(4);
+    gpu.kernel("read_table");
+    CUdeviceptr table = 0;
+    OK(gpu.cu->cuModuleGetGlobal(&table, nullptr, gpu.module, "table"));
+    const int changed[4] = {10, 20, 30, 40};
+    OK(gpu.cu->cuMemcpyHtoDAsync(table, changed, sizeof changed, stream));
+    OK(gpu.launch(stream, "read_table", out));
+    OK(gpu.cu->cuStreamSynchronize(stream));
+    CHECK((out[0] == 10 && out[3] == 40));
+    IS(gpu.cu->cuMemcpyHtoDAsync(table, changed, sizeof changed + 1, stream), CUDA_ERROR_INVALID_VALUE);
+    int type = 0;
+    OK(gpu.cu->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, table));
+    CHECK(type == CU_MEMORYTYPE_DEVICE);
+    gpu.module = nullptr;   // a second load
+    OK(gpu.launch(stream, "read_table", out));
+    OK(gpu.cu->cuStreamSynchronize(stream));
+    CHECK((out[0] == 1 && out[3] == 4));
+}
+
+TEST_CASE("an image that isn't one is refused with a sentence") {
+    Gpu gpu;
+    CUmodule module = nullptr;
+    const std::string text(4096, 'x');
+    char log[256] = {};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+    IS(gpu.cu->cuModuleLoadDataEx(&module, text.data(), 2, options, values), CUDA_ERROR_INVALID_IMAGE);
+    CHECK(std::strlen(log) > 0);
+    CHECK(reinterpret_cast<size_t>(values[1]) == std::strlen(log) + 1);
+    CHECK(module == nullptr);
+    IS(gpu.cu->cuModuleLoadDataEx(&module, nullptr, 0, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_CASE("launches outside the limits are refused with CUDA's codes and change nothing") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream();
+    uint32_t* words = gpu.pinned(1);
+    void* parameters[] = {&words};
+    const CUfunction count = gpu.kernel("count");
+    const auto shape = [&](unsigned gx, unsigned gy, unsigned bx, unsigned by, unsigned bz, unsigned shared) {
+        return gpu.cu->cuLaunchKernel(count, gx, gy, 1, bx, by, bz, shared, stream, parameters, nullptr);
+    };
+    IS(shape(0, 1, 1, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    IS(shape(1, 1, 0, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    IS(shape(1, 1, 1025, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    IS(shape(1, 1, 64, 32, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    IS(shape(1, 1, 1, 1, 65, 0), CUDA_ERROR_INVALID_VALUE);
+    IS(shape(1, 65536, 1, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+    IS(shape(1, 1, 1, 1, 1, (48 << 10) + 1), CUDA_ERROR_INVALID_VALUE);
+    IS(launch(gpu, "shared_user", stream, 1, 257), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    IS(gpu.cu->cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+    IS(gpu.cu->cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
+    OK(shape(3, 2, 32, 1, 1, 0));
+    OK(gpu.cu->cuStreamSynchronize(stream));
+    CHECK(words[0] == 6);
+}
+
+TEST_CASE("dynamic shared memory beyond 48 KiB has to be asked for") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream();
+    const CUfunction user = gpu.kernel("shared_user");
+    IS(launch(gpu, "shared_user", stream, 1, 32, 1, 100 << 10), CUDA_ERROR_INVALID_VALUE);
+    OK(gpu.cu->cuFuncSetAttribute(user, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10));
+    OK(launch(gpu, "shared_user", stream, 1, 32, 1, 100 << 10));
+    // 1 KiB of its own leaves 226 of 227.
+    IS(gpu.cu->cuFuncSetAttribute(user, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 227 << 10),
+       CUDA_ERROR_INVALID_VALUE);
+    OK(gpu.cu->cuFuncSetAttribute(user, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 226 << 10));
+    int value = 0;
+    OK(gpu.cu->cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, user));
+    CHECK(value == 226 << 10);
+    IS(gpu.cu->cuFuncSetAttribute(user, CU_FUNC_ATTRIBUTE_NUM_REGS, 1), CUDA_ERROR_INVALID_VALUE);
+    OK(gpu.cu->cuStreamSynchronize(stream));
+}
+
+TEST_CASE("arguments come as pointers or as one buffer, and are read at the call") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream();
+    uint32_t* out = gpu.pinned(2);
+    struct Arguments {
+        uint32_t* out;
+        unsigned char bytes[600];
+    } arguments{out, {}};
+    std::memset(arguments.bytes, 2, sizeof arguments.bytes);
+    const CUfunction sum = gpu.kernel("sum_large");
+    Gate gate(gpu, stream);
+    void* parameters[] = {&arguments.out, arguments.bytes};
+    OK(gpu.cu->cuLaunchKernel(sum, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
+    std::memset(arguments.bytes, 3, sizeof arguments.bytes);
+    arguments.out = out + 1;
+    size_t size = sizeof arguments;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    OK(gpu.cu->cuLaunchKernel(sum, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, extra));
+    size = 16;
+    IS(gpu.cu->cuLaunchKernel(sum, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
+    IS(gpu.cu->cuLaunchKernel(sum, 1, 1, 1, 1, 1, 1, 0, stream, parameters, extra), CUDA_ERROR_INVALID_VALUE);
+    std::memset(arguments.bytes, 9, sizeof arguments.bytes);
+    gate.open();
+    OK(gpu.cu->cuStreamSynchronize(stream));
+    CHECK(out[0] == 1200);
+    CHECK(out[1] == 1800);
+}
+
+TEST_CASE("launch attributes: cooperative, cluster and priority are checked, unknown ones refused") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream();
+    uint32_t* words = gpu.pinned(1);
+    void* parameters[] = {&words};
+    const CUfunction count = gpu.kernel("count");
+    int multiprocessors = 0, blocks = 0;
+    OK(gpu.cu->cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    OK(gpu.cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, count, 64, 0));
+    REQUIRE(blocks > 0);
+    CUlaunchAttribute attribute = {};
+    CUlaunchConfig config = {};
+    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.blockDimX = 64;
+    config.hStream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+    config.gridDimX = unsigned(multiprocessors * blocks) + 1;
+    IS(gpu.cu->cuLaunchKernelEx(&config, count, parameters, nullptr), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    config.gridDimX = unsigned(multiprocessors * blocks);
+    OK(gpu.cu->cuLaunchKernelEx(&config, count, parameters, nullptr));
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = 2;
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+    config.gridDimX = 3;
+    IS(gpu.cu->cuLaunchKernelEx(&config, count, parameters, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    config.gridDimX = 16;
+    attribute.value.clusterDim.x = 16;
+    IS(gpu.cu->cuLaunchKernelEx(&config, count, parameters, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+    attribute.value.priority = -2;
+    OK(gpu.cu->cuLaunchKernelEx(&config, count, parameters, nullptr));
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    IS(gpu.cu->cuLaunchKernelEx(&config, count, parameters, nullptr), CUDA_ERROR_NOT_SUPPORTED);
+    OK(gpu.cu->cuStreamSynchronize(stream));
+    CHECK(words[0] == unsigned(multiprocessors * blocks) + 16);
+    int grid = 0, block = 0;
+    OK(gpu.cu->cuOccupancyMaxPotentialBlockSize(&grid, &block, gpu.kernel("shared_user"), nullptr, 0, 0));
+    CHECK((block > 0 && block <= 256 && grid >= multiprocessors));
+}
+
+TEST_CASE("a kernel belongs to the context that its module was loaded in") {
+    Gpu gpu;
+    const CUfunction count = gpu.kernel("count");
+    CUcontext mine = nullptr;
+    OK(gpu.cu->cuCtxCreate(&mine, 0, 0));
+    const CUstream stream = gpu.stream();
+    uint32_t* words = nullptr;
+    void* parameters[] = {&words};
+    IS(gpu.cu->cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
+    OK(gpu.cu->cuCtxDestroy(mine));
+    IS(gpu.cu->cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
+}
