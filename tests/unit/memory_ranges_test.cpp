@@ -39,10 +39,10 @@ TEST_CASE("ranges that overlap one that is there are refused, neighbours are not
     CHECK(map.insert(make(50, 100)));
     CHECK(map.insert(make(200, 201)));
     CHECK(map.size() == 3);
-    CHECK(map.overlaps(0, 51));
-    CHECK_FALSE(map.overlaps(0, 50));
-    CHECK(map.overlaps(200, 1000));
-    CHECK_FALSE(map.overlaps(201, 1000));
+    CHECK(map.overlapping(0, 51));
+    CHECK_FALSE(map.overlapping(0, 50));
+    CHECK(map.overlapping(200, 1000));
+    CHECK_FALSE(map.overlapping(201, 1000));
 }
 
 TEST_CASE("a range is erased by its start and owner only") {
@@ -53,6 +53,18 @@ TEST_CASE("a range is erased by its start and owner only") {
     CHECK(map.erase(100, &g_owner));
     CHECK_FALSE(map.erase(100, &g_owner));
     CHECK_FALSE(map.find(100));
+}
+
+TEST_CASE("a tag is changed by one caller, and the ranges of an owner are listed") {
+    RangeMap map;
+    for (uint64_t i = 0; i < 300; ++i)
+        REQUIRE(map.insert({i * 10, i * 10 + 10, 1, i % 3 ? static_cast<void*>(&g_owner) : &g_other}));
+    CHECK(map.of(&g_other).size() == 100);
+    CHECK_FALSE(map.retag(10, &g_other, 1, 2));
+    CHECK_FALSE(map.retag(11, &g_owner, 1, 2));
+    CHECK(map.retag(10, &g_owner, 1, 2));
+    CHECK_FALSE(map.retag(10, &g_owner, 1, 2));
+    CHECK(map.find(15).tag == 2);
 }
 
 TEST_CASE("random changes leave the map as a sorted map has it") {
@@ -66,7 +78,7 @@ TEST_CASE("random changes leave the map as a sorted map has it") {
             if (random() % 3 != 0) {
                 const auto behind = model.lower_bound(end);
                 const bool overlaps = behind != model.begin() && std::prev(behind)->second > start;
-                REQUIRE(map.overlaps(start, end) == overlaps);
+                REQUIRE(static_cast<bool>(map.overlapping(start, end)) == overlaps);
                 REQUIRE(map.insert(make(start, end, end)) == !overlaps);
                 if (!overlaps) model[start] = end;
             } else if (!model.empty()) {

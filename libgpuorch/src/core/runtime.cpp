@@ -113,6 +113,7 @@ Runtime::Runtime(const gpo_runtime_options& options) : Object(Type::runtime), op
 }
 
 Runtime::~Runtime() {
+    delete annex_.load(std::memory_order_relaxed);
     table_->release();
     driver_.reset();
     if (schedule_) {
@@ -189,6 +190,13 @@ Ref<Context> Runtime::context(int native_ordinal, CUcontext foreign) {
     std::lock_guard lock(contexts_lock_);
     if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     return contexts_.try_emplace(key, std::move(made)).first->second;
+}
+
+Annex& Runtime::add_annex(Annex* (*make)(Runtime&)) {
+    std::unique_ptr<Annex> made(make(*this));
+    Annex* first = nullptr;
+    if (!annex_.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) return *first;
+    return *made.release();
 }
 
 const char* Runtime::intern(std::string_view label) {
@@ -291,6 +299,7 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
     }
     for (auto& [key, context] : contexts) context->finish();  // what waits for streams to pass becomes errands
     errands_.finish();
+    if (Annex* annex = annex_.load(std::memory_order_acquire)) annex->shut_down();
     contexts.clear();
     shut_down_ = true;
     handle::destroy(handle_, Type::runtime);

@@ -25,6 +25,14 @@ struct Counters {
         legacy_stream_uses{0}, module_loads{0};
 };
 
+/// What a folder above the core keeps for a whole runtime (memory/registry.h).
+class Annex {
+public:
+    virtual ~Annex() = default;
+    /// The runtime has shut down, and nothing runs any more: report what was never freed, free it, let go of contexts.
+    virtual void shut_down() noexcept = 0;
+};
+
 class Runtime final : public Object {
 public:
     explicit Runtime(const gpo_runtime_options& options);
@@ -61,6 +69,12 @@ public:
 
     Errands& errands() noexcept { return errands_; }
 
+    /// The runtime's annex, made on first use. There is one: `make` is the same for all callers. Throws what it throws.
+    Annex& annex(Annex* (*make)(Runtime&)) {
+        if (Annex* ready = annex_.load(std::memory_order_acquire)) [[likely]] return *ready;
+        return add_annex(make);
+    }
+
     Counters counters;
     gpo_statistics statistics();
 
@@ -88,6 +102,7 @@ private:
     bool drain_objects(uint64_t deadline) noexcept;
     bool close_objects(uint64_t deadline) noexcept;
     void report_leaks();
+    Annex& add_annex(Annex* (*make)(Runtime&));
 
     gpo_runtime_options options_;
     std::string device_choice_, cache_;
@@ -109,6 +124,7 @@ private:
     std::set<std::string, std::less<>> labels_;
 
     Errands errands_;
+    std::atomic<Annex*> annex_{nullptr};
     std::atomic<bool> shutting_down_{false};
     host::Mutex shutdown_lock_;
     bool shut_down_ = false;  // under shutdown_lock_

@@ -242,8 +242,9 @@ void Context::add_stream_counters(gpo_statistics& statistics) const {
 }
 
 void Context::when_streams_pass(std::function<void(bool)> action) {
+    const auto all = streams();  // may throw: before there is anything that would run the action
     auto passed = make<AllPassed>(*this, std::move(action));
-    for (const auto& stream : streams()) {
+    for (const auto& stream : all) {
         try {
             stream->mark(passed);
         } catch (...) {

@@ -64,9 +64,7 @@ Range RangeMap::search(uint64_t address) const noexcept {
     if (!leaf) return {};
     const uint32_t index = entry_before(*leaf, address);
     if (index == kNone) return {};
-    const Entry& entry = leaf->entries[index];
-    Range range{entry.start.load(std::memory_order_acquire), entry.end.load(std::memory_order_acquire),
-                entry.tag.load(std::memory_order_acquire), entry.owner.load(std::memory_order_acquire)};
+    const Range range = read(leaf->entries[index]);
     if (address < range.start || address >= range.end) return {};
     return range;
 }
@@ -82,16 +80,35 @@ Range RangeMap::find(uint64_t address) const noexcept {
     }
 }
 
-bool RangeMap::overlaps(uint64_t start, uint64_t end) const noexcept {
+Range RangeMap::overlapping(uint64_t start, uint64_t end) const noexcept {
+    if (end <= start) return {};
     std::lock_guard lock(writer_);
     // The last range that begins before `end`: those before it end before it begins.
     const Directory& directory = *directory_.load(std::memory_order_relaxed);
-    if (end == 0 || end <= start) return false;
     const uint32_t position = leaf_before(directory, end - 1);
-    if (position == kNone) return false;
+    if (position == kNone) return {};
     const Leaf& leaf = *directory.leaves[position].load(std::memory_order_relaxed);
     const uint32_t index = entry_before(leaf, end - 1);
-    return index != kNone && leaf.entries[index].end.load(std::memory_order_relaxed) > start;
+    if (index == kNone) return {};
+    const Range range = read(leaf.entries[index]);
+    return range.end > start ? range : Range{};
+}
+
+std::vector<Range> RangeMap::of(const void* owner) const {
+    std::vector<Range> out;
+    std::lock_guard lock(writer_);
+    const Directory& directory = *directory_.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < directory.count.load(std::memory_order_relaxed); ++i) {
+        const Leaf& leaf = *directory.leaves[i].load(std::memory_order_relaxed);
+        for (uint32_t j = 0; j < leaf.count.load(std::memory_order_relaxed); ++j)
+            if (const Range range = read(leaf.entries[j]); range.owner == owner) out.push_back(range);
+    }
+    return out;
+}
+
+Range RangeMap::read(const Entry& entry) noexcept {
+    return {entry.start.load(std::memory_order_acquire), entry.end.load(std::memory_order_acquire),
+            entry.tag.load(std::memory_order_acquire), entry.owner.load(std::memory_order_acquire)};
 }
 
 void RangeMap::move(Entry& to, const Entry& from) noexcept {
@@ -180,6 +197,28 @@ bool RangeMap::insert(const Range& range) {
     leaf->count.store(count + 1, std::memory_order_release);
     if (index == 0) directory.firsts[position].store(range.start, std::memory_order_release);
     size_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+}
+
+// Under the writer's lock.
+RangeMap::Entry* RangeMap::entry_at(uint64_t start, const void* owner) noexcept {
+    Directory& directory = *directory_.load(std::memory_order_relaxed);
+    const uint32_t position = leaf_before(directory, start);
+    if (position == kNone) return nullptr;
+    Leaf& leaf = *directory.leaves[position].load(std::memory_order_relaxed);
+    const uint32_t index = entry_before(leaf, start);
+    if (index == kNone) return nullptr;
+    Entry& entry = leaf.entries[index];
+    const Range range = read(entry);
+    return range.start == start && range.owner == owner ? &entry : nullptr;
+}
+
+bool RangeMap::retag(uint64_t start, const void* owner, uint64_t from, uint64_t to) noexcept {
+    std::lock_guard lock(writer_);
+    Entry* entry = entry_at(start, owner);
+    if (!entry || entry->tag.load(std::memory_order_relaxed) != from) return false;
+    const Change change(*this);
+    entry->tag.store(to, std::memory_order_release);
     return true;
 }
 

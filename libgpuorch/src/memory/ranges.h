@@ -39,8 +39,12 @@ public:
     bool insert(const Range& range);
     /// Takes out the range that begins at `start`, if it belongs to `owner`. False if there is none.
     bool erase(uint64_t start, const void* owner) noexcept;
-    /// True if a range that is there has a byte in [start, end).
-    bool overlaps(uint64_t start, uint64_t end) const noexcept;
+    /// Changes the tag of the range that begins at `start` and belongs to `owner`, if it is `from`: true for one caller.
+    bool retag(uint64_t start, const void* owner, uint64_t from, uint64_t to) noexcept;
+    /// The last range that has a byte in [start, end), or an empty one.
+    Range overlapping(uint64_t start, uint64_t end) const noexcept;
+    /// All ranges of an owner. Throws std::bad_alloc.
+    std::vector<Range> of(const void* owner) const;
     size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
 private:
@@ -66,6 +70,8 @@ private:
     static uint32_t leaf_before(const Directory& directory, uint64_t address) noexcept;
     static uint32_t entry_before(const Leaf& leaf, uint64_t address) noexcept;
     static void move(Entry& to, const Entry& from) noexcept;
+    static Range read(const Entry& entry) noexcept;
+    Entry* entry_at(uint64_t start, const void* owner) noexcept;
     void reserve();
     void insert_leaf(uint32_t position, Leaf* leaf, uint64_t first) noexcept;
 

@@ -1,0 +1,195 @@
+#include "memory/registry.h"
+
+#include "gpuorch/memory.h"
+
+namespace gpo {
+
+void Registry::register_host(Context& context, void* memory, uint64_t bytes, uint32_t flags) {
+    const auto address = reinterpret_cast<uint64_t>(memory);
+    if (bytes > UINT64_MAX - address) fail(GPO_INVALID_ARGUMENT, "memory + bytes (", bytes, ") runs past the end of addresses");
+    {
+        std::lock_guard lock(lock_);
+        const auto refuse = [&](uint64_t start, uint64_t of) {
+            fail(GPO_INVALID_STATE, "of the ", bytes, " bytes at ", hex(address), " some are pinned already: ", of,
+                 " bytes at ", hex(start));
+        };
+        if (const Range range = host.overlapping(address, address + bytes)) refuse(range.start, range.bytes());
+        // Those that are being registered now are only in here.
+        auto behind = registrations_.lower_bound(address + bytes);
+        if (behind != registrations_.begin() && std::prev(behind)->first + std::prev(behind)->second.bytes > address)
+            refuse(std::prev(behind)->first, std::prev(behind)->second.bytes);
+        registrations_.emplace(address, Registration{Ref<Context>(&context), bytes, State::changing});
+    }
+    bool registered = false;
+    try {
+        DriverScope scope(context);
+        unsigned driver_flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+        if (flags & GPO_REGISTER_READ_ONLY) {
+            CUdevice device = 0;
+            int supported = 0;
+            context.check(context.table().cuDeviceGet(&device, context.ordinal()), "cuDeviceGet");
+            if (context.table().cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED,
+                                                     device) == CUDA_SUCCESS && supported)
+                driver_flags |= CU_MEMHOSTREGISTER_READ_ONLY;
+        }
+        runtime_.counters.host_registrations.fetch_add(1, std::memory_order_relaxed);
+        context.check(context.table().cuMemHostRegister(memory, bytes, driver_flags), "cuMemHostRegister");
+        registered = true;
+        host.insert({address, address + bytes, kRegisteredTag, this});
+    } catch (...) {
+        if (registered) {
+            DriverTry scope(context);
+            if (scope.entered()) context.table().cuMemHostUnregister(memory);
+        }
+        std::lock_guard lock(lock_);
+        registrations_.erase(address);
+        throw;
+    }
+    std::lock_guard lock(lock_);
+    registrations_.find(address)->second.state = State::live;
+}
+
+void Registry::unregister_host(void* memory) {
+    const auto address = reinterpret_cast<uint64_t>(memory);
+    Ref<Context> context;
+    uint64_t bytes = 0;
+    {
+        std::lock_guard lock(lock_);
+        auto found = registrations_.find(address);
+        if (found == registrations_.end() || found->second.state != State::live)
+            fail(GPO_INVALID_ARGUMENT, "no memory is registered at ", hex(address));
+        found->second.state = State::changing;
+        context = found->second.context;
+        bytes = found->second.bytes;
+    }
+    host.erase(address, this);
+    CUresult result = CUDA_SUCCESS;
+    {
+        DriverTry scope(*context);
+        if (scope.entered()) {
+            runtime_.counters.host_registrations.fetch_add(1, std::memory_order_relaxed);
+            result = context->table().cuMemHostUnregister(memory);
+        }
+    }
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED && !is_sticky(result)) {
+        try {
+            host.insert({address, address + bytes, kRegisteredTag, this});
+        } catch (const std::bad_alloc&) {
+            // Copies from and to it will count as pageable.
+        }
+        std::lock_guard lock(lock_);
+        registrations_.find(address)->second.state = State::live;
+    } else {
+        std::lock_guard lock(lock_);
+        registrations_.erase(address);
+    }
+    context->check(result, "cuMemHostUnregister");
+}
+
+void Registry::insert_device(const Range& range) {
+    while (!device.insert(range)) {
+        const Range stale = device.overlapping(range.start, range.end);
+        device.erase(stale.start, stale.owner);
+        std::lock_guard lock(lock_);
+        allocations_.erase(stale.start);
+    }
+}
+
+uint64_t Registry::allocate(Context& context, uint64_t bytes, const char* label) {
+    const char* name = label && *label ? runtime_.intern(label) : "";
+    DriverScope scope(context);
+    CUdeviceptr address = 0;
+    runtime_.counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
+    context.check(context.table().cuMemAlloc(&address, bytes), "cuMemAlloc");
+    try {
+        insert_device({address, address + bytes, kAllocatedTag, this});
+        std::lock_guard lock(lock_);
+        allocations_.insert_or_assign(address, Allocation{Ref<Context>(&context), bytes, name});
+    } catch (...) {
+        device.erase(address, this);
+        context.table().cuMemFree(address);
+        throw;
+    }
+    return address;
+}
+
+void Registry::free(Context& context, uint64_t address) {
+    decltype(allocations_)::node_type node;
+    uint64_t bytes = 0;
+    {
+        std::lock_guard lock(lock_);
+        const auto found = allocations_.find(address);
+        if (found == allocations_.end())
+            fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live allocation");
+        if (found->second.context.get() != &context)
+            fail(GPO_INVALID_ARGUMENT, "the allocation at ", hex(address), " is of another device");
+        bytes = found->second.bytes;
+        node = allocations_.extract(found);
+    }
+    device.erase(address, this);
+    try {
+        context.when_streams_pass([address, &table = context.table(), &runtime = runtime_](bool ok) {
+            if (!ok) return;
+            runtime.counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
+            table.cuMemFree(address);
+        });
+    } catch (...) {
+        {
+            std::lock_guard lock(lock_);
+            allocations_.insert(std::move(node));
+        }
+        try {
+            device.insert({address, address + bytes, kAllocatedTag, this});
+        } catch (const std::bad_alloc&) {
+            // Its bounds are then left to the driver to check.
+        }
+        throw;
+    }
+}
+
+void Registry::keep_until_shutdown(Ref<Object> object) noexcept {
+    try {
+        std::lock_guard lock(lock_);
+        kept_.push_back(object);
+    } catch (const std::bad_alloc&) {
+        // It stays all the same, for the user may still be using what is in it.
+        static_cast<void>(object.leak());
+    }
+}
+
+// Nobody else is here any more.
+void Registry::shut_down() noexcept {
+    const auto report = [&](auto&&... pieces) {
+        try {
+            runtime_.log(GPO_LOG_WARNING, text(pieces...));
+        } catch (const std::bad_alloc&) {
+            // Then it goes unreported.
+        }
+    };
+    constexpr unsigned kMostLines = 32;
+    unsigned lines = 0;
+    for (const auto& object : kept_) {
+        const std::string leaks = object->leaks();
+        if (!leaks.empty() && ++lines <= kMostLines) report("never freed: ", object->describe(), " with ", leaks);
+    }
+    kept_.clear();
+    for (auto& [address, allocation] : allocations_) {
+        DriverTry scope(*allocation.context);
+        if (!scope.entered()) continue;
+        if (++lines <= kMostLines)
+            report("never freed: device memory", *allocation.label ? " `" : "", allocation.label,
+                   *allocation.label ? "`" : "", ", ", allocation.bytes, " bytes at ", hex(address));
+        allocation.context->table().cuMemFree(address);
+    }
+    for (auto& [address, registration] : registrations_) {
+        DriverTry scope(*registration.context);
+        if (!scope.entered()) continue;
+        if (++lines <= kMostLines) report("never unregistered: ", registration.bytes, " bytes at ", hex(address));
+        registration.context->table().cuMemHostUnregister(reinterpret_cast<void*>(address));
+    }
+    if (lines > kMostLines) report("never freed: ", lines - kMostLines, " more");
+    allocations_.clear();
+    registrations_.clear();
+}
+
+}  // namespace gpo

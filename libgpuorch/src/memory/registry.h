@@ -1,0 +1,65 @@
+// What a runtime knows of memory: every address range that it pinned or allocated, what the caller registered, plain
+// device allocations, and, at shutdown, what of it was never freed.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "device/context.h"
+#include "memory/ranges.h"
+
+namespace gpo {
+
+/// RangeMap::Range::tag; kSlabTag (memory/heap.h) is 1.
+inline constexpr uint64_t kRegisteredTag = 2, kAllocatedTag = 3, kPieceTag = 4, kFreeingTag = 5;
+
+class Registry final : public Annex {
+public:
+    static Registry& of(Runtime& runtime) {
+        return static_cast<Registry&>(runtime.annex([](Runtime& of) -> Annex* { return new Registry(of); }));
+    }
+
+    /// Host memory that GPUs reach: slabs of arenas, registrations. Read by every copy.
+    RangeMap host;
+    /// Device memory: plain allocations, pieces of pools.
+    RangeMap device;
+
+    /// Throws Failure. The driver is called under no lock.
+    void register_host(Context& context, void* memory, uint64_t bytes, uint32_t flags);
+    void unregister_host(void* memory);
+
+    uint64_t allocate(Context& context, uint64_t bytes, const char* label);
+    void free(Context& context, uint64_t address);
+
+    /// Puts a range into `device`. One that is there already is of memory that somebody has freed behind our back: the
+    /// driver gives no address twice. Throws std::bad_alloc.
+    void insert_device(const Range& range);
+
+    /// An object whose handle is gone and in which something of the user's is still allocated: kept until shutdown.
+    void keep_until_shutdown(Ref<Object> object) noexcept;
+
+    void shut_down() noexcept override;
+
+private:
+    explicit Registry(Runtime& runtime) noexcept : runtime_(runtime) {}
+
+    enum class State : uint8_t { changing, live };
+    struct Registration {
+        Ref<Context> context;
+        uint64_t bytes;
+        State state;
+    };
+    struct Allocation {
+        Ref<Context> context;
+        uint64_t bytes;
+        const char* label;
+    };
+
+    Runtime& runtime_;
+    host::Mutex lock_;
+    std::map<uint64_t, Registration> registrations_;   // under lock_, as the following
+    std::map<uint64_t, Allocation> allocations_;
+    std::vector<Ref<Object>> kept_;
+};
+
+}  // namespace gpo

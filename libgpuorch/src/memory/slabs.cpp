@@ -1,0 +1,107 @@
+#include "memory/slabs.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+
+namespace gpo {
+
+namespace {
+
+// <numaif.h> belongs to libnuma, which we do without.
+constexpr int kDefault = 0, kPreferred = 1, kBind = 2;
+constexpr unsigned kMostNodes = 1024;
+using NodeMask = std::array<unsigned long, kMostNodes / (CHAR_BIT * sizeof(unsigned long))>;
+
+NodeMask mask_of(int node) noexcept {
+    constexpr unsigned kBits = CHAR_BIT * sizeof(unsigned long);
+    NodeMask mask{};
+    mask[static_cast<unsigned>(node) / kBits] |= 1ul << (static_cast<unsigned>(node) % kBits);
+    return mask;
+}
+
+// Pages that the calling thread takes from the system while this lives come from one node. The driver pins its pages
+// inside the call, in this thread, so this decides where they are.
+class NodeScope {
+public:
+    NodeScope(int node, bool asked) {
+        if (node < 0 || node >= static_cast<int>(kMostNodes)) return;
+        if (syscall(SYS_get_mempolicy, &outer_policy_, outer_mask_.data(), kMostNodes, nullptr, 0) != 0) {
+            refuse(node, asked);
+            return;
+        }
+        const NodeMask mask = mask_of(node);
+        if (syscall(SYS_set_mempolicy, asked ? kBind : kPreferred, mask.data(), kMostNodes) != 0) {
+            refuse(node, asked);
+            return;
+        }
+        changed_ = true;
+    }
+    ~NodeScope() {
+        if (changed_)
+            syscall(SYS_set_mempolicy, outer_policy_, outer_policy_ == kDefault ? nullptr : outer_mask_.data(), kMostNodes);
+    }
+    NodeScope(const NodeScope&) = delete;
+    NodeScope& operator=(const NodeScope&) = delete;
+
+private:
+    // A kernel without NUMA has one node, 0.
+    static void refuse(int node, bool asked) {
+        const int number = errno;
+        if (!asked || (number == ENOSYS && node == 0)) return;
+        fail_errno(number == EINVAL ? GPO_INVALID_ARGUMENT : GPO_NOT_SUPPORTED, number,
+                   text("memory can't be placed on NUMA node ", node));
+    }
+    int outer_policy_ = kDefault;
+    NodeMask outer_mask_{};
+    bool changed_ = false;
+};
+
+}  // namespace
+
+DriverSlabs::DriverSlabs(Ref<Context> context, bool write_combined, int numa_node, bool numa_asked)
+    : context_(std::move(context)),
+      flags_(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | (write_combined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0)),
+      numa_node_(numa_node), numa_asked_(numa_asked) {
+    if (numa_node_ >= 0) return;
+    DriverScope scope(*context_);
+    CUdevice device = 0;
+    int node = -1;
+    const driver::Table& table = context_->table();
+    if (table.cuDeviceGet(&device, context_->ordinal()) == CUDA_SUCCESS &&
+        table.cuDeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, device) == CUDA_SUCCESS)
+        numa_node_ = node;
+}
+
+void* DriverSlabs::take(uint64_t bytes) {
+    DriverScope scope(*context_);
+    NodeScope node(numa_node_, numa_asked_);
+    void* memory = nullptr;
+    context_->runtime().counters.host_registrations.fetch_add(1, std::memory_order_relaxed);
+    context_->check(context_->table().cuMemHostAlloc(&memory, bytes, flags_), "cuMemHostAlloc");
+    // Pages that are touched only later follow the policy of their range. Ranges that the driver filled refuse one.
+    if (numa_node_ >= 0 && numa_node_ < static_cast<int>(kMostNodes)) {
+        const NodeMask mask = mask_of(numa_node_);
+        syscall(SYS_mbind, memory, bytes, numa_asked_ ? kBind : kPreferred, mask.data(), kMostNodes, 0);
+    }
+    return memory;
+}
+
+void DriverSlabs::give(void* memory, uint64_t) noexcept {
+    const auto give = [context = context_, memory] {
+        DriverTry scope(*context);
+        if (!scope.entered()) return;  // the driver's context is gone, and its memory with it
+        context->runtime().counters.host_registrations.fetch_add(1, std::memory_order_relaxed);
+        context->table().cuMemFreeHost(memory);
+    };
+    Runtime& runtime = context_->runtime();
+    if (elsewhere_.load(std::memory_order_acquire) && !runtime.shutting_down())
+        runtime.errands().post(give);
+    else
+        give();
+}
+
+}  // namespace gpo

@@ -1,0 +1,28 @@
+// Slabs of pinned memory from the driver: portable, mapped for the GPU, near the device or on the NUMA node asked for.
+#pragma once
+
+#include "device/context.h"
+#include "memory/heap.h"
+
+namespace gpo {
+
+class DriverSlabs final : public SlabSource {
+public:
+    /// `numa_node`: -1 for the one near the device. `numa_asked`: it is an error if the system can't do it.
+    DriverSlabs(Ref<Context> context, bool write_combined, int numa_node, bool numa_asked);
+    void* take(uint64_t bytes) override;
+    void give(void* memory, uint64_t bytes) noexcept override;
+
+    /// From now on slabs are given back from the errands' thread: the last piece may be freed by the scanner, which must
+    /// not wait for the device.
+    void give_elsewhere() noexcept { elsewhere_.store(true, std::memory_order_release); }
+
+private:
+    const Ref<Context> context_;
+    const unsigned flags_;
+    int numa_node_;
+    const bool numa_asked_;
+    std::atomic<bool> elsewhere_{false};
+};
+
+}  // namespace gpo
