@@ -1,0 +1,116 @@
+#include "memory/arena.h"
+
+#include <algorithm>
+
+#include "memory/registry.h"
+
+namespace gpo {
+
+namespace {
+
+constexpr uint64_t kSlabBytes = 64ull << 20;
+
+SlabHeap::Options heap_options(const gpo_arena_options& options) {
+    SlabHeap::Options out;
+    out.max_bytes = options.max_bytes;
+    out.slab_bytes = options.slab_bytes;
+    if (!out.slab_bytes) out.slab_bytes = options.max_bytes ? std::min(options.max_bytes, kSlabBytes) : kSlabBytes;
+    return out;
+}
+
+}  // namespace
+
+Arena::Arena(Ref<Context> context, const gpo_arena_options& options)
+    : Object(context->runtime(), Type::arena, options.label),
+      source_(context, options.flags & GPO_ARENA_WRITE_COMBINED, options.flags & GPO_ARENA_NUMA ? options.numa_node : -1,
+              options.flags & GPO_ARENA_NUMA),
+      heap_(source_, Registry::of(context->runtime()).host, heap_options(options)), later_(*this, heap_) {
+    if (options.initial_bytes && !heap_.reserve(options.initial_bytes)) fail_full(options.initial_bytes);
+}
+
+void* Arena::allocate(uint64_t bytes, uint64_t alignment) {
+    if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
+    if (alignment == 0) alignment = kGranule;
+    if ((alignment & (alignment - 1)) != 0 || alignment > SlabHeap::kMostAlignment)
+        fail(GPO_INVALID_ARGUMENT, "alignment ", alignment, " is no power of two up to ", SlabHeap::kMostAlignment);
+    if (void* memory = heap_.allocate(bytes, alignment)) [[likely]] return memory;
+    if (later_.waiting()) {
+        later_.poll();
+        if (void* memory = heap_.allocate(bytes, alignment)) return memory;
+    }
+    if (void* memory = heap_.allocate_hard(bytes, alignment)) return memory;
+    fail_full(bytes);
+}
+
+void Arena::fail_full(uint64_t bytes) {
+    const auto totals = heap_.totals();
+    fail(GPO_LIMIT_EXCEEDED, describe(), " has no room for ", bytes, " bytes: of at most ", heap_.max_bytes(), ", ",
+         totals.reserved, " are taken and ", totals.in_use, " in use, ", later_.waiting(), " of these waiting for streams");
+}
+
+void Arena::fail_free(const void* memory) {
+    fail(GPO_INVALID_ARGUMENT, hex(reinterpret_cast<uint64_t>(memory)), " is not an allocated piece of ", describe());
+}
+
+void Arena::free(void* memory) {
+    SlabHeap::Piece piece;
+    if (!heap_.claim(reinterpret_cast<uint64_t>(memory), piece)) fail_free(memory);
+    heap_.release(piece);
+}
+
+void Arena::free_after(void* memory, Stream& stream) {
+    if (&stream.runtime() != &runtime()) fail(GPO_INVALID_ARGUMENT, stream.describe(), " is of another runtime than ", describe());
+    SlabHeap::Piece piece;
+    if (!heap_.claim(reinterpret_cast<uint64_t>(memory), piece)) fail_free(memory);
+    try {
+        later_.add(stream, piece);
+    } catch (...) {
+        heap_.unclaim(piece);
+        throw;
+    }
+}
+
+void Arena::trim(uint64_t keep_bytes) {
+    later_.poll();
+    heap_.trim(keep_bytes);
+}
+
+gpo_memory_statistics Arena::statistics() {
+    later_.poll();
+    gpo_memory_statistics out{};
+    out.waiting = later_.waiting();
+    const auto totals = heap_.totals();
+    out.slabs = totals.slabs;
+    out.in_use = totals.in_use;
+    out.reserved = totals.reserved;
+    out.peak_in_use = totals.peak_in_use;
+    out.peak_reserved = totals.peak_reserved;
+    out.allocations = totals.allocations;
+    out.frees = totals.frees;
+    out.driver_calls = totals.source_calls;
+    out.waiting = std::min(out.waiting, out.in_use);
+    return out;
+}
+
+// Pieces that only wait for streams keep the arena by themselves. For what was never freed nobody has a handle any more.
+void Arena::close() noexcept {
+    later_.poll();
+    const uint64_t waiting = later_.waiting();
+    if (waiting) source_.give_elsewhere();
+    if (heap_.totals().in_use > waiting) Registry::of(runtime()).keep_until_shutdown(Ref<Object>(this));
+}
+
+bool Arena::drain(uint64_t) noexcept {
+    later_.poll();
+    return true;
+}
+
+std::string Arena::leaks() {
+    if (reported_.exchange(true)) return {};
+    const uint64_t waiting = later_.waiting();
+    const auto totals = heap_.totals();
+    if (totals.in_use <= waiting) return {};
+    return text(totals.in_use - waiting, " bytes in ", totals.allocations - totals.frees, " pieces");
+}
+
+}  // namespace gpo

@@ -1,0 +1,39 @@
+// Arenas of pinned memory: a slab heap over the driver, frees that wait for streams, statistics.
+#pragma once
+
+#include "gpuorch/memory.h"
+#include "memory/free_later.h"
+#include "memory/heap.h"
+#include "memory/slabs.h"
+
+namespace gpo {
+
+class Arena final : public Object {
+public:
+    /// Throws Failure.
+    Arena(Ref<Context> context, const gpo_arena_options& options);
+
+    void* allocate(uint64_t bytes, uint64_t alignment);
+    void free(void* memory);
+    void free_after(void* memory, Stream& stream);
+    void trim(uint64_t keep_bytes);
+    gpo_memory_statistics statistics();
+
+    void close() noexcept override;
+    bool drain(uint64_t deadline) noexcept override;
+    std::string leaks() override;
+
+private:
+    [[noreturn]] void fail_full(uint64_t bytes);
+    [[noreturn]] void fail_free(const void* memory);
+
+    DriverSlabs source_;
+    SlabHeap heap_;
+    FreeLater later_;
+    std::atomic<bool> reported_{false};   // what it holds has been named in the leak report
+};
+
+template <>
+struct TypeOf<Arena> { static constexpr Type value = Type::arena; };
+
+}  // namespace gpo

@@ -1,0 +1,143 @@
+#include "memory/free_later.h"
+
+#include <algorithm>
+
+namespace gpo {
+
+// Moves the open batch to those under way, where it waits for its mark. False without memory: it stays open.
+bool FreeLater::close(Line& line) noexcept {
+    try {
+        line.under_way.push_back(line.open);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    line.open = nullptr;
+    return true;
+}
+
+void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
+    Ref<Batch> due;
+    {
+        std::lock_guard lock(lock_);
+        if (lines_.size() >= kLines)
+            std::erase_if(lines_, [](const auto& line) { return !line.second.open && line.second.under_way.empty(); });
+        Line& line = lines_[&stream];
+        // Full only where it could not be closed for lack of memory.
+        if (line.open && line.open->count == kPieces && !close(line)) throw std::bad_alloc();
+        if (!line.open) line.open = make<Batch>(*this, stream);
+        Batch& batch = *line.open;
+        batch.pieces[batch.count++] = piece;
+        batch.bytes += piece.bytes;
+        waiting_.fetch_add(piece.bytes, std::memory_order_acq_rel);
+        if (line.under_way.empty() || batch.count == kPieces || batch.bytes >= kLarge) {
+            due = line.open;
+            if (!close(line)) due = nullptr;
+        }
+    }
+    if (due) mark(due);
+}
+
+// Under no lock, for this is a driver call.
+void FreeLater::mark(const Ref<Batch>& batch) noexcept {
+    try {
+        batch->stream_->mark(batch);
+    } catch (...) {
+        // No room for a mark. The next one of this stream, or poll(), frees the batch too; or else this does.
+        wait_for_all(batch);
+    }
+}
+
+// Under no lock. When a batch is closed here nothing of the line was under way.
+void FreeLater::mark_open(Stream& stream) noexcept {
+    Ref<Batch> due;
+    {
+        std::lock_guard lock(lock_);
+        const auto found = lines_.find(&stream);
+        if (found == lines_.end() || !found->second.open) return;
+        due = found->second.open;
+        if (!close(found->second)) return;
+    }
+    mark(due);
+}
+
+void FreeLater::Batch::reached(const Outcome& outcome) noexcept {
+    const Ref<Batch> self(this);
+    if (!outcome.error || stream_->context().lost())
+        of_.passed(*stream_, this);
+    else
+        stream_->runtime().errands().post([self] { self->of_.wait_for_all(self); });
+}
+
+void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
+    try {
+        batch->stream_->context().when_streams_pass([batch](bool) { batch->of_.passed(*batch->stream_, batch.get()); });
+    } catch (...) {
+        // Without memory for that it goes on waiting: it is among those under way, and poll() looks at it.
+    }
+}
+
+// All of the stream's batches up to `last` may be freed. If it isn't there any more, somebody else found that out first.
+void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
+    std::vector<Ref<Batch>> done;
+    bool open = false;
+    {
+        std::lock_guard lock(lock_);
+        const auto found = lines_.find(&stream);
+        if (found == lines_.end()) return;
+        auto& under_way = found->second.under_way;
+        const auto position = std::find_if(under_way.begin(), under_way.end(), [&](auto& b) { return b.get() == last; });
+        if (position == under_way.end()) return;
+        if (position + 1 == under_way.end()) {
+            done.swap(under_way);
+        } else {
+            // In two steps, for a new vector could fail: what is behind moves to the front of its own.
+            std::vector<Ref<Batch>> rest;
+            try {
+                rest.assign(position + 1, under_way.end());
+            } catch (const std::bad_alloc&) {
+                return;  // a later mark finds all of them
+            }
+            under_way.erase(position + 1, under_way.end());
+            done.swap(under_way);
+            under_way.swap(rest);
+        }
+        open = under_way.empty() && found->second.open;
+    }
+    for (const auto& batch : done) {
+        for (unsigned i = 0; i < batch->count; ++i) heap_.release(batch->pieces[i]);
+        waiting_.fetch_sub(batch->bytes, std::memory_order_acq_rel);
+    }
+    if (open)
+        stream.runtime().errands().post([this, owner = Ref<Object>(&owner_), on = Ref<Stream>(&stream)] { mark_open(*on); });
+}
+
+void FreeLater::poll() noexcept {
+    if (waiting() == 0) return;
+    std::vector<Ref<Batch>> newest;
+    std::vector<Ref<Batch>> unmarked;
+    try {
+        std::lock_guard lock(lock_);
+        newest.reserve(lines_.size());
+        unmarked.reserve(lines_.size());
+        for (auto& [stream, line] : lines_) {
+            if (line.open) {
+                const Ref<Batch> batch = line.open;
+                if (close(line)) unmarked.push_back(batch);
+            }
+            if (!line.under_way.empty()) newest.push_back(line.under_way.back());
+        }
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    for (const auto& batch : unmarked) mark(batch);
+    for (const auto& batch : newest) {
+        try {
+            if (batch->stream_->query() == GPO_SUCCESS) passed(*batch->stream_, batch.get());
+        } catch (...) {
+            // Captured, or failed: its marks tell.
+            if (batch->stream_->context().lost()) passed(*batch->stream_, batch.get());
+        }
+    }
+}
+
+}  // namespace gpo

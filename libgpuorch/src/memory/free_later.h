@@ -1,0 +1,70 @@
+// Frees that wait for a stream: pieces of an arena in batches, one mark for each.
+//
+// Words. The *line* of a stream is what waits for it: one *open* batch that takes pieces, and batches *under way* that have
+// a mark on the stream, oldest first. A batch is closed and marked when it is full or large, or when nothing of its stream
+// is under way: so a lone free is marked at once, and a burst pays for one mark in thirty-two. When the batches under way
+// have been passed and one is still open, that one is marked from the errands' thread.
+//
+// A mark that was reached frees its batch, and those closed before it: they were closed earlier, so the mark is behind them
+// too. A mark that failed says nothing about the work before it, which may run on: then all streams of the device have to
+// pass. On a lost device nothing runs.
+#pragma once
+
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include "completion/mark.h"
+#include "memory/heap.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+class FreeLater {
+public:
+    /// `owner` is the arena that this is part of; batches keep it alive.
+    FreeLater(Object& owner, SlabHeap& heap) noexcept : owner_(owner), heap_(heap) {}
+
+    /// Frees a claimed piece when the stream has passed. Throws std::bad_alloc, and then the piece is still the caller's.
+    void add(Stream& stream, const SlabHeap::Piece& piece);
+    /// Frees what streams have passed by now, without waiting for the scanner to see it. Asks the driver, once a stream.
+    void poll() noexcept;
+    /// Bytes that wait.
+    uint64_t waiting() const noexcept { return waiting_.load(std::memory_order_acquire); }
+
+private:
+    static constexpr unsigned kPieces = 32;
+    static constexpr uint64_t kLarge = 4 << 20;
+    static constexpr size_t kLines = 64;   // beyond so many, lines with nothing in them are swept
+
+    class Batch final : public Reached {
+    public:
+        Batch(FreeLater& of, Stream& stream) noexcept : of_(of), owner_(&of.owner_), stream_(&stream) {}
+        void reached(const Outcome& outcome) noexcept override;
+
+        FreeLater& of_;
+        const Ref<Object> owner_;
+        const Ref<Stream> stream_;
+        uint64_t bytes = 0;
+        unsigned count = 0;
+        std::array<SlabHeap::Piece, kPieces> pieces;
+    };
+    struct Line {
+        Ref<Batch> open;
+        std::vector<Ref<Batch>> under_way;
+    };
+
+    void mark(const Ref<Batch>& batch) noexcept;
+    void mark_open(Stream& stream) noexcept;
+    void passed(Stream& stream, const Batch* last) noexcept;
+    void wait_for_all(Ref<Batch> batch) noexcept;
+    static bool close(Line& line) noexcept;
+
+    Object& owner_;
+    SlabHeap& heap_;
+    std::atomic<uint64_t> waiting_{0};
+    host::Mutex lock_;
+    std::unordered_map<const Stream*, Line> lines_;   // under lock_
+};
+
+}  // namespace gpo
