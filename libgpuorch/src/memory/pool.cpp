@@ -1,0 +1,213 @@
+#include "memory/pool.h"
+
+#include <algorithm>
+
+namespace gpo {
+
+class PoolAllocation final : public Operation {
+public:
+    PoolAllocation(Pool& pool, uint64_t bytes) noexcept : Operation("allocation", pool.label()), pool_(pool), bytes_(bytes) {}
+
+    void issue(Stream& stream) override {
+        stream.refuse_capture("an allocation from a pool");
+        Context& context = stream.context();
+        CUdeviceptr address = 0;
+        pool_.driver_calls_.fetch_add(1, std::memory_order_relaxed);
+        context.check(stream.table().cuMemAllocFromPoolAsync(&address, bytes_, pool_.native_, stream.native()),
+                      "cuMemAllocFromPoolAsync");
+        try {
+            pool_.registry_.insert_device({address, address + bytes_, kPieceTag, &pool_});
+        } catch (...) {
+            stream.table().cuMemFreeAsync(address, stream.native());
+            throw;
+        }
+        address_ = address;
+    }
+    std::unique_ptr<Operation> keep() const override { refuse_held(); }
+    [[noreturn]] static void refuse_held() {
+        fail(GPO_INVALID_STATE, "the stream is held: the address of what is allocated on it wouldn't be known yet");
+    }
+    uint64_t address() const noexcept { return address_; }
+
+private:
+    Pool& pool_;
+    const uint64_t bytes_;
+    uint64_t address_ = 0;
+};
+
+class PoolFree final : public Operation {
+public:
+    PoolFree(Pool& pool, uint64_t address, uint64_t bytes) noexcept
+        : Operation("free", pool.label()), pool_(&pool), address_(address), bytes_(bytes) {}
+
+    void issue(Stream& stream) override {
+        stream.refuse_capture("a free into a pool");
+        RangeMap& ranges = pool_->registry_.device;
+        ranges.erase(address_, pool_.get());
+        pool_->driver_calls_.fetch_add(1, std::memory_order_relaxed);
+        const CUresult result = stream.table().cuMemFreeAsync(address_, stream.native());
+        if (result != CUDA_SUCCESS) {
+            try {
+                ranges.insert({address_, address_ + bytes_, kFreeingTag, pool_.get()});
+            } catch (const std::bad_alloc&) {
+                // Two failures at once: the piece can't be freed again, and goes with the pool.
+            }
+            stream.context().check(result, "cuMemFreeAsync");
+        }
+        pool_->in_use_.fetch_sub(bytes_, std::memory_order_relaxed);
+        pool_->frees_.fetch_add(1, std::memory_order_relaxed);
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<PoolFree>(*this); }
+    /// It never happened: the piece can be freed again.
+    void drop(Stream&, const ErrorPtr&) noexcept override { undo(); }
+    void undo() noexcept { pool_->registry_.device.retag(address_, pool_.get(), kFreeingTag, kPieceTag); }
+
+private:
+    Ref<Pool> pool_;
+    uint64_t address_, bytes_;
+};
+
+Pool::Pool(Ref<Context> context, const gpo_pool_options& options)
+    : Object(context->runtime(), Type::pool, options.label), context_(std::move(context)),
+      registry_(Registry::of(context_->runtime())), max_bytes_(options.max_bytes) {
+    DriverScope scope(*context_);
+    const driver::Table& table = context_->table();
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = context_->ordinal();
+    context_->check(table.cuMemPoolCreate(&native_, &properties), "cuMemPoolCreate");
+    try {
+        cuuint64_t keep = options.keep_bytes ? options.keep_bytes : UINT64_MAX;
+        context_->check(table.cuMemPoolSetAttribute(native_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep), "cuMemPoolSetAttribute");
+        if (options.initial_bytes) warm_up(options.initial_bytes);
+    } catch (...) {
+        table.cuMemPoolDestroy(native_);
+        throw;
+    }
+}
+
+Pool::~Pool() {
+    DriverTry scope(*context_);
+    if (!scope.entered() || !native_) return;
+    // Only at shutdown is there anything left.
+    try {
+        for (const Range& piece : registry_.device.of(this)) {
+            registry_.device.erase(piece.start, this);
+            context_->table().cuMemFree(piece.start);
+        }
+    } catch (const std::bad_alloc&) {
+        // The driver has the memory back when the context goes.
+    }
+    context_->table().cuMemPoolDestroy(native_);
+}
+
+// Makes the driver take the memory from the system, on a stream of its own.
+void Pool::warm_up(uint64_t bytes) {
+    const driver::Table& table = context_->table();
+    CUstream stream = nullptr;
+    context_->check(table.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0), "cuStreamCreateWithPriority");
+    context_->runtime().counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
+    driver_calls_.fetch_add(1, std::memory_order_relaxed);
+    CUdeviceptr address = 0;
+    const char* function = "cuMemAllocFromPoolAsync";
+    CUresult result = table.cuMemAllocFromPoolAsync(&address, bytes, native_, stream);
+    if (result == CUDA_SUCCESS) {
+        function = "cuMemFreeAsync";
+        result = table.cuMemFreeAsync(address, stream);
+        const CUresult passed = table.cuStreamSynchronize(stream);
+        if (result == CUDA_SUCCESS) result = passed;
+    }
+    table.cuStreamDestroy(stream);
+    context_->check(result, function);
+}
+
+void Pool::check_runtime(Stream& stream) {
+    if (&stream.runtime() != &runtime()) fail(GPO_INVALID_ARGUMENT, stream.describe(), " is of another runtime than ", describe());
+}
+
+void Pool::take_room(uint64_t bytes) {
+    uint64_t used = in_use_.load(std::memory_order_relaxed);
+    do {
+        const uint64_t most = max_bytes_ ? max_bytes_ : UINT64_MAX;
+        if (bytes > most || used > most - bytes)
+            fail(GPO_LIMIT_EXCEEDED, describe(), " has no room for ", bytes, " bytes: ", used, " of at most ", most, " are in use");
+    } while (!in_use_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+}
+
+uint64_t Pool::allocate(Stream& stream, uint64_t bytes) {
+    check_runtime(stream);
+    if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
+    take_room(bytes);
+    try {
+        PoolAllocation operation(*this, bytes);
+        if (stream.submit(operation) != GPO_SUCCESS) PoolAllocation::refuse_held();
+        allocations_.fetch_add(1, std::memory_order_relaxed);
+        // The peak is of what was really handed out, so it is taken when nothing can fail any more.
+        const uint64_t used = in_use_.load(std::memory_order_relaxed);
+        uint64_t peak = peak_.load(std::memory_order_relaxed);
+        while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
+        }
+        return operation.address();
+    } catch (...) {
+        in_use_.fetch_sub(bytes, std::memory_order_relaxed);
+        throw;
+    }
+}
+
+gpo_status Pool::free(Stream& stream, uint64_t address) {
+    check_runtime(stream);
+    if (!registry_.device.retag(address, this, kPieceTag, kFreeingTag))
+        fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live piece of ", describe());
+    PoolFree operation(*this, address, registry_.device.find(address).bytes());
+    try {
+        const gpo_status status = stream.submit(operation);
+        if (status != GPO_SUCCESS) operation.undo();
+        return status;
+    } catch (...) {
+        operation.undo();
+        throw;
+    }
+}
+
+void Pool::trim(uint64_t keep_bytes) {
+    DriverScope scope(*context_);
+    context_->runtime().counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
+    driver_calls_.fetch_add(1, std::memory_order_relaxed);
+    context_->check(context_->table().cuMemPoolTrimTo(native_, keep_bytes), "cuMemPoolTrimTo");
+}
+
+gpo_memory_statistics Pool::statistics() {
+    gpo_memory_statistics out{};
+    const auto read = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+    out.frees = read(frees_);
+    out.allocations = read(allocations_);
+    out.in_use = read(in_use_);
+    out.peak_in_use = read(peak_);
+    out.driver_calls = read(driver_calls_);
+    DriverScope scope(*context_);
+    const auto ask = [&](CUmemPool_attribute attribute) {
+        cuuint64_t value = 0;
+        context_->check(context_->table().cuMemPoolGetAttribute(native_, attribute, &value), "cuMemPoolGetAttribute");
+        return static_cast<uint64_t>(value);
+    };
+    out.reserved = ask(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    out.peak_reserved = ask(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
+    return out;
+}
+
+// Frees that are held keep the pool. For what was never freed nobody has a handle any more.
+void Pool::close() noexcept {
+    if (in_use_.load(std::memory_order_relaxed) != 0) registry_.keep_until_shutdown(Ref<Object>(this));
+}
+
+std::string Pool::leaks() {
+    if (context_->lost() || reported_.exchange(true)) return {};
+    const auto pieces = registry_.device.of(this);
+    uint64_t bytes = 0;
+    for (const Range& piece : pieces) bytes += piece.bytes();
+    return pieces.empty() ? std::string() : text(bytes, " bytes in ", pieces.size(), " pieces");
+}
+
+}  // namespace gpo

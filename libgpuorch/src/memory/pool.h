@@ -1,0 +1,45 @@
+// Pools of device memory whose allocations and frees are points in streams, over the driver's pools.
+//
+// The driver may give an address out again as soon as it was freed on any stream: a piece leaves the range map before the
+// driver is told of its free. Until then it is tagged as being freed, so that a second free of it is refused.
+#pragma once
+
+#include "gpuorch/memory.h"
+#include "memory/registry.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+class Pool final : public Object {
+public:
+    /// Throws Failure.
+    Pool(Ref<Context> context, const gpo_pool_options& options);
+
+    uint64_t allocate(Stream& stream, uint64_t bytes);
+    gpo_status free(Stream& stream, uint64_t address);
+    void trim(uint64_t keep_bytes);
+    gpo_memory_statistics statistics();
+
+    void close() noexcept override;
+    std::string leaks() override;
+
+private:
+    friend class PoolAllocation;
+    friend class PoolFree;
+    ~Pool() override;
+    void warm_up(uint64_t bytes);
+    void take_room(uint64_t bytes);
+    void check_runtime(Stream& stream);
+
+    const Ref<Context> context_;
+    Registry& registry_;
+    const uint64_t max_bytes_;
+    CUmemoryPool native_ = nullptr;
+    std::atomic<uint64_t> in_use_{0}, peak_{0}, allocations_{0}, frees_{0}, driver_calls_{0};
+    std::atomic<bool> reported_{false};
+};
+
+template <>
+struct TypeOf<Pool> { static constexpr Type value = Type::pool; };
+
+}  // namespace gpo
