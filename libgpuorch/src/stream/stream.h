@@ -94,8 +94,9 @@ public:
 
     uint64_t load() const noexcept;  // operations accepted and not seen done
     void count_launch() noexcept { bump(launches_, 1); }
-    void count_copy(uint64_t bytes) noexcept {
-        bump(copies_, 1);
+    void count_copy(uint64_t bytes) noexcept { count_copies(1, bytes); }
+    void count_copies(uint64_t count, uint64_t bytes) noexcept {
+        bump(copies_, count);
         bump(copied_bytes_, bytes);
     }
     void count_fill() noexcept { bump(fills_, 1); }

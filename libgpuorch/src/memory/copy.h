@@ -1,0 +1,85 @@
+// Copies as operations: one range, rows, many ranges at once.
+//
+// What is known without the driver is checked when the operation is made. What only the driver knows is asked when it is
+// issued, and only where that changes what happens: host memory that isn't ours may be pageable, device memory that isn't
+// ours is left to the driver's own check, whose refusal is then explained. An operation that is kept for later is checked
+// in full when it is kept, and takes pageable sources with it: they are the caller's again when the call returns.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "memory/place.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+class Copy final : public Operation {
+public:
+    /// between: by unified addressing, host or device on either side.
+    enum class Way : uint8_t { to_device, to_host, on_device, peer, between };
+
+    /// Throws Failure(GPO_INVALID_ARGUMENT).
+    Copy(Stream& stream, Way way, uint64_t destination, uint64_t source, uint64_t bytes);
+    /// For Way::peer.
+    void set_contexts(Ref<Context> destination, Ref<Context> source) noexcept;
+
+    void issue(Stream& stream) override;
+    std::unique_ptr<Operation> keep() const override;
+
+private:
+    Copy(const Copy& other);
+    void check_side(Registry& registry, const char* role, uint64_t address, bool host, bool* known);
+    bool touches_pageable(Context& context) const;
+    void check_fully(Context& context) const;
+    CUresult submit(Stream& stream, const char** function) const noexcept;
+
+    Context& context_;
+    uint64_t destination_, source_, bytes_;
+    Way way_;
+    bool known_ = false;       // the host side, if there is one, is pinned memory of ours
+    bool kept_pageable_ = false;
+    Ref<Context> destination_context_, source_context_;
+    std::unique_ptr<std::byte[]> taken_;   // a pageable source, of a kept copy
+};
+
+class CopyRows final : public Operation {
+public:
+    CopyRows(Stream& stream, const gpo_copy_2d& copy);
+    void issue(Stream& stream) override;
+    std::unique_ptr<Operation> keep() const override;
+
+private:
+    CopyRows(const CopyRows& other);
+    Context& context_;
+    gpo_copy_2d copy_;
+    std::unique_ptr<std::byte[]> taken_;
+};
+
+class CopyBatch final : public Operation {
+public:
+    /// Reads the caller's array. Throws Failure(GPO_INVALID_ARGUMENT), std::bad_alloc.
+    CopyBatch(Stream& stream, const gpo_copy* copies, uint64_t stride, uint64_t count);
+    void issue(Stream& stream) override;
+    std::unique_ptr<Operation> keep() const override;
+
+private:
+    static constexpr size_t kInline = 64;
+    CopyBatch(const CopyBatch& other);
+    void make_room(size_t count);
+    void check_pieces();
+    void submit_one_by_one(Stream& stream, size_t first, size_t last);
+
+    Context& context_;
+    size_t count_ = 0;
+    size_t pageable_from_ = 0;             // pieces from here on touch pageable memory
+    bool checked_ = false;
+    CUdeviceptr *destinations_ = nullptr, *sources_ = nullptr;
+    size_t* sizes_ = nullptr;
+    uint64_t total_ = 0;
+    std::unique_ptr<uint64_t[]> room_;     // for more than kInline
+    uint64_t inline_room_[3 * kInline];
+    std::unique_ptr<std::byte[]> taken_;
+};
+
+}  // namespace gpo

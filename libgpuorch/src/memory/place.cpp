@@ -1,0 +1,65 @@
+#include "memory/place.h"
+
+#include "memory/heap.h"
+
+namespace gpo {
+
+Place place_of(Context& context, uint64_t address) noexcept {
+    Place place;
+    try {
+        Registry& registry = Registry::of(context.runtime());
+        if (const Range range = registry.host.find(address)) {
+            place.kind = GPO_MEMORY_PINNED;
+            place.start = range.start;
+            place.bytes = range.bytes();
+            return place;
+        }
+    } catch (const std::bad_alloc&) {
+        // Then the driver knows.
+    }
+    const driver::Table& table = context.table();
+    unsigned type = 0;
+    if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS || type == 0) return place;
+    unsigned managed = 0;
+    if (table.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) != CUDA_SUCCESS) managed = 0;
+    place.kind = managed ? GPO_MEMORY_MANAGED : type == CU_MEMORYTYPE_HOST ? GPO_MEMORY_PINNED : GPO_MEMORY_DEVICE;
+    if (place.kind != GPO_MEMORY_PINNED) {
+        int ordinal = -1;
+        if (table.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == CUDA_SUCCESS)
+            place.ordinal = ordinal;
+    }
+    CUdeviceptr start = 0;
+    size_t bytes = 0;
+    if (place.kind == GPO_MEMORY_DEVICE) {
+        if (table.cuMemGetAddressRange(&start, &bytes, address) != CUDA_SUCCESS) start = bytes = 0;
+    } else if (table.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) != CUDA_SUCCESS ||
+               table.cuPointerGetAttribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) != CUDA_SUCCESS) {
+        start = bytes = 0;
+    }
+    place.start = start;
+    place.bytes = bytes;
+    return place;
+}
+
+void check_addresses(const char* role, uint64_t address, uint64_t bytes) {
+    if (address == 0) fail(GPO_INVALID_ARGUMENT, role, " is NULL");
+    if (bytes > UINT64_MAX - address)
+        fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " + ", bytes, " bytes runs past the end of addresses");
+}
+
+void check_room(const char* role, const Place& place, uint64_t address, uint64_t bytes) {
+    if (place.bytes == 0 || place.holds(address, bytes)) return;
+    fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is in ", place.bytes, " bytes of ", kind_name(place.kind), " at ",
+         hex(place.start), ", of which ", place.start + place.bytes - address, " are left there: not ", bytes);
+}
+
+const char* kind_name(uint32_t kind) noexcept {
+    switch (kind) {
+        case GPO_MEMORY_PINNED: return "pinned host memory";
+        case GPO_MEMORY_DEVICE: return "device memory";
+        case GPO_MEMORY_MANAGED: return "managed memory";
+        default: return "pageable host memory";
+    }
+}
+
+}  // namespace gpo

@@ -1,0 +1,35 @@
+// What an address is: which kind of memory, and how far its allocation reaches.
+//
+// Memory of our own is known from the runtime's range maps, in some ten nanoseconds. For other addresses the driver is
+// asked, which takes ten times that; on the way of a copy this is done only where the answer changes what happens.
+#pragma once
+
+#include "gpuorch/memory.h"
+#include "memory/registry.h"
+
+namespace gpo {
+
+struct Place {
+    uint32_t kind = GPO_MEMORY_PAGEABLE;   // GPO_MEMORY_*
+    int ordinal = -1;                      // the driver's, of device and managed memory
+    uint64_t start = 0, bytes = 0;         // of the allocation; 0: not known, or plain host memory
+
+    bool pageable() const noexcept { return kind == GPO_MEMORY_PAGEABLE; }
+    bool holds(uint64_t address, uint64_t count) const noexcept {
+        return address >= start && address - start <= bytes && count <= bytes - (address - start);
+    }
+};
+
+/// Asks the range maps, then the driver. Inside a DriverScope of the context.
+Place place_of(Context& context, uint64_t address) noexcept;
+
+/// Throws Failure(GPO_INVALID_ARGUMENT) naming `role` ("destination") if address + bytes wraps, or if address is 0.
+void check_addresses(const char* role, uint64_t address, uint64_t bytes);
+
+/// Throws Failure(GPO_INVALID_ARGUMENT) if the place is known and ends before address + bytes.
+void check_room(const char* role, const Place& place, uint64_t address, uint64_t bytes);
+
+/// "pinned host memory", "device memory", …
+const char* kind_name(uint32_t kind) noexcept;
+
+}  // namespace gpo
