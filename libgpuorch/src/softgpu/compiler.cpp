@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "core/environment.h"
 #include "host/host.h"
 #include "softgpu/compiler_headers.h"
 #include "softgpu/compiler_options.h"
@@ -56,7 +57,7 @@ std::string in_path(const std::string& name) {
 
 /// The compiler's path; empty with what was looked for in `log`.
 std::string find_compiler(std::string& log) {
-    if (const char* asked = secure_getenv("GPUORCH_CXX"); asked && *asked) {
+    if (const char* asked = environment::get("GPUORCH_CXX"); asked && *asked) {
         std::string found = in_path(asked);
         if (found.empty()) log = std::string("no C++ compiler: GPUORCH_CXX names ") + asked + ", which can't be run";
         return found;

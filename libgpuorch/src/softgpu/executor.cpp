@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <list>
 #include <new>
 
+#include "core/environment.h"
 #include "host/host.h"
 #include "softgpu/executor_block.h"
 #include "softgpu/executor_guard.h"
@@ -114,6 +114,7 @@ private:
         }
         changed_.notify_all();
         for (auto& worker : workers_) worker.join();
+        for (auto& region : regions_) retire(*region);
     }
 
     // -- under lock_ -------------------------------------------------------------------------------------------------
@@ -360,8 +361,7 @@ private:
 }  // namespace
 
 bool Executor::guard_from_environment() noexcept {
-    const char* value = secure_getenv("GPUORCH_SOFT_GUARD");
-    return value && value[0] == '1' && value[1] == '\0';
+    return environment::flag("GPUORCH_SOFT_GUARD");
 }
 
 std::unique_ptr<Executor> Executor::create(const Options& options) { return std::make_unique<Workers>(options); }

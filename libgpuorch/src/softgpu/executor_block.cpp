@@ -87,6 +87,16 @@ Block* Block::place(Region& region, Launch& launch, uint64_t number, uint32_t mu
 }
 
 void Block::forget_contexts() noexcept {
+#if defined(GPO_ASAN)
+    // Frames that are never left stay marked in the shadow of their stacks, and the next user of the memory is blamed.
+    if (region_) {
+        for (uint32_t i = 0; i < used_; ++i)
+            __asan_unpoison_memory_region(reinterpret_cast<void*>(stacks + (uintptr_t{i} << stack_shift)),
+                                          size_t{1} << stack_shift);
+        __asan_unpoison_memory_region(region_->base() + RegionLayout::kMainStack,
+                                      RegionLayout::kMainStackEnd - RegionLayout::kMainStack);
+    }
+#endif
     parked_ = used_ = 0;
     main_parked_ = Context{};
 #if defined(GPO_TSAN)

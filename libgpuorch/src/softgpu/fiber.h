@@ -28,6 +28,7 @@
 #endif
 
 #if defined(GPO_ASAN)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(GPO_TSAN)

@@ -16,7 +16,7 @@ static gpo_soft_image __gpo_image;
 static bool __gpo_equal(const char* a, const char* b) { return __builtin_strcmp(a, b) == 0; }
 
 /// The kernel's symbol, with the L of internal linkage put back: _Z4copyPf, static in the source, is _ZL4copyPf.
-static const char* __gpo_symbol_name(const __gpo_entry* entry) {
+static const char* __gpo_symbol_name(__gpo_entry* entry) {
     __gpo_symbol_info info = {nullptr, nullptr, nullptr, nullptr};
     if (dladdr(entry->symbol, &info) == 0 || !info.name || info.address != entry->symbol) return entry->fallback;
     if (!entry->internal || !entry->plain || __builtin_strncmp(info.name, "_Z", 2) != 0) return info.name;
@@ -27,12 +27,13 @@ static const char* __gpo_symbol_name(const __gpo_entry* entry) {
     const size_t before = static_cast<size_t>(at - info.name), all = __builtin_strlen(info.name);
     char* name = static_cast<char*>(__builtin_malloc(all + 2));
     __builtin_memcpy(name, info.name, before);
+    entry->made_name = name;
     name[before] = 'L';
     __builtin_memcpy(name + before + 1, at, all - before + 1);
     return name;
 }
 
-static gpo_soft_kernel __gpo_describe(const __gpo_entry* entry) {
+static gpo_soft_kernel __gpo_describe(__gpo_entry* entry) {
     alignas(64) static char zeros[64 << 10];
     void** args = static_cast<void**>(__builtin_calloc(entry->parameter_count + 1, sizeof(void*)));
     for (unsigned i = 0; i < entry->parameter_count; ++i) args[i] = zeros;
@@ -87,6 +88,7 @@ extern "C" __attribute__((visibility("default"), used)) const gpo_soft_image* gp
 }
 
 __attribute__((destructor)) static void __gpo_forget() {
+    for (__gpo_entry* e = __gpo_entries; e; e = e->next) __builtin_free(e->made_name);
     __builtin_free(const_cast<gpo_soft_kernel*>(__gpo_image.kernels));
     __builtin_free(const_cast<gpo_soft_variable*>(__gpo_image.variables));
     __builtin_free(const_cast<gpo_soft_name*>(__gpo_image.names));

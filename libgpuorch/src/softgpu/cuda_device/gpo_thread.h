@@ -186,6 +186,7 @@ struct __gpo_entry {
     const char* fallback;      // the name to use when the symbol isn't exported
     bool internal;             // static in the source: exported all the same, but named as CUDA names it
     const char* expression;    // the name expression it was made for
+    char* made_name;           // freed with the image
 };
 struct __gpo_variable_entry {
     __gpo_variable_entry* next;
@@ -245,6 +246,7 @@ struct __gpo_kernel_of<void(P...), Function> {
         entry.fallback = fallback;
         entry.internal = internal;
         entry.expression = expression;
+        entry.made_name = nullptr;
         __gpo_entries = &entry;
     }
 };
