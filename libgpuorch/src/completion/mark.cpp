@@ -14,9 +14,8 @@ Mark::~Mark() = default;
 MarkQueue::MarkQueue() : tail_(new Block), head_(tail_) {}
 
 MarkQueue::~MarkQueue() {
-    for (Block* block = head_; block;) delete std::exchange(block, block->next.load());
-    delete spare_;
-    delete recycled_.load();
+    for (Block* list : {head_, spare_, recycled_.load()})
+        while (list) delete std::exchange(list, list->next.load());
 }
 
 void MarkQueue::reserve() {
@@ -26,15 +25,15 @@ void MarkQueue::reserve() {
     if (!spare_) spare_ = new Block;
 }
 
-void MarkQueue::push(Mark&& mark) noexcept {
+void MarkQueue::push() noexcept {
     const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
-    tail_->marks[pushed % kBlock] = std::move(mark);
     if ((pushed + 1) % kBlock == 0) {
-        Block* next = std::exchange(spare_, nullptr);
+        Block* next = spare_;
+        spare_ = next->next.exchange(nullptr, std::memory_order_relaxed);
         tail_->next.store(next, std::memory_order_release);
         tail_ = next;
     }
-    pushed_.store(pushed + 1, std::memory_order_seq_cst);
+    pushed_.store(pushed + 1, std::memory_order_release);
 }
 
 Mark& MarkQueue::at(size_t i) noexcept {
@@ -50,8 +49,9 @@ Mark MarkQueue::pop() noexcept {
     Mark mark = std::move(head_->marks[popped % kBlock]);
     if ((popped + 1) % kBlock == 0) {
         Block* used = std::exchange(head_, head_->next.load(std::memory_order_acquire));
-        used->next.store(nullptr, std::memory_order_relaxed);
-        delete recycled_.exchange(used, std::memory_order_acq_rel);
+        Block* first = recycled_.load(std::memory_order_relaxed);
+        do used->next.store(first, std::memory_order_relaxed);
+        while (!recycled_.compare_exchange_weak(first, used, std::memory_order_acq_rel));
     }
     popped_.store(popped + 1, std::memory_order_release);
     return mark;

@@ -38,7 +38,7 @@ struct Mark {
     CUevent event = nullptr;           // NULL: reached when all marks before it are
     bool timing = false;               // of `event`
     bool deferred = false;             // the stream was being captured: the scanner records the event when it no longer is
-    Ref<CompletionQueue> queue;        // an entry reserved in it, or:
+    CompletionQueue* queue = nullptr;  // an entry is reserved in it, which keeps it alive; or:
     Ref<Reached> target;
     uint64_t user_data = 0;
     uint32_t source = 0;               // GPO_SOURCE_*
@@ -61,7 +61,9 @@ public:
     ~MarkQueue();
     /// Makes sure that the next push can't fail. Producer. Throws std::bad_alloc.
     void reserve();
-    void push(Mark&& mark) noexcept;
+    /// The next mark, to be filled in (all of it that isn't as a new one's), and then pushed.
+    Mark& next() noexcept { return tail_->marks[pushed_.load(std::memory_order_relaxed) % kBlock]; }
+    void push() noexcept;
     /// Consumer. NULL if there is none. `oldest(i)`: i-th from the oldest.
     size_t size() const noexcept {
         return pushed_.load(std::memory_order_seq_cst) - popped_.load(std::memory_order_acquire);
@@ -78,7 +80,7 @@ private:
     std::atomic<uint64_t> pushed_{0};  // written by the producer
     alignas(64) Block* head_;          // consumer
     std::atomic<uint64_t> popped_{0};  // written by the consumer
-    std::atomic<Block*> recycled_{nullptr};
+    std::atomic<Block*> recycled_{nullptr};  // a list: the consumer adds one, the producer takes all
 };
 
 }  // namespace gpo

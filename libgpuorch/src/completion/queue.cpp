@@ -21,19 +21,31 @@ CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char
 }
 
 bool CompletionQueue::reserve() noexcept {
-    uint64_t outstanding = outstanding_.load(std::memory_order_relaxed);
+    uint64_t reserved = reserved_.load(std::memory_order_relaxed);
     do {
-        if (outstanding >= capacity_) {
-            refused_.fetch_add(1, std::memory_order_relaxed);
-            return false;
+        if (reserved - drained_seen_.load(std::memory_order_relaxed) >= capacity_) {
+            const uint64_t drained = tail_.load(std::memory_order_acquire);
+            drained_seen_.store(drained, std::memory_order_relaxed);
+            // `reserved` may be older than `drained`, then the difference is negative.
+            if (static_cast<int64_t>(reserved - drained) >= static_cast<int64_t>(capacity_)) {
+                refused_.fetch_add(1, std::memory_order_relaxed);
+                return false;
+            }
         }
-    } while (!outstanding_.compare_exchange_weak(outstanding, outstanding + 1, std::memory_order_acquire,
-                                                 std::memory_order_relaxed));
+    } while (!reserved_.compare_exchange_weak(reserved, reserved + 1, std::memory_order_acq_rel, std::memory_order_relaxed));
     return true;
 }
 
 void CompletionQueue::unreserve() noexcept {
-    outstanding_.fetch_sub(1, std::memory_order_release);
+    reserved_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// No call is inside any more, so nothing is reserved or given back from now on. What is on its way needs the queue: it is
+// kept until the last entry is delivered.
+void CompletionQueue::close() noexcept {
+    retain();
+    const uint64_t delivered = delivered_.fetch_or(kKept, std::memory_order_acq_rel);
+    if (delivered == reserved_.load(std::memory_order_acquire)) release();
 }
 
 void CompletionQueue::deliver(const gpo_completion& entry, ErrorPtr error) noexcept {
@@ -55,6 +67,9 @@ void CompletionQueue::deliver(const gpo_completion& entry, ErrorPtr error) noexc
     cell.turn.store(turn + 1, std::memory_order_release);
     signal_.fetch_add(1, std::memory_order_seq_cst);
     if (waiters_.load(std::memory_order_seq_cst) != 0) host::wake_all(signal_);
+    // The last touch, unless the queue is closed and this entry was the one that it was kept for.
+    const uint64_t before = delivered_.fetch_add(1, std::memory_order_acq_rel);
+    if ((before & kKept) && (before & ~kKept) + 1 == reserved_.load(std::memory_order_acquire)) release();
 }
 
 uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
@@ -75,7 +90,6 @@ uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t c
         if (!tail_.compare_exchange_weak(turn, turn + 1, std::memory_order_relaxed)) continue;
         gpo_completion entry = cell.entry;
         cell.turn.store(turn + mask_ + 1, std::memory_order_release);
-        outstanding_.fetch_sub(1, std::memory_order_release);
         entry.struct_size = size;
         std::memcpy(out + count * stride, &entry, size);
         ++count;
@@ -134,7 +148,7 @@ gpo_cq_statistics CompletionQueue::statistics() const noexcept {
     out.capacity = capacity_;
     out.delivered = head_.load(std::memory_order_acquire);
     out.drained = tail_.load(std::memory_order_acquire);
-    out.accepted = out.drained + outstanding_.load(std::memory_order_acquire);
+    out.accepted = reserved_.load(std::memory_order_acquire);
     out.refused = refused_.load(std::memory_order_relaxed);
     return out;
 }

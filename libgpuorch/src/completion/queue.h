@@ -14,7 +14,8 @@ class CompletionQueue final : public Object {
 public:
     CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label);
 
-    /// Room for one entry. False if the queue is full (counted as refused).
+    /// Room for one entry, while a pin or reference of the caller's keeps the queue. False if it is full (counted as
+    /// refused). From here to `deliver` or `unreserve` the queue lives, whoever lets go of it.
     bool reserve() noexcept;
     /// Gives room back that was reserved and isn't needed.
     void unreserve() noexcept;
@@ -30,6 +31,7 @@ public:
     void cancel_waits() noexcept;
     void destroyed() noexcept override { cancel_waits(); }
     void stop() noexcept override { cancel_waits(); }
+    void close() noexcept override;
 
 private:
     struct Cell { std::atomic<uint64_t> turn; gpo_completion entry; };
@@ -37,11 +39,15 @@ private:
     const uint32_t capacity_;
     const uint64_t mask_;
     std::unique_ptr<Cell[]> cells_;                   // a power of two, at least capacity
-    alignas(64) std::atomic<uint64_t> outstanding_{0};  // reserved and not drained
+    // What notifies, the scanner and drains write lies on lines of their own.
+    alignas(64) std::atomic<uint64_t> reserved_{0};     // entries ever given room
+    std::atomic<uint64_t> drained_seen_{0};             // a look at tail_: room there was then, there is now
     alignas(64) std::atomic<uint64_t> head_{0};         // next to be filled
+    static constexpr uint64_t kKept = uint64_t{1} << 63;
+    std::atomic<uint64_t> delivered_{0};                // entries that were; with kKept: closed, and kept for the others
+    std::atomic<uint32_t> signal_{0};                   // wait word: changes with each delivery
     alignas(64) std::atomic<uint64_t> tail_{0};         // next to be drained
-    alignas(64) std::atomic<uint32_t> signal_{0};       // wait word: changes with each delivery that a waiter may need
-    std::atomic<uint32_t> waiters_{0};
+    alignas(64) std::atomic<uint32_t> waiters_{0};
     std::atomic<bool> woken_{false}, closed_{false};
     std::atomic<uint64_t> refused_{0};
     mutable host::Mutex failures_lock_;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "completion/queue.h"
+#include "host/fence.h"
 #include "stream/event.h"
 
 namespace gpo {
@@ -72,7 +73,8 @@ void Scanner::add(Stream& stream) {
 }
 
 void Scanner::wake() noexcept {
-    if (sleep_.load(std::memory_order_seq_cst) != asleep) [[likely]] return;
+    host::light_fence();  // between the push and the look; the heavy one is in run()
+    if (sleep_.load(std::memory_order_acquire) != asleep) [[likely]] return;
     sleep_.store(awake, std::memory_order_relaxed);  // one waker is enough
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_one(signal_);
@@ -147,6 +149,7 @@ void Scanner::run() noexcept {
         }
         sleep_.store(park || until - now > kWorthWaking ? asleep : dozing, std::memory_order_seq_cst);
         // Whoever pushed a mark before reading sleep_ is seen here; whoever reads it later wakes us.
+        if (park) host::heavy_fence();
         if (park && (arrived_.load(std::memory_order_seq_cst) || any_marks())) {
             sleep_.store(awake, std::memory_order_relaxed);
             idle_since = now;

@@ -1,15 +1,13 @@
 #include "core/handles.h"
 
-#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <functional>
 #include <new>
 
 #include "core/runtime.h"
+#include "host/fence.h"
 
 namespace gpo {
 
@@ -55,15 +53,10 @@ struct Ledger {
 };
 
 std::atomic<Ledger*> g_ledgers{nullptr};
-std::atomic<bool> g_fences{false};     // no membarrier: pins and unpins have fences
 pthread_key_t g_key;
 pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
 bool g_key_made = false;
 thread_local Ledger* t_ledger = nullptr;
-
-int membarrier(int command) noexcept {
-    return static_cast<int>(syscall(SYS_membarrier, command, 0, 0));
-}
 
 void leave_ledger(void* ledger) {
     t_ledger = nullptr;  // a destructor that runs after this and calls us takes one anew
@@ -89,23 +82,11 @@ Ledger* take_ledger() noexcept {
     return found;
 }
 
-void own_fence() noexcept {
-    if (g_fences.load(std::memory_order_relaxed)) [[unlikely]]
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-    else
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler may not reorder; membarrier does the rest
-}
-
-void fence_all_threads() noexcept {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!g_fences.load(std::memory_order_relaxed)) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-}
-
 }  // namespace
 
 // Closes a destroyed slot if nobody is inside.
 void finish(Slot& slot) noexcept {
-    fence_all_threads();
+    host::heavy_fence();
     for (Ledger* ledger = g_ledgers.load(std::memory_order_acquire); ledger; ledger = ledger->next) {
         const unsigned reach = ledger->reach.load(std::memory_order_acquire);
         for (unsigned i = 0; i < reach; ++i)
@@ -124,7 +105,7 @@ void unpin(Slot& slot, Note& note) noexcept {
     note.store(nullptr, std::memory_order_release);
     Ledger* ledger = t_ledger;
     if (ledger && &note == &ledger->notes[ledger->used - 1]) --ledger->used;  // pins end in any order; most in theirs
-    own_fence();
+    host::light_fence();
     if (slot.closing.load(std::memory_order_acquire) == 1) [[unlikely]] finish(slot);
 }
 
@@ -148,7 +129,7 @@ Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept 
     if (ledger->reach.load(std::memory_order_relaxed) < ledger->used)
         ledger->reach.store(ledger->used, std::memory_order_release);
     own.store(slot, std::memory_order_release);
-    own_fence();
+    host::light_fence();
     if (slot->handle.load(std::memory_order_acquire) == handle) [[likely]] {
         *note = &own;
         return slot;
@@ -184,10 +165,8 @@ Table* Table::acquire() {
         table = g_free[--g_free_count];
     } else {
         if (g_made == kPositions) fail(GPO_LIMIT_EXCEEDED, "there are ", kPositions, " runtimes already");
-        if (g_first.load() == UINT32_MAX) {
-            g_first.store(random_number() % kPositions);
-            if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0) g_fences.store(true);
-        }
+        host::look_at_fences();
+        if (g_first.load() == UINT32_MAX) g_first.store(random_number() % kPositions);
         const uint32_t position = (g_first.load() + g_made) % kPositions;
         table = new Table(position);
         g_tables[position].store(table, std::memory_order_release);

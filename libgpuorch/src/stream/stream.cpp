@@ -290,7 +290,9 @@ void Stream::push_mark(Mark&& mark) noexcept {
     mark.operation = accepted_.load(std::memory_order_relaxed);
     if (!mark.submitted) mark.submitted = host::ticks();
     if (mark.deferred) deferring_.store(true, std::memory_order_release);
-    marks_.push(std::move(mark));
+    if (mark.queue) count_notify();
+    marks_.next() = std::move(mark);
+    marks_.push();
     context_->scanner().wake();
 }
 
@@ -319,7 +321,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
     }
     mark.submitted = host::ticks();
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
-    mark.queue = Ref<CompletionQueue>(&queue);
+    mark.queue = &queue;
     MarkOperation operation(std::move(mark));
     try {
         if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
@@ -329,20 +331,45 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
         }
         gpo_status status = GPO_SUCCESS;
         try {
-            status = put(operation, false);
+            if (since || !notify_now(queue, user_data, source)) status = put(operation, false);
         } catch (const Failure& failed) {
             if (failed.error()->status == GPO_CAPTURE_REFUSED || (!context_->lost() && !failure())) throw;
             push_failed(operation.take(), failed.error());
         }
-        if (status == GPO_SUCCESS)
-            notifies_.fetch_add(1, std::memory_order_relaxed);
-        else
-            queue.unreserve();
+        if (status != GPO_SUCCESS) queue.unreserve();
         return status;
     } catch (...) {
         queue.unreserve();
         throw;
     }
+}
+
+// The common case without the detour through an operation: nothing is held, nothing has failed, nobody captures. False if
+// it isn't that case; throws if the driver refuses.
+bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source) {
+    if (exposed_.load(std::memory_order_acquire) || context_->lost()) return false;
+    DriverScope scope(*context_, Calls::plain);
+    std::lock_guard lock(submit_);
+    if (!held_.empty() || failed_.load(std::memory_order_relaxed)) return false;
+    prepare_mark();
+    CUevent event = mark_event(false);
+    const CUresult result = table().cuEventRecord(event, native_);
+    if (result != CUDA_SUCCESS) [[unlikely]] {
+        return_event(false, event);
+        context_->check(result, "cuEventRecord");
+    }
+    Mark& mark = marks_.next();
+    mark.event = event;
+    mark.timing = mark.deferred = false;
+    mark.queue = &queue;
+    mark.user_data = user_data;
+    mark.source = source;
+    mark.operation = accepted_.load(std::memory_order_relaxed);
+    mark.submitted = host::ticks();
+    count_notify();
+    marks_.push();
+    context_->scanner().wake();
+    return true;
 }
 
 // A mark that comes back at once, with an error, behind those that are on their way.

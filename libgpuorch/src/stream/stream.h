@@ -71,6 +71,7 @@ public:
     void return_event(bool timing, CUevent event) noexcept;
     /// Fills in the operation's number and the time.
     void push_mark(Mark&& mark) noexcept;
+    void count_notify() noexcept { bump(notifies_, 1); }
     /// A stream to flush once the submit lock is released. Never fails: room was made by prepare_mark.
     void flush_later(Ref<Stream> stream);
 
@@ -112,6 +113,7 @@ private:
     void note(const Operation& operation) noexcept;
     [[noreturn]] static void fail_argument(const char* message);
     gpo_status put(Operation& operation, bool internal);
+    bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
     void push_failed(Mark mark, const ErrorPtr& error);
     void issue_ready() noexcept;                       // under the submit lock
     void drop_held(const ErrorPtr& error) noexcept;    // under the submit lock

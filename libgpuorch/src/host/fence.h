@@ -1,0 +1,28 @@
+// A memory barrier whose cost is moved from the side that runs often to the side that runs seldom (membarrier(2)).
+//
+// Two threads each write one variable and then read the other's; at least one must see the other's write. The frequent
+// side puts light_fence() between its write and its read, the seldom one heavy_fence(), which makes every running thread of
+// the process pass a full barrier (a few microseconds). Where the system has no membarrier both are full fences.
+#pragma once
+
+#include <atomic>
+
+namespace gpo::host {
+
+namespace detail {
+extern std::atomic<bool> no_membarrier;  // until look_at_fences() has said otherwise
+}
+
+/// To be called before the first light_fence whose heavy counterpart matters. Cheap after the first time.
+void look_at_fences() noexcept;
+
+inline void light_fence() noexcept {
+    if (detail::no_membarrier.load(std::memory_order_relaxed)) [[unlikely]]
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    else
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler may not reorder; the heavy side does the rest
+}
+
+void heavy_fence() noexcept;
+
+}  // namespace gpo::host
