@@ -53,7 +53,7 @@ public:
 
     std::string run() {
         refuse_what_is_outside();
-        for (const SharedFound& shared : structure_.dynamic_shared) namespace_shared(shared);
+        for (const SharedFound& shared : structure_.shared) namespace_shared(shared);
         for (size_t i = 0; i < structure_.functions.size(); ++i) function(structure_.functions[i], traits_[i]);
         for (const VariableFound& variable : structure_.variables) register_variable(variable);
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)
@@ -211,9 +211,24 @@ private:
     }
 
     void namespace_shared(const SharedFound& shared) {
-        const std::string type = open_dynamic(shared.declaration, shared.name);
+        if (shared.dynamic) {
+            const std::string type = open_dynamic(shared.declaration, shared.name);
+            namespace_shared_.emplace_back(shared.name, dynamic_pointer(type, shared.name));
+        } else {
+            const std::string type = "__gpo_s" + std::to_string(++count_);
+            insert_before(shared.declaration.begin, "struct " + type + " { ");
+            for (uint32_t at = shared.declaration.begin; at < shared.declaration.end; ++at) {
+                if (all_[at].is("static")) replace(at, "");
+                if (all_[at].is("=")) refuse(at, "a __shared__ variable can't be initialised");
+            }
+            for (const std::string_view name : declared_names(shared.declaration))
+                namespace_shared_.emplace_back(name, shared_reference(type, name, "__gpo_device_tag"));
+        }
         insert_after(shared.declaration.end, " };");
-        namespace_shared_.emplace_back(shared.name, type);
+    }
+    static std::string shared_reference(const std::string& type, std::string_view name, const char* tag) {
+        const std::string word(name);
+        return "auto& " + word + " = __gpo_shared<" + type + ", " + tag + ">()." + word + "; (void)&" + word + ";";
     }
 
     uint32_t statement_begin(uint32_t at, uint32_t floor) const {
@@ -272,8 +287,7 @@ private:
         insert_before(begin, "struct " + type + " { ");
         std::string references = " };";
         for (const std::string_view name : names) {
-            const std::string word(name);
-            references += " auto& " + word + " = __gpo_shared<" + type + ", " + tag + ">()." + word + "; (void)&" + word + ";";
+            references += " " + shared_reference(type, name, tag);
             captured.push_back(name);
         }
         insert_after(end, references);
@@ -327,13 +341,13 @@ private:
 
     std::string namespace_shared_for(const FunctionFound& found) const {
         std::string out;
-        for (const auto& [name, type] : namespace_shared_) {
+        for (const auto& [name, local] : namespace_shared_) {
             const auto mentions = [&](TokenRange range) {
                 for (uint32_t at = range.begin; at < range.end; ++at)
                     if (all_[at].is(name) && !is_member(at)) return true;
                 return false;
             };
-            if (mentions(found.body) && !mentions(found.parameters)) out += dynamic_pointer(type, name) + " ";
+            if (mentions(found.body) && !mentions(found.parameters)) out += local + " ";
         }
         return out;
     }
@@ -439,7 +453,7 @@ private:
     std::vector<FunctionTraits> traits_;
     std::vector<Edit> edits_;
     std::vector<TokenRange> kernel_bodies_, nested_;
-    std::vector<std::pair<std::string_view, std::string>> namespace_shared_;
+    std::vector<std::pair<std::string_view, std::string>> namespace_shared_;   // a name, and its declaration in a function
     unsigned count_ = 0;
 };
 

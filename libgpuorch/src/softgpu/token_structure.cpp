@@ -196,7 +196,7 @@ private:
         }
         if (seen.type_alias) return;
         if (seen.shared) {
-            if (seen.external && seen.name) found_.dynamic_shared.push_back({last_name(begin, end), {begin, end}});
+            if (seen.name && !in_class) found_.shared.push_back({last_name(begin, end), {begin, end}, seen.external});
             return;
         }
         if (seen.parameters != 0) {

@@ -42,16 +42,17 @@ struct VariableFound {
     std::string symbol;                   // as CUDA names it
 };
 
-/// `extern __shared__ T name[];` outside of functions.
+/// `extern __shared__ T name[];` or `__shared__ T name;` outside of functions.
 struct SharedFound {
     std::string_view name;
     TokenRange declaration;               // without the ';'
+    bool dynamic = false;                 // extern
 };
 
 struct Structure {
     std::vector<FunctionFound> functions;
     std::vector<VariableFound> variables;
-    std::vector<SharedFound> dynamic_shared;
+    std::vector<SharedFound> shared;
 };
 
 Structure find_structure(const Tokens& tokens);

@@ -247,6 +247,8 @@ private:
             if (groups_ && among(kGroupWaits, token.text) && (member || token.is("coalesced_threads"))) traits.waits = true;
             if (token.is("goto")) jumps.push_back(at);
             if (token.is("__shared__") && !function.kernel) traits.device_shared = true;
+            for (const SharedFound& shared : structure_.shared)
+                if (!shared.dynamic && token.is(shared.name)) traits.device_shared = true;
             if (among(kIndexed, token.text) || groups_) traits.index_in_memory = true;
             if (token.is("threadIdx") &&
                 (!function.kernel || std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {

@@ -133,23 +133,11 @@ static void __gpo_one_thread(void* closure) {
     body(view);
 }
 
-/// The body of every kernel: runs the threads of this block, by fibers or in a loop.
-template <class Tag, unsigned Flags, unsigned MaxThreads, class Body>
-__gpo_inline void __gpo_run_block(const Body& body) {
-    if (__builtin_expect(__gpo_describing != nullptr, 0)) {
-        __gpo_describing->static_shared = __gpo_device_shared<Tag>() + __gpo_shared_layout<Tag>::total;
-        __gpo_describing->flags = Flags & __gpo_waits ? GPO_SOFT_KERNEL_WAITS : 0u;
-        __gpo_describing->max_threads = MaxThreads;
-        return;
-    }
-    gpo_soft_block* block = __gpo_block();
-    if (Flags & __gpo_waits) {
-        block->services->run_threads(block, &__gpo_one_thread<Body>, const_cast<Body*>(&body));
-        return;
-    }
-    const gpo_soft_dim3 size = block->block;
-    __gpo_view view = {__gpo_uint3(size), __gpo_uint3(block->block_index), dim3(__gpo_uint3(size)),
-                       dim3(__gpo_uint3(block->grid))};
+/// The threads of a block one after the other, in the order of their numbers.
+template <unsigned Flags, class Body>
+__gpo_inline void __gpo_run_loop(gpo_soft_block* block, __gpo_view view, const Body& body) {
+    const dim3 size = view.blockDim;
+    if (size.x > 1024) __builtin_unreachable();
     gpo_soft_thread* self = block->threads;
     unsigned linear = 0;
     for (unsigned z = 0; z < size.z; ++z)
@@ -172,6 +160,34 @@ __gpo_inline void __gpo_run_block(const Body& body) {
                 Body one(body);
                 one(view);
             }
+}
+template <unsigned Flags, class Body>
+__attribute__((noinline, cold)) void __gpo_run_far_loop(gpo_soft_block* block, const __gpo_view& view, const Body& body) {
+    __gpo_run_loop<Flags>(block, view, body);
+}
+
+/// The body of every kernel: runs the threads of this block, by fibers or in a loop.
+template <class Tag, unsigned Flags, unsigned MaxThreads, class Body>
+__gpo_inline void __gpo_run_block(const Body& body) {
+    if (__builtin_expect(__gpo_describing != nullptr, 0)) {
+        __gpo_describing->static_shared = __gpo_device_shared<Tag>() + __gpo_shared_layout<Tag>::total;
+        __gpo_describing->flags = Flags & __gpo_waits ? GPO_SOFT_KERNEL_WAITS : 0u;
+        __gpo_describing->max_threads = MaxThreads;
+        return;
+    }
+    gpo_soft_block* block = __gpo_block();
+    if (Flags & __gpo_waits) {
+        block->services->run_threads(block, &__gpo_one_thread<Body>, const_cast<Body*>(&body));
+        return;
+    }
+    const __gpo_view view = {__gpo_uint3(block->block), __gpo_uint3(block->block_index), dim3(__gpo_uint3(block->block)),
+                             dim3(__gpo_uint3(block->grid))};
+    // Below 2^31 the compiler knows that blockIdx.x * blockDim.x + threadIdx.x doesn't wrap in an int either, and makes
+    // vectors of neighbouring threads.
+    if (view.blockIdx.x * view.blockDim.x <= 0x7fffffffu - 1024u)
+        __gpo_run_loop<Flags>(block, view, body);
+    else
+        __gpo_run_far_loop<Flags>(block, view, body);
 }
 
 // -- the table -------------------------------------------------------------------------------------------------------
