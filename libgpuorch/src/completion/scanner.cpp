@@ -133,10 +133,7 @@ void Scanner::run() noexcept {
         } else if (stopping_.load(std::memory_order_seq_cst) && !arrived_.load(std::memory_order_seq_cst)) {
             break;
         }
-        if (progress) {
-            spins = 0;
-            continue;
-        }
+        if (progress) spins = 0;
         const bool park = !pending && now - idle_since >= kStaysAwake;
         if (latency && !park) {
             host::step(++spins % 16);
