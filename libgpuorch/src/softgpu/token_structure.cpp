@@ -53,8 +53,10 @@ private:
         const size_t depth = scopes_.size();
         bool named = false;
         for (; at < end && !all_[at].is("{"); ++at) {
-            if (all_[at].is(";")) return at + 1;
-            if (all_[at].is("=")) return statement_end(at, end);
+            if (all_[at].is(";") || all_[at].is("=")) {   // an alias
+                scopes_.resize(depth);
+                return statement_end(at, end);
+            }
             if (all_[at].is("[") || all_[at].is("(")) {
                 at = all_[at].match;
             } else if (all_[at].kind == TokenKind::identifier && !all_[at].is("namespace") && !all_[at].is("inline") &&
@@ -160,9 +162,7 @@ private:
             const bool named = (before.kind == TokenKind::identifier && !among(kWithParentheses, before.text)) ||
                                before.is(">") || seen.is_operator;
             const bool pointer = all_[at + 1].is("*") || all_[at + 1].is("&");
-            if (seen.parameters == 0 && named && seen.name != 0 && !(pointer && !seen.is_operator && seen.name + 1 != at)) {
-                seen.parameters = at;
-            }
+            if (seen.parameters == 0 && named && seen.name != 0 && !pointer) seen.parameters = at;
             return token.match;
         }
         if (token.is("*") || token.is("&")) seen.pointer = at;
@@ -263,6 +263,11 @@ private:
                 }
                 value = false;
                 name = {};
+            } else if (token.is("(") && all_[at + 1].is("*") && !value) {
+                for (uint32_t in = at; in < token.match; ++in)   // int (*name)(int)
+                    if (all_[in].kind == TokenKind::identifier) name = all_[in].text;
+                at = token.match;
+                value = true;
             } else if (token.is("(") || token.is("[") || token.is("{")) {
                 at = token.match;
             } else if (token.is("<") && !value) {
