@@ -181,7 +181,7 @@ TEST_CASE("limits are kept, and unknown ones refused") {
     OK(gpu.cu->cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
     CHECK(value == 4096);
     IS(gpu.cu->cuCtxSetLimit(CU_LIMIT_STACK_SIZE, size_t(1) << 40), CUDA_ERROR_INVALID_VALUE);
-    IS(gpu.cu->cuCtxGetLimit(&value, CUlimit(99)), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    IS(gpu.cu->cuCtxGetLimit(&value, CU_LIMIT_MAX), CUDA_ERROR_UNSUPPORTED_LIMIT);
 }
 
 TEST_CASE("a context that is destroyed while its streams wait drops what they have not begun") {
