@@ -17,12 +17,13 @@ extern "C" {
 /* In bytes, but for the counts. */
 typedef struct gpo_memory_statistics {
     uint32_t struct_size;
-    uint32_t slabs;           /* pieces that the memory was taken from the driver in */
+    uint32_t slabs;           /* pieces that the memory was taken from the driver in; 0 for pools */
     uint64_t in_use;          /* handed out and not freed */
     uint64_t reserved;        /* taken from the driver */
     uint64_t peak_in_use;
     uint64_t peak_reserved;
-    uint64_t waiting;         /* freed behind a stream that has not got there yet; part of in_use */
+    uint64_t waiting;         /* freed behind a stream that has not got there yet; part of in_use. 0 for pools, where
+                                 what was freed is no longer in use once its stream has been given the free */
     uint64_t allocations;     /* count, since creation */
     uint64_t frees;
     uint64_t driver_calls;    /* calls that took memory from the driver or gave it back */
@@ -59,7 +60,8 @@ GPO_API gpo_status gpo_arena_allocate(gpo_arena_t arena, uint64_t bytes, uint64_
  * arena (never allocated, freed already, inside a piece). NULL succeeds. Any thread may free. */
 GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void *memory);
 
-/* Frees a piece when `stream` has got past all that is on it now: the call for memory that a copy still reads. */
+/* Frees a piece when `stream` has got past all that is on it now: the call for memory that a copy still reads. During a
+ * capture of the stream: when the capture has ended, too. */
 GPO_API gpo_status gpo_arena_free_after(gpo_arena_t arena, void *memory, gpo_stream_t stream);
 
 /* Gives empty slabs back to the driver until at most `keep_bytes` are reserved. Serialises the device. */
@@ -116,10 +118,12 @@ GPO_API gpo_status gpo_pool_create(gpo_device_t device, const gpo_pool_options *
 GPO_API gpo_status gpo_pool_destroy(gpo_pool_t pool);
 
 /* The memory may be used by what comes next on `stream`, and elsewhere behind an event or timeline from there.
- * GPO_LIMIT_EXCEEDED at the cap. On a held stream: GPO_INVALID_STATE, since the address isn't known yet. */
+ * GPO_LIMIT_EXCEEDED at the cap. On a held stream: GPO_INVALID_STATE, since the address isn't known yet. On a stream that
+ * is being captured, here and in gpo_pool_free: GPO_CAPTURE_REFUSED. */
 GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint64_t bytes, uint64_t *address);
 
-/* The memory goes back when `stream` gets there; uses on other streams must be ordered before. 0 succeeds.
+/* The memory goes back when `stream` gets there; uses on other streams must be ordered before. A free that is held and
+ * then cancelled or failed has not happened: the piece can be freed again. 0 succeeds.
  * GPO_INVALID_ARGUMENT for an address that is not the start of a live piece of this pool. */
 GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t address);
 GPO_API gpo_status gpo_pool_trim(gpo_pool_t pool, uint64_t keep_bytes);
@@ -130,7 +134,7 @@ GPO_API gpo_status gpo_pool_statistics(gpo_pool_t pool, gpo_memory_statistics *s
 /* The host memory must stay valid, and for reading unchanged, until the stream has got past the copy; pageable memory
  * may be reused when the call returns (from it) or when the stream has got past (into it). 0 bytes succeed. Ranges are
  * checked as far as the driver knows them: GPO_INVALID_ARGUMENT. Pageable copies may block while the driver stages
- * them. */
+ * them, and are GPO_CAPTURE_REFUSED on a stream that is being captured. */
 GPO_API gpo_status gpo_copy_to_device(gpo_stream_t stream, uint64_t destination, const void *source, uint64_t bytes);
 GPO_API gpo_status gpo_copy_to_host(gpo_stream_t stream, void *destination, uint64_t source, uint64_t bytes);
 GPO_API gpo_status gpo_copy_on_device(gpo_stream_t stream, uint64_t destination, uint64_t source, uint64_t bytes);
