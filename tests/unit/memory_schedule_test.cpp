@@ -1,0 +1,120 @@
+// Frees behind streams under many schedules: whatever the scanner, the errands and the callers do in between, all memory
+// comes back, once.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "gpuorch/gpuorch.h"
+#include "host/host.h"
+
+namespace {
+
+constexpr uint64_t kPiece = 1024;
+
+uint64_t in_use(gpo_arena_t arena) {
+    gpo_memory_statistics statistics{};
+    statistics.struct_size = sizeof statistics;
+    REQUIRE(gpo_arena_statistics(arena, &statistics) == GPO_SUCCESS);
+    return statistics.in_use;
+}
+
+enum class End { signal, cancel, fail, destroy };
+
+void run(uint64_t seed, End end) {
+    gpo_runtime_options options{};
+    options.struct_size = sizeof options;
+    options.device = "soft";
+    options.schedule_seed = seed;
+    gpo_runtime_t runtime = nullptr;
+    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    gpo_device_t device = nullptr;
+    REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+    gpo_arena_options arena_options{};
+    arena_options.struct_size = sizeof arena_options;
+    arena_options.slab_bytes = 1 << 20;
+    gpo_arena_t arena = nullptr;
+    REQUIRE(gpo_arena_create(device, &arena_options, &arena) == GPO_SUCCESS);
+    gpo_timeline_options timeline_options{};
+    timeline_options.struct_size = sizeof timeline_options;
+    gpo_timeline_t timeline = nullptr;
+    REQUIRE(gpo_timeline_create(runtime, &timeline_options, &timeline) == GPO_SUCCESS);
+    gpo_stream_t held = nullptr, busy = nullptr;
+    REQUIRE(gpo_stream_create(device, nullptr, &held) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_create(device, nullptr, &busy) == GPO_SUCCESS);
+    uint64_t target = 0;
+    REQUIRE(gpo_memory_allocate(device, kPiece, nullptr, &target) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_wait_timeline(held, timeline, 1) == GPO_SUCCESS);
+
+    std::atomic<int> wrong{0};
+    std::vector<gpo::host::Thread> threads;
+    for (int t = 0; t < 2; ++t)
+        threads.emplace_back("caller", [&, t] {
+            for (int i = 0; i < 40; ++i) {
+                void* piece = nullptr;
+                gpo_stream_t stream = (i + t) % 3 ? busy : held;
+                if (gpo_arena_allocate(arena, kPiece, 0, &piece) != GPO_SUCCESS) ++wrong;
+                if (stream == busy && gpo_copy_to_device(stream, target, piece, kPiece) != GPO_SUCCESS) ++wrong;
+                if (gpo_arena_free_after(arena, piece, stream) != GPO_SUCCESS) ++wrong;
+                if (gpo_arena_free(arena, piece) != GPO_INVALID_ARGUMENT) ++wrong;
+            }
+        });
+    if (end == End::signal) REQUIRE(gpo_timeline_signal(timeline, 1) == GPO_SUCCESS);
+    if (end == End::cancel) REQUIRE(gpo_stream_cancel_held(held, nullptr) == GPO_SUCCESS);
+    threads.clear();
+    if (end == End::cancel) REQUIRE(gpo_stream_cancel_held(held, nullptr) == GPO_SUCCESS);
+    if (end == End::fail) REQUIRE(gpo_timeline_fail(timeline, GPO_FAILED, "on purpose") == GPO_SUCCESS);
+    if (end == End::destroy) {
+        REQUIRE(gpo_stream_destroy(held) == GPO_SUCCESS);
+        REQUIRE(gpo_timeline_signal(timeline, 1) == GPO_SUCCESS);
+    }
+    CHECK(wrong == 0);
+    while (in_use(arena) != 0) gpo::host::sleep_until(gpo::host::now() + 10'000);
+    CHECK(gpo_arena_destroy(arena) == GPO_SUCCESS);
+    CHECK(gpo_memory_free(device, target) == GPO_SUCCESS);
+    CHECK(gpo_stream_destroy(busy) == GPO_SUCCESS);
+    CHECK(gpo_runtime_shutdown(runtime, 10'000'000'000) == GPO_SUCCESS);
+}
+
+}  // namespace
+
+TEST_CASE("memory freed behind streams comes back under every schedule, however the stream ends") {
+    for (const End end : {End::signal, End::cancel, End::fail, End::destroy})
+        for (uint64_t seed = 1; seed <= 12; ++seed) {
+            INFO("end ", static_cast<int>(end), ", schedule_seed ", seed);
+            run(seed, end);
+        }
+}
+
+TEST_CASE("an arena destroyed while its pieces wait for a stream goes when they have come back") {
+    for (uint64_t seed = 1; seed <= 12; ++seed) {
+        gpo_runtime_options options{};
+        options.struct_size = sizeof options;
+        options.device = "soft";
+        options.schedule_seed = seed;
+        std::string log;
+        options.log = [](void* user, int32_t, const char* line) { *static_cast<std::string*>(user) += line; };
+        options.log_user = &log;
+        gpo_runtime_t runtime = nullptr;
+        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        gpo_device_t device = nullptr;
+        REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+        gpo_arena_t arena = nullptr;
+        REQUIRE(gpo_arena_create(device, nullptr, &arena) == GPO_SUCCESS);
+        gpo_stream_t stream = nullptr;
+        REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+        uint64_t target = 0;
+        REQUIRE(gpo_memory_allocate(device, kPiece, nullptr, &target) == GPO_SUCCESS);
+        for (int i = 0; i < 40; ++i) {
+            void* piece = nullptr;
+            REQUIRE(gpo_arena_allocate(arena, kPiece, 0, &piece) == GPO_SUCCESS);
+            REQUIRE(gpo_copy_to_device(stream, target, piece, kPiece) == GPO_SUCCESS);
+            REQUIRE(gpo_arena_free_after(arena, piece, stream) == GPO_SUCCESS);
+        }
+        CHECK(gpo_arena_destroy(arena) == GPO_SUCCESS);
+        CHECK(gpo_memory_free(device, target) == GPO_SUCCESS);
+        CHECK(gpo_stream_destroy(stream) == GPO_SUCCESS);
+        CHECK(gpo_device_destroy(device) == GPO_SUCCESS);
+        CHECK(gpo_runtime_shutdown(runtime, 10'000'000'000) == GPO_SUCCESS);
+        CHECK(log == "");
+    }
+}
