@@ -244,6 +244,8 @@ CopyBatch::CopyBatch(Stream& stream, const gpo_copy* copies, uint64_t stride, ui
     : Operation("batched copy", nullptr), context_(stream.context()) {
     // The least that a struct of this kind ever had, so that a pointer gone wrong is seen before it is followed.
     if (stride < sizeof(gpo_copy)) fail(GPO_INVALID_ARGUMENT, "stride ", stride, " is less than a gpo_copy (", sizeof(gpo_copy), ")");
+    if (stride % alignof(gpo_copy) != 0 || reinterpret_cast<uint64_t>(copies) % alignof(gpo_copy) != 0)
+        fail(GPO_INVALID_ARGUMENT, "copies or stride ", stride, " is not aligned to ", alignof(gpo_copy));
     uint64_t span = 0;
     if (__builtin_mul_overflow(stride, count, &span) || span > UINT64_MAX - reinterpret_cast<uint64_t>(copies))
         fail(GPO_INVALID_ARGUMENT, count, " copies of stride ", stride, " run past the end of addresses");
