@@ -1,0 +1,139 @@
+// Events: recorded, asked, waited for, timed.
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+TEST_CASE("an event is ready when the stream has got there, and not before") {
+    Gpu gpu;
+    for (uint32_t flags : {0, GPO_EVENT_TIMING, GPO_EVENT_BLOCKING_SYNC, GPO_EVENT_TIMING | GPO_EVENT_BLOCKING_SYNC}) {
+        CAPTURE(flags);
+        Gate gate(gpu);
+        Event event = gpu.event(flags);
+        Stream stream = gpu.stream();
+        CHECK_OK(gpo_event_query(event));  // never recorded
+        CHECK_OK(gpo_event_wait(event, 0));
+        gate.put_on(stream);
+        REQUIRE_OK(gpo_event_record(event, stream));
+        CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_event_wait(event, 0));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_event_wait(event, 2'000'000));
+        std::thread opener([&] { gate.open(); });
+        CHECK_OK(gpo_event_wait(event, kPatience));
+        opener.join();
+        CHECK_OK(gpo_event_query(event));
+    }
+}
+
+TEST_CASE("what waited for an earlier recording still waits for that one") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Gate first(gpu), second(gpu);
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Stream one = gpu.stream(), two = gpu.stream();
+    Event event = gpu.event();
+    first.put_on(one);
+    REQUIRE_OK(writer.write(one, &words[0], 1));
+    REQUIRE_OK(gpo_event_record(event, one));
+    REQUIRE_OK(gpo_stream_wait_event(two, event));
+    REQUIRE_OK(writer.add(two, &words[1], &words[0], 1));
+    second.put_on(one);
+    REQUIRE_OK(gpo_event_record(event, one));
+    first.open();
+    CHECK_OK(gpo_stream_wait(two, kPatience));
+    CHECK(read(words[1]) == 2);
+    CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
+    second.open();
+    CHECK_OK(gpo_event_wait(event, -1));
+}
+
+TEST_CASE("a stream that waits for an event never recorded goes on") {
+    Gpu gpu;
+    Event event = gpu.event();
+    Stream stream = gpu.stream();
+    CHECK_OK(gpo_stream_wait_event(stream, event));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+}
+
+TEST_CASE("GPU time lies between two recordings, forwards and backwards") {
+    Gpu gpu;
+    Gate gate(gpu);
+    Event start = gpu.event(GPO_EVENT_TIMING), end = gpu.event(GPO_EVENT_TIMING);
+    Stream stream = gpu.stream();
+    int64_t time = -1;
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_event_elapsed(start, end, &time));
+    REQUIRE_OK(gpo_event_record(start, stream));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_event_elapsed(start, end, &time));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_event_record(end, stream));
+    CHECK_STATUS(GPO_NOT_READY, gpo_event_elapsed(start, end, &time));
+    CHECK(time == -1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // what is measured has to last for something
+    gate.open();
+    CHECK_OK(gpo_event_wait(end, kPatience));
+    CHECK_OK(gpo_event_elapsed(start, end, &time));
+    CHECK(time >= 2'900'000);
+    int64_t back = 0;
+    CHECK_OK(gpo_event_elapsed(end, start, &back));
+    CHECK(back == -time);
+}
+
+TEST_CASE("times are refused between events that take none") {
+    Gpu gpu;
+    Event plain = gpu.event(), timing = gpu.event(GPO_EVENT_TIMING);
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_event_record(plain, stream));
+    REQUIRE_OK(gpo_event_record(timing, stream));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    int64_t time = 0;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_event_elapsed(plain, timing, &time));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_event_elapsed(timing, plain, &time));
+}
+
+TEST_CASE("an event notifies a queue when its last recording is reached") {
+    Gpu gpu;
+    Gate gate(gpu);
+    Queue queue = gpu.queue();
+    Event event = gpu.event();
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_event_notify(event, queue, 1));  // never recorded: reached
+    CHECK(take(queue, 1)[0].user_data == 1);
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_event_record(event, stream));
+    REQUIRE_OK(gpo_event_notify(event, queue, 2));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 2'000'000));
+    gate.open();
+    const auto entry = take(queue, 1)[0];
+    CHECK(entry.user_data == 2);
+    CHECK(entry.status == GPO_SUCCESS);
+    CHECK(entry.source == GPO_SOURCE_EVENT);
+}
+
+TEST_CASE("an event shares the failure of the work before it") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Event event = gpu.event();
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_event_record(event, stream));
+    REQUIRE_OK(gpo_event_notify(event, queue, 1));
+    CHECK_OK(gpo_timeline_fail(timeline, GPO_FAILED, "no more"));
+    CHECK(take(queue, 1)[0].status == GPO_FAILED);
+    CHECK_STATUS(GPO_FAILED, gpo_event_wait(event, kPatience));
+    CHECK_STATUS(GPO_FAILED, gpo_event_query(event));
+}
+
+TEST_CASE("the native event is there for other libraries") {
+    Gpu gpu;
+    Event event = gpu.event(), other = gpu.event();
+    void *one = nullptr, *two = nullptr;
+    CHECK_OK(gpo_event_native(event, &one));
+    CHECK_OK(gpo_event_native(other, &two));
+    CHECK(one != nullptr);
+    CHECK(one != two);
+}

@@ -1,0 +1,281 @@
+// Held streams: what waits for a timeline value that nobody has submitted the signal of stays on the host until it comes,
+// and can still be failed or cancelled.
+#include <string>
+#include <vector>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+namespace {
+
+gpo_stream_info info_of(gpo_stream_t stream) {
+    auto info = sized<gpo_stream_info>();
+    REQUIRE_OK(gpo_stream_get_info(stream, &info));
+    return info;
+}
+
+}  // namespace
+
+TEST_CASE("a stream that waits for a timeline value runs nothing until it is signalled") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(3);
+    Stream stream = gpu.stream(), other = gpu.stream();
+    REQUIRE_OK(writer.write(stream, &words[0], 1));
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 3));
+    REQUIRE_OK(writer.add(stream, &words[1], &words[0], 1));
+    CHECK(info_of(stream).held >= 1);
+    CHECK_STATUS(GPO_NOT_READY, gpo_stream_query(stream));
+    REQUIRE_OK(writer.write(other, &words[2], 7));
+    CHECK_OK(gpo_stream_wait(other, kPatience));
+    CHECK(read(words[2]) == 7);
+    CHECK_OK(gpo_timeline_signal(timeline, 2));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(stream, 2'000'000));
+    CHECK(read(words[1]) == 0);
+    CHECK(gpu.statistics().held >= 1);
+    CHECK_OK(gpo_timeline_signal(timeline, 3));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(read(words[1]) == 2);
+    CHECK(info_of(stream).held == 0);
+}
+
+TEST_CASE("a value reached before, or on its way on some stream, holds nothing back on the host") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Gate gate(gpu);
+    Timeline timeline = gpu.timeline(5);
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Stream one = gpu.stream(), two = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(two, timeline, 5));
+    CHECK(info_of(two).held == 0);
+    gate.put_on(one);
+    REQUIRE_OK(writer.write(one, &words[0], 30));
+    REQUIRE_OK(gpo_stream_signal_timeline(one, timeline, 9));
+    REQUIRE_OK(gpo_stream_wait_timeline(two, timeline, 7));
+    REQUIRE_OK(writer.add(two, &words[1], &words[0], 1));
+    CHECK(info_of(two).held == 0);
+    CHECK_STATUS(GPO_NOT_READY, gpo_stream_query(two));
+    uint64_t value = 0;
+    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK(value == 5);
+    gate.open();
+    CHECK_OK(gpo_stream_wait(two, kPatience));
+    CHECK(read(words[1]) == 31);
+    CHECK_OK(gpo_timeline_wait(timeline, 9, kPatience));
+}
+
+TEST_CASE("a wait may come before its signal is submitted to another stream") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(4);
+    Stream one = gpu.stream(), two = gpu.stream(), three = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(three, timeline, 2));
+    REQUIRE_OK(writer.add(three, &words[2], &words[1], 1));
+    REQUIRE_OK(gpo_stream_wait_timeline(two, timeline, 1));
+    REQUIRE_OK(writer.add(two, &words[1], &words[0], 1));
+    REQUIRE_OK(gpo_stream_signal_timeline(two, timeline, 2));
+    CHECK(info_of(three).held >= 1);
+    REQUIRE_OK(writer.write(one, &words[0], 50));
+    REQUIRE_OK(gpo_stream_signal_timeline(one, timeline, 1));
+    CHECK_OK(gpo_stream_wait(three, kPatience));
+    CHECK(read(words[2]) == 52);
+}
+
+TEST_CASE("everything is held in order: events, notifies and waits behind a held wait come when it is released") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Event event = gpu.event();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(3);
+    Stream stream = gpu.stream(), follower = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(writer.write(stream, &words[0], 1));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 100));
+    REQUIRE_OK(gpo_event_record(event, stream));
+    REQUIRE_OK(gpo_event_notify(event, queue, 101));
+    REQUIRE_OK(gpo_stream_wait_event(follower, event));
+    REQUIRE_OK(writer.add(follower, &words[1], &words[0], 1));
+    CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_event_wait(event, 1'000'000));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 1'000'000));
+    CHECK(read(words[1]) == 0);
+    CHECK_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_OK(gpo_stream_wait(follower, kPatience));
+    CHECK(read(words[1]) == 2);
+    CHECK_OK(gpo_event_query(event));
+    const auto entries = take(queue, 2);
+    CHECK(entries[0].user_data + entries[1].user_data == 201);
+}
+
+TEST_CASE("cancelled held work completes with that status, never runs, and the stream is usable again") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Stream stream = gpu.stream("upload");
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(writer.write(stream, &words[0], 1));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 3));
+    uint64_t count = 0;
+    CHECK_OK(gpo_stream_cancel_held(stream, &count));
+    CHECK(count >= 1);
+    const auto entry = take(queue, 1)[0];
+    CHECK(entry.status == GPO_CANCELLED);
+    CHECK(entry.user_data == 3);
+    auto error = sized<gpo_error>();
+    CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+    CHECK(error.status == GPO_CANCELLED);
+    CHECK(info_of(stream).held == 0);
+    CHECK_OK(gpo_timeline_signal(timeline, 1));
+    REQUIRE_OK(writer.write(stream, &words[1], 2));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(read(words[0]) == 0);
+    CHECK(read(words[1]) == 2);
+    CHECK_OK(gpo_stream_cancel_held(stream, nullptr));
+    CHECK_OK(gpo_stream_cancel_held(stream, &count));
+    CHECK(count == 0);
+}
+
+TEST_CASE("held work fails with its timeline and never runs; the failure sticks to the stream") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline(0, "frames");
+    Queue queue = gpu.queue();
+    Pinned<uint32_t> word = gpu.pinned<uint32_t>(1);
+    Stream stream = gpu.stream(), other = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(writer.write(stream, word.data(), 1));
+    for (uint64_t i = 0; i < 4; ++i) REQUIRE_OK(gpo_stream_notify(stream, queue, i));
+    CHECK_OK(gpo_timeline_fail(timeline, GPO_IO_ERROR, "frame 1 is unreadable"));
+    for (const auto& entry : take(queue, 4)) {
+        CHECK(entry.status == GPO_IO_ERROR);
+        auto error = sized<gpo_error>();
+        CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+        CHECK(std::string(error.message).find("frame 1 is unreadable") != std::string::npos);
+    }
+    CHECK_STATUS(GPO_IO_ERROR, gpo_stream_query(stream));
+    CHECK_STATUS(GPO_IO_ERROR, gpo_stream_wait(stream, kPatience));
+    CHECK_STATUS(GPO_IO_ERROR, writer.write(stream, word.data(), 2));
+    CHECK(object_error(stream).status == GPO_IO_ERROR);
+    CHECK(read(word[0]) == 0);
+    // On a stream that has failed the entry comes at once, with that failure.
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 9));
+    CHECK(take(queue, 1)[0].status == GPO_IO_ERROR);
+    // Others go on.
+    CHECK_OK(writer.write(other, word.data(), 3));
+    CHECK_OK(gpo_stream_wait(other, kPatience));
+    CHECK(read(word[0]) == 3);
+}
+
+TEST_CASE("a timeline fails with the held work that was to signal it") {
+    Gpu gpu;
+    Timeline first = gpu.timeline(), second = gpu.timeline();
+    Stream one = gpu.stream(), two = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(one, first, 1));
+    REQUIRE_OK(gpo_stream_signal_timeline(one, second, 1));
+    REQUIRE_OK(gpo_stream_wait_timeline(two, second, 1));
+    CHECK_OK(gpo_timeline_fail(first, GPO_FAILED, nullptr));
+    CHECK_STATUS(GPO_FAILED, gpo_timeline_wait(second, 1, kPatience));
+    CHECK_STATUS(GPO_FAILED, gpo_stream_wait(two, kPatience));
+}
+
+TEST_CASE("waits for a timeline whose owner is destroyed end with GPO_CANCELLED") {
+    Gpu gpu;
+    Queue queue = gpu.queue();
+    Timeline timeline = gpu.timeline();
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 5));
+    CHECK_OK(gpo_timeline_destroy(timeline.release()));
+    CHECK(take(queue, 1)[0].status == GPO_CANCELLED);
+    CHECK_STATUS(GPO_CANCELLED, gpo_stream_wait(stream, kPatience));
+}
+
+TEST_CASE("a timeline destroyed while a stream is on the way to signal it still releases its waiters") {
+    Gpu gpu;
+    Gate gate(gpu);
+    Queue queue = gpu.queue();
+    Timeline timeline = gpu.timeline();
+    Stream one = gpu.stream(), two = gpu.stream();
+    gate.put_on(one);
+    REQUIRE_OK(gpo_stream_signal_timeline(one, timeline, 1));
+    REQUIRE_OK(gpo_stream_wait_timeline(two, timeline, 1));
+    REQUIRE_OK(gpo_stream_notify(two, queue, 5));
+    CHECK_OK(gpo_timeline_destroy(timeline.release()));
+    gate.open();
+    CHECK(take(queue, 1)[0].status == GPO_SUCCESS);
+}
+
+TEST_CASE("no more is held than the stream was allowed to, and what is refused has no effect") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Stream stream = gpu.stream("bounded", 0, 8);
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    uint32_t accepted = 0;
+    gpo_status status = GPO_SUCCESS;
+    while (accepted < 100 && (status = writer.add(stream, &words[0], &words[0], 1)) == GPO_SUCCESS) ++accepted;
+    CHECK_STATUS(GPO_WOULD_BLOCK, status);
+    CHECK(accepted <= 8);
+    CHECK(accepted >= 6);
+    CHECK_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(read(words[0]) == accepted);
+    CHECK_OK(writer.write(stream, &words[1], 1));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(read(words[1]) == 1);
+}
+
+TEST_CASE("a stream destroyed while it is held is still released") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Pinned<uint32_t> word = gpu.pinned<uint32_t>(1);
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(writer.write(stream, word.data(), 4));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+    CHECK_OK(gpo_stream_destroy(stream.release()));
+    CHECK_OK(gpo_timeline_signal(timeline, 1));
+    CHECK(take(queue, 1)[0].status == GPO_SUCCESS);
+    CHECK(read(word[0]) == 4);
+}
+
+TEST_CASE("a wrapped stream is never held") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Stream stream = gpu.stream(), wrapped;
+    void* native = nullptr;
+    REQUIRE_OK(gpo_stream_native(stream, &native));
+    REQUIRE_OK(gpo_stream_wrap(gpu.device, native, nullptr, wrapped.out()));
+    CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_stream_wait_timeline(wrapped, timeline, 1));
+    CHECK_OK(gpo_stream_wait(wrapped, kPatience));
+    CHECK_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_OK(gpo_stream_wait_timeline(wrapped, timeline, 1));
+    CHECK_OK(gpo_stream_wait(wrapped, kPatience));
+}
+
+TEST_CASE("many streams held by one timeline all go on with one signal") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(32);
+    std::vector<Stream> streams;
+    for (uint32_t i = 0; i < 32; ++i) {
+        streams.push_back(gpu.stream());
+        REQUIRE_OK(gpo_stream_wait_timeline(streams[i], timeline, 1 + i % 3));
+        REQUIRE_OK(writer.write(streams[i], &words[i], i + 1));
+    }
+    CHECK_OK(gpo_timeline_signal(timeline, 3));
+    for (uint32_t i = 0; i < 32; ++i) {
+        CHECK_OK(gpo_stream_wait(streams[i], kPatience));
+        CHECK(read(words[i]) == i + 1);
+    }
+}

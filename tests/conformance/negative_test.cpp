@@ -1,0 +1,373 @@
+// Calls that must be refused: one table, one status a row, the same on every device. Bad handles, NULL pointers and struct
+// sizes are tests/abi's, which makes them from the headers.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+namespace {
+
+constexpr const char* kSource = R"(
+extern "C" __global__ void two(unsigned *target, unsigned value) { *target = value; }
+)";
+
+/// What the rows use: one of everything, usable.
+struct World {
+    Gpu gpu;
+    Stream stream = gpu.stream("stream"), wrapped;
+    Event event = gpu.event(), timing = gpu.event(GPO_EVENT_TIMING);
+    Timeline timeline = gpu.timeline(5);
+    Queue queue = gpu.queue(64);
+    Kernel kernel = gpu.kernel(kSource, "two");
+    Module module;
+    Memory memory = gpu.memory(4096);
+    Pinned<uint8_t> pinned = gpu.pinned<uint8_t>(4096);
+    Arena arena;
+    Pool pool;
+    StreamPool streams;
+    Pipeline pipeline;
+    uint64_t piece = 0;
+    uint64_t number = 0;
+    uint32_t word = 0;
+    int64_t time = 0;
+    void* pointer = nullptr;
+    std::vector<uint8_t> pageable = std::vector<uint8_t>(4096);
+
+    World() {
+        auto arena_options = sized<gpo_arena_options>();
+        arena_options.max_bytes = 1 << 20;
+        REQUIRE_OK(gpo_arena_create(gpu.device, &arena_options, arena.out()));
+        auto pool_options = sized<gpo_pool_options>();
+        pool_options.max_bytes = 1 << 20;
+        REQUIRE_OK(gpo_pool_create(gpu.device, &pool_options, pool.out()));
+        REQUIRE_OK(gpo_stream_pool_create(gpu.device, nullptr, streams.out()));
+        REQUIRE_OK(gpo_module_builtin(gpu.device, module.out()));
+        auto stage = sized<gpo_stage>();
+        stage.kind = GPO_STAGE_CALLBACK;
+        stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
+        auto options = sized<gpo_pipeline_options>();
+        options.chunk_bytes = 4096;
+        options.stage_count = 1;
+        options.stages = &stage;
+        REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
+    }
+
+    gpo_status launch_shape(uint32_t gx, uint32_t bx, uint32_t by, uint64_t shared, uint32_t flags = 0,
+                            uint32_t arguments = 2, uint32_t second_size = 4) {
+        auto shape = sized<gpo_launch>();
+        shape.flags = flags;
+        shape.grid[0] = gx;
+        shape.block[0] = bx;
+        shape.block[1] = by;
+        shape.dynamic_shared_bytes = shared;
+        uint64_t address = memory;
+        const void* pointers[] = {&address, &word, &word};
+        const uint32_t sizes[] = {8, second_size, 4};
+        return gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, arguments);
+    }
+};
+
+
+struct Row {
+    const char* function;
+    const char* wrong;
+    gpo_status expected;
+    std::function<gpo_status(World&)> call;
+};
+
+const uint64_t kHuge = UINT64_MAX;
+
+gpo_status copy_batch(World& w, uint64_t stride, uint64_t count, uint64_t bytes, uint32_t struct_size, uint32_t flags) {
+    gpo_copy copy{struct_size, flags, w.memory, w.pinned.address(), bytes};
+    return gpo_copy_batch(w.stream, &copy, stride, count);
+}
+
+gpo_status copy_rows(World& w, uint64_t width, uint64_t height, uint64_t destination_pitch, uint64_t source_pitch) {
+    auto copy = sized<gpo_copy_2d>();
+    copy.destination = w.memory;
+    copy.source = w.pinned.address();
+    copy.width = width;
+    copy.height = height;
+    copy.destination_pitch = destination_pitch;
+    copy.source_pitch = source_pitch;
+    return gpo_copy_rows(w.stream, &copy);
+}
+
+gpo_status pipeline(World& w, const std::function<void(gpo_pipeline_options&, gpo_stage&)>& change) {
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
+    auto options = sized<gpo_pipeline_options>();
+    options.chunk_bytes = 4096;
+    options.stage_count = 1;
+    options.stages = &stage;
+    change(options, stage);
+    Pipeline pipeline;
+    return gpo_pipeline_create(w.gpu.device, &options, pipeline.out());
+}
+
+gpo_status start(World& w, const std::function<void(gpo_source&, gpo_sink&)>& change) {
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_MEMORY;
+    source.memory = w.pinned.data();
+    source.bytes = 4096;
+    auto sink = sized<gpo_sink>();
+    change(source, sink);
+    return gpo_pipeline_start(w.pipeline, &source, &sink);
+}
+
+gpo_status compile(World& w, const std::function<void(gpo_compile_options&)>& change) {
+    auto options = sized<gpo_compile_options>();
+    options.source = kSource;
+    change(options);
+    Module module;
+    return gpo_module_compile(w.gpu.device, &options, module.out());
+}
+
+// clang-format off
+const std::vector<Row>& rows() {
+    static const std::vector<Row> all{
+        {"gpo_runtime_create", "a completion mode that isn't one", GPO_INVALID_ARGUMENT, [](World&) {
+             auto options = sized<gpo_runtime_options>(); options.completion_mode = 7; gpo_runtime_t runtime;
+             return gpo_runtime_create(&options, &runtime); }},
+        {"gpo_runtime_create", "a log level that isn't one", GPO_INVALID_ARGUMENT, [](World&) {
+             auto options = sized<gpo_runtime_options>(); options.log_level = 99; gpo_runtime_t runtime;
+             return gpo_runtime_create(&options, &runtime); }},
+        {"gpo_runtime_create", "deterministic beside another runtime", GPO_INVALID_STATE, [](World&) {
+             auto options = sized<gpo_runtime_options>(); options.device = "soft"; options.schedule_seed = 1;
+             gpo_runtime_t runtime; return gpo_runtime_create(&options, &runtime); }},
+        {"gpo_device_open", "an ordinal that isn't there", GPO_NO_DEVICE, [](World& w) {
+             auto options = sized<gpo_device_options>(); options.ordinal = 64; Device device;
+             return gpo_device_open(w.gpu.runtime, &options, device.out()); }},
+        {"gpo_device_open", "reserved field set", GPO_INVALID_ARGUMENT, [](World& w) {
+             auto options = sized<gpo_device_options>(); options.reserved = 1; Device device;
+             return gpo_device_open(w.gpu.runtime, &options, device.out()); }},
+        {"gpo_device_describe", "an ordinal that isn't there", GPO_NO_DEVICE, [](World& w) {
+             auto p = sized<gpo_device_properties>(); return gpo_device_describe(w.gpu.runtime, UINT32_MAX, &p); }},
+        {"gpo_device_get_limit", "a limit that isn't one", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_device_get_limit(w.gpu.device, 7, &w.number); }},
+        {"gpo_device_enable_peer", "with itself", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_device_enable_peer(w.gpu.device, w.gpu.device); }},
+
+        {"gpo_event_elapsed", "an event without times", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_event_elapsed(w.event, w.timing, &w.time); }},
+        {"gpo_event_elapsed", "never recorded", GPO_INVALID_STATE,
+            [](World& w) { return gpo_event_elapsed(w.timing, w.timing, &w.time); }},
+        {"gpo_stream_notify_timed", "since an event without times", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_stream_notify_timed(w.stream, w.queue, 1, w.event); }},
+        {"gpo_timeline_signal", "the value it has", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_timeline_signal(w.timeline, 5); }},
+        {"gpo_stream_signal_timeline", "a value behind the one it has", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_stream_signal_timeline(w.stream, w.timeline, 4); }},
+        {"gpo_timeline_fail", "with a success", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_timeline_fail(w.timeline, GPO_SUCCESS, nullptr); }},
+        {"gpo_timeline_fail", "with a status below 50", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_timeline_fail(w.timeline, GPO_NO_DEVICE, nullptr); }},
+        {"gpo_stream_pool_release", "a stream that isn't the pool's", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_stream_pool_release(w.streams, w.stream); }},
+        {"gpo_cq_create", "more than 2^24 entries", GPO_INVALID_ARGUMENT, [](World& w) {
+             auto options = sized<gpo_cq_options>(); options.capacity = (1 << 24) + 1; Queue queue;
+             return gpo_cq_create(w.gpu.runtime, &options, queue.out()); }},
+        {"gpo_cq_create", "reserved field set", GPO_INVALID_ARGUMENT, [](World& w) {
+             auto options = sized<gpo_cq_options>(); options.reserved = 1; Queue queue;
+             return gpo_cq_create(w.gpu.runtime, &options, queue.out()); }},
+        {"gpo_cq_drain", "a stride too small", GPO_INVALID_ARGUMENT, [](World& w) {
+             gpo_completion entry; return gpo_cq_drain(w.queue, &entry, 16, 1, &w.number); }},
+        {"gpo_cq_drain", "stride times capacity overflows", GPO_INVALID_ARGUMENT, [](World& w) {
+             gpo_completion entry; return gpo_cq_drain(w.queue, &entry, kHuge / 4, 8, &w.number); }},
+        {"gpo_cq_error", "an id that isn't known", GPO_NOT_FOUND, [](World& w) {
+             auto error = sized<gpo_error>(); return gpo_cq_error(w.queue, 77, &error); }},
+
+        {"gpo_arena_create", "reserved field set", GPO_INVALID_ARGUMENT, [](World& w) {
+             auto options = sized<gpo_arena_options>(); options.reserved = 1; Arena arena;
+             return gpo_arena_create(w.gpu.device, &options, arena.out()); }},
+        {"gpo_arena_allocate", "nothing", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_arena_allocate(w.arena, 0, 0, &w.pointer); }},
+        {"gpo_arena_allocate", "an alignment that is no power of two", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_arena_allocate(w.arena, 64, 48, &w.pointer); }},
+        {"gpo_arena_allocate", "an alignment above 1 MiB", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_arena_allocate(w.arena, 64, 2 << 20, &w.pointer); }},
+        {"gpo_arena_allocate", "more than the cap", GPO_LIMIT_EXCEEDED,
+            [](World& w) { return gpo_arena_allocate(w.arena, 2 << 20, 0, &w.pointer); }},
+        {"gpo_arena_allocate", "all there is of numbers", GPO_LIMIT_EXCEEDED,
+            [](World& w) { return gpo_arena_allocate(w.arena, kHuge, 0, &w.pointer); }},
+        {"gpo_arena_allocate", "almost all there is of numbers", GPO_LIMIT_EXCEEDED,
+            [](World& w) { return gpo_arena_allocate(w.arena, kHuge - 100, 1 << 20, &w.pointer); }},
+        {"gpo_arena_free", "a pointer that isn't the arena's", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_arena_free(w.arena, w.pageable.data()); }},
+        {"gpo_arena_free", "a piece of another arena", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_arena_free(w.arena, w.pinned.data()); }},
+        {"gpo_arena_free_after", "a pointer that isn't the arena's", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_arena_free_after(w.arena, w.pageable.data(), w.stream); }},
+        {"gpo_host_register", "nothing", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_host_register(w.gpu.device, w.pageable.data(), 0, 0); }},
+        {"gpo_host_register", "unknown flags", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_host_register(w.gpu.device, w.pageable.data(), 4096, 0x80000000u); }},
+        {"gpo_host_register", "past the end of numbers", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_host_register(w.gpu.device, w.pageable.data(), kHuge - 10, 0); }},
+        {"gpo_host_unregister", "not registered", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_host_unregister(w.gpu.device, w.pageable.data()); }},
+        {"gpo_memory_allocate", "nothing", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_memory_allocate(w.gpu.device, 0, nullptr, &w.number); }},
+        {"gpo_memory_allocate", "all there is of numbers", GPO_OUT_OF_MEMORY,
+            [](World& w) { return gpo_memory_allocate(w.gpu.device, kHuge, nullptr, &w.number); }},
+        {"gpo_memory_allocate", "2^50 bytes", GPO_OUT_OF_MEMORY,
+            [](World& w) { return gpo_memory_allocate(w.gpu.device, 1ull << 50, nullptr, &w.number); }},
+        {"gpo_memory_free", "inside an allocation", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_memory_free(w.gpu.device, w.memory + 256); }},
+        {"gpo_memory_free", "host memory", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_memory_free(w.gpu.device, reinterpret_cast<uint64_t>(w.pageable.data())); }},
+        {"gpo_pool_allocate", "nothing", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_pool_allocate(w.pool, w.stream, 0, &w.piece); }},
+        {"gpo_pool_allocate", "more than the cap", GPO_LIMIT_EXCEEDED,
+            [](World& w) { return gpo_pool_allocate(w.pool, w.stream, 2 << 20, &w.piece); }},
+        {"gpo_pool_free", "not of the pool", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_pool_free(w.pool, w.stream, w.memory); }},
+
+        {"gpo_copy_to_device", "past the end of the allocation", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_to_device(w.stream, w.memory + 4000, w.pinned.data(), 200); }},
+        {"gpo_copy_to_device", "past the end of numbers", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_to_device(w.stream, w.memory, w.pinned.data(), kHuge); }},
+        {"gpo_copy_to_device", "to nowhere", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_to_device(w.stream, 64, w.pinned.data(), 64); }},
+        {"gpo_copy_to_host", "past the end of the allocation", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_to_host(w.stream, w.pageable.data(), w.memory + 4000, 97); }},
+        {"gpo_copy_on_device", "from nowhere", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_on_device(w.stream, w.memory, 64, 64); }},
+        {"gpo_copy_batch", "a stride too small", GPO_INVALID_ARGUMENT,
+            [](World& w) { return copy_batch(w, 8, 1, 64, sizeof(gpo_copy), 0); }},
+        {"gpo_copy_batch", "stride times count overflows", GPO_INVALID_ARGUMENT,
+            [](World& w) { return copy_batch(w, kHuge / 2, 4, 64, sizeof(gpo_copy), 0); }},
+        {"gpo_copy_batch", "a struct size of 0 in it", GPO_INVALID_ARGUMENT,
+            [](World& w) { return copy_batch(w, sizeof(gpo_copy), 1, 64, 0, 0); }},
+        {"gpo_copy_batch", "unknown flags in it", GPO_INVALID_ARGUMENT,
+            [](World& w) { return copy_batch(w, sizeof(gpo_copy), 1, 64, sizeof(gpo_copy), 8); }},
+        {"gpo_copy_batch", "past the end of the allocation", GPO_INVALID_ARGUMENT,
+            [](World& w) { return copy_batch(w, sizeof(gpo_copy), 1, 5000, sizeof(gpo_copy), 0); }},
+        {"gpo_copy_rows", "a pitch below the width", GPO_INVALID_ARGUMENT,
+            [](World& w) { return copy_rows(w, 64, 4, 32, 64); }},
+        {"gpo_copy_rows", "rows past the end", GPO_INVALID_ARGUMENT,
+            [](World& w) { return copy_rows(w, 64, 65, 64, 64); }},
+        {"gpo_copy_rows", "pitch times height overflows", GPO_INVALID_ARGUMENT,
+            [](World& w) { return copy_rows(w, 64, 1ull << 60, 1ull << 60, 64); }},
+        {"gpo_fill", "elements of three bytes", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_fill(w.stream, w.memory, 0, 3, 4); }},
+        {"gpo_fill", "elements of no bytes", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_fill(w.stream, w.memory, 0, 0, 4); }},
+        {"gpo_fill", "an address not aligned to its elements", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_fill(w.stream, w.memory + 2, 0, 4, 4); }},
+        {"gpo_fill", "count times size overflows", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_fill(w.stream, w.memory, 0, 4, (1ull << 62) + 1); }},
+        {"gpo_fill", "past the end of the allocation", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_fill(w.stream, w.memory, 0, 4, 1025); }},
+        {"gpo_fill_rows", "a pitch below the width", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_fill_rows(w.stream, w.memory, 32, 0, 64, 4); }},
+        {"gpo_fill_rows", "pitch times height overflows", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_fill_rows(w.stream, w.memory, 1ull << 60, 0, 64, 1ull << 60); }},
+
+        {"gpo_module_compile", "no source", GPO_INVALID_ARGUMENT,
+            [](World& w) { return compile(w, [](auto& o) { o.source = nullptr; }); }},
+        {"gpo_module_compile", "options counted and not given", GPO_INVALID_ARGUMENT,
+            [](World& w) { return compile(w, [](auto& o) { o.option_count = 2; }); }},
+        {"gpo_module_compile", "names counted and not given", GPO_INVALID_ARGUMENT,
+            [](World& w) { return compile(w, [](auto& o) { o.name_expression_count = 1; }); }},
+        {"gpo_module_compile", "headers counted and not given", GPO_INVALID_ARGUMENT,
+            [](World& w) { return compile(w, [](auto& o) { o.header_count = 1; }); }},
+        {"gpo_module_compile", "reserved field set", GPO_INVALID_ARGUMENT,
+            [](World& w) { return compile(w, [](auto& o) { o.reserved = 1; }); }},
+        {"gpo_module_compile", "a source that doesn't compile", GPO_COMPILE_FAILED,
+            [](World& w) { return compile(w, [](auto& o) { o.source = "__global__ void k() { nonsense; }"; }); }},
+        {"gpo_module_load", "nothing", GPO_INVALID_ARGUMENT,
+            [](World& w) { Module m; return gpo_module_load(w.gpu.device, w.pageable.data(), 0, nullptr, m.out()); }},
+        {"gpo_module_load", "zeros", GPO_INVALID_IMAGE,
+            [](World& w) { Module m; return gpo_module_load(w.gpu.device, w.pageable.data(), 4096, nullptr, m.out()); }},
+        {"gpo_module_kernel", "a kernel that isn't in it", GPO_NOT_FOUND,
+            [](World& w) { Kernel k; return gpo_module_kernel(w.module, "no_such_kernel", k.out()); }},
+        {"gpo_module_symbol", "a symbol that isn't in it", GPO_NOT_FOUND,
+            [](World& w) { return gpo_module_symbol(w.module, "no_such_symbol", &w.number, &w.number); }},
+        {"gpo_kernel_set_max_dynamic_shared", "more than there is", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_kernel_set_max_dynamic_shared(w.kernel, 1ull << 40); }},
+        {"gpo_kernel_occupancy", "blocks of no threads", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_kernel_occupancy(w.kernel, 0, 0, &w.word); }},
+        {"gpo_launch_kernel", "a grid of 0", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(0, 32, 1, 0); }},
+        {"gpo_launch_kernel", "a block of 2048", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(1, 2048, 1, 0); }},
+        {"gpo_launch_kernel", "a block whose threads multiply to too many", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(1, 1024, 1024, 0); }},
+        {"gpo_launch_kernel", "a block whose threads overflow", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(1, 65536, 65536, 0); }},
+        {"gpo_launch_kernel", "more shared memory than there is", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(1, 32, 1, 1ull << 33); }},
+        {"gpo_launch_kernel", "unknown flags", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0x40000000); }},
+        {"gpo_launch_kernel", "an argument too few", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 1); }},
+        {"gpo_launch_kernel", "an argument too many", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 3); }},
+        {"gpo_launch_kernel", "an argument of another size", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 2, 8); }},
+
+        {"gpo_pipeline_create", "no stage", GPO_INVALID_ARGUMENT,
+            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.stage_count = 0; }); }},
+        {"gpo_pipeline_create", "65 stages", GPO_INVALID_ARGUMENT,
+            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.stage_count = 65; }); }},
+        {"gpo_pipeline_create", "stages counted and not given", GPO_INVALID_ARGUMENT,
+            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.stages = nullptr; }); }},
+        {"gpo_pipeline_create", "a stage of no kind", GPO_INVALID_ARGUMENT,
+            [](World& w) { return pipeline(w, [](auto&, auto& s) { s.kind = 0; }); }},
+        {"gpo_pipeline_create", "a stage without its callback", GPO_INVALID_ARGUMENT,
+            [](World& w) { return pipeline(w, [](auto&, auto& s) { s.enqueue = nullptr; }); }},
+        {"gpo_pipeline_create", "a chunk that is no multiple of the granule", GPO_INVALID_ARGUMENT,
+            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.chunk_bytes = 5000; }); }},
+        {"gpo_pipeline_create", "a result above 1 MiB", GPO_INVALID_ARGUMENT,
+            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.result_bytes = (1 << 20) + 1; }); }},
+        {"gpo_pipeline_create", "output over nothing", GPO_INVALID_ARGUMENT,
+            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.output_numerator = 1; }); }},
+        {"gpo_pipeline_wait", "never started", GPO_INVALID_STATE,
+            [](World& w) { return gpo_pipeline_wait(w.pipeline, 0, nullptr); }},
+        {"gpo_pipeline_notify", "never started", GPO_INVALID_STATE,
+            [](World& w) { return gpo_pipeline_notify(w.pipeline, w.queue, 1); }},
+        {"gpo_pipeline_start", "a source of no kind", GPO_INVALID_ARGUMENT,
+            [](World& w) { return start(w, [](auto& s, auto&) { s.kind = 0; }); }},
+        {"gpo_pipeline_start", "a source callback that is NULL", GPO_INVALID_ARGUMENT,
+            [](World& w) { return start(w, [](auto& s, auto&) { s.kind = GPO_SOURCE_KIND_CALLBACK; }); }},
+        {"gpo_pipeline_start", "a file that isn't there", GPO_NOT_FOUND,
+            [](World& w) { return start(w, [](auto& s, auto&) { s.kind = GPO_SOURCE_KIND_FILE; s.bytes = 0; s.path = "/nonexistent/file"; }); }},
+        {"gpo_pipeline_start", "a sink of no kind", GPO_INVALID_ARGUMENT,
+            [](World& w) { return start(w, [](auto&, auto& s) { s.kind = 9; }); }},
+    };
+    return all;
+}
+// clang-format on
+
+}  // namespace
+
+TEST_CASE("what is wrong is refused with one status, says so in a sentence, and has no effect") {
+    World world;
+    REQUIRE_OK(gpo_stream_wait(world.stream, kPatience));
+    for (const Row& row : rows()) {
+        CAPTURE(row.function);
+        CAPTURE(row.wrong);
+        auto before = sized<gpo_stream_info>(), after = sized<gpo_stream_info>();
+        REQUIRE_OK(gpo_stream_get_info(world.stream, &before));
+        const uint32_t live = world.gpu.statistics().live_objects;
+        CHECK_STATUS(row.expected, row.call(world));
+        const gpo_error error = last_error();
+        CHECK(error.status == row.expected);
+        CHECK(std::string(error.function) == row.function);
+        CHECK(std::string(error.message).size() > 5);
+        REQUIRE_OK(gpo_stream_get_info(world.stream, &after));
+        CHECK(after.accepted == before.accepted);
+        CHECK(world.gpu.statistics().live_objects == live);
+    }
+    // Everything still works.
+    CHECK_OK(world.launch_shape(1, 1, 1, 0));
+    CHECK_OK(gpo_stream_wait(world.stream, kPatience));
+    CHECK_OK(gpo_timeline_signal(world.timeline, 6));
+    CHECK_OK(gpo_stream_notify(world.stream, world.queue, 1));
+    CHECK(take(world.queue, 1)[0].status == GPO_SUCCESS);
+}

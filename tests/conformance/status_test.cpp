@@ -1,0 +1,124 @@
+// Statuses, the failures behind them, and labels.
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+TEST_CASE("every status has a name of its own and a sentence") {
+    std::set<std::string> names;
+    for (gpo_status status :
+         {GPO_SUCCESS, GPO_NOT_READY, GPO_TIMEOUT, GPO_WOULD_BLOCK, GPO_END, GPO_INVALID_ARGUMENT, GPO_INVALID_HANDLE,
+          GPO_STALE_HANDLE, GPO_INVALID_STATE, GPO_NOT_SUPPORTED, GPO_NOT_FOUND, GPO_WOULD_DEADLOCK,
+          GPO_BUFFER_TOO_SMALL, GPO_CAPTURE_REFUSED, GPO_OUT_OF_MEMORY, GPO_LIMIT_EXCEEDED, GPO_NO_DEVICE,
+          GPO_NO_COMPILER, GPO_COMPILE_FAILED, GPO_INVALID_IMAGE, GPO_IO_ERROR, GPO_CANCELLED, GPO_FAILED,
+          GPO_CALLBACK_FAILED, GPO_DEVICE_LOST, GPO_FORKED, GPO_SHUT_DOWN, GPO_DRIVER_ERROR, GPO_INTERNAL}) {
+        CAPTURE(status);
+        CHECK(std::string(gpo_status_name(status)).starts_with("GPO_"));
+        CHECK(std::strlen(gpo_status_text(status)) > 3);
+        CHECK(names.insert(gpo_status_name(status)).second);
+    }
+    CHECK(std::string(gpo_status_name(GPO_WOULD_BLOCK)) == "GPO_WOULD_BLOCK");
+    for (gpo_status status : {-1, 5, 99, INT32_MAX, INT32_MIN}) {
+        CHECK(std::string(gpo_status_name(status)) == "GPO_UNKNOWN");
+        CHECK(gpo_status_text(status) != nullptr);
+    }
+}
+
+TEST_CASE("the last error is the calling thread's own, names the function, and outlives later successes") {
+    Gpu gpu;
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_query(nullptr));
+    CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+    gpo_error error = last_error();
+    CHECK(error.status == GPO_INVALID_HANDLE);
+    CHECK(std::string(error.function) == "gpo_stream_query");
+    CHECK(std::strlen(error.message) > 3);
+    std::thread([&] {
+        gpo_error other{};
+        other.struct_size = sizeof other;
+        CHECK(gpo_last_error(&other) == GPO_SUCCESS);
+        CHECK(other.status == GPO_SUCCESS);
+        CHECK(gpo_event_query(nullptr) == GPO_INVALID_HANDLE);
+    }).join();
+    CHECK(std::string(last_error().function) == "gpo_stream_query");
+}
+
+TEST_CASE("a caller with an older, smaller error struct gets that much of it") {
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_query(nullptr));
+    alignas(gpo_error) unsigned char bytes[sizeof(gpo_error)];
+    std::memset(bytes, 0xee, sizeof bytes);
+    auto* error = reinterpret_cast<gpo_error*>(bytes);
+    error->struct_size = offsetof(gpo_error, operation);
+    CHECK_OK(gpo_last_error(error));
+    CHECK(error->status == GPO_INVALID_HANDLE);
+    CHECK(error->struct_size == offsetof(gpo_error, operation));
+    for (size_t i = offsetof(gpo_error, operation); i < sizeof bytes; ++i) REQUIRE(bytes[i] == 0xee);
+}
+
+TEST_CASE("an object keeps the last failure of a call on it, readable from another thread") {
+    Gpu gpu;
+    Stream stream = gpu.stream("upload");
+    CHECK(object_error(stream).status == GPO_SUCCESS);
+    Timeline timeline = gpu.timeline(5);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_signal(timeline, 5));
+    std::thread([&] {
+        const gpo_error error = object_error(timeline);
+        CHECK(error.status == GPO_INVALID_ARGUMENT);
+        CHECK(std::string(error.function) == "gpo_timeline_signal");
+    }).join();
+    CHECK(object_error(stream).status == GPO_SUCCESS);
+}
+
+TEST_CASE("anything with a handle has a label, which comes out by buffer and needed length") {
+    Gpu gpu;
+    Stream stream = gpu.stream("upload");
+    char buffer[64] = "unchanged";
+    size_t needed = 0;
+    CHECK_OK(gpo_object_label(stream, nullptr, 0, &needed));
+    CHECK(needed == sizeof "upload");
+    CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_object_label(stream, buffer, 6, &needed));
+    CHECK(needed == sizeof "upload");
+    CHECK_OK(gpo_object_label(stream, buffer, 7, nullptr));
+    CHECK(std::string(buffer) == "upload");
+
+    const void* objects[] = {gpu.runtime, gpu.device, stream.get()};
+    for (const void* object : objects) {
+        CHECK_OK(gpo_object_set_label(const_cast<void*>(object), "blur"));
+        CHECK_OK(gpo_object_label(object, buffer, sizeof buffer, &needed));
+        CHECK(std::string(buffer) == "blur");
+    }
+    CHECK_OK(gpo_object_set_label(stream, std::string(100, 'x').c_str()));
+    CHECK_OK(gpo_object_label(stream, buffer, sizeof buffer, &needed));
+    CHECK(std::string(buffer) == std::string(63, 'x'));
+    CHECK_OK(gpo_object_set_label(stream, nullptr));
+    CHECK_OK(gpo_object_label(stream, buffer, sizeof buffer, &needed));
+    CHECK(std::string(buffer).empty());
+    CHECK(needed == 1);
+}
+
+TEST_CASE("a label cut to fit is still UTF-8") {
+    Gpu gpu;
+    std::string label(62, 'x');
+    label += "\u00e9";
+    CHECK_OK(gpo_object_set_label(gpu.device, label.c_str()));
+    char buffer[64];
+    CHECK_OK(gpo_object_label(gpu.device, buffer, sizeof buffer, nullptr));
+    CHECK(std::string(buffer) == std::string(62, 'x'));
+}
+
+TEST_CASE("errors name the culprit by type and label") {
+    Gpu gpu;
+    Stream stream = gpu.stream("upload");
+    Timeline timeline = gpu.timeline(0, "ready");
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_timeline_fail(timeline, GPO_IO_ERROR, "the disk is gone"));
+    CHECK_STATUS(GPO_IO_ERROR, gpo_timeline_wait(timeline, 1, kPatience));
+    const gpo_error error = object_error(timeline);
+    CHECK(std::string(error.object) == "timeline `ready`");
+    CHECK(std::string(error.message).find("the disk is gone") != std::string::npos);
+    CHECK_STATUS(GPO_IO_ERROR, gpo_stream_wait(stream, kPatience));
+    CHECK(std::string(object_error(stream).message).find("the disk is gone") != std::string::npos);
+}

@@ -1,0 +1,134 @@
+// Timelines on the host: a number that only rises, waited for and failed. What streams do with them: held_test.cpp.
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+TEST_CASE("a timeline begins where it was told to and only rises") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline(10);
+    uint64_t value = 0;
+    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK(value == 10);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_signal(timeline, 10));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_signal(timeline, 0));
+    CHECK_OK(gpo_timeline_signal(timeline, 12));
+    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK(value == 12);
+    CHECK_OK(gpo_timeline_signal(timeline, UINT64_MAX));
+    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK(value == UINT64_MAX);
+}
+
+TEST_CASE("the host waits for a value: reached, on time, too late") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline(1);
+    CHECK_OK(gpo_timeline_wait(timeline, 0, 0));
+    CHECK_OK(gpo_timeline_wait(timeline, 1, -1));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_timeline_wait(timeline, 2, 0));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_timeline_wait(timeline, 2, 1'000'000));
+    std::thread signaller([&] { CHECK(gpo_timeline_signal(timeline, 2) == GPO_SUCCESS); });
+    CHECK_OK(gpo_timeline_wait(timeline, 2, kPatience));
+    signaller.join();
+}
+
+TEST_CASE("a value that a stream signals is reached when the stream gets there") {
+    Gpu gpu;
+    Gate gate(gpu);
+    Timeline timeline = gpu.timeline();
+    Stream stream = gpu.stream();
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_stream_signal_timeline(stream, timeline, 4));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_timeline_wait(timeline, 1, 2'000'000));
+    // On the way: neither host nor another stream may go back behind it.
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_signal(timeline, 4));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_signal_timeline(stream, timeline, 3));
+    gate.open();
+    CHECK_OK(gpo_timeline_wait(timeline, 4, kPatience));
+    uint64_t value = 0;
+    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK(value == 4);
+}
+
+TEST_CASE("a failed timeline stays failed, with the first failure; values reached before stay reached") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline(3, "frames");
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_fail(timeline, GPO_SUCCESS, "no failure"));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_fail(timeline, GPO_TIMEOUT, nullptr));
+    CHECK_OK(gpo_timeline_fail(timeline, GPO_CANCELLED, "the first"));
+    gpo_timeline_fail(timeline, GPO_FAILED, "the second");
+    CHECK_STATUS(GPO_CANCELLED, gpo_timeline_wait(timeline, 4, kPatience));
+    CHECK_OK(gpo_timeline_wait(timeline, 3, 0));
+    uint64_t value = 0;
+    CHECK_STATUS(GPO_CANCELLED, gpo_timeline_value(timeline, &value));
+    CHECK_STATUS(GPO_FAILED, gpo_timeline_signal(timeline, 5));
+    const gpo_error error = object_error(timeline);
+    CHECK(error.status == GPO_CANCELLED);
+    CHECK(std::string(error.message).find("the first") != std::string::npos);
+}
+
+TEST_CASE("a host that waits for a timeline is let go when it fails or is destroyed") {
+    Gpu gpu;
+    for (bool destroy : {false, true}) {
+        CAPTURE(destroy);
+        Timeline timeline = gpu.timeline();
+        gpo_timeline_t handle = timeline;
+        std::atomic<bool> inside{false};
+        gpo_status status = GPO_INTERNAL;
+        std::thread waiter([&] {
+            inside = true;
+            status = gpo_timeline_wait(handle, 1, kPatience);
+        });
+        while (!inside) std::this_thread::yield();
+        if (destroy) {
+            CHECK_OK(gpo_timeline_destroy(timeline.release()));
+        } else {
+            CHECK_OK(gpo_timeline_fail(timeline, GPO_CALLBACK_FAILED, nullptr));
+        }
+        waiter.join();
+        // A waiter that came only after the destroy finds the handle gone.
+        if (destroy) CHECK((status == GPO_CANCELLED || status == GPO_STALE_HANDLE));
+        if (!destroy) CHECK(status == GPO_CALLBACK_FAILED);
+    }
+}
+
+TEST_CASE("two threads shake hands over timelines, one value at a time") {
+    Gpu gpu;
+    Timeline ping = gpu.timeline(), pong = gpu.timeline();
+    constexpr uint64_t rounds = 200;
+    std::atomic<int> wrong{0};
+    std::thread other([&] {
+        for (uint64_t i = 1; i <= rounds; ++i) {
+            if (gpo_timeline_wait(ping, i, kPatience) != GPO_SUCCESS) ++wrong;
+            if (gpo_timeline_signal(pong, i) != GPO_SUCCESS) ++wrong;
+        }
+    });
+    for (uint64_t i = 1; i <= rounds; ++i) {
+        if (gpo_timeline_signal(ping, i) != GPO_SUCCESS) ++wrong;
+        if (gpo_timeline_wait(pong, i, kPatience) != GPO_SUCCESS) ++wrong;
+    }
+    other.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("a host and a stream shake hands over timelines") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline ready = gpu.timeline(), done = gpu.timeline();
+    Stream stream = gpu.stream();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    for (uint32_t i = 1; i <= 50; ++i) {
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, ready, i));
+        REQUIRE_OK(writer.add(stream, &words[1], &words[0], 1));
+        REQUIRE_OK(gpo_stream_signal_timeline(stream, done, i));
+    }
+    for (uint32_t i = 1; i <= 50; ++i) {
+        __atomic_store_n(&words[0], i * 10, __ATOMIC_SEQ_CST);
+        CHECK_OK(gpo_timeline_signal(ready, i));
+        CHECK_OK(gpo_timeline_wait(done, i, kPatience));
+        CHECK(read(words[1]) == i * 10 + 1);
+    }
+}
