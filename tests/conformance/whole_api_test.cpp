@@ -27,6 +27,7 @@ bool filtered() {
         std::string_view argument = std::string_view(line).substr(at + 1);
         argument.remove_prefix(std::min(argument.find_first_not_of('-'), argument.size()));
         if (argument.starts_with("dt-")) argument.remove_prefix(3);
+        if (argument.starts_with("first=1") && argument.size() > 7 && argument[7] == '\0') continue;  // from the first
         for (const char* filter : {"tc=", "tce=", "sf=", "sfe=", "ts=", "tse=", "sc=", "sce=", "f=", "l=", "test-case",
                                    "source-file", "test-suite", "subcase", "first=", "last="})
             if (argument.starts_with(filter)) return true;

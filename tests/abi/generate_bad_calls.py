@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Makes the test that calls every exported function with everything that can be wrong about its handles, pointers and
+structs, one thing at a time.
+
+    generate_bad_calls.py OUTPUT.cpp
+
+For each function there is a good call, made of the values below and of what abi/world.h has. In a copy of it one argument
+after the other is replaced: a handle by NULL, random numbers, a handle of another type, one that was destroyed, one of
+another runtime, one of a runtime that was shut down; a pointer by NULL; a struct by one of size 0, by a smaller one, by a
+larger one whose tail is zero or not, by one with unknown flags or with reserved fields set. What must come of it follows
+from the rules in types.h; where a function has its own, the tables below say so.
+"""
+import re
+import sys
+
+import headers
+
+HANDLE = re.compile(r"gpo_(\w+)_t")
+
+# Pointers that may be NULL, by function (or "*") and parameter.
+MAY_BE_NULL = {
+    ("gpo_runtime_create", "options"), ("gpo_device_open", "options"), ("gpo_stream_create", "options"),
+    ("gpo_stream_wrap", "options"), ("gpo_stream_pool_create", "options"), ("gpo_event_create", "options"),
+    ("gpo_timeline_create", "options"), ("gpo_cq_create", "options"), ("gpo_arena_create", "options"),
+    ("gpo_pool_create", "options"), ("gpo_object_set_label", "label"), ("*", "needed"), ("*", "buffer"),
+    ("gpo_device_native", "context"), ("gpo_device_native", "ordinal"), ("gpo_device_memory", "free_bytes"),
+    ("gpo_device_memory", "total_bytes"), ("gpo_timeline_fail", "message"), ("gpo_stream_cancel_held", "count"),
+    ("gpo_stream_wrap", "native"), ("gpo_memory_allocate", "label"), ("gpo_module_load", "label"),
+    ("gpo_arena_free", "memory"), ("gpo_arena_free_after", "memory"), ("gpo_pipeline_wait", "result"),
+    ("gpo_launch_kernel", "sizes"), ("gpo_module_symbol", "address"), ("gpo_module_symbol", "bytes"),
+    ("gpo_stream_priority_range", "least"), ("gpo_stream_priority_range", "greatest"),
+    ("gpo_kernel_suggest", "threads"), ("gpo_kernel_suggest", "blocks"),
+}
+
+# The values of a good call that aren't handles, pointers to be written or structs, by function (or "*") and parameter.
+# `w` is the world.
+VALUES = {
+    ("*", "timeout_ns"): "0", ("*", "label"): '"label"', ("*", "user_data"): "7", ("*", "bytes"): "64",
+    ("*", "flags"): "0", ("*", "value"): "w.next()", ("*", "ordinal"): "0", ("*", "from"): "0", ("*", "to"): "0",
+    ("*", "limit"): "GPO_LIMIT_PRINTF_BYTES", ("*", "message"): '"message"', ("*", "priority"): "0",
+    ("*", "capacity"): "w.room.size()", ("*", "buffer"): "w.room.data()", ("*", "alignment"): "0", ("*", "keep_bytes"): "UINT64_MAX",
+    ("*", "destination"): "w.memory", ("*", "source"): "w.memory + 2048", ("*", "element_bytes"): "4",
+    ("*", "count"): "4", ("*", "pitch"): "64", ("*", "width"): "16", ("*", "height"): "2", ("*", "name"): '"two"',
+    ("*", "threads"): "32", ("*", "dynamic_shared_bytes"): "0", ("*", "max_threads"): "0", ("*", "error_id"): "1",
+    ("*", "version"): "GPO_VERSION", ("*", "native"): "w.native_stream", ("*", "arguments"): "w.arguments",
+    ("*", "sizes"): "w.sizes", ("*", "image"): "w.image.data()",
+    ("gpo_status_name", "status"): "GPO_SUCCESS", ("gpo_status_text", "status"): "GPO_SUCCESS",
+    ("gpo_timeline_fail", "status"): "GPO_FAILED", ("gpo_device_set_limit", "value"): "w.printf_bytes",
+    ("gpo_fill", "value"): "1", ("gpo_fill_rows", "value"): "1", ("gpo_stream_wait_timeline", "value"): "0",
+    ("gpo_timeline_wait", "value"): "0", ("gpo_cq_drain", "capacity"): "1",
+    ("gpo_cq_drain", "stride"): "sizeof(gpo_completion)", ("gpo_copy_batch", "stride"): "sizeof(gpo_copy)",
+    ("gpo_copy_batch", "count"): "1", ("gpo_copy_to_device", "source"): "w.pinned.data()",
+    ("gpo_copy_to_host", "destination"): "w.pinned.data()", ("gpo_launch_kernel", "count"): "2",
+    ("gpo_module_load", "bytes"): "w.image.size()", ("gpo_module_symbol", "name"): '"symbol"',
+    ("gpo_host_register", "memory"): "w.pages", ("gpo_host_register", "bytes"): "4096",
+    ("gpo_host_unregister", "memory"): "w.pages", ("gpo_arena_free", "memory"): "w.piece()",
+    ("gpo_arena_free_after", "memory"): "w.piece()", ("gpo_memory_free", "address"): "w.allocation()",
+    ("gpo_memory_describe", "address"): "w.memory", ("gpo_pool_free", "address"): "w.pooled()",
+    ("gpo_kernel_set_max_dynamic_shared", "bytes"): "1024",
+    ("gpo_copy_peer", "destination_device"): "w.device", ("gpo_copy_peer", "source_device"): "w.device",
+    ("gpo_device_enable_peer", "peer"): "w.second_device", ("gpo_device_disable_peer", "peer"): "w.second_device",
+    ("gpo_stream_pool_release", "stream"): "w.pooled_stream()", ("gpo_event_elapsed", "start"): "w.timing",
+    ("gpo_event_elapsed", "end"): "w.timing", ("gpo_stream_notify_timed", "since"): "w.timing",
+    ("gpo_object_error", "object"): "w.stream", ("gpo_object_set_label", "object"): "w.stream",
+    ("gpo_object_label", "object"): "w.stream",
+}
+
+# Good calls that can't be made in this world, or that would end it; and what they give instead of success.
+GOOD_CALL = {
+    "gpo_cq_wait": "GPO_TIMEOUT", "gpo_cq_error": "GPO_NOT_FOUND", "gpo_runtime_shutdown": None,
+    "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
+    "gpo_timeline_fail": None,
+}
+DESTROYS = re.compile(r"gpo_\w+_destroy")
+# Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.
+ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies")}
+ANY_HANDLE = {("gpo_object_error", "object"), ("gpo_object_set_label", "object"), ("gpo_object_label", "object")}
+
+
+def value(function, name):
+    found = VALUES.get((function, name), VALUES.get(("*", name)))
+    if found is None:
+        sys.exit(f"generate_bad_calls.py: there is no value for {name} of {function}")
+    return found
+
+
+def lookup_null(function, name):
+    return (function, name) in MAY_BE_NULL or ("*", name) in MAY_BE_NULL
+
+
+class Function:
+    def __init__(self, name, result, parameters, structs):
+        self.name, self.result, self.parameters, self.structs = name, result, parameters, structs
+        self.setup, self.good = [], []
+        for number, (kind, word) in enumerate(parameters):
+            self.good.append(self.good_argument(number, kind, word))
+
+    def is_handle(self, number):
+        kind, word = self.parameters[number]
+        return (self.name, word) in ANY_HANDLE or bool(HANDLE.fullmatch(kind))
+
+    def handle_type(self, number):
+        kind, word = self.parameters[number]
+        return "stream" if (self.name, word) in ANY_HANDLE else HANDLE.fullmatch(kind).group(1)
+
+    def struct_of(self, number):
+        match = re.fullmatch(r"(const )?(gpo_\w+) \*", self.parameters[number][0])
+        return (match.group(2), bool(match.group(1))) if match and match.group(2) in self.structs else (None, False)
+
+    def good_argument(self, number, kind, word):
+        if self.is_handle(number):
+            special = VALUES.get((self.name, word))
+            if special:
+                return special
+            if DESTROYS.fullmatch(self.name):
+                return f"w.fresh_{self.handle_type(number)}()"
+            return f"w.{self.handle_type(number)}"
+        struct, is_input = self.struct_of(number)
+        if struct:
+            self.setup.append(f"[[maybe_unused]] auto s{number} = w.good_{struct}();" if is_input else f"[[maybe_unused]] auto s{number} = sized<{struct}>();")
+            return f"&s{number}"
+        match = re.fullmatch(r"(gpo_\w+_t|u?int\d+_t|size_t|void \*) ?\*", kind)
+        if match and (self.name, word) not in VALUES:
+            out = match.group(1)
+            self.setup.append(f"[[maybe_unused]] {out}{'' if out.endswith('*') else ' '}out{number}{{}};")
+            return f"&out{number}"
+        return value(self.name, word)
+
+    def call(self, replaced=None):
+        arguments = list(self.good)
+        if replaced:
+            arguments[replaced[0]] = replaced[1]
+        return f"{self.name}({', '.join(arguments)})"
+
+    def block(self, what, expected, number=None, argument=None, before=(), after=()):
+        """One call. What it made is given up again; and where it was refused, it may have made nothing."""
+        call = self.call((number, argument) if number is not None else None)
+        lines = [*self.setup, *before, f'CHECK_CALL("{what}", {expected}, {call});', *after]
+        for out, (kind, _) in enumerate(self.parameters):
+            if out != number and re.fullmatch(r"gpo_\w+_t ?\*", kind):
+                pooled = self.name == "gpo_stream_pool_acquire"
+                lines.append(f"w.keep{'_pooled' if pooled else ''}(out{out});" if expected == "GPO_SUCCESS"
+                             else f"CHECK(out{out} == nullptr);")
+        return ["    {", *(f"        {line}" for line in lines), "        w.renew();", "    }"]
+
+    def handle_blocks(self, number):
+        kind, word = self.parameters[number]
+        cast = kind if not (self.name, word) in ANY_HANDLE else "void *"
+        type_ = self.handle_type(number)
+        lines = []
+        null = "GPO_SUCCESS" if DESTROYS.fullmatch(self.name) else "GPO_INVALID_HANDLE"
+        lines += self.block(f"{word} is NULL", null, number, "nullptr")
+        lines += self.block(f"{word} is random", "GPO_INVALID_HANDLE", number, f"reinterpret_cast<{cast}>(w.random())")
+        if cast != "void *":
+            other = "w.event" if type_ != "event" else "w.stream"
+            lines += self.block(f"{word} is of another type", "GPO_INVALID_HANDLE", number, f"reinterpret_cast<{cast}>({other})")
+        if type_ != "runtime":
+            lines += self.block(f"{word} was destroyed", "GPO_STALE_HANDLE", number, f"w.stale_{type_}")
+            others = [i for i in range(len(self.parameters)) if i != number and self.is_handle(i)]
+            if others:
+                lines += self.block(f"{word} is of another runtime", "GPO_INVALID_HANDLE", number, f"w.other->{type_}")
+        lines += self.block(f"{word} is of a runtime that was shut down", "GPO_INVALID_HANDLE", number, f"w.gone_{type_}")
+        return lines
+
+    def struct_blocks(self, number):
+        struct, is_input = self.struct_of(number)
+        word = self.parameters[number][1]
+        fields = [field for _, field in self.structs[struct]]
+        made = f"w.good_{struct}()" if is_input else f"sized<{struct}>()"
+        lines = self.block(f"{word} has size 0", "GPO_INVALID_ARGUMENT", number, f"&s{number}",
+                           [f"s{number}.struct_size = 0;"])
+        lines += self.block(f"{word} has size 3", "GPO_INVALID_ARGUMENT", number, f"&s{number}",
+                            [f"s{number}.struct_size = 3;"])
+        if GOOD_CALL.get(self.name, "") is not None:
+            good = GOOD_CALL.get(self.name, "GPO_SUCCESS")
+            lines += self.block(f"{word} is larger, with zeros", good, number, f"&l{number}.value",
+                                [f"Larger<{struct}> l{number}{{{made}, {{}}}};",
+                                 f"l{number}.value.struct_size = sizeof l{number};"])
+            if not is_input:  # only as much is written as the caller has room for
+                size = f"offsetof({struct}, {fields[-1]})"
+                lines += self.block(f"{word} is smaller", good, number, f"&l{number}.value",
+                                    [f"Larger<{struct}> l{number}{{{made}, {{}}}};",
+                                     f"l{number}.value.struct_size = {size};", f"l{number}.guard({size});"],
+                                    [f"CHECK(l{number}.guarded({size}));"])
+            else:
+                lines += self.block(f"{word} is smaller", good, number, f"&s{number}",
+                                    [f"s{number}.struct_size = offsetof({struct}, {fields[-1]});",
+                                     f"std::memset(&s{number}.{fields[-1]}, 0xee, sizeof s{number}.{fields[-1]});"])
+        if is_input:
+            lines += self.block(f"{word} is larger, with something in it", "GPO_INVALID_ARGUMENT", number, f"&l{number}.value",
+                                [f"Larger<{struct}> l{number}{{{made}, {{}}}};",
+                                 f"l{number}.value.struct_size = sizeof l{number};", f"l{number}.tail[7] = 1;"])
+            if "flags" in fields:
+                lines += self.block(f"{word} has unknown flags", "GPO_INVALID_ARGUMENT", number, f"&s{number}",
+                                    [f"s{number}.flags |= 0x80000000u;"])
+            if "reserved" in fields:
+                lines += self.block(f"{word} has its reserved field set", "GPO_INVALID_ARGUMENT", number, f"&s{number}",
+                                    [f"s{number}.reserved = 1;"])
+        return lines
+
+    def test(self):
+        lines = [f'TEST_CASE("{self.name}: whatever is wrong with an argument is a status") {{', "    World& w = world();"]
+        if "second_device" in " ".join(self.good):
+            lines.append("    if (!w.second_device) return skip(\"needs two devices\");")
+        count = len(lines)
+        expected = GOOD_CALL.get(self.name, "GPO_SUCCESS")
+        if expected is not None:
+            lines += self.block("nothing is wrong", expected)
+        for number, (kind, word) in enumerate(self.parameters):
+            if self.is_handle(number):
+                lines += self.handle_blocks(number)
+                continue
+            if "*" in kind:
+                if lookup_null(self.name, word):
+                    continue
+                lines += self.block(f"{word} is NULL", "GPO_INVALID_ARGUMENT", number, "nullptr")
+            if self.struct_of(number)[0] and (self.name, word) not in ARRAYS:
+                lines += self.struct_blocks(number)
+        return lines + ["}", ""] if len(lines) > count else []
+
+
+def main():
+    structs = headers.structs()
+    lines = ["// Made from the public headers by tests/abi/generate_bad_calls.py.", "#include <cstddef>", "#include <cstring>",
+             "", '#include "abi/world.h"', '#include "support/report.h"', "", "using namespace gpo::test;", ""]
+    for name, (result, parameters) in headers.functions().items():
+        if result == "gpo_status":
+            lines += Function(name, result, parameters, structs).test()
+    lines += ['TEST_CASE("after all bad calls everything can still be used and shut down") { end_world(); }', ""]
+    with open(sys.argv[1], "w") as out:
+        out.write("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

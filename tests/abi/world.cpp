@@ -1,0 +1,252 @@
+// The world of the bad calls.
+#include "abi/world.h"
+
+#include <cstdlib>
+
+namespace gpo::test {
+
+namespace {
+
+constexpr const char* kSource = R"(
+__device__ unsigned symbol;
+extern "C" __global__ void two(unsigned *target, unsigned value) { *target = value; }
+)";
+
+[[maybe_unused]] const int two_devices = setenv("GPUORCH_SOFT_DEVICES", "2", 0);
+
+gpo_status nothing(void*, gpo_stream_t, const gpo_chunk*) { return GPO_SUCCESS; }
+
+const gpo_stage& stage() {
+    static const gpo_stage stage = [] {
+        auto stage = sized<gpo_stage>();
+        stage.kind = GPO_STAGE_CALLBACK;
+        stage.enqueue = nothing;
+        return stage;
+    }();
+    return stage;
+}
+
+gpo_pipeline_options pipeline_options() {
+    auto options = sized<gpo_pipeline_options>();
+    options.chunk_bytes = 4096;
+    options.slots = 1;
+    options.stage_count = 1;
+    options.stages = &stage();
+    return options;
+}
+
+gpo_compile_options compile_options() {
+    auto options = sized<gpo_compile_options>();
+    options.source = kSource;
+    return options;
+}
+
+std::unique_ptr<World>& holder() {
+    static std::unique_ptr<World> world;
+    return world;
+}
+
+}  // namespace
+
+Objects::Objects() {
+    REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
+    REQUIRE_OK(gpo_device_open(runtime, nullptr, &device));
+    stream = fresh_stream();
+    stream_pool = fresh_stream_pool();
+    event = fresh_event();
+    timeline = fresh_timeline();
+    cq = fresh_cq();
+    arena = fresh_arena();
+    pool = fresh_pool();
+    module = fresh_module();
+    kernel = fresh_kernel();
+    pipeline = fresh_pipeline();
+}
+
+Objects::~Objects() { CHECK_OK(gpo_runtime_shutdown(runtime, kPatience)); }
+
+#define GPO_FRESH(type, ...)                        \
+    gpo_##type##_t Objects::fresh_##type() {        \
+        gpo_##type##_t handle = nullptr;            \
+        REQUIRE_OK(__VA_ARGS__);                    \
+        return handle;                              \
+    }
+GPO_FRESH(device, gpo_device_open(runtime, nullptr, &handle))
+GPO_FRESH(stream, gpo_stream_create(device, nullptr, &handle))
+GPO_FRESH(stream_pool, gpo_stream_pool_create(device, nullptr, &handle))
+GPO_FRESH(event, gpo_event_create(device, nullptr, &handle))
+GPO_FRESH(timeline, gpo_timeline_create(runtime, nullptr, &handle))
+GPO_FRESH(cq, gpo_cq_create(runtime, nullptr, &handle))
+GPO_FRESH(arena, gpo_arena_create(device, nullptr, &handle))
+GPO_FRESH(pool, gpo_pool_create(device, nullptr, &handle))
+GPO_FRESH(kernel, gpo_module_kernel(module, "two", &handle))
+#undef GPO_FRESH
+
+gpo_module_t Objects::fresh_module() {
+    const auto options = compile_options();
+    gpo_module_t handle = nullptr;
+    REQUIRE_OK(gpo_module_compile(device, &options, &handle));
+    return handle;
+}
+
+gpo_pipeline_t Objects::fresh_pipeline() {
+    const auto options = pipeline_options();
+    gpo_pipeline_t handle = nullptr;
+    REQUIRE_OK(gpo_pipeline_create(device, &options, &handle));
+    return handle;
+}
+
+World::World() : other(std::make_unique<Objects>()) {
+    uint32_t count = 0;
+    REQUIRE_OK(gpo_device_count(runtime, &count));
+    if (count > 1) {
+        auto options = sized<gpo_device_options>();
+        options.ordinal = 1;
+        REQUIRE_OK(gpo_device_open(runtime, &options, &second_device));
+    }
+    {
+        Objects gone;
+        gone_runtime = gone.runtime;
+#define GPO_GONE(type) gone_##type = gone.type
+        GPO_GONE(device); GPO_GONE(stream); GPO_GONE(stream_pool); GPO_GONE(event); GPO_GONE(timeline); GPO_GONE(cq);
+        GPO_GONE(arena); GPO_GONE(pool); GPO_GONE(module); GPO_GONE(kernel); GPO_GONE(pipeline);
+#undef GPO_GONE
+    }
+#define GPO_STALE(type)                    \
+    stale_##type = fresh_##type();         \
+    REQUIRE_OK(gpo_##type##_destroy(stale_##type))
+    GPO_STALE(device); GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
+    GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
+#undef GPO_STALE
+
+    auto timed = sized<gpo_event_options>();
+    timed.flags = GPO_EVENT_TIMING;
+    REQUIRE_OK(gpo_event_create(device, &timed, &timing));
+    REQUIRE_OK(gpo_event_record(timing, stream));
+    REQUIRE_OK(gpo_memory_allocate(device, 4096, nullptr, &memory));
+    void* piece = nullptr;
+    REQUIRE_OK(gpo_arena_allocate(arena, 4096, 0, &piece));
+    pinned.memory = static_cast<uint8_t*>(piece);
+    std::memset(piece, 0, 4096);
+    pages = std::aligned_alloc(4096, 4096);
+    REQUIRE(pages != nullptr);
+    REQUIRE_OK(gpo_stream_native(stream, &native_stream));
+    REQUIRE_OK(gpo_device_get_limit(device, GPO_LIMIT_PRINTF_BYTES, &printf_bytes));
+    size_t needed = 0;
+    REQUIRE_OK(gpo_module_image(module, nullptr, 0, &needed));
+    image.resize(needed);
+    REQUIRE_OK(gpo_module_image(module, image.data(), image.size(), &needed));
+    const auto source = good_gpo_source();
+    const auto sink = good_gpo_sink();
+    REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
+    renew();
+}
+
+World::~World() {
+    renew();
+    std::free(pages);
+}
+
+void World::renew() {
+    gpo_host_unregister(device, pages);
+    for (void* piece : pieces_) gpo_arena_free(arena, piece);
+    for (uint64_t address : allocations_) gpo_memory_free(device, address);
+    for (uint64_t address : pooled_) gpo_pool_free(pool, stream, address);
+    for (gpo_stream_t pooled : pooled_streams_) gpo_stream_pool_release(stream_pool, pooled);
+    pieces_.clear();
+    allocations_.clear();
+    pooled_.clear();
+    pooled_streams_.clear();
+    CHECK_OK(gpo_pipeline_wait(pipeline, kPatience, nullptr));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    // Nothing is in the queue, on its way there, or woken.
+    auto statistics = sized<gpo_cq_statistics>();
+    gpo_completion entries[16];
+    uint64_t count = 0;
+    do {
+        gpo_cq_wait(cq, 0);
+        CHECK_OK(gpo_cq_drain(cq, entries, sizeof entries[0], 16, &count));
+        CHECK_OK(gpo_cq_get_statistics(cq, &statistics));
+    } while (statistics.drained < statistics.accepted);
+    gpo_cq_wait(cq, 0);
+}
+
+void* World::piece() {
+    void* piece = nullptr;
+    REQUIRE_OK(gpo_arena_allocate(arena, 64, 0, &piece));
+    pieces_.push_back(piece);
+    return piece;
+}
+
+uint64_t World::allocation() {
+    uint64_t address = 0;
+    REQUIRE_OK(gpo_memory_allocate(device, 64, nullptr, &address));
+    allocations_.push_back(address);
+    return address;
+}
+
+uint64_t World::pooled() {
+    uint64_t address = 0;
+    REQUIRE_OK(gpo_pool_allocate(pool, stream, 64, &address));
+    pooled_.push_back(address);
+    return address;
+}
+
+gpo_stream_t World::pooled_stream() {
+    gpo_stream_t pooled = nullptr;
+    REQUIRE_OK(gpo_stream_pool_acquire(stream_pool, 0, &pooled));
+    pooled_streams_.push_back(pooled);
+    return pooled;
+}
+
+gpo_compile_options World::good_gpo_compile_options() { return compile_options(); }
+
+gpo_launch World::good_gpo_launch() {
+    auto launch = sized<gpo_launch>();
+    launch.grid[0] = launch.block[0] = 1;
+    return launch;
+}
+
+gpo_copy World::good_gpo_copy() {
+    auto copy = sized<gpo_copy>();
+    copy.destination = memory;
+    copy.source = reinterpret_cast<uint64_t>(pinned.memory);
+    copy.bytes = 64;
+    return copy;
+}
+
+gpo_copy_2d World::good_gpo_copy_2d() {
+    auto copy = sized<gpo_copy_2d>();
+    copy.destination = memory;
+    copy.source = reinterpret_cast<uint64_t>(pinned.memory);
+    copy.destination_pitch = copy.source_pitch = 64;
+    copy.width = 16;
+    copy.height = 4;
+    return copy;
+}
+
+gpo_source World::good_gpo_source() {
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_MEMORY;
+    source.memory = pinned.memory;
+    source.bytes = 4096;
+    return source;
+}
+
+gpo_pipeline_options World::good_gpo_pipeline_options() { return pipeline_options(); }
+
+World& world() {
+    if (!holder()) holder() = std::make_unique<World>();
+    return *holder();
+}
+
+void end_world() {
+    World& w = world();
+    const auto launch = w.good_gpo_launch();
+    CHECK_OK(gpo_launch_kernel(w.stream, w.kernel, &launch, w.arguments, w.sizes, 2));
+    CHECK_OK(gpo_stream_notify(w.stream, w.cq, 1));
+    CHECK(take(w.cq, 1)[0].status == GPO_SUCCESS);
+    holder().reset();
+}
+
+}  // namespace gpo::test

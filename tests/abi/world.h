@@ -1,0 +1,147 @@
+// One of everything, for the test that generate_bad_calls.py makes: usable, destroyed, of another runtime, of a runtime
+// that was shut down; and the structs of good calls.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "support/gpu.h"
+
+namespace gpo::test {
+
+#define CHECK_CALL(what, expected, ...)          \
+    do {                                         \
+        INFO(what);                              \
+        CHECK_STATUS(expected, __VA_ARGS__);     \
+    } while (false)
+
+/// A struct as a newer caller has it.
+template <class T>
+struct Larger {
+    T value;
+    unsigned char tail[16];
+    void guard(size_t from) { std::memset(reinterpret_cast<unsigned char*>(this) + from, 0xee, sizeof *this - from); }
+    bool guarded(size_t from) const {
+        for (size_t i = from; i < sizeof *this; ++i)
+            if (reinterpret_cast<const unsigned char*>(this)[i] != 0xee) return false;
+        return true;
+    }
+};
+
+/// One object of each type in one runtime, named as the handle types are.
+struct Objects {
+    Objects();
+    ~Objects();
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_stream_t stream = nullptr;
+    gpo_stream_pool_t stream_pool = nullptr;
+    gpo_event_t event = nullptr;
+    gpo_timeline_t timeline = nullptr;
+    gpo_cq_t cq = nullptr;
+    gpo_arena_t arena = nullptr;
+    gpo_pool_t pool = nullptr;
+    gpo_module_t module = nullptr;
+    gpo_kernel_t kernel = nullptr;
+    gpo_pipeline_t pipeline = nullptr;
+
+    gpo_device_t fresh_device();
+    gpo_stream_t fresh_stream();
+    gpo_stream_pool_t fresh_stream_pool();
+    gpo_event_t fresh_event();
+    gpo_timeline_t fresh_timeline();
+    gpo_cq_t fresh_cq();
+    gpo_arena_t fresh_arena();
+    gpo_pool_t fresh_pool();
+    gpo_module_t fresh_module();
+    gpo_kernel_t fresh_kernel();
+    gpo_pipeline_t fresh_pipeline();
+};
+
+struct World : Objects {
+    World();
+    ~World();
+
+    std::unique_ptr<Objects> other;  // another runtime's
+    gpo_device_t second_device = nullptr;
+    gpo_event_t timing = nullptr;    // recorded, and reached
+
+#define GPO_STALE(type) gpo_##type##_t stale_##type, gone_##type
+    GPO_STALE(device); GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
+    GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
+    gpo_runtime_t gone_runtime;
+#undef GPO_STALE
+
+    uint64_t memory = 0;             // 4096 bytes on the device
+    void* pages = nullptr;           // 4096 bytes of the host's own, aligned
+    void* native_stream = nullptr;
+    uint64_t printf_bytes = 0;
+    std::vector<uint8_t> image;
+    std::vector<char> room = std::vector<char>(32 << 20);
+    uint32_t launch_value = 3;
+    const void* arguments[2] = {&memory, &launch_value};
+    uint32_t sizes[2] = {8, 4};
+
+    struct {
+        uint8_t* memory;
+        uint8_t* data() const { return memory; }
+    } pinned{};                      // 4096 bytes
+
+    uint64_t next() { return ++last_value_; }
+    uint64_t random() { return random_(); }
+    void* piece();                   // of the arena
+    uint64_t allocation();
+    uint64_t pooled();
+    gpo_stream_t pooled_stream();
+
+    gpo_runtime_options good_gpo_runtime_options() { return sized<gpo_runtime_options>(); }
+    gpo_device_options good_gpo_device_options() { return sized<gpo_device_options>(); }
+    gpo_stream_options good_gpo_stream_options() { return sized<gpo_stream_options>(); }
+    gpo_stream_pool_options good_gpo_stream_pool_options() { return sized<gpo_stream_pool_options>(); }
+    gpo_event_options good_gpo_event_options() { return sized<gpo_event_options>(); }
+    gpo_timeline_options good_gpo_timeline_options() { return sized<gpo_timeline_options>(); }
+    gpo_cq_options good_gpo_cq_options() { return sized<gpo_cq_options>(); }
+    gpo_arena_options good_gpo_arena_options() { return sized<gpo_arena_options>(); }
+    gpo_pool_options good_gpo_pool_options() { return sized<gpo_pool_options>(); }
+    gpo_compile_options good_gpo_compile_options();
+    gpo_launch good_gpo_launch();
+    gpo_copy good_gpo_copy();
+    gpo_copy_2d good_gpo_copy_2d();
+    gpo_source good_gpo_source();
+    gpo_sink good_gpo_sink() { return sized<gpo_sink>(); }
+    gpo_pipeline_options good_gpo_pipeline_options();
+
+    // What a call has made, to be given up by renew().
+    void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }
+    void keep(gpo_device_t handle) { gpo_device_destroy(handle); }
+    void keep(gpo_stream_t handle) { gpo_stream_destroy(handle); }
+    void keep(gpo_stream_pool_t handle) { gpo_stream_pool_destroy(handle); }
+    void keep(gpo_event_t handle) { gpo_event_destroy(handle); }
+    void keep(gpo_timeline_t handle) { gpo_timeline_destroy(handle); }
+    void keep(gpo_cq_t handle) { gpo_cq_destroy(handle); }
+    void keep(gpo_arena_t handle) { gpo_arena_destroy(handle); }
+    void keep(gpo_pool_t handle) { gpo_pool_destroy(handle); }
+    void keep(gpo_module_t handle) { gpo_module_destroy(handle); }
+    void keep(gpo_kernel_t handle) { gpo_kernel_destroy(handle); }
+    void keep(gpo_pipeline_t handle) { gpo_pipeline_destroy(handle); }
+    void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
+
+    /// After each call: waits for what it started, and takes back what it left.
+    void renew();
+
+private:
+    std::mt19937_64 random_{20};
+    uint64_t last_value_ = 0;
+    std::vector<void*> pieces_;
+    std::vector<uint64_t> allocations_, pooled_;
+    std::vector<gpo_stream_t> pooled_streams_;
+};
+
+/// The one world of the program, made on first use.
+World& world();
+/// Uses it once more, and ends it.
+void end_world();
+
+}  // namespace gpo::test
