@@ -12,19 +12,21 @@ import headers
 def main():
     found = headers.functions()
     lines = ["// Made from the public headers by tests/abi/generate_call_counter.py.",
-             '#include "gpuorch/gpuorch.h"', '#include "conformance/coverage.h"', "",
+             '#include "gpuorch/gpuorch.h"', '#include "support/coverage.h"', "",
              "namespace gpo::test {", "", "std::vector<Coverage>& coverage() {",
              "    static std::vector<Coverage> all{"]
     lines += [f'        {{"{name}"}},' for name in found]
     lines += ["    };", "    return all;", "}", "", "}  // namespace gpo::test", "", 'extern "C" {', ""]
     for number, (name, (result, parameters)) in enumerate(found.items()):
         arguments = ", ".join(word for _, word in parameters)
-        good = "answer_ == GPO_SUCCESS" if result == "gpo_status" else "answer_ != 0"
+        good = "answer == GPO_SUCCESS" if result == "gpo_status" else "answer != 0"
         lines += [headers.declaration(result, "__real_" + name, parameters) + ";",
                   headers.declaration(result, "__wrap_" + name, parameters) + " {",
-                  f"    const auto answer_ = __real_{name}({arguments});",
-                  f"    gpo::test::coverage()[{number}].note({good});",
-                  "    return answer_;", "}", ""]
+                  f"    auto& counter = gpo::test::coverage()[{number}];",
+                  "    const gpo::test::Inside inside;",
+                  f"    const auto answer = __real_{name}({arguments});",
+                  f"    counter.note({good});",
+                  "    return answer;", "}", ""]
     lines += ["}  // extern \"C\""]
     with open(sys.argv[1], "w") as out:
         out.write("\n".join(lines) + "\n")

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "conformance/coverage.h"
+#include "support/coverage.h"
 #include "support/gpu.h"
 #include "support/report.h"
 

@@ -1,4 +1,5 @@
-// Which exported functions the conformance tests have called, and which of them succeeded.
+// Every call that a test makes of an exported function goes through a function made from the headers
+// (abi/generate_call_counter.py), which notes here what was called and what succeeded, and that the thread is inside.
 #pragma once
 
 #include <atomic>
@@ -21,5 +22,13 @@ struct Coverage {
 
 /// One for each exported function, in the order of the headers.
 std::vector<Coverage>& coverage();
+
+/// How many calls of the library the thread is inside of.
+inline thread_local int inside_library = 0;
+
+struct Inside {
+    Inside() noexcept { ++inside_library; }
+    ~Inside() { --inside_library; }
+};
 
 }  // namespace gpo::test

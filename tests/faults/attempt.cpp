@@ -1,0 +1,166 @@
+// What has to hold during and after an attempt.
+#include "faults/attempt.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+namespace gpo::test {
+
+namespace {
+
+/// Ends the program when an attempt hangs.
+class Watchdog {
+public:
+    explicit Watchdog(std::string what) : what_(std::move(what)), thread_([this] { watch(); }) {}
+    ~Watchdog() {
+        {
+            const std::lock_guard guard(lock_);
+            done_ = true;
+        }
+        changed_.notify_one();
+        thread_.join();
+    }
+
+private:
+    void watch() {
+        std::unique_lock guard(lock_);
+        if (changed_.wait_for(guard, std::chrono::seconds(60), [this] { return done_; })) return;
+        std::fprintf(stderr, "hangs: %s\n", what_.c_str());
+        std::fflush(stderr);
+        std::abort();
+    }
+
+    const std::string what_;
+    std::mutex lock_;
+    std::condition_variable changed_;
+    bool done_ = false;
+    std::thread thread_;
+};
+
+bool lost(gpo_status status) { return status == GPO_DEVICE_LOST; }
+
+}  // namespace
+
+bool Attempt::judge(const char* text, gpo_status status, bool answers) {
+    if (status == GPO_SUCCESS || (answers && status < 10 && status > 0)) return true;
+    ++failures_;
+    INFO(explain(text, status));
+    CHECK(std::string(gpo_status_name(status)) != "GPO_UNKNOWN");
+    CHECK(status != GPO_INTERNAL);
+    CHECK(status >= 10);
+    CHECK_FALSE(trouble_.must_succeed);
+    return false;
+}
+
+bool Attempt::step(const char* text, const std::function<gpo_status()>& call) {
+    if (judge(text, call(), false)) return true;
+    if (!trouble_.once || !trouble_.happened()) return false;
+    const gpo_status again = call();
+    INFO("after it had failed, " << explain(text, again));
+    CHECK(again == GPO_SUCCESS);
+    return again == GPO_SUCCESS;
+}
+
+bool Attempt::ask(const char* text, const std::function<gpo_status()>& call) { return judge(text, call(), true); }
+
+bool Attempt::open(const gpo_runtime_options& options) {
+    return STEP(*this, gpo_runtime_create(&options, &runtime)) && STEP(*this, gpo_device_open(runtime, nullptr, &device)) &&
+           STEP(*this, gpo_cq_create(runtime, nullptr, &queue));
+}
+
+bool Attempt::notify(gpo_stream_t stream) {
+    const uint64_t mark = next_mark();
+    if (!STEP(*this, gpo_stream_notify(stream, queue, mark))) return false;
+    accepted(mark);
+    return true;
+}
+
+void Attempt::drain() {
+    gpo_completion entries[16];
+    uint64_t count = 0;
+    do {
+        if (gpo_cq_drain(queue, entries, sizeof entries[0], 16, &count) != GPO_SUCCESS) return;
+        for (uint64_t i = 0; i < count; ++i) {
+            CHECK(entries[i].status != GPO_INTERNAL);
+            if (trouble_.must_succeed) CHECK((entries[i].status == GPO_SUCCESS || entries[i].status >= 50));
+            const auto mark = pending_.find(entries[i].user_data);
+            if (mark == pending_.end()) {
+                FAIL_CHECK("mark " << entries[i].user_data << " completed and was never accepted");
+            } else {
+                CHECK(++mark->second == 1);
+            }
+        }
+    } while (count > 0);
+}
+
+void Attempt::check_sound() {
+    gpo_stream_t stream = nullptr;
+    const gpo_status created = gpo_stream_create(device, nullptr, &stream);
+    if (lost(created)) return;
+    INFO(explain("afterwards, gpo_stream_create", created));
+    CHECK(created == GPO_SUCCESS);
+    if (created != GPO_SUCCESS) return;
+    const uint64_t mark = next_mark();
+    const gpo_status notified = gpo_stream_notify(stream, queue, mark);
+    INFO(explain("afterwards, gpo_stream_notify", notified));
+    CHECK((notified == GPO_SUCCESS || lost(notified)));
+    if (notified == GPO_SUCCESS) accepted(mark);
+    const gpo_status waited = gpo_stream_wait(stream, kPatience);
+    INFO(explain("afterwards, gpo_stream_wait", waited));
+    CHECK((waited == GPO_SUCCESS || lost(waited)));
+    CHECK(gpo_stream_destroy(stream) == GPO_SUCCESS);
+}
+
+void Attempt::finish() {
+    if (finished_) return;
+    finished_ = true;
+    // Under trouble a shutdown may fail, with a status; it can then be asked again.
+    trouble_.end();
+    if (device && queue) check_sound();
+    if (queue) {
+        const auto all_came = [this] {
+            return std::all_of(pending_.begin(), pending_.end(), [](const auto& mark) { return mark.second > 0; });
+        };
+        drain();
+        while (!all_came()) {
+            const gpo_status status = gpo_cq_wait(queue, kPatience / 2);
+            drain();
+            if (status == GPO_SUCCESS || all_came()) continue;
+            FAIL_CHECK("accepted notifies never completed");
+            break;
+        }
+    }
+    if (runtime) {
+        const gpo_status status = gpo_runtime_shutdown(runtime, kPatience);
+        INFO(explain("gpo_runtime_shutdown", status));
+        CHECK(status == GPO_SUCCESS);
+    }
+}
+
+Attempt::~Attempt() { finish(); }
+
+void attempt(const Scenario& scenario, const Trouble& trouble) {
+    INFO(scenario.name << ", " << trouble.name);
+    Watchdog watchdog(std::string(scenario.name) + ", " + trouble.name);
+    Attempt a(trouble);
+    trouble.begin();
+    scenario.run(a);
+    a.finish();
+}
+
+std::vector<uint64_t> chosen(uint64_t total, uint64_t sample) {
+    std::vector<uint64_t> numbers;
+    if (std::getenv("GPUORCH_TEST_FULL") || total <= sample) sample = total;
+    for (uint64_t i = 0; i < sample; ++i) {
+        const uint64_t number = sample < 2 ? 1 : 1 + i * (total - 1) / (sample - 1);
+        if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
+    }
+    return numbers;
+}
+
+}  // namespace gpo::test

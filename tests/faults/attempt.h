@@ -1,0 +1,90 @@
+// One run of a scenario while something goes wrong: what has to hold then, whatever it was.
+//
+// A scenario is a straight walk through a part of the API. Each of its steps may fail, with a status that is not
+// GPO_INTERNAL; it then goes on as well as it can. What was accepted completes exactly once, nothing hangs, and when nothing
+// goes wrong any more the same runtime works, unless its device is lost, and can be shut down.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/gpu.h"
+
+namespace gpo::test {
+
+/// What goes wrong during an attempt.
+struct Trouble {
+    std::string name;                        // for messages
+    std::function<void()> begin = [] {};     // from here on it may happen
+    std::function<void()> end = [] {};       // and no longer
+    std::function<bool()> happened = [] { return false; };
+    bool once = false;                       // a step that failed must succeed when it is tried again
+    bool must_succeed = false;               // nothing goes wrong: every step succeeds
+};
+
+class Attempt {
+public:
+    explicit Attempt(const Trouble& trouble) : trouble_(trouble) {}
+    ~Attempt();
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
+
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_cq_t queue = nullptr;
+
+    /// Opens runtime, device and queue. False if that failed.
+    bool open(const gpo_runtime_options& options = sized<gpo_runtime_options>());
+
+    /// A step that is to succeed. False if it failed, which is fine while there is trouble.
+    bool step(const char* text, const std::function<gpo_status()>& call);
+    /// A step with an answer (status below 10) that is as good as success.
+    bool ask(const char* text, const std::function<gpo_status()>& call);
+
+    /// Marks the stream; what was accepted has to come out of the queue, once.
+    bool notify(gpo_stream_t stream);
+    /// For marks by other functions: a number to be given, and whether it was accepted.
+    uint64_t next_mark() { return ++marks_; }
+    void accepted(uint64_t mark) { pending_[mark] = 0; }
+    /// Takes what is in the queue.
+    void drain();
+
+    /// Ends the trouble, waits for all that was accepted, sees that the runtime works, and shuts it down.
+    void finish();
+
+    int failures() const { return failures_; }
+
+private:
+    bool judge(const char* text, gpo_status status, bool answers);
+    void check_sound();
+
+    const Trouble& trouble_;
+    std::map<uint64_t, int> pending_;        // marks accepted, and how often they came out
+    uint64_t marks_ = 0;
+    int failures_ = 0;
+    bool finished_ = false;
+};
+
+struct Scenario {
+    const char* name;
+    void (*run)(Attempt&);
+};
+
+/// All of them: together they call every exported function.
+const std::vector<Scenario>& scenarios();
+
+/// Runs one scenario with one trouble. Aborts the program, and says what it was, if that takes longer than a minute.
+void attempt(const Scenario& scenario, const Trouble& trouble);
+
+/// How many of `total` cases are tried: all under --full (GPUORCH_TEST_FULL), else about `sample`, spread, the first ones
+/// and the last among them.
+std::vector<uint64_t> chosen(uint64_t total, uint64_t sample);
+
+#define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })
+#define ASK(a, ...) (a).ask(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })
+
+}  // namespace gpo::test

@@ -1,0 +1,188 @@
+// Every allocation and every driver call fails, in its turn, once and from then on; devices are lost at every step.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "driver/driver.h"
+#include "driver/faults.h"
+#include "faults/allocations.h"
+#include "faults/attempt.h"
+#include "support/coverage.h"
+#include "support/report.h"
+
+using namespace gpo::test;
+namespace faults = gpo::driver::faults;
+
+namespace {
+
+// Every driver that is opened in this program can be made to fail.
+[[maybe_unused]] const bool wrapped = [] {
+    setenv("GPUORCH_SOFT_DEVICES", "2", 0);
+    setenv("GPUORCH_DEVICE", "soft", 1);
+    gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
+    return true;
+}();
+
+const Trouble kNone{.name = "nothing goes wrong", .must_succeed = true};
+
+uint64_t allocations_of(const Scenario& scenario) {
+    uint64_t seen = 0;
+    Trouble count{.name = "counting allocations", .must_succeed = true};
+    count.begin = [] { allocations::arm(UINT64_MAX, false); };
+    count.end = [&seen] { seen = allocations::disarm(); };
+    attempt(scenario, count);
+    return seen;
+}
+
+uint64_t driver_calls_of(const Scenario& scenario) {
+    uint64_t seen = 0;
+    Trouble count{.name = "counting driver calls", .must_succeed = true};
+    count.begin = [] { faults::arm({.function = {}, .kth = UINT64_MAX}); };
+    count.end = [&seen] {
+        seen = faults::seen();
+        faults::disarm();
+    };
+    attempt(scenario, count);
+    return seen;
+}
+
+Trouble allocation_trouble(uint64_t kth, bool for_ever) {
+    Trouble trouble{.name = "allocation " + std::to_string(kth) + (for_ever ? " and all after it" : "") + " fails"};
+    trouble.begin = [=] { allocations::arm(kth, for_ever); };
+    trouble.end = [] { allocations::disarm(); };
+    trouble.happened = [] { return allocations::failed() > 0; };
+    trouble.once = !for_ever;
+    return trouble;
+}
+
+Trouble driver_trouble(uint64_t kth, CUresult result, bool for_ever) {
+    Trouble trouble{.name = "driver call " + std::to_string(kth) + (for_ever ? " and all after it give " : " gives ") +
+                            std::to_string(result)};
+    trouble.begin = [=] { faults::arm({.function = {}, .kth = kth, .result = result, .for_ever = for_ever}); };
+    trouble.end = [] { faults::disarm(); };
+    trouble.happened = [] { return faults::failed() > 0; };
+    return trouble;
+}
+
+constexpr CUresult kResults[] = {
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_UNKNOWN,
+    CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_OPERATING_SYSTEM, CUDA_ERROR_SYSTEM_NOT_READY,
+};
+constexpr CUresult kLosses[] = {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_ASSERT,
+                                CUDA_ERROR_CONTEXT_IS_DESTROYED};
+
+constexpr uint64_t kSample = 24;
+
+void each_scenario(void (*test)(const Scenario&)) {
+    const char* only = std::getenv("GPUORCH_TEST_SCENARIO");
+    for (const auto& scenario : scenarios())
+        if (!only || std::string_view(only) == scenario.name) test(scenario);
+}
+
+}  // namespace
+
+TEST_CASE("the scenarios succeed when nothing goes wrong, and together call every exported function") {
+    each_scenario([](const Scenario& scenario) { attempt(scenario, kNone); });
+    if (std::getenv("GPUORCH_TEST_SCENARIO")) return;
+    for (const auto& function : coverage()) {
+        CAPTURE(function.name);
+        CHECK(function.successes.load() > 0);
+    }
+}
+
+TEST_CASE("an allocation that fails once: a status, nothing lost, and the same call succeeds when it is made again") {
+    each_scenario([](const Scenario& scenario) {
+        const uint64_t total = allocations_of(scenario);
+        REQUIRE(total > 0);
+        for (uint64_t kth : chosen(total, kSample)) attempt(scenario, allocation_trouble(kth, false));
+    });
+}
+
+TEST_CASE("no memory from some allocation on: statuses, nothing lost, and all is well when there is memory again") {
+    each_scenario([](const Scenario& scenario) {
+        for (uint64_t kth : chosen(allocations_of(scenario), kSample)) attempt(scenario, allocation_trouble(kth, true));
+    });
+}
+
+TEST_CASE("a driver call that fails once, with each plausible code") {
+    each_scenario([](const Scenario& scenario) {
+        const uint64_t total = driver_calls_of(scenario);
+        REQUIRE(total > 0);
+        size_t turn = 0;
+        for (uint64_t kth : chosen(total, 2 * kSample)) {
+            if (std::getenv("GPUORCH_TEST_FULL")) {
+                for (CUresult result : kResults) attempt(scenario, driver_trouble(kth, result, false));
+            } else {
+                attempt(scenario, driver_trouble(kth, kResults[turn++ % std::size(kResults)], false));
+            }
+        }
+    });
+}
+
+TEST_CASE("a driver whose calls fail for ever from some call on") {
+    each_scenario([](const Scenario& scenario) {
+        size_t turn = 0;
+        for (uint64_t kth : chosen(driver_calls_of(scenario), kSample))
+            attempt(scenario, driver_trouble(kth, kResults[turn++ % std::size(kResults)], true));
+    });
+}
+
+TEST_CASE("a device that is lost at some step: everything pending completes once, and the first status is kept") {
+    each_scenario([](const Scenario& scenario) {
+        size_t turn = 0;
+        for (uint64_t kth : chosen(driver_calls_of(scenario), kSample)) {
+            const CUresult first = kLosses[turn++ % std::size(kLosses)], second = kLosses[turn % std::size(kLosses)];
+            for (bool for_ever : {false, true}) {
+                INFO(scenario.name << ", device lost with " << first << " at driver call " << kth);
+                Trouble trouble = driver_trouble(kth, first, for_ever);
+                trouble.name += " (lost)";
+                attempt(scenario, trouble);
+            }
+            // Lost twice: after the walk it is lost again, with another code; what is known of it stays the same.
+            Trouble trouble = driver_trouble(kth, first, true);
+            Attempt* attempted = nullptr;
+            trouble.end = [&] {
+                auto before = sized<gpo_error>(), after = sized<gpo_error>();
+                const bool known = attempted->device && gpo_object_error(attempted->device, &before) == GPO_SUCCESS &&
+                                   before.status == GPO_DEVICE_LOST;
+                faults::arm({.function = {}, .kth = 1, .result = second, .for_ever = true});
+                if (known) {
+                    CHECK(gpo_device_wait(attempted->device, 0) == GPO_DEVICE_LOST);
+                    CHECK(gpo_object_error(attempted->device, &after) == GPO_SUCCESS);
+                    CHECK(after.native_code == before.native_code);
+                    CHECK(std::string(after.message) == before.message);
+                }
+                faults::disarm();
+            };
+            Attempt a(trouble);
+            attempted = &a;
+            trouble.begin();
+            scenario.run(a);
+            a.finish();
+        }
+    });
+}
+
+TEST_CASE("a query that gives an error in place of not ready ends the wait with it") {
+    using gpo::driver::Function;
+    for (Function function : {Function::cuEventQuery, Function::cuStreamQuery}) {
+        for (CUresult result : {CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_UNKNOWN, CUDA_ERROR_ILLEGAL_ADDRESS}) {
+            CAPTURE(result);
+            Gpu gpu;
+            Stream stream = gpu.stream("watched");
+            Event event = gpu.event();
+            Queue queue = gpu.queue();
+            faults::arm({.function = function, .kth = 1, .result = result, .for_ever = true});
+            gpo_event_record(event, stream);
+            const gpo_status notified = gpo_stream_notify(stream, queue, 1);
+            const gpo_status waited = gpo_stream_wait(stream, kPatience);
+            CHECK(waited != GPO_TIMEOUT);
+            CHECK(gpo_event_wait(event, kPatience) != GPO_TIMEOUT);
+            if (notified == GPO_SUCCESS) {
+                const auto entry = take(queue, 1)[0];
+                if (function == Function::cuEventQuery) CHECK(entry.status >= 50);
+            }
+            faults::disarm();
+        }
+    }
+}

@@ -1,0 +1,395 @@
+// The scenarios: straight walks through the API, each through a part of it.
+#include "faults/attempt.h"
+
+#include <cstring>
+
+namespace gpo::test {
+
+namespace {
+
+constexpr const char* kSource = R"(
+__device__ unsigned bias;
+extern "C" __global__ void shift(unsigned *words, unsigned n)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) words[i] += bias + 1;
+}
+)";
+
+gpo_status enqueue_nothing(void*, gpo_stream_t, const gpo_chunk*) { return GPO_SUCCESS; }
+
+// Reads what a call has written even if it failed: it must not have written a handle then.
+template <class T>
+void untouched(const T& handle, bool made) {
+    if (!made) CHECK(handle == nullptr);
+}
+
+void runtimes(Attempt& a) {
+    auto options = sized<gpo_runtime_options>();
+    options.label = "scenario";
+    options.log = [](void*, int32_t, const char*) {};
+    options.log_level = GPO_LOG_DEBUG;
+    if (!a.open(options)) return;
+    auto driver = sized<gpo_driver_info>();
+    STEP(a, gpo_runtime_driver(a.runtime, &driver));
+    auto statistics = sized<gpo_statistics>();
+    STEP(a, gpo_runtime_statistics(a.runtime, &statistics));
+    CHECK(gpo_version() == GPO_VERSION);
+    CHECK(gpo_get_api(GPO_VERSION) != nullptr);
+    CHECK(std::strlen(gpo_status_name(GPO_TIMEOUT)) > 0);
+    CHECK(std::strlen(gpo_status_text(GPO_TIMEOUT)) > 0);
+    STEP(a, gpo_object_set_label(a.device, "another label"));
+    char label[64];
+    size_t needed = 0;
+    STEP(a, gpo_object_label(a.device, label, sizeof label, &needed));
+    auto error = sized<gpo_error>();
+    STEP(a, gpo_object_error(a.device, &error));
+    STEP(a, gpo_last_error(&error));
+    gpo_runtime_t second = nullptr;
+    untouched(second, STEP(a, gpo_runtime_create(nullptr, &second)));
+    if (second && !STEP(a, gpo_runtime_shutdown(second, kPatience))) gpo_runtime_shutdown(second, kPatience);
+}
+
+void devices(Attempt& a) {
+    if (!a.open()) return;
+    uint32_t count = 0;
+    STEP(a, gpo_device_count(a.runtime, &count));
+    auto properties = sized<gpo_device_properties>();
+    STEP(a, gpo_device_describe(a.runtime, 0, &properties));
+    STEP(a, gpo_device_get_properties(a.device, &properties));
+    auto peer = sized<gpo_peer_properties>();
+    STEP(a, gpo_device_describe_peer(a.runtime, 0, 0, &peer));
+    void* context = nullptr;
+    STEP(a, gpo_device_native(a.device, &context, nullptr));
+    uint64_t free_bytes = 0, value = 0;
+    STEP(a, gpo_device_memory(a.device, &free_bytes, nullptr));
+    STEP(a, gpo_device_get_limit(a.device, GPO_LIMIT_PRINTF_BYTES, &value));
+    if (value) STEP(a, gpo_device_set_limit(a.device, GPO_LIMIT_PRINTF_BYTES, value));
+    auto options = sized<gpo_device_options>();
+    options.ordinal = 1;
+    Device second;
+    untouched(second, STEP(a, gpo_device_open(a.runtime, &options, second.out())));
+    if (second) {
+        STEP(a, gpo_device_enable_peer(a.device, second));
+        a.ask("disable", [&] {  // fails rightly where enabling did
+            const gpo_status status = gpo_device_disable_peer(a.device, second);
+            return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
+        });
+    }
+    STEP(a, gpo_device_wait(a.device, kPatience));
+    if (second) STEP(a, gpo_device_destroy(second.release()));
+}
+
+void streams(Attempt& a) {
+    if (!a.open()) return;
+    auto options = sized<gpo_stream_options>();
+    options.label = "upload";
+    Stream one, two, wrapped;
+    untouched(one, STEP(a, gpo_stream_create(a.device, &options, one.out())));
+    untouched(two, STEP(a, gpo_stream_create(a.device, nullptr, two.out())));
+    if (!one || !two) return;
+    int32_t least = 0, greatest = 0;
+    STEP(a, gpo_stream_priority_range(a.device, &least, &greatest));
+    void* native = nullptr;
+    if (STEP(a, gpo_stream_native(one, &native)))
+        untouched(wrapped, STEP(a, gpo_stream_wrap(a.device, native, nullptr, wrapped.out())));
+    auto info = sized<gpo_stream_info>();
+    STEP(a, gpo_stream_get_info(one, &info));
+    a.notify(one);
+    STEP(a, gpo_stream_wait_stream(two, one));
+    a.notify(two);
+    if (wrapped) a.notify(wrapped);
+    ASK(a, gpo_stream_query(one));
+    STEP(a, gpo_stream_wait(two, kPatience));
+    gpo_stream_pool_t pool = nullptr;
+    auto pool_options = sized<gpo_stream_pool_options>();
+    pool_options.streams = 2;
+    untouched(pool, STEP(a, gpo_stream_pool_create(a.device, &pool_options, &pool)));
+    if (pool) {
+        for (int i = 0; i < 3; ++i) {
+            gpo_stream_t stream = nullptr;
+            untouched(stream, STEP(a, gpo_stream_pool_acquire(pool, 0, &stream)));
+            if (!stream) continue;
+            a.notify(stream);
+            STEP(a, gpo_stream_pool_release(pool, stream));
+        }
+        STEP(a, gpo_stream_pool_destroy(pool));
+    }
+    STEP(a, gpo_stream_destroy(one.release()));
+}
+
+void events(Attempt& a) {
+    if (!a.open()) return;
+    Stream stream, other;
+    Event start, end;
+    auto options = sized<gpo_event_options>();
+    options.flags = GPO_EVENT_TIMING;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, other.out()))) return;
+    untouched(start, STEP(a, gpo_event_create(a.device, &options, start.out())));
+    untouched(end, STEP(a, gpo_event_create(a.device, &options, end.out())));
+    if (!start || !end) return;
+    STEP(a, gpo_event_record(start, stream));
+    STEP(a, gpo_stream_wait_event(other, start));
+    STEP(a, gpo_event_record(end, other));
+    ASK(a, gpo_event_query(end));
+    STEP(a, gpo_event_wait(end, kPatience));
+    int64_t time = 0;
+    // Never recorded where recording failed.
+    a.ask("elapsed", [&] {
+        const gpo_status status = gpo_event_elapsed(start, end, &time);
+        return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
+    });
+    const uint64_t mark = a.next_mark();
+    if (STEP(a, gpo_event_notify(end, a.queue, mark))) a.accepted(mark);
+    void* native = nullptr;
+    STEP(a, gpo_event_native(start, &native));
+    const uint64_t timed = a.next_mark();
+    if (STEP(a, gpo_stream_notify_timed(stream, a.queue, timed, start))) a.accepted(timed);
+    STEP(a, gpo_event_destroy(start.release()));
+}
+
+void timelines(Attempt& a) {
+    if (!a.open()) return;
+    Stream one, two;
+    Timeline ready, done;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, one.out()))) return;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, two.out()))) return;
+    untouched(ready, STEP(a, gpo_timeline_create(a.runtime, nullptr, ready.out())));
+    untouched(done, STEP(a, gpo_timeline_create(a.runtime, nullptr, done.out())));
+    if (!ready || !done) return;
+    STEP(a, gpo_stream_wait_timeline(one, ready, 1));
+    a.notify(one);
+    const bool signals = STEP(a, gpo_stream_signal_timeline(one, done, 1));
+    STEP(a, gpo_stream_wait_timeline(two, done, 1));
+    a.notify(two);
+    STEP(a, gpo_timeline_signal(ready, 1));
+    if (signals) STEP(a, gpo_timeline_wait(done, 1, kPatience));
+    uint64_t value = 0;
+    STEP(a, gpo_timeline_value(ready, &value));
+    // Cancelled and failed while held.
+    STEP(a, gpo_stream_wait_timeline(one, ready, 5));
+    a.notify(one);
+    STEP(a, gpo_stream_cancel_held(one, nullptr));
+    STEP(a, gpo_stream_wait_timeline(one, ready, 6));
+    a.notify(one);
+    STEP(a, gpo_timeline_fail(ready, GPO_FAILED, "on purpose"));
+    STEP(a, gpo_timeline_destroy(done.release()));
+}
+
+void queues(Attempt& a) {
+    if (!a.open()) return;
+    Queue queue;
+    auto options = sized<gpo_cq_options>();
+    options.capacity = 4;
+    options.label = "small";
+    untouched(queue, STEP(a, gpo_cq_create(a.runtime, &options, queue.out())));
+    Stream stream;
+    if (!queue || !STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    for (uint64_t i = 0; i < 6; ++i) ASK(a, gpo_stream_notify(stream, queue, i));
+    ASK(a, gpo_stream_wait(stream, kPatience));
+    ASK(a, gpo_cq_wait(queue, 0));
+    gpo_completion entries[4];
+    uint64_t count = 0;
+    STEP(a, gpo_cq_drain(queue, entries, sizeof entries[0], 4, &count));
+    STEP(a, gpo_cq_wake(queue));
+    STEP(a, gpo_cq_wait(queue, kPatience));
+    auto error = sized<gpo_error>();
+    CHECK(gpo_cq_error(queue, 99, &error) == GPO_NOT_FOUND);
+    auto statistics = sized<gpo_cq_statistics>();
+    STEP(a, gpo_cq_get_statistics(queue, &statistics));
+    Timeline timeline;
+    if (!STEP(a, gpo_timeline_create(a.runtime, nullptr, timeline.out()))) return;
+    STEP(a, gpo_stream_wait_timeline(stream, timeline, 1));
+    ASK(a, gpo_stream_notify(stream, queue, 9));
+    STEP(a, gpo_timeline_fail(timeline, GPO_FAILED, "on purpose"));
+    for (int i = 0; i < 8; ++i) {
+        ASK(a, gpo_cq_wait(queue, 1'000'000));
+        STEP(a, gpo_cq_drain(queue, entries, sizeof entries[0], 4, &count));
+        for (uint64_t k = 0; k < count; ++k)
+            if (entries[k].status != GPO_SUCCESS && entries[k].error_id) {
+                STEP(a, gpo_cq_error(queue, entries[k].error_id, &error));
+                i = 8;
+            }
+    }
+    STEP(a, gpo_cq_destroy(queue.release()));
+}
+
+void memory(Attempt& a) {
+    if (!a.open()) return;
+    Stream stream;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    Arena arena;
+    auto options = sized<gpo_arena_options>();
+    options.slab_bytes = 1 << 20;
+    auto statistics = sized<gpo_memory_statistics>();
+    untouched(arena, STEP(a, gpo_arena_create(a.device, &options, arena.out())));
+    if (arena) {
+        void *one = nullptr, *two = nullptr;
+        untouched(one, STEP(a, gpo_arena_allocate(arena, 1000, 0, &one)));
+        untouched(two, STEP(a, gpo_arena_allocate(arena, 3 << 20, 4096, &two)));
+        if (one) STEP(a, gpo_arena_free(arena, one));
+        if (two && !STEP(a, gpo_arena_free_after(arena, two, stream))) gpo_arena_free(arena, two);
+        ASK(a, gpo_stream_wait(stream, kPatience));
+        STEP(a, gpo_arena_trim(arena, 0));
+        STEP(a, gpo_arena_statistics(arena, &statistics));
+        STEP(a, gpo_arena_destroy(arena.release()));
+    }
+    static uint8_t page[8192];
+    void* aligned = page + (4096 - reinterpret_cast<uintptr_t>(page) % 4096) % 4096;
+    if (STEP(a, gpo_host_register(a.device, aligned, 4096, 0)) && !STEP(a, gpo_host_unregister(a.device, aligned)))
+        gpo_host_unregister(a.device, aligned);
+    uint64_t address = 0;
+    if (STEP(a, gpo_memory_allocate(a.device, 10000, "scenario", &address))) {
+        auto info = sized<gpo_memory_info>();
+        STEP(a, gpo_memory_describe(a.device, address, &info));
+        STEP(a, gpo_memory_free(a.device, address));
+    }
+    Pool pool;
+    auto pool_options = sized<gpo_pool_options>();
+    untouched(pool, STEP(a, gpo_pool_create(a.device, &pool_options, pool.out())));
+    if (pool) {
+        if (STEP(a, gpo_pool_allocate(pool, stream, 5000, &address))) STEP(a, gpo_pool_free(pool, stream, address));
+        ASK(a, gpo_stream_wait(stream, kPatience));
+        STEP(a, gpo_pool_trim(pool, 0));
+        STEP(a, gpo_pool_statistics(pool, &statistics));
+        STEP(a, gpo_pool_destroy(pool.release()));
+    }
+}
+
+void copies(Attempt& a) {
+    if (!a.open()) return;
+    Stream stream;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    uint64_t one = 0, two = 0;
+    if (!STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &one))) return;
+    if (STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &two))) {
+        static uint8_t in[4096], out[4096];
+        STEP(a, gpo_copy_to_device(stream, one, in, sizeof in));
+        STEP(a, gpo_copy_on_device(stream, two, one, 4096));
+        STEP(a, gpo_copy_peer(stream, a.device, one, a.device, two, 1024));
+        STEP(a, gpo_copy_to_host(stream, out, two, sizeof out));
+        const gpo_copy pieces[2] = {{sizeof(gpo_copy), 0, one, two, 64}, {sizeof(gpo_copy), 0, one + 128, two + 128, 64}};
+        STEP(a, gpo_copy_batch(stream, pieces, sizeof pieces[0], 2));
+        auto rows = sized<gpo_copy_2d>();
+        rows.destination = one;
+        rows.source = two;
+        rows.destination_pitch = rows.source_pitch = 128;
+        rows.width = 64;
+        rows.height = 8;
+        STEP(a, gpo_copy_rows(stream, &rows));
+        STEP(a, gpo_fill(stream, one, 7, 4, 100));
+        STEP(a, gpo_fill_rows(stream, two, 128, 7, 64, 8));
+        a.notify(stream);
+        ASK(a, gpo_stream_wait(stream, kPatience));
+        STEP(a, gpo_memory_free(a.device, two));
+    }
+    STEP(a, gpo_memory_free(a.device, one));
+}
+
+void kernels(Attempt& a) {
+    if (!a.open()) return;
+    Stream stream;
+    Module module;
+    Kernel kernel;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    untouched(module, STEP(a, gpo_module_builtin(a.device, module.out())));
+    if (!module) return;
+    untouched(kernel, STEP(a, gpo_module_kernel(module, "gpo_fill_u32", kernel.out())));
+    uint64_t address = 0;
+    if (!kernel || !STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &address))) return;
+    auto attributes = sized<gpo_kernel_attributes>();
+    STEP(a, gpo_kernel_get_attributes(kernel, &attributes));
+    char name[256];
+    STEP(a, gpo_kernel_name(kernel, name, sizeof name, nullptr));
+    void* function = nullptr;
+    STEP(a, gpo_kernel_native(kernel, &function));
+    STEP(a, gpo_kernel_set_max_dynamic_shared(kernel, 1024));
+    uint32_t blocks = 0, threads = 0;
+    STEP(a, gpo_kernel_occupancy(kernel, 128, 0, &blocks));
+    STEP(a, gpo_kernel_suggest(kernel, 0, 0, &threads, &blocks));
+    const uint32_t value = 3;
+    const uint64_t n = 1024;
+    for (int i = 0; i < 3; ++i) STEP(a, launch(stream, kernel, 2, 64, address, value, n));
+    a.notify(stream);
+    ASK(a, gpo_stream_wait(stream, kPatience));
+    STEP(a, gpo_memory_free(a.device, address));
+    STEP(a, gpo_kernel_destroy(kernel.release()));
+    STEP(a, gpo_module_destroy(module.release()));
+}
+
+void modules(Attempt& a) {
+    if (!a.open()) return;
+    Module compiled, loaded;
+    Kernel kernel;
+    auto options = sized<gpo_compile_options>();
+    options.source = kSource;
+    untouched(compiled, STEP(a, gpo_module_compile(a.device, &options, compiled.out())));
+    size_t needed = 0;
+    static char log[65536];
+    ASK(a, gpo_compile_log(log, sizeof log, &needed));
+    if (!compiled) return;
+    static std::vector<uint8_t> image(8 << 20);
+    if (STEP(a, gpo_module_image(compiled, image.data(), image.size(), &needed)))
+        untouched(loaded, STEP(a, gpo_module_load(a.device, image.data(), needed, "again", loaded.out())));
+    if (!loaded) return;
+    uint64_t address = 0, bytes = 0;
+    STEP(a, gpo_module_symbol(loaded, "bias", &address, &bytes));
+    untouched(kernel, STEP(a, gpo_module_kernel(loaded, "shift", kernel.out())));
+}
+
+void pipelines(Attempt& a) {
+    if (!a.open()) return;
+    static uint8_t in[3 * 4096], out[sizeof in];
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.enqueue = enqueue_nothing;
+    auto options = sized<gpo_pipeline_options>();
+    options.chunk_bytes = 4096;
+    options.slots = 2;
+    options.stage_count = 1;
+    options.stages = &stage;
+    options.result_bytes = 64;
+    Pipeline pipeline;
+    untouched(pipeline, STEP(a, gpo_pipeline_create(a.device, &options, pipeline.out())));
+    if (!pipeline) return;
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_MEMORY;
+    source.memory = in;
+    source.bytes = sizeof in;
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_MEMORY;
+    sink.memory = out;
+    sink.bytes = sizeof out;
+    auto result = sized<gpo_pipeline_result>();
+    auto progress = sized<gpo_pipeline_progress>();
+    for (int run = 0; run < 2; ++run) {
+        if (!STEP(a, gpo_pipeline_start(pipeline, &source, &sink))) continue;
+        const uint64_t mark = a.next_mark();
+        if (STEP(a, gpo_pipeline_notify(pipeline, a.queue, mark))) a.accepted(mark);
+        STEP(a, gpo_pipeline_get_progress(pipeline, &progress));
+        if (run == 0) {
+            STEP(a, gpo_pipeline_wait(pipeline, kPatience, &result));
+        } else {
+            STEP(a, gpo_pipeline_cancel(pipeline));
+            a.ask("wait", [&] {
+                const gpo_status status = gpo_pipeline_wait(pipeline, kPatience, &result);
+                return status == GPO_CANCELLED ? GPO_SUCCESS : status;
+            });
+        }
+    }
+    STEP(a, gpo_pipeline_destroy(pipeline.release()));
+}
+
+}  // namespace
+
+const std::vector<Scenario>& scenarios() {
+    static const std::vector<Scenario> all{
+        {"runtimes", runtimes}, {"devices", devices}, {"streams", streams}, {"events", events},
+        {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
+        {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines},
+    };
+    return all;
+}
+
+}  // namespace gpo::test
