@@ -1,0 +1,128 @@
+// A kernel that traps or fails an assertion: its failure names it, everything pending on the driver's devices completes once
+// with GPO_DEVICE_LOST, handles can still be destroyed, and the process ends as it likes.
+// RUN: trap
+// RUN: assert
+// RUN: GPUORCH_ATTRIBUTE=1 trap
+// RUN: GPUORCH_ATTRIBUTE=1 assert
+// RUN: GPUORCH_SOFT_GUARD=1 wild
+#include <map>
+
+#include "process/process.h"
+
+using namespace gpo::test;
+
+namespace {
+
+constexpr const char* kSource = R"(
+#include <assert.h>
+extern "C" __global__ void trap(unsigned value) { if (value == 1) __trap(); }
+extern "C" __global__ void assertion(unsigned value) { assert(value != 1); }
+extern "C" __global__ void wild(unsigned value) { if (value == 1) *(volatile unsigned *)64 = value; }
+extern "C" __global__ void harmless(unsigned *target, unsigned value) { *target = value; }
+extern "C" __global__ void gate(const volatile unsigned *open) { while (*open == 0) { } }
+)";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    EXPECT(argc == 2);
+    const std::string kind = argv[1];
+    setenv("GPUORCH_SOFT_DEVICES", "2", 1);
+    Opened a;
+    auto options = sized<gpo_compile_options>();
+    options.source = kSource;
+    options.label = "faulty";
+    gpo_module_t module = nullptr;
+    EXPECT_OK(gpo_module_compile(a.device, &options, &module));
+    gpo_kernel_t faulty = nullptr, harmless = nullptr, gate = nullptr;
+    EXPECT_OK(gpo_module_kernel(module, kind == "assert" ? "assertion" : kind.c_str(), &faulty));
+    EXPECT_OK(gpo_module_kernel(module, "harmless", &harmless));
+    EXPECT_OK(gpo_module_kernel(module, "gate", &gate));
+    auto driver = sized<gpo_driver_info>();
+    EXPECT_OK(gpo_runtime_driver(a.runtime, &driver));
+    if (kind == "wild" && !driver.software) end_skipped("kernel_fault wild", "GPUORCH_SOFT_GUARD is the software GPU's");
+
+    gpo_stream_t culprit = nullptr, innocent = nullptr, elsewhere = nullptr;
+    auto stream_options = sized<gpo_stream_options>();
+    stream_options.label = "culprit";
+    EXPECT_OK(gpo_stream_create(a.device, &stream_options, &culprit));
+    stream_options.label = "innocent";
+    EXPECT_OK(gpo_stream_create(a.device, &stream_options, &innocent));
+    gpo_device_t second = nullptr;
+    if (driver.device_count > 1) {
+        auto device_options = sized<gpo_device_options>();
+        device_options.ordinal = 1;
+        EXPECT_OK(gpo_device_open(a.runtime, &device_options, &second));
+        EXPECT_OK(gpo_stream_create(second, nullptr, &elsewhere));
+    }
+    uint32_t* words = pinned(a.device, 64);
+    const uint32_t fine = 0, fatal = 1;
+    EXPECT_OK(launch(culprit, faulty, fine));
+    EXPECT_OK(launch(innocent, harmless, words, fatal));
+    EXPECT_OK(gpo_device_wait(a.device, kPatience));
+    EXPECT(words[0] == 1);
+
+    // Pending on another stream, and held on the host, when it happens.
+    gpo_timeline_t timeline = nullptr;
+    EXPECT_OK(gpo_timeline_create(a.runtime, nullptr, &timeline));
+    EXPECT_OK(launch(innocent, gate, words + 32));
+    for (uint64_t i = 10; i < 14; ++i) EXPECT_OK(gpo_stream_notify(innocent, a.queue, i));
+    EXPECT_OK(gpo_stream_wait_timeline(a.stream, timeline, 1));
+    EXPECT_OK(gpo_stream_notify(a.stream, a.queue, 20));
+    auto shape = sized<gpo_launch>();
+    shape.grid[0] = shape.block[0] = 1;
+    shape.label = "the deadly one";
+    const void* arguments[] = {&fatal};
+    EXPECT_OK(gpo_launch_kernel(culprit, faulty, &shape, arguments, nullptr, 1));
+    for (uint64_t i = 30; i < 34; ++i) {
+        const gpo_status status = gpo_stream_notify(culprit, a.queue, i);
+        EXPECT(status == GPO_SUCCESS || status == GPO_DEVICE_LOST);
+        if (status != GPO_SUCCESS) break;
+    }
+    EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(culprit, kPatience));
+    __atomic_store_n(&words[32], 1u, __ATOMIC_SEQ_CST);
+    EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(innocent, kPatience));
+    EXPECT_STATUS(GPO_DEVICE_LOST, gpo_device_wait(a.device, kPatience));
+    EXPECT_STATUS(GPO_DEVICE_LOST, launch(innocent, harmless, words, fine));
+    // The other device of the driver goes too.
+    if (elsewhere) {
+        gpo_stream_notify(elsewhere, a.queue, 40);
+        EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(elsewhere, kPatience));
+    }
+
+    auto error = sized<gpo_error>();
+    EXPECT_OK(gpo_object_error(culprit, &error));
+    EXPECT(error.status == GPO_DEVICE_LOST);
+    EXPECT(error.native_code != 0);
+    const std::string message = error.message;
+    std::printf("%s\n", message.c_str());
+    EXPECT(message.find("the deadly one") != std::string::npos);
+    EXPECT(message.find("culprit") != std::string::npos);
+    if (driver.software) EXPECT(message.find("innocent") == std::string::npos);
+
+    // What was accepted comes once.
+    std::map<uint64_t, int> seen;
+    gpo_completion entry{};
+    uint64_t count = 0;
+    auto statistics = sized<gpo_cq_statistics>();
+    do {
+        EXPECT_OK(gpo_cq_get_statistics(a.queue, &statistics));
+        if (statistics.drained == statistics.accepted) break;
+        EXPECT_OK(gpo_cq_wait(a.queue, kPatience));
+        EXPECT_OK(gpo_cq_drain(a.queue, &entry, sizeof entry, 1, &count));
+        if (count == 0) continue;
+        EXPECT(entry.status == GPO_DEVICE_LOST);
+        EXPECT(++seen[entry.user_data] == 1);
+    } while (true);
+    for (uint64_t i = 10; i < 14; ++i) EXPECT(seen[i] == 1);
+    EXPECT(seen[20] == 1);
+
+    // Destroys are safe, and so is the end.
+    EXPECT_OK(gpo_stream_destroy(culprit));
+    EXPECT_OK(gpo_stream_destroy(innocent));
+    EXPECT_OK(gpo_kernel_destroy(faulty));
+    EXPECT_OK(gpo_module_destroy(module));
+    EXPECT_OK(gpo_device_destroy(a.device));
+    a.shut_down();
+    return 0;
+}
