@@ -18,11 +18,19 @@ MarkQueue::~MarkQueue() {
         while (list) delete std::exchange(list, list->next.load());
 }
 
-void MarkQueue::reserve() {
+void MarkQueue::reserve(size_t pushes) {
     // The push that fills a block links the next one, so that the consumer never runs off the end.
-    if ((pushed_.load(std::memory_order_relaxed) + 1) % kBlock != 0 || spare_) return;
-    spare_ = recycled_.exchange(nullptr, std::memory_order_acquire);
-    if (!spare_) spare_ = new Block;
+    const size_t filled = (pushed_.load(std::memory_order_relaxed) % kBlock + pushes) / kBlock;
+    if (filled <= spares_) [[likely]] return;
+    for (Block* block = recycled_.exchange(nullptr, std::memory_order_acquire); block; ++spares_) {
+        Block* after = block->next.load(std::memory_order_relaxed);
+        block->next.store(std::exchange(spare_, block), std::memory_order_relaxed);
+        block = after;
+    }
+    for (; spares_ < filled; ++spares_) {
+        auto* block = new Block;
+        block->next.store(std::exchange(spare_, block), std::memory_order_relaxed);
+    }
 }
 
 void MarkQueue::push() noexcept {
@@ -30,6 +38,7 @@ void MarkQueue::push() noexcept {
     if ((pushed + 1) % kBlock == 0) {
         Block* next = spare_;
         spare_ = next->next.exchange(nullptr, std::memory_order_relaxed);
+        --spares_;
         tail_->next.store(next, std::memory_order_release);
         tail_ = next;
     }

@@ -59,8 +59,8 @@ class MarkQueue {
 public:
     MarkQueue();
     ~MarkQueue();
-    /// Makes sure that the next push can't fail. Producer. Throws std::bad_alloc.
-    void reserve();
+    /// Makes sure that the next `pushes` can't fail. Producer. Throws std::bad_alloc.
+    void reserve(size_t pushes = 1);
     /// The next mark, to be filled in (all of it that isn't as a new one's), and then pushed.
     Mark& next() noexcept { return tail_->marks[pushed_.load(std::memory_order_relaxed) % kBlock]; }
     void push() noexcept;
@@ -76,7 +76,8 @@ private:
     struct Block { Mark marks[kBlock]; std::atomic<Block*> next{nullptr}; };
     // Each side's own on a cache line of its own.
     alignas(64) Block* tail_;          // producer
-    Block* spare_ = nullptr;           // producer: reserved for the next turn
+    Block* spare_ = nullptr;           // producer: a list, reserved for the next turns
+    size_t spares_ = 0;                // producer
     std::atomic<uint64_t> pushed_{0};  // written by the producer
     alignas(64) Block* head_;          // consumer
     std::atomic<uint64_t> popped_{0};  // written by the consumer

@@ -202,6 +202,8 @@ uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, ui
         entry.gpu_ns = outcome.gpu_ns;
         stream.runtime().counters.completions.fetch_add(1, std::memory_order_relaxed);
         if (outcome.error) stream.runtime().counters.failures.fetch_add(1, std::memory_order_relaxed);
+        // Before the entry comes out: who has seen it may ask the stream.
+        if (!outcome.error) stream.seen_done(outcome.operation);
         mark.queue->deliver(entry, outcome.error);
     } else if (mark.target) {
         mark.target->reached(outcome);

@@ -145,7 +145,8 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             if (wrapped_ && !internal)
                 gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back for what nobody has submitted yet");
             if (held_.size() >= max_held_ && !internal) return GPO_WOULD_BLOCK;
-            prepare_mark();
+            // Whatever is held may have to be dropped, all at once and without failing: a mark each.
+            prepare_mark(held_.size() + 1);
             held_.push_back(operation.keep());
             note(operation);
             held_count_.store(held_.size(), std::memory_order_release);
@@ -263,8 +264,8 @@ uint64_t Stream::cancel_held() {
 
 // --- marks ---
 
-void Stream::prepare_mark() {
-    marks_.reserve();
+void Stream::prepare_mark(size_t count) {
+    marks_.reserve(count);
     if (!scanned_.load(std::memory_order_acquire)) [[unlikely]] {
         context_->scanner().add(*this);
         scanned_.store(true, std::memory_order_release);

@@ -64,8 +64,8 @@ public:
     bool capturing();
 
     // --- for operations, while they are issued or dropped (under the submit lock) ---
-    /// Makes sure that one push_mark can't fail. Throws.
-    void prepare_mark();
+    /// Makes sure that the next `count` push_marks can't fail. Throws.
+    void prepare_mark(size_t count = 1);
     /// An event of the context's for a mark; give it back by return_event if it isn't used. Throws.
     CUevent mark_event(bool timing);
     void return_event(bool timing, CUevent event) noexcept;
