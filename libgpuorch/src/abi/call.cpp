@@ -6,11 +6,39 @@
 
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 namespace gpo::abi {
 
 namespace {
 thread_local gpo_error t_last_error;
+// Whom the failure in flight is to be kept by: one reference, and what it was blamed with.
+thread_local Object* t_blamed;
+thread_local const Error* t_blamed_with;
+
+void note_blame(const char* function, const ErrorPtr& error) noexcept {
+    if (!t_blamed) return;
+    const Ref<Object> object = Ref<Object>::adopt(std::exchange(t_blamed, nullptr));
+    if (t_blamed_with != error.get()) return;
+    if (error->function.empty()) {
+        try {
+            auto named = std::make_shared<Error>(*error);
+            named->function = function;
+            object->note_error(std::move(named));
+            return;
+        } catch (const std::bad_alloc&) {
+            // Without the name, then.
+        }
+    }
+    object->note_error(error);
+}
+
+}  // namespace
+
+void keep_blame(Object& object, const ErrorPtr& error) noexcept {
+    object.retain();
+    if (Object* earlier = std::exchange(t_blamed, &object)) earlier->release();
+    t_blamed_with = error.get();
 }
 
 gpo_status keep(const char* function, const Error& error) noexcept {
@@ -33,6 +61,7 @@ gpo_status keep_exception(const char* function) noexcept {
     try {
         throw;
     } catch (const Failure& failure) {
+        note_blame(function, failure.error());
         return keep(function, *failure.error());
     } catch (const std::bad_alloc&) {
         return keep(function, GPO_OUT_OF_MEMORY, "the system has no memory left");

@@ -23,6 +23,8 @@ namespace gpo::abi {
 /// Keeps the error as the calling thread's last, with the function's name; returns its status.
 gpo_status keep(const char* function, const Error& error) noexcept;
 gpo_status keep(const char* function, gpo_status status, const char* message) noexcept;
+/// The object keeps this error when the call it belongs to has failed with it, and says which function that was.
+void keep_blame(Object& object, const ErrorPtr& error) noexcept;
 /// Translates the exception in flight.
 gpo_status keep_exception(const char* function) noexcept;
 gpo_status refuse_forked(const char* function) noexcept;
@@ -68,7 +70,7 @@ gpo_status blame(Object& object, Body&& body) {
     try {
         return body();
     } catch (const Failure& failure) {
-        object.note_error(failure.error());
+        keep_blame(object, failure.error());
         throw;
     }
 }
