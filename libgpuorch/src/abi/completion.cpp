@@ -15,7 +15,7 @@ gpo_status notify(const char* function, gpo_stream_t stream, gpo_cq_t cq, uint64
         Pin<Stream> pinned(stream);
         Pin<CompletionQueue> queue(cq);
         if (&pinned->runtime() != &queue->runtime())
-            fail(GPO_INVALID_ARGUMENT, pinned->describe(), " and ", queue->describe(), " are of different runtimes");
+            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", queue->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] { return pinned->notify(*queue, user_data, since); });
     });
 }

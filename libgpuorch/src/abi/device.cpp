@@ -142,7 +142,7 @@ GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer
     return abi::call(__func__, [&] {
         Pin<Device> pinned(device), other(peer);
         if (&pinned->runtime() != &other->runtime())
-            fail(GPO_INVALID_ARGUMENT, pinned->describe(), " and ", other->describe(), " are of different runtimes");
+            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", other->describe(), " are of different runtimes");
         if (&pinned->context() == &other->context()) return GPO_SUCCESS;
         return abi::blame(*pinned, [&] {
             DriverScope scope(pinned->context());
@@ -157,7 +157,7 @@ GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t pee
     return abi::call(__func__, [&] {
         Pin<Device> pinned(device), other(peer);
         if (&pinned->runtime() != &other->runtime())
-            fail(GPO_INVALID_ARGUMENT, pinned->describe(), " and ", other->describe(), " are of different runtimes");
+            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", other->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
             if (&pinned->context() == &other->context())
                 fail(GPO_INVALID_ARGUMENT, "a device can't be kept from its own memory");

@@ -130,7 +130,7 @@ GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t othe
     return abi::call(__func__, [&] {
         Pin<Stream> pinned(stream), first(other);
         if (&pinned->runtime() != &first->runtime())
-            fail(GPO_INVALID_ARGUMENT, pinned->describe(), " and ", first->describe(), " are of different runtimes");
+            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", first->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
             auto point = make<Event>(first->context_ref(), 0u, nullptr);
             const gpo_status status = point->record(*first);
@@ -144,7 +144,7 @@ GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t 
         Pin<Stream> pinned(stream);
         Pin<Timeline> awaited(timeline);
         if (&pinned->runtime() != &awaited->runtime())
-            fail(GPO_INVALID_ARGUMENT, pinned->describe(), " and ", awaited->describe(), " are of different runtimes");
+            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", awaited->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] { return awaited->put_wait(*pinned, value); });
     });
 }
@@ -154,7 +154,7 @@ GPO_API gpo_status gpo_stream_signal_timeline(gpo_stream_t stream, gpo_timeline_
         Pin<Stream> pinned(stream);
         Pin<Timeline> signalled(timeline);
         if (&pinned->runtime() != &signalled->runtime())
-            fail(GPO_INVALID_ARGUMENT, pinned->describe(), " and ", signalled->describe(), " are of different runtimes");
+            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", signalled->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] { return signalled->put_signal(*pinned, value); });
     });
 }

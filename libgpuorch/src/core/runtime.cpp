@@ -200,7 +200,11 @@ Annex& Runtime::add_annex(Annex* (*make)(Runtime&)) {
 }
 
 const char* Runtime::intern(std::string_view label) {
-    label = label.substr(0, 63);
+    if (label.size() > 63) {
+        size_t kept = 63;
+        while (kept > 0 && (static_cast<unsigned char>(label[kept]) & 0xC0) == 0x80) --kept;  // not inside a character
+        label = label.substr(0, kept);
+    }
     std::lock_guard lock(labels_lock_);
     auto found = labels_.find(label);
     if (found == labels_.end()) found = labels_.emplace(label).first;

@@ -59,7 +59,7 @@ void Arena::free(void* memory) {
 }
 
 void Arena::free_after(void* memory, Stream& stream) {
-    if (&stream.runtime() != &runtime()) fail(GPO_INVALID_ARGUMENT, stream.describe(), " is of another runtime than ", describe());
+    if (&stream.runtime() != &runtime()) fail(GPO_INVALID_HANDLE, stream.describe(), " is of another runtime than ", describe());
     SlabHeap::Piece piece;
     if (!heap_.claim(reinterpret_cast<uint64_t>(memory), piece)) fail_free(memory);
     try {

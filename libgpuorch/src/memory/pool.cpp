@@ -124,7 +124,7 @@ void Pool::warm_up(uint64_t bytes) {
 }
 
 void Pool::check_runtime(Stream& stream) {
-    if (&stream.runtime() != &runtime()) fail(GPO_INVALID_ARGUMENT, stream.describe(), " is of another runtime than ", describe());
+    if (&stream.runtime() != &runtime()) fail(GPO_INVALID_HANDLE, stream.describe(), " is of another runtime than ", describe());
 }
 
 void Pool::take_room(uint64_t bytes) {

@@ -85,6 +85,8 @@ Event::~Event() {
 }
 
 gpo_status Event::record(Stream& stream) {
+    if (&stream.runtime() != &runtime())
+        fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
     if (&stream.context() != &*context_)
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are of different devices");
     RecordEvent operation(*this);
@@ -93,7 +95,7 @@ gpo_status Event::record(Stream& stream) {
 
 gpo_status Event::put_wait(Stream& stream) {
     if (&stream.runtime() != &runtime())
-        fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are of different runtimes");
+        fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
     WaitEvent operation(*this);
     return stream.submit(operation);
 }
@@ -131,7 +133,7 @@ gpo_status Event::wait(uint64_t deadline) {
 
 gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
     if (&queue.runtime() != &runtime())
-        fail(GPO_INVALID_ARGUMENT, describe(), " and ", queue.describe(), " are of different runtimes");
+        fail(GPO_INVALID_HANDLE, describe(), " and ", queue.describe(), " are of different runtimes");
     if (captured_.load(std::memory_order_acquire)) refuse_unusable("notify");
     // Its point lies somewhere in a stream: a stream of ours waits for it, and is marked behind the wait.
     Ref<Stream> watch = context_->idle_stream();

@@ -111,9 +111,14 @@ ErrorPtr Timeline::cancellation() {
 
 void Timeline::promise(uint64_t value) {
     std::lock_guard lock(lock_);
-    if (failed_) throw Failure(failed_);
+    if (failed_) gpo::fail(GPO_FAILED, describe(), " has failed: ", failed_->message);
     if (value <= reached_)
         gpo::fail(GPO_INVALID_ARGUMENT, describe(), " has reached ", reached_, ": it can't be signalled ", value);
+    // A signal that is held doesn't count: it may well be waiting for this one.
+    for (auto above = coming_.upper_bound(value); above != coming_.end(); ++above)
+        if (above->second)
+            gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": a stream is on the way to signal ", above->first, ": it can't be signalled ",
+                      value);
     if (!coming_.emplace(value, nullptr).second)
         gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": another stream is on the way to signal ", value);
 }
