@@ -39,7 +39,7 @@ TEST_CASE("device memory is counted by the driver") {
     CHECK(total > 0);
     CHECK(free_before <= total);
     Memory memory = gpu.memory(32 << 20);
-    REQUIRE_OK(gpo_device_memory(gpu.device, &free_after, nullptr));
+    REQUIRE_OK(gpo_device_memory(gpu.device, &free_after, &total));
     CHECK(free_after + (32 << 20) <= free_before);
 }
 

@@ -151,21 +151,21 @@ TEST_CASE("held work fails with its timeline and never runs; the failure sticks 
     REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
     REQUIRE_OK(writer.write(stream, word.data(), 1));
     for (uint64_t i = 0; i < 4; ++i) REQUIRE_OK(gpo_stream_notify(stream, queue, i));
-    CHECK_OK(gpo_timeline_fail(timeline, GPO_IO_ERROR, "frame 1 is unreadable"));
+    CHECK_OK(gpo_timeline_fail(timeline, GPO_CALLBACK_FAILED, "frame 1 is unreadable"));
     for (const auto& entry : take(queue, 4)) {
-        CHECK(entry.status == GPO_IO_ERROR);
+        CHECK(entry.status == GPO_CALLBACK_FAILED);
         auto error = sized<gpo_error>();
         CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
         CHECK(std::string(error.message).find("frame 1 is unreadable") != std::string::npos);
     }
-    CHECK_STATUS(GPO_IO_ERROR, gpo_stream_query(stream));
-    CHECK_STATUS(GPO_IO_ERROR, gpo_stream_wait(stream, kPatience));
-    CHECK_STATUS(GPO_IO_ERROR, writer.write(stream, word.data(), 2));
-    CHECK(object_error(stream).status == GPO_IO_ERROR);
+    CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_query(stream));
+    CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_wait(stream, kPatience));
+    CHECK_STATUS(GPO_CALLBACK_FAILED, writer.write(stream, word.data(), 2));
+    CHECK(object_error(stream).status == GPO_CALLBACK_FAILED);
     CHECK(read(word[0]) == 0);
     // On a stream that has failed the entry comes at once, with that failure.
     REQUIRE_OK(gpo_stream_notify(stream, queue, 9));
-    CHECK(take(queue, 1)[0].status == GPO_IO_ERROR);
+    CHECK(take(queue, 1)[0].status == GPO_CALLBACK_FAILED);
     // Others go on.
     CHECK_OK(writer.write(other, word.data(), 3));
     CHECK_OK(gpo_stream_wait(other, kPatience));

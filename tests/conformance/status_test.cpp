@@ -114,11 +114,11 @@ TEST_CASE("errors name the culprit by type and label") {
     Stream stream = gpu.stream("upload");
     Timeline timeline = gpu.timeline(0, "ready");
     REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
-    REQUIRE_OK(gpo_timeline_fail(timeline, GPO_IO_ERROR, "the disk is gone"));
-    CHECK_STATUS(GPO_IO_ERROR, gpo_timeline_wait(timeline, 1, kPatience));
+    REQUIRE_OK(gpo_timeline_fail(timeline, GPO_CALLBACK_FAILED, "the disk is gone"));
+    CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_timeline_wait(timeline, 1, kPatience));
     const gpo_error error = object_error(timeline);
     CHECK(std::string(error.object) == "timeline `ready`");
     CHECK(std::string(error.message).find("the disk is gone") != std::string::npos);
-    CHECK_STATUS(GPO_IO_ERROR, gpo_stream_wait(stream, kPatience));
+    CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_wait(stream, kPatience));
     CHECK(std::string(object_error(stream).message).find("the disk is gone") != std::string::npos);
 }

@@ -256,16 +256,24 @@ TEST_CASE("a stream that is not out of the pool can't be given back to it, nor c
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_pool_release(pool, stream));
 }
 
-TEST_CASE("a pool destroyed while its streams are out leaves them usable until they are given back") {
+TEST_CASE("the streams of a pool go with it, when their work is done") {
     Gpu gpu;
     Writer writer(gpu);
+    Gate gate(gpu);
+    Queue queue = gpu.queue();
     Pinned<uint32_t> word = gpu.pinned<uint32_t>(1);
     gpo_stream_pool_t pool = nullptr;
     gpo_stream_t stream = nullptr;
     REQUIRE_OK(gpo_stream_pool_create(gpu.device, nullptr, &pool));
     REQUIRE_OK(gpo_stream_pool_acquire(pool, 0, &stream));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_stream_destroy(stream));
+    gate.put_on(stream);
+    REQUIRE_OK(writer.write(stream, word.data(), 6));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
     CHECK_OK(gpo_stream_pool_destroy(pool));
-    CHECK_OK(writer.write(stream, word.data(), 6));
-    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK_STATUS(GPO_STALE_HANDLE, gpo_stream_query(stream));
+    CHECK_STATUS(GPO_STALE_HANDLE, gpo_stream_pool_release(pool, stream));
+    gate.open();
+    CHECK(take(queue, 1)[0].status == GPO_SUCCESS);
     CHECK(read(word[0]) == 6);
 }

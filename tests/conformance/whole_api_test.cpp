@@ -80,7 +80,7 @@ TEST_CASE("every exported function was seen to succeed on this device") {
         if (const char* reason = excuse(function.name, devices)) {
             skip(reason, function.name);
         } else {
-            FAIL_CHECK(function.name << " was called " << function.calls.load() << " times and never succeeded");
+            FAIL_CHECK(std::string(function.name) << " was called " << function.calls.load() << " times and never succeeded");
         }
     }
 }

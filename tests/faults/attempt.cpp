@@ -145,7 +145,7 @@ void Attempt::finish() {
 Attempt::~Attempt() { finish(); }
 
 void attempt(const Scenario& scenario, const Trouble& trouble) {
-    INFO(scenario.name << ", " << trouble.name);
+    INFO(std::string(scenario.name) << ", " << trouble.name);
     Watchdog watchdog(std::string(scenario.name) + ", " + trouble.name);
     Attempt a(trouble);
     trouble.begin();

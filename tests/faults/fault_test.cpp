@@ -133,7 +133,7 @@ TEST_CASE("a device that is lost at some step: everything pending completes once
         for (uint64_t kth : chosen(driver_calls_of(scenario), kSample)) {
             const CUresult first = kLosses[turn++ % std::size(kLosses)], second = kLosses[turn % std::size(kLosses)];
             for (bool for_ever : {false, true}) {
-                INFO(scenario.name << ", device lost with " << first << " at driver call " << kth);
+                INFO(std::string(scenario.name) << ", device lost with " << first << " at driver call " << kth);
                 Trouble trouble = driver_trouble(kth, first, for_ever);
                 trouble.name += " (lost)";
                 attempt(scenario, trouble);

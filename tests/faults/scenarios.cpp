@@ -61,8 +61,8 @@ void devices(Attempt& a) {
     STEP(a, gpo_device_describe_peer(a.runtime, 0, 0, &peer));
     void* context = nullptr;
     STEP(a, gpo_device_native(a.device, &context, nullptr));
-    uint64_t free_bytes = 0, value = 0;
-    STEP(a, gpo_device_memory(a.device, &free_bytes, nullptr));
+    uint64_t free_bytes = 0, total_bytes = 0, value = 0;
+    STEP(a, gpo_device_memory(a.device, &free_bytes, &total_bytes));
     STEP(a, gpo_device_get_limit(a.device, GPO_LIMIT_PRINTF_BYTES, &value));
     if (value) STEP(a, gpo_device_set_limit(a.device, GPO_LIMIT_PRINTF_BYTES, value));
     auto options = sized<gpo_device_options>();
