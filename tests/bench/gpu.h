@@ -1,0 +1,135 @@
+// The library's arm: a runtime with its device, owners for what is made from it, and the benchmarks' kernels.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpuorch/gpuorch.h"
+
+namespace gpo::bench {
+
+/// Throws what the library says of the calling thread's last failure.
+[[noreturn]] void fail_call(const char* call, gpo_status status);
+inline void check_call(const char* call, gpo_status status) {
+    if (status != GPO_SUCCESS) [[unlikely]] fail_call(call, status);
+}
+#define CHECK_GPO(...) ::gpo::bench::check_call(#__VA_ARGS__, (__VA_ARGS__))
+
+/// A struct of the API with its size set.
+template <class T>
+T sized() noexcept {
+    T value{};
+    value.struct_size = sizeof value;
+    return value;
+}
+
+/// A handle with its destroy function.
+template <class Handle, gpo_status (*destroy)(Handle)>
+class Owned {
+public:
+    Owned() = default;
+    Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Owned& operator=(Owned&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~Owned() {
+        if (handle_) destroy(handle_);
+    }
+    operator Handle() const noexcept { return handle_; }
+    Handle* out() noexcept { return &handle_; }
+
+private:
+    Handle handle_ = nullptr;
+};
+using Stream = Owned<gpo_stream_t, gpo_stream_destroy>;
+using Event = Owned<gpo_event_t, gpo_event_destroy>;
+using Queue = Owned<gpo_cq_t, gpo_cq_destroy>;
+using Arena = Owned<gpo_arena_t, gpo_arena_destroy>;
+using Pool = Owned<gpo_pool_t, gpo_pool_destroy>;
+using Module = Owned<gpo_module_t, gpo_module_destroy>;
+using Kernel = Owned<gpo_kernel_t, gpo_kernel_destroy>;
+using Pipeline = Owned<gpo_pipeline_t, gpo_pipeline_destroy>;
+
+class Gpu {
+public:
+    explicit Gpu(uint32_t completion_mode = GPO_COMPLETION_BALANCED);
+    ~Gpu();
+    Gpu(const Gpu&) = delete;
+    Gpu& operator=(const Gpu&) = delete;
+
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_device_properties properties{};
+
+    Stream stream() const;
+    std::vector<Stream> streams(int count) const;
+    Event event(uint32_t flags = 0) const;
+    Queue queue(uint32_t capacity) const;
+    Arena arena(uint64_t initial_bytes) const;
+    /// One of the kernels below; they are compiled with the first.
+    Kernel kernel(const char* name);
+    /// The image that they were made from, for the raw arm.
+    std::string image();
+    /// What clock64() counts in so many nanoseconds.
+    long long cycles(double ns) const { return static_cast<long long>(ns * 1e-6 * properties.clock_khz); }
+
+private:
+    void compile();
+    Module module_;
+};
+
+/// Device memory.
+class Memory {
+public:
+    Memory(const Gpu& gpu, uint64_t bytes) : device_(gpu.device) {
+        CHECK_GPO(gpo_memory_allocate(device_, bytes, "bench", &address));
+    }
+    ~Memory() { gpo_memory_free(device_, address); }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    uint64_t address = 0;
+
+private:
+    gpo_device_t device_;
+};
+
+/// Blocks and threads of a launch, prepared once.
+inline gpo_launch shape(uint32_t blocks, uint32_t threads) {
+    auto launch = sized<gpo_launch>();
+    launch.grid[0] = blocks;
+    launch.block[0] = threads;
+    return launch;
+}
+
+/// Launches with values as its arguments, counts and sizes given as users give them.
+template <class... Arguments>
+void launch(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch& shape, const Arguments&... arguments) {
+    const void* pointers[] = {&arguments...};
+    static constexpr uint32_t sizes[] = {sizeof arguments...};
+    check_call("gpo_launch_kernel", gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(arguments)));
+}
+
+/// Waits for all that is on the stream.
+inline void finish(gpo_stream_t stream) { CHECK_GPO(gpo_stream_wait(stream, -1)); }
+
+/// Takes `count` entries out of a queue, waiting for them; throws if one failed.
+void take(gpo_cq_t cq, uint64_t count);
+
+/// Which driver GPUORCH_DEVICE leads to.
+bool driver_is_software();
+
+/// What a measurement was made on: names and values, in the order in which they are shown. Opens the driver.
+std::vector<std::pair<std::string, std::string>> describe_machine(const std::string& command);
+
+/// empty(unsigned *, unsigned, uint64_t)         does nothing
+/// spin(int64_t cycles)                          takes that long
+/// gate(const volatile unsigned *open)           ends when the host writes something else than 0
+/// scale(float4 *y, const float4 *x, uint64_t n) y = 2 x, n bytes, any grid
+/// barriers(unsigned n)                          n barriers of the block
+extern const char* const kernel_source;
+
+}  // namespace gpo::bench

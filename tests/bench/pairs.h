@@ -1,0 +1,139 @@
+// The benchmarks' harness: a program is a Bench with rows; a row measures what libgpuorch does ("ours") and, where there is
+// something to hold it against, what the driver or plain code does (the "base"), in alternating blocks of one process.
+//
+//     bench.row({.name = "launch", .what = "...", .base = "cuLaunchKernel", .target = ratio_at_most(1.05, 100)},
+//               [&](Row& row) { row.pairs([&] { return base_block(); }, [&] { return our_block(); }); });
+//
+// A *block* is enough repetitions that the clock doesn't matter; it returns one figure in the row's unit. A *pair* is a block
+// of each arm, in an order drawn anew for every pair, so that drift and the effect of the predecessor cancel out. A row's
+// answer is the median of the pairs' ratios. Its interval is of order statistics, which assume nothing of the distribution:
+// the ranks between which the median lies with a probability of 95 % or more (for fewer than six pairs: all of them).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gpo::bench {
+
+/// What a row is held to. `text` is how tables show it.
+struct Target {
+    enum Kind { none, ratio_most, ratio_least, difference_most, value_most, value_least };
+    Kind kind = none;
+    double bound = 0;
+    double plus = 0;   // ratio_most: or that much more than the base, where that is more
+    std::string text;
+};
+Target ratio_at_most(double bound, double plus = 0);
+Target ratio_at_least(double bound);
+Target difference_at_most(double bound);
+Target value_at_most(double bound);
+Target value_at_least(double bound);
+
+enum Devices : unsigned { on_cuda = 1, on_soft = 2, on_any = 3 };
+
+struct RowSpec {
+    const char* name;              // as --rows takes it
+    const char* what;
+    const char* unit = "ns";       // of the figures; "ns" and "ms" are better low, "GB/s" and "M/s" better high
+    const char* base = "";         // what the other arm is; "" if there is none
+    Target target = {};
+    unsigned target_on = on_cuda;  // where the target holds; elsewhere the row shows that the program works
+    unsigned devices = on_any;     // where the row makes sense
+};
+
+struct Options {
+    std::vector<std::string> rows;  // empty: all
+    int pairs = 31;
+    bool quick = false;             // few pairs of small blocks: does the program work?
+    bool list = false;
+    std::string json;
+    uint64_t seed = 0;
+    double row_seconds = 90;        // a row ends after that, with the pairs that it has
+    std::string command;            // as it was called
+};
+
+double now_ns() noexcept;
+/// Where this program lies, and with it what else was built for the benchmarks.
+std::string program_folder();
+double median(std::vector<double> values);
+/// The value below which `share` of the values lie.
+double quantile(std::vector<double> values, double share);
+
+struct Interval {
+    double low = 0, high = 0, coverage = 0;
+};
+/// Of the median.
+Interval median_interval(std::vector<double> values);
+
+/// A row can't be measured here: the reason.
+struct Skip : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class Row {
+public:
+    using Block = std::function<double()>;
+
+    /// Warms both arms up and measures them pair by pair.
+    void pairs(const Block& base, const Block& ours);
+    /// Without a base: the library's figure alone, in as many blocks.
+    void alone(const Block& ours);
+    /// Something that the reader has to know, shown beside the row.
+    void note(std::string text);
+
+    const Options& options;
+    const RowSpec& spec;
+    /// `full`, or less for --quick.
+    template <class T>
+    T size(T full, T quick) const { return options.quick ? quick : full; }
+
+private:
+    friend class Bench;
+    Row(const Options& o, const RowSpec& s, std::mt19937_64& random) : options(o), spec(s), random_(random) {}
+    std::mt19937_64& random_;
+    std::vector<double> base_, ours_;
+    std::string notes_;
+};
+
+class Bench {
+public:
+    /// Reads the command line; prints usage and exits for one that it doesn't know.
+    Bench(const char* program, int argc, char** argv);
+    /// Measures a row, unless --rows leaves it out or it makes no sense on this device. What it throws is its failure, and
+    /// the next row goes on.
+    void row(const RowSpec& spec, const std::function<void(Row&)>& body);
+    /// Writes the JSON. The program's exit code.
+    int finish();
+
+    const Options& options() const noexcept { return options_; }
+    /// Which device rows run on; opens the driver.
+    bool software();
+
+private:
+    struct Result {
+        RowSpec spec;
+        std::vector<double> base, ours;
+        std::string notes, problem, verdict;
+        bool skipped = false;
+        double median_base = 0, median_ours = 0, ratio = 0, difference = 0;
+        Interval ratio_interval, difference_interval, ours_interval;
+        double seconds = 0;
+    };
+    void evaluate(Result& result);
+    void print_header();
+    void print(const Result& result) const;
+    void write_json();
+
+    const std::string program_;
+    Options options_;
+    std::mt19937_64 random_;
+    std::vector<Result> results_;
+    int software_ = -1;
+    bool header_printed_ = false;
+};
+
+}  // namespace gpo::bench
