@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Every benchmark program measures each of its rows, a few small blocks of them, on the software GPU. How fast is not asked."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROGRAMS = pathlib.Path(os.environ["GPUORCH_BUILD"]) / "tests"
+
+
+def main():
+    environment = {**os.environ, "GPUORCH_DEVICE": "soft"}
+    programs = sorted(path for path in PROGRAMS.glob("gpuorch_bench_*") if path.is_file() and path.suffix != ".so")
+    if not programs:
+        print("FAIL benchmarks: none were built")
+    for program in programs:
+        with tempfile.TemporaryDirectory() as scratch:
+            report = pathlib.Path(scratch) / "rows.json"
+            run = subprocess.run([program, "--quick", "--pairs", "2", "--json", report], env=environment, timeout=300,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if not report.exists():
+                print(f"FAIL {program.name}: ended with {run.returncode} and no report")
+                print(run.stdout)
+                continue
+            for row in json.loads(report.read_text())["rows"]:
+                name = f"{program.name.removeprefix('gpuorch_')} {row['name']}"
+                if "failed" in row or "skipped" in row:
+                    print(f"{'FAIL' if 'failed' in row else 'SKIP'} {name}: {row.get('failed') or row['skipped']}")
+                else:
+                    print(f"PASS {name}" if row["ours_median"] > 0 else f"FAIL {name}: {row['ours_median']} {row['unit']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
