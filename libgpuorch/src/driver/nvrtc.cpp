@@ -167,19 +167,6 @@ std::vector<std::string> candidates(int driver_version) {
     return names;
 }
 
-std::string first_error(const std::string& log) {
-    std::string first;
-    for (size_t at = 0; at < log.size();) {
-        size_t end = log.find('\n', at);
-        if (end == std::string::npos) end = log.size();
-        std::string line = log.substr(at, end - at);
-        if (line.find("error") != std::string::npos) return line;
-        if (first.empty()) first = std::move(line);
-        at = end + 1;
-    }
-    return first;
-}
-
 }  // namespace nvrtc
 
 std::string NvrtcCompiler::identity() {

@@ -33,9 +33,6 @@ std::vector<std::string> candidates(int driver_version);
 /// Standard headers that kernels include and NVRTC doesn't have (nvrtc_headers.cpp): include name, text.
 const std::vector<std::pair<const char*, const char*>>& standard_headers();
 
-/// The first line of a compiler's log that says what is wrong.
-std::string first_error(const std::string& log);
-
 }  // namespace nvrtc
 
 }  // namespace gpo::driver

@@ -33,6 +33,8 @@ public:
 #undef X
     }
     Compiler& compiler() override { return wrapped_->compiler(); }
+    std::optional<Fault> fault() override { return wrapped_->fault(); }
+    uint64_t submitted(CUstream stream) override { return wrapped_->submitted(stream); }
 
 private:
     template <Function F, class... Args>

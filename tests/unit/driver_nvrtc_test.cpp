@@ -1,0 +1,171 @@
+// NVRTC, as the CUDA driver's compiler. It needs no GPU, only its library: that of the unpacked toolkit, or the machine's.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "driver/nvrtc.h"
+#include "kernel/image.h"
+#include "support/report.h"
+
+using namespace gpo::driver;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+struct Setting {
+    explicit Setting(const char* value) {
+        if (const char* before = std::getenv("GPUORCH_NVRTC")) before_ = before;
+        setenv("GPUORCH_NVRTC", value, 1);
+    }
+    ~Setting() {
+        if (before_.empty())
+            unsetenv("GPUORCH_NVRTC");
+        else
+            setenv("GPUORCH_NVRTC", before_.c_str(), 1);
+    }
+    std::string before_;
+};
+
+CompileRequest request(std::string source) {
+    CompileRequest out;
+    out.source = std::move(source);
+    out.file_name = "kernel.cu";
+    out.compute_capability = 90;
+    return out;
+}
+
+/// False, and the test counted as skipped, where there is no NVRTC. Its library stays loaded from then on.
+bool have_nvrtc(NvrtcCompiler& compiler) {
+    const std::string unpacked = std::string(GPUORCH_NVCC_FOLDER) + "/lib/libnvrtc.so.13";
+    if (!std::getenv("GPUORCH_NVRTC") && access(unpacked.c_str(), R_OK) == 0) {
+        Setting setting(unpacked.c_str());
+        if (compiler.identity() != "none") return true;
+    }
+    if (compiler.identity() != "none") return true;
+    gpo::test::skip("no NVRTC on this machine");
+    return false;
+}
+
+}  // namespace
+
+// First in this file: once a library is found it is kept.
+TEST_CASE("where there is no NVRTC a compilation says what was tried") {
+    NvrtcCompiler compiler;
+    Setting setting("/nowhere/libnvrtc.so.13");
+    CHECK(compiler.identity() == "none");
+    const CompileResult result = compiler.compile(request("__global__ void f() {}"));
+    CHECK(result.unavailable);
+    CHECK_FALSE(result.ok);
+    CHECK(contains(result.log, "/nowhere/libnvrtc.so.13"));
+}
+
+TEST_CASE("an NVRTC of the driver's own version is looked for first") {
+    const auto for_13 = nvrtc::candidates(13000), for_12 = nvrtc::candidates(12040);
+    CHECK(for_13.front() == "libnvrtc.so.13");
+    CHECK(for_12.front() == "libnvrtc.so.12");
+    Setting setting("/mine/nvrtc.so");
+    CHECK(nvrtc::candidates(13000) == std::vector<std::string>{"/mine/nvrtc.so"});
+}
+
+TEST_CASE("NVRTC compiles to a cubin of the device, with its kernels and lowered names") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    CompileRequest asked = request("template <class T> __global__ void scale(T* x, T a) { x[threadIdx.x] *= a; }\n"
+                                   "extern \"C\" __global__ void plain() {}\n"
+                                   "__constant__ float weights[4];\n");
+    asked.name_expressions = {"scale<float>", "scale<double>", "&weights"};
+    const CompileResult result = compiler.compile(asked);
+    INFO(result.log);
+    REQUIRE(result.ok);
+    REQUIRE(result.lowered.size() == 3);
+    CHECK(result.lowered[0].second == "_Z5scaleIfEvPT_S0_");
+    CHECK(result.lowered[2].second == "weights");
+    const auto names = gpo::kernel::names_in_image(result.image);
+    for (const char* name : {"plain", "_Z5scaleIfEvPT_S0_", "_Z5scaleIdEvPT_S0_"})
+        CHECK(std::binary_search(names.begin(), names.end(), std::string(name)));
+    CHECK(gpo::kernel::ImageBytes(result.image.data(), result.image.size()).size() == result.image.size());
+    CHECK(contains(compiler.identity(), "nvrtc "));
+}
+
+TEST_CASE("the headers that kernels include out of habit are there") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    std::string source;
+    for (const auto& header : nvrtc::standard_headers()) source += std::string("#include <") + header.first + ">\n";
+    source += R"(
+extern "C" __global__ void all(uint32_t* out, int64_t n, std::size_t m, uint8_t* bytes) {
+    assert(n > 0);
+    static_assert(sizeof(uint64_t) == 8 && sizeof(uintptr_t) == 8 && sizeof(int8_t) == 1, "sizes");
+    memset(bytes, 0, m);
+    printf("%f\n", std::sqrt(2.0f) + M_PI + FLT_MAX + DBL_EPSILON + INFINITY);
+    *out = UINT32_MAX + INT_MAX + (uint32_t)std::fabs((double)n) + CHAR_BIT;
+})";
+    const CompileResult result = compiler.compile(request(source));
+    INFO(result.log);
+    CHECK(result.ok);
+}
+
+TEST_CASE("a header of the caller's goes before the one of that name that we have") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    CompileRequest asked = request("#include <stdint.h>\nextern \"C\" __global__ void f(mine* x) { *x = 1; }\n");
+    asked.headers = {{"stdint.h", "typedef int mine;\n"}};
+    const CompileResult result = compiler.compile(asked);
+    INFO(result.log);
+    CHECK(result.ok);
+}
+
+TEST_CASE("an error names file and line, a warning stays in the log of a success") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    const CompileResult bad = compiler.compile(request("__global__ void f() {\n  undeclared = 1;\n}\n"));
+    CHECK_FALSE(bad.ok);
+    CHECK_FALSE(bad.unavailable);
+    CHECK(contains(bad.log, "kernel.cu(2): error"));
+    const CompileResult warned = compiler.compile(request("__global__ void f() {\n  int unused = 1;\n}\n"));
+    CHECK(warned.ok);
+    CHECK(contains(warned.log, "kernel.cu(2): warning"));
+}
+
+TEST_CASE("an unknown option and a wrong name expression are the caller's errors") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    CompileRequest asked = request("template <class T> __global__ void f(T) {}");
+    asked.options = {"--no-such-option"};
+    CHECK(contains(compiler.compile(asked).log, "no-such-option"));
+    asked.options.clear();
+    asked.name_expressions = {"g<int>"};
+    const CompileResult result = compiler.compile(asked);
+    CHECK_FALSE(result.ok);
+    CHECK(contains(result.log, "error"));
+}
+
+TEST_CASE("for a device newer than NVRTC it gives PTX, for one that it no longer knows a reason") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    CompileRequest asked = request("extern \"C\" __global__ void f() {}");
+    asked.compute_capability = 999;
+    const CompileResult newer = compiler.compile(asked);
+    INFO(newer.log);
+    REQUIRE(newer.ok);
+    CHECK(contains(std::string(reinterpret_cast<const char*>(newer.image.data()), newer.image.size()), ".version"));
+    asked.compute_capability = 20;
+    const CompileResult older = compiler.compile(asked);
+    CHECK_FALSE(older.ok);
+    CHECK(contains(older.log, "compute capability 2.0"));
+}
+
+TEST_CASE("an architecture among the options goes before the device's") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    CompileRequest asked = request("extern \"C\" __global__ void f() {}");
+    asked.options = {"-arch=compute_80"};
+    const CompileResult result = compiler.compile(asked);
+    REQUIRE(result.ok);
+    CHECK(contains(std::string(reinterpret_cast<const char*>(result.image.data()), result.image.size()), ".target sm_80"));
+}

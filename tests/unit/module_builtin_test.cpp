@@ -1,0 +1,57 @@
+// The committed PTX of the built-in kernels is what the pinned nvcc makes of their source.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "kernel/builtin.h"
+#include "support/report.h"
+
+namespace {
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+const std::string kNvcc = std::string(GPUORCH_NVCC_FOLDER) + "/bin/nvcc";
+const std::string kAssembler = std::string(GPUORCH_NVCC_FOLDER) + "/bin/ptxas";
+
+struct Folder {
+    std::string path = (std::filesystem::temp_directory_path() / "gpuorch-ptx-XXXXXX").string();
+    Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
+    ~Folder() { std::filesystem::remove_all(path); }
+};
+
+}  // namespace
+
+TEST_CASE("the library carries builtin.ptx, for drivers from CUDA 12.2 on") {
+    const std::string ptx(gpo::kernel::builtin_ptx());
+    CHECK(ptx.find("\n.version 8.2\n") != std::string::npos);
+    CHECK(ptx.find("\n.target sm_75\n") != std::string::npos);
+    CHECK(ptx.data()[ptx.size()] == '\0');
+}
+
+TEST_CASE("nvcc makes the committed PTX again, to the letter") {
+    if (access(kNvcc.c_str(), X_OK) != 0) return gpo::test::skip("no nvcc: .ci/setup nvcc unpacks it");
+    Folder folder;
+    const std::string made = folder.path + "/builtin.ptx";
+    const std::string command = std::string("python3 ") + GPUORCH_SOURCE + "/kernel/make_builtin.py " + kNvcc + " " + made;
+    REQUIRE(std::system(command.c_str()) == 0);
+    CHECK(text_of(made) == gpo::kernel::builtin_ptx());
+}
+
+TEST_CASE("ptxas assembles the committed PTX for old and new devices") {
+    if (access(kAssembler.c_str(), X_OK) != 0) return gpo::test::skip("no ptxas: .ci/setup nvcc unpacks it");
+    Folder folder;
+    const std::string ptx = folder.path + "/builtin.ptx";
+    std::ofstream(ptx, std::ios::binary) << gpo::kernel::builtin_ptx();
+    for (const char* architecture : {"sm_75", "sm_80", "sm_90", "sm_100"}) {
+        CAPTURE(architecture);
+        const std::string command = kAssembler + " -arch=" + architecture + " -o " + folder.path + "/out.cubin " + ptx;
+        CHECK(std::system(command.c_str()) == 0);
+    }
+}
