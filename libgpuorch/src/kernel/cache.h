@@ -1,0 +1,52 @@
+// The disk cache of compiled kernels: one file per compilation, named by a digest of all that went in.
+//
+// The folder must be ours alone: a folder (no link) of the user's own that nobody else may write to; it is made so. What
+// is read from it is used only if it is a whole, unaltered entry: it carries its length and a SHA-256 of itself; anything
+// else is removed and compiled anew. Entries appear by rename, so that processes can share the folder with no lock.
+// Nothing here fails a compilation: without a usable folder there is no cache, and `refused` says why.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <string>
+
+#include "driver/driver.h"
+
+namespace gpo::kernel {
+
+/// The entry's name: a digest of the request and of what it is compiled by and for.
+std::string cache_key(const driver::CompileRequest& request, const std::string& compiler, const char* driver);
+
+/// True if the source may read files that are not in the request, by an include or an option: what it compiles to then
+/// depends on more than the key has.
+bool depends_on_files(const driver::CompileRequest& request);
+
+class Cache {
+public:
+    static constexpr uint64_t kCapacity = 512u << 20;
+
+    /// Opens the folder, making it if it isn't there. Throws nothing but std::bad_alloc.
+    explicit Cache(const std::string& folder, uint64_t capacity = kCapacity);
+    ~Cache();
+    Cache(const Cache&) = delete;
+    Cache& operator=(const Cache&) = delete;
+
+    /// Why there is no cache; "" if there is one.
+    const std::string& refused() const noexcept { return refused_; }
+
+    /// An entry, whole and ours. A broken one is removed.
+    std::optional<driver::CompileResult> find(const std::string& key);
+    /// Adds or replaces an entry, then removes the oldest beyond the capacity. False if it couldn't be written.
+    bool store(const std::string& key, const driver::CompileResult& result);
+    void remove(const std::string& key) noexcept;
+
+private:
+    /// `now`: by the clock of the folder's file system.
+    void evict(time_t now);
+    const uint64_t capacity_;
+    int folder_ = -1;
+    std::string refused_;
+};
+
+}  // namespace gpo::kernel

@@ -1,0 +1,36 @@
+// Kernel images as bytes: is one whole, and which kernels does it name?
+//
+// cuModuleLoadDataEx takes no size and believes what an image says of itself, so nothing is handed to it that says it is
+// longer than it is.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpo::kernel {
+
+/// A copy of an image with zeros behind it, as the driver takes it. Throws Failure(GPO_INVALID_IMAGE) for bytes that are
+/// no ELF file, fatbin, PTX or built-in image, or are fewer than their headers tell.
+class ImageBytes {
+public:
+    ImageBytes(const void* bytes, size_t size);
+    const void* data() const noexcept { return bytes_.data(); }
+    size_t size() const noexcept { return size_; }
+    std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size_}; }
+
+private:
+    std::vector<std::byte> bytes_;
+    size_t size_;
+};
+
+/// Names that may be those of kernels, for drivers that can't list them: the .entry names of PTX; of an ELF file every
+/// identifier that ends with a NUL, the kernels' symbols among them. Sorted, but for PTX. Empty for other images.
+std::vector<std::string> names_in_image(std::span<const std::byte> image);
+
+/// The image of the software GPU's built-in kernels begins with this.
+inline constexpr std::string_view kBuiltinMagic = "GPOBUILTIN";
+
+}  // namespace gpo::kernel
