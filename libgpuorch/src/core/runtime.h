@@ -76,6 +76,7 @@ public:
     }
 
     Counters counters;
+    std::atomic<bool> cache_refusal_logged{false};   // said once for each runtime
     gpo_statistics statistics();
 
     /// GPO_SUCCESS, GPO_TIMEOUT, or GPO_INVALID_HANDLE if another caller has done it. Throws for WOULD_DEADLOCK.

@@ -1,0 +1,160 @@
+// From CUDA C++ source to a loaded module: the request, the cache, the driver's compiler.
+#include <cstring>
+#include <limits>
+
+#include "core/options.h"
+#include "kernel/cache.h"
+#include "kernel/module.h"
+
+namespace gpo {
+
+namespace {
+
+// The log is the thread's; its memory goes with the thread. `ended` keeps a destructor of the user's that calls us later
+// still from leaving memory behind.
+struct ThreadLog {
+    std::string text;
+    ~ThreadLog() { alive = false; }
+    static thread_local bool alive;
+    static ThreadLog* get() noexcept {
+        static thread_local ThreadLog log;
+        return alive ? &log : nullptr;
+    }
+};
+thread_local bool ThreadLog::alive = true;
+
+driver::CompileRequest request_of(const gpo_compile_options& options, int compute_capability) {
+    const auto text_at = [](const char* const* array, uint32_t i, const char* name) -> const char* {
+        if (!array || !array[i]) fail(GPO_INVALID_ARGUMENT, "options.", name, "[", i, "] is NULL");
+        return array[i];
+    };
+    refuse_unknown_flags(options.flags, GPO_COMPILE_NO_CACHE, "options.flags");
+    if (options.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
+    if (!options.source) fail(GPO_INVALID_ARGUMENT, "options.source is NULL");
+    driver::CompileRequest request;
+    if (options.source_bytes > std::numeric_limits<int32_t>::max())
+        fail(GPO_INVALID_ARGUMENT, "options.source_bytes is ", options.source_bytes);
+    request.source = options.source_bytes ? std::string(options.source, options.source_bytes) : std::string(options.source);
+    if (request.source.find('\0') != std::string::npos)
+        fail(GPO_INVALID_ARGUMENT, "options.source has a NUL before its end");
+    request.file_name = options.file_name && *options.file_name ? options.file_name : "kernel.cu";
+    for (uint32_t i = 0; i < options.option_count; ++i)
+        request.options.emplace_back(text_at(options.options, i, "options"));
+    for (uint32_t i = 0; i < options.name_expression_count; ++i)
+        request.name_expressions.emplace_back(text_at(options.name_expressions, i, "name_expressions"));
+    for (uint32_t i = 0; i < options.header_count; ++i)
+        request.headers.emplace_back(text_at(options.header_names, i, "header_names"),
+                                     text_at(options.header_texts, i, "header_texts"));
+    request.compute_capability = compute_capability;
+    return request;
+}
+
+int compute_capability(Context& context) {
+    return device_attribute(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+           device_attribute(context, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+/// The first line of a compiler's log that says what is wrong.
+std::string first_error(const std::string& log) {
+    std::string first;
+    for (size_t at = 0; at < log.size();) {
+        size_t end = log.find('\n', at);
+        if (end == std::string::npos) end = log.size();
+        std::string line = log.substr(at, end - at);
+        if (line.find("error") != std::string::npos) return line;
+        if (first.empty()) first = std::move(line);
+        at = end + 1;
+    }
+    return first;
+}
+
+[[noreturn]] void fail_compilation(const driver::CompileResult& result, const char* label) {
+    auto error = std::make_shared<Error>();
+    error->status = result.unavailable ? GPO_NO_COMPILER : GPO_COMPILE_FAILED;
+    if (label && *label) error->object = text("module `", label, "`");
+    error->message = result.unavailable ? result.log : first_error(result.log);
+    if (error->message.empty()) error->message = "the compiler failed and said nothing";
+    throw Failure(std::move(error));
+}
+
+Ref<Module> load_compiled(Device& device, const driver::CompileResult& result, const char* label) {
+    std::string text_of_driver;
+    kernel::ImageBytes image(result.image.data(), result.image.size());
+    auto module = make<Module>(device.context_ref(), std::move(image), result.lowered, label, &text_of_driver);
+    set_compile_log(result.log.empty() || text_of_driver.empty() ? result.log + text_of_driver
+                                                                 : result.log + "\n" + text_of_driver);
+    return module;
+}
+
+}  // namespace
+
+void set_compile_log(std::string log) noexcept {
+    if (ThreadLog* mine = ThreadLog::get()) mine->text.swap(log);
+}
+
+std::string_view compile_log() noexcept {
+    ThreadLog* mine = ThreadLog::get();
+    return mine ? std::string_view(mine->text) : std::string_view();
+}
+
+Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
+    Context& context = device.context();
+    Runtime& runtime = context.runtime();
+    set_compile_log({});
+    const driver::CompileRequest request = request_of(options, compute_capability(context));
+    driver::Compiler& compiler = context.driver().compiler();
+
+    std::optional<kernel::Cache> cache;
+    std::string key;
+    if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty() && !kernel::depends_on_files(request)) {
+        cache.emplace(runtime.cache_folder());
+        if (!cache->refused().empty()) {
+            if (!runtime.cache_refusal_logged.exchange(true))
+                runtime.log(GPO_LOG_WARNING, "compiled kernels are not cached: " + cache->refused());
+            cache.reset();
+        } else {
+            key = kernel::cache_key(request, compiler.identity(), context.driver().name);
+        }
+    }
+    if (cache) {
+        if (const auto found = cache->find(key)) {
+            try {
+                return load_compiled(device, *found, options.label);
+            } catch (const Failure& failure) {
+                // Whole, and yet not what this driver takes: it has been exchanged beneath us. Compile anew.
+                if (failure.error()->status != GPO_INVALID_IMAGE) throw;
+                cache->remove(key);
+            }
+        }
+    }
+    const driver::CompileResult result = compiler.compile(request);
+    set_compile_log(result.log);
+    if (!result.ok) fail_compilation(result, options.label);
+    auto module = load_compiled(device, result, options.label);
+    if (cache) cache->store(key, result);
+    return module;
+}
+
+Ref<Module> load_module(Device& device, const void* image, uint64_t bytes, const char* label) {
+    set_compile_log({});
+    if (!image) fail(GPO_INVALID_ARGUMENT, "image is NULL");
+    if (!bytes) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
+    std::string log;
+    try {
+        auto module = make<Module>(device.context_ref(), kernel::ImageBytes(image, bytes), Module::Lowered{}, label, &log);
+        set_compile_log(std::move(log));
+        return module;
+    } catch (...) {
+        set_compile_log(std::move(log));
+        throw;
+    }
+}
+
+Ref<Module> builtin_module(Device& device) {
+    const std::string_view image = device.context().driver().builtin_image;
+    if (image.empty()) fail(GPO_NOT_SUPPORTED, "this driver has no built-in kernels");
+    return make<Module>(device.context_ref(), kernel::ImageBytes(image.data(), image.size()), Module::Lowered{}, "built-in",
+                        nullptr);
+}
+
+}  // namespace gpo

@@ -1,0 +1,48 @@
+// The launch of a kernel, as an operation.
+//
+// This is the library's hottest path: what it is checked against is kept with the function, and between the caller and
+// cuLaunchKernel nothing is allocated and no lock taken but the stream's submit lock.
+#pragma once
+
+#include "kernel/kernel.h"
+#include "stream/operation.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+class LaunchKernel : public Operation {
+public:
+    /// Checks the shape and the arguments. Refers to `kernel`, `arguments` and `sizes`, which must outlive it. Throws
+    /// Failure(GPO_INVALID_ARGUMENT, GPO_LIMIT_EXCEEDED, GPO_NOT_SUPPORTED).
+    LaunchKernel(Stream& stream, Kernel& kernel, const gpo_launch& launch, const void* const* arguments,
+                 const uint32_t* sizes, uint32_t count);
+
+    void issue(Stream& stream) override;
+    std::unique_ptr<Operation> keep() const override;
+
+protected:
+    struct Shape {
+        uint32_t grid[3], block[3], cluster[3];
+        uint32_t dynamic_shared, flags;
+        int32_t priority;
+    };
+    /// Of a kept one: checked already.
+    LaunchKernel(const LaunchKernel& other, void** arguments) noexcept
+        : Operation(other), kernel_(other.kernel_), shape_(other.shape_), arguments_(arguments) {}
+
+private:
+    void check_arguments(const void* const* arguments, const uint32_t* sizes, uint32_t count) const;
+    void check_shape() const;
+    void check_cluster() const;
+    void check_cooperative() const;
+    [[noreturn]] void fail_launch(Stream& stream, CUresult result, const char* function) const;
+    CUresult launch_with_attributes(Stream& stream) const;
+
+    Kernel& kernel_;
+    Shape shape_;
+    void** arguments_;
+    const uint32_t* sizes_ = nullptr;
+    uint32_t count_ = 0;
+};
+
+}  // namespace gpo

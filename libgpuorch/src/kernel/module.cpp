@@ -1,0 +1,210 @@
+#include "kernel/module.h"
+
+#include <algorithm>
+
+#include "kernel/names.h"
+
+namespace gpo {
+
+namespace {
+
+constexpr size_t kLogBytes = 64 * 1024;
+
+/// Results of loading that say something about the image and nothing about the driver.
+bool blames_image(CUresult result) noexcept {
+    switch (result) {
+        case CUDA_ERROR_INVALID_IMAGE:
+        case CUDA_ERROR_INVALID_PTX:
+        case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+        case CUDA_ERROR_NO_BINARY_FOR_GPU:
+        case CUDA_ERROR_INVALID_SOURCE:
+        case CUDA_ERROR_FILE_NOT_FOUND:
+        case CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND:
+        case CUDA_ERROR_SHARED_OBJECT_INIT_FAILED:
+        case CUDA_ERROR_INVALID_VALUE:
+        case CUDA_ERROR_NOT_FOUND: return true;
+        default: return false;
+    }
+}
+
+uint32_t attribute(Context& context, CUdevice_attribute which) {
+    return static_cast<uint32_t>(std::max(device_attribute(context, which), 0));
+}
+
+LaunchLimits limits_of(Context& context) {
+    LaunchLimits limits;
+    limits.max_threads = attribute(context, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    constexpr CUdevice_attribute kBlock[] = {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                                             CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z};
+    constexpr CUdevice_attribute kGrid[] = {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                                            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z};
+    for (int i = 0; i < 3; ++i) {
+        limits.max_block[i] = attribute(context, kBlock[i]);
+        limits.max_grid[i] = attribute(context, kGrid[i]);
+    }
+    limits.multiprocessors = attribute(context, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    limits.cooperative = attribute(context, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) != 0;
+    limits.cluster = attribute(context, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0;
+    return limits;
+}
+
+}  // namespace
+
+int device_attribute(Context& context, CUdevice_attribute which) {
+    CUdevice device = 0;
+    context.check(context.table().cuDeviceGet(&device, context.ordinal()), "cuDeviceGet");
+    int value = 0;
+    context.check(context.table().cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+    return value;
+}
+
+Module::Module(Ref<Context> context, kernel::ImageBytes image, Lowered lowered, const char* label, std::string* log)
+    : Object(context->runtime(), Type::module, label),
+      context_(std::move(context)),
+      image_(std::move(image)),
+      lowered_(std::move(lowered)) {
+    DriverScope scope(*context_);
+    limits_ = limits_of(*context_);
+    load(log);
+}
+
+void Module::load(std::string* log) {
+    std::vector<char> info(kLogBytes), errors(kLogBytes);
+    CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER,
+                              CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {info.data(), reinterpret_cast<void*>(kLogBytes), errors.data(),
+                      reinterpret_cast<void*>(kLogBytes)};
+    const CUresult result = context_->table().cuModuleLoadDataEx(&native_, image_.data(), 4, options, values);
+    info.back() = errors.back() = '\0';
+    std::string text_of_errors = errors.data();
+    while (!text_of_errors.empty() && text_of_errors.back() == '\n') text_of_errors.pop_back();
+    if (log) *log = text(info.data(), info[0] && !text_of_errors.empty() ? "\n" : "", text_of_errors);
+    if (result == CUDA_SUCCESS) {
+        runtime().counters.module_loads.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    native_ = nullptr;
+    if (!blames_image(result)) context_->check(result, "cuModuleLoadDataEx");
+    auto error = std::make_shared<Error>(*context_->error_of(result, "cuModuleLoadDataEx"));
+    error->status = GPO_INVALID_IMAGE;
+    error->object = describe();
+    if (!text_of_errors.empty()) error->message += ": " + text_of_errors;
+    throw Failure(std::move(error));
+}
+
+Module::~Module() {
+    if (!native_ || host::forked()) return;
+    try {
+        context_->when_streams_pass([native = native_, context = context_.get()](bool ok) {
+            if (!ok) return;   // the context is lost, and the module with it
+            if (context->table().cuModuleUnload(native) == CUDA_SUCCESS)
+                context->runtime().counters.module_loads.fetch_add(1, std::memory_order_relaxed);
+        });
+    } catch (...) {
+        // No memory to wait with: the module stays loaded until its context goes, which is safe at any time.
+        runtime().log(GPO_LOG_WARNING, "a module stays loaded: there was no memory to unload it later");
+    }
+}
+
+std::vector<std::string> Module::symbols() {
+    const driver::Table& table = context_->table();
+    if (!table.cuModuleGetFunctionCount || !table.cuModuleEnumerateFunctions || !table.cuFuncGetName) {
+        // This driver can't list them: ask for every name that occurs in the image.
+        std::vector<std::string> names = kernel::names_in_image(image_.bytes());
+        std::erase_if(names, [&](const std::string& name) {
+            CUfunction function = nullptr;
+            return table.cuModuleGetFunction(&function, native_, name.c_str()) != CUDA_SUCCESS;
+        });
+        return names;
+    }
+    unsigned count = 0;
+    context_->check(table.cuModuleGetFunctionCount(&count, native_), "cuModuleGetFunctionCount");
+    std::vector<CUfunction> functions(count);
+    if (count)
+        context_->check(table.cuModuleEnumerateFunctions(functions.data(), count, native_), "cuModuleEnumerateFunctions");
+    std::vector<std::string> names;
+    for (const CUfunction function : functions) {
+        const char* name = nullptr;
+        if (function && table.cuFuncGetName(&name, function) == CUDA_SUCCESS && name) names.emplace_back(name);
+    }
+    return names;
+}
+
+CUfunction Module::native_function(std::string_view name, std::string* symbol) {
+    const driver::Table& table = context_->table();
+    CUfunction function = nullptr;
+    // Most ask for a symbol that is there: no need to list them all.
+    *symbol = name;
+    for (const auto& [expression, lowered] : lowered_)
+        if (expression == name) *symbol = lowered;
+    CUresult result = table.cuModuleGetFunction(&function, native_, symbol->c_str());
+    if (result == CUDA_ERROR_NOT_FOUND) {
+        std::string why;
+        *symbol = kernel::find_symbol(name, symbols(), lowered_, &why);
+        if (symbol->empty()) fail(GPO_NOT_FOUND, why);
+        result = table.cuModuleGetFunction(&function, native_, symbol->c_str());
+        if (result == CUDA_ERROR_NOT_FOUND) fail(GPO_NOT_FOUND, "`", *symbol, "` is no kernel of the module");
+    }
+    context_->check(result, "cuModuleGetFunction");
+    return function;
+}
+
+std::unique_ptr<Function> Module::describe_function(CUfunction native, std::string symbol) {
+    const driver::Table& table = context_->table();
+    auto function = std::make_unique<Function>();
+    function->native = native;
+    function->symbol = std::move(symbol);
+    // Loaded now, so that the first launch doesn't load it and serialise the device. Older drivers load on the first
+    // launch, and are counted just as well.
+    if (table.cuFuncLoad) context_->check(table.cuFuncLoad(native), "cuFuncLoad");
+    runtime().counters.module_loads.fetch_add(1, std::memory_order_relaxed);
+
+    int value = 0;
+    context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, native), "cuFuncGetAttribute");
+    function->max_threads = static_cast<uint32_t>(value);
+    context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, native),
+                    "cuFuncGetAttribute");
+    function->max_dynamic_shared.store(static_cast<uint32_t>(value), std::memory_order_relaxed);
+    if (!table.cuFuncGetParamInfo) return function;
+    for (size_t i = 0;; ++i) {
+        size_t offset = 0, bytes = 0;
+        const CUresult result = table.cuFuncGetParamInfo(native, i, &offset, &bytes);
+        if (result == CUDA_ERROR_INVALID_VALUE) break;   // no parameter i: that were all
+        context_->check(result, "cuFuncGetParamInfo");
+        function->parameters.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes)});
+        function->parameter_bytes = std::max(function->parameter_bytes, static_cast<uint32_t>(offset + bytes));
+    }
+    function->parameters_known = true;
+    return function;
+}
+
+Function& Module::function(std::string_view name) {
+    DriverScope scope(*context_);
+    std::string symbol;
+    const CUfunction native = native_function(name, &symbol);
+    {
+        std::lock_guard lock(functions_lock_);
+        if (auto found = functions_.find(native); found != functions_.end()) return *found->second;
+    }
+    auto made = describe_function(native, std::move(symbol));
+    std::lock_guard lock(functions_lock_);
+    // Another thread may have been faster: then its entry is the one.
+    return *functions_.try_emplace(native, std::move(made)).first->second;
+}
+
+std::pair<CUdeviceptr, size_t> Module::symbol(std::string_view name) {
+    DriverScope scope(*context_);
+    std::string symbol(name);
+    for (const auto& [expression, lowered] : lowered_)
+        if (expression == name || expression == text("&", name)) symbol = lowered;
+    CUdeviceptr address = 0;
+    size_t bytes = 0;
+    const CUresult result = context_->table().cuModuleGetGlobal(&address, &bytes, native_, symbol.c_str());
+    if (result == CUDA_ERROR_NOT_FOUND)
+        fail(GPO_NOT_FOUND, "the module has no variable `", name, "`; one in a namespace has a mangled symbol, which the ",
+             "name expression `&", name, "` stands for");
+    context_->check(result, "cuModuleGetGlobal");
+    return {address, bytes};
+}
+
+}  // namespace gpo

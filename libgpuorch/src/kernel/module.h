@@ -1,0 +1,93 @@
+// Modules: images that a driver has loaded, and what is known of their functions.
+//
+// A module is unloaded when nobody refers to it any more (its handle is destroyed, its kernels and what is held of them
+// are gone) and every stream of the context has passed what was on it then: never while a kernel of it may run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/device.h"
+#include "gpuorch/module.h"
+#include "kernel/image.h"
+
+namespace gpo {
+
+/// What launches are checked against: asked of the driver once for each module.
+struct LaunchLimits {
+    uint32_t max_threads = 0;
+    uint32_t max_block[3] = {};
+    uint32_t max_grid[3] = {};
+    uint32_t multiprocessors = 0;
+    bool cooperative = false, cluster = false;
+};
+
+/// A function of a module, as far as launches need to know it. One for each CUfunction, shared by all kernel handles on
+/// it, since what can be changed (max_dynamic_shared) is the function's.
+struct Function {
+    struct Parameter {
+        uint32_t offset, bytes;
+    };
+    CUfunction native = nullptr;
+    std::string symbol;
+    bool parameters_known = false;                 // the driver could tell
+    std::vector<Parameter> parameters;
+    uint32_t parameter_bytes = 0;                  // with padding
+    uint32_t max_threads = 0;                      // per block, for this function
+    std::atomic<uint32_t> max_dynamic_shared{0};   // bytes
+    /// The last occupancy that a cooperative launch asked for: threads 12 bits, dynamic shared bytes 32, blocks 20; 0: none.
+    std::atomic<uint64_t> occupancy{0};
+};
+
+class Module final : public Object {
+public:
+    using Lowered = std::vector<std::pair<std::string, std::string>>;
+
+    /// Loads the image. `log` gets the driver's text. Throws Failure(GPO_INVALID_IMAGE) with it.
+    Module(Ref<Context> context, kernel::ImageBytes image, Lowered lowered, const char* label, std::string* log);
+
+    Context& context() const noexcept { return *context_; }
+    const kernel::ImageBytes& image() const noexcept { return image_; }
+    const LaunchLimits& limits() const noexcept { return limits_; }
+
+    /// The function that a name stands for. Throws Failure(GPO_NOT_FOUND), with a list of what there is.
+    Function& function(std::string_view name);
+    /// A variable. Throws Failure(GPO_NOT_FOUND).
+    std::pair<CUdeviceptr, size_t> symbol(std::string_view name);
+
+private:
+    ~Module() override;
+    /// Inside a DriverScope.
+    std::vector<std::string> symbols();
+    void load(std::string* log);
+    CUfunction native_function(std::string_view name, std::string* symbol);
+    std::unique_ptr<Function> describe_function(CUfunction native, std::string symbol);
+
+    const Ref<Context> context_;
+    const kernel::ImageBytes image_;
+    const Lowered lowered_;
+    CUmodule native_ = nullptr;
+    LaunchLimits limits_;
+    host::Mutex functions_lock_;
+    std::map<CUfunction, std::unique_ptr<Function>> functions_;   // entries stay for the module's life
+};
+
+template <>
+struct TypeOf<Module> { static constexpr Type value = Type::module; };
+
+/// Needs no DriverScope. Throws.
+int device_attribute(Context& context, CUdevice_attribute which);
+
+/// From source, by way of the cache. Throws Failure with GPO_COMPILE_FAILED, GPO_NO_COMPILER, …
+Ref<Module> compile_module(Device& device, const gpo_compile_options& options);
+Ref<Module> load_module(Device& device, const void* image, uint64_t bytes, const char* label);
+Ref<Module> builtin_module(Device& device);
+
+/// The calling thread's compile log.
+void set_compile_log(std::string log) noexcept;
+std::string_view compile_log() noexcept;
+
+}  // namespace gpo
