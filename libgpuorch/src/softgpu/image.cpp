@@ -15,6 +15,7 @@
 #include <cstring>
 #include <new>
 
+#include "softgpu/builtin_image.h"
 #include "softgpu/executor.h"
 #include "softgpu/image_check.h"
 
@@ -66,6 +67,14 @@ public:
 private:
     void* object_;
     const gpo_soft_image* table_;
+};
+
+/// The kernels that are part of the library.
+class BuiltinImage final : public Image {
+public:
+    std::span<const gpo_soft_kernel> kernels() const override { return builtin_kernels(); }
+    std::span<const gpo_soft_variable> variables() const override { return {}; }
+    std::span<const gpo_soft_name> names() const override { return {}; }
 };
 
 /// The host may write every variable of a module; the C++ compiler has put constant ones among the read-only data.
@@ -122,6 +131,10 @@ CUresult refuse(std::string* log, std::string sentence) {
 CUresult Image::load(const void* data, size_t size, std::string* log, std::unique_ptr<Image>* out) try {
     if (!data) return refuse(log, "no image was given");
     const auto* bytes = static_cast<const char*>(data);
+    if (is_builtin_image(data)) {
+        *out = std::make_unique<BuiltinImage>();
+        return CUDA_SUCCESS;
+    }
     if (size == 0) size = image_size(bytes);
     if (const char* fault = image_fault(bytes, size))
         return refuse(log, std::string("not an image of the software GPU: ") + fault);

@@ -7,7 +7,9 @@
 #include <exception>
 
 #include "core/environment.h"
+#include "driver/functions.h"
 #include "softgpu/batch.h"
+#include "softgpu/builtin_image.h"
 #include "softgpu/compiler.h"
 #include "softgpu/entries.h"
 #include "softgpu/machine.h"
@@ -38,6 +40,7 @@ public:
         version = CUDA_VERSION;
         name = "soft";
         software = true;
+        builtin_image = softgpu::builtin_image();
         fill_error_entries(table);
         fill_device_entries(table);
         fill_context_entries(table);
@@ -49,6 +52,7 @@ public:
         fill_module_entries(table);
         fill_launch_entries(table);
         fill_graph_entries(table);
+        driver::hide_later(table, driver::version_cap());
         g_machine.store(machine_.get(), std::memory_order_release);
     }
 
