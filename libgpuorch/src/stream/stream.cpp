@@ -135,6 +135,7 @@ gpo_status Stream::submit(Operation& operation) {
 
 gpo_status Stream::put(Operation& operation, bool internal) {
     std::vector<Ref<Stream>> flushes;
+    Kept spent;
     {
         DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
         std::lock_guard lock(submit_);
@@ -153,7 +154,7 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
             // What it waits for may have come while it was being kept.
             RelaxedCapture relaxed(table());
-            issue_ready();
+            issue_ready(spent);
         }
         if (!flushes_.empty()) [[unlikely]] flushes.swap(flushes_);
     }
@@ -184,21 +185,21 @@ void Stream::note(const Operation& operation) noexcept {
     accepted_.store(number, std::memory_order_relaxed);
 }
 
-void Stream::issue_ready() noexcept {
+void Stream::issue_ready(Kept& spent) noexcept {
     while (!held_.empty()) {
         Operation& operation = *held_.front();
         try {
             if (!operation.ready(*this)) break;
             operation.issue(*this);
-            held_.pop_front();
+            spent.splice(spent.end(), held_, held_.begin());
         } catch (const Failure& failure) {
-            drop_held(failure.error());
+            drop_held(failure.error(), spent);
         } catch (...) {
             // No memory for it, and nobody to tell but the stream.
             try {
-                drop_held(make_error(GPO_OUT_OF_MEMORY, "no memory left for work that was held"));
+                drop_held(make_error(GPO_OUT_OF_MEMORY, "no memory left for work that was held"), spent);
             } catch (...) {
-                drop_held(std::make_shared<Error>());
+                drop_held(std::make_shared<Error>(), spent);
             }
         }
     }
@@ -207,13 +208,14 @@ void Stream::issue_ready() noexcept {
 
 void Stream::flush() noexcept {
     std::vector<Ref<Stream>> flushes;
+    Kept spent;
     {
         DriverTry scope(*context_);
         std::lock_guard lock(submit_);
         if (scope.entered())
-            issue_ready();
+            issue_ready(spent);
         else if (!held_.empty())
-            drop_held(context_->loss());
+            drop_held(context_->loss(), spent);
         flushes.swap(flushes_);
     }
     run_flushes(flushes);
@@ -228,12 +230,12 @@ void Stream::flush_later(Ref<Stream> stream) {
 }
 
 // Under the submit lock. The failure is sticky.
-void Stream::drop_held(const ErrorPtr& error) noexcept {
+void Stream::drop_held(const ErrorPtr& error, Kept& spent) noexcept {
     note_sticky_error(error);
     failed_.store(true, std::memory_order_release);
     while (!held_.empty()) {
         held_.front()->drop(*this, error);
-        held_.pop_front();
+        spent.splice(spent.end(), held_, held_.begin());
         runtime().counters.failures.fetch_add(1, std::memory_order_relaxed);
     }
     held_count_.store(0, std::memory_order_release);
@@ -250,7 +252,7 @@ ErrorPtr Stream::failure() const noexcept {
 
 uint64_t Stream::cancel_held() {
     const ErrorPtr cancelled = make_error(GPO_CANCELLED, text("what was held on ", describe(), " was cancelled"));
-    std::deque<std::unique_ptr<Operation>> dropped;
+    Kept dropped;
     uint64_t count = 0;
     {
         std::lock_guard lock(submit_);
@@ -434,8 +436,9 @@ void Stream::stop() noexcept {
     try {
         cancel_held();
     } catch (...) {
+        Kept spent;
         std::lock_guard lock(submit_);
-        drop_held(std::make_shared<Error>());
+        drop_held(std::make_shared<Error>(), spent);
     }
 }
 

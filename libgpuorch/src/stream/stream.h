@@ -7,7 +7,7 @@
 #pragma once
 
 #include <array>
-#include <deque>
+#include <list>
 #include <vector>
 
 #include "completion/mark.h"
@@ -115,8 +115,11 @@ private:
     gpo_status put(Operation& operation, bool internal);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
     void push_failed(Mark mark, const ErrorPtr& error);
-    void issue_ready() noexcept;                       // under the submit lock
-    void drop_held(const ErrorPtr& error) noexcept;    // under the submit lock
+    // Both under the submit lock. What they are done with is put on `spent`, to go after the lock: with an operation goes
+    // what it refers to, and that may need a submit lock (a module that is unloaded when all streams have passed).
+    using Kept = std::list<std::unique_ptr<Operation>>;
+    void issue_ready(Kept& spent) noexcept;
+    void drop_held(const ErrorPtr& error, Kept& spent) noexcept;
     void run_flushes(std::vector<Ref<Stream>>& flushes) noexcept;
     std::string suspects() const;
     std::string name_of(uint64_t number) const;
@@ -131,7 +134,7 @@ private:
     std::atomic<bool> exposed_, announced_{false}, claimed_{false}, pooled_{false};
 
     host::Mutex submit_;
-    std::deque<std::unique_ptr<Operation>> held_;      // under submit_
+    Kept held_;                                        // under submit_
     std::atomic<uint64_t> held_count_{0};
     std::vector<Ref<Stream>> flushes_;                 // under submit_
     std::vector<CUevent> events_[2];                   // under submit_: spare ones for marks
