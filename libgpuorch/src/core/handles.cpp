@@ -269,6 +269,7 @@ void Table::for_each(const std::function<void(Object&)>& visit) {
 }  // namespace handle
 
 void fail_handle(gpo_status status, Type type, uint64_t number) {
+    if (status == GPO_OUT_OF_MEMORY) fail(status, "no room to note that a call uses the ", type_name(type));
     if (number == 0) fail(status, type_name(type), " handle is NULL");
     if (status == GPO_STALE_HANDLE) fail(status, "the ", type_name(type), " behind handle ", hex(number), " was destroyed");
     fail(status, hex(number), " is not the handle of a ", type_name(type), " of a live runtime");

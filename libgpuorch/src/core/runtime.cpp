@@ -240,13 +240,19 @@ gpo_statistics Runtime::statistics() {
     out.pageable_bytes = read(counters.pageable_bytes);
     out.legacy_stream_uses = read(counters.legacy_stream_uses);
     out.module_loads = read(counters.module_loads);
-    std::vector<Ref<Context>> contexts;
-    {
-        std::lock_guard lock(contexts_lock_);
-        for (const auto& [key, context] : contexts_) contexts.push_back(context);
-    }
-    for (const auto& context : contexts) context->add_stream_counters(out);
+    for (const auto& context : contexts()) context->add_stream_counters(out);
     return out;
+}
+
+std::vector<Ref<Context>> Runtime::contexts() {
+    std::vector<Ref<Context>> out;
+    std::lock_guard lock(contexts_lock_);
+    for (const auto& [key, context] : contexts_) out.push_back(context);
+    return out;
+}
+
+void Runtime::probe_contexts() {
+    for (const auto& context : contexts()) context->probe();
 }
 
 bool Runtime::drain_objects(uint64_t deadline) noexcept {

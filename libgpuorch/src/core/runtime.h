@@ -58,6 +58,9 @@ public:
     /// The context of a device (native ordinal), or the foreign one; shared by all handles on it, kept until shutdown.
     Ref<Context> context(int native_ordinal, CUcontext foreign);
 
+    /// One context crashed: whether the others are lost as well.
+    void probe_contexts();
+
     bool latency_mode() const noexcept { return options_.completion_mode == GPO_COMPLETION_LATENCY; }
     bool attribute() const noexcept { return attribute_; }
     const std::string& cache_folder() const noexcept { return cache_; }   // "": none
@@ -103,6 +106,7 @@ private:
     bool drain_objects(uint64_t deadline) noexcept;
     bool close_objects(uint64_t deadline) noexcept;
     void report_leaks();
+    std::vector<Ref<Context>> contexts();
     Annex& add_annex(Annex* (*make)(Runtime&));
 
     gpo_runtime_options options_;

@@ -165,6 +165,24 @@ void Context::lose(ErrorPtr error) noexcept {
         lost_.store(true, std::memory_order_release);
     }
     if (scanner_) scanner_->wake();
+    // What is held waits for nobody now, and a crash takes the driver's other devices along. Both take submit locks or call
+    // the driver, so they are done elsewhere.
+    runtime_->errands().post([self = Ref<Context>(this), crash = error->native_code != CUDA_ERROR_CONTEXT_IS_DESTROYED] {
+        try {
+            for (const auto& stream : self->streams()) stream->flush();
+            if (crash) self->runtime().probe_contexts();
+        } catch (...) {
+            // No memory for the list: streams find out when they are next used.
+        }
+    });
+}
+
+void Context::probe() noexcept {
+    DriverTry scope(*this);
+    if (!scope.entered()) return;
+    size_t free_now = 0, total = 0;
+    const CUresult result = table_.cuMemGetInfo(&free_now, &total);
+    if (is_sticky(result)) error_of(result, "cuMemGetInfo");
 }
 
 bool Context::found_dead() noexcept {

@@ -48,6 +48,8 @@ public:
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
     ErrorPtr loss() const;
     void lose(ErrorPtr error) noexcept;
+    /// Finds out whether it is lost, by a call that does nothing else.
+    void probe() noexcept;
 
     // --- events without timing, for marks; and with ---
     /// Moves up to `count` events into `to` (at least one; made if none is left). Inside a DriverScope. Throws.
