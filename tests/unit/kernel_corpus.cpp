@@ -187,7 +187,8 @@ extern "C" __global__ void chained_scan(const int *in, int *out, volatile int *f
     __syncthreads();
     if (i < n) out[i] = values[threadIdx.x] + before;
 }
-)", {"MatrixMulCUDA<16>", "MatrixMulCUDA<32>", "reduce6<256>", "reduce6<64>"});
+)",
+                                  {"MatrixMulCUDA<16>", "MatrixMulCUDA<32>", "reduce6<256>", "reduce6<64>"});
     return compiled;
 }
 
@@ -204,7 +205,8 @@ TEST_CASE("a tiled transpose of a matrix that isn't a multiple of the tile") {
     const int width = 100, height = 70;
     std::vector<float> in(width * height), out(width * height);
     std::iota(in.begin(), in.end(), 0.0f);
-    device.run(program().kernel("transpose"), {{4, 3, 1}, {32, 8, 1}}, out.data(), static_cast<const float*>(in.data()), width, height);
+    device.run(program().kernel("transpose"), {{4, 3, 1}, {32, 8, 1}}, out.data(), static_cast<const float*>(in.data()),
+               width, height);
     bool same = true;
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x) same = same && out[x * height + y] == in[y * width + x];
@@ -219,8 +221,8 @@ TEST_CASE("a tiled matrix product in blocks of 16 and 32") {
     for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5);
     for (const unsigned tile : {16u, 32u}) {
         std::fill(c.begin(), c.end(), -1.0f);
-        device.run(program().kernel("MatrixMulCUDA<" + std::to_string(tile) + ">"), {{wide / tile, high / tile, 1}, {tile, tile, 1}},
-                   c.data(), a.data(), b.data(), inner, wide);
+        device.run(program().kernel("MatrixMulCUDA<" + std::to_string(tile) + ">"),
+                   {{wide / tile, high / tile, 1}, {tile, tile, 1}}, c.data(), a.data(), b.data(), inner, wide);
         bool same = true;
         for (int y = 0; y < high; ++y)
             for (int x = 0; x < wide; ++x) {
@@ -250,7 +252,8 @@ TEST_CASE("n bodies pull at each other") {
     Device device;
     const int n = 300;
     std::vector<std::array<float, 4>> positions(n), out(n);
-    for (int i = 0; i < n; ++i) positions[i] = {std::sin(i * 1.0f), std::cos(i * 2.0f), std::sin(i * 3.0f), 1.0f + i % 3};
+    for (int i = 0; i < n; ++i)
+        positions[i] = {std::sin(i * 1.0f), std::cos(i * 2.0f), std::sin(i * 3.0f), 1.0f + i % 3};
     device.run(program().kernel("nbody"), {{3, 1, 1}, {128, 1, 1}, 128 * 16}, out.data(), positions.data(), n);
     for (int i = 0; i < n; i += 37) {
         double sum[3] = {};
@@ -280,15 +283,16 @@ TEST_CASE("reductions by volatile shared memory and by the last block") {
     std::vector<int> in = numbers(50000, 9), partial(10);
     const int sum = std::accumulate(in.begin(), in.end(), 0);
     for (const unsigned size : {64u, 256u}) {
-        device.run(program().kernel("reduce6<" + std::to_string(size) + ">"), {{10, 1, 1}, {size, 1, 1}, 2 * size * sizeof(int)},
-                   in.data(), partial.data(), 50000u);
+        device.run(program().kernel("reduce6<" + std::to_string(size) + ">"),
+                   {{10, 1, 1}, {size, 1, 1}, 2 * size * sizeof(int)}, in.data(), partial.data(), 50000u);
         CHECK(std::accumulate(partial.begin(), partial.end(), 0) == sum);
     }
     const std::vector<float> ones(20000, 1.0f);
     std::vector<float> sums(17);
     float total = 0;
     for (int again = 0; again < 3; ++again) {
-        device.run(program().kernel("reduceSinglePass"), {{17, 1, 1}, {128, 1, 1}}, ones.data(), sums.data(), &total, 20000u);
+        device.run(program().kernel("reduceSinglePass"), {{17, 1, 1}, {128, 1, 1}}, ones.data(), sums.data(), &total,
+                   20000u);
         CHECK(total == 20000.0f);
     }
 }
@@ -312,6 +316,7 @@ TEST_CASE("a chained scan waits from block to block") {
     const std::vector<int> in = numbers(10000, 5);
     std::vector<int> out(10000), flags(40), sums(40), expected(10000);
     std::partial_sum(in.begin(), in.end(), expected.begin());
-    device.run(program().kernel("chained_scan"), {{40, 1, 1}, {256, 1, 1}}, in.data(), out.data(), flags.data(), sums.data(), 10000);
+    device.run(program().kernel("chained_scan"), {{40, 1, 1}, {256, 1, 1}}, in.data(), out.data(), flags.data(),
+               sums.data(), 10000);
     CHECK(out == expected);
 }

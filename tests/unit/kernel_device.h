@@ -59,7 +59,8 @@ private:
 
 class Program {
 public:
-    explicit Program(const std::string& source, std::vector<std::string> names = {}, std::vector<std::string> options = {}) {
+    explicit Program(const std::string& source, std::vector<std::string> names = {},
+                     std::vector<std::string> options = {}) {
         const auto result = compile(source, std::move(names), std::move(options));
         INFO(result.log);
         REQUIRE(result.ok);

@@ -37,6 +37,7 @@ extern "C" __global__ void wait_cycles(long long *took, long long cycles) {
     while (now - begin < cycles) now = clock64();
     took[threadIdx.x] = now - begin;
 }
+extern "C" __global__ void divide(int *a, int b) { *a = *a / b; }
 extern "C" __global__ void good(int *out) { *out += 1; }
 )");
     return compiled;
@@ -117,6 +118,9 @@ TEST_CASE("with the guard a wild access and a stack that overruns end the launch
     CHECK(device.launch(program().kernel("overrun"), {{2, 1, 1}, {32, 1, 1}}, &sink, 100000)->wait().result ==
           CUDA_ERROR_ILLEGAL_ADDRESS);
     device.run(program().kernel("overrun"), {{2, 1, 1}, {32, 1, 1}}, &sink, 20);
+    outcome = device.launch(program().kernel("divide"), {}, &sink, 0)->wait();
+    CHECK(outcome.result == CUDA_ERROR_LAUNCH_FAILED);
+    says(outcome.text, "division by zero");
     int out = 0;
     device.run(program().kernel("good"), {}, &out);
     CHECK(out == 1);
@@ -132,22 +136,28 @@ TEST_CASE("a compile error shows the user's file and line") {
 }
 
 TEST_CASE("what the subset lacks is refused with its line") {
-    says(message(compile("\n\n__global__ void k(int *a) { asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*a)); }")), "kernel.cu(3): error: inline PTX");
-    says(message(compile("__global__ void k();\n__global__ void p() {\nk<<<1, 1>>>(); }")), "kernel.cu(3): error: launching");
+    says(message(compile("\n\n__global__ void k(int *a) { asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*a)); }")),
+         "kernel.cu(3): error: inline PTX");
+    says(message(compile("__global__ void k();\n__global__ void p() {\nk<<<1, 1>>>(); }")),
+         "kernel.cu(3): error: launching");
     says(message(compile("__global__ void k(cudaTextureObject_t t) {}")), "kernel.cu(1): error: textures");
     says(message(compile("__global__ void k() {\n __shared__ int x = 3; }")), "kernel.cu(2): error: a __shared__");
-    CHECK(compile("// asm <<<\n#if 0\nasm volatile(\"\");\n#endif\n__global__ void k() { const char *s = \"asm <<<\"; (void)s; }").ok);
+    CHECK(compile("// asm <<<\n#if 0\nasm volatile(\"\");\n#endif\n__global__ void k() { const char *s = \"asm <<<\"; "
+                  "(void)s; }")
+              .ok);
 }
 
 TEST_CASE("a name expression that names nothing and an unknown option are refused") {
     says(message(compile("template <int N> __global__ void k() {}", {"missing<3>"})), "missing");
     says(message(compile("__global__ void k() {}", {}, {"--no-such-option"})), "unrecognized option --no-such-option");
-    CHECK(compile("template <int N> __global__ void k() {}", {"k<3>"}, {"--use_fast_math", "-DX=1", "-I", "/nowhere"}).ok);
+    CHECK(compile("template <int N> __global__ void k() {}", {"k<3>"}, {"--use_fast_math", "-DX=1", "-I", "/nowhere"})
+              .ok);
 }
 
 TEST_CASE("a source of 10 MiB is compiled") {
     std::string source = "extern \"C\" __global__ void k(int *a) { *a = 1; }\n";
-    while (source.size() < (10u << 20)) source += "// a line of a comment that goes on and on, as generated sources do\n";
+    while (source.size() < (10u << 20))
+        source += "// a line of a comment that goes on and on, as generated sources do\n";
     CHECK(compile(source).ok);
 }
 
@@ -208,7 +218,8 @@ TEST_CASE("an image that is cut short, random or another kind of file is refused
 }
 
 TEST_CASE("each load of an image has variables of its own") {
-    const auto result = compile("__device__ int counter = 3; extern \"C\" __global__ void k(int *a) { *a = counter++; }");
+    const auto result =
+        compile("__device__ int counter = 3; extern \"C\" __global__ void k(int *a) { *a = counter++; }");
     REQUIRE(result.ok);
     Device device;
     std::vector<std::unique_ptr<Image>> images(40);

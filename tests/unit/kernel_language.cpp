@@ -113,7 +113,8 @@ extern "C" __global__ void use(float *out) {
     CHECK(program.kernel("blur<float, 3>").static_shared_bytes == 67 * 4 + 4);
     CHECK(program.kernel("blur<double, 5>").static_shared_bytes == 69 * 8 + 4);
     CHECK(program.lowered[0].second.starts_with("_Z4blurIfLi3EEvPT_"));
-    device.run(program.kernel("blur<float, 3>"), {{4, 1, 1}, {64, 1, 1}}, out.data(), static_cast<const float*>(in.data()), taps, 200);
+    device.run(program.kernel("blur<float, 3>"), {{4, 1, 1}, {64, 1, 1}}, out.data(),
+               static_cast<const float*>(in.data()), taps, 200);
     for (int i = 0; i < 198; ++i) CHECK(out[i] == in[i] + 2 * in[i + 1] + 3 * in[i + 2]);
     std::vector<int> a(32, 1);
     device.run(program.kernel("map<Add>"), {{1, 1, 1}, {32, 1, 1}}, a.data(), 41);
@@ -228,7 +229,8 @@ extern "C" __global__ void take(int *out, Small small, float3 three, Large large
     const std::array<double, 2> two = {1, 16};
     std::vector<int> out(32);
     Device device;
-    device.run(take, {{1, 1, 1}, {32, 1, 1}}, out.data(), 'a', std::array<float, 3>{1, 2, 3}, large, short{7}, large, true, &four, two);
+    device.run(take, {{1, 1, 1}, {32, 1, 1}}, out.data(), 'a', std::array<float, 3>{1, 2, 3}, large, short{7}, large,
+               true, &four, two);
     for (int t = 0; t < 32; ++t) CHECK(out[t] == 496 + t + 'a' + 6 + 5 + 8 + 899 + 1 + 8 + 16);
 }
 
@@ -263,7 +265,8 @@ extern "C" __global__ void reals(double *out, float x, double y) {
     CHECK(unfused[0] == rounded + c);
     int whole[16];
     device.run(program.kernel("integers"), {}, &whole[0], 2147483647, 1e20f, std::nanf(""));
-    const int expected[] = {-2147483647 - 1, 1, 3231, 8, 1, 16, 0x66442200, 3, 2147483647, 2, 0, 1, 0x3f800000, 1, 12, 11};
+    const int expected[] = {-2147483647 - 1, 1, 3231, 8, 1,          16, 0x66442200, 3,
+                            2147483647,      2, 0,    1, 0x3f800000, 1,  12,         11};
     for (int i = 0; i < 16; ++i) CHECK_MESSAGE(whole[i] == expected[i], i);
     double real[12];
     device.run(program.kernel("reals"), {}, &real[0], 4.0f, 3.0);

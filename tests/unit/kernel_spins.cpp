@@ -1,4 +1,5 @@
-// Forward progress: blocks that spin on other blocks, other kernels and the host; cooperative grids; ends that are asked for.
+// Forward progress: blocks that spin on other blocks, other kernels and the host; cooperative grids; ends that are
+// asked for.
 #include "kernel_device.h"
 
 #include <atomic>

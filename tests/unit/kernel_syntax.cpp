@@ -60,7 +60,8 @@ extern "C" __global__ auto kernel(int *__restrict__ out, const Config config = C
     out[3] = (threadIdx.x < blockDim.x) ? (gridDim.x, 1) : 0;
     const dim3 place = threadIdx; uint3 block = blockIdx; out[4] = place.x + block.x + warpSize;
 }
-)", {"variants<3, true>", "variants<(2 > 1), false>", "variadic<int, short>"});
+)",
+                          {"variants<3, true>", "variants<(2 > 1), false>", "variadic<int, short>"});
     Device device;
     std::vector<int> out(5);
     struct {
@@ -114,8 +115,8 @@ __global__ void quiet(int *p) { if (p[0]) p[1] = p[0]; while (p[2] > 0) p[2] -= 
 )");
     const auto waits = [&](const char* name) { return (program.kernel(name).flags & GPO_SOFT_KERNEL_WAITS) != 0; };
     // An operator that waits may be called without being named, so that everything here waits once there is one.
-    for (const char* name : {"reaches", "member_volatile", "typedef_volatile", "swaps", "jumps", "forever", "with_fence",
-                             "if_else", "do_while"})
+    for (const char* name : {"reaches", "member_volatile", "typedef_volatile", "swaps", "jumps", "forever",
+                             "with_fence", "if_else", "do_while"})
         CHECK_MESSAGE(waits(name), name);
     Device device(1);
     // Each ends when another kernel writes, on a single worker.

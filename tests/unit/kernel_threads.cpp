@@ -173,7 +173,8 @@ TEST_CASE("threads that returned don't count at a barrier") {
     for (const int n : {1, 40, 100, 128}) {
         std::vector<int> in(128), out(128, -1);
         std::iota(in.begin(), in.end(), 0);
-        device.run(program().kernel("early"), {{1, 1, 1}, {128, 1, 1}}, static_cast<const int*>(in.data()), out.data(), n);
+        device.run(program().kernel("early"), {{1, 1, 1}, {128, 1, 1}}, static_cast<const int*>(in.data()), out.data(),
+                   n);
         for (int i = 0; i < 128; ++i) CHECK(out[i] == (i < n ? n - 1 - i : -1));
     }
 }
@@ -241,8 +242,8 @@ TEST_CASE("a warp-aggregated filter keeps every element once") {
     for (const int value : in)
         if (value > 0) expected.push_back(value);
     unsigned count = 0;
-    device.run(program().kernel("aggregated"), {{20, 1, 1}, {256, 1, 1}}, static_cast<const int*>(in.data()), 5000, &count,
-               out.data());
+    device.run(program().kernel("aggregated"), {{20, 1, 1}, {256, 1, 1}}, static_cast<const int*>(in.data()), 5000,
+               &count, out.data());
     REQUIRE(count == expected.size());
     out.resize(count);
     std::sort(out.begin(), out.end());

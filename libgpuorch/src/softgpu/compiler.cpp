@@ -77,7 +77,8 @@ std::string processor_features() {
     std::ifstream file("/proc/cpuinfo");
     std::string line, out;
     while (std::getline(file, line) && !line.empty())
-        if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features")) out += line + "\n";
+        if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features"))
+            out += line + "\n";
     return out;
 }
 
@@ -138,7 +139,8 @@ private:
             if (const auto known = versions_.find(path); known != versions_.end()) return known->second;
         }
         const PrivateFolder folder;
-        ProcessResult answer = run_process({path, "--version"}, folder.path.empty() ? "/" : folder.path, kVersionTimeout);
+        ProcessResult answer =
+            run_process({path, "--version"}, folder.path.empty() ? "/" : folder.path, kVersionTimeout);
         std::string version = answer.output.substr(0, answer.output.find('\n'));
         host::Lock lock(lock_);
         return versions_.emplace(path, std::move(version)).first->second;
@@ -152,7 +154,8 @@ private:
             }
         for (const auto& [name, text] : request.headers)
             if (!folder.write("headers/" + name, text)) {
-                log = "error: the header " + name + " could not be written: its name must be relative and without \"..\"";
+                log =
+                    "error: the header " + name + " could not be written: its name must be relative and without \"..\"";
                 return false;
             }
         if (!folder.write("source.cu", "# 1 \"" + clean_name(request.file_name) + "\"\n" + request.source + "\n")) {
@@ -176,7 +179,8 @@ private:
             PassOptions pass;
             pass.clang = version_of(path).find("clang") != std::string::npos;
             pass.name_expressions = request.name_expressions;
-            if (text.size() > kLargestSource) throw SourceError(request.file_name, 1, "the preprocessed source has more than 256 MiB");
+            if (text.size() > kLargestSource)
+                throw SourceError(request.file_name, 1, "the preprocessed source has more than 256 MiB");
             text = rewrite_kernels(text, pass);
         } catch (const SourceError& error) {
             result.log += std::string(error.what()) + "\n";

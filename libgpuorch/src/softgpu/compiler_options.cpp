@@ -13,12 +13,14 @@ namespace {
 constexpr std::array<std::string_view, 27> kWithoutEffect = {
     "--use_fast_math", "-use_fast_math", "--generate-line-info", "-lineinfo", "--device-debug", "-G",
     "--device-as-default-execution-space", "-default-device", "--device-c", "-dc", "--device-w", "-dw",
-    "--extra-device-vectorization", "-extra-device-vectorization", "--restrict", "-restrict", "--extensible-whole-program",
-    "-ewp", "--display-error-number", "-err-no", "--no-display-error-number", "-no-err-no", "--device-int128",
+    "--extra-device-vectorization", "-extra-device-vectorization", "--restrict", "-restrict",
+    "--extensible-whole-program", "-ewp", "--display-error-number", "-err-no", "--no-display-error-number",
+    "-no-err-no", "--device-int128",
     "-device-int128", "--builtin-move-forward=true", "--builtin-initializer-list=true", "--minimal"};
 constexpr std::array<std::string_view, 23> kWithoutEffectValued = {
-    "--gpu-architecture", "-arch", "--gpu-code", "-code", "--maxrregcount", "-maxrregcount", "--ftz", "-ftz", "--prec-sqrt",
-    "-prec-sqrt", "--prec-div", "-prec-div", "--relocatable-device-code", "-rdc", "--optimization-info", "-opt-info",
+    "--gpu-architecture", "-arch", "--gpu-code", "-code", "--maxrregcount", "-maxrregcount", "--ftz", "-ftz",
+    "--prec-sqrt", "-prec-sqrt", "--prec-div", "-prec-div", "--relocatable-device-code", "-rdc", "--optimization-info",
+    "-opt-info",
     "--ptxas-options", "-Xptxas", "--diag-suppress", "-diag-suppress", "--split-compile", "-split-compile", "--dopt"};
 
 struct Option {
@@ -81,7 +83,8 @@ private:
             out_.compile.emplace_back("-w");
         } else if (std::find(kWithoutEffect.begin(), kWithoutEffect.end(), text) == kWithoutEffect.end()) {
             const Option option = split(text);
-            if (std::find(kWithoutEffectValued.begin(), kWithoutEffectValued.end(), option.name) == kWithoutEffectValued.end())
+            if (std::find(kWithoutEffectValued.begin(), kWithoutEffectValued.end(), option.name) ==
+                kWithoutEffectValued.end())
                 return false;
             if (!option.valued && option.name != "--dopt") ++at_;
         }

@@ -138,7 +138,9 @@ PrivateFolder::PrivateFolder() {
     const char* parent = secure_getenv("TMPDIR");
     std::string name = std::string(parent && *parent ? parent : "/tmp") + "/gpuorch-cxx-XXXXXX";
     if (mkdtemp(name.data())) path = name;
-    else why = "no folder for the compiler could be made in " + name.substr(0, name.rfind('/')) + ": " + std::strerror(errno);
+    else
+        why = "no folder for the compiler could be made in " + name.substr(0, name.rfind('/')) + ": " +
+              std::strerror(errno);
 }
 
 PrivateFolder::~PrivateFolder() {

@@ -19,7 +19,8 @@ struct ProcessResult {
 /// `arguments[0]` is the program's path. Runs in `folder`, with TMPDIR there and LC_ALL=C. Throws std::bad_alloc.
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& folder, uint64_t timeout_ns);
 
-/// A folder that only this user can reach, gone with this object. `path` is empty, and `why` tells, when it can't be made.
+/// A folder that only this user can reach, gone with this object. `path` is empty, and `why` tells, when it can't be
+/// made.
 class PrivateFolder {
 public:
     PrivateFolder();

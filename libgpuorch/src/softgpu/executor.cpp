@@ -29,7 +29,7 @@ constexpr size_t kSharedPerMultiprocessor = 228 << 10;
 constexpr size_t kSharedReservedPerBlock = 1 << 10;
 
 constexpr uint64_t kLargestBatch = 64;       // blocks of a plain kernel taken at once
-constexpr size_t kRegionsKept = 64;          // free regions with warm stacks; more go back to the system
+constexpr size_t kStacksKept = 4096;         // warm stacks of free regions, 8 KiB each; more go back to the system
 
 unsigned whole_warps(unsigned threads) { return (threads + 31) / 32 * 32; }
 
@@ -148,6 +148,7 @@ private:
             if ((*at)->stacks() != stacks) continue;
             std::unique_ptr<Region> region = std::move(*at);
             regions_.erase(std::next(at).base());
+            stacks_kept_ -= stacks;
             return region;
         }
         return std::make_unique<Region>(stacks, guard_);
@@ -272,7 +273,8 @@ private:
         }
         if (state == Block::State::stuck) {
             host::Lock lock(lock_);
-            (launch.stopped() ? static_cast<void>(ready_.push_back(block)) : static_cast<void>(stuck_.push_back(block)));
+            (launch.stopped() ? static_cast<void>(ready_.push_back(block))
+                              : static_cast<void>(stuck_.push_back(block)));
             return false;
         }
         if (state == Block::State::stopped) block->forget_contexts();
@@ -281,7 +283,8 @@ private:
         {
             host::Lock lock(lock_);
             count_resident(launch, false);
-            if (regions_.size() < kRegionsKept) {
+            if (stacks_kept_ + region->stacks() <= kStacksKept) {
+                stacks_kept_ += region->stacks();
                 regions_.push_back(std::move(region));
             } else {
                 surplus = std::move(region);
@@ -350,6 +353,7 @@ private:
     std::deque<Block*> ready_;           // resident blocks that have yielded
     std::deque<Block*> stuck_;           // resident blocks all of whose threads wait for each other
     std::vector<std::unique_ptr<Region>> regions_;
+    size_t stacks_kept_ = 0;             // of regions_
     uint64_t resident_blocks_ = 0, resident_threads_ = 0, resident_shared_ = 0;
     std::atomic<unsigned> resident_hint_{0};
     unsigned idle_ = 0;

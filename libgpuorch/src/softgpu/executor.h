@@ -64,7 +64,8 @@ public:
 
     /// Never blocks. The largest cooperative grid is max_resident_blocks(kernel, threads, shared).
     virtual void submit(KernelLaunch launch) = 0;
-    virtual unsigned blocks_per_multiprocessor(const gpo_soft_kernel&, unsigned threads, size_t dynamic_shared) const = 0;
+    virtual unsigned blocks_per_multiprocessor(const gpo_soft_kernel&, unsigned threads,
+                                               size_t dynamic_shared) const = 0;
     /// Every launch, running or waiting, ends with `result` at its next yield: the device was lost.
     virtual void stop_all(CUresult result) = 0;
 };

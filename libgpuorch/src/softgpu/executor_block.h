@@ -2,8 +2,8 @@
 //
 // Words. A *thread* is a device thread, known by its number in the block; it runs on a *slot*, a stack with its state.
 // Threads are started in order, a stack only when the ones before wait: a thread that never waits is followed by the
-// next one on the same stack. *Home* is the worker's own context, to which the block returns when it has ended, has been
-// stopped, or has gone round all its threads without an end of their spinning.
+// next one on the same stack. *Home* is the worker's own context, to which the block returns when it has ended, has
+// been stopped, or has gone round all its threads without an end of their spinning.
 //
 // A block runs on one worker at a time and may go on on another. Nothing here locks or blocks.
 #pragma once
@@ -30,7 +30,8 @@ struct alignas(128) Thread {
     uint32_t mask;            // lanes it waits for
     uint32_t operation;
 };
-static_assert(sizeof(Thread) == sizeof(gpo_soft_thread) && offsetof(Thread, linear) == offsetof(gpo_soft_thread, linear));
+static_assert(sizeof(Thread) == sizeof(gpo_soft_thread) &&
+              offsetof(Thread, linear) == offsetof(gpo_soft_thread, linear));
 
 struct Block : gpo_soft_block {
     enum class State { running, ended, yielded, stuck, stopped };

@@ -17,11 +17,14 @@ constexpr size_t kSignalStack = 64 << 10;
 thread_local Block* running_block = nullptr;
 thread_local uintptr_t fault_address = 0;
 
-struct sigaction previous_segv, previous_bus;
+thread_local int fault_signal = 0;
+
+struct sigaction previous_segv, previous_bus, previous_fpe;
 
 /// Where a faulting kernel goes on: at the top of its block's main stack, whose frames nobody needs any more.
 [[noreturn]] GPO_NO_TSAN void landed() {
     Block* block = running_block;
+    if (fault_signal == SIGFPE) block->services->fail(block, CUDA_ERROR_LAUNCH_FAILED, "integer division by zero");
     char text[80];
     snprintf(text, sizeof text, "illegal address 0x%llx", static_cast<unsigned long long>(fault_address));
     block->services->fail(block, CUDA_ERROR_ILLEGAL_ADDRESS, text);
@@ -29,7 +32,9 @@ struct sigaction previous_segv, previous_bus;
 }
 
 void pass_on(int signal, siginfo_t* info, void* context) {
-    const struct sigaction& previous = signal == SIGSEGV ? previous_segv : previous_bus;
+    const struct sigaction& previous = signal == SIGSEGV  ? previous_segv
+                                       : signal == SIGBUS ? previous_bus
+                                                          : previous_fpe;
     if (previous.sa_flags & SA_SIGINFO) {
         previous.sa_sigaction(signal, info, context);
     } else if (previous.sa_handler == SIG_IGN) {
@@ -48,6 +53,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
         pass_on(signal, info, context);
         return;
     }
+    fault_signal = signal;
     fault_address = reinterpret_cast<uintptr_t>(info->si_addr);
     auto* machine = static_cast<ucontext_t*>(context);
     const uintptr_t top = reinterpret_cast<uintptr_t>(block->region().base()) + RegionLayout::kMainStackEnd - 64;
@@ -76,6 +82,7 @@ void install_guard() {
     sigemptyset(&action.sa_mask);
     sigaction(SIGSEGV, &action, &previous_segv);
     sigaction(SIGBUS, &action, &previous_bus);
+    sigaction(SIGFPE, &action, &previous_fpe);
 }
 
 GuardedThread::GuardedThread(bool on) : on_(on) {

@@ -1,7 +1,10 @@
 // GPUORCH_SOFT_GUARD=1: a wild access inside a kernel ends the launch instead of the process.
 //
-// The handler of SIGSEGV and SIGBUS acts only on a worker that is inside a kernel, and passes everything else on to the
-// handler that was there before. It lies on a stack of its own, so that a stack that has run over is caught too.
+// Division of an integer by zero, which on a GPU is no fault at all, ends the launch too.
+//
+// The handler of SIGSEGV, SIGBUS and SIGFPE acts only on a worker that is inside a kernel, and passes everything else
+// on to the handler that was there before. It lies on a stack of its own, so that a stack that has run over is caught
+// too.
 #pragma once
 
 #include <memory>

@@ -50,7 +50,8 @@ const char* segments_fault(const Bytes& bytes, const Elf64_Ehdr& header) {
     uint64_t previous_end = 0;
     for (unsigned i = 0; i < header.e_phnum; ++i) {
         Elf64_Phdr segment;
-        if (!bytes.read(header.e_phoff + uint64_t{i} * sizeof segment, segment)) return "its program headers are cut short";
+        if (!bytes.read(header.e_phoff + uint64_t{i} * sizeof segment, segment))
+            return "its program headers are cut short";
         if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
         if (!bytes.holds(segment.p_offset, segment.p_filesz)) return "a segment is cut short";
         if (segment.p_filesz > segment.p_memsz) return "a segment's sizes don't agree";
@@ -72,7 +73,8 @@ const char* sections_fault(const Bytes& bytes, const Elf64_Ehdr& header) {
     bool found = false;
     for (unsigned i = 0; i < header.e_shnum; ++i) {
         Elf64_Shdr section;
-        if (!bytes.read(header.e_shoff + uint64_t{i} * sizeof section, section)) return "its section headers are cut short";
+        if (!bytes.read(header.e_shoff + uint64_t{i} * sizeof section, section))
+            return "its section headers are cut short";
         if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL &&
             !bytes.holds(section.sh_offset, section.sh_size))
             return "a section is cut short";
@@ -86,7 +88,8 @@ const char* sections_fault(const Bytes& bytes, const Elf64_Ehdr& header) {
             Elf64_Sym symbol;
             bytes.read(section.sh_offset + at, symbol);
             uint64_t name;
-            if (symbol.st_shndx == SHN_UNDEF || __builtin_add_overflow(names.sh_offset, symbol.st_name, &name)) continue;
+            if (symbol.st_shndx == SHN_UNDEF || __builtin_add_overflow(names.sh_offset, symbol.st_name, &name))
+                continue;
             found = bytes.equals(name, names.sh_offset + names.sh_size, kImageGetter);
         }
     }
@@ -124,8 +127,10 @@ const char* image_fault(const char* data, size_t size) noexcept {
     if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_shentsize != sizeof(Elf64_Shdr) || header.e_phnum == 0 ||
         header.e_shnum == 0)
         return "its headers are not those of a shared object";
-    if (!bytes.holds(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr))) return "its program headers are cut short";
-    if (!bytes.holds(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr))) return "its section headers are cut short";
+    if (!bytes.holds(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)))
+        return "its program headers are cut short";
+    if (!bytes.holds(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)))
+        return "its section headers are cut short";
     if (const char* fault = segments_fault(bytes, header)) return fault;
     return sections_fault(bytes, header);
 }

@@ -138,7 +138,8 @@ private:
     void number() {
         for (++at_; at_ < source_.size(); ++at_) {
             const char c = source_[at_], before = source_[at_ - 1];
-            const bool sign = (c == '+' || c == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P');
+            const bool sign =
+                (c == '+' || c == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P');
             const bool separator = c == '\'' && at_ + 1 < source_.size() && continues_identifier(source_[at_ + 1]);
             // 0xe+1 is one preprocessing number too, so this is C++'s own rule.
             if (!continues_identifier(c) && c != '.' && !sign && !separator) return;

@@ -110,14 +110,16 @@ private:
             if (token.is("asm") || token.is("__asm__") || token.is("__asm"))
                 refuse(at, "inline PTX (asm) is not supported on the software GPU");
             if (texture(token.text) || (token.is("texture") && all_[at + 1].is("<")))
-                refuse(at, "textures and surfaces (" + std::string(token.text) + ") are not supported on the software GPU");
+                refuse(at,
+                       "textures and surfaces (" + std::string(token.text) + ") are not supported on the software GPU");
         }
     }
 
     bool is_member(uint32_t at) const { return at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->")); }
 
     bool in_attribute(uint32_t at) const {
-        return at > 0 && (all_[at - 1].is("(") || all_[at - 1].is(",")) && (all_[at + 1].is(")") || all_[at + 1].is(","));
+        return at > 0 && (all_[at - 1].is("(") || all_[at - 1].is(",")) &&
+               (all_[at + 1].is(")") || all_[at + 1].is(","));
     }
 
     void word(uint32_t at) {
@@ -268,7 +270,8 @@ private:
         const uint32_t begin = statement_begin(shared, function.body.begin);
         uint32_t end = shared;
         bool external = false;
-        while (!all_[end].is(";")) end = all_[end].is("(") || all_[end].is("[") || all_[end].is("{") ? all_[end].match + 1 : end + 1;
+        while (!all_[end].is(";"))
+            end = all_[end].is("(") || all_[end].is("[") || all_[end].is("{") ? all_[end].match + 1 : end + 1;
         for (uint32_t at = begin; at < end; ++at) {
             external = external || all_[at].is("extern");
             if (all_[at].is("static")) replace(at, "");
@@ -317,8 +320,10 @@ private:
     // -- functions ---------------------------------------------------------------------------------------------------
 
     void function(const FunctionFound& found, const FunctionTraits& traits) {
-        if (found.kernel && found.in_class) refuse(found.declaration.begin, "a __global__ function can't be a member of a class");
-        if (found.kernel && found.explicit_instantiation) register_kernel(found, found.declaration.end, rendered(found.declarator));
+        if (found.kernel && found.in_class)
+            refuse(found.declaration.begin, "a __global__ function can't be a member of a class");
+        if (found.kernel && found.explicit_instantiation)
+            register_kernel(found, found.declaration.end, rendered(found.declarator));
         if (!found.has_body || !found.user) return;
         const std::vector<Nested> nested = find_nested(tokens_, found.body);
         for (const Nested& one : nested) nested_.push_back(one.body);
@@ -381,8 +386,9 @@ private:
 
     void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& dynamic) {
         const std::string flags = std::to_string((traits.waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0));
-        const std::string inlined = traits.waits ? " mutable" : options_.clang ? " __attribute__((always_inline)) mutable"
-                                                                              : " mutable __attribute__((always_inline))";
+        const std::string inlined = traits.waits     ? " mutable"
+                                    : options_.clang ? " __attribute__((always_inline)) mutable"
+                                                     : " mutable __attribute__((always_inline))";
         insert_after(found.body.begin - 1,
                      " struct __gpo_tag { enum { device_shared = " + std::string(traits.device_shared ? "1" : "0") +
                          " }; }; __gpo_run_block<__gpo_tag, " + flags + ", " + launch_bound(found) + ">([=" +
@@ -399,17 +405,17 @@ private:
     }
 
     void register_kernel(const FunctionFound& found, uint32_t after, const std::string& declarator) {
-        insert_after(after, " static __gpo_kernel_of<void(" + parameter_types(found.parameters) + "), " + declarator + "> __gpo_k" +
-                                std::to_string(++count_) + "(" + quoted(found.name) + ", " + quoted(found.name) + ", " +
-                                (found.internal ? "true" : "false") + ", nullptr);");
+        insert_after(after, " static __gpo_kernel_of<void(" + parameter_types(found.parameters) + "), " + declarator +
+                                "> __gpo_k" + std::to_string(++count_) + "(" + quoted(found.name) + ", " +
+                                quoted(found.name) + ", " + (found.internal ? "true" : "false") + ", nullptr);");
     }
 
     void register_variable(const VariableFound& variable) {
         if (variable.static_token != 0) replace(variable.static_token, "");
         const std::string name(variable.name);
         insert_after(variable.after, " static __gpo_variable_of __gpo_v" + std::to_string(++count_) + "(" +
-                                         quoted(variable.symbol) + ", __builtin_addressof(" + name + "), sizeof(" + name +
-                                         "), " + (variable.constant ? "1" : "0") + ", nullptr);");
+                                         quoted(variable.symbol) + ", __builtin_addressof(" + name + "), sizeof(" +
+                                         name + "), " + (variable.constant ? "1" : "0") + ", nullptr);");
     }
 
     void spinning(const SpinningLoop& loop) {
@@ -439,8 +445,9 @@ private:
             std::string_view name = options_.name_expressions[i];
             while (!name.empty() && (name.front() == ' ' || name.front() == '&')) name.remove_prefix(1);
             const std::string number = std::to_string(i);
-            out += "\n# 1 \"name expression " + number + "\"\nstatic __gpo_named<decltype(" + std::string(name) + "), &" +
-                   std::string(name) + "> __gpo_n" + number + "(" + quoted(options_.name_expressions[i]) + ");";
+            out += "\n# 1 \"name expression " + number + "\"\nstatic __gpo_named<decltype(" + std::string(name) +
+                   "), &" + std::string(name) + "> __gpo_n" + number + "(" + quoted(options_.name_expressions[i]) +
+                   ");";
         }
         return out + "\n# 1 \"gpo_table\" 3\n#include \"gpo_table.h\"\n";
     }
@@ -453,7 +460,8 @@ private:
     std::vector<FunctionTraits> traits_;
     std::vector<Edit> edits_;
     std::vector<TokenRange> kernel_bodies_, nested_;
-    std::vector<std::pair<std::string_view, std::string>> namespace_shared_;   // a name, and its declaration in a function
+    std::vector<std::pair<std::string_view, std::string>>
+        namespace_shared_;  // a name, and its declaration in a function
     unsigned count_ = 0;
 };
 

@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, 9> kObserving = {
     "volatile", "__threadfence", "__threadfence_block", "__threadfence_system", "__nanosleep",
     "clock",    "clock64",       "__ldcv",              "__ldcg"};
 constexpr std::array<std::string_view, 8> kObservingMembers = {
-    "load", "exchange", "compare_exchange_weak", "compare_exchange_strong", "fetch_add", "fetch_sub", "test_and_set", "wait"};
+    "load",      "exchange",  "compare_exchange_weak", "compare_exchange_strong",
+    "fetch_add", "fetch_sub", "test_and_set",          "wait"};
 constexpr std::array<std::string_view, 18> kGroupWaits = {
     "sync", "shfl", "shfl_up", "shfl_down", "shfl_xor", "any", "all", "ballot", "match_any", "match_all", "reduce",
     "inclusive_scan", "exclusive_scan", "coalesced_threads", "barrier_wait", "barrier_arrive", "arrive_and_wait",
@@ -99,7 +100,8 @@ private:
     bool dropped(uint32_t at) const {
         if (!all_[at + 1].is("(") || !all_[all_[at + 1].match + 1].is(";") || at == 0) return false;
         const Token& before = all_[at - 1];
-        if (before.is(";") || before.is("{") || before.is("}") || before.is(":") || before.is("else") || before.is("do"))
+        if (before.is(";") || before.is("{") || before.is("}") || before.is(":") || before.is("else") ||
+            before.is("do"))
             return true;
         if (!before.is(")") || before.match == 0) return false;
         const Token& opener = all_[before.match - 1];
@@ -153,7 +155,8 @@ private:
             const uint32_t after = statement_end(all_[condition].match + 1, end);
             return after < end && all_[after].is("else") ? statement_end(after + 1, end) : after;
         }
-        if (token.is("for") || token.is("while") || token.is("switch")) return statement_end(all_[at + 1].match + 1, end);
+        if (token.is("for") || token.is("while") || token.is("switch"))
+            return statement_end(all_[at + 1].match + 1, end);
         if (token.is("do")) return all_[statement_end(at + 1, end) + 1].match + 2;
         for (; at < end && !all_[at].is(";"); ++at)
             if (all_[at].is("(") || all_[at].is("[") || all_[at].is("{")) at = all_[at].match;
@@ -164,7 +167,8 @@ private:
         for (uint32_t at = range.begin; at < range.end; ++at) {
             if (!all_[at].is(name)) continue;
             const Token &before = all_[at - 1], &after = all_[at + 1];
-            if (before.is("++") || before.is("--") || before.is("&") || after.is("++") || after.is("--") || after.is("=") ||
+            if (before.is("++") || before.is("--") || before.is("&") || after.is("++") || after.is("--") ||
+                after.is("=") ||
                 (after.text.size() == 2 && after.text[1] == '=' && !after.is("==") && !after.is("!=") &&
                  !after.is("<=") && !after.is(">=")))
                 return true;
@@ -219,7 +223,8 @@ private:
                     traits.loops.push_back({SpinningLoop::Kind::do_loop, at, end + 1, all_[end + 1].match});
             } else if (token.is("while") && !ends_of_do.count(at) && all_[at + 1].is("(")) {
                 const uint32_t close = all_[at + 1].match, end = statement_end(close + 1, body.end);
-                const bool nothing_inside = all_[close + 1].is(";") || (all_[close + 1].is("{") && all_[close + 2].is("}"));
+                const bool nothing_inside =
+                    all_[close + 1].is(";") || (all_[close + 1].is("{") && all_[close + 2].is("}"));
                 if (nothing_inside || observed({at + 2, end}))
                     traits.loops.push_back({SpinningLoop::Kind::while_loop, at, at + 1, close});
             } else if (token.is("for") && all_[at + 1].is("(")) {
@@ -244,7 +249,8 @@ private:
             if (token.kind != TokenKind::identifier) continue;
             const bool member = at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->") || all_[at - 1].is("::"));
             if (waits_by_name(token.text)) traits.waits = true;
-            if (groups_ && among(kGroupWaits, token.text) && (member || token.is("coalesced_threads"))) traits.waits = true;
+            if (groups_ && among(kGroupWaits, token.text) && (member || token.is("coalesced_threads")))
+                traits.waits = true;
             if (token.is("goto")) jumps.push_back(at);
             if (token.is("__shared__") && !function.kernel) traits.device_shared = true;
             for (const SharedFound& shared : structure_.shared)
@@ -326,10 +332,11 @@ std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range) {
                 else after = all[after].is("(") || all[after].is("[") ? all[after].match + 1 : after + 1;
             }
             if (after < range.end && all[after].is("{")) found.push_back({at, {after + 1, all[after].match}});
-        } else if ((all[at].is("struct") || all[at].is("class") || all[at].is("union")) && !all[at - 1].is("__shared__")) {
+        } else if ((all[at].is("struct") || all[at].is("class") || all[at].is("union")) &&
+                   !all[at - 1].is("__shared__")) {
             uint32_t after = at + 1;
-            while (after < range.end && (all[after].kind == TokenKind::identifier || all[after].is("(") || all[after].is(":") ||
-                                         all[after].is(",")))
+            while (after < range.end && (all[after].kind == TokenKind::identifier || all[after].is("(") ||
+                                         all[after].is(":") || all[after].is(",")))
                 after = all[after].is("(") ? all[after].match + 1 : after + 1;
             if (after < range.end && all[after].is("{")) found.push_back({0, {after + 1, all[after].match}});
         }

@@ -33,9 +33,13 @@ __GPO_UNARY(tanh) __GPO_UNARY(tgamma) __GPO_UNARY(trunc)
     __gpo_inline double name(float x, double y) { return __builtin_##name(static_cast<double>(x), y); } \
     __gpo_inline double name(double x, float y) { return __builtin_##name(x, static_cast<double>(y)); } \
     template <class T>                                                                          \
-    __gpo_inline typename __gpo_integral<T>::real name(double x, T y) { return __builtin_##name(x, static_cast<double>(y)); } \
+    __gpo_inline typename __gpo_integral<T>::real name(double x, T y) { \
+        return __builtin_##name(x, static_cast<double>(y)); \
+    } \
     template <class T>                                                                          \
-    __gpo_inline typename __gpo_integral<T>::real name(T x, double y) { return __builtin_##name(static_cast<double>(x), y); }
+    __gpo_inline typename __gpo_integral<T>::real name(T x, double y) { \
+        return __builtin_##name(static_cast<double>(x), y); \
+    } \
 __GPO_BINARY(atan2) __GPO_BINARY(copysign) __GPO_BINARY(fdim) __GPO_BINARY(fmod) __GPO_BINARY(hypot)
 __GPO_BINARY(nextafter) __GPO_BINARY(remainder)
 __GPO_BINARY(pow)
@@ -202,16 +206,34 @@ __gpo_inline To __gpo_saturated(From x, To least, To most) {
 }
 __gpo_inline int __gpo_int(double x) { return __gpo_saturated<int, double>(x, -2147483647 - 1, 2147483647); }
 __gpo_inline unsigned __gpo_uint(double x) { return __gpo_saturated<unsigned, double>(x, 0u, 4294967295u); }
-__gpo_inline long long __gpo_ll(double x) { return __gpo_saturated<long long, double>(x, -9223372036854775807ll - 1, 9223372036854775807ll); }
-__gpo_inline unsigned long long __gpo_ull(double x) { return __gpo_saturated<unsigned long long, double>(x, 0ull, 18446744073709551615ull); }
-#define __GPO_TO_INTEGER(suffix, round)                                                                                     \
-    __gpo_inline int __float2int_##suffix(float x) { return x != x ? 0 : __gpo_int(round(static_cast<double>(x))); }        \
-    __gpo_inline unsigned __float2uint_##suffix(float x) { return x != x ? 0u : __gpo_uint(round(static_cast<double>(x))); }  \
-    __gpo_inline long long __float2ll_##suffix(float x) { return __gpo_ll(round(static_cast<double>(x))); }                 \
-    __gpo_inline unsigned long long __float2ull_##suffix(float x) { return __gpo_ull(round(static_cast<double>(x))); }      \
-    __gpo_inline int __double2int_##suffix(double x) { return __gpo_int(round(x)); }                                        \
-    __gpo_inline unsigned __double2uint_##suffix(double x) { return __gpo_uint(round(x)); }                                 \
-    __gpo_inline long long __double2ll_##suffix(double x) { return __gpo_ll(round(x)); }                                    \
+__gpo_inline long long __gpo_ll(double x) {
+    return __gpo_saturated<long long, double>(x, -9223372036854775807ll - 1, 9223372036854775807ll);
+}
+__gpo_inline unsigned long long __gpo_ull(double x) {
+    return __gpo_saturated<unsigned long long, double>(x, 0ull, 18446744073709551615ull);
+}
+#define __GPO_TO_INTEGER(suffix, round) \
+    __gpo_inline int __float2int_##suffix(float x) { \
+        return x != x ? 0 : __gpo_int(round(static_cast<double>(x))); \
+    } \
+    __gpo_inline unsigned __float2uint_##suffix(float x) { \
+        return x != x ? 0u : __gpo_uint(round(static_cast<double>(x))); \
+    } \
+    __gpo_inline long long __float2ll_##suffix(float x) { \
+        return __gpo_ll(round(static_cast<double>(x))); \
+    } \
+    __gpo_inline unsigned long long __float2ull_##suffix(float x) { \
+        return __gpo_ull(round(static_cast<double>(x))); \
+    } \
+    __gpo_inline int __double2int_##suffix(double x) { \
+        return __gpo_int(round(x)); \
+    } \
+    __gpo_inline unsigned __double2uint_##suffix(double x) { \
+        return __gpo_uint(round(x)); \
+    } \
+    __gpo_inline long long __double2ll_##suffix(double x) { \
+        return __gpo_ll(round(x)); \
+    } \
     __gpo_inline unsigned long long __double2ull_##suffix(double x) { return __gpo_ull(round(x)); }
 __GPO_TO_INTEGER(rn, __builtin_rint) __GPO_TO_INTEGER(rz, __builtin_trunc)
 __GPO_TO_INTEGER(ru, __builtin_ceil) __GPO_TO_INTEGER(rd, __builtin_floor)
@@ -234,7 +256,8 @@ __gpo_inline double __longlong_as_double(long long x) { return __gpo_bits<double
 __gpo_inline int __double2hiint(double x) { return static_cast<int>(__gpo_bits<long long>(x) >> 32); }
 __gpo_inline int __double2loint(double x) { return static_cast<int>(__gpo_bits<long long>(x)); }
 __gpo_inline double __hiloint2double(int hi, int lo) {
-    return __gpo_bits<double>((static_cast<unsigned long long>(static_cast<unsigned>(hi)) << 32) | static_cast<unsigned>(lo));
+    return __gpo_bits<double>((static_cast<unsigned long long>(static_cast<unsigned>(hi)) << 32) |
+           static_cast<unsigned>(lo));
 }
 
 // -- integer intrinsics ----------------------------------------------------------------------------------------------
@@ -252,20 +275,26 @@ __gpo_inline unsigned __brev(unsigned x) {
     return ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
 }
 __gpo_inline unsigned long long __brevll(unsigned long long x) {
-    return (static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32) | __brev(static_cast<unsigned>(x >> 32));
+    return (static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32) |
+           __brev(static_cast<unsigned>(x >> 32));
 }
 __gpo_inline int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
 __gpo_inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 __gpo_inline int __mulhi(int a, int b) { return static_cast<int>((static_cast<long long>(a) * b) >> 32); }
-__gpo_inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32); }
-__gpo_inline long long __mul64hi(long long a, long long b) { return static_cast<long long>((static_cast<__int128>(a) * b) >> 64); }
+__gpo_inline unsigned __umulhi(unsigned a, unsigned b) {
+    return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
+}
+__gpo_inline long long __mul64hi(long long a, long long b) {
+    return static_cast<long long>((static_cast<__int128>(a) * b) >> 64);
+}
 __gpo_inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
 __gpo_inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
     const unsigned long long both = (static_cast<unsigned long long>(y) << 32) | x;
     unsigned result = 0;
-    for (int i = 0; i < 4; ++i) result |= static_cast<unsigned>((both >> (((s >> (4 * i)) & 7u) * 8)) & 0xff) << (8 * i);
+    for (int i = 0; i < 4; ++i)
+        result |= static_cast<unsigned>((both >> (((s >> (4 * i)) & 7u) * 8)) & 0xff) << (8 * i);
     return result;
 }
 __gpo_inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned s) {
@@ -284,8 +313,12 @@ __gpo_inline unsigned __sad(int a, int b, unsigned c) { return c + static_cast<u
 __gpo_inline unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a < b ? b - a : a - b); }
 __gpo_inline int __hadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }
 __gpo_inline int __rhadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1); }
-__gpo_inline unsigned __uhadd(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<unsigned long long>(a) + b) >> 1); }
-__gpo_inline unsigned __urhadd(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<unsigned long long>(a) + b + 1) >> 1); }
+__gpo_inline unsigned __uhadd(unsigned a, unsigned b) {
+    return static_cast<unsigned>((static_cast<unsigned long long>(a) + b) >> 1);
+}
+__gpo_inline unsigned __urhadd(unsigned a, unsigned b) {
+    return static_cast<unsigned>((static_cast<unsigned long long>(a) + b + 1) >> 1);
+}
 __gpo_inline int __dp4a(int a, int b, int c) {
     for (int i = 0; i < 4; ++i) c += static_cast<signed char>(a >> (8 * i)) * static_cast<signed char>(b >> (8 * i));
     return c;

@@ -22,8 +22,8 @@ __attribute__((noreturn, noinline)) static inline void __gpo_fail(int result, co
     block->services->fail(block, result, text);
     __builtin_unreachable();
 }
-__attribute__((noreturn, noinline)) static inline void __gpo_assert_fail(const char* expression, const char* file, int line,
-                                                                         const char* function) {
+__attribute__((noreturn, noinline)) static inline void __gpo_assert_fail(const char* expression, const char* file,
+                                                                         int line, const char* function) {
     char text[900];
     __builtin_snprintf(text, sizeof text, "%s:%d: %s: assertion `%s` failed", file, line, function, expression);
     __gpo_fail(710, text);

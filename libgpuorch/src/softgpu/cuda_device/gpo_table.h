@@ -21,7 +21,8 @@ static const char* __gpo_symbol_name(__gpo_entry* entry) {
     if (dladdr(entry->symbol, &info) == 0 || !info.name || info.address != entry->symbol) return entry->fallback;
     if (!entry->internal || !entry->plain || __builtin_strncmp(info.name, "_Z", 2) != 0) return info.name;
     char numbered[300];
-    const int length = __builtin_snprintf(numbered, sizeof numbered, "%zu%s", __builtin_strlen(entry->plain), entry->plain);
+    const int length =
+        __builtin_snprintf(numbered, sizeof numbered, "%zu%s", __builtin_strlen(entry->plain), entry->plain);
     const char* at = __builtin_strstr(info.name, numbered);
     if (length <= 0 || !at) return info.name;
     const size_t before = static_cast<size_t>(at - info.name), all = __builtin_strlen(info.name);

@@ -1,5 +1,6 @@
-// How a kernel runs on the software GPU: where a thread finds itself, how a block's threads are run, where shared memory
-// lies, and the table that the image exports. The token pass (token_pass.h) writes calls to what is defined here.
+// How a kernel runs on the software GPU: where a thread finds itself, how a block's threads are run, where shared
+// memory lies, and the table that the image exports. The token pass (token_pass.h) writes calls to what is defined
+// here.
 #pragma once
 
 #include "kernel_abi.h"
@@ -162,7 +163,8 @@ __gpo_inline void __gpo_run_loop(gpo_soft_block* block, __gpo_view view, const B
             }
 }
 template <unsigned Flags, class Body>
-__attribute__((noinline, cold)) void __gpo_run_far_loop(gpo_soft_block* block, const __gpo_view& view, const Body& body) {
+__attribute__((noinline, cold)) void __gpo_run_far_loop(gpo_soft_block* block, const __gpo_view& view,
+                                                        const Body& body) {
     __gpo_run_loop<Flags>(block, view, body);
 }
 
@@ -180,8 +182,8 @@ __gpo_inline void __gpo_run_block(const Body& body) {
         block->services->run_threads(block, &__gpo_one_thread<Body>, const_cast<Body*>(&body));
         return;
     }
-    const __gpo_view view = {__gpo_uint3(block->block), __gpo_uint3(block->block_index), dim3(__gpo_uint3(block->block)),
-                             dim3(__gpo_uint3(block->grid))};
+    const __gpo_view view = {__gpo_uint3(block->block), __gpo_uint3(block->block_index),
+                             dim3(__gpo_uint3(block->block)), dim3(__gpo_uint3(block->grid))};
     // Below 2^31 the compiler knows that blockIdx.x * blockDim.x + threadIdx.x doesn't wrap in an int either, and makes
     // vectors of neighbouring threads.
     if (view.blockIdx.x * view.blockDim.x <= 0x7fffffffu - 1024u)

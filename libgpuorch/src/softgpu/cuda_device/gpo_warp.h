@@ -16,9 +16,15 @@ __gpo_inline uint64_t __gpo_warp(unsigned operation, unsigned mask, uint64_t val
 __gpo_inline unsigned __gpo_lane() { return __gpo_thread()->linear & 31u; }
 
 __gpo_inline void __syncthreads() { __gpo_barrier(GPO_SOFT_BARRIER_PLAIN, 0); }
-__gpo_inline int __syncthreads_count(int predicate) { return static_cast<int>(__gpo_barrier(GPO_SOFT_BARRIER_COUNT, predicate != 0)); }
-__gpo_inline int __syncthreads_and(int predicate) { return static_cast<int>(__gpo_barrier(GPO_SOFT_BARRIER_AND, predicate != 0)); }
-__gpo_inline int __syncthreads_or(int predicate) { return static_cast<int>(__gpo_barrier(GPO_SOFT_BARRIER_OR, predicate != 0)); }
+__gpo_inline int __syncthreads_count(int predicate) {
+    return static_cast<int>(__gpo_barrier(GPO_SOFT_BARRIER_COUNT, predicate != 0));
+}
+__gpo_inline int __syncthreads_and(int predicate) {
+    return static_cast<int>(__gpo_barrier(GPO_SOFT_BARRIER_AND, predicate != 0));
+}
+__gpo_inline int __syncthreads_or(int predicate) {
+    return static_cast<int>(__gpo_barrier(GPO_SOFT_BARRIER_OR, predicate != 0));
+}
 __gpo_inline void __syncwarp(unsigned mask = 0xffffffffu) { __gpo_warp(GPO_SOFT_WARP_SYNC, mask, 0, 0); }
 
 template <class T>
@@ -47,7 +53,8 @@ __gpo_inline T __shfl_down_sync(unsigned mask, T var, unsigned delta, int width 
 }
 template <class T>
 __gpo_inline T __shfl_xor_sync(unsigned mask, T var, int lanes, int width = 32) {
-    const unsigned own = __gpo_lane(), in = static_cast<unsigned>(width) - 1u, other = own ^ static_cast<unsigned>(lanes);
+    const unsigned own = __gpo_lane(), in = static_cast<unsigned>(width) - 1u;
+    const unsigned other = own ^ static_cast<unsigned>(lanes);
     return __gpo_shuffle(mask, var, other > (own | in) ? own : other);
 }
 
@@ -84,12 +91,30 @@ __gpo_inline unsigned __match_all_sync(unsigned mask, T value, int* predicate) {
 __gpo_inline unsigned __gpo_reduce(unsigned mask, unsigned value, unsigned kind) {
     return static_cast<unsigned>(__gpo_warp(GPO_SOFT_WARP_REDUCE, mask, value, kind));
 }
-__gpo_inline unsigned __reduce_add_sync(unsigned mask, unsigned value) { return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_ADD); }
-__gpo_inline unsigned __reduce_min_sync(unsigned mask, unsigned value) { return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_MIN); }
-__gpo_inline unsigned __reduce_max_sync(unsigned mask, unsigned value) { return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_MAX); }
-__gpo_inline int __reduce_add_sync(unsigned mask, int value) { return static_cast<int>(__gpo_reduce(mask, static_cast<unsigned>(value), GPO_SOFT_REDUCE_ADD)); }
-__gpo_inline int __reduce_min_sync(unsigned mask, int value) { return static_cast<int>(__gpo_reduce(mask, static_cast<unsigned>(value), GPO_SOFT_REDUCE_MIN_SIGNED)); }
-__gpo_inline int __reduce_max_sync(unsigned mask, int value) { return static_cast<int>(__gpo_reduce(mask, static_cast<unsigned>(value), GPO_SOFT_REDUCE_MAX_SIGNED)); }
-__gpo_inline unsigned __reduce_and_sync(unsigned mask, unsigned value) { return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_AND); }
-__gpo_inline unsigned __reduce_or_sync(unsigned mask, unsigned value) { return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_OR); }
-__gpo_inline unsigned __reduce_xor_sync(unsigned mask, unsigned value) { return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_XOR); }
+__gpo_inline unsigned __reduce_add_sync(unsigned mask, unsigned value) {
+    return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_ADD);
+}
+__gpo_inline unsigned __reduce_min_sync(unsigned mask, unsigned value) {
+    return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_MIN);
+}
+__gpo_inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
+    return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_MAX);
+}
+__gpo_inline int __reduce_add_sync(unsigned mask, int value) {
+    return static_cast<int>(__gpo_reduce(mask, static_cast<unsigned>(value), GPO_SOFT_REDUCE_ADD));
+}
+__gpo_inline int __reduce_min_sync(unsigned mask, int value) {
+    return static_cast<int>(__gpo_reduce(mask, static_cast<unsigned>(value), GPO_SOFT_REDUCE_MIN_SIGNED));
+}
+__gpo_inline int __reduce_max_sync(unsigned mask, int value) {
+    return static_cast<int>(__gpo_reduce(mask, static_cast<unsigned>(value), GPO_SOFT_REDUCE_MAX_SIGNED));
+}
+__gpo_inline unsigned __reduce_and_sync(unsigned mask, unsigned value) {
+    return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_AND);
+}
+__gpo_inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
+    return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_OR);
+}
+__gpo_inline unsigned __reduce_xor_sync(unsigned mask, unsigned value) {
+    return __gpo_reduce(mask, value, GPO_SOFT_REDUCE_XOR);
+}
