@@ -39,7 +39,7 @@ __GPO_UNARY(tanh) __GPO_UNARY(tgamma) __GPO_UNARY(trunc)
     template <class T>                                                                          \
     __gpo_inline typename __gpo_integral<T>::real name(T x, double y) { \
         return __builtin_##name(static_cast<double>(x), y); \
-    } \
+    }
 __GPO_BINARY(atan2) __GPO_BINARY(copysign) __GPO_BINARY(fdim) __GPO_BINARY(fmod) __GPO_BINARY(hypot)
 __GPO_BINARY(nextafter) __GPO_BINARY(remainder)
 __GPO_BINARY(pow)
