@@ -1,0 +1,40 @@
+// How busy the engines were, and how much of the copying was hidden: from the times at which each piece of work on an
+// engine began and ended.
+//
+// A copy is *hidden* while the other copy engine or a kernel is busy too. Intervals of one engine come in order; those of
+// different engines may come in any order. Memory is bounded: what can no longer change is summed up and forgotten.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gpo::pipeline {
+
+class EngineTimes {
+public:
+    enum Engine : size_t { kIn, kKernel, kOut, kEngines };
+
+    /// Nanoseconds since any fixed time. What overlaps the engine's interval before it is cut off. Throws std::bad_alloc.
+    void add(Engine engine, int64_t begin, int64_t end);
+
+    /// Sums up all that is known. Nothing may be added afterwards.
+    void finish() noexcept;
+
+    // After finish(), in nanoseconds.
+    uint64_t busy(Engine engine) const noexcept { return busy_[engine]; }
+    uint64_t hidden() const noexcept { return hidden_; }
+
+private:
+    struct Interval { int64_t begin, end; };
+
+    void settle(int64_t limit) noexcept;
+
+    std::array<std::vector<Interval>, kEngines> pending_;
+    std::array<int64_t, kEngines> last_{INT64_MIN, INT64_MIN, INT64_MIN};  // end of the newest interval
+    std::array<uint64_t, kEngines> busy_{};
+    uint64_t hidden_ = 0;
+};
+
+}  // namespace gpo::pipeline

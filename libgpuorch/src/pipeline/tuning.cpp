@@ -1,0 +1,118 @@
+// Two trials, a model, a check.
+#include "pipeline/tuning.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace gpo::pipeline {
+
+namespace {
+constexpr uint64_t kFilling = 3;                            // chunks until the pipeline is full
+constexpr double kUnknownTotal = 1024.0 * 1024.0 * 1024.0;  // assumed of a source that can't say
+constexpr double kTolerance = 1.03;                         // noise of a batch
+}  // namespace
+
+void Tuning::Batch::note(uint64_t index, int64_t end) noexcept {
+    if (index == from) first = end;
+    if (index == to) last = end;
+}
+
+double Tuning::Batch::period() const noexcept {
+    return std::max(1.0, static_cast<double>(last - first)) / static_cast<double>(to - from);
+}
+
+uint64_t Tuning::fit(double bytes) const noexcept {
+    const double bounded = std::clamp(bytes, static_cast<double>(kLeast), static_cast<double>(kMost));
+    // The nearest power of two, by its logarithm.
+    auto size = std::bit_floor(static_cast<uint64_t>(bounded * 1.41421356));
+    size = std::min(std::clamp(size, kLeast, kMost), limit_);
+    return std::max(size / granule_, uint64_t{1}) * granule_;
+}
+
+uint64_t Tuning::best(uint64_t bytes) const noexcept {
+    const double n = bytes != 0 ? static_cast<double>(bytes) : kUnknownTotal;
+    // At least four chunks, so that something overlaps.
+    return fit(std::min(std::sqrt(n * overhead_ns_ / (2 * ns_per_byte_)), n / 4));
+}
+
+void Tuning::begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept {
+    total_ = total;
+    granule_ = granule;
+    limit_ = limit;
+    given_ = seen_ = 0;
+    measured_ = false;
+    phase_ = Phase::settled;
+    if (known_) {
+        size_ = fastest_tried_ != 0 ? fit(static_cast<double>(fastest_tried_)) : best(total);
+        if (!checked_) begin_check();  // the run before was too short for it
+        return;
+    }
+    if (total != 0 && total < kWorthwhile) {
+        size_ = fit(std::clamp(static_cast<double>(total) / 8, 262144.0, static_cast<double>(kLargeTrial)));
+        return;
+    }
+    small_ = {fit(static_cast<double>(kSmallTrial)), kFilling, kTrialChunks - 1, 0, 0};
+    large_ = {fit(static_cast<double>(kLargeTrial)), kTrialChunks, 2 * kTrialChunks - 1, 0, 0};
+    size_ = large_.size;
+    if (small_.size == large_.size) return;  // the granule or the limit leaves no choice
+    phase_ = Phase::trying;
+    measured_ = true;
+}
+
+void Tuning::restrict(uint64_t limit) noexcept {
+    limit_ = limit;
+    phase_ = Phase::settled;
+    measured_ = false;
+    size_ = fit(static_cast<double>(limit));
+}
+
+uint64_t Tuning::next() noexcept {
+    const uint64_t index = given_++;
+    return phase_ == Phase::trying && index < kTrialChunks ? small_.size : size_;
+}
+
+uint64_t Tuning::foreseen() const noexcept { return size_; }
+
+void Tuning::done(int64_t end) noexcept {
+    const uint64_t index = seen_++;
+    if (phase_ == Phase::trying) {
+        small_.note(index, end);
+        large_.note(index, end);
+        if (index == large_.to) conclude();
+    } else if (phase_ == Phase::checking) {
+        check_.note(index, end);
+        if (index == check_.to) check();
+    }
+}
+
+void Tuning::conclude() noexcept {
+    const double more = static_cast<double>(large_.size - small_.size);
+    ns_per_byte_ = std::max((large_.period() - small_.period()) / more, large_.per_byte() / 10);
+    // Where larger chunks are no faster (a cache that they fall out of), nothing speaks for more than the small ones.
+    overhead_ns_ = std::max(small_.period() - ns_per_byte_ * static_cast<double>(small_.size), 0.0);
+    known_ = true;
+    size_ = small_.per_byte() * kTolerance < large_.per_byte() ? small_.size : best(total_);
+    if (size_ == small_.size || size_ == large_.size) {
+        phase_ = Phase::settled;
+        if (size_ == small_.size && overhead_ns_ == 0) fastest_tried_ = size_;
+        checked_ = true;
+        return;
+    }
+    begin_check();
+}
+
+void Tuning::begin_check() noexcept {
+    check_ = {size_, given_ + 1, given_ + 1 + kCheckChunks, 0, 0};
+    phase_ = Phase::checking;
+}
+
+void Tuning::check() noexcept {
+    phase_ = Phase::settled;
+    checked_ = true;
+    const Batch& fastest = small_.per_byte() < large_.per_byte() ? small_ : large_;
+    if (check_.per_byte() <= fastest.per_byte() * kTolerance) return;
+    fastest_tried_ = size_ = fastest.size;
+}
+
+}  // namespace gpo::pipeline

@@ -1,0 +1,74 @@
+// Finds the chunk size of a pipeline (GPO_AUTO) while data flow through it.
+//
+// The model. A chunk of c bytes takes the slowest engine o + b * c: what every chunk costs, and what every byte costs. A
+// run over n bytes then takes n / c * o + n * b, and in addition the first chunk's way in and the last one's way out, when
+// nothing can overlap: about 2 * b * c. The sum is least at c = sqrt(n * o / (2 * b)). Two sizes are tried, a few chunks of
+// each, on the run's own data; the time from one chunk's end to the next one's gives o and b. Both sizes run near full
+// speed, so that trying them costs little. If the model's choice turns out slower than what was tried, the faster of those
+// is used.
+//
+// Not thread-safe: the pipeline calls it under its lock.
+#pragma once
+
+#include <cstdint>
+
+namespace gpo::pipeline {
+
+class Tuning {
+public:
+    static constexpr uint64_t kLeast = uint64_t{64} << 10, kMost = uint64_t{64} << 20;
+    static constexpr uint64_t kSmallTrial = uint64_t{1} << 20, kLargeTrial = uint64_t{4} << 20;
+    static constexpr uint64_t kTrialChunks = 8, kCheckChunks = 4;
+    /// Inputs of fewer bytes are not worth measuring on.
+    static constexpr uint64_t kWorthwhile = uint64_t{32} << 20;
+
+    /// A run begins. `total` in bytes, 0: not known. Chunks will be multiples of `granule`, at most `limit` (which is no
+    /// less than a granule).
+    void begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept;
+
+    /// There is no memory for larger chunks.
+    void restrict(uint64_t limit) noexcept;
+
+    /// Bytes of the next chunk.
+    uint64_t next() noexcept;
+    /// A chunk came out: in the order of next(), `end` in nanoseconds since any fixed time.
+    void done(int64_t end) noexcept;
+
+    /// The largest size that next() returns before more is known: buffers of it need not grow meanwhile.
+    uint64_t foreseen() const noexcept;
+    bool measuring() const noexcept { return phase_ != Phase::settled; }
+    /// Whether the run that began last has measured.
+    bool measured() const noexcept { return measured_; }
+
+private:
+    enum class Phase { settled, trying, checking };
+
+    /// Chunks of one size: the time from the end of the first one counted to the end of the last.
+    struct Batch {
+        uint64_t size = 0, from = 0, to = 0;  // indices of the chunks that count
+        int64_t first = 0, last = 0;
+        void note(uint64_t index, int64_t end) noexcept;
+        double period() const noexcept;       // nanoseconds a chunk
+        double per_byte() const noexcept { return period() / static_cast<double>(size); }
+    };
+
+    uint64_t fit(double bytes) const noexcept;
+    uint64_t best(uint64_t bytes) const noexcept;
+    void conclude() noexcept;
+    void begin_check() noexcept;
+    void check() noexcept;
+
+    // Remembered from run to run.
+    bool known_ = false, checked_ = false;
+    double overhead_ns_ = 0, ns_per_byte_ = 0;
+    uint64_t fastest_tried_ = 0;  // not 0: the model was wrong, use this
+
+    // Of the run.
+    Phase phase_ = Phase::settled;
+    uint64_t total_ = 0, granule_ = 1, limit_ = kMost, size_ = kLargeTrial;
+    uint64_t given_ = 0, seen_ = 0;  // chunks
+    bool measured_ = false;
+    Batch small_, large_, check_;
+};
+
+}  // namespace gpo::pipeline
