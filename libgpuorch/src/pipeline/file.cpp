@@ -1,0 +1,272 @@
+// Reading and writing files by POSIX calls. A regular file's size when it is opened is the contract: one that shrinks is an
+// error, of one that grows the new part is not read.
+#include "pipeline/file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace gpo::pipeline {
+
+namespace {
+
+constexpr uint64_t kCallBytes = uint64_t{1} << 30;  // Linux moves at most 2 GiB - 4 KiB by one call
+
+template <class Call>
+auto retry(Call&& call) noexcept {
+    decltype(call()) result;
+    do result = call();
+    while (result < 0 && errno == EINTR);
+    return result;
+}
+
+gpo_status open_status(int number) noexcept {
+    return number == ENOENT || number == ENOTDIR ? GPO_NOT_FOUND : GPO_IO_ERROR;
+}
+
+[[noreturn]] void fail_file(gpo_status status, int number, const std::string& name, const char* what) {
+    fail_errno(status, number, text(name, " ", what));
+}
+
+std::string quoted(const char* path, int descriptor) {
+    return path ? text("file `", path, "`") : text("descriptor ", descriptor);
+}
+
+class FileSource final : public Source {
+public:
+    FileSource(Descriptor file, std::string name, uint64_t offset, uint64_t bytes, Team& team)
+        : file_(std::move(file)), name_(std::move(name)), at_(offset), left_(bytes), total_(bytes), team_(team) {}
+
+    uint64_t total() const noexcept override { return total_; }
+
+    uint64_t fill(void* buffer, uint64_t capacity) override {
+        const uint64_t bytes = std::min(capacity, left_);
+        std::atomic<int> error{0};
+        team_.run(bytes, [&](uint64_t offset, uint64_t count) {
+            const int number = read_all(static_cast<char*>(buffer) + offset, at_ + offset, count);
+            if (number != 0) error.store(number, std::memory_order_relaxed);
+        });
+        const int number = error.load(std::memory_order_relaxed);
+        if (number == kShrank) fail(GPO_IO_ERROR, name_, " shrank while it was read");
+        if (number != 0) fail_file(GPO_IO_ERROR, number, name_, "can't be read");
+        at_ += bytes;
+        left_ -= bytes;
+        return bytes;
+    }
+
+private:
+    static constexpr int kShrank = -1;
+
+    int read_all(char* to, uint64_t at, uint64_t bytes) const noexcept {
+        while (bytes != 0) {
+            const auto got = retry([&] {
+                return ::pread(file_.get(), to, std::min(bytes, kCallBytes), static_cast<off_t>(at));
+            });
+            if (got < 0) return errno;
+            if (got == 0) return kShrank;
+            to += got;
+            at += static_cast<uint64_t>(got);
+            bytes -= static_cast<uint64_t>(got);
+        }
+        return 0;
+    }
+
+    const Descriptor file_;
+    const std::string name_;
+    uint64_t at_, left_;
+    const uint64_t total_;
+    Team& team_;
+};
+
+/// Pipes, sockets, terminals, and files that don't know their size (/proc).
+class StreamSource final : public Source {
+public:
+    StreamSource(Descriptor file, std::string name, uint64_t most)
+        : file_(std::move(file)), name_(std::move(name)), left_(most) {}
+
+    uint64_t fill(void* buffer, uint64_t capacity) override {
+        uint64_t filled = 0;
+        capacity = std::min(capacity, left_);
+        while (filled < capacity) {
+            if (!interrupt_.wait(file_.get(), POLLIN)) break;
+            const auto got = retry([&] {
+                return ::read(file_.get(), static_cast<char*>(buffer) + filled, std::min(capacity - filled, kCallBytes));
+            });
+            if (got < 0 && errno == EAGAIN) continue;
+            if (got < 0) fail_file(GPO_IO_ERROR, errno, name_, "can't be read");
+            if (got == 0) break;
+            filled += static_cast<uint64_t>(got);
+        }
+        left_ -= filled;
+        return filled;
+    }
+
+    void interrupt() noexcept override { interrupt_.raise(); }
+
+private:
+    const Descriptor file_;
+    const std::string name_;
+    uint64_t left_;
+    Interrupt interrupt_;
+};
+
+/// Writes to a descriptor that is there: the caller's, or that of a device or pipe.
+class StreamSink final : public Sink {
+public:
+    StreamSink(Descriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
+        // Where poll says that a pipe can be written it takes a page; more may block, and could not be interrupted.
+        struct stat about;
+        if (::fstat(file_.get(), &about) == 0 && S_ISREG(about.st_mode)) most_ = kCallBytes;
+    }
+
+    void put(const void* output, uint64_t, uint64_t bytes) override {
+        auto from = static_cast<const char*>(output);
+        while (bytes != 0) {
+            if (!interrupt_.wait(file_.get(), POLLOUT)) fail(GPO_CANCELLED, name_, ": writing was cancelled");
+            const auto put = retry([&] { return ::write(file_.get(), from, std::min(bytes, most_)); });
+            if (put < 0 && errno == EAGAIN) continue;
+            if (put < 0) fail_file(GPO_IO_ERROR, errno, name_, "can't be written");
+            from += put;
+            bytes -= static_cast<uint64_t>(put);
+        }
+    }
+
+    void interrupt() noexcept override { interrupt_.raise(); }
+
+private:
+    const Descriptor file_;
+    const std::string name_;
+    uint64_t most_ = PIPE_BUF;  // bytes by one call
+    Interrupt interrupt_;
+};
+
+/// A new file, under another name until it is complete.
+class FileSink final : public Sink {
+public:
+    explicit FileSink(const char* path)
+        : path_(path), name_(quoted(path, -1)), temporary_(unused_name(path_)), file_(create()) {}
+
+    ~FileSink() override {
+        if (!committed_) ::unlink(temporary_.c_str());
+    }
+
+    void put(const void* output, uint64_t, uint64_t bytes) override {
+        auto from = static_cast<const char*>(output);
+        while (bytes != 0) {
+            const auto put = retry([&] { return ::write(file_.get(), from, std::min(bytes, kCallBytes)); });
+            if (put < 0) fail_file(GPO_IO_ERROR, errno, name_, "can't be written");
+            from += put;
+            bytes -= static_cast<uint64_t>(put);
+        }
+    }
+
+    void commit() override {
+        // Network file systems and quotas may speak up only now.
+        if (const int error = file_.close()) fail_file(GPO_IO_ERROR, error, name_, "can't be written");
+        if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+            fail_file(GPO_IO_ERROR, errno, name_, "can't be put in place");
+        committed_ = true;
+    }
+
+private:
+    static std::string unused_name(const std::string& path) {
+        uint64_t random = 0;
+        if (::getrandom(&random, sizeof random, 0) != sizeof random) fail_errno(GPO_IO_ERROR, errno, "no random numbers");
+        const size_t slash = path.rfind('/');
+        const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+        return text(folder, ".", hex(random).substr(2), ".part");
+    }
+
+    Descriptor create() {
+        const int file = retry([&] {
+            return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        });
+        if (file < 0) {
+            const int number = errno;
+            fail_file(open_status(number), number, name_, "can't be created");
+        }
+        return {file, true};
+    }
+
+    bool committed_ = false;
+    const std::string path_, name_, temporary_;
+    Descriptor file_;
+};
+
+}  // namespace
+
+Descriptor::~Descriptor() { close(); }
+
+int Descriptor::close() noexcept {
+    if (!owned_) return 0;
+    owned_ = false;
+    return ::close(number_) == 0 || errno == EINTR ? 0 : errno;
+}
+
+Interrupt::Interrupt() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), true) {
+    if (event_.get() < 0) fail_errno(GPO_LIMIT_EXCEEDED, errno, "no descriptor is left");
+}
+
+void Interrupt::raise() noexcept {
+    const uint64_t one = 1;
+    // It can only fail where it has been raised 2^64 times.
+    if (::write(event_.get(), &one, sizeof one) < 0) return;
+}
+
+bool Interrupt::wait(int descriptor, short events) noexcept {
+    pollfd both[2] = {{descriptor, events, 0}, {event_.get(), POLLIN, 0}};
+    // Errors and hang-ups are found out by the read or write that follows.
+    retry([&] { return ::poll(both, 2, -1); });
+    return both[1].revents == 0;
+}
+
+std::unique_ptr<Source> open_file_source(const gpo_source& source, Team& team) {
+    std::string name = quoted(source.path, source.descriptor);
+    int number = source.descriptor;
+    if (source.path) {
+        // Non-blocking: opening a named pipe that has no writer yet doesn't wait; the reads do.
+        number = retry([&] { return ::open(source.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+        if (number < 0) {
+            const int error = errno;
+            fail_file(open_status(error), error, name, "can't be opened");
+        }
+    }
+    Descriptor file(number, source.path != nullptr);
+    struct stat about;
+    if (::fstat(file.get(), &about) != 0) fail_file(GPO_IO_ERROR, errno, name, "can't be read");
+    if (S_ISDIR(about.st_mode)) fail_file(GPO_IO_ERROR, EISDIR, name, "can't be read");
+    const uint64_t most = source.bytes != 0 ? source.bytes : UINT64_MAX;
+    if (!S_ISREG(about.st_mode) || about.st_size == 0) {
+        if (source.offset != 0 && !S_ISREG(about.st_mode)) fail(GPO_INVALID_ARGUMENT, name, " has no offsets to begin at");
+        return std::make_unique<StreamSource>(std::move(file), std::move(name), most);
+    }
+    ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    const auto size = static_cast<uint64_t>(about.st_size);
+    const uint64_t offset = std::min(source.offset, size);
+    return std::make_unique<FileSource>(std::move(file), std::move(name), offset, std::min(size - offset, most), team);
+}
+
+std::unique_ptr<Sink> open_file_sink(const gpo_sink& sink) {
+    std::string name = quoted(sink.path, sink.descriptor);
+    if (!sink.path) {
+        if (::fcntl(sink.descriptor, F_GETFD) < 0) fail_file(GPO_IO_ERROR, errno, name, "can't be written");
+        return std::make_unique<StreamSink>(Descriptor(sink.descriptor, false), std::move(name));
+    }
+    struct stat about;
+    if (::stat(sink.path, &about) != 0 || S_ISREG(about.st_mode)) return std::make_unique<FileSink>(sink.path);
+    // A device or a named pipe is written to, and not replaced. Non-blocking: a pipe that nobody reads is an error.
+    const int number = retry([&] { return ::open(sink.path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); });
+    if (number < 0) fail_file(GPO_IO_ERROR, errno, name, "can't be written");
+    return std::make_unique<StreamSink>(Descriptor(number, true), std::move(name));
+}
+
+}  // namespace gpo::pipeline

@@ -1,0 +1,123 @@
+// Sources in memory and behind callbacks.
+#include "pipeline/source.h"
+
+#include <cstring>
+
+#include "pipeline/file.h"
+
+namespace gpo::pipeline {
+
+namespace {
+
+class MemorySource final : public Source {
+public:
+    MemorySource(const void* memory, uint64_t bytes, bool pinned, Team& team)
+        : memory_(static_cast<const char*>(memory)), bytes_(bytes), pinned_(pinned), team_(team) {}
+
+    uint64_t total() const noexcept override { return bytes_; }
+    const void* direct() const noexcept override { return pinned_ ? memory_ : nullptr; }
+    bool staged() const noexcept override { return true; }
+
+    uint64_t fill(void* buffer, uint64_t capacity) override {
+        const uint64_t bytes = std::min(capacity, bytes_ - at_);
+        const char* const from = memory_ + at_;
+        team_.run(bytes, [=](uint64_t offset, uint64_t count) {
+            std::memcpy(static_cast<char*>(buffer) + offset, from + offset, count);
+        });
+        at_ += bytes;
+        return bytes;
+    }
+
+private:
+    const char* const memory_;
+    const uint64_t bytes_;
+    const bool pinned_;
+    Team& team_;
+    uint64_t at_ = 0;
+};
+
+class CallbackSource final : public Source {
+public:
+    CallbackSource(gpo_source_fn fill, void* user, const Owner& owner) : fill_(fill), user_(user), owner_(owner) {}
+
+    uint64_t fill(void* buffer, uint64_t capacity) override {
+        uint64_t filled = 0;
+        for (unsigned empty = 0; filled < capacity && !ended_;) {
+            if (interrupted_.load(std::memory_order_relaxed)) return filled;
+            uint64_t bytes = 0;
+            const gpo_status status = run_callback(owner_, "source", [&] {
+                return fill_(user_, static_cast<char*>(buffer) + filled, capacity - filled, &bytes);
+            });
+            if (bytes > capacity - filled)
+                fail(GPO_CALLBACK_FAILED, "the source callback of ", owner_.pipeline->describe(), " filled ", bytes,
+                     " bytes of a buffer of ", capacity - filled);
+            filled += bytes;
+            ended_ = status == GPO_END;
+            if (bytes == 0 && !ended_) host::step(empty++);
+        }
+        return filled;
+    }
+
+    void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
+
+private:
+    const gpo_source_fn fill_;
+    void* const user_;
+    const Owner owner_;
+    bool ended_ = false;
+    std::atomic<bool> interrupted_{false};
+};
+
+}  // namespace
+
+void fail_callback(const Owner& owner, const char* which, gpo_status status) {
+    fail(GPO_CALLBACK_FAILED, "the ", which, " callback of ", owner.pipeline->describe(), " returned ",
+         gpo_status_name(status), " (", status, ")");
+}
+
+void fail_callback_threw(const Owner& owner, const char* which) {
+    fail(GPO_CALLBACK_FAILED, "the ", which, " callback of ", owner.pipeline->describe(), " threw a C++ exception");
+}
+
+bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char* name) {
+    if (bytes == 0) return false;
+    DriverScope scope(context);
+    const auto& table = context.table();
+    const auto first = reinterpret_cast<CUdeviceptr>(memory);
+    // The driver doesn't know plain memory: it says so with an error that means no more than that.
+    unsigned type = 0;
+    if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, first) != CUDA_SUCCESS || type == 0)
+        return false;
+    int managed = 0;
+    if (table.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, first) == CUDA_SUCCESS && managed)
+        return false;
+    if (type != CU_MEMORYTYPE_HOST)
+        fail(GPO_INVALID_ARGUMENT, name, " is device memory at ", hex(first), ": host memory is needed");
+    CUdeviceptr start = 0;
+    size_t size = 0;
+    if (table.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, first) != CUDA_SUCCESS ||
+        table.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, first) != CUDA_SUCCESS)
+        return false;
+    return first - start <= size && size - (first - start) >= bytes;
+}
+
+std::unique_ptr<Source> open_source(const gpo_source& source, Context& context, const Owner& owner, Team& team) {
+    if (source.reserved != 0) fail(GPO_INVALID_ARGUMENT, "source.reserved is not 0");
+    switch (source.kind) {
+        case GPO_SOURCE_KIND_MEMORY: {
+            if (!source.memory && source.bytes != 0) fail(GPO_INVALID_ARGUMENT, "source.memory is NULL");
+            if (reinterpret_cast<uintptr_t>(source.memory) + source.bytes < source.bytes)
+                fail(GPO_INVALID_ARGUMENT, "source.bytes is more than the address space: ", source.bytes);
+            const bool pinned = is_pinned(context, source.memory, source.bytes, "source.memory");
+            return std::make_unique<MemorySource>(source.memory, source.bytes, pinned, team);
+        }
+        case GPO_SOURCE_KIND_FILE:
+            return open_file_source(source, team);
+        case GPO_SOURCE_KIND_CALLBACK:
+            if (!source.fill) fail(GPO_INVALID_ARGUMENT, "source.fill is NULL");
+            return std::make_unique<CallbackSource>(source.fill, source.user, owner);
+    }
+    fail(GPO_INVALID_ARGUMENT, "source.kind is ", source.kind, ", which is none of GPO_SOURCE_KIND_*");
+}
+
+}  // namespace gpo::pipeline

@@ -1,0 +1,69 @@
+// Where a pipeline's data come from: memory, a file, a callback. One object for each run.
+//
+// All but `interrupt` is called by the run's reading thread. Failures are thrown.
+#pragma once
+
+#include <memory>
+
+#include "device/context.h"
+#include "gpuorch/pipeline.h"
+#include "pipeline/team.h"
+
+namespace gpo::pipeline {
+
+class Source {
+public:
+    virtual ~Source() = default;
+
+    /// Bytes in all; 0: not known before the end.
+    virtual uint64_t total() const noexcept { return 0; }
+
+    /// Not NULL: all of it lies in pinned memory, and is copied from there. `fill` isn't called then.
+    virtual const void* direct() const noexcept { return nullptr; }
+
+    /// Fills `buffer`: fewer bytes than `capacity` only at the end, 0 if the end was reached before. Sets `staged` if the
+    /// bytes were in the caller's memory before.
+    virtual uint64_t fill(void* buffer, uint64_t capacity) = 0;
+    virtual bool staged() const noexcept { return false; }
+
+    /// A fill that waits for data (a pipe) returns soon with what it has. Any thread.
+    virtual void interrupt() noexcept {}
+};
+
+/// What callbacks are called for: whose they are in messages and for GPO_WOULD_DEADLOCK.
+struct Owner {
+    Runtime* runtime;
+    const Object* pipeline;
+};
+
+/// Checks the struct and opens the file. Throws.
+std::unique_ptr<Source> open_source(const gpo_source& source, Context& context, const Owner& owner, Team& team);
+
+/// Runs a callback of the user's: outside all locks, exceptions caught. Its status, or GPO_SUCCESS / GPO_END. Throws
+/// Failure(GPO_CALLBACK_FAILED) for any other.
+template <class Call>
+gpo_status run_callback(const Owner& owner, const char* which, Call&& call);
+
+[[noreturn]] void fail_callback(const Owner& owner, const char* which, gpo_status status);
+[[noreturn]] void fail_callback_threw(const Owner& owner, const char* which);
+
+/// GPO_MEMORY_* as far as a copy cares: whether the whole range is host memory that the GPU reaches by itself. Throws
+/// Failure(GPO_INVALID_ARGUMENT) for device memory.
+bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char* name);
+
+template <class Call>
+gpo_status run_callback(const Owner& owner, const char* which, Call&& call) {
+    gpo_status status;
+    {
+        Runtime::CallbackScope scope(*owner.runtime, owner.pipeline);
+        try {
+            status = call();
+        } catch (...) {
+            fail_callback_threw(owner, which);
+        }
+    }
+    if (status != GPO_SUCCESS && status != GPO_END) fail_callback(owner, which, status);
+    return status;
+}
+
+}  // namespace gpo::pipeline
