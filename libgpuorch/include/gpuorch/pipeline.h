@@ -44,7 +44,8 @@ typedef struct gpo_chunk {
 
 /* Fills `buffer` (pinned) with up to `capacity` bytes and sets `*bytes`. GPO_SUCCESS: more may come (0 bytes: asked
  * again); GPO_END: this was the end, `*bytes` may still be more than 0; any other status ends the run with
- * GPO_CALLBACK_FAILED. Runs on a thread of the pipeline, one call at a time, and may block. */
+ * GPO_CALLBACK_FAILED. It is called until a whole chunk is there. Runs on a thread of the pipeline, one call at a time,
+ * and may block. */
 typedef gpo_status (*gpo_source_fn)(void *user, void *buffer, uint64_t capacity, uint64_t *bytes);
 
 typedef struct gpo_source {
@@ -52,7 +53,8 @@ typedef struct gpo_source {
     uint32_t kind;           /* GPO_SOURCE_KIND_* */
     const void *memory;      /* MEMORY: pinned (arena or registered): copied from where it is; else staged by threads */
     uint64_t bytes;          /* MEMORY: its size. FILE: at most so many; 0: to the end */
-    const char *path;        /* FILE: opened and closed by the run; regular files and pipes. NULL: descriptor */
+    const char *path;        /* FILE: opened and closed by the run; regular files and pipes. NULL: descriptor. Of a
+                                regular file what it had when it was opened is read; less by then is GPO_IO_ERROR */
     uint64_t offset;         /* FILE: where to begin; 0 for pipes */
     gpo_source_fn fill;      /* CALLBACK */
     void *user;
@@ -122,7 +124,7 @@ typedef struct gpo_sink {
     void *memory;            /* MEMORY: pinned: copied to directly; else unstaged by threads */
     uint64_t bytes;          /* MEMORY: its capacity. More output is GPO_LIMIT_EXCEEDED */
     const char *path;        /* FILE: written under a temporary name beside it and renamed when all is well; on failure
-                                nothing is left. NULL: descriptor */
+                                nothing is left. Devices and pipes are written to directly. NULL: descriptor */
     gpo_sink_fn take;        /* CALLBACK; with the other kinds it may be set too, and runs after the chunk was written */
     void *user;
     int32_t descriptor;      /* FILE without a path: written, not closed */

@@ -1,0 +1,288 @@
+// What callers of a pipeline do: create, start, wait, cancel, ask, destroy.
+#include "pipeline/pipeline.h"
+
+#include <algorithm>
+#include <system_error>
+
+namespace gpo {
+
+using namespace pipeline;
+
+namespace {
+
+constexpr uint32_t kDirectSlots = 3;   // enough where events alone hand a slot on
+constexpr uint32_t kHostSlots = 6;     // … where host threads fill and empty it
+constexpr uint32_t kLeastUnderWay = 8; // chunks put on the device ahead of time where no host code looks at them
+
+ErrorPtr make_error(gpo_status status, std::string message) {
+    auto error = std::make_shared<Error>();
+    error->status = status;
+    error->message = std::move(message);
+    return error;
+}
+
+}  // namespace
+
+Pipeline::Crew::Crew(const std::string& name)
+    : in(name + "-src", team_helpers()), out(name + "-snk", team_helpers()) {}
+
+Pipeline::Pipeline(const Device& device, gpo_device_t handle, const gpo_pipeline_options& options)
+    : Object(device.runtime(), Type::pipeline, options.label), context_(device.context_ref()),
+      plan_(options, *context_, device.runtime()), owner_{&device.runtime(), this},
+      no_memory_(make_error(GPO_OUT_OF_MEMORY, "no host memory is left")),
+      cancelled_(make_error(GPO_CANCELLED, text("the run of ", describe(), " was cancelled"))), flow_(make<Flow>()),
+      settled_(make<Settled>(flow_)), slots_(context_, handle, label()) {}
+
+Pipeline::~Pipeline() { slots_.close(); }
+
+// --- start ---
+
+void Pipeline::start(const gpo_source& source, const gpo_sink& sink) {
+    {
+        host::Lock lock(flow_->lock);
+        if (flow_->running || flow_->starting) fail(GPO_INVALID_STATE, describe(), " is running");
+        flow_->starting = true;
+    }
+    std::unique_ptr<Run> run;
+    try {
+        if (context_->lost()) throw Failure(context_->loss());
+        start_threads();
+        run = make_run(source, sink);
+    } catch (...) {
+        host::Lock lock(flow_->lock);
+        flow_->starting = false;
+        throw;
+    }
+    host::Lock lock(flow_->lock);
+    Flow& flow = *flow_;
+    flow.starting = false;
+    run_ = std::move(run);
+    flow.run = run_.get();
+    flow.running = flow.busy = true;
+    flow.stopping = flow.input_ended = false;
+    flow.submitted = flow.completed = flow.consumed = 0;
+    flow.failure = nullptr;
+    flow.bytes_in = flow.bytes_done = flow.chunks_done = 0;
+    flow.bytes_total = run_->source->total();
+    flow.started_ns = flow.ended_ns = run_->reported_ns = host::now();
+    ++flow.runs;
+    self_ = Ref<Pipeline>(this);
+    flow.parked.notify_all();
+}
+
+std::unique_ptr<pipeline::Run> Pipeline::make_run(const gpo_source& source, const gpo_sink& sink) {
+    auto run = std::make_unique<Run>();
+    run->source = open_source(source, *context_, owner_, crew_->in);
+    run->sink = open_sink(sink, *context_, crew_->out);
+    run->take = sink.take;
+    run->user = sink.user;
+    choose_needs(*run);
+    return run;
+}
+
+void Pipeline::choose_needs(Run& run) {
+    Needs& needs = run.needs;
+    needs.stage_in = !run.source->direct();
+    needs.stage_out = plan_.has_output() && run.sink->wants_output() && !run.sink->direct();
+    needs.results = run.take && plan_.result_bytes != 0;
+    needs.timing = plan_.timing;
+    const bool host_code = needs.stage_in || needs.stage_out || run.take || plan_.has_stage_callbacks;
+    needs.slots = plan_.slots != GPO_AUTO ? plan_.slots : host_code ? kHostSlots : kDirectSlots;
+    needs.chunks = host_code ? needs.slots : std::max(2 * needs.slots, kLeastUnderWay);
+
+    run.automatic = plan_.chunk_bytes == GPO_AUTO;
+    if (run.automatic) {
+        // Pinned memory costs a millisecond a MiB to make: where it is needed, sizes beyond the trials' don't pay.
+        uint64_t limit = needs.stage_in || needs.stage_out ? Tuning::kLargeTrial : Tuning::kMost;
+        needs.chunk_bytes = std::max(limit / plan_.granule, uint64_t{1}) * plan_.granule;
+        while (Slots::pinned_bytes(plan_, needs) > plan_.max_pinned_bytes && needs.chunk_bytes > plan_.granule) {
+            limit = needs.chunk_bytes / 2;
+            needs.chunk_bytes = std::max(limit / plan_.granule, uint64_t{1}) * plan_.granule;
+        }
+        flow_->tuning.begin(run.source->total(), plan_.granule, std::max(needs.chunk_bytes, plan_.granule));
+        needs.chunk_bytes = flow_->tuning.foreseen();
+    } else {
+        needs.chunk_bytes = plan_.chunk_bytes;
+    }
+    const uint64_t pinned = Slots::pinned_bytes(plan_, needs);
+    if (pinned > plan_.max_pinned_bytes)
+        fail(GPO_LIMIT_EXCEEDED, needs.slots, " slots of ", needs.chunk_bytes, " bytes need ", pinned,
+             " bytes of pinned memory, and max_pinned_bytes is ", plan_.max_pinned_bytes);
+}
+
+void Pipeline::start_threads() {
+    if (crew_) return;
+    auto crew = std::make_unique<Crew>("gpo-pipe");
+    try {
+        crew->reader = host::Thread("gpo-pipe-src", [flow = flow_, this] { reading(flow, this); });
+        crew->writer = host::Thread("gpo-pipe-snk", [flow = flow_, this] { writing(flow, this); });
+    } catch (const std::system_error& error) {
+        {
+            host::Lock lock(flow_->lock);
+            flow_->dismissed = true;
+            flow_->parked.notify_all();
+        }
+        crew.reset();
+        host::Lock lock(flow_->lock);
+        flow_->dismissed = false;
+        fail(GPO_LIMIT_EXCEEDED, "no thread is left for ", describe(), ": ", error.what());
+    }
+    crew_ = std::move(crew);
+}
+
+// --- asking and waiting ---
+
+gpo_status Pipeline::wait(uint64_t deadline, gpo_pipeline_result* result, ErrorPtr* error) {
+    if (Runtime::in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "a callback of ", describe(), " can't wait for it");
+    host::Lock lock(flow_->lock);
+    if (flow_->runs == 0) fail(GPO_INVALID_STATE, describe(), " was never started");
+    // Another thread may start the next run at once: that one isn't waited for.
+    const uint64_t run = flow_->runs;
+    if (!flow_->ended.wait(lock, deadline, [&] { return !flow_->running || flow_->runs != run; })) return GPO_TIMEOUT;
+    *result = result_;
+    *error = error_;
+    return GPO_SUCCESS;
+}
+
+void Pipeline::cancel() { stop_run(cancelled_); }
+
+gpo_status Pipeline::notify(CompletionQueue& queue, uint64_t user_data) {
+    if (&queue.runtime() != &runtime()) fail(GPO_INVALID_HANDLE, queue.describe(), " is of another runtime");
+    gpo_completion entry{};
+    ErrorPtr error;
+    {
+        host::Lock lock(flow_->lock);
+        if (flow_->runs == 0) fail(GPO_INVALID_STATE, describe(), " was never started");
+        if (flow_->running) notices_.reserve(notices_.size() + 1);
+        if (!queue.reserve()) return GPO_WOULD_BLOCK;
+        runtime().counters.notifies.fetch_add(1, std::memory_order_relaxed);
+        const uint64_t now = host::now();
+        if (flow_->running) {
+            notices_.push_back({Ref<CompletionQueue>(&queue), user_data, now});
+            return GPO_SUCCESS;
+        }
+        error = error_;
+        entry.submitted_ns = entry.completed_ns = now;
+    }
+    entry.struct_size = sizeof entry;
+    entry.status = error ? error->status : GPO_SUCCESS;
+    entry.user_data = user_data;
+    entry.source = GPO_SOURCE_PIPELINE;
+    entry.gpu_ns = -1;
+    queue.deliver(entry, error);
+    return GPO_SUCCESS;
+}
+
+gpo_pipeline_progress Pipeline::progress() {
+    host::Lock lock(flow_->lock);
+    return progress_locked();
+}
+
+gpo_pipeline_progress Pipeline::progress_locked() const noexcept {
+    const Flow& flow = *flow_;
+    gpo_pipeline_progress out{};
+    out.struct_size = sizeof out;
+    out.running = flow.running;
+    out.bytes_in = flow.bytes_in;
+    out.bytes_done = flow.bytes_done;
+    out.bytes_total = flow.bytes_total;
+    out.chunks_done = flow.chunks_done;
+    out.elapsed_ns = (flow.running ? host::now() : flow.ended_ns) - flow.started_ns;
+    return out;
+}
+
+// --- ending ---
+
+void Pipeline::stop_run(ErrorPtr error) noexcept {
+    Ref<Stream> stages;
+    {
+        host::Lock lock(flow_->lock);
+        Flow& flow = *flow_;
+        if (!flow.running || flow.stopping) return;
+        flow.stopping = true;
+        flow.failure = std::move(error);
+        if (flow.run) {
+            flow.run->source->interrupt();
+            flow.run->sink->interrupt();
+        }
+        stages = flow.stages;
+        flow.room.notify_all();
+        flow.arrived.notify_all();
+    }
+    // What a stage callback has made wait for a timeline value would otherwise never end.
+    if (stages) stages->cancel_held();
+}
+
+void Pipeline::stop() noexcept { stop_run(cancelled_); }
+
+bool Pipeline::drain(uint64_t deadline) noexcept {
+    host::Lock lock(flow_->lock);
+    return flow_->ended.wait(lock, deadline, [&] { return !flow_->busy; });
+}
+
+void Pipeline::close() noexcept {
+    bool idle;
+    {
+        host::Lock lock(flow_->lock);
+        flow_->closing = true;
+        idle = !flow_->running;
+    }
+    if (idle)
+        dismiss();
+    else
+        stop_run(cancelled_);
+}
+
+void Pipeline::dismiss() noexcept {
+    {
+        host::Lock lock(flow_->lock);
+        flow_->dismissed = true;
+        flow_->parked.notify_all();
+    }
+    slots_.close();
+    if (!crew_) return;
+    if (!crew_->writer.is_current() && !crew_->reader.is_current()) {
+        crew_.reset();
+        return;
+    }
+    runtime().errands().post([crew = crew_.release()] {
+        // Without memory the errand runs right here, and can't be done: the record of the thread is lost.
+        if (!crew->writer.is_current()) delete crew;
+    });
+}
+
+ErrorPtr Pipeline::error_in_flight() noexcept {
+    try {
+        throw;
+    } catch (const Failure& failure) {
+        return failure.error();
+    } catch (const std::bad_alloc&) {
+        return no_memory_;
+    } catch (const std::exception& error) {
+        try {
+            return make_error(GPO_INTERNAL, text(describe(), ": ", error.what()));
+        } catch (...) {
+            return no_memory_;
+        }
+    } catch (...) {
+        return no_memory_;
+    }
+}
+
+gpo_chunk Pipeline::describe_chunk(const Chunk& chunk) const noexcept {
+    gpo_chunk out{};
+    out.struct_size = sizeof out;
+    out.slot = chunk.slot;
+    out.index = chunk.index;
+    out.offset = chunk.offset;
+    out.bytes = chunk.bytes;
+    out.output_offset = chunk.output_offset;
+    out.output_bytes = chunk.output_bytes;
+    out.input_address = chunk.input;
+    out.output_address = chunk.output;
+    out.scratch_address = chunk.scratch;
+    out.result_address = chunk.result;
+    return out;
+}
+
+}  // namespace gpo

@@ -1,0 +1,139 @@
+// Pipelines: a source, stages on the device, a sink, in chunks, with everything overlapped.
+//
+// Threads. A *reading* thread fills chunks from the source and puts their copy in, stages and copy out on three streams; a
+// mark behind the copy out tells a *writing* thread, which hands them to the sink in order. Both have helpers for moving
+// bytes (team.h). They are started by the first run, park between runs, and end with the pipeline.
+//
+// A run ends on the writing thread, once the reading thread has done all that it will and every chunk is back from the
+// device: from then on nothing touches the caller's memory or files. Where putting a chunk on the device failed halfway, no
+// mark speaks for what was put on: the reading thread then waits until all three streams are idle.
+//
+// Lifetime. A run holds a reference to its pipeline. Destroying a pipeline cancels the run; the writing thread then ends the
+// threads. It can't join itself: the runtime's errands do that.
+//
+// Callbacks run under no lock. All state that threads share is in flow.h, under its lock.
+#pragma once
+
+#include <memory>
+
+#include "completion/queue.h"
+#include "pipeline/flow.h"
+#include "pipeline/overlap.h"
+#include "pipeline/plan.h"
+#include "pipeline/sink.h"
+#include "pipeline/source.h"
+#include "pipeline/team.h"
+
+namespace gpo {
+
+namespace pipeline {
+
+/// One run's own things. Made by start, ended by the writing thread.
+struct Run {
+    std::unique_ptr<Source> source;
+    std::unique_ptr<Sink> sink;
+    gpo_sink_fn take = nullptr;
+    void* user = nullptr;
+    Needs needs;
+    bool automatic = false;      // the chunk size is ours to find
+
+    // The reading thread's.
+    uint64_t offset = 0, output_offset = 0, chunk_bytes = 0, staged_bytes = 0;
+    // The writing thread's.
+    EngineTimes times;
+    bool times_known = false;
+    int64_t base_ns = 0;         // of the base event, since the first one
+    int64_t newest_end_ns = 0;   // of the newest chunk, on the same clock
+    uint64_t bytes_out = 0, unstaged_bytes = 0, reported_ns = 0;
+};
+
+}  // namespace pipeline
+
+class Pipeline final : public Object {
+public:
+    /// Throws.
+    Pipeline(const Device& device, gpo_device_t handle, const gpo_pipeline_options& options);
+
+    void start(const gpo_source& source, const gpo_sink& sink);
+
+    /// GPO_TIMEOUT, or GPO_SUCCESS with the result and the failure of the run, if it has one.
+    gpo_status wait(uint64_t deadline, gpo_pipeline_result* result, ErrorPtr* error);
+    void cancel();
+    gpo_status notify(CompletionQueue& queue, uint64_t user_data);
+    gpo_pipeline_progress progress();
+
+    void close() noexcept override;
+    void stop() noexcept override;
+    bool drain(uint64_t deadline) noexcept override;
+
+private:
+    using Run = pipeline::Run;
+    using Chunk = pipeline::Chunk;
+    /// The threads. Its end joins them.
+    struct Crew {
+        explicit Crew(const std::string& name);
+        pipeline::Team in, out;
+        host::Thread reader, writer;
+    };
+    struct Notice {
+        Ref<CompletionQueue> queue;
+        uint64_t user_data, submitted_ns;
+    };
+
+    ~Pipeline() override;
+
+    // start
+    std::unique_ptr<Run> make_run(const gpo_source& source, const gpo_sink& sink);
+    void choose_needs(Run& run);
+    void start_threads();
+
+    // the reading thread (reading.cpp)
+    static void reading(Ref<pipeline::Flow> flow, Pipeline* pipeline) noexcept;
+    void read(Run& run) noexcept;
+    void produce(Run& run);
+    void prepare(Run& run, uint64_t chunk_bytes);
+    bool fill(Run& run, Chunk& chunk, uint64_t size);
+    void put_on_device(Run& run, Chunk& chunk);
+    void run_stages(Chunk& chunk);
+    void settle() noexcept;
+
+    // the writing thread (writing.cpp)
+    static void writing(Ref<pipeline::Flow> flow, Pipeline* pipeline) noexcept;
+    void write(Run& run) noexcept;
+    void consume(Run& run, Chunk& chunk);
+    void note_times(Run& run, Chunk& chunk);
+    void report_progress(Run& run, bool last) noexcept;
+    void end(Run& run) noexcept;
+    gpo_pipeline_result result_of(Run& run) noexcept;
+
+    /// The first failure wins; NULL: no failure, but enough. Any thread.
+    void stop_run(ErrorPtr error) noexcept;
+    ErrorPtr error_in_flight() noexcept;
+    gpo_chunk describe_chunk(const Chunk& chunk) const noexcept;
+    gpo_pipeline_progress progress_locked() const noexcept;
+    void dismiss() noexcept;
+
+    const Ref<Context> context_;
+    const pipeline::Plan plan_;
+    const pipeline::Owner owner_;
+    const ErrorPtr no_memory_, cancelled_;              // made ahead, for when nothing can be made
+    const Ref<pipeline::Flow> flow_;
+    const Ref<pipeline::Settled> settled_;
+    pipeline::Slots slots_;                             // the reading thread's during a run
+    std::vector<Ref<pipeline::Arrival>> arrivals_;      // likewise; one for each record of a chunk
+    uint64_t arrivals_epoch_ = 0;
+
+    std::unique_ptr<Crew> crew_;
+    std::unique_ptr<Run> run_;
+    Ref<Pipeline> self_;                                // during a run, under flow_->lock
+
+    // Of the run that ended last, under flow_->lock.
+    gpo_pipeline_result result_{};
+    ErrorPtr error_;
+    std::vector<Notice> notices_;                       // of the run that runs, under flow_->lock
+};
+
+template <>
+struct TypeOf<Pipeline> { static constexpr Type value = Type::pipeline; };
+
+}  // namespace gpo

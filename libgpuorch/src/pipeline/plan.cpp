@@ -1,0 +1,167 @@
+// Checking the options of a pipeline; putting the arguments of a kernel together for a chunk.
+#include "pipeline/plan.h"
+
+#include <algorithm>
+
+#include "core/options.h"
+
+namespace gpo::pipeline {
+
+namespace {
+
+constexpr uint64_t kMostChunk = uint64_t{1} << 40, kMostScratch = uint64_t{1} << 40, kMostResult = uint64_t{1} << 20;
+constexpr uint32_t kMostExpansion = 4096;
+constexpr uint32_t kMostSlots = 1024, kMostStages = 64, kMostArguments = 4096;
+constexpr uint64_t kMostValue = 4096;  // bytes of one parameter: more than any device takes
+constexpr uint64_t kMostGrid = (uint64_t{1} << 31) - 1;
+
+/// The caller's struct may be smaller than ours: its own size is the distance from one to the next.
+template <class T>
+T element(const T* array, uint32_t i, const char* name) {
+    const auto* first = reinterpret_cast<const std::byte*>(array);
+    const auto* at = reinterpret_cast<const T*>(first + size_t{i} * array->struct_size);
+    if (at->struct_size != array->struct_size)
+        fail(GPO_INVALID_ARGUMENT, name, "[", i, "].struct_size is ", at->struct_size, ", that of the first is ",
+             array->struct_size);
+    return read_struct(at, name);
+}
+
+bool all_zero(const uint32_t (&shape)[3]) noexcept { return !shape[0] && !shape[1] && !shape[2]; }
+
+}  // namespace
+
+KernelStage::KernelStage(const gpo_stage& stage, Context& context, Runtime& runtime) {
+    Pin<Kernel> kernel(stage.kernel);
+    if (&kernel->context() != &context)
+        fail(GPO_INVALID_ARGUMENT, kernel->describe(), " is of another device than the pipeline");
+    kernel_ = kernel.ref();
+    if (stage.enqueue) fail(GPO_INVALID_ARGUMENT, "a kernel stage has an enqueue callback");
+
+    if (stage.argument_count > kMostArguments)
+        fail(GPO_INVALID_ARGUMENT, "stage.argument_count is ", stage.argument_count);
+    if (stage.argument_count != 0) required(stage.arguments, "stage.arguments");
+    for (uint32_t i = 0; i < stage.argument_count; ++i) {
+        const auto argument = element(stage.arguments, i, "stage.arguments");
+        if (argument.kind > GPO_STAGE_OFFSET)
+            fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "].kind is ", argument.kind);
+        if (argument.kind != GPO_STAGE_VALUE) {
+            arguments_.push_back({argument.kind, sizeof(uint64_t), 0});
+            continue;
+        }
+        if (!argument.value || argument.bytes == 0 || argument.bytes > kMostValue)
+            fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "] is a value of ", argument.bytes, " bytes",
+                 argument.value ? "" : " at NULL");
+        const size_t offset = (values_.size() + 15) / 16 * 16;
+        values_.resize(offset + argument.bytes);
+        const auto* value = static_cast<const std::byte*>(argument.value);
+        std::copy_n(value, argument.bytes, values_.begin() + static_cast<std::ptrdiff_t>(offset));
+        arguments_.push_back({argument.kind, static_cast<uint32_t>(argument.bytes), offset});
+    }
+    pointers_.resize(arguments_.size());
+    for (const Argument& argument : arguments_) sizes_.push_back(argument.bytes);
+
+    launch_.struct_size = sizeof launch_;
+    launch_.dynamic_shared_bytes = stage.dynamic_shared_bytes;
+    launch_.label = stage.label ? runtime.intern(stage.label) : nullptr;
+    std::copy_n(stage.block, 3, launch_.block);
+    std::copy_n(stage.grid, 3, launch_.grid);
+    if (all_zero(stage.block)) launch_.block[0] = kernel_->suggest(stage.dynamic_shared_bytes, 0).first;
+    computed_grid_ = all_zero(stage.grid);
+    if (!computed_grid_ && (stage.bytes_per_block != 0 || stage.max_blocks != 0))
+        fail(GPO_INVALID_ARGUMENT, "bytes_per_block and max_blocks are for grids that are computed");
+    bytes_per_block_ = stage.bytes_per_block;
+    if (bytes_per_block_ == 0) {
+        bytes_per_block_ = 1;
+        for (const uint32_t threads : launch_.block) bytes_per_block_ *= std::max(threads, 1u);
+    }
+    max_blocks_ = stage.max_blocks != 0 ? stage.max_blocks : UINT64_MAX;
+    check(context);
+}
+
+// Shape and arguments, by an operation that isn't put on its stream.
+void KernelStage::check(Context& context) {
+    gpo_launch launch = launch_;
+    if (computed_grid_) launch.grid[0] = launch.grid[1] = launch.grid[2] = 1;
+    const uint64_t address = 0;
+    std::fill(pointers_.begin(), pointers_.end(), &address);
+    const Ref<Stream> stream = context.idle_stream();
+    try {
+        const LaunchKernel operation(*stream, *kernel_, launch, pointers_.data(), sizes_.data(),
+                                     static_cast<uint32_t>(pointers_.size()));
+    } catch (...) {
+        stream->unclaim();
+        throw;
+    }
+    stream->unclaim();
+}
+
+void KernelStage::enqueue(Stream& stream, const ChunkView& chunk) {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+        switch (arguments_[i].kind) {
+            case GPO_STAGE_VALUE: pointers_[i] = values_.data() + arguments_[i].offset; break;
+            case GPO_STAGE_INPUT: pointers_[i] = &chunk.input; break;
+            case GPO_STAGE_OUTPUT: pointers_[i] = &chunk.output; break;
+            case GPO_STAGE_SCRATCH: pointers_[i] = &chunk.scratch; break;
+            case GPO_STAGE_RESULT: pointers_[i] = &chunk.result; break;
+            case GPO_STAGE_INPUT_BYTES: pointers_[i] = &chunk.bytes; break;
+            case GPO_STAGE_OUTPUT_BYTES: pointers_[i] = &chunk.output_bytes; break;
+            case GPO_STAGE_INDEX: pointers_[i] = &chunk.index; break;
+            case GPO_STAGE_OFFSET: pointers_[i] = &chunk.offset; break;
+        }
+    }
+    gpo_launch launch = launch_;
+    if (computed_grid_) {
+        const uint64_t blocks = std::min(chunk.bytes / bytes_per_block_ + (chunk.bytes % bytes_per_block_ != 0), max_blocks_);
+        if (blocks > kMostGrid)
+            fail(GPO_INVALID_ARGUMENT, kernel_->describe(), " would need ", blocks, " blocks for a chunk of ", chunk.bytes,
+                 " bytes: bytes_per_block or max_blocks bounds them");
+        launch.grid[0] = static_cast<uint32_t>(blocks);
+        launch.grid[1] = launch.grid[2] = 1;
+    }
+    LaunchKernel operation(stream, *kernel_, launch, pointers_.data(), sizes_.data(),
+                           static_cast<uint32_t>(pointers_.size()));
+    if (stream.submit(operation) != GPO_SUCCESS) fail(GPO_LIMIT_EXCEEDED, "too much is held on ", stream.describe());
+}
+
+Plan::Plan(const gpo_pipeline_options& options, Context& context, Runtime& runtime)
+    : timing(!(options.flags & GPO_PIPELINE_NO_TIMING)), chunk_bytes(options.chunk_bytes),
+      granule(options.granule != 0 ? options.granule : 4096), slots(options.slots),
+      numerator(options.output_numerator), denominator(options.output_denominator),
+      scratch_bytes(options.scratch_bytes), result_bytes(options.result_bytes),
+      max_pinned_bytes(options.max_pinned_bytes != GPO_AUTO ? options.max_pinned_bytes : uint64_t{1} << 30),
+      progress(options.progress), progress_user(options.progress_user),
+      progress_ns(options.progress_ns != 0 ? options.progress_ns : 100'000'000) {
+    refuse_unknown_flags(options.flags, GPO_PIPELINE_NO_TIMING, "options.flags");
+    if (granule > kMostChunk) fail(GPO_INVALID_ARGUMENT, "options.granule is ", granule);
+    if (chunk_bytes > kMostChunk) fail(GPO_INVALID_ARGUMENT, "options.chunk_bytes is ", chunk_bytes);
+    if (chunk_bytes % granule != 0)
+        fail(GPO_INVALID_ARGUMENT, "options.chunk_bytes is ", chunk_bytes, ", no multiple of the granule, ", granule);
+    if (slots > kMostSlots) fail(GPO_INVALID_ARGUMENT, "options.slots is ", slots, ", more than ", kMostSlots);
+    if (numerator == 0 && denominator == 0) numerator = denominator = 1;
+    if (denominator == 0) fail(GPO_INVALID_ARGUMENT, "options.output_denominator is 0");
+    if (numerator / denominator > kMostExpansion)
+        fail(GPO_INVALID_ARGUMENT, "the output would be ", numerator / denominator, " times the input");
+    if (scratch_bytes > kMostScratch) fail(GPO_INVALID_ARGUMENT, "options.scratch_bytes is ", scratch_bytes);
+    if (result_bytes > kMostResult)
+        fail(GPO_INVALID_ARGUMENT, "options.result_bytes is ", result_bytes, ", more than ", kMostResult);
+    if (options.stage_count == 0 || options.stage_count > kMostStages)
+        fail(GPO_INVALID_ARGUMENT, "options.stage_count is ", options.stage_count, ", not 1 to ", kMostStages);
+    required(options.stages, "options.stages");
+    for (uint32_t i = 0; i < options.stage_count; ++i) {
+        const auto asked = element(options.stages, i, "options.stages");
+        Stage stage;
+        if (asked.kind == GPO_STAGE_KERNEL) {
+            stage.kernel = std::make_unique<KernelStage>(asked, context, runtime);
+        } else if (asked.kind == GPO_STAGE_CALLBACK) {
+            if (!asked.enqueue) fail(GPO_INVALID_ARGUMENT, "options.stages[", i, "].enqueue is NULL");
+            stage.enqueue = asked.enqueue;
+            stage.user = asked.user;
+            has_stage_callbacks = true;
+        } else {
+            fail(GPO_INVALID_ARGUMENT, "options.stages[", i, "].kind is ", asked.kind);
+        }
+        stages.push_back(std::move(stage));
+    }
+}
+
+}  // namespace gpo::pipeline

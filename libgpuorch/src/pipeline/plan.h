@@ -1,0 +1,73 @@
+// What a pipeline was asked to be: the options, checked, with everything that they point to copied.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "device/device.h"
+#include "gpuorch/pipeline.h"
+#include "kernel/kernel.h"
+#include "kernel/launch.h"
+
+namespace gpo::pipeline {
+
+/// What of a chunk the stages see.
+struct ChunkView {
+    uint64_t index, offset, bytes, output_bytes;
+    uint64_t input, output, scratch, result;  // device addresses
+};
+
+/// A kernel with its shape, and its arguments as they are put together for each chunk.
+class KernelStage {
+public:
+    /// Throws Failure(GPO_INVALID_ARGUMENT), handle failures.
+    KernelStage(const gpo_stage& stage, Context& context, Runtime& runtime);
+
+    /// Puts the kernel on a stream for one chunk. Throws. One caller at a time.
+    void enqueue(Stream& stream, const ChunkView& chunk);
+
+private:
+    void check(Context& context);
+
+    struct Argument {
+        uint32_t kind, bytes;
+        size_t offset;  // of a value, in values_
+    };
+
+    Ref<Kernel> kernel_;
+    gpo_launch launch_{};
+    bool computed_grid_ = false;
+    uint64_t bytes_per_block_ = 0, max_blocks_ = 0;
+    std::vector<Argument> arguments_;
+    std::vector<std::byte> values_;
+    std::vector<const void*> pointers_;  // of the chunk at hand
+    std::vector<uint32_t> sizes_;
+};
+
+struct Stage {
+    std::unique_ptr<KernelStage> kernel;  // NULL: the callback
+    gpo_stage_fn enqueue = nullptr;
+    void* user = nullptr;
+};
+
+struct Plan {
+    Plan(const gpo_pipeline_options& options, Context& context, Runtime& runtime);
+
+    uint64_t output_bytes(uint64_t input) const noexcept {
+        return static_cast<uint64_t>((static_cast<unsigned __int128>(input) * numerator + denominator - 1) / denominator);
+    }
+    bool has_output() const noexcept { return numerator != 0; }
+
+    bool timing;
+    uint64_t chunk_bytes, granule;  // chunk_bytes GPO_AUTO: to be found
+    uint32_t slots;                 // GPO_AUTO: ours to choose
+    uint32_t numerator, denominator;
+    uint64_t scratch_bytes, result_bytes, max_pinned_bytes;
+    gpo_progress_fn progress;
+    void* progress_user;
+    uint64_t progress_ns;
+    std::vector<Stage> stages;
+    bool has_stage_callbacks = false;
+};
+
+}  // namespace gpo::pipeline

@@ -1,0 +1,368 @@
+// Operations of a chunk, one for each engine; memory that grows when a run needs more than there is.
+#include "pipeline/slots.h"
+
+#include <algorithm>
+
+#include "core/handles.h"
+
+namespace gpo::pipeline {
+
+namespace {
+
+constexpr uint64_t kAlign = 512;                          // of buffers in device memory
+constexpr uint64_t kMostMemory = uint64_t{1} << 50;       // more than any device has
+constexpr uint64_t kResultAlign = 64;
+
+unsigned __int128 aligned(uint64_t bytes, uint64_t to) noexcept {
+    return (static_cast<unsigned __int128>(bytes) + to - 1) / to * to;
+}
+
+class ChunkOperation : public Operation {
+public:
+    ChunkOperation(const char* kind, const Stream& stream, Chunk& chunk) noexcept
+        : Operation(kind, stream.label()), chunk_(&chunk) {}
+
+protected:
+    static void wait(Stream& stream, CUevent event) {
+        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event, CU_EVENT_WAIT_DEFAULT),
+                               "cuStreamWaitEvent");
+    }
+    static void record(Stream& stream, CUevent event) {
+        if (event) stream.context().check(stream.table().cuEventRecord(event, stream.native()), "cuEventRecord");
+    }
+    Chunk& chunk() const noexcept { return *chunk_; }
+
+private:
+    Chunk* chunk_;  // lives until the run has ended, and with it all that is kept
+};
+
+class CopyIn final : public ChunkOperation {
+public:
+    CopyIn(const Stream& stream, Chunk& chunk) noexcept : ChunkOperation("copy in", stream, chunk) {}
+    void issue(Stream& stream) override {
+        Chunk& c = chunk();
+        if (c.before) wait(stream, c.before->stages_end);
+        record(stream, c.in_begin);
+        stream.context().check(stream.table().cuMemcpyHtoDAsync(c.input, c.from, c.bytes, stream.native()),
+                               "cuMemcpyHtoDAsync");
+        stream.count_copy(c.bytes);
+        record(stream, c.in_end);
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyIn>(*this); }
+};
+
+class BeginStages final : public ChunkOperation {
+public:
+    BeginStages(const Stream& stream, Chunk& chunk, uint64_t result_bytes) noexcept
+        : ChunkOperation("begin of the stages", stream, chunk), result_bytes_(result_bytes) {}
+    void issue(Stream& stream) override {
+        Chunk& c = chunk();
+        wait(stream, c.in_end);
+        if (c.before) wait(stream, c.before->out_end);
+        record(stream, c.stages_begin);
+        if (result_bytes_ == 0) return;
+        stream.context().check(stream.table().cuMemsetD8Async(c.result, 0, result_bytes_, stream.native()),
+                               "cuMemsetD8Async");
+        stream.count_fill();
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<BeginStages>(*this); }
+
+private:
+    uint64_t result_bytes_;
+};
+
+class EndStages final : public ChunkOperation {
+public:
+    EndStages(const Stream& stream, Chunk& chunk, Ref<Stream> out) noexcept
+        : ChunkOperation("end of the stages", stream, chunk), out_(std::move(out)) {}
+    void issue(Stream& stream) override {
+        record(stream, chunk().stages_end);
+        chunk().stages.store(Chunk::kIssued, std::memory_order_release);
+        if (kept_) stream.flush_later(out_);  // whose copy waits for this
+    }
+    std::unique_ptr<Operation> keep() const override {
+        auto kept = std::make_unique<EndStages>(*this);
+        kept->kept_ = true;
+        return kept;
+    }
+    void drop(Stream& stream, const ErrorPtr& error) noexcept override {
+        chunk().dropped = error;
+        chunk().stages.store(Chunk::kDropped, std::memory_order_release);
+        stream.flush_later(out_);
+    }
+
+private:
+    Ref<Stream> out_;
+    bool kept_ = false;
+};
+
+class CopyOut final : public ChunkOperation {
+public:
+    CopyOut(const Stream& stream, Chunk& chunk, uint64_t result_bytes) noexcept
+        : ChunkOperation("copy out", stream, chunk), result_bytes_(result_bytes) {}
+
+    // The event that it waits for isn't recorded while the stages are held.
+    bool ready(Stream&) override { return chunk().stages.load(std::memory_order_acquire) != Chunk::kPending; }
+
+    void issue(Stream& stream) override {
+        Chunk& c = chunk();
+        if (c.stages.load(std::memory_order_acquire) == Chunk::kDropped) return;
+        wait(stream, c.stages_end);
+        if (c.to || c.result_to) record(stream, c.out_begin);
+        if (c.to && c.output_bytes != 0) copy(stream, c.to, c.output, c.output_bytes);
+        if (c.result_to) copy(stream, c.result_to, c.result, result_bytes_);
+        record(stream, c.out_end);
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyOut>(*this); }
+
+private:
+    static void copy(Stream& stream, void* to, CUdeviceptr from, uint64_t bytes) {
+        stream.context().check(stream.table().cuMemcpyDtoHAsync(to, from, bytes, stream.native()), "cuMemcpyDtoHAsync");
+        stream.count_copy(bytes);
+    }
+    uint64_t result_bytes_;
+};
+
+class RecordBase final : public Operation {
+public:
+    explicit RecordBase(CUevent event) noexcept : Operation("begin of the run", nullptr), event_(event) {}
+    void issue(Stream& stream) override {
+        stream.context().check(stream.table().cuEventRecord(event_, stream.native()), "cuEventRecord");
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<RecordBase>(*this); }
+
+private:
+    CUevent event_;
+};
+
+void submit(Stream& stream, Operation& operation) {
+    if (stream.submit(operation) != GPO_SUCCESS) fail(GPO_LIMIT_EXCEEDED, "too much is held on ", stream.describe());
+}
+
+}  // namespace
+
+Slots::~Slots() {
+    free_buffers();
+    give_chunks();
+}
+
+// --- what a run needs ---
+
+void Slots::prepare(const Plan& plan, const Needs& needs) {
+    make_streams();
+    if (chunks_.size() != needs.chunks || timing_ != needs.timing) make_chunks(needs.chunks, needs.timing);
+    make_buffers(plan, needs);
+    slots_used_ = needs.slots;
+}
+
+void Slots::make_streams() {
+    // A stream that has failed takes no more work.
+    if (out_ && !in_->failure() && !stages_->failure() && !out_->failure()) return;
+    close();
+    const auto stream = [&](const char* part) {
+        gpo_stream_options options{};
+        options.struct_size = sizeof options;
+        const std::string label = *label_ ? text(label_, "/", part) : text("pipeline/", part);
+        options.label = label.c_str();
+        auto made = make<Stream>(context_, device_, options);
+        made->announce();
+        return made;
+    };
+    auto in = stream("in"), stages = stream("stages"), out = stream("out");
+    in_ = std::move(in);
+    stages_ = std::move(stages);
+    out_ = std::move(out);
+}
+
+void Slots::make_chunks(uint32_t count, bool timing) {
+    give_chunks();
+    ++epoch_;
+    DriverScope scope(*context_);
+    timing_ = timing;
+    const auto events = [&](bool timed, size_t number) {
+        std::vector<CUevent> taken;
+        taken.reserve(number);
+        try {
+            while (taken.size() < number) context_->take_events(timed, number - taken.size(), taken);
+        } catch (...) {
+            context_->give_events(timed, taken.data(), taken.size());
+            throw;
+        }
+        return taken;
+    };
+    chunks_.reserve(count);
+    if (timing) base_ = events(true, 1).front();
+    for (uint32_t i = 0; i < count; ++i) {
+        auto chunk = std::make_unique<Chunk>();
+        const auto taken = events(timing, timing ? 6 : 3);
+        chunk->in_end = taken[0];
+        chunk->stages_end = taken[1];
+        chunk->out_end = taken[2];
+        if (timing) {
+            chunk->in_begin = taken[3];
+            chunk->stages_begin = taken[4];
+            chunk->out_begin = taken[5];
+        }
+        chunks_.push_back(std::move(chunk));
+    }
+}
+
+void Slots::give_chunks() noexcept {
+    for (const auto& chunk : chunks_) {
+        CUevent events[] = {chunk->in_end, chunk->stages_end, chunk->out_end, chunk->in_begin, chunk->stages_begin,
+                            chunk->out_begin};
+        context_->give_events(timing_, events, timing_ ? 6 : 3);
+    }
+    chunks_.clear();
+    if (base_) context_->give_events(true, &base_, 1);
+    base_ = nullptr;
+}
+
+uint64_t Slots::pinned_bytes(const Plan& plan, const Needs& needs) noexcept {
+    unsigned __int128 each = 0;
+    if (needs.stage_in) each += needs.chunk_bytes;
+    if (needs.stage_out) each += aligned(plan.output_bytes(needs.chunk_bytes), kResultAlign);
+    if (needs.results) each += aligned(plan.result_bytes, kResultAlign);
+    const auto all = each * needs.slots;
+    return all > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(all);
+}
+
+void Slots::make_buffers(const Plan& plan, const Needs& wanted) {
+    if (wanted.chunk_bytes > chunk_bytes_ || wanted.slots > slots_) {
+        // Runs of many kinds of needs come to one size that does for all.
+        Needs needs = wanted;
+        needs.slots = std::max(needs.slots, slots_);
+        needs.chunk_bytes = std::max(needs.chunk_bytes, chunk_bytes_);
+        const auto input = aligned(needs.chunk_bytes, kAlign);
+        const auto output = aligned(plan.output_bytes(needs.chunk_bytes), kAlign);
+        const auto scratch = aligned(plan.scratch_bytes, kAlign), result = aligned(plan.result_bytes, kAlign);
+        const auto all = (input + output + scratch + result) * needs.slots;
+        if (all > kMostMemory)
+            fail(GPO_OUT_OF_MEMORY, needs.slots, " slots of ", needs.chunk_bytes, " bytes are more than any device has memory for");
+        free_buffers();
+        DriverScope scope(*context_);
+        context_->runtime().counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
+        context_->check(context_->table().cuMemAlloc(&device_memory_, static_cast<size_t>(all)), "cuMemAlloc");
+        chunk_bytes_ = needs.chunk_bytes;
+        slots_ = needs.slots;
+        stride_ = static_cast<uint64_t>(input + output + scratch + result);
+        output_at_ = static_cast<uint64_t>(input);
+        scratch_at_ = static_cast<uint64_t>(input + output);
+        result_at_ = static_cast<uint64_t>(input + output + scratch);
+        has_output_ = plan.has_output();
+        has_scratch_ = plan.scratch_bytes != 0;
+        has_result_ = plan.result_bytes != 0;
+    }
+    if (wanted.stage_in) need_pinned(pinned_in_, chunk_bytes_, slots_);
+    if (wanted.stage_out)
+        need_pinned(pinned_out_, static_cast<uint64_t>(aligned(plan.output_bytes(chunk_bytes_), kResultAlign)), slots_);
+    if (wanted.results)
+        need_pinned(pinned_results_, static_cast<uint64_t>(aligned(plan.result_bytes, kResultAlign)), slots_);
+}
+
+void Slots::need_pinned(Pinned& pinned, uint64_t each, uint32_t slots) {
+    const uint64_t bytes = each * slots;
+    pinned.each = each;
+    if (bytes <= pinned.bytes) return;
+    free_pinned(pinned);
+    DriverScope scope(*context_);
+    context_->runtime().counters.host_registrations.fetch_add(1, std::memory_order_relaxed);
+    void* memory = nullptr;
+    context_->check(context_->table().cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
+    pinned = {static_cast<char*>(memory), bytes, each};
+}
+
+void Slots::free_pinned(Pinned& pinned) noexcept {
+    if (!pinned.memory) return;
+    context_->runtime().counters.host_registrations.fetch_add(1, std::memory_order_relaxed);
+    DriverTry scope(*context_);
+    // Of a context that is lost the driver frees nothing any more; the memory stays mapped, which harms nobody.
+    if (scope.entered()) context_->table().cuMemFreeHost(pinned.memory);
+    pinned = {};
+}
+
+void Slots::free_buffers() noexcept {
+    if (device_memory_ != 0) {
+        context_->runtime().counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
+        DriverTry scope(*context_);
+        if (scope.entered()) context_->table().cuMemFree(device_memory_);
+    }
+    device_memory_ = 0;
+    chunk_bytes_ = 0;
+    slots_ = 0;
+    free_pinned(pinned_in_);
+    free_pinned(pinned_out_);
+    free_pinned(pinned_results_);
+}
+
+Chunk& Slots::chunk(uint64_t index) noexcept {
+    Chunk& chunk = *chunks_[index % chunks_.size()];
+    chunk.index = index;
+    chunk.slot = static_cast<uint32_t>(index % slots_used_);
+    const uint64_t base = device_memory_ + chunk.slot * stride_;
+    chunk.input = base;
+    chunk.output = has_output_ ? base + output_at_ : 0;
+    chunk.scratch = has_scratch_ ? base + scratch_at_ : 0;
+    chunk.result = has_result_ ? base + result_at_ : 0;
+    chunk.before = chunks_.size() > slots_used_ && index >= slots_used_ ? chunks_[(index - slots_used_) % chunks_.size()].get()
+                                                                      : nullptr;
+    chunk.stages.store(Chunk::kPending, std::memory_order_relaxed);
+    chunk.dropped = chunk.error = nullptr;
+    return chunk;
+}
+
+void* Slots::staging_in(const Chunk& chunk) const noexcept { return pinned_in_.memory + chunk.slot * pinned_in_.each; }
+void* Slots::staging_out(const Chunk& chunk) const noexcept { return pinned_out_.memory + chunk.slot * pinned_out_.each; }
+void* Slots::staging_result(const Chunk& chunk) const noexcept {
+    return pinned_results_.memory + chunk.slot * pinned_results_.each;
+}
+
+// --- a chunk's way ---
+
+void Slots::copy_in(Chunk& chunk) {
+    CopyIn operation(*in_, chunk);
+    submit(*in_, operation);
+}
+
+void Slots::begin_stages(Chunk& chunk, const Plan& plan) {
+    BeginStages operation(*stages_, chunk, plan.result_bytes);
+    submit(*stages_, operation);
+}
+
+void Slots::end_stages(Chunk& chunk) {
+    EndStages operation(*stages_, chunk, out_);
+    submit(*stages_, operation);
+}
+
+void Slots::copy_out(Chunk& chunk, const Plan& plan) {
+    CopyOut operation(*out_, chunk, plan.result_bytes);
+    submit(*out_, operation);
+}
+
+gpo_stream_t Slots::stages_handle() {
+    if (handle_ == 0)
+        handle_ = reinterpret_cast<uint64_t>(context_->runtime().publish<gpo_stream_t>(*stages_));
+    return reinterpret_cast<gpo_stream_t>(handle_);
+}
+
+void Slots::close() noexcept {
+    if (handle_ != 0) handle::destroy(std::exchange(handle_, 0), Type::stream);
+}
+
+// --- times ---
+
+void Slots::record_base() {
+    RecordBase operation(base_);
+    submit(*in_, operation);
+}
+
+bool Slots::elapsed(CUevent from, CUevent to, int64_t* nanoseconds) noexcept {
+    float milliseconds = 0;
+    if (context_->table().cuEventElapsedTime(&milliseconds, from, to) != CUDA_SUCCESS) return false;
+    *nanoseconds = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+    return true;
+}
+
+void Slots::move_base(Chunk& chunk) noexcept { std::swap(base_, chunk.in_begin); }
+
+}  // namespace gpo::pipeline

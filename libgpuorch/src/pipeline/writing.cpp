@@ -1,0 +1,202 @@
+// The writing thread: hands chunks that are back to the sink, and ends the run.
+#include <algorithm>
+
+#include "pipeline/pipeline.h"
+
+namespace gpo {
+
+using namespace pipeline;
+
+namespace {
+constexpr int64_t kBaseAge = 1'000'000'000;  // a float of milliseconds tells 60 ns apart up to here
+}
+
+void Pipeline::writing(Ref<Flow> flow, Pipeline* pipeline) noexcept {
+    uint64_t seen = 0;
+    for (;;) {
+        Run* run;
+        {
+            host::Lock lock(flow->lock);
+            flow->parked.wait(lock, host::kForever, [&] { return flow->dismissed || flow->runs != seen; });
+            if (flow->runs == seen) return;
+            seen = flow->runs;
+            run = flow->run;
+        }
+        pipeline->write(*run);
+        pipeline->end(*run);  // the pipeline may be gone afterwards
+    }
+}
+
+void Pipeline::write(Run& run) noexcept {
+    Flow& flow = *flow_;
+    for (uint64_t index = 0;; ++index) {
+        bool drop;
+        {
+            host::Lock lock(flow.lock);
+            flow.arrived.wait(lock, host::kForever, [&] {
+                return flow.consumed < flow.completed || (flow.input_ended && flow.completed == flow.submitted);
+            });
+            if (flow.consumed == flow.completed) return;
+            drop = flow.stopping;
+        }
+        Chunk& chunk = slots_.record(index);
+        if (!drop) {
+            try {
+                consume(run, chunk);
+            } catch (...) {
+                stop_run(error_in_flight());
+                drop = true;
+            }
+        }
+        {
+            host::Lock lock(flow.lock);
+            ++flow.consumed;
+            if (!drop) {
+                flow.bytes_done += chunk.bytes;
+                ++flow.chunks_done;
+                flow.ended_ns = host::now();
+                if (run.automatic)
+                    flow.tuning.done(run.times_known ? run.newest_end_ns : static_cast<int64_t>(chunk.completed_ns));
+            }
+            flow.room.notify_one();
+        }
+        if (!drop) report_progress(run, false);
+    }
+}
+
+void Pipeline::consume(Run& run, Chunk& chunk) {
+    if (chunk.error) throw Failure(chunk.error);
+    if (run.needs.timing) note_times(run, chunk);
+    if (chunk.to) {
+        if (!run.sink->direct()) {
+            run.sink->put(chunk.to, chunk.output_offset, chunk.output_bytes);
+            if (run.sink->staged()) run.unstaged_bytes += chunk.output_bytes;
+        }
+        run.bytes_out += chunk.output_bytes;
+    }
+    if (!run.take) return;
+    gpo_chunk described = describe_chunk(chunk);
+    described.output = chunk.to;
+    described.result = chunk.result_to;
+    const gpo_status status = run_callback(owner_, "sink", [&] { return run.take(run.user, &described); });
+    if (status == GPO_END) stop_run(nullptr);
+}
+
+void Pipeline::note_times(Run& run, Chunk& chunk) {
+    DriverScope scope(*context_);
+    int64_t times[6] = {};
+    const bool out = chunk.to || chunk.result_to;
+    const CUevent events[6] = {chunk.in_begin, chunk.in_end, chunk.stages_begin, chunk.stages_end,
+                               out ? chunk.out_begin : chunk.out_end, chunk.out_end};
+    for (int i = 0; i < 6; ++i) {
+        if (!slots_.elapsed(slots_.base(), events[i], &times[i])) return;  // no times, but all else is well
+        times[i] += run.base_ns;
+    }
+    run.times.add(EngineTimes::kIn, times[0], times[1]);
+    run.times.add(EngineTimes::kKernel, times[2], times[3]);
+    if (out) run.times.add(EngineTimes::kOut, times[4], times[5]);
+    run.newest_end_ns = times[5];
+    run.times_known = true;
+    if (times[0] - run.base_ns > kBaseAge) {
+        run.base_ns = times[0];
+        slots_.move_base(chunk);
+    }
+}
+
+void Pipeline::report_progress(Run& run, bool last) noexcept {
+    if (!plan_.progress) return;
+    const uint64_t now = host::now();
+    if (!last && now - run.reported_ns < plan_.progress_ns) return;
+    run.reported_ns = now;
+    gpo_pipeline_progress progress = this->progress();
+    if (last) progress.running = 0;
+    try {
+        run_callback(owner_, "progress", [&] {
+            plan_.progress(plan_.progress_user, &progress);
+            return GPO_SUCCESS;
+        });
+    } catch (...) {
+        stop_run(error_in_flight());
+    }
+}
+
+gpo_pipeline_result Pipeline::result_of(Run& run) noexcept {
+    run.times.finish();
+    const Flow& flow = *flow_;
+    gpo_pipeline_result out{};
+    out.struct_size = sizeof out;
+    out.status = flow.failure ? flow.failure->status : GPO_SUCCESS;
+    out.bytes_in = flow.bytes_in;
+    out.bytes_out = run.bytes_out;
+    out.chunks = flow.chunks_done;
+    out.elapsed_ns = flow.ended_ns - flow.started_ns;
+    out.chunk_bytes = run.chunk_bytes != 0 ? run.chunk_bytes : run.needs.chunk_bytes;
+    out.slots = run.needs.slots;
+    out.tuned = run.automatic && flow.tuning.measured();
+    out.copy_in_ns = run.times.busy(EngineTimes::kIn);
+    out.copy_out_ns = run.times.busy(EngineTimes::kOut);
+    out.kernel_ns = run.times.busy(EngineTimes::kKernel);
+    out.copy_hidden_ns = run.times.hidden();
+    out.staged_bytes = run.staged_bytes + run.unstaged_bytes;
+    return out;
+}
+
+void Pipeline::end(Run& run) noexcept {
+    Flow& flow = *flow_;
+    report_progress(run, true);
+    bool complete;
+    {
+        host::Lock lock(flow.lock);
+        complete = !flow.failure;
+        flow.stopping = true;  // a cancel comes too late from here on
+        flow.run = nullptr;
+        flow.stages = nullptr;
+    }
+    if (complete) {
+        try {
+            run.sink->commit();
+        } catch (...) {
+            ErrorPtr error = error_in_flight();
+            host::Lock lock(flow.lock);
+            flow.failure = std::move(error);
+        }
+    }
+    run.source.reset();
+    run.sink.reset();  // takes away what is not complete
+    std::unique_ptr<Run> ended;
+    std::vector<Notice> notices;
+    ErrorPtr error;
+    uint64_t now;
+    bool closing;
+    Ref<Pipeline> self;
+    {
+        host::Lock lock(flow.lock);
+        result_ = result_of(run);
+        error_ = error = flow.failure;
+        flow.running = false;
+        notices.swap(notices_);
+        closing = flow.closing;
+        self = std::move(self_);
+        ended = std::move(run_);
+        now = host::now();
+        flow.ended.notify_all();
+    }
+    if (error) note_error(error);
+    for (Notice& notice : notices) {
+        gpo_completion entry{};
+        entry.struct_size = sizeof entry;
+        entry.status = error ? error->status : GPO_SUCCESS;
+        entry.user_data = notice.user_data;
+        entry.source = GPO_SOURCE_PIPELINE;
+        entry.submitted_ns = notice.submitted_ns;
+        entry.completed_ns = now;
+        entry.gpu_ns = -1;
+        notice.queue->deliver(entry, error);
+    }
+    if (closing) dismiss();
+    host::Lock lock(flow.lock);
+    flow.busy = flow.running;
+    flow.ended.notify_all();
+}
+
+}  // namespace gpo

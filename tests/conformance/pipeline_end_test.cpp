@@ -1,0 +1,431 @@
+// Pipelines that end otherwise than at the end of their input: early, by failure, on request.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+
+#include "conformance/pipeline_rig.h"
+
+using namespace gpo::test;
+
+namespace {
+
+bool names(const gpo_error& error, const std::string& what) { return std::string(error.message).find(what) != std::string::npos; }
+
+/// A pipeline with chunks of 4 KiB, and data that a run after a failure is tried with.
+struct Rig {
+    Rig() : rig(gpu) {
+        rig.options.chunk_bytes = 4096;
+        rig.options.label = "ends";
+        pipeline = rig.create(gpu);
+    }
+    void still_works() {
+        std::vector<uint8_t> out(data.size());
+        REQUIRE_OK(run(pipeline, from_memory(data.data(), data.size()), to_memory(out.data(), out.size())));
+        CHECK(out == complement(data));
+    }
+    Gpu gpu;
+    ComplementOptions rig;
+    Pipeline pipeline;
+    std::vector<uint8_t> data = noise(200'000);
+};
+
+/// A source without end that tells when it was asked.
+struct Endless {
+    std::atomic<uint64_t> calls{0};
+    gpo_source source() {
+        auto source = sized<gpo_source>();
+        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.user = this;
+        source.fill = [](void* user, void* buffer, uint64_t capacity, uint64_t* bytes) -> gpo_status {
+            ++static_cast<Endless*>(user)->calls;
+            std::memset(buffer, 1, capacity);
+            *bytes = capacity;
+            return GPO_SUCCESS;
+        };
+        return source;
+    }
+    void wait_for(uint64_t count) const {
+        while (calls.load() < count) std::this_thread::yield();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a sink that has enough ends the run as a success") {
+    Rig rig;
+    Endless endless;
+    uint64_t taken = 0;
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_CALLBACK;
+    sink.user = &taken;
+    sink.take = [](void* user, const gpo_chunk*) -> gpo_status { return ++*static_cast<uint64_t*>(user) == 10 ? GPO_END : GPO_SUCCESS; };
+    auto result = sized<gpo_pipeline_result>();
+    REQUIRE_OK(run(rig.pipeline, endless.source(), sink, &result));
+    CHECK(taken == 10);
+    CHECK(result.chunks == 10);
+
+    // What was taken is the file.
+    Folder folder;
+    const std::string path = folder / "out";
+    sink = to_file(path);
+    sink.user = &(taken = 0);
+    sink.take = [](void* user, const gpo_chunk*) -> gpo_status { return ++*static_cast<uint64_t*>(user) == 3 ? GPO_END : GPO_SUCCESS; };
+    REQUIRE_OK(run(rig.pipeline, endless.source(), sink));
+    CHECK(read_file(path) == std::vector<uint8_t>(3 * 4096, 0xfe));
+    rig.still_works();
+}
+
+TEST_CASE("callbacks that fail or throw end the run, and the message says which") {
+    Rig rig;
+    const auto memory = from_memory(rig.data.data(), rig.data.size());
+    SUBCASE("source") {
+        auto source = sized<gpo_source>();
+        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.fill = [](void*, void*, uint64_t, uint64_t*) -> gpo_status { return GPO_IO_ERROR; };
+        CHECK_STATUS(GPO_CALLBACK_FAILED, run(rig.pipeline, source, to_nothing()));
+        CHECK(names(last_error(), "source"));
+        CHECK(names(last_error(), "GPO_IO_ERROR"));
+        source.fill = [](void*, void*, uint64_t, uint64_t*) -> gpo_status { throw std::runtime_error("no"); };
+        CHECK_STATUS(GPO_CALLBACK_FAILED, run(rig.pipeline, source, to_nothing()));
+        CHECK(names(last_error(), "threw"));
+        source.fill = [](void*, void*, uint64_t capacity, uint64_t* bytes) -> gpo_status {
+            *bytes = capacity + 1;
+            return GPO_SUCCESS;
+        };
+        CHECK_STATUS(GPO_CALLBACK_FAILED, run(rig.pipeline, source, to_nothing()));
+    }
+    SUBCASE("sink") {
+        auto sink = sized<gpo_sink>();
+        sink.kind = GPO_SINK_CALLBACK;
+        sink.take = [](void*, const gpo_chunk* chunk) -> gpo_status { return chunk->index == 5 ? GPO_FAILED : GPO_SUCCESS; };
+        auto result = sized<gpo_pipeline_result>();
+        CHECK_STATUS(GPO_CALLBACK_FAILED, run(rig.pipeline, memory, sink, &result));
+        CHECK(result.status == GPO_CALLBACK_FAILED);
+        CHECK(result.chunks == 5);
+        CHECK(names(last_error(), "sink"));
+        CHECK(names(object_error(rig.pipeline), "sink"));
+        sink.take = [](void*, const gpo_chunk*) -> gpo_status { throw 1; };
+        CHECK_STATUS(GPO_CALLBACK_FAILED, run(rig.pipeline, memory, sink));
+    }
+    SUBCASE("stage") {
+        auto stage = sized<gpo_stage>();
+        stage.kind = GPO_STAGE_CALLBACK;
+        stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk* chunk) -> gpo_status {
+            if (chunk->index == 7) throw 1;
+            return GPO_SUCCESS;
+        };
+        rig.rig.options.stages = &stage;
+        Pipeline pipeline = rig.rig.create(rig.gpu);
+        CHECK_STATUS(GPO_CALLBACK_FAILED, run(pipeline, memory, to_nothing()));
+        CHECK(names(last_error(), "stage"));
+    }
+    SUBCASE("progress") {
+        rig.rig.options.progress = [](void*, const gpo_pipeline_progress*) { throw 1; };
+        Pipeline pipeline = rig.rig.create(rig.gpu);
+        CHECK_STATUS(GPO_CALLBACK_FAILED, run(pipeline, memory, to_nothing()));
+    }
+    rig.still_works();
+}
+
+TEST_CASE("files that can't be opened are refused at once, by name") {
+    Rig rig;
+    Folder folder;
+    const std::string in = folder / "in", none = folder / "none", deep = folder / "none/out";
+    write_file(in, rig.data);
+    const auto try_start = [&](const gpo_source& source, const gpo_sink& sink) { return gpo_pipeline_start(rig.pipeline, &source, &sink); };
+    CHECK_STATUS(GPO_NOT_FOUND, try_start(from_file(none), to_nothing()));
+    CHECK(names(last_error(), none));
+    CHECK(last_error().native_domain == GPO_NATIVE_ERRNO);
+    CHECK(last_error().native_code == ENOENT);
+    CHECK_STATUS(GPO_NOT_FOUND, try_start(from_file(in), to_file(deep)));
+    CHECK(names(last_error(), deep));
+    const std::string directory = folder / "";
+    CHECK_STATUS(GPO_IO_ERROR, try_start(from_file(directory), to_nothing()));
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_FILE;
+    source.descriptor = 9999;
+    CHECK_STATUS(GPO_IO_ERROR, try_start(source, to_nothing()));
+    CHECK(folder.names() == std::vector<std::string>{"in"});
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_pipeline_wait(rig.pipeline, 0, nullptr));  // none of that was a start
+    rig.still_works();
+}
+
+TEST_CASE("a file that shrinks while it is read is an error, one that grows is read as it was") {
+    Rig rig;
+    Folder folder;
+    const std::string path = folder / "in", out = folder / "out";
+    for (const bool shrink : {true, false}) {
+        CAPTURE(shrink);
+        write_file(path, rig.data);
+        struct Change {
+            const char* path;
+            bool shrink;
+        } change{path.c_str(), shrink};
+        auto sink = to_file(out);
+        sink.user = &change;
+        sink.take = [](void* user, const gpo_chunk* chunk) -> gpo_status {
+            const auto& change = *static_cast<Change*>(user);
+            if (chunk->index == 0 && truncate(change.path, change.shrink ? 8192 : 1'000'000) != 0) return GPO_FAILED;
+            return GPO_SUCCESS;
+        };
+        auto result = sized<gpo_pipeline_result>();
+        const gpo_status status = run(rig.pipeline, from_file(path), sink, &result);
+        if (shrink) {
+            CHECK(status == GPO_IO_ERROR);
+            CHECK(names(last_error(), path));
+            CHECK(folder.names() == std::vector<std::string>{"in"});
+        } else {
+            CHECK_OK(status);
+            CHECK(read_file(out) == complement(rig.data));
+        }
+    }
+}
+
+TEST_CASE("a sink that can't be written is named, and a device file isn't replaced") {
+    Rig rig;
+    const std::string full = "/dev/full";
+    CHECK_STATUS(GPO_IO_ERROR, run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), to_file(full)));
+    CHECK(names(last_error(), full));
+    CHECK(last_error().native_code == ENOSPC);
+    CHECK(access(full.c_str(), F_OK) == 0);
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    close(ends[0]);
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_FILE;
+    sink.descriptor = ends[1];
+    CHECK_STATUS(GPO_IO_ERROR, run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), sink));
+    CHECK(last_error().native_code == EPIPE);
+    close(ends[1]);
+    rig.still_works();
+}
+
+TEST_CASE("output that has no room is refused before it is written") {
+    Rig rig;
+    std::vector<uint8_t> out(100'000, 0xee);
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), to_memory(out.data(), 50'000)));
+    CHECK(std::all_of(out.begin() + 50'000, out.end(), [](uint8_t byte) { return byte == 0xee; }));
+    Pinned<uint8_t> pinned = rig.gpu.pinned<uint8_t>(100'000);
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), to_memory(pinned.data(), 50'000)));
+    CHECK(std::all_of(pinned.begin() + 50'000, pinned.end(), [](uint8_t byte) { return byte == 0; }));
+    rig.still_works();
+}
+
+TEST_CASE("a cancelled run ends with that status and leaves nothing behind") {
+    Rig rig;
+    Folder folder;
+    Endless endless;
+    const std::string path = folder / "out";
+    CHECK_OK(gpo_pipeline_cancel(rig.pipeline));  // none runs
+    const auto source = endless.source();
+    const auto sink = to_file(path);
+    REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &sink));
+    Queue queue = rig.gpu.queue();
+    REQUIRE_OK(gpo_pipeline_notify(rig.pipeline, queue, 7));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_pipeline_start(rig.pipeline, &source, &sink));
+    endless.wait_for(100);
+    REQUIRE_OK(gpo_pipeline_cancel(rig.pipeline));
+    auto result = sized<gpo_pipeline_result>();
+    CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(rig.pipeline, kPatience, &result));
+    CHECK(result.status == GPO_CANCELLED);
+    CHECK(folder.names().empty());
+    const auto entries = take(queue, 1);
+    CHECK(entries[0].status == GPO_CANCELLED);
+    CHECK(entries[0].user_data == 7);
+    auto error = sized<gpo_error>();
+    CHECK_OK(gpo_cq_error(queue, entries[0].error_id, &error));
+    CHECK(error.status == GPO_CANCELLED);
+    rig.still_works();
+}
+
+TEST_CASE("a run that waits for a pipe can be cancelled") {
+    Rig rig;
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_FILE;
+    source.descriptor = ends[0];
+    const auto nothing = to_nothing();
+    REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &nothing));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(rig.pipeline, 2'000'000, nullptr));
+    REQUIRE_OK(gpo_pipeline_cancel(rig.pipeline));
+    CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(rig.pipeline, kPatience, nullptr));
+    close(ends[0]);
+
+    // The other way: nobody reads.
+    REQUIRE(pipe(ends) == 0);
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_FILE;
+    sink.descriptor = ends[1];
+    const auto memory = from_memory(rig.data.data(), rig.data.size());
+    REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &memory, &sink));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(rig.pipeline, 2'000'000, nullptr));
+    REQUIRE_OK(gpo_pipeline_cancel(rig.pipeline));
+    CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(rig.pipeline, kPatience, nullptr));
+    close(ends[0]);
+    close(ends[1]);
+    rig.still_works();
+}
+
+TEST_CASE("callbacks may call back, but not wait for their own pipeline") {
+    Rig rig;
+    struct Calls {
+        gpo_pipeline_t pipeline;
+        gpo_status wait = -1, start = -1, progress = -1, cancel = -1;
+    } calls{rig.pipeline.get()};
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_CALLBACK;
+    sink.user = &calls;
+    sink.take = [](void* user, const gpo_chunk*) -> gpo_status {
+        auto& calls = *static_cast<Calls*>(user);
+        auto progress = sized<gpo_pipeline_progress>();
+        calls.wait = gpo_pipeline_wait(calls.pipeline, -1, nullptr);
+        calls.progress = gpo_pipeline_get_progress(calls.pipeline, &progress);
+        auto source = from_memory("", 0);
+        const auto nothing = to_nothing();
+        calls.start = gpo_pipeline_start(calls.pipeline, &source, &nothing);
+        calls.cancel = gpo_pipeline_cancel(calls.pipeline);
+        return GPO_SUCCESS;
+    };
+    CHECK_STATUS(GPO_CANCELLED, run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), sink));
+    CHECK(calls.wait == GPO_WOULD_DEADLOCK);
+    CHECK(calls.progress == GPO_SUCCESS);
+    CHECK(calls.start == GPO_INVALID_STATE);
+    CHECK(calls.cancel == GPO_SUCCESS);
+    rig.still_works();
+}
+
+TEST_CASE("a pipeline destroyed while it runs cancels its run and goes") {
+    Rig rig;
+    Endless endless;
+    Queue queue = rig.gpu.queue();
+    SUBCASE("from outside") {
+        const auto source = endless.source();
+        const auto nothing = to_nothing();
+        REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &nothing));
+        REQUIRE_OK(gpo_pipeline_notify(rig.pipeline, queue, 1));
+        endless.wait_for(20);
+        gpo_pipeline_t stale = rig.pipeline.release();
+        REQUIRE_OK(gpo_pipeline_destroy(stale));
+        CHECK_STATUS(GPO_STALE_HANDLE, gpo_pipeline_cancel(stale));
+        CHECK(take(queue, 1)[0].status == GPO_CANCELLED);
+    }
+    SUBCASE("from its own callback") {
+        struct Own {
+            gpo_pipeline_t pipeline;
+            gpo_status status = -1;
+        } own{rig.pipeline.release()};
+        auto sink = sized<gpo_sink>();
+        sink.kind = GPO_SINK_CALLBACK;
+        sink.user = &own;
+        sink.take = [](void* user, const gpo_chunk*) -> gpo_status {
+            auto& own = *static_cast<Own*>(user);
+            if (own.pipeline) own.status = gpo_pipeline_destroy(std::exchange(own.pipeline, nullptr));
+            return GPO_SUCCESS;
+        };
+        const auto source = endless.source();
+        gpo_pipeline_t pipeline = own.pipeline;
+        REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
+        // The entry may be refused when the callback has been quicker.
+        if (gpo_pipeline_notify(pipeline, queue, 1) == GPO_SUCCESS) CHECK(take(queue, 1)[0].status == GPO_CANCELLED);
+        while (gpo_pipeline_cancel(pipeline) != GPO_STALE_HANDLE) std::this_thread::yield();
+        // The runtime's shutdown, at the end of the test, waits for the run.
+        CHECK_OK(gpo_runtime_shutdown(std::exchange(rig.gpu.runtime, nullptr), kPatience));
+        CHECK(own.status == GPO_SUCCESS);
+    }
+}
+
+TEST_CASE("a run that was cancelled leaves the caller's memory alone afterwards") {
+    Rig rig;
+    Pinned<uint8_t> in = rig.gpu.pinned<uint8_t>(1 << 20), out = rig.gpu.pinned<uint8_t>(1 << 20);
+    for (int turn = 0; turn < 20; ++turn) {
+        const auto source = from_memory(in.data(), in.bytes());
+        const auto sink = to_memory(out.data(), out.bytes());
+        REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &sink));
+        REQUIRE_OK(gpo_pipeline_cancel(rig.pipeline));
+        const gpo_status status = gpo_pipeline_wait(rig.pipeline, kPatience, nullptr);
+        CHECK((status == GPO_CANCELLED || status == GPO_SUCCESS));
+        std::fill(out.begin(), out.end(), uint8_t{0x55});
+        rig.still_works();
+        CHECK(std::all_of(out.begin(), out.end(), [](uint8_t byte) { return byte == 0x55; }));
+    }
+}
+
+TEST_CASE("options, sources and sinks that make no sense are refused") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    const auto refused = [&](const char* what, auto change) {
+        CAPTURE(what);
+        gpo_pipeline_options options = rig.options;
+        gpo_stage stage = rig.stage;
+        std::vector<gpo_stage_argument> arguments = rig.arguments;
+        options.stages = &stage;
+        stage.arguments = arguments.data();
+        change(options, stage, arguments);
+        gpo_pipeline_t pipeline = nullptr;
+        const gpo_status status = gpo_pipeline_create(gpu.device, &options, &pipeline);
+        CHECK(pipeline == nullptr);
+        CHECK(status >= 10);
+        CHECK(status < 30);
+    };
+    refused("no stages", [](auto& o, auto&, auto&) { o.stage_count = 0; });
+    refused("stages at NULL", [](auto& o, auto&, auto&) { o.stages = nullptr; });
+    refused("65 stages", [](auto& o, auto&, auto&) { o.stage_count = 65; });
+    refused("an unknown flag", [](auto& o, auto&, auto&) { o.flags = 2; });
+    refused("a chunk that is no multiple of the granule", [](auto& o, auto&, auto&) { o.chunk_bytes = 4097; });
+    refused("a chunk as large as the address space", [](auto& o, auto&, auto&) { o.chunk_bytes = UINT64_MAX & ~uint64_t{4095}; });
+    refused("too many slots", [](auto& o, auto&, auto&) { o.slots = UINT32_MAX; });
+    refused("output divided by 0", [](auto& o, auto&, auto&) { o.output_numerator = 1; });
+    refused("output 2^32 times the input", [](auto& o, auto&, auto&) { o.output_numerator = UINT32_MAX, o.output_denominator = 1; });
+    refused("a result over 1 MiB", [](auto& o, auto&, auto&) { o.result_bytes = (1 << 20) + 1; });
+    refused("scratch of 2^63", [](auto& o, auto&, auto&) { o.scratch_bytes = uint64_t{1} << 63; });
+    refused("a granule of 2^63", [](auto& o, auto&, auto&) { o.granule = uint64_t{1} << 63; });
+    refused("an unknown kind of stage", [](auto&, auto& s, auto&) { s.kind = 3; });
+    refused("no kernel", [](auto&, auto& s, auto&) { s.kernel = nullptr; });
+    refused("a callback stage without one", [](auto&, auto& s, auto&) { s.kind = GPO_STAGE_CALLBACK; });
+    refused("too few arguments", [](auto&, auto& s, auto&) { --s.argument_count; });
+    refused("arguments at NULL", [](auto&, auto& s, auto&) { s.arguments = nullptr; });
+    refused("an unknown kind of argument", [](auto&, auto&, auto& a) { a[0].kind = 9; });
+    refused("a value at NULL", [](auto&, auto&, auto& a) { a[0].kind = GPO_STAGE_VALUE, a[0].bytes = 8; });
+    refused("a value of the wrong size", [](auto&, auto&, auto& a) { a[0].kind = GPO_STAGE_VALUE, a[0].value = "1234567", a[0].bytes = 4; });
+    refused("a block of 2^20 threads", [](auto&, auto& s, auto&) { s.block[0] = 1 << 20; });
+    refused("structs of different sizes", [](auto&, auto&, auto& a) { a[1].struct_size = 12; });
+
+    Pipeline pipeline = rig.create(gpu);
+    const auto start = [&](auto change) {
+        char memory[16] = {};
+        auto source = from_memory(memory, sizeof memory);
+        auto sink = to_nothing();
+        change(source, sink);
+        return gpo_pipeline_start(pipeline, &source, &sink);
+    };
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto& source, auto&) { source.kind = 0; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto& source, auto&) { source.memory = nullptr; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto& source, auto&) { source.bytes = UINT64_MAX; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto& source, auto&) { source.kind = GPO_SOURCE_KIND_CALLBACK; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto& source, auto&) { source.reserved = 1; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto&, auto& sink) { sink.kind = 4; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto&, auto& sink) { sink.kind = GPO_SINK_MEMORY, sink.bytes = 1; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto&, auto& sink) { sink.kind = GPO_SINK_CALLBACK; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([](auto&, auto& sink) { sink.reserved = 1; }));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pipeline_start(pipeline, nullptr, nullptr));
+    Memory device = gpu.memory(4096);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start([&](auto& source, auto&) {
+                     source.memory = reinterpret_cast<const void*>(uint64_t{device});
+                 }));
+
+    rig.options.chunk_bytes = 1 << 20;
+    rig.options.slots = 4;
+    rig.options.max_pinned_bytes = 1 << 20;
+    Pipeline bounded = rig.create(gpu);
+    std::vector<uint8_t> memory(10);
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, run(bounded, from_memory(memory.data(), 10), to_memory(memory.data(), 10)));
+    rig.options.chunk_bytes = rig.options.slots = GPO_AUTO;
+    Pipeline automatic = rig.create(gpu);
+    CHECK_OK(run(automatic, from_memory(memory.data(), 10), to_memory(memory.data(), 10)));
+}
