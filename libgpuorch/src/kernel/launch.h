@@ -17,6 +17,8 @@ public:
     LaunchKernel(Stream& stream, Kernel& kernel, const gpo_launch& launch, const void* const* arguments,
                  const uint32_t* sizes, uint32_t count);
 
+    /// A launch that has to load its function first is not.
+    bool plain() const noexcept override { return kernel_.function().loaded; }
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
 

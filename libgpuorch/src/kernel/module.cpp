@@ -157,6 +157,7 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     // Loaded now, so that the first launch doesn't load it and serialise the device. Older drivers load on the first
     // launch, and are counted just as well.
     if (table.cuFuncLoad) context_->check(table.cuFuncLoad(native), "cuFuncLoad");
+    function->loaded = table.cuFuncLoad != nullptr;
     runtime().counters.module_loads.fetch_add(1, std::memory_order_relaxed);
 
     int value = 0;

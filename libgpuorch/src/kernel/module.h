@@ -33,6 +33,7 @@ struct Function {
     };
     CUfunction native = nullptr;
     std::string symbol;
+    bool loaded = false;                           // nothing is left to be loaded by the first launch
     bool parameters_known = false;                 // the driver could tell
     std::vector<Parameter> parameters;
     uint32_t parameter_bytes = 0;                  // with padding
