@@ -1,0 +1,168 @@
+// Plain device memory, memory of the caller's, and what an address is.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+};
+using Pages = std::unique_ptr<char, Free>;
+
+Pages pages(uint64_t count) { return Pages(static_cast<char*>(std::aligned_alloc(kPage, count * kPage))); }
+
+uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+gpo_memory_info describe(Gpu& gpu, uint64_t address) {
+    auto info = sized<gpo_memory_info>();
+    REQUIRE_OK(gpo_memory_describe(gpu.device, address, &info));
+    return info;
+}
+
+}  // namespace
+
+TEST_CASE("memory: an allocation is aligned, described, counted, and freed once") {
+    Gpu gpu;
+    const uint64_t before = gpu.statistics().device_allocations;
+    uint64_t address = 0;
+    REQUIRE_OK(gpo_memory_allocate(gpu.device, 10'000, "block", &address));
+    CHECK(address % 256 == 0);
+    CHECK(gpu.statistics().device_allocations == before + 1);
+    const auto info = describe(gpu, address + 9999);
+    CHECK(info.kind == GPO_MEMORY_DEVICE);
+    CHECK(info.start == address);
+    CHECK(info.bytes >= 10'000);
+    CHECK(info.device_ordinal >= 0);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(gpu.device, address + 1));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(gpu.device, 256));
+    CHECK_OK(gpo_memory_free(gpu.device, address));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(gpu.device, address));
+    CHECK_OK(gpo_memory_free(gpu.device, 0));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_allocate(gpu.device, 0, nullptr, &address));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_allocate(gpu.device, 1, nullptr, nullptr));
+}
+
+TEST_CASE("memory: more than there is is refused, and the next allocation works") {
+    Gpu gpu;
+    uint64_t address = 77;
+    CHECK_STATUS(GPO_OUT_OF_MEMORY, gpo_memory_allocate(gpu.device, uint64_t{1} << 46, nullptr, &address));
+    CHECK_STATUS(GPO_OUT_OF_MEMORY, gpo_memory_allocate(gpu.device, UINT64_MAX / 2, nullptr, &address));
+    CHECK(address == 77);
+    Memory memory = gpu.memory(1000);
+}
+
+TEST_CASE("memory: what is freed under work that was put before stays until that work is done") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> source = gpu.pinned<uint32_t>(1024), target = gpu.pinned<uint32_t>(1024);
+    for (uint32_t i = 0; i < 1024; ++i) source[i] = i;
+    uint64_t address = 0;
+    REQUIRE_OK(gpo_memory_allocate(gpu.device, source.bytes(), nullptr, &address));
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_copy_to_device(stream, address, source.data(), source.bytes()));
+    REQUIRE_OK(gpo_copy_to_host(stream, target.data(), address, source.bytes()));
+    REQUIRE_OK(gpo_memory_free(gpu.device, address));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(std::equal(source.begin(), source.end(), target.begin()));
+}
+
+TEST_CASE("memory: freed memory can be had again, over and over") {
+    Gpu gpu;
+    uint64_t free_bytes = 0, total = 0;
+    REQUIRE_OK(gpo_device_memory(gpu.device, &free_bytes, &total));
+    // Two thirds of what is free: the second allocation succeeds only when the first is gone.
+    const uint64_t bytes = std::min<uint64_t>(free_bytes / 3 * 2, uint64_t{1} << 40);
+    for (int round = 0; round < 3; ++round) {
+        uint64_t address = 0;
+        gpo_status status = GPO_OUT_OF_MEMORY;
+        // The free is deferred: it happens soon after the streams have passed.
+        for (int tries = 0; status == GPO_OUT_OF_MEMORY && tries < 100'000; ++tries) {
+            status = gpo_memory_allocate(gpu.device, bytes, nullptr, &address);
+            if (status == GPO_OUT_OF_MEMORY) std::this_thread::yield();
+        }
+        REQUIRE_OK(status);
+        REQUIRE_OK(gpo_memory_free(gpu.device, address));
+    }
+}
+
+TEST_CASE("memory: registered memory is pinned until it is unregistered") {
+    Gpu gpu;
+    Pages memory = pages(4);
+    const uint64_t before = gpu.statistics().host_registrations;
+    CHECK(describe(gpu, number(memory.get())).kind == GPO_MEMORY_PAGEABLE);
+    REQUIRE_OK(gpo_host_register(gpu.device, memory.get(), 4 * kPage, 0));
+    const auto info = describe(gpu, number(memory.get()) + kPage);
+    CHECK(info.kind == GPO_MEMORY_PINNED);
+    CHECK(info.start == number(memory.get()));
+    CHECK(info.bytes == 4 * kPage);
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_host_register(gpu.device, memory.get(), 4 * kPage, 0));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_host_register(gpu.device, memory.get() + kPage, kPage, 0));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_unregister(gpu.device, memory.get() + kPage));
+    CHECK(gpu.statistics().host_registrations == before + 1);
+    Memory device = gpu.memory(4 * kPage);
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_copy_to_device(stream, device, memory.get(), 4 * kPage));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(gpu.statistics().pageable_copies == 0);
+    REQUIRE_OK(gpo_host_unregister(gpu.device, memory.get()));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_unregister(gpu.device, memory.get()));
+    CHECK(describe(gpu, number(memory.get())).kind == GPO_MEMORY_PAGEABLE);
+    CHECK(gpu.statistics().host_registrations == before + 2);
+    REQUIRE_OK(gpo_host_register(gpu.device, memory.get(), kPage, GPO_REGISTER_READ_ONLY));
+    REQUIRE_OK(gpo_host_unregister(gpu.device, memory.get()));
+}
+
+TEST_CASE("memory: registrations that make no sense are refused") {
+    Gpu gpu;
+    Pages memory = pages(1);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_register(gpu.device, nullptr, kPage, 0));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_register(gpu.device, memory.get(), 0, 0));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_register(gpu.device, memory.get(), UINT64_MAX, 0));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_register(gpu.device, memory.get(), kPage, 2));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_unregister(gpu.device, nullptr));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_unregister(gpu.device, memory.get()));
+    Pinned<char> piece = gpu.pinned<char>(kPage);
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_host_register(gpu.device, piece.data(), kPage, 0));
+}
+
+TEST_CASE("memory: threads register and unregister side by side") {
+    Gpu gpu;
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            Pages memory = pages(2);
+            for (int i = 0; i < 100; ++i) {
+                if (gpo_host_register(gpu.device, memory.get(), 2 * kPage, 0) != GPO_SUCCESS) ++wrong;
+                auto info = sized<gpo_memory_info>();
+                if (gpo_memory_describe(gpu.device, number(memory.get()) + 1, &info) != GPO_SUCCESS ||
+                    info.kind != GPO_MEMORY_PINNED)
+                    ++wrong;
+                if (gpo_host_unregister(gpu.device, memory.get()) != GPO_SUCCESS) ++wrong;
+            }
+        });
+    for (auto& thread : threads) thread.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("memory: what is no pointer can't be described, a plain one is pageable") {
+    Gpu gpu;
+    auto info = sized<gpo_memory_info>();
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_describe(gpu.device, 0, &info));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_describe(gpu.device, 1, nullptr));
+    int local = 0;
+    const auto plain = describe(gpu, number(&local));
+    CHECK(plain.kind == GPO_MEMORY_PAGEABLE);
+    CHECK(plain.start == 0);
+    CHECK(plain.device_ordinal == -1);
+}

@@ -1,0 +1,177 @@
+// Pools: allocation and free as points in streams, the cap, bad frees, held streams.
+#include <thread>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+Pool make_pool(Gpu& gpu, uint64_t max_bytes = 0, uint64_t keep_bytes = 0, uint64_t initial_bytes = 0) {
+    auto options = sized<gpo_pool_options>();
+    options.max_bytes = max_bytes;
+    options.keep_bytes = keep_bytes;
+    options.initial_bytes = initial_bytes;
+    options.label = "under test";
+    Pool pool;
+    REQUIRE_OK(gpo_pool_create(gpu.device, &options, pool.out()));
+    return pool;
+}
+
+gpo_memory_statistics statistics_of(gpo_pool_t pool) {
+    auto statistics = sized<gpo_memory_statistics>();
+    REQUIRE_OK(gpo_pool_statistics(pool, &statistics));
+    return statistics;
+}
+
+uint64_t take(gpo_pool_t pool, gpo_stream_t stream, uint64_t bytes) {
+    uint64_t address = 0;
+    REQUIRE_OK(gpo_pool_allocate(pool, stream, bytes, &address));
+    return address;
+}
+
+}  // namespace
+
+TEST_CASE("pool: a piece is usable by what comes next on its stream") {
+    Gpu gpu;
+    Pool pool = make_pool(gpu);
+    Stream stream = gpu.stream();
+    Pinned<uint32_t> from = gpu.pinned<uint32_t>(1024), back = gpu.pinned<uint32_t>(1024);
+    for (uint32_t i = 0; i < 1024; ++i) from[i] = ~i;
+    const uint64_t piece = take(pool, stream, from.bytes());
+    REQUIRE_OK(gpo_copy_to_device(stream, piece, from.data(), from.bytes()));
+    REQUIRE_OK(gpo_copy_to_host(stream, back.data(), piece, from.bytes()));
+    REQUIRE_OK(gpo_pool_free(pool, stream, piece));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    for (uint32_t i = 0; i < 1024; ++i) REQUIRE(back[i] == ~i);
+    const auto statistics = statistics_of(pool);
+    CHECK(statistics.in_use == 0);
+    CHECK(statistics.peak_in_use == from.bytes());
+    CHECK(statistics.allocations == 1);
+    CHECK(statistics.frees == 1);
+}
+
+TEST_CASE("pool: the cap is exact, and counts what is freed no more") {
+    Gpu gpu;
+    Pool pool = make_pool(gpu, 3000);
+    Stream stream = gpu.stream();
+    const uint64_t a = take(pool, stream, 1000), b = take(pool, stream, 2000);
+    uint64_t none = 5;
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_pool_allocate(pool, stream, 1, &none));
+    REQUIRE_OK(gpo_pool_free(pool, stream, a));
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_pool_allocate(pool, stream, 1001, &none));
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_pool_allocate(pool, stream, UINT64_MAX, &none));
+    CHECK(none == 5);
+    const uint64_t c = take(pool, stream, 1000);
+    CHECK(statistics_of(pool).in_use == 3000);
+    REQUIRE_OK(gpo_pool_free(pool, stream, b));
+    REQUIRE_OK(gpo_pool_free(pool, stream, c));
+    CHECK(statistics_of(pool).peak_in_use == 3000);
+}
+
+TEST_CASE("pool: what is no live piece can't be freed") {
+    Gpu gpu;
+    Pool pool = make_pool(gpu), other = make_pool(gpu);
+    Stream stream = gpu.stream();
+    Memory plain = gpu.memory(256);
+    const uint64_t piece = take(pool, stream, 4096);
+    for (const uint64_t wrong : {piece + 1, piece + 256, plain.operator uint64_t(), uint64_t{1}})
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_free(pool, stream, wrong));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_free(other, stream, piece));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(gpu.device, piece));
+    CHECK_OK(gpo_pool_free(pool, stream, 0));
+    CHECK_OK(gpo_pool_free(pool, stream, piece));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_free(pool, stream, piece));
+    uint64_t none = 0;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_allocate(pool, stream, 0, &none));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_allocate(pool, stream, 1, nullptr));
+    CHECK_STATUS(GPO_OUT_OF_MEMORY, gpo_pool_allocate(pool, stream, uint64_t{1} << 46, &none));
+    CHECK(statistics_of(pool).in_use == 0);
+    REQUIRE_OK(gpo_pool_free(pool, stream, take(pool, stream, 4096)));
+}
+
+TEST_CASE("pool: on a held stream nothing is allocated, and frees wait or are taken back") {
+    Gpu gpu;
+    Pool pool = make_pool(gpu);
+    Stream stream = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    const uint64_t piece = take(pool, stream, 4096);
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    uint64_t none = 0;
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_pool_allocate(pool, stream, 4096, &none));
+    REQUIRE_OK(gpo_pool_free(pool, stream, piece));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_free(pool, stream, piece));
+    CHECK(statistics_of(pool).in_use == 4096);
+    REQUIRE_OK(gpo_stream_cancel_held(stream, nullptr));
+    CHECK(statistics_of(pool).in_use == 4096);
+    REQUIRE_OK(gpo_pool_free(pool, stream, piece));
+    CHECK(statistics_of(pool).in_use == 0);
+    const uint64_t second = take(pool, stream, 4096);
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_pool_free(pool, stream, second));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(statistics_of(pool).in_use == 0);
+}
+
+TEST_CASE("pool: memory taken ahead stays until it is trimmed") {
+    Gpu gpu;
+    Pool pool = make_pool(gpu, 0, 0, 8 * kMiB);
+    CHECK(statistics_of(pool).reserved >= 8 * kMiB);
+    CHECK(statistics_of(pool).in_use == 0);
+    CHECK(statistics_of(pool).allocations == 0);
+    REQUIRE_OK(gpo_pool_trim(pool, 0));
+    CHECK(statistics_of(pool).reserved < 8 * kMiB);
+    CHECK(statistics_of(pool).peak_reserved >= 8 * kMiB);
+    auto options = sized<gpo_pool_options>();
+    gpo_pool_t none = nullptr;
+    options.flags = 1;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_create(gpu.device, &options, &none));
+    options.flags = 0;
+    options.max_bytes = 1;
+    options.initial_bytes = 2;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_create(gpu.device, &options, &none));
+    CHECK(none == nullptr);
+}
+
+TEST_CASE("pool: pieces are freed on other streams and by other threads") {
+    Gpu gpu;
+    Pool pool = make_pool(gpu, 64 * kMiB);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            Stream mine, other;
+            if (gpo_stream_create(gpu.device, nullptr, mine.out()) != GPO_SUCCESS) ++wrong;
+            if (gpo_stream_create(gpu.device, nullptr, other.out()) != GPO_SUCCESS) ++wrong;
+            for (uint64_t i = 0; i < 200; ++i) {
+                uint64_t piece = 0;
+                if (gpo_pool_allocate(pool, mine, 1000 + i * 100, &piece) != GPO_SUCCESS) ++wrong;
+                if (gpo_fill(mine, piece, 7, 1, 1000) != GPO_SUCCESS) ++wrong;
+                if (gpo_stream_wait_stream(other, mine) != GPO_SUCCESS) ++wrong;
+                if (gpo_pool_free(pool, other, piece) != GPO_SUCCESS) ++wrong;
+            }
+            if (gpo_stream_wait(other, kPatience) != GPO_SUCCESS) ++wrong;
+        });
+    for (auto& thread : threads) thread.join();
+    CHECK(wrong == 0);
+    CHECK(statistics_of(pool).in_use == 0);
+    CHECK(statistics_of(pool).frees == 600);
+}
+
+TEST_CASE("pool: pieces outlive the pool's handle") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Pinned<uint32_t> word = gpu.pinned<uint32_t>(1);
+    Pool pool = make_pool(gpu);
+    const uint64_t piece = take(pool, stream, 4);
+    const gpo_pool_t stale = pool;
+    REQUIRE_OK(gpo_pool_destroy(pool.release()));
+    CHECK_STATUS(GPO_STALE_HANDLE, gpo_pool_free(stale, stream, piece));
+    REQUIRE_OK(gpo_fill(stream, piece, 0x12345678, 4, 1));
+    REQUIRE_OK(gpo_copy_to_host(stream, word.data(), piece, 4));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(word[0] == 0x12345678);
+}
