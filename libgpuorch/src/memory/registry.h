@@ -41,7 +41,7 @@ public:
     void shut_down() noexcept override;
 
 private:
-    explicit Registry(Runtime& runtime) noexcept : runtime_(runtime) {}
+    explicit Registry(Runtime& runtime) : runtime_(runtime) {}
 
     enum class State : uint8_t { changing, live };
     struct Registration {
