@@ -18,6 +18,16 @@ void Error::write_to(gpo_error& out) const noexcept {
     copy_text(out.message, message);
 }
 
+ErrorPtr no_memory_error() noexcept {
+    static const Error error = [] {
+        Error out;
+        out.status = GPO_OUT_OF_MEMORY;
+        out.message = "out of memory";  // short enough to need none
+        return out;
+    }();
+    return ErrorPtr(ErrorPtr(), &error);
+}
+
 void fail_errno(gpo_status status, int number, std::string message) {
     char buffer[128];
     auto error = std::make_shared<Error>();

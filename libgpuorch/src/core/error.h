@@ -48,6 +48,9 @@ template <class... Pieces>
     throw Failure(std::move(error));
 }
 
+/// GPO_OUT_OF_MEMORY, for where there is no memory to say more. Takes none.
+ErrorPtr no_memory_error() noexcept;
+
 [[noreturn]] void fail_errno(gpo_status status, int number, std::string message);
 
 /// The status that a CUresult becomes where no more is known of the call.

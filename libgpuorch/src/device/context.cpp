@@ -139,12 +139,7 @@ ErrorPtr Context::error_of(CUresult result, const char* function) noexcept {
         }
         return error;
     } catch (...) {
-        static const ErrorPtr kNoMemory = [] {
-            auto error = std::make_shared<Error>();
-            error->status = GPO_OUT_OF_MEMORY;
-            return error;
-        }();
-        return kNoMemory;
+        return no_memory_error();
     }
 }
 

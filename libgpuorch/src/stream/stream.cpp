@@ -199,7 +199,7 @@ void Stream::issue_ready(Kept& spent) noexcept {
             try {
                 drop_held(make_error(GPO_OUT_OF_MEMORY, "no memory left for work that was held"), spent);
             } catch (...) {
-                drop_held(std::make_shared<Error>(), spent);
+                drop_held(no_memory_error(), spent);
             }
         }
     }
@@ -438,7 +438,7 @@ void Stream::stop() noexcept {
     } catch (...) {
         Kept spent;
         std::lock_guard lock(submit_);
-        drop_held(std::make_shared<Error>(), spent);
+        drop_held(no_memory_error(), spent);
     }
 }
 
@@ -534,7 +534,7 @@ ErrorPtr Stream::failure_of_work(CUresult result, const char* function) noexcept
         if (!listed.empty()) error->message += text("; suspects on ", describe(), ": ", listed);
         return error;
     } catch (...) {
-        return context_->loss() ? context_->loss() : std::make_shared<Error>();
+        return context_->loss() ? context_->loss() : no_memory_error();
     }
 }
 
