@@ -1,6 +1,8 @@
 // The scenarios: straight walks through the API, each through a part of it.
 #include "faults/attempt.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 
 namespace gpo::test {
@@ -235,8 +237,9 @@ void memory(Attempt& a) {
         STEP(a, gpo_arena_statistics(arena, &statistics));
         STEP(a, gpo_arena_destroy(arena.release()));
     }
-    static uint8_t page[8192];
-    void* aligned = page + (4096 - reinterpret_cast<uintptr_t>(page) % 4096) % 4096;
+    // A page that no other attempt uses, nor anybody later: where the device is lost it stays registered with its driver.
+    void* aligned = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(aligned != MAP_FAILED);
     if (STEP(a, gpo_host_register(a.device, aligned, 4096, 0)) && !STEP(a, gpo_host_unregister(a.device, aligned)))
         gpo_host_unregister(a.device, aligned);
     uint64_t address = 0;
