@@ -42,65 +42,89 @@ LaunchKernel::LaunchKernel(Stream& stream, Kernel& kernel, const gpo_launch& lau
       arguments_(const_cast<void**>(arguments)),
       sizes_(sizes),
       count_(count) {
-    if (&kernel.context() != &stream.context()) [[unlikely]]
-        fail(GPO_INVALID_ARGUMENT, kernel.describe(), " and ", stream.describe(), " are not of one device");
-    refuse_unknown_flags(launch.flags, GPO_LAUNCH_COOPERATIVE | GPO_LAUNCH_PRIORITY, "launch.flags");
-    if (launch.dynamic_shared_bytes > UINT32_MAX) [[unlikely]]
-        fail(GPO_INVALID_ARGUMENT, "launch.dynamic_shared_bytes is ", launch.dynamic_shared_bytes);
-    bool clustered = false;
+    uint32_t clustered = 0;
     for (int i = 0; i < 3; ++i) {
-        shape_.grid[i] = launch.grid[i] || i == 0 ? launch.grid[i] : 1;
-        shape_.block[i] = launch.block[i] || i == 0 ? launch.block[i] : 1;
+        shape_.grid[i] = launch.grid[i] + (i != 0 && launch.grid[i] == 0);
+        shape_.block[i] = launch.block[i] + (i != 0 && launch.block[i] == 0);
         shape_.cluster[i] = launch.cluster[i];
-        clustered |= launch.cluster[i] != 0;
-    }
-    if (clustered) {
-        for (uint32_t& blocks : shape_.cluster) blocks += blocks == 0;
+        clustered |= launch.cluster[i];
     }
     shape_.dynamic_shared = static_cast<uint32_t>(launch.dynamic_shared_bytes);
     shape_.flags = launch.flags;
     shape_.priority = launch.priority;
-    check_shape();
-    check_arguments(arguments, sizes, count);
-    if (clustered) check_cluster();
-    if (launch.flags & GPO_LAUNCH_COOPERATIVE) check_cooperative();
+    const bool usual = &kernel.context() == &stream.context() && !launch.flags && !clustered &&
+                       launch.dynamic_shared_bytes == shape_.dynamic_shared;
+    if (clustered) [[unlikely]] {
+        for (uint32_t& blocks : shape_.cluster) blocks += blocks == 0;
+    }
+    if (!usual) [[unlikely]] check_rest(stream, launch);
+    if (!shape_fits()) [[unlikely]] check_shape();
+    if (!arguments_match()) [[unlikely]] check_arguments();
+    if (clustered) [[unlikely]] check_cluster();
+    if (launch.flags & GPO_LAUNCH_COOPERATIVE) [[unlikely]] check_cooperative();
+}
+
+inline bool LaunchKernel::shape_fits() const noexcept {
+    const LaunchLimits& limits = kernel_.limits();
+    const Function& function = kernel_.function();
+    bool fits = true;
+    for (int i = 0; i < 3; ++i)   // a 0 is out of range as well: it wraps
+        fits &= shape_.grid[i] - 1 < limits.max_grid[i] && shape_.block[i] - 1 < limits.max_block[i];
+    return fits && uint64_t{shape_.block[0]} * shape_.block[1] * shape_.block[2] <= function.max_threads &&
+           shape_.dynamic_shared <= function.max_dynamic_shared.load(std::memory_order_relaxed);
+}
+
+inline bool LaunchKernel::arguments_match() const noexcept {
+    const Function& function = kernel_.function();
+    if (function.parameters_known && count_ != function.parameters.size()) return false;
+    if (count_ && !arguments_) return false;
+    const bool check_sizes = sizes_ && function.parameters_known;
+    for (uint32_t i = 0; i < count_; ++i)
+        if (!arguments_[i] || (check_sizes && sizes_[i] != function.parameters[i].bytes)) return false;
+    return true;
+}
+
+void LaunchKernel::check_rest(Stream& stream, const gpo_launch& launch) const {
+    if (&kernel_.context() != &stream.context())
+        fail(GPO_INVALID_ARGUMENT, kernel_.describe(), " and ", stream.describe(), " are not of one device");
+    refuse_unknown_flags(launch.flags, GPO_LAUNCH_COOPERATIVE | GPO_LAUNCH_PRIORITY, "launch.flags");
+    if (launch.dynamic_shared_bytes > UINT32_MAX)
+        fail(GPO_INVALID_ARGUMENT, "launch.dynamic_shared_bytes is ", launch.dynamic_shared_bytes);
 }
 
 void LaunchKernel::check_shape() const {
     const LaunchLimits& limits = kernel_.limits();
     const Function& function = kernel_.function();
     for (int i = 0; i < 3; ++i) {
-        if (shape_.grid[i] - 1 >= limits.max_grid[i]) [[unlikely]]
+        if (shape_.grid[i] - 1 >= limits.max_grid[i])
             fail(GPO_INVALID_ARGUMENT, "launch.grid[", i, "] is ", shape_.grid[i], ": a grid has 1 to ", limits.max_grid[i],
                  " blocks in that direction");
-        if (shape_.block[i] - 1 >= limits.max_block[i]) [[unlikely]]
+        if (shape_.block[i] - 1 >= limits.max_block[i])
             fail(GPO_INVALID_ARGUMENT, "launch.block[", i, "] is ", shape_.block[i], ": a block has 1 to ",
                  limits.max_block[i], " threads in that direction");
     }
     const uint64_t threads = uint64_t{shape_.block[0]} * shape_.block[1] * shape_.block[2];
-    if (threads > function.max_threads) [[unlikely]]
+    if (threads > function.max_threads)
         fail(GPO_INVALID_ARGUMENT, kernel_.describe(), " can have ", function.max_threads, " threads to a block, and ",
              shape_text(shape_.block), " = ", threads, " were asked for");
-    if (shape_.dynamic_shared > function.max_dynamic_shared.load(std::memory_order_relaxed)) [[unlikely]] {
-        const uint32_t most = kernel_.refresh_max_dynamic_shared();
-        if (shape_.dynamic_shared > most)
-            fail(GPO_INVALID_ARGUMENT, kernel_.describe(), " may have ", most, " bytes of dynamic shared memory, and ",
-                 shape_.dynamic_shared, " were asked for; gpo_kernel_set_max_dynamic_shared raises the limit");
-    }
+    const uint32_t most = kernel_.refresh_max_dynamic_shared();
+    if (shape_.dynamic_shared > most)
+        fail(GPO_INVALID_ARGUMENT, kernel_.describe(), " may have ", most, " bytes of dynamic shared memory, and ",
+             shape_.dynamic_shared, " were asked for; gpo_kernel_set_max_dynamic_shared raises the limit");
 }
 
-void LaunchKernel::check_arguments(const void* const* arguments, const uint32_t* sizes, uint32_t count) const {
+void LaunchKernel::check_arguments() const {
     const Function& function = kernel_.function();
-    if (count && !arguments) [[unlikely]] fail(GPO_INVALID_ARGUMENT, "arguments is NULL and count is ", count);
-    if (function.parameters_known && count != function.parameters.size()) [[unlikely]]
-        fail(GPO_INVALID_ARGUMENT, kernel_.describe(), " takes ", function.parameters.size(), " arguments, ", count,
+    if (count_ && !arguments_) fail(GPO_INVALID_ARGUMENT, "arguments is NULL and count is ", count_);
+    if (function.parameters_known && count_ != function.parameters.size())
+        fail(GPO_INVALID_ARGUMENT, kernel_.describe(), " takes ", function.parameters.size(), " arguments, ", count_,
              " were given");
-    for (uint32_t i = 0; i < count; ++i) {
-        if (!arguments[i]) [[unlikely]]
+    for (uint32_t i = 0; i < count_; ++i) {
+        if (!arguments_[i])
             fail(GPO_INVALID_ARGUMENT, "argument ", i, " of ", kernel_.describe(), " is NULL: each is the address of a value");
-        if (sizes && function.parameters_known && sizes[i] != function.parameters[i].bytes) [[unlikely]]
+        if (sizes_ && function.parameters_known && sizes_[i] != function.parameters[i].bytes)
             fail(GPO_INVALID_ARGUMENT, "argument ", i, " of ", kernel_.describe(), " has ", function.parameters[i].bytes,
-                 " bytes, ", sizes[i], " were given");
+                 " bytes, ", sizes_[i], " were given");
     }
 }
 

@@ -33,12 +33,16 @@ protected:
         : Operation(other), kernel_(other.kernel_), shape_(other.shape_), arguments_(arguments) {}
 
 private:
-    void check_arguments(const void* const* arguments, const uint32_t* sizes, uint32_t count) const;
-    void check_shape() const;
+    // The fast ones only tell whether all is well; the slow ones find what isn't, and say it.
+    bool shape_fits() const noexcept;
+    bool arguments_match() const noexcept;
+    [[gnu::cold, gnu::noinline]] void check_shape() const;
+    [[gnu::cold, gnu::noinline]] void check_arguments() const;
+    [[gnu::cold, gnu::noinline]] void check_rest(Stream& stream, const gpo_launch& launch) const;
     void check_cluster() const;
     void check_cooperative() const;
-    [[noreturn]] void fail_launch(Stream& stream, CUresult result, const char* function) const;
-    CUresult launch_with_attributes(Stream& stream) const;
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_launch(Stream& stream, CUresult result, const char* function) const;
+    [[gnu::noinline]] CUresult launch_with_attributes(Stream& stream) const;
 
     Kernel& kernel_;
     Shape shape_;

@@ -27,18 +27,20 @@ struct LaunchLimits {
 
 /// A function of a module, as far as launches need to know it. One for each CUfunction, shared by all kernel handles on
 /// it, since what can be changed (max_dynamic_shared) is the function's.
-struct Function {
+struct alignas(64) Function {
     struct Parameter {
         uint32_t offset, bytes;
     };
+    // What every launch reads, in one cache line:
     CUfunction native = nullptr;
-    std::string symbol;
     bool loaded = false;                           // nothing is left to be loaded by the first launch
     bool parameters_known = false;                 // the driver could tell
-    std::vector<Parameter> parameters;
-    uint32_t parameter_bytes = 0;                  // with padding
     uint32_t max_threads = 0;                      // per block, for this function
     std::atomic<uint32_t> max_dynamic_shared{0};   // bytes
+    std::vector<Parameter> parameters;
+    // What else is known:
+    std::string symbol;
+    uint32_t parameter_bytes = 0;                  // with padding
     /// The last occupancy that a cooperative launch asked for: threads 12 bits, dynamic shared bytes 32, blocks 20; 0: none.
     std::atomic<uint64_t> occupancy{0};
 };
