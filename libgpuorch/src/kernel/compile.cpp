@@ -1,6 +1,9 @@
 // From CUDA C++ source to a loaded module: the request, the cache, the driver's compiler.
-#include <cstring>
+#include <pthread.h>
+
 #include <limits>
+#include <memory>
+#include <new>
 
 #include "core/options.h"
 #include "kernel/cache.h"
@@ -10,18 +13,29 @@ namespace gpo {
 
 namespace {
 
-// The log is the thread's; its memory goes with the thread. `ended` keeps a destructor of the user's that calls us later
-// still from leaving memory behind.
-struct ThreadLog {
-    std::string text;
-    ~ThreadLog() { alive = false; }
-    static thread_local bool alive;
-    static ThreadLog* get() noexcept {
-        static thread_local ThreadLog log;
-        return alive ? &log : nullptr;
+// The log is the thread's: a heap string behind a pthread key, freed with the thread. A thread-local object with a
+// destructor would make glibc end the process when there is no memory to register it.
+class ThreadLog {
+public:
+    /// The calling thread's, NULL where it has none.
+    static std::string* get() noexcept {
+        pthread_once(&once_, [] { made_ = pthread_key_create(&key_, destroy) == 0; });
+        return made_ ? static_cast<std::string*>(pthread_getspecific(key_)) : nullptr;
     }
+    /// The same, made if need be; NULL without memory.
+    static std::string* make() noexcept {
+        if (std::string* log = get()) return log;
+        if (!made_) return nullptr;
+        auto log = std::unique_ptr<std::string>(new (std::nothrow) std::string);
+        return log && pthread_setspecific(key_, log.get()) == 0 ? log.release() : nullptr;
+    }
+
+private:
+    static void destroy(void* log) { delete static_cast<std::string*>(log); }
+    static inline pthread_once_t once_ = PTHREAD_ONCE_INIT;
+    static inline pthread_key_t key_ = 0;
+    static inline bool made_ = false;
 };
-thread_local bool ThreadLog::alive = true;
 
 driver::CompileRequest request_of(const gpo_compile_options& options, int compute_capability) {
     const auto text_at = [](const char* const* array, uint32_t i, const char* name) -> const char* {
@@ -34,7 +48,10 @@ driver::CompileRequest request_of(const gpo_compile_options& options, int comput
     driver::CompileRequest request;
     if (options.source_bytes > std::numeric_limits<int32_t>::max())
         fail(GPO_INVALID_ARGUMENT, "options.source_bytes is ", options.source_bytes);
-    request.source = options.source_bytes ? std::string(options.source, options.source_bytes) : std::string(options.source);
+    if (options.source_bytes)
+        request.source.assign(options.source, options.source_bytes);
+    else
+        request.source = options.source;
     if (request.source.find('\0') != std::string::npos)
         fail(GPO_INVALID_ARGUMENT, "options.source has a NUL before its end");
     request.file_name = options.file_name && *options.file_name ? options.file_name : "kernel.cu";
@@ -89,12 +106,12 @@ Ref<Module> load_compiled(Device& device, const driver::CompileResult& result, c
 }  // namespace
 
 void set_compile_log(std::string log) noexcept {
-    if (ThreadLog* mine = ThreadLog::get()) mine->text.swap(log);
+    if (std::string* mine = log.empty() ? ThreadLog::get() : ThreadLog::make()) mine->swap(log);
 }
 
 std::string_view compile_log() noexcept {
-    ThreadLog* mine = ThreadLog::get();
-    return mine ? std::string_view(mine->text) : std::string_view();
+    const std::string* mine = ThreadLog::get();
+    return mine ? std::string_view(*mine) : std::string_view();
 }
 
 Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
@@ -106,7 +123,8 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
 
     std::optional<kernel::Cache> cache;
     std::string key;
-    if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty() && !kernel::depends_on_files(request)) {
+    if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty() &&
+        !kernel::depends_on_files(request)) {
         cache.emplace(runtime.cache_folder());
         if (!cache->refused().empty()) {
             if (!runtime.cache_refusal_logged.exchange(true))
@@ -141,7 +159,8 @@ Ref<Module> load_module(Device& device, const void* image, uint64_t bytes, const
     if (!bytes) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
     std::string log;
     try {
-        auto module = make<Module>(device.context_ref(), kernel::ImageBytes(image, bytes), Module::Lowered{}, label, &log);
+        kernel::ImageBytes copy(image, bytes);
+        auto module = make<Module>(device.context_ref(), std::move(copy), Module::Lowered{}, label, &log);
         set_compile_log(std::move(log));
         return module;
     } catch (...) {
@@ -153,8 +172,8 @@ Ref<Module> load_module(Device& device, const void* image, uint64_t bytes, const
 Ref<Module> builtin_module(Device& device) {
     const std::string_view image = device.context().driver().builtin_image;
     if (image.empty()) fail(GPO_NOT_SUPPORTED, "this driver has no built-in kernels");
-    return make<Module>(device.context_ref(), kernel::ImageBytes(image.data(), image.size()), Module::Lowered{}, "built-in",
-                        nullptr);
+    kernel::ImageBytes copy(image.data(), image.size());
+    return make<Module>(device.context_ref(), std::move(copy), Module::Lowered{}, "built-in", nullptr);
 }
 
 }  // namespace gpo
