@@ -97,12 +97,13 @@ TEST_CASE("a launch has the shape that it was given, and zeros count as one") {
     where.grid[1] = 2, where.grid[2] = 5, where.block[1] = 6, where.block[2] = 2;
     REQUIRE_OK(gpo_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
-    CHECK(std::vector<uint32_t>(out.begin(), out.end()) == std::vector<uint32_t>{3, 2, 5, 4, 6, 2, 3 * 2 * 5 * 4 * 6 * 2});
+    const std::vector<uint32_t> all = {3, 2, 5, 4, 6, 2, 3 * 2 * 5 * 4 * 6 * 2}, few = {2, 1, 1, 3, 1, 1, 6};
+    CHECK(std::vector<uint32_t>(out.begin(), out.end()) == all);
     std::memset(out.data(), 0, out.bytes());
     where = shape_of(2, 3);
     REQUIRE_OK(gpo_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
-    CHECK(std::vector<uint32_t>(out.begin(), out.end()) == std::vector<uint32_t>{2, 1, 1, 3, 1, 1, 6});
+    CHECK(std::vector<uint32_t>(out.begin(), out.end()) == few);
 }
 
 TEST_CASE("shapes that the device or the kernel can't have are refused, and the culprit is named") {
@@ -158,7 +159,8 @@ TEST_CASE("arguments are checked by count and size, and the culprit is named") {
     auto values = gpu.pinned<float>(4);
     CHECK_STATUS(GPO_INVALID_ARGUMENT, launch(stream, saxpy.get(), 1, 1, values.data(), values.data(), 2.0));
     CHECK(contains(last_error().message, "kernel `saxpy` takes 4 arguments, 3 were given"));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, launch(stream, saxpy.get(), 1, 1, values.data(), values.data(), 2.0, uint64_t{4}));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT,
+                 launch(stream, saxpy.get(), 1, 1, values.data(), values.data(), 2.0, uint64_t{4}));
     CHECK(contains(last_error().message, "argument 2 of kernel `saxpy` has 4 bytes, 8 were given"));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, launch(stream, saxpy.get(), 1, 1));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, launch(stream, nothing.get(), 1, 1, 5));
@@ -256,7 +258,8 @@ TEST_CASE("dynamic shared memory beyond the usual has to be allowed first") {
     where.dynamic_shared_bytes = device.shared_bytes_per_block_max;
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_launch_kernel(stream, dynamic, &where, arguments, nullptr, 2));
     CHECK(contains(last_error().message, "gpo_kernel_set_max_dynamic_shared"));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_set_max_dynamic_shared(dynamic, device.shared_bytes_per_block_max + 1));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT,
+                 gpo_kernel_set_max_dynamic_shared(dynamic, device.shared_bytes_per_block_max + 1));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_set_max_dynamic_shared(dynamic, UINT64_MAX));
     REQUIRE_OK(gpo_kernel_set_max_dynamic_shared(dynamic, device.shared_bytes_per_block_max));
     CHECK(attributes_of(dynamic).max_dynamic_shared_bytes == device.shared_bytes_per_block_max);

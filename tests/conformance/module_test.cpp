@@ -1,4 +1,5 @@
-// Modules: from source and from images, what their kernels are called, their variables, the cache, the built-in kernels.
+// Modules: from source and from images, what their kernels are called, their variables, the cache, the built-in
+// kernels.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -359,7 +360,9 @@ TEST_CASE("a cache folder that others may write to is not used, and that is said
     std::vector<std::string> lines;
     auto options = sized<gpo_runtime_options>();
     options.cache = folder.path.c_str();
-    options.log = [](void* user, int32_t, const char* text) { static_cast<std::vector<std::string>*>(user)->push_back(text); };
+    options.log = [](void* user, int32_t, const char* text) {
+        static_cast<std::vector<std::string>*>(user)->push_back(text);
+    };
     options.log_user = &lines;
     Gpu gpu(options);
     compile(gpu, kTwoKernels);

@@ -1,5 +1,5 @@
-// The loader of libcuda, against libraries that were made for it. Which library a process gets is settled when it starts,
-// so each case runs this program again with LD_LIBRARY_PATH pointing at the one it wants.
+// The loader of libcuda, against libraries that were made for it. Which library a process gets is settled when it
+// starts, so each case runs this program again with LD_LIBRARY_PATH pointing at the one it wants.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -33,8 +33,10 @@ TEST_CASE("probe: open the CUDA driver" * doctest::skip()) {
         return;
     }
     std::string missing;
-    for (size_t i = 0; i < gpo::driver::kFunctions; ++i)
-        if (!has(driver->table, static_cast<Function>(i))) missing += std::string(" ") + function_name(static_cast<Function>(i));
+    for (size_t i = 0; i < gpo::driver::kFunctions; ++i) {
+        const auto function = static_cast<Function>(i);
+        if (!has(driver->table, function)) missing += std::string(" ") + function_name(function);
+    }
     const bool again = gpo::driver::open_cuda(&why) == driver;
     std::printf("{%s %d, without%s, %s}\n", driver->name, driver->version, missing.c_str(), again ? "one" : "two");
 }
@@ -87,7 +89,8 @@ std::string probe(const std::string& library_folder, std::vector<std::string> se
     close(ends[1]);
     std::string output;
     char buffer[4096];
-    for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;) output.append(buffer, static_cast<size_t>(count));
+    for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+        output.append(buffer, static_cast<size_t>(count));
     close(ends[0]);
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);

@@ -1,4 +1,5 @@
-// NVRTC, as the CUDA driver's compiler. It needs no GPU, only its library: that of the unpacked toolkit, or the machine's.
+// NVRTC, as the CUDA driver's compiler. It needs no GPU, only its library: that of the unpacked toolkit, or the
+// machine's.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -167,5 +168,6 @@ TEST_CASE("an architecture among the options goes before the device's") {
     asked.options = {"-arch=compute_80"};
     const CompileResult result = compiler.compile(asked);
     REQUIRE(result.ok);
-    CHECK(contains(std::string(reinterpret_cast<const char*>(result.image.data()), result.image.size()), ".target sm_80"));
+    const std::string ptx(reinterpret_cast<const char*>(result.image.data()), result.image.size());
+    CHECK(contains(ptx, ".target sm_80"));
 }

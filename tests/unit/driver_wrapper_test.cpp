@@ -40,7 +40,8 @@ TEST_CASE("the k-th call of a function fails, once, and does not reach the drive
     calls_below = 0;
     std::vector<CUresult> answers;
     for (int i = 0; i < 5; ++i) answers.push_back(driver->table.cuInit(0));
-    CHECK(answers == std::vector<CUresult>{CUDA_SUCCESS, CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY, CUDA_SUCCESS, CUDA_SUCCESS});
+    CHECK(answers == std::vector<CUresult>{CUDA_SUCCESS, CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY, CUDA_SUCCESS,
+                                           CUDA_SUCCESS});
     CHECK(calls_below == 4);
     CHECK(faults::seen() == 5);
     CHECK(faults::failed() == 1);

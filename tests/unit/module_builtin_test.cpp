@@ -39,7 +39,8 @@ TEST_CASE("nvcc makes the committed PTX again, to the letter") {
     if (access(kNvcc.c_str(), X_OK) != 0) return gpo::test::skip("no nvcc: .ci/setup nvcc unpacks it");
     Folder folder;
     const std::string made = folder.path + "/builtin.ptx";
-    const std::string command = std::string("python3 ") + GPUORCH_SOURCE + "/kernel/make_builtin.py " + kNvcc + " " + made;
+    const std::string script = std::string(GPUORCH_SOURCE) + "/kernel/make_builtin.py";
+    const std::string command = "python3 " + script + " " + kNvcc + " " + made;
     REQUIRE(std::system(command.c_str()) == 0);
     CHECK(text_of(made) == gpo::kernel::builtin_ptx());
 }

@@ -117,8 +117,8 @@ TEST_CASE("an ELF file that is cut short anywhere is refused") {
     const std::string program = own_program();
     REQUIRE(program.size() > 4096);
     CHECK(status_of_image(program.data(), program.size()) == GPO_SUCCESS);
-    for (const size_t size : {size_t{1}, size_t{4}, size_t{16}, size_t{63}, size_t{64}, size_t{1000}, program.size() / 2,
-                              program.size() - 1}) {
+    for (const size_t size : {size_t{1}, size_t{4}, size_t{16}, size_t{63}, size_t{64}, size_t{1000},
+                              program.size() / 2, program.size() - 1}) {
         CAPTURE(size);
         CHECK(status_of_image(program.data(), size) == GPO_INVALID_IMAGE);
     }
@@ -126,7 +126,8 @@ TEST_CASE("an ELF file that is cut short anywhere is refused") {
 
 TEST_CASE("an ELF file with wild offsets is refused") {
     const std::string program = own_program();
-    for (const size_t offset : {size_t{0x20}, size_t{0x28}, size_t{0x36}, size_t{0x3a}}) {   // e_phoff, e_shoff, entry sizes
+    // e_phoff, e_shoff, and the sizes of their entries.
+    for (const size_t offset : {size_t{0x20}, size_t{0x28}, size_t{0x36}, size_t{0x3a}}) {
         CAPTURE(offset);
         std::string altered = program;
         std::memset(altered.data() + offset, 0xff, 2);
@@ -138,7 +139,7 @@ TEST_CASE("an ELF file with wild offsets is refused") {
 TEST_CASE("what is no image is refused, whatever it is") {
     for (const std::string& bytes : {std::string(), std::string("x"), std::string("#!/bin/sh\necho hello\n"),
                                      std::string(4096, '\0'), std::string("// only a comment"),
-                                     std::string("\x50\xed\x55\xba\x01\x00\x10\x00\xff\xff\xff\xff\x00\x00\x00\x00", 16),
+                                     std::string("\x50\xed\x55\xba\1\0\x10\0\xff\xff\xff\xff\0\0\0\0", 16),
                                      std::string(".version 8.2\n\0.target", 21)}) {
         CAPTURE(bytes.size());
         CHECK(status_of_image(bytes.data(), bytes.size()) == GPO_INVALID_IMAGE);

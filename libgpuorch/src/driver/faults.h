@@ -1,6 +1,7 @@
 // A driver that fails on request, for tests: the k-th call of a function, or of any, once or from then on for ever.
 //
-// A call that is failed does not reach the driver beneath. One plan is in force at a time, for every driver wrapped here.
+// A call that is failed does not reach the driver beneath. One plan is in force at a time, for every driver wrapped
+// here.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct Plan {
 
 std::shared_ptr<Driver> wrap(std::shared_ptr<Driver> driver);
 
-/// Puts a plan in force and sets both counts to 0. Any thread; calls that are on their way may still follow the old one.
+/// Puts a plan in force and sets both counts to 0. Any thread; calls that are on their way may still follow the old
+/// one.
 void arm(const Plan& plan) noexcept;
 void disarm() noexcept;
 

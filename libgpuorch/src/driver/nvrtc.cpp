@@ -109,7 +109,8 @@ const Library* load(const std::string& name, std::string* tried) {
     library->nvrtcGetSupportedArchs(library->architectures.data());
     std::sort(library->architectures.begin(), library->architectures.end());
     Dl_info info;
-    library->path = dladdr(reinterpret_cast<void*>(library->nvrtcVersion), &info) && info.dli_fname ? info.dli_fname : name;
+    const bool known = dladdr(reinterpret_cast<void*>(library->nvrtcVersion), &info) && info.dli_fname;
+    library->path = known ? info.dli_fname : name;
     load_builtins(*library);
     find_includes(*library);
     return library.release();   // as the library itself: for the life of the process
@@ -231,8 +232,8 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request) {
         const auto& known = library->architectures;
         const auto above = std::upper_bound(known.begin(), known.end(), request.compute_capability);
         if (above == known.begin()) {
-            out.log = text("error: NVRTC ", library->major, ".", library->minor, " has no architecture for a device of ",
-                           "compute capability ", request.compute_capability / 10, ".",
+            out.log = text("error: NVRTC ", library->major, ".", library->minor, " has no architecture for a device ",
+                           "of compute capability ", request.compute_capability / 10, ".",
                            request.compute_capability % 10, "; its oldest is ", known.front() / 10, ".",
                            known.front() % 10);
             return out;
@@ -255,7 +256,8 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request) {
     if (result != kSuccess) return out.log.empty() ? refuse("nvrtcCompileProgram", result) : out;
 
     size_t bytes = 0;
-    result = cubin ? library->nvrtcGetCUBINSize(program.get(), &bytes) : library->nvrtcGetPTXSize(program.get(), &bytes);
+    result = cubin ? library->nvrtcGetCUBINSize(program.get(), &bytes)
+                   : library->nvrtcGetPTXSize(program.get(), &bytes);
     if (result != kSuccess || bytes == 0) return refuse(cubin ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result);
     out.image.resize(bytes);
     auto* image = reinterpret_cast<char*>(out.image.data());

@@ -1,7 +1,8 @@
 // Wrapping a driver: a driver whose table entries run a hook around the entries of another.
 //
-// A table entry is a plain function pointer and carries no object, so what a hook wraps is global to the hook: one wrapped
-// table per hook type at a time. Wrapping a second driver by the same hook replaces the first; different hooks stack.
+// A table entry is a plain function pointer and carries no object, so what a hook wraps is global to the hook: one
+// wrapped table per hook type at a time. Wrapping a second driver by the same hook replaces the first; different
+// hooks stack.
 //
 //     struct Hook {
 //         template <class Call> static CUresult around(Function, Call&& call) noexcept;   // call() reaches the driver

@@ -133,7 +133,8 @@ bool unpack(std::string_view entry, const std::string& key, driver::CompileResul
     Reader reader(body);
     std::string_view key_in_entry, log, image;
     uint64_t names = 0;
-    if (!reader.field(&key_in_entry) || key_in_entry != key || !reader.field(&log) || !reader.number(&names)) return false;
+    if (!reader.field(&key_in_entry) || key_in_entry != key) return false;
+    if (!reader.field(&log) || !reader.number(&names)) return false;
     for (uint64_t i = 0; i < names; ++i) {
         std::string_view expression, symbol;
         if (!reader.field(&expression) || !reader.field(&symbol)) return false;

@@ -1,9 +1,9 @@
 // The disk cache of compiled kernels: one file per compilation, named by a digest of all that went in.
 //
-// The folder must be ours alone: a folder (no link) of the user's own that nobody else may write to; it is made so. What
-// is read from it is used only if it is a whole, unaltered entry: it carries its length and a SHA-256 of itself; anything
-// else is removed and compiled anew. Entries appear by rename, so that processes can share the folder with no lock.
-// Nothing here fails a compilation: without a usable folder there is no cache, and `refused` says why.
+// The folder must be ours alone: a folder (no link) of the user's own that nobody else may write to; it is made so.
+// What is read from it is used only if it is a whole, unaltered entry: it carries its length and a SHA-256 of itself;
+// anything else is removed and compiled anew. Entries appear by rename, so that processes can share the folder with
+// no lock. Nothing here fails a compilation: without a usable folder there is no cache, and `refused` says why.
 #pragma once
 
 #include <cstdint>

@@ -40,14 +40,16 @@ bool elf_is_whole(Bytes bytes) {
     if (!header.e_shnum && !header.e_phnum) return false;
     for (uint64_t i = 0; i < header.e_shnum; ++i) {
         Elf64_Shdr section;
-        if (header.e_shoff > bytes.size() || !read_at(bytes, header.e_shoff + i * sizeof section, &section)) return false;
+        if (header.e_shoff > bytes.size()) return false;
+        if (!read_at(bytes, header.e_shoff + i * sizeof section, &section)) return false;
         if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL &&
             !within(bytes, section.sh_offset, section.sh_size))
             return false;
     }
     for (uint64_t i = 0; i < header.e_phnum; ++i) {
         Elf64_Phdr segment;
-        if (header.e_phoff > bytes.size() || !read_at(bytes, header.e_phoff + i * sizeof segment, &segment)) return false;
+        if (header.e_phoff > bytes.size()) return false;
+        if (!read_at(bytes, header.e_phoff + i * sizeof segment, &segment)) return false;
         if (segment.p_filesz && !within(bytes, segment.p_offset, segment.p_filesz)) return false;
     }
     return true;
@@ -94,7 +96,8 @@ std::vector<std::string> identifiers_of(std::string_view bytes) {
     size_t begin = 0;
     for (size_t at = 0; at < bytes.size(); ++at) {
         if (is_identifier(bytes[at])) continue;
-        if (bytes[at] == '\0' && at > begin && at - begin <= kLongestName) names.emplace_back(bytes.substr(begin, at - begin));
+        if (bytes[at] == '\0' && at > begin && at - begin <= kLongestName)
+            names.emplace_back(bytes.substr(begin, at - begin));
         begin = at + 1;
     }
     std::sort(names.begin(), names.end());
@@ -128,7 +131,9 @@ ImageBytes::ImageBytes(const void* data, size_t size) : size_(size) {
         whole = fatbin_is_whole(bytes);
     else if (!text.starts_with(kBuiltinMagic) && !is_ptx(text))
         fail(GPO_INVALID_IMAGE, "the ", size, " bytes are neither an ELF file, nor a fatbin, nor PTX");
-    if (!whole) fail(GPO_INVALID_IMAGE, "the image has ", size, " bytes, fewer than its headers tell: it is cut short or altered");
+    if (!whole)
+        fail(GPO_INVALID_IMAGE, "the image has ", size, " bytes, fewer than its headers tell: it is cut short or "
+             "altered");
     if (size > SIZE_MAX - kPadding) fail(GPO_INVALID_ARGUMENT, "bytes is ", size);
     bytes_.resize(size + kPadding);
     std::memcpy(bytes_.data(), data, size);

@@ -1,7 +1,7 @@
 // Kernel images as bytes: is one whole, and which kernels does it name?
 //
-// cuModuleLoadDataEx takes no size and believes what an image says of itself, so nothing is handed to it that says it is
-// longer than it is.
+// cuModuleLoadDataEx takes no size and believes what an image says of itself, so nothing is handed to it that says it
+// is longer than it is.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace gpo::kernel {
 
-/// A copy of an image with zeros behind it, as the driver takes it. Throws Failure(GPO_INVALID_IMAGE) for bytes that are
-/// no ELF file, fatbin, PTX or built-in image, or are fewer than their headers tell.
+/// A copy of an image with zeros behind it, as the driver takes it. Throws Failure(GPO_INVALID_IMAGE) for bytes that
+/// are no ELF file, fatbin, PTX or built-in image, or are fewer than their headers tell.
 class ImageBytes {
 public:
     ImageBytes(const void* bytes, size_t size);

@@ -33,8 +33,8 @@ void Kernel::set_max_dynamic_shared(uint64_t bytes) {
     DriverScope scope(context());
     const auto taken = static_cast<uint64_t>(std::max(0, attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)));
     if (taken > most || bytes > most - taken)
-        fail(GPO_INVALID_ARGUMENT, describe(), " can't have ", bytes, " bytes of dynamic shared memory: a block has at most ",
-             most, " bytes on this device, and the kernel itself takes ", taken);
+        fail(GPO_INVALID_ARGUMENT, describe(), " can't have ", bytes, " bytes of dynamic shared memory: a block has ",
+             "at most ", most, " bytes on this device, and the kernel itself takes ", taken);
     context().check(context().table().cuFuncSetAttribute(native(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                          static_cast<int>(bytes)),
                     "cuFuncSetAttribute");
@@ -51,7 +51,8 @@ uint32_t Kernel::refresh_max_dynamic_shared() {
 
 uint32_t Kernel::blocks_per_multiprocessor(uint32_t threads, uint64_t dynamic_shared) {
     if (!threads || threads > limits().max_threads)
-        fail(GPO_INVALID_ARGUMENT, "threads is ", threads, ": a block has 1 to ", limits().max_threads, " on this device");
+        fail(GPO_INVALID_ARGUMENT, "threads is ", threads, ": a block has 1 to ", limits().max_threads,
+             " on this device");
     if (dynamic_shared > UINT32_MAX) fail(GPO_INVALID_ARGUMENT, "dynamic_shared_bytes is ", dynamic_shared);
     const uint64_t key = uint64_t{threads} << 52 | dynamic_shared << 20;
     const uint64_t known = function_.occupancy.load(std::memory_order_relaxed);

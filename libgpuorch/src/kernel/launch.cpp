@@ -97,8 +97,8 @@ void LaunchKernel::check_shape() const {
     const Function& function = kernel_.function();
     for (int i = 0; i < 3; ++i) {
         if (shape_.grid[i] - 1 >= limits.max_grid[i])
-            fail(GPO_INVALID_ARGUMENT, "launch.grid[", i, "] is ", shape_.grid[i], ": a grid has 1 to ", limits.max_grid[i],
-                 " blocks in that direction");
+            fail(GPO_INVALID_ARGUMENT, "launch.grid[", i, "] is ", shape_.grid[i], ": a grid has 1 to ",
+                 limits.max_grid[i], " blocks in that direction");
         if (shape_.block[i] - 1 >= limits.max_block[i])
             fail(GPO_INVALID_ARGUMENT, "launch.block[", i, "] is ", shape_.block[i], ": a block has 1 to ",
                  limits.max_block[i], " threads in that direction");
@@ -121,10 +121,11 @@ void LaunchKernel::check_arguments() const {
              " were given");
     for (uint32_t i = 0; i < count_; ++i) {
         if (!arguments_[i])
-            fail(GPO_INVALID_ARGUMENT, "argument ", i, " of ", kernel_.describe(), " is NULL: each is the address of a value");
+            fail(GPO_INVALID_ARGUMENT, "argument ", i, " of ", kernel_.describe(),
+                 " is NULL: each is the address of a value");
         if (sizes_ && function.parameters_known && sizes_[i] != function.parameters[i].bytes)
-            fail(GPO_INVALID_ARGUMENT, "argument ", i, " of ", kernel_.describe(), " has ", function.parameters[i].bytes,
-                 " bytes, ", sizes_[i], " were given");
+            fail(GPO_INVALID_ARGUMENT, "argument ", i, " of ", kernel_.describe(), " has ",
+                 function.parameters[i].bytes, " bytes, ", sizes_[i], " were given");
     }
 }
 
@@ -133,8 +134,8 @@ void LaunchKernel::check_cluster() const {
     uint64_t blocks = 1;
     for (int i = 0; i < 3; ++i) {
         if (shape_.grid[i] % shape_.cluster[i])
-            fail(GPO_INVALID_ARGUMENT, "launch.grid[", i, "] is ", shape_.grid[i], ", no multiple of launch.cluster[", i,
-                 "], ", shape_.cluster[i]);
+            fail(GPO_INVALID_ARGUMENT, "launch.grid[", i, "] is ", shape_.grid[i], ", no multiple of launch.cluster[",
+                 i, "], ", shape_.cluster[i]);
         blocks *= shape_.cluster[i];
         if (blocks > kMostPerCluster)
             fail(GPO_INVALID_ARGUMENT, "a cluster has at most ", kMostPerCluster, " blocks, and ",
@@ -146,7 +147,8 @@ void LaunchKernel::check_cooperative() const {
     const LaunchLimits& limits = kernel_.limits();
     if (!limits.cooperative) fail(GPO_NOT_SUPPORTED, "this device has no cooperative launches");
     const uint32_t threads = shape_.block[0] * shape_.block[1] * shape_.block[2];
-    const uint64_t fit = uint64_t{kernel_.blocks_per_multiprocessor(threads, shape_.dynamic_shared)} * limits.multiprocessors;
+    const uint64_t each = kernel_.blocks_per_multiprocessor(threads, shape_.dynamic_shared);
+    const uint64_t fit = each * limits.multiprocessors;
     // Each factor is below 2^31 and was checked: stop before a product could pass 2^64.
     uint64_t blocks = shape_.grid[0];
     for (int i = 1; i < 3 && blocks <= fit; ++i) blocks *= shape_.grid[i];

@@ -41,7 +41,8 @@ private:
     [[gnu::cold, gnu::noinline]] void check_rest(Stream& stream, const gpo_launch& launch) const;
     void check_cluster() const;
     void check_cooperative() const;
-    [[noreturn, gnu::cold, gnu::noinline]] void fail_launch(Stream& stream, CUresult result, const char* function) const;
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_launch(Stream& stream, CUresult result,
+                                                            const char* function) const;
     [[gnu::noinline]] CUresult launch_with_attributes(Stream& stream) const;
 
     Kernel& kernel_;

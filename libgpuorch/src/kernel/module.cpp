@@ -121,7 +121,8 @@ std::vector<std::string> Module::symbols() {
     context_->check(table.cuModuleGetFunctionCount(&count, native_), "cuModuleGetFunctionCount");
     std::vector<CUfunction> functions(count);
     if (count)
-        context_->check(table.cuModuleEnumerateFunctions(functions.data(), count, native_), "cuModuleEnumerateFunctions");
+        context_->check(table.cuModuleEnumerateFunctions(functions.data(), count, native_),
+                        "cuModuleEnumerateFunctions");
     std::vector<std::string> names;
     for (const CUfunction function : functions) {
         const char* name = nullptr;
@@ -161,7 +162,8 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     runtime().counters.module_loads.fetch_add(1, std::memory_order_relaxed);
 
     int value = 0;
-    context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, native), "cuFuncGetAttribute");
+    context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, native),
+                    "cuFuncGetAttribute");
     function->max_threads = static_cast<uint32_t>(value);
     context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, native),
                     "cuFuncGetAttribute");
@@ -202,8 +204,8 @@ std::pair<CUdeviceptr, size_t> Module::symbol(std::string_view name) {
     size_t bytes = 0;
     const CUresult result = context_->table().cuModuleGetGlobal(&address, &bytes, native_, symbol.c_str());
     if (result == CUDA_ERROR_NOT_FOUND)
-        fail(GPO_NOT_FOUND, "the module has no variable `", name, "`; one in a namespace has a mangled symbol, which the ",
-             "name expression `&", name, "` stands for");
+        fail(GPO_NOT_FOUND, "the module has no variable `", name, "`; one in a namespace has a mangled symbol, which ",
+             "the name expression `&", name, "` stands for");
     context_->check(result, "cuModuleGetGlobal");
     return {address, bytes};
 }

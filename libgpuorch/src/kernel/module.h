@@ -41,7 +41,8 @@ struct alignas(64) Function {
     // What else is known:
     std::string symbol;
     uint32_t parameter_bytes = 0;                  // with padding
-    /// The last occupancy that a cooperative launch asked for: threads 12 bits, dynamic shared bytes 32, blocks 20; 0: none.
+    /// The last occupancy that a cooperative launch asked for: threads 12 bits, dynamic shared bytes 32, blocks 20;
+    /// 0: none.
     std::atomic<uint64_t> occupancy{0};
 };
 

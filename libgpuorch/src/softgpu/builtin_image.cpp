@@ -1,5 +1,5 @@
-// The kernels of kernel/builtin.cu for the software GPU. Threads are numbered through grids and blocks of any shape, and a
-// thread takes every (all threads)-th element, as on CUDA; no thread waits for another, so a block is a loop.
+// The kernels of kernel/builtin.cu for the software GPU. Threads are numbered through grids and blocks of any shape,
+// and a thread takes every (all threads)-th element, as on CUDA; no thread waits for another, so a block is a loop.
 #include "softgpu/builtin_image.h"
 
 #include <algorithm>
@@ -111,8 +111,8 @@ constexpr gpo_soft_parameter kScaleAdd[] = {{0, 8}, {8, 8}, {16, 4}, {24, 8}};
 constexpr gpo_soft_parameter kAdd[] = {{0, 8}, {8, 8}, {16, 8}, {24, 8}};
 
 template <size_t N>
-constexpr gpo_soft_kernel kernel(const char* name, const gpo_soft_parameter (&parameters)[N], void (*run)(gpo_soft_block*),
-                                 uint32_t shared_bytes = 0) {
+constexpr gpo_soft_kernel kernel(const char* name, const gpo_soft_parameter (&parameters)[N],
+                                 void (*run)(gpo_soft_block*), uint32_t shared_bytes = 0) {
     return {name, parameters, N, 0, shared_bytes, 1024, run};
 }
 
