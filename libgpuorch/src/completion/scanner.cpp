@@ -14,6 +14,7 @@ namespace gpo {
 namespace {
 
 constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000, kStaysAwake = 1'000'000;
+constexpr unsigned kYieldEvery = 16, kYield = 64;  // of the turns in latency mode: so many spins are a yield
 constexpr uint64_t kWorthWaking = 30'000;  // a sleep that ends sooner is not cut short
 
 }  // namespace
@@ -136,7 +137,7 @@ void Scanner::run() noexcept {
         if (progress) spins = 0;
         const bool park = !pending && now - idle_since >= kStaysAwake;
         if (latency && !park) {
-            host::step(++spins % 16);
+            host::step(++spins % kYieldEvery == 0 ? kYield : 0);
             continue;
         }
         uint64_t until = host::kForever;
