@@ -148,7 +148,8 @@ class Function:
         cast = kind if not (self.name, word) in ANY_HANDLE else "void *"
         type_ = self.handle_type(number)
         lines = []
-        null = "GPO_SUCCESS" if DESTROYS.fullmatch(self.name) else "GPO_INVALID_HANDLE"
+        ends = DESTROYS.fullmatch(self.name) or self.name == "gpo_runtime_shutdown"
+        null = "GPO_SUCCESS" if ends else "GPO_INVALID_HANDLE"
         lines += self.block(f"{word} is NULL", null, number, "nullptr")
         lines += self.block(f"{word} is random", "GPO_INVALID_HANDLE", number, f"reinterpret_cast<{cast}>(w.random())")
         if cast != "void *":

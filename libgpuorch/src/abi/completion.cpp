@@ -86,6 +86,7 @@ GPO_API gpo_status gpo_cq_error(gpo_cq_t cq, uint64_t error_id, gpo_error* error
     return abi::call(__func__, [&] {
         required(error, "error");
         Pin<CompletionQueue> pinned(cq);
+        detail::writable(error->struct_size, sizeof *error, "error");
         const ErrorPtr found = pinned->failure(error_id);
         if (!found) fail(GPO_NOT_FOUND, pinned->describe(), " knows no failure ", error_id, " (any more)");
         gpo_error out{};

@@ -263,7 +263,7 @@ GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_d
     return on_stream(__func__, stream, [&](Stream& on) {
         Pin<Device> to(destination_device), from(source_device);
         if (&to->runtime() != &on.runtime() || &from->runtime() != &on.runtime())
-            fail(GPO_INVALID_ARGUMENT, "the stream and the two devices are not of one runtime");
+            fail(GPO_INVALID_HANDLE, "the stream and the two devices are not of one runtime");
         Copy copy(on, Copy::Way::peer, destination, source, bytes);
         copy.set_contexts(to->context_ref(), from->context_ref());
         return on.submit(copy);

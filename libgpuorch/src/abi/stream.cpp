@@ -196,6 +196,8 @@ GPO_API gpo_status gpo_stream_pool_release(gpo_stream_pool_t pool, gpo_stream_t 
     return abi::call(__func__, [&] {
         Pin<StreamPool> pinned(pool);
         Pin<Stream> checked(stream);
+        if (&checked->runtime() != &pinned->runtime())
+            fail(GPO_INVALID_HANDLE, checked->describe(), " and ", pinned->describe(), " are of different runtimes");
         pinned->give_back(stream);
         return GPO_SUCCESS;
     });

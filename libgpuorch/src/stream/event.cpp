@@ -148,6 +148,7 @@ gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
 }
 
 gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {
+    if (&start.runtime() != &end.runtime()) fail(GPO_INVALID_HANDLE, "the two events are of different runtimes");
     for (Event* event : {&start, &end}) {
         if (!event->timing()) fail(GPO_INVALID_ARGUMENT, event->describe(), " was made without GPO_EVENT_TIMING");
         if (event->pending_.load(std::memory_order_acquire) != 0) return GPO_NOT_READY;

@@ -318,6 +318,8 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
     mark.user_data = user_data;
     mark.source = source;
     if (since) {
+        if (&since->runtime() != &runtime())
+            gpo::fail(GPO_INVALID_HANDLE, "since: ", since->describe(), " is of another runtime than ", describe());
         if (&since->context() != &*context_ || !since->timing())
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
         mark.since = Ref<Event>(since);
