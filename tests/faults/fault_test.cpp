@@ -85,7 +85,7 @@ TEST_CASE("the scenarios succeed when nothing goes wrong, and together call ever
     each_scenario([](const Scenario& scenario) { attempt(scenario, kNone); });
     if (std::getenv("GPUORCH_TEST_SCENARIO")) return;
     for (const auto& function : coverage()) {
-        CAPTURE(function.name);
+        CAPTURE(std::string(function.name));
         CHECK(function.successes.load() > 0);
     }
 }

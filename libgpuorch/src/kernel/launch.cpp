@@ -85,6 +85,8 @@ inline bool LaunchKernel::arguments_match() const noexcept {
 }
 
 void LaunchKernel::check_rest(Stream& stream, const gpo_launch& launch) const {
+    if (&kernel_.runtime() != &stream.runtime())
+        fail(GPO_INVALID_HANDLE, kernel_.describe(), " and ", stream.describe(), " are of different runtimes");
     if (&kernel_.context() != &stream.context())
         fail(GPO_INVALID_ARGUMENT, kernel_.describe(), " and ", stream.describe(), " are not of one device");
     refuse_unknown_flags(launch.flags, GPO_LAUNCH_COOPERATIVE | GPO_LAUNCH_PRIORITY, "launch.flags");

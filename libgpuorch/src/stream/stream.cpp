@@ -523,6 +523,7 @@ ErrorPtr Stream::failure_of_work(CUresult result, const char* function) noexcept
         const ErrorPtr first = context_->lost() ? context_->loss() : context_->error_of(result, function ? function : "");
         auto error = std::make_shared<Error>(*first);
         error->object = describe();
+        if (error->status < 30) error->status = GPO_DRIVER_ERROR;  // the work has failed, whatever call told so
         const auto fault = context_->driver().fault();
         if (fault) {
             // The driver knows: on this stream it is this operation, on others none is suspect.
