@@ -18,8 +18,14 @@ GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options* options, gpo_ru
 GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_ns) {
     return abi::call(__func__, [&]() -> gpo_status {
         if (!runtime) return GPO_SUCCESS;
-        Pin<Runtime> pinned(runtime);
-        const gpo_status status = pinned->shutdown(host::deadline_after(timeout_ns));
+        gpo_status status = GPO_INVALID_HANDLE;
+        try {
+            Pin<Runtime> pinned(runtime);
+            status = pinned->shutdown(host::deadline_after(timeout_ns));
+        } catch (const Failure& failure) {
+            // Too late even to find another thread at it.
+            if (failure.error()->status != GPO_STALE_HANDLE) throw;
+        }
         if (status == GPO_INVALID_HANDLE) fail(status, "another thread has shut the runtime down");
         return status;
     });

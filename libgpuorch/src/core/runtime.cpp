@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -97,7 +98,15 @@ Runtime::Runtime(const gpo_runtime_options& options) : Object(Type::runtime), op
             bool free = false;
             if (g_runtimes.load() != 1 || !g_deterministic.compare_exchange_strong(free, true))
                 fail(GPO_INVALID_STATE, "a deterministic runtime must be the only one in the process");
-            schedule_ = std::make_unique<host::Schedule>(options.schedule_seed);
+            try {
+                schedule_ = std::make_unique<host::Schedule>(options.schedule_seed);
+            } catch (const std::logic_error& error) {  // a schedule is in force, or threads of the library run
+                g_deterministic = false;
+                fail(GPO_INVALID_STATE, error.what());
+            } catch (...) {
+                g_deterministic = false;
+                throw;
+            }
         } else if (g_deterministic.load()) {
             fail(GPO_INVALID_STATE, "a deterministic runtime is the only one that the process may have");
         }
