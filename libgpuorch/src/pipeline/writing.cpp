@@ -173,6 +173,7 @@ void Pipeline::end(Run& run) noexcept {
         host::Lock lock(flow.lock);
         result_ = result_of(run);
         error_ = error = flow.failure;
+        if (error) note_error(error);  // known before the wait for the run ends
         flow.running = false;
         notices.swap(notices_);
         closing = flow.closing;
@@ -181,7 +182,6 @@ void Pipeline::end(Run& run) noexcept {
         now = host::now();
         flow.ended.notify_all();
     }
-    if (error) note_error(error);
     for (Notice& notice : notices) {
         gpo_completion entry{};
         entry.struct_size = sizeof entry;
