@@ -61,6 +61,7 @@ GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion* entries, uint64_t s
         if (capacity) required(entries, "entries");
         constexpr uint64_t kLeast = offsetof(gpo_completion, operation);
         if (stride < kLeast) fail(GPO_INVALID_ARGUMENT, "stride is ", stride, ", at least ", kLeast, " are needed");
+        if (capacity > SIZE_MAX / stride) fail(GPO_INVALID_ARGUMENT, capacity, " entries of ", stride, " bytes are too many");
         Pin<CompletionQueue> pinned(cq);
         *count = pinned->drain(entries, stride, capacity);
         return GPO_SUCCESS;

@@ -89,6 +89,7 @@ gpo_status status_of(CUresult result) noexcept {
         case CUDA_ERROR_PEER_ACCESS_NOT_ENABLED:
         case CUDA_ERROR_ILLEGAL_STATE: return GPO_INVALID_STATE;
         case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+        case CUDA_ERROR_OPERATING_SYSTEM:  // no thread, no descriptor
         case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: return GPO_LIMIT_EXCEEDED;
         case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
         case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
