@@ -61,6 +61,12 @@ TEST_CASE("a notify comes out when the stream gets there, with the caller's numb
     CHECK(entry.source == GPO_SOURCE_STREAM);
     CHECK(entry.operation == 2);
     CHECK(entry.gpu_ns == -1);
+    CAPTURE(before);
+    CAPTURE(submitted);
+    CAPTURE(entry.submitted_ns);
+    CAPTURE(opened);
+    CAPTURE(after);
+    CAPTURE(entry.completed_ns);
     CHECK((before <= entry.submitted_ns && entry.submitted_ns <= submitted));
     CHECK((opened <= entry.completed_ns && entry.completed_ns <= after));
 }

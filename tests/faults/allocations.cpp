@@ -94,6 +94,8 @@ void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::f
 
 #ifndef GPO_SANITIZED
 
+// Seen by the C library, too.
+#pragma GCC visibility push(default)
 extern "C" {
 
 void* __libc_malloc(size_t);
@@ -118,5 +120,6 @@ int posix_memalign(void** memory, size_t alignment, size_t size) {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
 
 #endif

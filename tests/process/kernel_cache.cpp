@@ -59,8 +59,11 @@ void write(const std::filesystem::path& path, const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    EXPECT(argc == 2);
+    EXPECT(argc >= 2);
     const std::string kind = argv[1];
+    if (kind == "use" && argc == 3) return use(argv[2]);
+    char self[4096] = {};
+    EXPECT(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     Folder folder;
     const std::string cache = folder / "cache";
     if (kind == "missing") {
@@ -117,7 +120,8 @@ int main(int argc, char** argv) {
                     other[at] = static_cast<char>(other[at] ^ 0x41);
                 }
                 write(file, other);
-                EXPECT(in_child([&] { return use(cache); }) == 0);
+                const std::string again = "'" + std::string(self) + "' use '" + cache + "'";
+                EXPECT(std::system(again.c_str()) == 0);
                 // And it was put right.
                 for (const auto& now : files_in(cache)) EXPECT(content(now).size() > 64);
             }

@@ -27,8 +27,8 @@ T sized() {
 }
 
 [[noreturn]] inline void end_failed(const char* file, int line, const std::string& text) {
+    std::fflush(stdout);
     std::fprintf(stderr, "%s:%d: %s\n", file, line, text.c_str());
-    std::fflush(stderr);
     _exit(1);
 }
 
