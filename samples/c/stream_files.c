@@ -1,6 +1,6 @@
 /* stream_files [-o DIR] [--table FILE] [FILE]...: streams files through a GPU, or the software GPU where there is none.
- * A kernel counts the bytes of each chunk, maps them through a table of 256 (by default the complement) and takes a CRC-32
- * of what they are mapped to. Chunks are read, copied in, computed on, copied out and taken at the same time: that is the
+ * A kernel counts the bytes of each chunk, maps them by a table of 256 (by default the complement) and takes the CRC-32
+ * of what comes out. Chunks are read, copied in, computed on, copied out and taken at the same time: that is the
  * pipeline's work. Without files it takes the largest of the machine's own. -o writes the mapped files into DIR. */
 #define _GNU_SOURCE
 #include <gpuorch/gpuorch.h>
@@ -18,7 +18,7 @@
     struct Tables { unsigned char map[256]; unsigned powers[32]; };              /* powers[k]: x^(8 * 2^k) */ \
     prefix unsigned multiply(unsigned a, unsigned b) { \
         unsigned product = 0; \
-        for (unsigned bit = 1u << 31; bit; bit >>= 1, b = b >> 1 ^ (b & 1 ? 0xedb88320u : 0)) product ^= a & bit ? b : 0; \
+        for (unsigned i = 32; i-- > 0; b = b >> 1 ^ (b & 1 ? 0xedb88320u : 0)) product ^= a >> i & 1 ? b : 0; \
         return product; \
     } \
     prefix unsigned with_zeros(unsigned crc, unsigned long long zeros, const unsigned *powers) { /* bytes behind it */ \
@@ -32,8 +32,8 @@ static struct Tables tables;
 static volatile sig_atomic_t interrupted;
 static void interrupt(int number) { interrupted = number; }
 
-/* The kernel, as text: the library has it compiled for the device. A block takes 64 KiB, a thread 1 KiB of them and counts
- * in a row of its own. Its CRC begins with 0 and gets as many zeros as bytes follow: the chunk's is the xor of all. */
+/* The kernel, as text: the library has it compiled for the device. A block takes 64 KiB, a thread 1 KiB and counts in a
+ * row of its own. Its CRC begins with 0 and gets as many zeros as bytes follow: the chunk's is the xor of all. */
 #define TEXT(...) #__VA_ARGS__
 #define EXPANDED_TEXT(...) TEXT(__VA_ARGS__)
 static const char kernel_source[] = EXPANDED_TEXT(
@@ -49,7 +49,7 @@ static const char kernel_source[] = EXPANDED_TEXT(
         for (unsigned i = 0; i < 258; ++i) counts[me][i] = 0;
         for (unsigned i = me; i < 256; i += threads) {
             map[i] = tables.map[i];
-            for (unsigned bit = 0, crc = i; bit < 32; crc_of[bit++ / 8][i] = crc) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+            for (unsigned k = 0, c = i; k < 32; crc_of[k++ / 8][i] = c) c = c >> 1 ^ (c & 1 ? 0xedb88320u : 0);
         }
         __syncthreads();
         unsigned long long at = (blockIdx.x * (unsigned long long)threads + me) * piece;
@@ -59,11 +59,10 @@ static const char kernel_source[] = EXPANDED_TEXT(
             const uint4 loaded = *(const uint4 *)(in + at);
             unsigned words[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
             for (int i = 0; i < 4; ++i) {
-                const unsigned a = words[i] & 255, b = words[i] >> 8 & 255, c = words[i] >> 16 & 255, d = words[i] >> 24;
+                const unsigned w = words[i], a = w & 255, b = w >> 8 & 255, c = w >> 16 & 255, d = w >> 24;
                 ++counts[me][a], ++counts[me][b], ++counts[me][c], ++counts[me][d];
-                words[i] = map[a] | map[b] << 8 | map[c] << 16 | (unsigned)map[d] << 24;
-                crc ^= words[i];
-                crc = crc_of[3][crc & 255] ^ crc_of[2][crc >> 8 & 255] ^ crc_of[1][crc >> 16 & 255] ^ crc_of[0][crc >> 24];
+                const unsigned x = crc ^ (words[i] = map[a] | map[b] << 8 | map[c] << 16 | (unsigned)map[d] << 24);
+                crc = crc_of[3][x & 255] ^ crc_of[2][x >> 8 & 255] ^ crc_of[1][x >> 16 & 255] ^ crc_of[0][x >> 24];
             }
             *(uint4 *)(out + at) = make_uint4(words[0], words[1], words[2], words[3]);
         }
@@ -92,8 +91,10 @@ static gpo_status take(void *user, const gpo_chunk *chunk) {  /* called for each
 
 static void print(const char *name, const struct figures *f) {
     double entropy = 0, size = (double)f->bytes, copy_ns = (double)(f->run.copy_in_ns + f->run.copy_out_ns);
-    for (int i = 0; i < 256; ++i)
-        if (f->sum.histogram[i]) entropy += (double)f->sum.histogram[i] / size * log2(size / (double)f->sum.histogram[i]);
+    for (int i = 0; i < 256; ++i) {
+        const double share = (double)f->sum.histogram[i] / size;
+        if (share > 0) entropy -= share * log2(share);
+    }
     printf("%s: %.0f bytes, entropy %.4f, CRC-32 %08x, %.2f GB/s, %.0f %% of copying hidden\n", name, size, entropy,
            with_zeros(~0u, f->bytes, tables.powers) ^ f->sum.crc ^ ~0u, size > 0 ? size / (double)f->run.elapsed_ns : 0,
            copy_ns > 0 ? 100 * (double)f->run.copy_hidden_ns / copy_ns : 0);
@@ -118,10 +119,10 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
     gpo_pipeline_progress now = {.struct_size = sizeof now};
     figures->run.struct_size = sizeof figures->run;
     gpo_status status = gpo_pipeline_start(pipeline, &source, &sink);
-    for (; !status && (status = gpo_pipeline_wait(pipeline, 100000000, &figures->run)) == GPO_TIMEOUT; status = GPO_SUCCESS) {
+    for (; !status && (status = gpo_pipeline_wait(pipeline, 100000000, &figures->run)) == GPO_TIMEOUT; status = 0) {
         if (interrupted) gpo_pipeline_cancel(pipeline);
         if (isatty(2) && gpo_pipeline_get_progress(pipeline, &now) == GPO_SUCCESS)
-            fprintf(stderr, "\r\033[K%s: %.0f of %.0f MB", path, (double)now.bytes_done / 1e6, (double)now.bytes_total / 1e6);
+            fprintf(stderr, "\r\033[K%s: %.0f of %.0f MB", path, now.bytes_done * 1e-6, now.bytes_total * 1e-6);
     }
     if (isatty(2)) fprintf(stderr, "\r\033[K");
     return failed(path, status);
@@ -149,18 +150,18 @@ int main(int count, char **files) {
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
     gpo_runtime_t runtime; gpo_device_t device; gpo_module_t module; gpo_pipeline_t pipeline;
     gpo_device_properties about = {.struct_size = sizeof about};
-    gpo_compile_options compile = {.struct_size = sizeof compile, .source = kernel_source, .file_name = "stream_files.cu"};
+    gpo_compile_options compile = {.struct_size = sizeof compile, .source = kernel_source, .file_name = "stream.cu"};
 #define ARGUMENT(...) {.struct_size = sizeof(gpo_stage_argument), .kind = __VA_ARGS__}
-    gpo_stage_argument arguments[] = {
-        ARGUMENT(GPO_STAGE_INPUT), ARGUMENT(GPO_STAGE_OUTPUT), ARGUMENT(GPO_STAGE_RESULT), ARGUMENT(GPO_STAGE_INPUT_BYTES),
-        ARGUMENT(GPO_STAGE_VALUE, .value = &tables, .bytes = sizeof tables)};
-    gpo_stage stage = {.struct_size = sizeof stage, .kind = GPO_STAGE_KERNEL, .block = {64}, .bytes_per_block = 64 << 10,
-                       .arguments = arguments, .argument_count = 5};
+    gpo_stage_argument arguments[] = {ARGUMENT(GPO_STAGE_INPUT), ARGUMENT(GPO_STAGE_OUTPUT), ARGUMENT(GPO_STAGE_RESULT),
+        ARGUMENT(GPO_STAGE_INPUT_BYTES), ARGUMENT(GPO_STAGE_VALUE, .value = &tables, .bytes = sizeof tables)};
+    gpo_stage stage = {.struct_size = sizeof stage, .kind = GPO_STAGE_KERNEL, .block = {64},
+                       .bytes_per_block = 64 << 10, .arguments = arguments, .argument_count = 5};
     gpo_pipeline_options options = {.struct_size = sizeof options, .stages = &stage, .stage_count = 1,
                                     .result_bytes = sizeof(struct Result)};
-    if (failed("runtime", gpo_runtime_create(NULL, &runtime)) || failed("device", gpo_device_open(runtime, NULL, &device)) ||
-        failed("device", gpo_device_get_properties(device, &about)) ||
-        failed("kernel", gpo_module_compile(device, &compile, &module) || gpo_module_kernel(module, "stream_files", &stage.kernel)) ||
+    if (failed("runtime", gpo_runtime_create(NULL, &runtime)) ||
+        failed("device", gpo_device_open(runtime, NULL, &device) || gpo_device_get_properties(device, &about)) ||
+        failed("kernel", gpo_module_compile(device, &compile, &module)) ||
+        failed("kernel", gpo_module_kernel(module, "stream_files", &stage.kernel)) ||
         failed("pipeline", gpo_pipeline_create(device, &options, &pipeline))) return 1;
     printf("device: %s\n", about.name);
     struct figures total = {0};

@@ -14,7 +14,9 @@ using namespace gpo::test;
 
 namespace {
 
-bool names(const gpo_error& error, const std::string& what) { return std::string(error.message).find(what) != std::string::npos; }
+bool names(const gpo_error& error, const std::string& what) {
+    return std::string(error.message).find(what) != std::string::npos;
+}
 
 /// A pipeline with chunks of 4 KiB, and data that a run after a failure is tried with.
 struct Rig {
@@ -63,7 +65,9 @@ TEST_CASE("a sink that has enough ends the run as a success") {
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_CALLBACK;
     sink.user = &taken;
-    sink.take = [](void* user, const gpo_chunk*) -> gpo_status { return ++*static_cast<uint64_t*>(user) == 10 ? GPO_END : GPO_SUCCESS; };
+    sink.take = [](void* user, const gpo_chunk*) -> gpo_status {
+        return ++*static_cast<uint64_t*>(user) == 10 ? GPO_END : GPO_SUCCESS;
+    };
     auto result = sized<gpo_pipeline_result>();
     REQUIRE_OK(run(rig.pipeline, endless.source(), sink, &result));
     CHECK(taken == 10);
@@ -74,7 +78,9 @@ TEST_CASE("a sink that has enough ends the run as a success") {
     const std::string path = folder / "out";
     sink = to_file(path);
     sink.user = &(taken = 0);
-    sink.take = [](void* user, const gpo_chunk*) -> gpo_status { return ++*static_cast<uint64_t*>(user) == 3 ? GPO_END : GPO_SUCCESS; };
+    sink.take = [](void* user, const gpo_chunk*) -> gpo_status {
+        return ++*static_cast<uint64_t*>(user) == 3 ? GPO_END : GPO_SUCCESS;
+    };
     REQUIRE_OK(run(rig.pipeline, endless.source(), sink));
     CHECK(read_file(path) == std::vector<uint8_t>(3 * 4096, 0xfe));
     rig.still_works();
@@ -102,7 +108,9 @@ TEST_CASE("callbacks that fail or throw end the run, and the message says which"
     SUBCASE("sink") {
         auto sink = sized<gpo_sink>();
         sink.kind = GPO_SINK_CALLBACK;
-        sink.take = [](void*, const gpo_chunk* chunk) -> gpo_status { return chunk->index == 5 ? GPO_FAILED : GPO_SUCCESS; };
+        sink.take = [](void*, const gpo_chunk* chunk) -> gpo_status {
+            return chunk->index == 5 ? GPO_FAILED : GPO_SUCCESS;
+        };
         auto result = sized<gpo_pipeline_result>();
         CHECK_STATUS(GPO_CALLBACK_FAILED, run(rig.pipeline, memory, sink, &result));
         CHECK(result.status == GPO_CALLBACK_FAILED);
@@ -137,7 +145,9 @@ TEST_CASE("files that can't be opened are refused at once, by name") {
     Folder folder;
     const std::string in = folder / "in", none = folder / "none", deep = folder / "none/out";
     write_file(in, rig.data);
-    const auto try_start = [&](const gpo_source& source, const gpo_sink& sink) { return gpo_pipeline_start(rig.pipeline, &source, &sink); };
+    const auto try_start = [&](const gpo_source& source, const gpo_sink& sink) {
+        return gpo_pipeline_start(rig.pipeline, &source, &sink);
+    };
     CHECK_STATUS(GPO_NOT_FOUND, try_start(from_file(none), to_nothing()));
     CHECK(names(last_error(), none));
     CHECK(last_error().native_domain == GPO_NATIVE_ERRNO);
@@ -208,10 +218,11 @@ TEST_CASE("a sink that can't be written is named, and a device file isn't replac
 TEST_CASE("output that has no room is refused before it is written") {
     Rig rig;
     std::vector<uint8_t> out(100'000, 0xee);
-    CHECK_STATUS(GPO_LIMIT_EXCEEDED, run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), to_memory(out.data(), 50'000)));
+    const auto data = from_memory(rig.data.data(), rig.data.size());
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, run(rig.pipeline, data, to_memory(out.data(), 50'000)));
     CHECK(std::all_of(out.begin() + 50'000, out.end(), [](uint8_t byte) { return byte == 0xee; }));
     Pinned<uint8_t> pinned = rig.gpu.pinned<uint8_t>(100'000);
-    CHECK_STATUS(GPO_LIMIT_EXCEEDED, run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), to_memory(pinned.data(), 50'000)));
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, run(rig.pipeline, data, to_memory(pinned.data(), 50'000)));
     CHECK(std::all_of(pinned.begin() + 50'000, pinned.end(), [](uint8_t byte) { return byte == 0; }));
     rig.still_works();
 }
@@ -378,10 +389,13 @@ TEST_CASE("options, sources and sinks that make no sense are refused") {
     refused("65 stages", [](auto& o, auto&, auto&) { o.stage_count = 65; });
     refused("an unknown flag", [](auto& o, auto&, auto&) { o.flags = 2; });
     refused("a chunk that is no multiple of the granule", [](auto& o, auto&, auto&) { o.chunk_bytes = 4097; });
-    refused("a chunk as large as the address space", [](auto& o, auto&, auto&) { o.chunk_bytes = UINT64_MAX & ~uint64_t{4095}; });
+    refused("a chunk as large as the address space", [](auto& o, auto&, auto&) { o.chunk_bytes = uint64_t{0} - 4096; });
     refused("too many slots", [](auto& o, auto&, auto&) { o.slots = UINT32_MAX; });
     refused("output divided by 0", [](auto& o, auto&, auto&) { o.output_numerator = 1; });
-    refused("output 2^32 times the input", [](auto& o, auto&, auto&) { o.output_numerator = UINT32_MAX, o.output_denominator = 1; });
+    refused("output 2^32 times the input", [](auto& o, auto&, auto&) {
+        o.output_numerator = UINT32_MAX;
+        o.output_denominator = 1;
+    });
     refused("a result over 1 MiB", [](auto& o, auto&, auto&) { o.result_bytes = (1 << 20) + 1; });
     refused("scratch of 2^63", [](auto& o, auto&, auto&) { o.scratch_bytes = uint64_t{1} << 63; });
     refused("a granule of 2^63", [](auto& o, auto&, auto&) { o.granule = uint64_t{1} << 63; });
@@ -392,7 +406,11 @@ TEST_CASE("options, sources and sinks that make no sense are refused") {
     refused("arguments at NULL", [](auto&, auto& s, auto&) { s.arguments = nullptr; });
     refused("an unknown kind of argument", [](auto&, auto&, auto& a) { a[0].kind = 9; });
     refused("a value at NULL", [](auto&, auto&, auto& a) { a[0].kind = GPO_STAGE_VALUE, a[0].bytes = 8; });
-    refused("a value of the wrong size", [](auto&, auto&, auto& a) { a[0].kind = GPO_STAGE_VALUE, a[0].value = "1234567", a[0].bytes = 4; });
+    refused("a value of the wrong size", [](auto&, auto&, auto& a) {
+        a[0].kind = GPO_STAGE_VALUE;
+        a[0].value = "1234567";
+        a[0].bytes = 4;
+    });
     refused("a block of 2^20 threads", [](auto&, auto& s, auto&) { s.block[0] = 1 << 20; });
     refused("structs of different sizes", [](auto&, auto&, auto& a) { a[1].struct_size = 12; });
 

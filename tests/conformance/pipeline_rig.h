@@ -14,7 +14,8 @@ namespace gpo::test {
 inline const char* const kComplement = R"(
 extern "C" __global__ void complement(const unsigned char *in, unsigned char *out, unsigned long long *result,
                                       unsigned long long bytes, unsigned long long index, unsigned long long offset) {
-    const unsigned long long threads = (unsigned long long)gridDim.x * blockDim.x, piece = (bytes + threads - 1) / threads;
+    const unsigned long long threads = (unsigned long long)gridDim.x * blockDim.x;
+    const unsigned long long piece = (bytes + threads - 1) / threads;
     const unsigned long long begin = (blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x) * piece;
     unsigned long long sum = 0;
     for (unsigned long long i = begin; i < begin + piece && i < bytes; ++i) {

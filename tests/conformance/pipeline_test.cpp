@@ -98,8 +98,9 @@ TEST_CASE("the sink's callback sees every chunk once, in order, with its result"
         const auto* data = seen.data->data() + chunk->offset;
         const auto* out = static_cast<const uint8_t*>(chunk->output);
         const auto* result = static_cast<const uint64_t*>(chunk->result);
-        seen.wrong += chunk->index != seen.chunks++ || chunk->offset != seen.bytes || chunk->output_offset != seen.bytes ||
-                      chunk->output_bytes != chunk->bytes || result[1] != chunk->index || result[2] != chunk->offset ||
+        seen.wrong += chunk->index != seen.chunks++ || chunk->offset != seen.bytes ||
+                      chunk->output_offset != seen.bytes || chunk->output_bytes != chunk->bytes ||
+                      result[1] != chunk->index || result[2] != chunk->offset ||
                       result[0] != std::accumulate(data, data + chunk->bytes, uint64_t{0});
         for (uint64_t i = 0; i < chunk->bytes; ++i) seen.wrong += out[i] != uint8_t(~data[i]);
         seen.bytes += chunk->bytes;
@@ -136,7 +137,7 @@ TEST_CASE("a source callback fills as much as it likes, and says when it ends") 
             auto& feed = *static_cast<Feed*>(user);
             const uint64_t left = feed.data->size() - feed.at, step = feed.calls++ % 1000;  // also 0
             *bytes = std::min(std::min(left, capacity), step);
-            std::copy_n(feed.data->begin() + static_cast<std::ptrdiff_t>(feed.at), *bytes, static_cast<uint8_t*>(buffer));
+            std::copy_n(feed.data->data() + feed.at, *bytes, static_cast<uint8_t*>(buffer));
             feed.at += *bytes;
             return (feed.end_with_bytes ? *bytes == left : left == 0) ? GPO_END : GPO_SUCCESS;
         };
@@ -222,7 +223,8 @@ TEST_CASE("descriptors are read and written and stay open, pipes too") {
     REQUIRE(pipe(out) == 0);
     const auto data = noise(300'000);
     std::thread writer([&] {
-        for (size_t at = 0; at < data.size();) at += static_cast<size_t>(write(in[1], &data[at], std::min<size_t>(7777, data.size() - at)));
+        for (size_t at = 0; at < data.size();)
+            at += static_cast<size_t>(write(in[1], &data[at], std::min<size_t>(7777, data.size() - at)));
         close(in[1]);
     });
     std::vector<uint8_t> got(data.size());
@@ -255,14 +257,16 @@ TEST_CASE("stages run one after the other, kernels and callbacks, and the output
             const unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
             if (2 * i < bytes) scratch[i] = in[2 * i];
         }
-        extern "C" __global__ void add(const unsigned char *scratch, unsigned char *out, unsigned long long bytes, unsigned char what) {
+        extern "C" __global__ void add(const unsigned char *scratch, unsigned char *out,
+                                       unsigned long long bytes, unsigned char what) {
             const unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
             if (i < bytes) out[i] = scratch[i] + what;
         }
     )";
     Kernel halve = gpu.kernel(source_text, "halve"), add = gpu.kernel(source_text, "add");
     const unsigned char what = 7;
-    const gpo_stage_argument first[] = {argument(GPO_STAGE_INPUT), argument(GPO_STAGE_SCRATCH), argument(GPO_STAGE_INPUT_BYTES)};
+    const gpo_stage_argument first[] = {argument(GPO_STAGE_INPUT), argument(GPO_STAGE_SCRATCH),
+                                        argument(GPO_STAGE_INPUT_BYTES)};
     const gpo_stage_argument last[] = {argument(GPO_STAGE_SCRATCH), argument(GPO_STAGE_OUTPUT),
                                        argument(GPO_STAGE_OUTPUT_BYTES), constant(what)};
     struct Between {
@@ -446,7 +450,8 @@ TEST_CASE("a pipeline does many small runs, and two run side by side") {
         for (uint32_t i = 0; i < 50; ++i) {
             const auto data = noise(1 + 997 * i, seed + i);
             std::vector<uint8_t> out(data.size());
-            if (run(pipeline, from_memory(data.data(), data.size()), to_memory(out.data(), out.size())) != GPO_SUCCESS) return false;
+            if (run(pipeline, from_memory(data.data(), data.size()), to_memory(out.data(), out.size())) != GPO_SUCCESS)
+                return false;
             if (out != complement(data)) return false;
         }
         return true;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds samples/c/stream_files.c and compares what it says and writes with Python's zlib and collections; then has it meet
-files that can't be read, disks that are full, pipes that are closed and Ctrl-C."""
+"""Builds samples/c/stream_files.c and compares what it says and writes with Python's zlib and collections; then has it
+meet files that can't be read, disks that are full, pipes that are closed and Ctrl-C."""
 import collections
 import math
 import os
@@ -19,7 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
 SAMPLE = ROOT / "samples/c/stream_files.c"
 COMPLEMENT = bytes(255 - i for i in range(256))
-LINE = re.compile(r"(.*): (\d+) bytes, entropy ([\d.]+), CRC-32 ([0-9a-f]{8}), ([\d.]+) GB/s, (\d+) % of copying hidden")
+LINE = re.compile(r"(.*): (\d+) bytes, entropy ([\d.]+), CRC-32 ([0-9a-f]{8}), ([\d.]+) GB/s, "
+                  r"(\d+) % of copying hidden")
 
 
 def figures(data, table):
@@ -45,13 +46,14 @@ class Folder:
             shutil.copy(library, self.path, follow_symlinks=False)
         self.program = self.path / "stream_files"
         subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror",
-                        f"-I{ROOT}/libgpuorch/include", "-o", self.program, SAMPLE, f"-L{self.path}", "-lgpuorch", "-lm"],
-                       check=True)
+                        f"-I{ROOT}/libgpuorch/include", "-o", self.program, SAMPLE, f"-L{self.path}", "-lgpuorch",
+                        "-lm"], check=True)
         self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.path)}
         numbers = random.Random(5)
         self.files = {}
         for name, data in {
-            "empty": b"", "one": b"\0", "tail": b"abcdefghijklmno", "zeros": bytes(70_000), "block": numbers.randbytes(1 << 16),
+            "empty": b"", "one": b"\0", "tail": b"abcdefghijklmno", "zeros": bytes(70_000),
+            "block": numbers.randbytes(1 << 16),
             "odd": numbers.randbytes(100_001), "text": (b"the same words again and again\n" * 200_000)[:5_000_001],
             "large": numbers.randbytes(9_000_000),
         }.items():
@@ -124,7 +126,8 @@ def full_disk(folder):
     name = str(folder.path / "large")
     code, out, errors = folder.run("-o", folder.out, name, folder.path / "odd", preexec_fn=limit)
     check("an output that has no room is named and taken away, the next one is written",
-          (code, 1), (str(folder.out / "large") in errors, True), (name in said(out), False), (folder.leftovers(), ["odd"]))
+          (code, 1), (str(folder.out / "large") in errors, True), (name in said(out), False),
+          (folder.leftovers(), ["odd"]))
     with open("/dev/full", "w") as full:
         code, _, errors = folder.run(folder.path / "odd", stdout=full)
     check("a full disk under the standard output is an error", (code, 1), ("standard output" in errors, True))

@@ -1,5 +1,5 @@
-// How long a pipeline takes against its busiest engine, in virtual time: the software GPU's engines have an H200's rates,
-// and the clock is the deterministic scheduler's, so that the answer is the same on every machine.
+// How long a pipeline takes against its busiest engine, in virtual time: the software GPU's engines have an H200's
+// rates, and the clock is the deterministic scheduler's, so that the answer is the same on every machine.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,7 +44,8 @@ Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
     REQUIRE(gpo_module_builtin(device, &module) == GPO_SUCCESS);
     REQUIRE(gpo_module_kernel(module, "gpo_copy_u32", &kernel) == GPO_SUCCESS);
     const uint64_t words = 1024;  // of each chunk: the model's time is what counts
-    gpo_stage_argument arguments[3] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>(), sized<gpo_stage_argument>()};
+    gpo_stage_argument arguments[3] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>(),
+                                       sized<gpo_stage_argument>()};
     arguments[0].kind = GPO_STAGE_OUTPUT;
     arguments[1].kind = GPO_STAGE_INPUT;
     arguments[2].kind = GPO_STAGE_VALUE;
@@ -98,7 +99,8 @@ Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
 /// Nanoseconds that the busiest engine needs for the whole input.
 double busiest(const gpo_pipeline_result& result, uint64_t kernel_ns) {
     const double chunks = static_cast<double>(result.chunks);
-    return std::max(static_cast<double>(kBytes) / kCopyRate * 1e9 + chunks * 1500, chunks * static_cast<double>(kernel_ns));
+    const double copies = static_cast<double>(kBytes) / kCopyRate * 1e9 + chunks * 1500;
+    return std::max(copies, chunks * static_cast<double>(kernel_ns));
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ TEST_CASE("times that are summed up on the way come to the same as times summed 
     for (size_t engine = 0; engine < 3; ++engine) {
         busy[engine].assign(kEnd, 0);
         for (int64_t at = 0;;) {
-            const int64_t begin = at + static_cast<int64_t>(random() % 20), end = begin + 1 + static_cast<int64_t>(random() % 20);
+            const int64_t begin = at + static_cast<int64_t>(random() % 20);
+            const int64_t end = begin + 1 + static_cast<int64_t>(random() % 20);
             if (end > kEnd) break;
             intervals[engine].emplace_back(begin, end);
             std::fill(busy[engine].begin() + begin, busy[engine].begin() + end, 1);

@@ -8,7 +8,8 @@ using namespace gpo;
 
 extern "C" {
 
-GPO_API gpo_status gpo_pipeline_create(gpo_device_t device, const gpo_pipeline_options* options, gpo_pipeline_t* pipeline) {
+GPO_API gpo_status gpo_pipeline_create(gpo_device_t device, const gpo_pipeline_options* options,
+                                       gpo_pipeline_t* pipeline) {
     return abi::call(__func__, [&] {
         Pin<Device> d(device);
         required(options, "options");

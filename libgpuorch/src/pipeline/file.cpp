@@ -1,5 +1,5 @@
-// Reading and writing files by POSIX calls. A regular file's size when it is opened is the contract: one that shrinks is an
-// error, of one that grows the new part is not read.
+// Reading and writing files by POSIX calls. A regular file's size when it is opened is the contract: one that shrinks
+// is an error, of one that grows the new part is not read.
 #include "pipeline/file.h"
 
 #include <fcntl.h>
@@ -99,7 +99,8 @@ public:
         while (filled < capacity) {
             if (!interrupt_.wait(file_.get(), POLLIN)) break;
             const auto got = retry([&] {
-                return ::read(file_.get(), static_cast<char*>(buffer) + filled, std::min(capacity - filled, kCallBytes));
+                char* const to = static_cast<char*>(buffer) + filled;
+                return ::read(file_.get(), to, std::min(capacity - filled, kCallBytes));
             });
             if (got < 0 && errno == EAGAIN) continue;
             if (got < 0) fail_file(GPO_IO_ERROR, errno, name_, "can't be read");
@@ -180,7 +181,8 @@ public:
 private:
     static std::string unused_name(const std::string& path) {
         uint64_t random = 0;
-        if (::getrandom(&random, sizeof random, 0) != sizeof random) fail_errno(GPO_IO_ERROR, errno, "no random numbers");
+        if (::getrandom(&random, sizeof random, 0) != sizeof random)
+            fail_errno(GPO_IO_ERROR, errno, "no random numbers");
         const size_t slash = path.rfind('/');
         const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
         return text(folder, ".", hex(random).substr(2), ".part");
@@ -246,7 +248,8 @@ std::unique_ptr<Source> open_file_source(const gpo_source& source, Team& team) {
     if (S_ISDIR(about.st_mode)) fail_file(GPO_IO_ERROR, EISDIR, name, "can't be read");
     const uint64_t most = source.bytes != 0 ? source.bytes : UINT64_MAX;
     if (!S_ISREG(about.st_mode) || about.st_size == 0) {
-        if (source.offset != 0 && !S_ISREG(about.st_mode)) fail(GPO_INVALID_ARGUMENT, name, " has no offsets to begin at");
+        if (source.offset != 0 && !S_ISREG(about.st_mode))
+            fail(GPO_INVALID_ARGUMENT, name, " has no offsets to begin at");
         return std::make_unique<StreamSource>(std::move(file), std::move(name), most);
     }
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);

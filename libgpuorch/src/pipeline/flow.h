@@ -1,5 +1,5 @@
-// What the threads of a pipeline, its marks and its callers tell each other. It outlives the pipeline for as long as one of
-// them looks at it.
+// What the threads of a pipeline, its marks and its callers tell each other. It outlives the pipeline for as long as
+// one of them looks at it.
 #pragma once
 
 #include "completion/mark.h"

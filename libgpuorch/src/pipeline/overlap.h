@@ -1,8 +1,8 @@
 // How busy the engines were, and how much of the copying was hidden: from the times at which each piece of work on an
 // engine began and ended.
 //
-// A copy is *hidden* while the other copy engine or a kernel is busy too. Intervals of one engine come in order; those of
-// different engines may come in any order. Memory is bounded: what can no longer change is summed up and forgotten.
+// A copy is *hidden* while the other copy engine or a kernel is busy too. Intervals of one engine come in order; those
+// of different engines may come in any order. Memory is bounded: what can no longer change is summed up and forgotten.
 #pragma once
 
 #include <array>
@@ -16,7 +16,8 @@ class EngineTimes {
 public:
     enum Engine : size_t { kIn, kKernel, kOut, kEngines };
 
-    /// Nanoseconds since any fixed time. What overlaps the engine's interval before it is cut off. Throws std::bad_alloc.
+    /// Nanoseconds since any fixed time. What overlaps the engine's interval before it is cut off. Throws
+    /// std::bad_alloc.
     void add(Engine engine, int64_t begin, int64_t end);
 
     /// Sums up all that is known. Nothing may be added afterwards.

@@ -1,15 +1,15 @@
 // Pipelines: a source, stages on the device, a sink, in chunks, with everything overlapped.
 //
-// Threads. A *reading* thread fills chunks from the source and puts their copy in, stages and copy out on three streams; a
-// mark behind the copy out tells a *writing* thread, which hands them to the sink in order. Both have helpers for moving
-// bytes (team.h). They are started by the first run, park between runs, and end with the pipeline.
+// Threads. A *reading* thread fills chunks from the source and puts their copy in, stages and copy out on three
+// streams; a mark behind the copy out tells a *writing* thread, which hands them to the sink in order. Both have
+// helpers for moving bytes (team.h). They are started by the first run, park between runs, and end with the pipeline.
 //
 // A run ends on the writing thread, once the reading thread has done all that it will and every chunk is back from the
-// device: from then on nothing touches the caller's memory or files. Where putting a chunk on the device failed halfway, no
-// mark speaks for what was put on: the reading thread then waits until all three streams are idle.
+// device: from then on nothing touches the caller's memory or files. Where putting a chunk on the device failed
+// halfway, no mark speaks for what was put on: the reading thread then waits until all three streams are idle.
 //
-// Lifetime. A run holds a reference to its pipeline. Destroying a pipeline cancels the run; the writing thread then ends the
-// threads. It can't join itself: the runtime's errands do that.
+// Lifetime. A run holds a reference to its pipeline. Destroying a pipeline cancels the run; the writing thread then
+// ends the threads. It can't join itself: the runtime's errands do that.
 //
 // Callbacks run under no lock. All state that threads share is in flow.h, under its lock.
 #pragma once

@@ -111,10 +111,11 @@ void KernelStage::enqueue(Stream& stream, const ChunkView& chunk) {
     }
     gpo_launch launch = launch_;
     if (computed_grid_) {
-        const uint64_t blocks = std::min(chunk.bytes / bytes_per_block_ + (chunk.bytes % bytes_per_block_ != 0), max_blocks_);
+        const uint64_t needed = chunk.bytes / bytes_per_block_ + (chunk.bytes % bytes_per_block_ != 0);
+        const uint64_t blocks = std::min(needed, max_blocks_);
         if (blocks > kMostGrid)
-            fail(GPO_INVALID_ARGUMENT, kernel_->describe(), " would need ", blocks, " blocks for a chunk of ", chunk.bytes,
-                 " bytes: bytes_per_block or max_blocks bounds them");
+            fail(GPO_INVALID_ARGUMENT, kernel_->describe(), " would need ", blocks, " blocks for a chunk of ",
+                 chunk.bytes, " bytes: bytes_per_block or max_blocks bounds them");
         launch.grid[0] = static_cast<uint32_t>(blocks);
         launch.grid[1] = launch.grid[2] = 1;
     }

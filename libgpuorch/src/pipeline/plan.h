@@ -54,7 +54,8 @@ struct Plan {
     Plan(const gpo_pipeline_options& options, Context& context, Runtime& runtime);
 
     uint64_t output_bytes(uint64_t input) const noexcept {
-        return static_cast<uint64_t>((static_cast<unsigned __int128>(input) * numerator + denominator - 1) / denominator);
+        const auto all = static_cast<unsigned __int128>(input) * numerator;
+        return static_cast<uint64_t>((all + denominator - 1) / denominator);
     }
     bool has_output() const noexcept { return numerator != 0; }
 

@@ -53,7 +53,8 @@ void Pipeline::produce(Run& run) {
         if (size > slots_.capacity()) {
             {
                 host::Lock lock(flow_->lock);
-                flow_->room.wait(lock, host::kForever, [&] { return flow_->stopping || flow_->submitted == flow_->consumed; });
+                flow_->room.wait(lock, host::kForever,
+                                 [&] { return flow_->stopping || flow_->submitted == flow_->consumed; });
                 if (flow_->stopping) return;
             }
             prepare(run, size);

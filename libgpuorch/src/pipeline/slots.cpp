@@ -238,7 +238,8 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted) {
         const auto scratch = aligned(plan.scratch_bytes, kAlign), result = aligned(plan.result_bytes, kAlign);
         const auto all = (input + output + scratch + result) * needs.slots;
         if (all > kMostMemory)
-            fail(GPO_OUT_OF_MEMORY, needs.slots, " slots of ", needs.chunk_bytes, " bytes are more than any device has memory for");
+            fail(GPO_OUT_OF_MEMORY, needs.slots, " slots of ", needs.chunk_bytes,
+                 " bytes are more than any device has memory for");
         free_buffers();
         DriverScope scope(*context_);
         context_->runtime().counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
@@ -304,15 +305,16 @@ Chunk& Slots::chunk(uint64_t index) noexcept {
     chunk.output = has_output_ ? base + output_at_ : 0;
     chunk.scratch = has_scratch_ ? base + scratch_at_ : 0;
     chunk.result = has_result_ ? base + result_at_ : 0;
-    chunk.before = chunks_.size() > slots_used_ && index >= slots_used_ ? chunks_[(index - slots_used_) % chunks_.size()].get()
-                                                                      : nullptr;
+    chunk.before = chunks_.size() > slots_used_ && index >= slots_used_ ? &record(index - slots_used_) : nullptr;
     chunk.stages.store(Chunk::kPending, std::memory_order_relaxed);
     chunk.dropped = chunk.error = nullptr;
     return chunk;
 }
 
 void* Slots::staging_in(const Chunk& chunk) const noexcept { return pinned_in_.memory + chunk.slot * pinned_in_.each; }
-void* Slots::staging_out(const Chunk& chunk) const noexcept { return pinned_out_.memory + chunk.slot * pinned_out_.each; }
+void* Slots::staging_out(const Chunk& chunk) const noexcept {
+    return pinned_out_.memory + chunk.slot * pinned_out_.each;
+}
 void* Slots::staging_result(const Chunk& chunk) const noexcept {
     return pinned_results_.memory + chunk.slot * pinned_results_.each;
 }

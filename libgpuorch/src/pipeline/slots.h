@@ -1,9 +1,9 @@
 // The buffers, streams and events that chunks go through on the device.
 //
-// A chunk uses three streams, one for each engine: copies in, stages, copies out. Events order them: stages after the copy
-// in, the copy out after the stages. Where more chunks are under way than there are slots (no host code looks at a slot
-// between two chunks), events also keep a chunk off buffers that the one before still uses: the copy in waits for those
-// stages, and the stages for that copy out.
+// A chunk uses three streams, one for each engine: copies in, stages, copies out. Events order them: stages after the
+// copy in, the copy out after the stages. Where more chunks are under way than there are slots (no host code looks at a
+// slot between two chunks), events also keep a chunk off buffers that the one before still uses: the copy in waits for
+// those stages, and the stages for that copy out.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct Chunk {
     const void* from = nullptr;                                   // host memory that it is copied from
     void* to = nullptr;                                           // … its output to; NULL: it stays
     void* result_to = nullptr;                                    // … its result to; NULL: it stays
-    const Chunk* before = nullptr;                                // whose buffers it uses while that is under way; or NULL
+    const Chunk* before = nullptr;                                // whose buffers it takes over on the device; or NULL
 
     // Begin and end of each engine's part. The begins are NULL without timing.
     CUevent in_begin = nullptr, in_end = nullptr, stages_begin = nullptr, stages_end = nullptr, out_begin = nullptr,
@@ -54,8 +54,8 @@ public:
     Slots(const Slots&) = delete;
     Slots& operator=(const Slots&) = delete;
 
-    /// Makes streams, events and buffers, as far as those that there are don't do. Nothing may be under way. Throws, and
-    /// then leaves what can be used for lesser needs.
+    /// Makes streams, events and buffers, as far as those that there are don't do. Nothing may be under way. Throws,
+    /// and then leaves what can be used for lesser needs.
     void prepare(const Plan& plan, const Needs& needs);
 
     /// Pinned bytes that these needs take.

@@ -21,8 +21,8 @@ public:
     /// Not NULL: all of it lies in pinned memory, and is copied from there. `fill` isn't called then.
     virtual const void* direct() const noexcept { return nullptr; }
 
-    /// Fills `buffer`: fewer bytes than `capacity` only at the end, 0 if the end was reached before. Sets `staged` if the
-    /// bytes were in the caller's memory before.
+    /// Fills `buffer`: fewer bytes than `capacity` only at the end, 0 if the end was reached before. Sets `staged` if
+    /// the bytes were in the caller's memory before.
     virtual uint64_t fill(void* buffer, uint64_t capacity) = 0;
     virtual bool staged() const noexcept { return false; }
 

@@ -1,5 +1,5 @@
-// A few threads that move one block of bytes together: copies between a caller's memory and pinned buffers, reads of one
-// file at several places. One thread alone doesn't reach the memory's speed.
+// A few threads that move one block of bytes together: copies between a caller's memory and pinned buffers, reads of
+// one file at several places. One thread alone doesn't reach the memory's speed.
 #pragma once
 
 #include <functional>

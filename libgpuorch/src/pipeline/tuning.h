@@ -1,11 +1,11 @@
 // Finds the chunk size of a pipeline (GPO_AUTO) while data flow through it.
 //
-// The model. A chunk of c bytes takes the slowest engine o + b * c: what every chunk costs, and what every byte costs. A
-// run over n bytes then takes n / c * o + n * b, and in addition the first chunk's way in and the last one's way out, when
-// nothing can overlap: about 2 * b * c. The sum is least at c = sqrt(n * o / (2 * b)). Two sizes are tried, a few chunks of
-// each, on the run's own data; the time from one chunk's end to the next one's gives o and b. Both sizes run near full
-// speed, so that trying them costs little. If the model's choice turns out slower than what was tried, the faster of those
-// is used.
+// The model. A chunk of c bytes takes the slowest engine o + b * c: what every chunk costs, and what every byte costs.
+// A run over n bytes then takes n / c * o + n * b, and in addition the first chunk's way in and the last one's way out,
+// when nothing can overlap: about 2 * b * c. The sum is least at c = sqrt(n * o / (2 * b)). Two sizes are tried, a few
+// chunks of each, on the run's own data; the time from one chunk's end to the next one's gives o and b. Both sizes run
+// near full speed, so that trying them costs little. If the model's choice turns out slower than what was tried, the
+// faster of those is used.
 //
 // Not thread-safe: the pipeline calls it under its lock.
 #pragma once
@@ -22,8 +22,8 @@ public:
     /// Inputs of fewer bytes are not worth measuring on.
     static constexpr uint64_t kWorthwhile = uint64_t{32} << 20;
 
-    /// A run begins. `total` in bytes, 0: not known. Chunks will be multiples of `granule`, at most `limit` (which is no
-    /// less than a granule).
+    /// A run begins. `total` in bytes, 0: not known. Chunks will be multiples of `granule`, at most `limit` (which is
+    /// no less than a granule).
     void begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept;
 
     /// There is no memory for larger chunks.
