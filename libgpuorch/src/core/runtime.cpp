@@ -319,7 +319,7 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
     for (auto& [key, context] : contexts) context->finish();  // what waits for streams to pass becomes errands
     errands_.finish();
     if (Annex* annex = annex_.load(std::memory_order_acquire)) annex->shut_down();
-    contexts.clear();
+    while (!contexts.empty()) contexts.erase(contexts.begin());  // foreign ones before the primary ones that they may be
     shut_down_ = true;
     handle::destroy(handle_, Type::runtime);
     return GPO_SUCCESS;

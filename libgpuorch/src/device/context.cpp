@@ -48,6 +48,7 @@ Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
     try {
         check(table_.cuCtxGetId(native_, &id_), "cuCtxGetId");
         scanner_ = std::make_unique<Scanner>(*this);
+        ended_.store(false, std::memory_order_release);
     } catch (...) {
         if (primary_) table_.cuDevicePrimaryCtxRelease(device);
         throw;
@@ -56,6 +57,7 @@ Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
 
 Context::~Context() {
     if (host::forked()) return;
+    ended_.store(true, std::memory_order_release);
     scanner_.reset();
     {
         DriverTry scope(*this);
@@ -75,6 +77,7 @@ void Context::finish() noexcept {
         hidden_streams_.clear();
     }
     scanner_->stop();
+    ended_.store(true, std::memory_order_release);
 }
 
 Context::Attribution Context::take_attribution() {
@@ -159,7 +162,8 @@ void Context::lose(ErrorPtr error) noexcept {
         loss_ = error;
         lost_.store(true, std::memory_order_release);
     }
-    if (scanner_) scanner_->wake();
+    if (ended_.load(std::memory_order_acquire)) return;  // nothing of it is left to be told
+    scanner_->wake();
     // What is held waits for nobody now, and a crash takes the driver's other devices along. Both take submit locks or call
     // the driver, so they are done elsewhere.
     runtime_->errands().post([self = Ref<Context>(this), crash = error->native_code != CUDA_ERROR_CONTEXT_IS_DESTROYED] {

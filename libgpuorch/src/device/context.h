@@ -103,6 +103,7 @@ private:
     unsigned long long id_ = 0;
 
     std::atomic<bool> lost_{false};
+    std::atomic<bool> ended_{true};  // being made, or gone but for its destructor
     mutable host::Mutex loss_lock_;
     ErrorPtr loss_;
 
