@@ -1,3 +1,4 @@
+#include <set>
 // The environment can't do harm: a set-uid program ignores it, nonsense in it is a status or is ignored with a word in the
 // log, and what is written in its folders is nobody else's to write.
 // RUN: nonsense
@@ -78,8 +79,19 @@ void set_uid() {
     EXPECT(code == 21);
 }
 
+// What of ours lies in the shared folder; other tests' folders don't count, nor what a killed process left long ago.
+std::set<std::string> ours_in_tmp() {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator("/tmp")) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with("gpuorch") && !name.starts_with("gpuorch-test-")) names.insert(name);
+    }
+    return names;
+}
+
 void files() {
     umask(0);  // the worst
+    const std::set<std::string> before = ours_in_tmp();
     Folder folder;
     const std::string cache = folder / "cache", temporary = folder / "tmp";
     EXPECT(mkdir(temporary.c_str(), 0777) == 0);
@@ -106,11 +118,7 @@ void files() {
     EXPECT(found > 0);
     a.shut_down();
     EXPECT(entries(temporary.c_str()) == 2);  // "." and "..": nothing is left there
-    for (const auto& entry : std::filesystem::directory_iterator("/tmp")) {
-        const std::string name = entry.path().filename();
-        if (name.starts_with("gpuorch-test-")) continue;  // a test's
-        EXPECT(name.find("gpuorch") != 0);
-    }
+    for (const std::string& name : ours_in_tmp()) EXPECT(before.contains(name));
 }
 
 }  // namespace

@@ -248,6 +248,7 @@ bool Scanner::scan(Stream& stream, uint64_t now) noexcept {
     size_t done = size;
     if (!context_.alive()) {
         failure = stream.failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
+        stream.fail(failure);
     } else {
         CUresult result = CUDA_SUCCESS;
         done = reached(stream, size, result);

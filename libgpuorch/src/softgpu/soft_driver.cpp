@@ -24,13 +24,14 @@ constinit host::Condition g_closed;
 constinit uint32_t g_incarnation = 0;
 constinit bool g_open = false;                // from the start of an opening to the end of a closing
 
-/// Not destroyed at exit: threads may still run then. An empty one owns nothing.
-union Registry {
-    constexpr Registry() : driver() {}
-    ~Registry() {}
-    std::weak_ptr<driver::Driver> driver;
-};
-constinit Registry g_registry;
+/// The driver that is open, if one is. Made on first use and never destroyed: threads may still run at exit, and a global
+/// with a destructor would need a constructor of the library's. Under g_opening.
+std::weak_ptr<driver::Driver>& registered() {
+    alignas(std::weak_ptr<driver::Driver>) static constinit std::byte room[sizeof(std::weak_ptr<driver::Driver>)] = {};
+    static constinit std::weak_ptr<driver::Driver>* made = nullptr;
+    if (!made) made = new (room) std::weak_ptr<driver::Driver>;
+    return *made;
+}
 
 class SoftDriver final : public driver::Driver {
 public:
@@ -145,7 +146,7 @@ std::shared_ptr<Driver> open_soft(std::string* why) {
     }
     host::Lock hold(g_opening);
     for (;;) {
-        if (auto driver = g_registry.driver.lock()) return driver;
+        if (auto driver = registered().lock()) return driver;
         if (!g_open) break;
         g_closed.wait(hold);   // the last holder has let go and is taking it down
     }
@@ -153,7 +154,7 @@ std::shared_ptr<Driver> open_soft(std::string* why) {
         auto driver = make(&text);
         if (driver) {
             g_open = true;
-            g_registry.driver = driver;
+            registered() = driver;
         }
         return driver;
     } catch (const std::exception& error) {

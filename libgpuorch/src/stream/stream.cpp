@@ -134,6 +134,7 @@ gpo_status Stream::submit(Operation& operation) {
 }
 
 gpo_status Stream::put(Operation& operation, bool internal) {
+    refuse_lost();
     std::vector<Ref<Stream>> flushes;
     Kept spent;
     {
@@ -397,7 +398,15 @@ void Stream::refuse_capture(const char* what) {
 
 // --- asking and waiting ---
 
+// On a lost device every stream has failed, each with what is known of its own work.
+void Stream::refuse_lost() {
+    if (!context_->lost()) [[likely]] return;
+    if (!failed_.load(std::memory_order_acquire)) fail(failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr));
+    throw Failure(failure());
+}
+
 gpo_status Stream::query() {
+    refuse_lost();
     if (failed_.load(std::memory_order_acquire)) throw Failure(failure());
     if (held()) return GPO_NOT_READY;
     DriverScope scope(*context_);

@@ -114,6 +114,7 @@ private:
     [[noreturn]] static void fail_argument(const char* message);
     gpo_status put(Operation& operation, bool internal);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
+    void refuse_lost();
     void push_failed(Mark mark, const ErrorPtr& error);
     // Both under the submit lock. What they are done with is put on `spent`, to go after the lock: with an operation goes
     // what it refers to, and that may need a submit lock (a module that is unloaded when all streams have passed).
