@@ -102,7 +102,6 @@ Module::~Module() {
         });
     } catch (...) {
         // No memory to wait with: the module stays loaded until its context goes, which is safe at any time.
-        runtime().log(GPO_LOG_WARNING, "a module stays loaded: there was no memory to unload it later");
     }
 }
 
