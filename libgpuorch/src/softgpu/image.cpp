@@ -139,20 +139,19 @@ CUresult Image::load(const void* data, size_t size, std::string* log, std::uniqu
     if (const char* fault = image_fault(bytes, size))
         return refuse(log, std::string("not an image of the software GPU: ") + fault);
     std::string why;
-    void* object = open_object(bytes, size, why);
+    std::unique_ptr<void, int (*)(void*)> object(open_object(bytes, size, why), dlclose);
     if (!object) return refuse(log, "the image could not be loaded: " + why);
-    const auto get = reinterpret_cast<gpo_soft_image_get_t>(dlsym(object, kImageGetter));
+    const auto get = reinterpret_cast<gpo_soft_image_get_t>(dlsym(object.get(), kImageGetter));
     const gpo_soft_image* table = get ? get() : nullptr;
-    if (!table || table->abi != GPO_SOFT_KERNEL_ABI || table->struct_size != sizeof(gpo_soft_image) || !whole(*table)) {
-        dlclose(object);
+    if (get && !table) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!table || table->abi != GPO_SOFT_KERNEL_ABI || table->struct_size != sizeof(gpo_soft_image) || !whole(*table))
         return refuse(log, "the image was made for another version of the software GPU");
-    }
     if (!make_variables_writable(*table)) {
-        dlclose(object);
         if (log) *log = "the image's constant variables could not be made writable";
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *out = std::make_unique<LoadedImage>(object, table);
+    *out = std::make_unique<LoadedImage>(object.get(), table);
+    object.release();
     return CUDA_SUCCESS;
 } catch (const std::bad_alloc&) {
     return CUDA_ERROR_OUT_OF_MEMORY;

@@ -116,7 +116,7 @@ struct gpo_soft_image {
     uint32_t name_count;
 };
 
-/// The one symbol an image exports: `extern "C" const gpo_soft_image* gpo_soft_image_get(void)`.
+/// The one symbol an image exports: `extern "C" const gpo_soft_image* gpo_soft_image_get(void)`. NULL without memory.
 typedef const gpo_soft_image* (*gpo_soft_image_get_t)(void);
 
 }

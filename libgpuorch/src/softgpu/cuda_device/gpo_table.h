@@ -12,6 +12,7 @@ int dladdr(const void* address, __gpo_symbol_info* info) noexcept;
 }
 
 static gpo_soft_image __gpo_image;
+static bool __gpo_out_of_memory = false;
 
 static bool __gpo_equal(const char* a, const char* b) { return __builtin_strcmp(a, b) == 0; }
 
@@ -27,6 +28,10 @@ static const char* __gpo_symbol_name(__gpo_entry* entry) {
     if (length <= 0 || !at) return info.name;
     const size_t before = static_cast<size_t>(at - info.name), all = __builtin_strlen(info.name);
     char* name = static_cast<char*>(__builtin_malloc(all + 2));
+    if (!name) {
+        __gpo_out_of_memory = true;
+        return info.name;
+    }
     __builtin_memcpy(name, info.name, before);
     entry->made_name = name;
     name[before] = 'L';
@@ -37,6 +42,10 @@ static const char* __gpo_symbol_name(__gpo_entry* entry) {
 static gpo_soft_kernel __gpo_describe(__gpo_entry* entry) {
     alignas(64) static char zeros[64 << 10];
     void** args = static_cast<void**>(__builtin_calloc(entry->parameter_count + 1, sizeof(void*)));
+    if (!args) {
+        __gpo_out_of_memory = true;
+        return gpo_soft_kernel();
+    }
     for (unsigned i = 0; i < entry->parameter_count; ++i) args[i] = zeros;
     gpo_soft_block block = gpo_soft_block();
     block.args = args;
@@ -62,8 +71,10 @@ extern "C" __attribute__((visibility("default"), used)) const gpo_soft_image* gp
     __gpo_image.kernels = kernel;
     __gpo_image.variables = variable;
     __gpo_image.names = name;
+    if (!kernel || !variable || !name) return nullptr;
     for (__gpo_entry* e = __gpo_entries; e; e = e->next) {
         const gpo_soft_kernel made = __gpo_describe(e);
+        if (__gpo_out_of_memory) return nullptr;
         unsigned same = 0;
         while (same < __gpo_image.kernel_count && !__gpo_equal(kernel[same].name, made.name)) ++same;
         if (same == __gpo_image.kernel_count) kernel[__gpo_image.kernel_count++] = made;
