@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -145,8 +146,15 @@ PrivateFolder::PrivateFolder() {
 
 PrivateFolder::~PrivateFolder() {
     if (path.empty()) return;
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
+    // Even with an error code it throws when there is no memory to list the folder: it is tried twice, then left.
+    for (int turn = 0; turn < 2; ++turn) {
+        try {
+            std::error_code ignored;
+            std::filesystem::remove_all(path, ignored);
+            return;
+        } catch (const std::bad_alloc&) {
+        }
+    }
 }
 
 bool PrivateFolder::write(const std::string& name, std::string_view text) const {
