@@ -36,6 +36,12 @@ void runtimes(Attempt& a) {
     STEP(a, gpo_runtime_driver(a.runtime, &driver));
     auto statistics = sized<gpo_statistics>();
     STEP(a, gpo_runtime_statistics(a.runtime, &statistics));
+    auto metrics = sized<gpo_metrics>();
+    STEP(a, gpo_runtime_metrics(a.runtime, &metrics));
+    auto of_device = sized<gpo_device_metrics>();
+    STEP(a, gpo_device_get_metrics(a.device, &of_device));
+    std::vector<char> page(1 << 16);
+    STEP(a, gpo_metrics_text(a.runtime, page.data(), page.size(), nullptr));
     CHECK(gpo_version() == GPO_VERSION);
     CHECK(gpo_get_api(GPO_VERSION) != nullptr);
     CHECK(std::strlen(gpo_status_name(GPO_TIMEOUT)) > 0);

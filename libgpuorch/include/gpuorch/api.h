@@ -9,6 +9,7 @@
 #ifndef GPUORCH_API_H
 #define GPUORCH_API_H
 
+#include "metrics.h"
 #include "pipeline.h"
 
 #ifdef __cplusplus
@@ -141,6 +142,9 @@ typedef struct gpo_api {
     gpo_status (*pipeline_cancel)(gpo_pipeline_t pipeline);
     gpo_status (*pipeline_notify)(gpo_pipeline_t pipeline, gpo_cq_t cq, uint64_t user_data);
     gpo_status (*pipeline_get_progress)(gpo_pipeline_t pipeline, gpo_pipeline_progress *progress);
+    gpo_status (*runtime_metrics)(gpo_runtime_t runtime, gpo_metrics *metrics);
+    gpo_status (*device_get_metrics)(gpo_device_t device, gpo_device_metrics *metrics);
+    gpo_status (*metrics_text)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
 } gpo_api;
 
 #ifdef __cplusplus

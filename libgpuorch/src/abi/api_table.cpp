@@ -119,6 +119,9 @@ constexpr gpo_api kApi = {
     gpo_pipeline_cancel,
     gpo_pipeline_notify,
     gpo_pipeline_get_progress,
+    gpo_runtime_metrics,
+    gpo_device_get_metrics,
+    gpo_metrics_text,
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/runtime.h"
+
 namespace gpo::abi {
 
 namespace {
@@ -36,6 +38,7 @@ void note_blame(const char* function, const ErrorPtr& error) noexcept {
 }  // namespace
 
 void keep_blame(Object& object, const ErrorPtr& error) noexcept {
+    if (!t_blamed || t_blamed_with != error.get()) object.runtime().counters.count_error(error->status);
     object.retain();
     if (Object* earlier = std::exchange(t_blamed, &object)) earlier->release();
     t_blamed_with = error.get();

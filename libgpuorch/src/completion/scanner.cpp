@@ -201,8 +201,12 @@ uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, ui
         entry.submitted_ns = outcome.submitted_ns;
         entry.completed_ns = outcome.completed_ns;
         entry.gpu_ns = outcome.gpu_ns;
-        stream.runtime().counters.completions.fetch_add(1, std::memory_order_relaxed);
-        if (outcome.error) stream.runtime().counters.failures.fetch_add(1, std::memory_order_relaxed);
+        Counters& counters = stream.runtime().counters;
+        counters.count_completion(now - outcome.submitted_ns);
+        if (outcome.error) {
+            counters.failures.fetch_add(1, std::memory_order_relaxed);
+            counters.count_error(outcome.error->status);
+        }
         // Before the entry comes out: who has seen it may ask the stream.
         if (!outcome.error) stream.seen_done(outcome.operation);
         mark.queue->deliver(entry, outcome.error);

@@ -240,7 +240,7 @@ gpo_statistics Runtime::statistics() {
     out.copied_bytes = read(counters.copied_bytes);
     out.fills = read(counters.fills);
     out.notifies = read(counters.notifies);
-    out.completions = read(counters.completions);
+    for (const auto& counter : counters.latencies) out.completions += read(counter);
     out.failures = read(counters.failures);
     out.held = read(counters.held);
     out.device_allocations = read(counters.device_allocations);

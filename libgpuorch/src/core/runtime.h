@@ -1,6 +1,9 @@
 // The root object: options, the handle table, the driver once it is needed, contexts, labels, log and statistics.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,9 +23,23 @@ class Context;
 
 /// Counters that more than one thread adds to. Those of one stream are kept by the stream (stream/stream.h).
 struct Counters {
-    std::atomic<uint64_t> launches{0}, copies{0}, copied_bytes{0}, fills{0}, notifies{0}, completions{0}, failures{0},
+    std::atomic<uint64_t> launches{0}, copies{0}, copied_bytes{0}, fills{0}, notifies{0}, failures{0},
         held{0}, device_allocations{0}, host_registrations{0}, pageable_copies{0}, pageable_bytes{0},
         legacy_stream_uses{0}, module_loads{0};
+    std::atomic<uint64_t> latency_sum{0};                  // nanoseconds, of all completions
+    std::array<std::atomic<uint64_t>, 32> latencies{};     // completions, by the logarithm of their microseconds
+    std::array<std::atomic<uint64_t>, 96> errors{};        // by status
+
+    void count_completion(uint64_t latency_ns) noexcept {
+        const auto place = std::min<size_t>(static_cast<size_t>(std::bit_width((latency_ns - (latency_ns != 0)) / 1000)),
+                                            latencies.size() - 1);
+        latencies[place].fetch_add(1, std::memory_order_relaxed);
+        latency_sum.fetch_add(latency_ns, std::memory_order_relaxed);
+    }
+    void count_error(gpo_status status) noexcept {
+        if (static_cast<size_t>(status) < errors.size())
+            errors[static_cast<size_t>(status)].fetch_add(1, std::memory_order_relaxed);
+    }
 };
 
 /// What a folder above the core keeps for a whole runtime (memory/registry.h).
@@ -81,6 +98,10 @@ public:
     Counters counters;
     std::atomic<bool> cache_refusal_logged{false};   // said once for each runtime
     gpo_statistics statistics();
+    /// The contexts that were opened. Throws std::bad_alloc.
+    std::vector<Ref<Context>> contexts();
+    /// Calls `visit` for each live object, pinned; for the runtime too.
+    void for_each(const std::function<void(Object&)>& visit) { table_->for_each(visit); }
 
     /// GPO_SUCCESS, GPO_TIMEOUT, or GPO_INVALID_HANDLE if another caller has done it. Throws for WOULD_DEADLOCK.
     gpo_status shutdown(uint64_t deadline);
@@ -106,7 +127,6 @@ private:
     bool drain_objects(uint64_t deadline) noexcept;
     bool close_objects(uint64_t deadline) noexcept;
     void report_leaks();
-    std::vector<Ref<Context>> contexts();
     Annex& add_annex(Annex* (*make)(Runtime&));
 
     gpo_runtime_options options_;

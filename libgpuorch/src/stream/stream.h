@@ -48,6 +48,7 @@ public:
     gpo_status wait(uint64_t deadline);
     uint64_t cancel_held();
     gpo_stream_info info();
+    uint64_t held_operations() const noexcept { return held_count_.load(std::memory_order_relaxed); }
     bool held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
 
     /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held.

@@ -1,0 +1,17 @@
+// Gathers the figures of metrics.h from where they are kept: the runtime's counters, its contexts' streams, its objects.
+#pragma once
+
+#include <string>
+
+#include "device/context.h"
+#include "gpuorch/metrics.h"
+
+namespace gpo::metrics {
+
+gpo_metrics of_runtime(Runtime& runtime);
+/// Throws only std::bad_alloc: what can't be read is -1, and `reason` says why.
+gpo_device_metrics of_device(Context& context);
+/// Prometheus' text format 0.0.4. Throws std::bad_alloc.
+std::string prometheus(Runtime& runtime);
+
+}  // namespace gpo::metrics

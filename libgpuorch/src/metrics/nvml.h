@@ -1,0 +1,28 @@
+// NVML: what the machine's driver tells of a GPU's health. Loaded by name when it is first asked, and never unloaded; a
+// machine without it has a reason instead.
+#pragma once
+
+#include <string>
+
+#include "gpuorch/metrics.h"
+
+namespace gpo::metrics {
+
+class Nvml {
+public:
+    /// libnvidia-ml.so.1 of the machine. Tries again after a failure. NULL with the reason in `why`.
+    static const Nvml* open(std::string* why);
+    /// For tests: a library at a path. The caller's to delete.
+    static Nvml* open_at(const char* path, std::string* why);
+
+    /// Fills in what NVML knows of the device at this PCI address ("0000:1b:00.0"); the rest is left as it is. False
+    /// with the reason in `why` if it doesn't know the device. Any thread.
+    bool read(const char* pci_address, gpo_device_metrics& out, std::string* why) const;
+
+private:
+    Nvml() = default;
+    struct Functions;
+    Functions* functions_ = nullptr;
+};
+
+}  // namespace gpo::metrics

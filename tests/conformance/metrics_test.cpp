@@ -1,0 +1,129 @@
+// Metrics: gauges follow what is going on, latencies and errors are counted, and the text says the same.
+#include <string>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+namespace {
+
+gpo_metrics metrics_of(Gpu& gpu) {
+    auto metrics = sized<gpo_metrics>();
+    REQUIRE_OK(gpo_runtime_metrics(gpu.runtime, &metrics));
+    return metrics;
+}
+
+std::string text_of(Gpu& gpu) {
+    std::string text(64, '\0');
+    size_t needed = 0;
+    gpo_status status;
+    while ((status = gpo_metrics_text(gpu.runtime, text.data(), text.size(), &needed)) == GPO_BUFFER_TOO_SMALL)
+        text.resize(needed + 64);
+    REQUIRE_OK(status);
+    text.resize(needed - 1);
+    return text;
+}
+
+bool contains(const std::string& text, const char* line) { return text.find(line) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("what is pending shows in the gauges, and goes when it is done and drained") {
+    Gpu gpu;
+    Gate gate(gpu);
+    Queue queue = gpu.queue();
+    Stream stream = gpu.stream();
+    const gpo_metrics before = metrics_of(gpu);
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+    gpo_metrics during = metrics_of(gpu);
+    CHECK(during.devices == 1);
+    CHECK(during.streams >= 1);
+    CHECK(during.operations_pending > before.operations_pending);
+    CHECK(during.completions_pending == before.completions_pending + 1);
+    CHECK(during.latency_count == before.latency_count);
+    gate.open();
+    REQUIRE_OK(gpo_cq_wait(queue, kPatience));
+    CHECK(metrics_of(gpu).completions_pending == before.completions_pending + 1);
+    gpo_completion entry;
+    uint64_t count = 0;
+    REQUIRE_OK(gpo_cq_drain(queue, &entry, sizeof entry, 1, &count));
+    const gpo_metrics after = metrics_of(gpu);
+    CHECK(after.operations_pending <= before.operations_pending);
+    CHECK(after.completions_pending == before.completions_pending);
+    CHECK(after.latency_count == before.latency_count + 1);
+    const uint64_t latency = entry.completed_ns - entry.submitted_ns;
+    CHECK(after.latency_sum == before.latency_sum + latency);
+    size_t bucket = 0;
+    while (bucket + 1 < GPO_METRICS_LATENCIES && latency > (uint64_t{1000} << bucket)) ++bucket;
+    CHECK(after.latencies[bucket] == before.latencies[bucket] + 1);
+}
+
+TEST_CASE("memory of arenas and pools shows as in use, reserved and peak") {
+    Gpu gpu;
+    const gpo_metrics before = metrics_of(gpu);
+    Stream stream = gpu.stream();
+    Pool pool;
+    REQUIRE_OK(gpo_pool_create(gpu.device, nullptr, pool.out()));
+    uint64_t address = 0;
+    {
+        Pinned<char> piece = gpu.pinned<char>(1 << 20);
+        REQUIRE_OK(gpo_pool_allocate(pool, stream, 1 << 20, &address));
+        const gpo_metrics during = metrics_of(gpu);
+        CHECK(during.arena_in_use >= before.arena_in_use + (1 << 20));
+        CHECK(during.arena_reserved >= during.arena_in_use);
+        CHECK(during.pool_in_use == 1 << 20);
+        CHECK(during.pool_reserved >= 1 << 20);
+    }
+    REQUIRE_OK(gpo_pool_free(pool, stream, address));
+    const gpo_metrics after = metrics_of(gpu);
+    CHECK(after.arena_in_use == before.arena_in_use);
+    CHECK(after.arena_peak >= before.arena_in_use + (1 << 20));
+    CHECK(after.pool_in_use == 0);
+    CHECK(after.pool_peak == 1 << 20);
+}
+
+TEST_CASE("a call that fails is counted by its status, and one that succeeds is not") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    const gpo_metrics before = metrics_of(gpu);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_fill(stream, 0, 0, 1, 16));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_fill(stream, 16, 0, 3, 16));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    const gpo_metrics after = metrics_of(gpu);
+    for (gpo_status status = 0; status < GPO_METRICS_ERRORS; ++status) {
+        INFO(status);
+        CHECK(after.errors[status] == before.errors[status] + (status == GPO_INVALID_ARGUMENT ? 2 : 0));
+    }
+    CHECK(contains(text_of(gpu), "gpuorch_errors_total{status=\"GPO_INVALID_ARGUMENT\"} 2\n"));
+}
+
+TEST_CASE("the device's own figures are there, or there is a reason") {
+    Gpu gpu;
+    auto metrics = sized<gpo_device_metrics>();
+    REQUIRE_OK(gpo_device_get_metrics(gpu.device, &metrics));
+    CHECK(metrics.memory_total > 0);
+    CHECK(metrics.memory_used >= 0);
+    CHECK(metrics.memory_used <= metrics.memory_total);
+    if (metrics.reason[0]) {
+        CHECK(metrics.power == -1);
+        CHECK(metrics.utilization == -1);
+    } else {
+        CHECK(metrics.utilization >= 0);
+        CHECK(metrics.utilization <= 100);
+        CHECK(metrics.sm_clock > 0);
+    }
+}
+
+TEST_CASE("the text ends with a line, holds every figure and no half of one") {
+    Gpu gpu;
+    const std::string text = text_of(gpu);
+    CHECK(text.ends_with("\n"));
+    CHECK(contains(text, "# TYPE gpuorch_completion_latency_seconds histogram\n"));
+    CHECK(contains(text, "gpuorch_completion_latency_seconds_bucket{le=\"+Inf\"} 0\n"));
+    CHECK(contains(text, "gpuorch_gpu_memory_total_bytes{gpu=\""));
+    size_t needed = 0;
+    char little[8];
+    CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_metrics_text(gpu.runtime, little, sizeof little, &needed));
+    CHECK(needed > text.size() / 2);
+}
