@@ -36,6 +36,14 @@ def main():
                 for path in (ROOT / "libgpuorch/include").rglob("*") if path.is_file()}
         print(f"PASS {name}" if have == want and len(libraries) == 1 else f"FAIL {name}: headers {have ^ want}")
 
+        name = "gpuorch-info finds its library where it was moved, and tells of drivers, devices and settings"
+        plain = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
+        told = run(name, prefix / "bin" / "gpuorch-info", env={**plain, "GPUORCH_SOFT_DEVICES": "2"})
+        wanted = [f"libgpuorch {version}\n", "driver cuda\n", "driver soft\n", "device 1: ", "topology: ",
+                  'GPUORCH_SOFT_DEVICES = "2"\n', "GPUORCH_LOG"]
+        lacking = [words for words in wanted if words not in told]
+        print(f"FAIL {name}: it doesn't say {lacking}" if lacking else f"PASS {name}")
+
         environment = {**os.environ, "PKG_CONFIG_PATH": str(libraries[0] / "pkgconfig"),
                        "LD_LIBRARY_PATH": str(libraries[0])}
         name = "pkg-config finds it where it was moved, and a C program runs"
