@@ -71,6 +71,8 @@ GOOD_CALL = {
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
     "gpo_timeline_fail": None,
 }
+# What a good call gives that has to be given back, by function: of the output parameter's number.
+GIVEN_BACK = {"gpo_cq_fd": "if (out{0} > 0) close(out{0});"}
 DESTROYS = re.compile(r"gpo_\w+_destroy")
 # Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.
 ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies")}
@@ -141,6 +143,8 @@ class Function:
                 pooled = self.name == "gpo_stream_pool_acquire"
                 lines.append(f"w.keep{'_pooled' if pooled else ''}(out{out});" if expected == "GPO_SUCCESS"
                              else f"CHECK(out{out} == nullptr);")
+        if self.name in GIVEN_BACK and expected == "GPO_SUCCESS":
+            lines.append(GIVEN_BACK[self.name].format(len(self.parameters) - 1))
         return ["    {", *(f"        {line}" for line in lines), "        w.renew();", "    }"]
 
     def handle_blocks(self, number):
@@ -222,7 +226,7 @@ class Function:
 
 def main():
     structs = headers.structs()
-    lines = ["// Made from the public headers by tests/abi/generate_bad_calls.py.", "#include <cstddef>", "#include <cstring>",
+    lines = ["// Made from the public headers by tests/abi/generate_bad_calls.py.", "#include <unistd.h>", "", "#include <cstddef>", "#include <cstring>",
              "", '#include "abi/world.h"', '#include "support/report.h"', "", "using namespace gpo::test;", ""]
     for name, (result, parameters) in headers.functions().items():
         if result == "gpo_status":

@@ -1,4 +1,8 @@
 // Completion queues: every accepted notify comes out once, in the order of its stream, with a status and times.
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -317,4 +321,84 @@ TEST_CASE("the scanner wakes again after it has been idle") {
         CHECK(take(queue, 1)[0].user_data == i);
         std::this_thread::sleep_for(std::chrono::milliseconds(2));  // it parks after one
     }
+}
+
+TEST_CASE("a poller learns of an entry through the queue's descriptor, and drains once") {
+    Gpu gpu;
+    Gate gate(gpu);
+    Queue queue = gpu.queue();
+    Stream stream = gpu.stream();
+    int32_t descriptor = -1;
+    REQUIRE_OK(gpo_cq_fd(queue, &descriptor));
+    pollfd watch{descriptor, POLLIN, 0};
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 5));
+    CHECK(poll(&watch, 1, 0) == 0);
+    gate.open();
+    REQUIRE(poll(&watch, 1, 30'000) == 1);
+    gpo_completion entry{};
+    uint64_t count = 0;
+    CHECK_OK(gpo_cq_drain(queue, &entry, sizeof entry, 1, &count));
+    REQUIRE(count == 1);
+    CHECK(entry.user_data == 5);
+    CHECK(poll(&watch, 1, 0) == 0);
+    gpo_cq_t destroyed = queue.get();
+    queue.reset();
+    CHECK(poll(&watch, 1, 0) == 1);
+    CHECK_STATUS(GPO_STALE_HANDLE, gpo_cq_drain(destroyed, &entry, sizeof entry, 1, &count));
+    close(descriptor);
+}
+
+TEST_CASE("a thousand queues have a descriptor each; where none is left the call says so, and the queue goes on") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit few = before;
+    few.rlim_cur = std::min<rlim_t>(before.rlim_max, 2600);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    std::vector<Queue> queues;
+    std::vector<pollfd> watches;
+    gpo_status status = GPO_SUCCESS;
+    for (int i = 0; i < 1000; ++i) queues.push_back(gpu.queue(8));
+    for (size_t i = 0; i < queues.size() && status == GPO_SUCCESS; ++i) {
+        int32_t descriptor = -1;
+        status = gpo_cq_fd(queues[i], &descriptor);
+        if (status == GPO_SUCCESS) watches.push_back({descriptor, POLLIN, 0});
+    }
+    const size_t most = few.rlim_cur >= 2600 ? 1000 : watches.size();
+    CHECK(watches.size() == most);
+    few.rlim_cur = 16;  // fewer than are open
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    int32_t refused = -7;
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_cq_fd(queues.back(), &refused));
+    CHECK(refused == -7);
+    CHECK(last_error().native_domain == GPO_NATIVE_ERRNO);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    for (size_t i = 0; i < watches.size(); ++i) REQUIRE_OK(gpo_stream_notify(stream, queues[i], i));
+    bool told = true;
+    for (size_t i = 0; i < watches.size(); ++i) {
+        told = told && poll(&watches[i], 1, 30'000) == 1;
+        const auto entry = take(queues[i], 1)[0];
+        told = told && entry.user_data == i && poll(&watches[i], 1, 0) == 0;
+        close(watches[i].fd);
+    }
+    CHECK(told);
+}
+
+TEST_CASE("a descriptor that the caller has closed, or that nobody watches, does the queue no harm") {
+    Gpu gpu;
+    Queue queue = gpu.queue(64);
+    Stream stream = gpu.stream();
+    int32_t closed = -1, unwatched = -1;
+    REQUIRE_OK(gpo_cq_fd(queue, &closed));
+    REQUIRE_OK(gpo_cq_fd(queue, &unwatched));
+    REQUIRE(close(closed) == 0);
+    for (uint64_t i = 0; i < 64; ++i) REQUIRE_OK(gpo_stream_notify(stream, queue, i));
+    CHECK_STATUS(GPO_WOULD_BLOCK, gpo_stream_notify(stream, queue, 64));
+    const auto entries = take(queue, 64);
+    for (uint64_t i = 0; i < 64; ++i) CHECK(entries[i].user_data == i);
+    pollfd watch{unwatched, POLLIN, 0};
+    CHECK(poll(&watch, 1, 0) == 0);
+    close(unwatched);
 }

@@ -2,6 +2,7 @@
 #include "faults/attempt.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -207,6 +208,8 @@ void queues(Attempt& a) {
         if (!STEP(a, gpo_cq_wait(queue, kPatience)) || !STEP(a, gpo_cq_drain(queue, entries, sizeof entries[0], 4, &count))) return;
         expected -= count;
     }
+    int32_t descriptor = -1;
+    if (STEP(a, gpo_cq_fd(queue, &descriptor))) close(descriptor);
     STEP(a, gpo_cq_wake(queue));
     STEP(a, gpo_cq_wait(queue, kPatience));
     auto error = sized<gpo_error>();

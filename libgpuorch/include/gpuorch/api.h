@@ -145,6 +145,7 @@ typedef struct gpo_api {
     gpo_status (*runtime_metrics)(gpo_runtime_t runtime, gpo_metrics *metrics);
     gpo_status (*device_get_metrics)(gpo_device_t device, gpo_device_metrics *metrics);
     gpo_status (*metrics_text)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
+    gpo_status (*cq_fd)(gpo_cq_t cq, int32_t *descriptor);
 } gpo_api;
 
 #ifdef __cplusplus

@@ -8,6 +8,9 @@
  *     gpo_stream_notify(stream, cq, 42);
  *     gpo_cq_wait(cq, -1);
  *     gpo_cq_drain(cq, entries, sizeof entries[0], 16, &count);
+ *
+ * A program with an event loop of its own doesn't wait in gpo_cq_wait: it watches the queue's descriptor (gpo_cq_fd) for
+ * reading, and drains when the loop says so. One that would rather be called makes an executor (executor.h).
  */
 #ifndef GPUORCH_COMPLETION_H
 #define GPUORCH_COMPLETION_H
@@ -67,8 +70,26 @@ GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion *entries, uint64_t s
  * GPO_COMPLETION_LATENCY it spins for a while before it sleeps. Blocks until the timeout. */
 GPO_API gpo_status gpo_cq_wait(gpo_cq_t cq, int64_t timeout_ns);
 
-/* Makes one gpo_cq_wait, in progress or next, return GPO_SUCCESS. From any thread; wakes don't add up. */
+/* Makes one gpo_cq_wait, in progress or next, return GPO_SUCCESS, and the descriptor readable. From any thread; wakes don't
+ * add up. */
 GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq);
+
+/* Gives a descriptor that is readable when there may be something to drain, for epoll, poll, kqueue-like loops, libuv,
+ * asyncio, Go's poller … Each call makes a duplicate: it is the caller's to close, which does the queue no harm. It is
+ * non-blocking and closed on exec.
+ *
+ * - Watch it for reading; never read or write it: gpo_cq_drain does what is to be done about it.
+ * - It is a hint. One wake may stand for many entries, and one may come for none. What counts is what drain returns.
+ * - One drain per wake is enough, whatever its capacity: where it leaves entries behind, the descriptor becomes readable
+ *   anew. That holds for level-triggered pollers and for edge-triggered ones. Drain as often as you like beyond that.
+ * - Any number of threads may poll duplicates and drain; each entry goes to one of them. An entry's user_data is whatever
+ *   leads from it to the one who waits for it.
+ * - gpo_cq_wake makes it readable until the next drain, from any thread. Destroying the queue makes it readable for good:
+ *   the drain that follows returns GPO_STALE_HANDLE.
+ *
+ * Delivering costs a system call only for the first entry after a drain, and none before the first call of this function.
+ * GPO_LIMIT_EXCEEDED if the process has no descriptor left. */
+GPO_API gpo_status gpo_cq_fd(gpo_cq_t cq, int32_t *descriptor);
 
 /* The details behind a failed entry. Kept for the queue's last 256 failures. GPO_NOT_FOUND. */
 GPO_API gpo_status gpo_cq_error(gpo_cq_t cq, uint64_t error_id, gpo_error *error);

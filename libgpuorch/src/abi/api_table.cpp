@@ -122,6 +122,7 @@ constexpr gpo_api kApi = {
     gpo_runtime_metrics,
     gpo_device_get_metrics,
     gpo_metrics_text,
+    gpo_cq_fd,
 };
 
 }  // namespace

@@ -67,6 +67,7 @@ void CompletionQueue::deliver(const gpo_completion& entry, ErrorPtr error) noexc
     cell.turn.store(turn + 1, std::memory_order_release);
     signal_.fetch_add(1, std::memory_order_seq_cst);
     if (waiters_.load(std::memory_order_seq_cst) != 0) host::wake_all(signal_);
+    if (belled_.load(std::memory_order_seq_cst)) announce();
     // The last touch, unless the queue is closed and this entry was the one that it was kept for.
     const uint64_t before = delivered_.fetch_add(1, std::memory_order_acq_rel);
     if ((before & kKept) && (before & ~kKept) + 1 == reserved_.load(std::memory_order_acquire)) release();
@@ -76,6 +77,8 @@ uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t c
     uint64_t count = 0;
     auto* out = reinterpret_cast<unsigned char*>(entries);
     const auto size = static_cast<uint32_t>(std::min(stride, sizeof(gpo_completion)));
+    const bool belled = belled_.load(std::memory_order_acquire) && capacity != 0;
+    if (belled) hush();
     uint64_t turn = tail_.load(std::memory_order_relaxed);
     while (count < capacity) {
         Cell& cell = cells_[turn & mask_];
@@ -95,15 +98,50 @@ uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t c
         ++count;
         ++turn;
     }
+    if (belled && filled()) announce();
     return count;
 }
 
+bool CompletionQueue::filled() const noexcept {
+    const uint64_t turn = tail_.load(std::memory_order_relaxed);
+    return cells_[turn & mask_].turn.load(std::memory_order_acquire) >= turn + 1;
+}
+
+// Why no entry is stranded. Who fills a cell, or leaves a filled one behind, sets announced_ and rings if it wasn't set.
+// Who drains reads the descriptor first, then clears announced_, then looks into the cells. So each read is followed by
+// its thread's clear: after the last clear whoever sets announced_ rings, and nobody reads that ring away. And an entry
+// whose filler found announced_ set is seen by whoever clears it, who looks after that. Reading may be left out only
+// where announced_ isn't set and no ring lies unread: a ring may come after the clear that was to be its own.
+void CompletionQueue::announce() noexcept {
+    host::crossing();
+    if (announced_.exchange(1, std::memory_order_acq_rel) != 0) return;
+    bell_.ring();
+    rings_.fetch_add(1, std::memory_order_release);
+}
+
+void CompletionQueue::hush() noexcept {
+    const uint32_t rings = rings_.load(std::memory_order_acquire);
+    if (announced_.load(std::memory_order_acquire) == 0 && rings == heard_.load(std::memory_order_relaxed)) return;
+    bell_.hush();
+    heard_.store(rings, std::memory_order_relaxed);
+    announced_.exchange(0, std::memory_order_acq_rel);
+    host::crossing();
+}
+
+int CompletionQueue::descriptor() {
+    std::lock_guard lock(bell_lock_);
+    if (!bell_.opened()) {
+        bell_.open();
+        belled_.store(true, std::memory_order_seq_cst);
+        // Who delivered before that has not rung, who delivers later does.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (filled() || closed_.load(std::memory_order_seq_cst)) announce();
+    }
+    return bell_.duplicate();
+}
+
 gpo_status CompletionQueue::wait(uint64_t deadline) {
-    const auto something = [&] {
-        const uint64_t turn = tail_.load(std::memory_order_relaxed);
-        return cells_[turn & mask_].turn.load(std::memory_order_acquire) >= turn + 1 ||
-               woken_.exchange(false, std::memory_order_seq_cst);
-    };
+    const auto something = [&] { return filled() || woken_.exchange(false, std::memory_order_seq_cst); };
     if (something()) return GPO_SUCCESS;
     if (deadline == 0) return GPO_TIMEOUT;
     if (runtime().latency_mode())
@@ -129,12 +167,14 @@ void CompletionQueue::wake() noexcept {
     woken_.store(true, std::memory_order_seq_cst);
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_all(signal_);
+    if (belled_.load(std::memory_order_seq_cst)) announce();
 }
 
 void CompletionQueue::cancel_waits() noexcept {
     closed_.store(true, std::memory_order_seq_cst);
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_all(signal_);
+    if (belled_.load(std::memory_order_seq_cst)) announce();
 }
 
 ErrorPtr CompletionQueue::failure(uint64_t error_id) const {

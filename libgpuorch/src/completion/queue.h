@@ -6,6 +6,7 @@
 
 #include "completion/mark.h"
 #include "core/runtime.h"
+#include "host/doorbell.h"
 #include "gpuorch/completion.h"
 
 namespace gpo {
@@ -25,6 +26,8 @@ public:
     uint64_t drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept;
     gpo_status wait(uint64_t deadline);
     void wake() noexcept;
+    /// A duplicate of the descriptor, which is made the first time. Throws std::system_error.
+    int descriptor();
     ErrorPtr failure(uint64_t error_id) const;
     gpo_cq_statistics statistics() const noexcept;
     /// Waiters return GPO_CANCELLED: it is destroyed, or its runtime shuts down.
@@ -34,6 +37,10 @@ public:
     void close() noexcept override;
 
 private:
+    bool filled() const noexcept;
+    void announce() noexcept;
+    void hush() noexcept;
+
     struct Cell { std::atomic<uint64_t> turn; gpo_completion entry; };
 
     const uint32_t capacity_;
@@ -50,6 +57,15 @@ private:
     alignas(64) std::atomic<uint32_t> waiters_{0};
     std::atomic<bool> woken_{false}, closed_{false};
     std::atomic<uint64_t> refused_{0};
+
+    // The descriptor's. Its ring is due while announced_ is 1; rings_ counts those that were rung, heard_ those of them that
+    // a hush has taken away for sure.
+    host::Mutex bell_lock_;                           // for making it
+    host::Doorbell bell_;
+    std::atomic<bool> belled_{false};                 // it is made
+    alignas(64) std::atomic<uint32_t> announced_{0};
+    std::atomic<uint32_t> rings_{0}, heard_{0};
+
     mutable host::Mutex failures_lock_;
     std::vector<ErrorPtr> failures_;                  // ring of the last 256
     uint64_t failure_count_ = 0;

@@ -60,6 +60,12 @@ void sleep_until(uint64_t deadline) noexcept;
 /// few only relax the core, later ones yield it.
 void step(unsigned spins = 0) noexcept;
 
+/// A step of the deterministic mode between two instructions whose order among threads matters; nothing otherwise.
+inline void crossing() noexcept {
+    if (detail::scheduled()) [[unlikely]]
+        detail::scheduled_step();
+}
+
 /// A mutex over a wait word: 4 bytes, constexpr-constructible, usable with std::lock_guard and std::unique_lock.
 class Mutex {
 public:
