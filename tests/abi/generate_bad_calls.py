@@ -21,7 +21,9 @@ HANDLE = re.compile(r"gpo_(\w+)_t")
 MAY_BE_NULL = {
     ("gpo_runtime_create", "options"), ("gpo_device_open", "options"), ("gpo_stream_create", "options"),
     ("gpo_stream_wrap", "options"), ("gpo_stream_pool_create", "options"), ("gpo_event_create", "options"),
-    ("gpo_timeline_create", "options"), ("gpo_cq_create", "options"), ("gpo_arena_create", "options"),
+    ("gpo_timeline_create", "options"), ("gpo_cq_create", "options"), ("gpo_executor_create", "options"), ("*", "user"),
+    ("gpo_host_call_finish", "message"), ("gpo_executor_run", "count"), ("gpo_executor_run_for", "count"),
+    ("gpo_executor_poll", "count"), ("gpo_arena_create", "options"),
     ("gpo_pool_create", "options"), ("gpo_object_set_label", "label"), ("*", "needed"), ("*", "buffer"),
     ("gpo_device_native", "context"), ("gpo_device_native", "ordinal"),
     ("gpo_timeline_fail", "message"), ("gpo_stream_cancel_held", "count"),
@@ -44,6 +46,9 @@ VALUES = {
     ("*", "threads"): "32", ("*", "dynamic_shared_bytes"): "0", ("*", "max_threads"): "0", ("*", "error_id"): "1",
     ("*", "version"): "GPO_VERSION", ("*", "native"): "w.native_stream", ("*", "arguments"): "w.arguments",
     ("*", "sizes"): "w.sizes", ("*", "image"): "w.image.data()",
+    ("*", "user"): "nullptr", ("*", "callback"): "no_completion", ("*", "function"): "no_host_call", ("*", "call"): "99",
+    ("gpo_host_call_finish", "status"): "GPO_SUCCESS", ("gpo_timeline_notify", "value"): "0",
+    ("gpo_timeline_then", "value"): "0",
     ("gpo_status_name", "status"): "GPO_SUCCESS", ("gpo_status_text", "status"): "GPO_SUCCESS",
     ("gpo_timeline_fail", "status"): "GPO_FAILED", ("gpo_device_set_limit", "value"): "w.printf_bytes",
     ("gpo_fill", "value"): "1", ("gpo_fill_rows", "value"): "1", ("gpo_stream_wait_timeline", "value"): "0",
@@ -67,13 +72,15 @@ VALUES = {
 
 # Good calls that can't be made in this world, or that would end it; and what they give instead of success.
 GOOD_CALL = {
-    "gpo_cq_wait": "GPO_TIMEOUT", "gpo_cq_error": "GPO_NOT_FOUND", "gpo_runtime_shutdown": None,
+    "gpo_cq_wait": "GPO_TIMEOUT", "gpo_cq_error": "GPO_NOT_FOUND", "gpo_host_call_finish": "GPO_NOT_FOUND", "gpo_runtime_shutdown": None,
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
     "gpo_timeline_fail": None,
 }
 # What a good call gives that has to be given back, by function: of the output parameter's number.
 GIVEN_BACK = {"gpo_cq_fd": "if (out{0} > 0) close(out{0});"}
 DESTROYS = re.compile(r"gpo_\w+_destroy")
+# Handles that may be NULL.
+NO_HANDLE = {("gpo_runtime_set_log_executor", "executor")}
 # Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.
 ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies")}
 ANY_HANDLE = {("gpo_object_error", "object"), ("gpo_object_set_label", "object"), ("gpo_object_label", "object")}
@@ -153,7 +160,7 @@ class Function:
         type_ = self.handle_type(number)
         lines = []
         ends = DESTROYS.fullmatch(self.name) or self.name == "gpo_runtime_shutdown"
-        null = "GPO_SUCCESS" if ends else "GPO_INVALID_HANDLE"
+        null = "GPO_SUCCESS" if ends or (self.name, word) in NO_HANDLE else "GPO_INVALID_HANDLE"
         lines += self.block(f"{word} is NULL", null, number, "nullptr")
         lines += self.block(f"{word} is random", "GPO_INVALID_HANDLE", number, f"reinterpret_cast<{cast}>(w.random())")
         if cast != "void *":
@@ -215,7 +222,7 @@ class Function:
             if self.is_handle(number):
                 lines += self.handle_blocks(number)
                 continue
-            if "*" in kind:
+            if "*" in kind or kind.endswith("_fn"):
                 if lookup_null(self.name, word):
                     continue
                 lines += self.block(f"{word} is NULL", "GPO_INVALID_ARGUMENT", number, "nullptr")

@@ -61,6 +61,7 @@ Objects::Objects() {
     module = fresh_module();
     kernel = fresh_kernel();
     pipeline = fresh_pipeline();
+    executor = fresh_executor();
 }
 
 Objects::~Objects() { CHECK_OK(gpo_runtime_shutdown(runtime, kPatience)); }
@@ -80,6 +81,7 @@ GPO_FRESH(cq, gpo_cq_create(runtime, nullptr, &handle))
 GPO_FRESH(arena, gpo_arena_create(device, nullptr, &handle))
 GPO_FRESH(pool, gpo_pool_create(device, nullptr, &handle))
 GPO_FRESH(kernel, gpo_module_kernel(module, "two", &handle))
+GPO_FRESH(executor, gpo_executor_create(runtime, nullptr, &handle))
 #undef GPO_FRESH
 
 gpo_module_t Objects::fresh_module() {
@@ -110,6 +112,7 @@ World::World() : other(std::make_unique<Objects>()) {
 #define GPO_GONE(type) gone_##type = gone.type
         GPO_GONE(device); GPO_GONE(stream); GPO_GONE(stream_pool); GPO_GONE(event); GPO_GONE(timeline); GPO_GONE(cq);
         GPO_GONE(arena); GPO_GONE(pool); GPO_GONE(module); GPO_GONE(kernel); GPO_GONE(pipeline);
+        GPO_GONE(executor);
 #undef GPO_GONE
     }
 #define GPO_STALE(type)                    \
@@ -117,6 +120,7 @@ World::World() : other(std::make_unique<Objects>()) {
     REQUIRE_OK(gpo_##type##_destroy(stale_##type))
     GPO_STALE(device); GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
+    GPO_STALE(executor);
 #undef GPO_STALE
 
     auto timed = sized<gpo_event_options>();
@@ -159,6 +163,7 @@ void World::renew() {
     pooled_streams_.clear();
     CHECK_OK(gpo_pipeline_wait(pipeline, kPatience, nullptr));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
     // Nothing is in the queue, on its way there, or woken.
     auto statistics = sized<gpo_cq_statistics>();
     gpo_completion entries[16];

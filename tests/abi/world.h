@@ -46,6 +46,7 @@ struct Objects {
     gpo_module_t module = nullptr;
     gpo_kernel_t kernel = nullptr;
     gpo_pipeline_t pipeline = nullptr;
+    gpo_executor_t executor = nullptr;
 
     gpo_device_t fresh_device();
     gpo_stream_t fresh_stream();
@@ -58,6 +59,7 @@ struct Objects {
     gpo_module_t fresh_module();
     gpo_kernel_t fresh_kernel();
     gpo_pipeline_t fresh_pipeline();
+    gpo_executor_t fresh_executor();
 };
 
 struct World : Objects {
@@ -71,6 +73,7 @@ struct World : Objects {
 #define GPO_STALE(type) gpo_##type##_t stale_##type, gone_##type
     GPO_STALE(device); GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
+    GPO_STALE(executor);
     gpo_runtime_t gone_runtime;
 #undef GPO_STALE
 
@@ -112,6 +115,7 @@ struct World : Objects {
     gpo_source good_gpo_source();
     gpo_sink good_gpo_sink() { return sized<gpo_sink>(); }
     gpo_pipeline_options good_gpo_pipeline_options();
+    gpo_executor_options good_gpo_executor_options() { return sized<gpo_executor_options>(); }
 
     // What a call has made, to be given up by renew().
     void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }
@@ -126,6 +130,7 @@ struct World : Objects {
     void keep(gpo_module_t handle) { gpo_module_destroy(handle); }
     void keep(gpo_kernel_t handle) { gpo_kernel_destroy(handle); }
     void keep(gpo_pipeline_t handle) { gpo_pipeline_destroy(handle); }
+    void keep(gpo_executor_t handle) { gpo_executor_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
     /// After each call: waits for what it started, and takes back what it left.
@@ -138,6 +143,10 @@ private:
     std::vector<uint64_t> allocations_, pooled_;
     std::vector<gpo_stream_t> pooled_streams_;
 };
+
+/// Callbacks that do nothing.
+inline void no_completion(void*, const gpo_completion*, const gpo_error*) {}
+inline gpo_status no_host_call(void*, const gpo_host_call*) { return GPO_SUCCESS; }
 
 /// The one world of the program, made on first use.
 World& world();

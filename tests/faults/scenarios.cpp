@@ -228,6 +228,74 @@ void queues(Attempt& a) {
     STEP(a, gpo_cq_destroy(queue.release()));
 }
 
+// Callbacks that were accepted, and how often they came.
+struct Owed {
+    std::atomic<int> came{0};
+    int accepted = 0;
+    static void completion(void* user, const gpo_completion*, const gpo_error*) { ++static_cast<Owed*>(user)->came; }
+    static gpo_status call(void* user, const gpo_host_call*) {
+        ++static_cast<Owed*>(user)->came;
+        return GPO_SUCCESS;
+    }
+    static gpo_status leave_under_way(void* user, const gpo_host_call* call) {
+        ++static_cast<Owed*>(user)->came;
+        static_cast<Owed*>(user)->under_way = call->call;
+        return GPO_NOT_READY;
+    }
+    std::atomic<uint64_t> under_way{0};
+};
+
+void executors(Attempt& a) {
+    Owed owed;
+    if (!a.open()) return;
+    {
+        Executor threads, caller;
+        auto options = sized<gpo_executor_options>();
+        options.threads = 1;
+        untouched(threads, STEP(a, gpo_executor_create(a.runtime, &options, threads.out())));
+        options.threads = 0;
+        options.flags = GPO_EXECUTOR_CALLER;
+        untouched(caller, STEP(a, gpo_executor_create(a.runtime, &options, caller.out())));
+        Stream stream;
+        Event event;
+        Timeline timeline;
+        if (!threads || !caller || !STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+        if (!STEP(a, gpo_event_create(a.device, nullptr, event.out()))) return;
+        if (!STEP(a, gpo_timeline_create(a.runtime, nullptr, timeline.out()))) return;
+        STEP(a, gpo_runtime_set_log_executor(a.runtime, threads));
+        for (gpo_executor_t executor : {threads.get(), caller.get()}) {
+            owed.accepted += STEP(a, gpo_stream_then(stream, executor, Owed::completion, &owed));
+            STEP(a, gpo_event_record(event, stream));
+            owed.accepted += STEP(a, gpo_event_then(event, executor, Owed::completion, &owed));
+            owed.accepted += STEP(a, gpo_timeline_then(timeline, 1, executor, Owed::completion, &owed));
+            owed.accepted += STEP(a, gpo_stream_host_call(stream, executor, Owed::call, &owed));
+            a.notify(stream);
+        }
+        const uint64_t mark = a.next_mark();
+        if (STEP(a, gpo_timeline_notify(timeline, 2, a.queue, mark))) a.accepted(mark);
+        uint64_t count = 0;
+        STEP(a, gpo_executor_poll(caller, &count));
+        STEP(a, gpo_timeline_signal(timeline, 1));
+        STEP(a, gpo_executor_run_for(caller, kPatience, &count));
+        STEP(a, gpo_executor_run(caller, &count));
+        const bool under_way = STEP(a, gpo_stream_host_call(stream, caller, Owed::leave_under_way, &owed));
+        owed.accepted += under_way;
+        a.notify(stream);
+        if (under_way && STEP(a, gpo_executor_run(caller, &count)) && owed.under_way)
+            a.ask("finish", [&] {
+                const gpo_status status = gpo_host_call_finish(caller, owed.under_way, GPO_FAILED, "on purpose");
+                return a.failures() && status == GPO_NOT_FOUND ? GPO_SUCCESS : status;  // it came with a failure
+            });
+        auto statistics = sized<gpo_executor_statistics>();
+        STEP(a, gpo_executor_get_statistics(threads, &statistics));
+        owed.accepted += STEP(a, gpo_stream_then(stream, caller, Owed::completion, &owed));
+        STEP(a, gpo_executor_destroy(caller.release()));
+        STEP(a, gpo_runtime_set_log_executor(a.runtime, nullptr));
+    }
+    a.finish();
+    CHECK(owed.came == owed.accepted);
+}
+
 void memory(Attempt& a) {
     if (!a.open()) return;
     Stream stream;
@@ -381,6 +449,13 @@ void pipelines(Attempt& a) {
         if (!STEP(a, gpo_pipeline_start(pipeline, &source, &sink))) continue;
         const uint64_t mark = a.next_mark();
         if (STEP(a, gpo_pipeline_notify(pipeline, a.queue, mark))) a.accepted(mark);
+        Executor executor;
+        Owed owed;
+        if (run == 0 && STEP(a, gpo_executor_create(a.runtime, nullptr, executor.out()))) {
+            owed.accepted += STEP(a, gpo_pipeline_then(pipeline, executor, Owed::completion, &owed));
+            STEP(a, gpo_executor_run_for(executor, kPatience, nullptr));
+            CHECK(owed.came == owed.accepted);
+        }
         STEP(a, gpo_pipeline_get_progress(pipeline, &progress));
         if (run == 0) {
             STEP(a, gpo_pipeline_wait(pipeline, kPatience, &result));
@@ -401,7 +476,7 @@ const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all{
         {"runtimes", runtimes}, {"devices", devices}, {"streams", streams}, {"events", events},
         {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
-        {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines},
+        {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines}, {"executors", executors},
     };
     return all;
 }

@@ -74,6 +74,16 @@ Queue Gpu::queue(uint32_t capacity) {
     return queue;
 }
 
+Executor Gpu::executor(uint32_t flags, uint32_t threads, uint32_t capacity) {
+    auto options = sized<gpo_executor_options>();
+    options.flags = flags;
+    options.threads = threads;
+    options.capacity = capacity;
+    Executor executor;
+    REQUIRE_OK(gpo_executor_create(runtime, &options, executor.out()));
+    return executor;
+}
+
 gpo_arena_t Gpu::arena() {
     if (!arena_) {
         auto options = sized<gpo_arena_options>();

@@ -59,6 +59,7 @@ using Pool = Owned<gpo_pool_t, gpo_pool_destroy>;
 using Module = Owned<gpo_module_t, gpo_module_destroy>;
 using Kernel = Owned<gpo_kernel_t, gpo_kernel_destroy>;
 using Pipeline = Owned<gpo_pipeline_t, gpo_pipeline_destroy>;
+using Executor = Owned<gpo_executor_t, gpo_executor_destroy>;
 
 /// A struct of the API with its size set.
 template <class T>
@@ -138,6 +139,7 @@ public:
     Event event(uint32_t flags = 0);
     Timeline timeline(uint64_t value = 0, const char* label = nullptr);
     Queue queue(uint32_t capacity = 0);
+    Executor executor(uint32_t flags = 0, uint32_t threads = 0, uint32_t capacity = 0);
     Memory memory(uint64_t bytes) { return Memory(*this, bytes); }
     gpo_arena_t arena();
     template <class T>

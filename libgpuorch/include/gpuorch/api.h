@@ -9,6 +9,7 @@
 #ifndef GPUORCH_API_H
 #define GPUORCH_API_H
 
+#include "executor.h"
 #include "metrics.h"
 #include "pipeline.h"
 
@@ -146,6 +147,22 @@ typedef struct gpo_api {
     gpo_status (*device_get_metrics)(gpo_device_t device, gpo_device_metrics *metrics);
     gpo_status (*metrics_text)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
     gpo_status (*cq_fd)(gpo_cq_t cq, int32_t *descriptor);
+    gpo_status (*timeline_notify)(gpo_timeline_t timeline, uint64_t value, gpo_cq_t cq, uint64_t user_data);
+    gpo_status (*executor_create)(gpo_runtime_t runtime, const gpo_executor_options *options, gpo_executor_t *executor);
+    gpo_status (*executor_destroy)(gpo_executor_t executor);
+    gpo_status (*executor_run)(gpo_executor_t executor, uint64_t *count);
+    gpo_status (*executor_run_for)(gpo_executor_t executor, int64_t timeout_ns, uint64_t *count);
+    gpo_status (*executor_poll)(gpo_executor_t executor, uint64_t *count);
+    gpo_status (*executor_get_statistics)(gpo_executor_t executor, gpo_executor_statistics *statistics);
+    gpo_status (*stream_then)(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback, void *user);
+    gpo_status (*event_then)(gpo_event_t event, gpo_executor_t executor, gpo_completion_fn callback, void *user);
+    gpo_status (*timeline_then)(gpo_timeline_t timeline, uint64_t value, gpo_executor_t executor,
+                                gpo_completion_fn callback, void *user);
+    gpo_status (*pipeline_then)(gpo_pipeline_t pipeline, gpo_executor_t executor, gpo_completion_fn callback,
+                                void *user);
+    gpo_status (*stream_host_call)(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function, void *user);
+    gpo_status (*host_call_finish)(gpo_executor_t executor, uint64_t call, gpo_status status, const char *message);
+    gpo_status (*runtime_set_log_executor)(gpo_runtime_t runtime, gpo_executor_t executor);
 } gpo_api;
 
 #ifdef __cplusplus

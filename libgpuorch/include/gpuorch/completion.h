@@ -37,6 +37,7 @@ GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 #define GPO_SOURCE_STREAM 1
 #define GPO_SOURCE_EVENT 2
 #define GPO_SOURCE_PIPELINE 3
+#define GPO_SOURCE_TIMELINE 4
 
 typedef struct gpo_completion {
     uint32_t struct_size;     /* set by the library */
@@ -44,7 +45,7 @@ typedef struct gpo_completion {
     uint64_t user_data;
     uint32_t source;          /* GPO_SOURCE_* */
     uint32_t reserved;
-    uint64_t operation;       /* for streams: number of the newest operation before the mark */
+    uint64_t operation;       /* for streams: number of the newest operation before the mark; for timelines: the value */
     uint64_t submitted_ns;    /* CLOCK_MONOTONIC at the notify */
     uint64_t completed_ns;    /* CLOCK_MONOTONIC when it was seen done */
     int64_t gpu_ns;           /* with gpo_stream_notify_timed: GPU time since the given event; else -1 */
@@ -59,6 +60,10 @@ GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t 
 /* The same, and the entry says how much GPU time lies between `since` (an event with GPO_EVENT_TIMING, recorded on the
  * same device) and the mark. Costs the GPU two time stamps, about a microsecond. */
 GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since);
+
+/* Puts an entry into `cq` when the timeline has reached `value` (at once if it has), or with what it failed with, or with
+ * GPO_CANCELLED when it is destroyed. GPO_WOULD_BLOCK if the queue is full. */
+GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, gpo_cq_t cq, uint64_t user_data);
 
 /* Takes up to `capacity` entries out of the queue into an array with `stride` bytes from one to the next (sizeof
  * (gpo_completion), or a smaller, older size of at least 24). Never blocks. GPO_SUCCESS with `*count` 0 if there is

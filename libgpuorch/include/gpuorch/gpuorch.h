@@ -3,9 +3,9 @@
  *     runtime.h     the root                      memory.h      pinned arenas, device pools, copies, fills
  *     device.h      GPUs, real and software       module.h      kernels and their launch
  *     stream.h      queues of GPU work            completion.h  learning that work is done
- *     event.h       points in them                pipeline.h    files, memory and callbacks streamed through a GPU
- *     timeline.h    order between all of them     metrics.h     what all of it is doing, as numbers
- *                                                 api.h         the same functions as a table, for dlopen
+ *     event.h       points in them                executor.h    being called when it is, and host code in stream order
+ *     timeline.h    order between all of them     pipeline.h    files, memory and callbacks streamed through a GPU
+ *     metrics.h     what it is doing, in numbers  api.h         the same functions as a table, for dlopen
  *
  * types.h has the rules that hold for every function; status.h what they return.
  */

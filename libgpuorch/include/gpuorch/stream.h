@@ -3,8 +3,8 @@
  * What is put on one stream runs in that order; streams run beside each other. Every function that puts work on a
  * stream only submits it. Operations of a stream are numbered from 1 in the order in which they were accepted.
  *
- * Held streams. When a stream waits for a timeline value that nobody has submitted the signal of, what is put on it
- * from then on is *held* on the host and given to the driver when the signal is on its way: the GPU itself never waits
+ * Held streams. When a stream waits for a timeline value that nobody has submitted the signal of, or for a host call
+ * (executor.h), what is put on it from then on is *held* on the host and given to the driver when the signal is on its way: the GPU itself never waits
  * for the host. Held work can still be cancelled, and fails if the timeline does; it then completes with that status
  * and never runs. Work that the host puts on the stream's native handle directly is not held back. A wrapped stream is
  * never held: a call that would hold it returns GPO_NOT_SUPPORTED.

@@ -67,6 +67,7 @@ typedef struct gpo_pool_s *gpo_pool_t;               /* memory.h */
 typedef struct gpo_module_s *gpo_module_t;           /* module.h */
 typedef struct gpo_kernel_s *gpo_kernel_t;           /* module.h */
 typedef struct gpo_pipeline_s *gpo_pipeline_t;       /* pipeline.h */
+typedef struct gpo_executor_s *gpo_executor_t;       /* executor.h */
 
 #ifdef __cplusplus
 }

@@ -123,6 +123,20 @@ constexpr gpo_api kApi = {
     gpo_device_get_metrics,
     gpo_metrics_text,
     gpo_cq_fd,
+    gpo_timeline_notify,
+    gpo_executor_create,
+    gpo_executor_destroy,
+    gpo_executor_run,
+    gpo_executor_run_for,
+    gpo_executor_poll,
+    gpo_executor_get_statistics,
+    gpo_stream_then,
+    gpo_event_then,
+    gpo_timeline_then,
+    gpo_pipeline_then,
+    gpo_stream_host_call,
+    gpo_host_call_finish,
+    gpo_runtime_set_log_executor,
 };
 
 }  // namespace

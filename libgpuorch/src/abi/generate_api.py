@@ -11,7 +11,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parents[1] / "include" / "gpuorch"
 HEADERS = ["types", "status", "runtime", "device", "event", "timeline", "stream", "memory", "module", "completion",
-           "pipeline", "metrics"]
+           "pipeline", "metrics", "executor"]
 NOT_IN_TABLE = {"gpo_get_api"}
 
 
@@ -60,6 +60,7 @@ def main():
 #ifndef GPUORCH_API_H
 #define GPUORCH_API_H
 
+#include "executor.h"
 #include "metrics.h"
 #include "pipeline.h"
 

@@ -1,10 +1,29 @@
 #include "stream/timeline.h"
 
 #include "abi/call.h"
+#include "completion/queue.h"
 
 using namespace gpo;
 
 extern "C" {
+
+GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, gpo_cq_t cq, uint64_t user_data) {
+    return abi::call(__func__, [&] {
+        Pin<Timeline> pinned(timeline);
+        Pin<CompletionQueue> queue(cq);
+        if (&pinned->runtime() != &queue->runtime())
+            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", queue->describe(), " are of different runtimes");
+        const auto entry = make<QueueEntry>(*queue, user_data, uint32_t{GPO_SOURCE_TIMELINE});
+        if (!queue->reserve()) return GPO_WOULD_BLOCK;
+        try {
+            pinned->then(value, entry);
+        } catch (...) {
+            queue->unreserve();
+            throw;
+        }
+        return GPO_SUCCESS;
+    });
+}
 
 GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline_options* options,
                                        gpo_timeline_t* timeline) {

@@ -27,8 +27,8 @@ struct Outcome {
     int64_t gpu_ns = -1;
 };
 
-/// Told when a mark is reached or has failed: exactly once, on the scanner's thread (inside its driver scope), under no
-/// lock. Must be quick, must not throw, must not wait, runs no code of the user's.
+/// Told when a mark (or a timeline's value, or a pipeline's end) is reached or has failed: exactly once, on the thread that
+/// has found out, of a mark the scanner's (inside its driver scope), under no lock. Must be quick, must not throw, must not wait, runs no code of the user's.
 class Reached : public Counted {
 public:
     virtual void reached(const Outcome&) noexcept = 0;

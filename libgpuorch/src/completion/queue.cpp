@@ -20,6 +20,19 @@ CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char
     failures_.reserve(kFailuresKept);
 }
 
+gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t source) noexcept {
+    gpo_completion entry{};
+    entry.struct_size = sizeof entry;
+    entry.status = outcome.error ? outcome.error->status : GPO_SUCCESS;
+    entry.user_data = user_data;
+    entry.source = source;
+    entry.operation = outcome.operation;
+    entry.submitted_ns = outcome.submitted_ns;
+    entry.completed_ns = outcome.completed_ns;
+    entry.gpu_ns = outcome.gpu_ns;
+    return entry;
+}
+
 bool CompletionQueue::reserve() noexcept {
     uint64_t reserved = reserved_.load(std::memory_order_relaxed);
     do {

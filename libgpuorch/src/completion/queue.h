@@ -11,6 +11,9 @@
 
 namespace gpo {
 
+/// How an outcome is told to the user. Without an error_id, which is the queue's.
+gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t source) noexcept;
+
 class CompletionQueue final : public Object {
 public:
     CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label);
@@ -69,6 +72,21 @@ private:
     mutable host::Mutex failures_lock_;
     std::vector<ErrorPtr> failures_;                  // ring of the last 256
     uint64_t failure_count_ = 0;
+};
+
+/// An entry that is delivered when something other than a mark is reached. Room is reserved for it: it must be reached.
+class QueueEntry final : public Reached {
+public:
+    QueueEntry(CompletionQueue& queue, uint64_t user_data, uint32_t source) noexcept
+        : queue_(queue), user_data_(user_data), source_(source) {}
+    void reached(const Outcome& outcome) noexcept override {
+        queue_.deliver(entry_of(outcome, user_data_, source_), outcome.error);
+    }
+
+private:
+    CompletionQueue& queue_;  // lives as long as room in it is reserved
+    const uint64_t user_data_;
+    const uint32_t source_;
 };
 
 template <>

@@ -192,24 +192,18 @@ uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, ui
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     }
     if (mark.event && !context.lost()) returns.add(mark.timing, mark.event);
-    if (mark.queue) {
-        gpo_completion entry{};
-        entry.status = outcome.error ? outcome.error->status : GPO_SUCCESS;
-        entry.user_data = mark.user_data;
-        entry.source = mark.source;
-        entry.operation = outcome.operation;
-        entry.submitted_ns = outcome.submitted_ns;
-        entry.completed_ns = outcome.completed_ns;
-        entry.gpu_ns = outcome.gpu_ns;
+    if (mark.source != 0) {  // somebody has asked to be told
         Counters& counters = stream.runtime().counters;
         counters.count_completion(now - outcome.submitted_ns);
         if (outcome.error) {
             counters.failures.fetch_add(1, std::memory_order_relaxed);
             counters.count_error(outcome.error->status);
         }
-        // Before the entry comes out: who has seen it may ask the stream.
-        if (!outcome.error) stream.seen_done(outcome.operation);
-        mark.queue->deliver(entry, outcome.error);
+    }
+    // Before anybody is told: who has been may ask the stream.
+    if (!outcome.error) stream.seen_done(outcome.operation);
+    if (mark.queue) {
+        mark.queue->deliver(entry_of(outcome, mark.user_data, mark.source), outcome.error);
     } else if (mark.target) {
         mark.target->reached(outcome);
     }

@@ -138,7 +138,7 @@ Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept 
     const bool was_given_out = generation > generation_of(handle) ||
                                (generation == generation_of(handle) &&
                                 static_cast<Type>(slot->last_type.load(std::memory_order_acquire)) == type_of(handle));
-    if (was_given_out && type_of(handle) != Type::none && type_of(handle) <= Type::pipeline) *status = GPO_STALE_HANDLE;
+    if (was_given_out && type_of(handle) != Type::none && type_of(handle) <= Type::executor) *status = GPO_STALE_HANDLE;
     unpin(*slot, own);
     return nullptr;
 }

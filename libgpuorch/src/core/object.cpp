@@ -18,6 +18,7 @@ const char* type_name(Type type) noexcept {
         case Type::module: return "module";
         case Type::kernel: return "kernel";
         case Type::pipeline: return "pipeline";
+        case Type::executor: return "executor";
         case Type::none: break;
     }
     return "object";

@@ -20,6 +20,7 @@ class Runtime;
 
 enum class Type : uint8_t {
     none, runtime, device, stream, stream_pool, event, timeline, cq, arena, pool, module, kernel, pipeline,
+    executor,
 };
 const char* type_name(Type type) noexcept;
 

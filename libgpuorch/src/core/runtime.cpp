@@ -64,12 +64,7 @@ void log_to_stderr(void*, int32_t level, const char* line) {
 std::atomic<uint32_t> g_runtimes{0};           // alive in this process
 std::atomic<bool> g_deterministic{false};      // one of them is deterministic
 
-// The innermost callback that the calling thread is in.
-struct InCallback {
-    const void* runtime;
-    const void* owner;
-};
-thread_local InCallback t_callback{nullptr, nullptr};
+thread_local const Runtime::CallbackScope* t_callback = nullptr;  // the innermost that the calling thread is in
 
 }  // namespace
 
@@ -222,9 +217,29 @@ const char* Runtime::intern(std::string_view label) {
 
 void Runtime::log(int32_t level, const std::string& line) noexcept {
     if (!options_.log || level > options_.log_level) return;
+    if (log_routed_.load(std::memory_order_acquire)) [[unlikely]] {
+        Ref<LogRoute> route;
+        {
+            std::lock_guard lock(log_route_lock_);
+            route = log_route_;
+        }
+        if (route && route->line(level, line)) return;
+    }
+    call_log(level, line.c_str());
+}
+
+void Runtime::set_log_route(Ref<LogRoute> route) noexcept {
+    {
+        std::lock_guard lock(log_route_lock_);
+        std::swap(log_route_, route);
+    }
+    log_routed_.store(true, std::memory_order_release);
+}
+
+void Runtime::call_log(int32_t level, const char* line) noexcept {
     CallbackScope scope(*this, nullptr);
     try {
-        options_.log(options_.log_user, level, line.c_str());
+        options_.log(options_.log_user, level, line);
     } catch (...) {
         // A log function that throws has nobody to report to.
     }
@@ -310,7 +325,12 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
     table_->for_each([&](Object& object) { object.stop(); });
     if (!drain_objects(deadline)) return GPO_TIMEOUT;
     report_leaks();
+    set_log_route(nullptr);
     if (!close_objects(deadline)) return GPO_TIMEOUT;
+    while (lingering_.load(std::memory_order_acquire) != 0) {
+        if (host::now() >= deadline) return GPO_TIMEOUT;
+        host::sleep_until(std::min(deadline, host::now() + 100'000));
+    }
     std::map<std::pair<int, CUcontext>, Ref<Context>> contexts;
     {
         std::lock_guard contexts_lock(contexts_lock_);
@@ -326,16 +346,18 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
 }
 
 Runtime::CallbackScope::CallbackScope(Runtime& runtime, const void* owner) noexcept
-    : outer_runtime_(t_callback.runtime), outer_owner_(t_callback.owner) {
-    t_callback = {&runtime, owner ? owner : outer_owner_};
+    : runtime_(&runtime), owner_(owner), outer_(t_callback) {
+    t_callback = this;
 }
 
 Runtime::CallbackScope::~CallbackScope() {
-    t_callback = {outer_runtime_, outer_owner_};
+    t_callback = outer_;
 }
 
 bool Runtime::in_callback_of(const void* owner_or_runtime) noexcept {
-    return t_callback.runtime == owner_or_runtime || t_callback.owner == owner_or_runtime;
+    for (const CallbackScope* scope = t_callback; scope; scope = scope->outer_)
+        if (scope->runtime_ == owner_or_runtime || scope->owner_ == owner_or_runtime) return true;
+    return false;
 }
 
 }  // namespace gpo

@@ -50,6 +50,13 @@ public:
     virtual void shut_down() noexcept = 0;
 };
 
+/// Takes log lines elsewhere than where they arise (executor/log_lines.h).
+class LogRoute : public Counted {
+public:
+    /// False: it can't any more. Doesn't throw.
+    virtual bool line(int32_t level, const std::string& line) noexcept = 0;
+};
+
 class Runtime final : public Object {
 public:
     explicit Runtime(const gpo_runtime_options& options);
@@ -86,6 +93,13 @@ public:
     const char* intern(std::string_view label);
 
     void log(int32_t level, const std::string& line) noexcept;
+    /// From now on lines are given to `route` (NULL: called where they arise). Threads may be logging meanwhile.
+    void set_log_route(Ref<LogRoute> route) noexcept;
+    /// Calls the user's function. For routes.
+    void call_log(int32_t level, const char* line) noexcept;
+
+    /// Threads of destroyed objects that may still be in a callback: shutdown waits for them, until its deadline.
+    void lingering(int32_t change) noexcept { lingering_.fetch_add(change, std::memory_order_acq_rel); }
 
     Errands& errands() noexcept { return errands_; }
 
@@ -108,15 +122,19 @@ public:
     bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_acquire); }
 
     /// While a callback of the user's runs on a thread: calls that wait for that thread's owner give GPO_WOULD_DEADLOCK.
-    /// `owner` is the object whose thread it is (a pipeline), or NULL.
+    /// `owner` is the object that can't go on meanwhile (a pipeline, an executor, a stream), or NULL. Scopes nest.
     class CallbackScope {
     public:
         CallbackScope(Runtime& runtime, const void* owner) noexcept;
         ~CallbackScope();
+        CallbackScope(const CallbackScope&) = delete;
+        CallbackScope& operator=(const CallbackScope&) = delete;
 
     private:
-        const void* outer_runtime_;
-        const void* outer_owner_;
+        friend class Runtime;
+        const void* const runtime_;
+        const void* const owner_;
+        const CallbackScope* const outer_;
     };
     static bool in_callback_of(const void* owner_or_runtime) noexcept;
 
@@ -148,6 +166,11 @@ private:
     host::Mutex labels_lock_;
     std::set<std::string, std::less<>> labels_;
 
+    host::Mutex log_route_lock_;
+    Ref<LogRoute> log_route_;                       // under log_route_lock_
+    std::atomic<bool> log_routed_{false};
+
+    std::atomic<int32_t> lingering_{0};
     Errands errands_;
     std::atomic<Annex*> annex_{nullptr};
     std::atomic<bool> shutting_down_{false};

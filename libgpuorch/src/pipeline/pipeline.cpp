@@ -148,29 +148,33 @@ void Pipeline::cancel() { stop_run(cancelled_); }
 
 gpo_status Pipeline::notify(CompletionQueue& queue, uint64_t user_data) {
     if (&queue.runtime() != &runtime()) fail(GPO_INVALID_HANDLE, queue.describe(), " is of another runtime");
-    gpo_completion entry{};
-    ErrorPtr error;
+    const auto entry = make<QueueEntry>(queue, user_data, uint32_t{GPO_SOURCE_PIPELINE});
+    if (!queue.reserve()) return GPO_WOULD_BLOCK;
+    try {
+        then(entry);
+    } catch (...) {
+        queue.unreserve();
+        throw;
+    }
+    return GPO_SUCCESS;
+}
+
+void Pipeline::then(Ref<Reached> target) {
+    Outcome outcome;
     {
         host::Lock lock(flow_->lock);
         if (flow_->runs == 0) fail(GPO_INVALID_STATE, describe(), " was never started");
         if (flow_->running) notices_.reserve(notices_.size() + 1);
-        if (!queue.reserve()) return GPO_WOULD_BLOCK;
         runtime().counters.notifies.fetch_add(1, std::memory_order_relaxed);
         const uint64_t now = host::now();
         if (flow_->running) {
-            notices_.push_back({Ref<CompletionQueue>(&queue), user_data, now});
-            return GPO_SUCCESS;
+            notices_.push_back({std::move(target), now});
+            return;
         }
-        error = error_;
-        entry.submitted_ns = entry.completed_ns = now;
+        outcome.error = error_;
+        outcome.submitted_ns = outcome.completed_ns = now;
     }
-    entry.struct_size = sizeof entry;
-    entry.status = error ? error->status : GPO_SUCCESS;
-    entry.user_data = user_data;
-    entry.source = GPO_SOURCE_PIPELINE;
-    entry.gpu_ns = -1;
-    queue.deliver(entry, error);
-    return GPO_SUCCESS;
+    target->reached(outcome);
 }
 
 gpo_pipeline_progress Pipeline::progress() {

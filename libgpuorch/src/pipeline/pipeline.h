@@ -60,6 +60,8 @@ public:
     gpo_status wait(uint64_t deadline, gpo_pipeline_result* result, ErrorPtr* error);
     void cancel();
     gpo_status notify(CompletionQueue& queue, uint64_t user_data);
+    /// `target->reached` is called when the run has ended; perhaps before this returns.
+    void then(Ref<Reached> target);
     gpo_pipeline_progress progress();
 
     void close() noexcept override;
@@ -76,8 +78,8 @@ private:
         host::Thread reader, writer;
     };
     struct Notice {
-        Ref<CompletionQueue> queue;
-        uint64_t user_data, submitted_ns;
+        Ref<Reached> target;
+        uint64_t submitted_ns;
     };
 
     ~Pipeline() override;

@@ -183,15 +183,11 @@ void Pipeline::end(Run& run) noexcept {
         flow.ended.notify_all();
     }
     for (Notice& notice : notices) {
-        gpo_completion entry{};
-        entry.struct_size = sizeof entry;
-        entry.status = error ? error->status : GPO_SUCCESS;
-        entry.user_data = notice.user_data;
-        entry.source = GPO_SOURCE_PIPELINE;
-        entry.submitted_ns = notice.submitted_ns;
-        entry.completed_ns = now;
-        entry.gpu_ns = -1;
-        notice.queue->deliver(entry, error);
+        Outcome outcome;
+        outcome.error = error;
+        outcome.submitted_ns = notice.submitted_ns;
+        outcome.completed_ns = now;
+        notice.target->reached(outcome);
     }
     if (closing) dismiss();
     host::Lock lock(flow.lock);

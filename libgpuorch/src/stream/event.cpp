@@ -131,20 +131,28 @@ gpo_status Event::wait(uint64_t deadline) {
     }
 }
 
-gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
-    if (&queue.runtime() != &runtime())
-        fail(GPO_INVALID_HANDLE, describe(), " and ", queue.describe(), " are of different runtimes");
+// Its point lies somewhere in a stream: a stream of ours waits for it, and is marked behind the wait.
+template <class Mark>
+gpo_status Event::watch(Mark&& mark) {
     if (captured_.load(std::memory_order_acquire)) refuse_unusable("notify");
-    // Its point lies somewhere in a stream: a stream of ours waits for it, and is marked behind the wait.
     Ref<Stream> watch = context_->idle_stream();
     struct Unclaim {
         Stream& stream;
         ~Unclaim() { stream.unclaim(); }
     } unclaim{*watch};
     WaitEvent wait(*this);
-    gpo_status status = watch->submit(wait);
-    if (status == GPO_SUCCESS) status = watch->notify(queue, user_data, nullptr, GPO_SOURCE_EVENT);
-    return status;
+    const gpo_status status = watch->submit(wait);
+    return status == GPO_SUCCESS ? mark(*watch) : status;
+}
+
+gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
+    if (&queue.runtime() != &runtime())
+        fail(GPO_INVALID_HANDLE, describe(), " and ", queue.describe(), " are of different runtimes");
+    return watch([&](Stream& stream) { return stream.notify(queue, user_data, nullptr, GPO_SOURCE_EVENT); });
+}
+
+gpo_status Event::then(Ref<Reached> target) {
+    return watch([&](Stream& stream) { return stream.then(std::move(target), GPO_SOURCE_EVENT); });
 }
 
 gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {

@@ -19,6 +19,7 @@ public:
     gpo_status query();
     gpo_status wait(uint64_t deadline);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data);
+    gpo_status then(Ref<Reached> target);
     static gpo_status elapsed(Event& start, Event& end, int64_t* nanoseconds);
 
     /// Makes a stream wait for the event's last recording.
@@ -32,6 +33,8 @@ private:
     friend class WaitEvent;
     ~Event() override;
     void refuse_unusable(const char* what);
+    template <class Mark>
+    gpo_status watch(Mark&& mark);
 
     const Ref<Context> context_;
     const uint32_t flags_;

@@ -37,6 +37,9 @@ public:
     /// A copy that owns everything it refers to. Throws std::bad_alloc.
     virtual std::unique_ptr<Operation> keep() const = 0;
 
+    /// Of a kept operation: what it is behind, as the number of the newest operation before it. Under the submit lock.
+    virtual void kept_behind(uint64_t operation) noexcept { static_cast<void>(operation); }
+
     /// Of a kept operation: it will never be issued. Under the stream's submit lock.
     virtual void drop(Stream&, const ErrorPtr&) noexcept {}
 

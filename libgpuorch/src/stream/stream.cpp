@@ -8,10 +8,6 @@
 
 namespace gpo {
 
-namespace {
-
-constexpr uint32_t kDefaultMaxHeld = 65536;
-
 // A mark as an operation, so that it keeps its place on a held stream.
 class MarkOperation final : public Operation {
 public:
@@ -35,16 +31,22 @@ public:
         stream.push_mark(std::move(mark_));
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<MarkOperation>(mark_); }
+    void kept_behind(uint64_t operation) noexcept override { mark_.operation = operation; }
     void drop(Stream& stream, const ErrorPtr& error) noexcept override {
         mark_.error = error;
         stream.push_mark(std::move(mark_));  // after the marks before it, whose work goes on
     }
+    const Mark& mark() const noexcept { return mark_; }
     /// The mark of an operation that was refused.
     Mark take() noexcept { return std::move(mark_); }
 
 private:
     Mark mark_;
 };
+
+namespace {
+
+constexpr uint32_t kDefaultMaxHeld = 65536;
 
 // What gpo_stream_wait waits on.
 class Waiter final : public Reached {
@@ -145,11 +147,13 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             issue(operation);
         } else {
             if (wrapped_ && !internal)
-                gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back for what nobody has submitted yet");
+                gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back on the host, as `",
+                          operation.kind(), "` would have to be");
             if (held_.size() >= max_held_ && !internal) return GPO_WOULD_BLOCK;
             // Whatever is held may have to be dropped, all at once and without failing: a mark each.
             prepare_mark(held_.size() + 1);
             held_.push_back(operation.keep());
+            held_.back()->kept_behind(accepted_.load(std::memory_order_relaxed));
             note(operation);
             held_count_.store(held_.size(), std::memory_order_release);
             runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
@@ -291,10 +295,10 @@ void Stream::return_event(bool timing, CUevent event) noexcept {
 }
 
 void Stream::push_mark(Mark&& mark) noexcept {
-    mark.operation = accepted_.load(std::memory_order_relaxed);
+    if (!mark.operation) mark.operation = accepted_.load(std::memory_order_relaxed);  // else it was kept
     if (!mark.submitted) mark.submitted = host::ticks();
     if (mark.deferred) deferring_.store(true, std::memory_order_release);
-    if (mark.queue) count_notify();
+    if (mark.source != 0) count_notify();
     marks_.next() = std::move(mark);
     marks_.push();
     context_->scanner().wake();
@@ -330,23 +334,39 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
     mark.queue = &queue;
     MarkOperation operation(std::move(mark));
     try {
-        if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        if (exposed_.load(std::memory_order_acquire)) {
-            DriverScope scope(*context_);
-            refuse_capture("notify");
-        }
-        gpo_status status = GPO_SUCCESS;
-        try {
-            if (since || !notify_now(queue, user_data, source)) status = put(operation, false);
-        } catch (const Failure& failed) {
-            if (failed.error()->status == GPO_CAPTURE_REFUSED || (!context_->lost() && !failure())) throw;
-            push_failed(operation.take(), failed.error());
-        }
+        const gpo_status status = put_notify(operation, since ? nullptr : &queue);
         if (status != GPO_SUCCESS) queue.unreserve();
         return status;
     } catch (...) {
         queue.unreserve();
         throw;
+    }
+}
+
+gpo_status Stream::then(Ref<Reached> target, uint32_t source) {
+    Mark mark;
+    mark.target = std::move(target);
+    mark.source = source;
+    mark.submitted = host::ticks();
+    MarkOperation operation(std::move(mark));
+    return put_notify(operation, nullptr);
+}
+
+// `queue`: whose entry the mark is, if it may take the short way.
+gpo_status Stream::put_notify(MarkOperation& operation, CompletionQueue* queue) {
+    if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    if (exposed_.load(std::memory_order_acquire)) {
+        DriverScope scope(*context_);
+        refuse_capture("notify");
+    }
+    try {
+        if (queue && notify_now(*queue, operation.mark().user_data, operation.mark().source)) return GPO_SUCCESS;
+        return put(operation, false);
+    } catch (const Failure& failed) {
+        // A stream that has failed or whose device is lost still answers, in order.
+        if (failed.error()->status == GPO_CAPTURE_REFUSED || (!context_->lost() && !failure())) throw;
+        push_failed(operation.take(), failed.error());
+        return GPO_SUCCESS;
     }
 }
 
@@ -422,6 +442,8 @@ gpo_status Stream::query() {
 }
 
 gpo_status Stream::wait(uint64_t deadline) {
+    if (deadline != 0 && Runtime::in_callback_of(this))
+        gpo::fail(GPO_WOULD_DEADLOCK, "a host call on ", describe(), " can't wait for the stream, which waits for it");
     const gpo_status now = query();
     if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
     auto waiter = make<Waiter>();

@@ -17,6 +17,8 @@
 
 namespace gpo {
 
+class MarkOperation;
+
 class Stream final : public Object {
 public:
     /// Creates a driver stream. Throws.
@@ -34,6 +36,8 @@ public:
     bool blocking() const noexcept { return blocking_; }
     /// The native handle, which is given out: from now on the host may capture the stream.
     CUstream expose() noexcept;
+    /// The host has the native handle, and may capture the stream.
+    bool given_out() const noexcept { return exposed_.load(std::memory_order_acquire); }
 
     /// Puts an operation on the stream: issues it, or keeps it if the stream is held. GPO_SUCCESS or GPO_WOULD_BLOCK (too
     /// much held). Throws Failure: its own, or the stream's sticky one. Enters the context itself.
@@ -43,6 +47,9 @@ public:
     /// is held or is being captured. Throws only where nothing was marked (no memory, no thread).
     void mark(Ref<Reached> target);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source = GPO_SOURCE_STREAM);
+
+    /// The same for a target of the user's instead of a queue.
+    gpo_status then(Ref<Reached> target, uint32_t source = GPO_SOURCE_STREAM);
 
     gpo_status query();
     gpo_status wait(uint64_t deadline);
@@ -114,6 +121,7 @@ private:
     void note(const Operation& operation) noexcept;
     [[noreturn]] static void fail_argument(const char* message);
     gpo_status put(Operation& operation, bool internal);
+    gpo_status put_notify(MarkOperation& operation, CompletionQueue* queue);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
     void refuse_lost();
     void push_failed(Mark mark, const ErrorPtr& error);

@@ -134,28 +134,73 @@ std::vector<Ref<Stream>> Timeline::came(uint64_t value, Ref<Point> point) {
     return std::exchange(waiting_, {});
 }
 
+void Timeline::take_reached(Notices& told) noexcept {
+    while (!notices_.empty() && notices_.begin()->first <= reached_) told.insert(notices_.extract(notices_.begin()));
+}
+
+void Timeline::tell(Notices& notices, const ErrorPtr& error) noexcept {
+    for (auto& [value, notice] : notices) {
+        Outcome outcome;
+        outcome.error = error;
+        outcome.operation = value;
+        outcome.submitted_ns = notice.submitted_ns;
+        outcome.completed_ns = host::now();
+        Counters& counters = runtime().counters;
+        counters.count_completion(outcome.completed_ns - outcome.submitted_ns);
+        if (error) {
+            counters.failures.fetch_add(1, std::memory_order_relaxed);
+            counters.count_error(error->status);
+        }
+        notice.target->reached(outcome);
+    }
+}
+
+void Timeline::then(uint64_t value, Ref<Reached> target) {
+    Notices one;
+    one.emplace(value, Notice{std::move(target), host::now()});
+    ErrorPtr error;
+    {
+        std::lock_guard lock(lock_);
+        runtime().counters.notifies.fetch_add(1, std::memory_order_relaxed);
+        if (reached_ < value) {
+            error = failed_ ? failed_ : closed_ ? cancelled_ : nullptr;
+            if (!error) {
+                notices_.insert(one.extract(one.begin()));
+                return;
+            }
+        }
+    }
+    tell(one, error);
+}
+
 void Timeline::reached(uint64_t value) noexcept {
     std::map<uint64_t, Ref<Point>> passed;  // given back outside the lock
+    Notices told;
     bool stranded;
     {
         std::lock_guard lock(lock_);
         reached_ = std::max(reached_, value);
         while (!coming_.empty() && coming_.begin()->first <= reached_) passed.insert(coming_.extract(coming_.begin()));
-        stranded = closed_ && coming_.empty() && !waiting_.empty();
+        stranded = closed_ && coming_.empty() && !(waiting_.empty() && notices_.empty());
+        take_reached(told);
         changed_.notify_all();
     }
+    tell(told, nullptr);
     if (stranded) runtime().errands().post([self = Ref<Timeline>(this)] { self->fail_with(self->cancelled_); });
 }
 
 void Timeline::fail_with(ErrorPtr error) noexcept {
     std::vector<Ref<Stream>> streams;
+    Notices told;
     {
         std::lock_guard lock(lock_);
         if (!failed_) failed_ = error;
         streams.swap(waiting_);
+        told.swap(notices_);
         changed_.notify_all();
     }
     note_sticky_error(error);
+    tell(told, error);
     flush(std::move(streams));
 }
 
@@ -166,13 +211,16 @@ void Timeline::flush(std::vector<Ref<Stream>> streams) noexcept {
 void Timeline::signal(uint64_t value) {
     promise(value);
     std::vector<Ref<Stream>> streams;
+    Notices told;
     {
         std::lock_guard lock(lock_);
         reached_ = std::max(reached_, value);
         coming_.erase(value);
         streams.swap(waiting_);
+        take_reached(told);
         changed_.notify_all();
     }
+    tell(told, nullptr);
     flush(std::move(streams));
 }
 
@@ -202,14 +250,21 @@ gpo_status Timeline::wait(uint64_t value, uint64_t deadline) {
 
 void Timeline::destroyed() noexcept {
     std::vector<Ref<Stream>> streams;
+    Notices told;
+    ErrorPtr error;
     {
         std::lock_guard lock(lock_);
         closed_ = true;
         // A signal that is on the way still counts; nobody else can send one.
         if (!failed_ && coming_.empty()) failed_ = cancelled_;
-        if (failed_) streams.swap(waiting_);
+        if (failed_) {
+            streams.swap(waiting_);
+            told.swap(notices_);
+        }
+        error = failed_;
         changed_.notify_all();
     }
+    tell(told, error);
     flush(std::move(streams));
 }
 

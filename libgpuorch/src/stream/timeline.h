@@ -17,6 +17,8 @@ public:
     void fail(gpo_status status, const char* message);
     uint64_t value();
     gpo_status wait(uint64_t value, uint64_t deadline);
+    /// `target->reached` is called once the value is reached or can't be any more; perhaps before this returns.
+    void then(uint64_t value, Ref<Reached> target);
 
     gpo_status put_wait(Stream& stream, uint64_t value);
     gpo_status put_signal(Stream& stream, uint64_t value);
@@ -45,11 +47,21 @@ private:
     void fail_with(ErrorPtr error) noexcept;
     static void flush(std::vector<Ref<Stream>> streams) noexcept;
 
+    /// Who is to be told of a value, in its order.
+    struct Notice {
+        Ref<Reached> target;
+        uint64_t submitted_ns;
+    };
+    using Notices = std::multimap<uint64_t, Notice>;
+    void take_reached(Notices& told) noexcept;          // under lock_
+    void tell(Notices& notices, const ErrorPtr& error) noexcept;
+
     host::Mutex lock_;
     host::Condition changed_;
     uint64_t reached_;
     std::map<uint64_t, Ref<Point>> coming_;  // on the way: NULL while the stream that will signal is held itself
     std::vector<Ref<Stream>> waiting_;       // streams held for a value that is not on the way
+    Notices notices_;
     ErrorPtr failed_;
     const ErrorPtr cancelled_;               // made ahead: destroying must not need memory
     bool closed_ = false;

@@ -1,0 +1,45 @@
+// A callback of the user's that is told what has become of something (gpo_stream_then and its kin).
+#pragma once
+
+#include "completion/queue.h"
+#include "executor/executor.h"
+
+namespace gpo {
+
+class Continuation final : public Task {
+public:
+    Continuation(Executor& executor, gpo_completion_fn callback, void* user, uint32_t source)
+        : Task(executor), callback_(callback), user_(user), source_(source) {}
+
+private:
+    void call(const Outcome& outcome, bool) override {
+        const gpo_completion completion = entry_of(outcome, reinterpret_cast<uint64_t>(user_), source_);
+        if (!outcome.error) return callback_(user_, &completion, nullptr);
+        gpo_error error{};
+        error.struct_size = sizeof error;
+        outcome.error->write_to(error);
+        callback_(user_, &completion, &error);
+    }
+
+    const gpo_completion_fn callback_;
+    void* const user_;
+    const uint32_t source_;
+};
+
+/// Accepts a task on its executor and gives it to `submit`, which sees to it that it is reached, or throws or returns
+/// another status than success, and then has done nothing.
+template <class Submit>
+gpo_status owe(Executor& executor, Ref<Task> task, const void* order, Submit&& submit) {
+    gpo_status status = executor.accept(*task, order);
+    if (status != GPO_SUCCESS) return status;
+    try {
+        status = submit();
+    } catch (...) {
+        executor.withdraw(*task);
+        throw;
+    }
+    if (status != GPO_SUCCESS) executor.withdraw(*task);
+    return status;
+}
+
+}  // namespace gpo

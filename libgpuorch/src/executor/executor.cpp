@@ -1,0 +1,431 @@
+#include "executor/executor.h"
+
+#include <algorithm>
+
+#include "executor/host_call.h"
+
+namespace gpo {
+
+namespace {
+
+constexpr uint64_t kStaysAwake = 1'000'000;
+constexpr unsigned kYieldEvery = 16, kYield = 64;  // of a spinner's turns: so many spins are a yield
+
+ErrorPtr cancellation() {
+    auto error = std::make_shared<Error>();
+    error->status = GPO_CANCELLED;
+    error->message = "the executor was destroyed";
+    return error;
+}
+
+}  // namespace
+
+Task::Task(Executor& executor) : executor_(&executor) {}
+Task::~Task() = default;
+
+void Task::reached(const Outcome& outcome) noexcept { executor_->due(*this, outcome); }
+
+Executor::Executor(Runtime& runtime, uint32_t threads, uint32_t capacity, bool spins, const char* label)
+    : Object(runtime, Type::executor, label), thread_count_(threads), capacity_(capacity), spins_(spins),
+      cancelled_(cancellation()) {}
+
+Executor::~Executor() = default;
+
+void Executor::start() {
+    if (thread_count_ == 0) return;
+    auto crew = std::make_unique<Crew>();
+    crew->reserve(thread_count_);
+    // The one that starts them counts too, until all are there: none of them is the last to leave before.
+    inside_.store(1, std::memory_order_relaxed);
+    try {
+        for (uint32_t i = 0; i < thread_count_; ++i) {
+            inside_.fetch_add(1, std::memory_order_relaxed);
+            try {
+                crew->emplace_back(text("gpo-exec-", i).c_str(), [self = Ref<Executor>(this)] { self->thread(); });
+            } catch (...) {
+                inside_.fetch_sub(1, std::memory_order_relaxed);
+                throw;
+            }
+        }
+    } catch (...) {
+        closing_.store(true, std::memory_order_seq_cst);
+        wake_all();
+        throw;  // the crew's end joins those that there are
+    }
+    crew_ = std::move(crew);
+    runtime().lingering(1);
+    inside_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void Executor::thread() noexcept {
+    serve(Until::ended, host::kForever, UINT64_MAX);
+    if (inside_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    Runtime& runtime = this->runtime();
+    runtime.errands().post([crew = crew_.release()] {
+        for (host::Thread& thread : *crew)
+            if (thread.is_current()) return;  // no memory for the errand, so it runs here: the threads' records are lost
+        delete crew;
+    });
+    runtime.lingering(-1);
+}
+
+// --- what is owed ---
+
+Ref<Strand> Executor::strand_of(const void* order) {
+    if (!order) return make<Strand>(*this);
+    if (strands_.size() >= sweep_at_) {
+        std::erase_if(strands_, [](const auto& known) { return known.second->tasks == 0; });
+        sweep_at_ = std::max<size_t>(64, 2 * strands_.size());
+    }
+    auto [found, fresh] = strands_.try_emplace(order);
+    if (fresh) {
+        try {
+            found->second = make<Strand>(*this);
+        } catch (...) {
+            strands_.erase(found);
+            throw;
+        }
+    }
+    return found->second;
+}
+
+gpo_status Executor::accept(Task& task, const void* order) {
+    bool wake;
+    {
+        std::lock_guard lock(lock_);
+        if (closing_.load(std::memory_order_relaxed)) fail(GPO_CANCELLED, describe(), " was destroyed");
+        if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        if (pending_.load(std::memory_order_relaxed) >= capacity_) {
+            count_refused();
+            return GPO_WOULD_BLOCK;
+        }
+        task.strand_ = strand_of(order);
+        ++task.strand_->tasks;
+        task.state_ = Task::State::owed;
+        task.before_ = owed_last_;
+        (owed_last_ ? owed_last_->after_ : owed_first_) = &task;
+        owed_last_ = &task;
+        task.retain();
+        ++accepted_;
+        pending_.fetch_add(1, std::memory_order_seq_cst);
+        wake = spins_ && spinning_.load(std::memory_order_seq_cst) == 0;
+    }
+    if (wake) wake_one();  // somebody is to be spinning by the time that it is due
+    return GPO_SUCCESS;
+}
+
+void Executor::unlink(Task& task) noexcept {
+    (task.before_ ? task.before_->after_ : owed_first_) = task.after_;
+    (task.after_ ? task.after_->before_ : owed_last_) = task.before_;
+    task.before_ = task.after_ = nullptr;
+}
+
+void Executor::withdraw(Task& task) noexcept {
+    bool last;
+    {
+        std::lock_guard lock(lock_);
+        if (task.state_ != Task::State::owed) return;
+        unlink(task);
+        task.state_ = Task::State::called;
+        --task.strand_->tasks;
+        --accepted_;
+        last = pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    }
+    if (last) wake_all();
+    task.release();
+}
+
+void Executor::due(Task& task, const Outcome& outcome) noexcept {
+    bool ready;
+    {
+        std::lock_guard lock(lock_);
+        if (task.state_ != Task::State::owed) return;
+        ready = become_due(task, outcome, false);
+    }
+    if (ready && spinning_.load(std::memory_order_seq_cst) == 0) wake_one();
+}
+
+bool Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept {
+    unlink(task);
+    task.state_ = Task::State::due;
+    task.outcome_ = outcome;
+    task.cancelled_ = cancelled;
+    Strand& strand = *task.strand_;
+    (strand.last ? strand.last->after_ : strand.first) = &task;
+    strand.last = &task;
+    if (strand.scheduled) return false;
+    strand.scheduled = true;
+    strand.retain();
+    make_ready(strand);
+    return true;
+}
+
+void Executor::make_ready(Strand& strand) noexcept {
+    strand.next_ready = nullptr;
+    (ready_last_ ? ready_last_->next_ready : ready_first_) = &strand;
+    ready_last_ = &strand;
+    ready_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+// --- running ---
+
+bool Executor::run_one() noexcept {
+    Strand* strand;
+    Task* task;
+    {
+        std::lock_guard lock(lock_);
+        strand = ready_first_;
+        if (!strand) return false;
+        ready_first_ = strand->next_ready;
+        if (!ready_first_) ready_last_ = nullptr;
+        ready_.fetch_sub(1, std::memory_order_seq_cst);
+        task = strand->first;
+        strand->first = task->after_;
+        if (!strand->first) strand->last = nullptr;
+        task->state_ = Task::State::called;
+    }
+    call(*task, task->outcome_, task->cancelled_);
+    bool again, last;
+    {
+        std::lock_guard lock(lock_);
+        ++called_;
+        cancelled_count_ += task->cancelled_;
+        --strand->tasks;
+        again = strand->first != nullptr;
+        if (again)
+            make_ready(*strand);  // behind the others that are ready
+        else
+            strand->scheduled = false;
+        last = pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    }
+    if (!again) strand->release();
+    // Whoever runs this goes on with what is ready: nobody has to be woken for it.
+    if (last && (watchers_.load(std::memory_order_seq_cst) != 0 || closing_.load(std::memory_order_seq_cst))) wake_all();
+    task->release();
+    return true;
+}
+
+void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept {
+    const char* what = "something that is no std::exception";
+    std::string thrown;
+    try {
+        Runtime::CallbackScope scope(runtime(), this);
+        task.call(outcome, cancelled);
+        return;
+    } catch (const std::exception& exception) {
+        try {
+            thrown = exception.what();
+            what = thrown.c_str();
+        } catch (...) {
+            what = "an exception that there is no memory to name";
+        }
+    } catch (...) {
+    }
+    {
+        std::lock_guard lock(lock_);
+        ++threw_;
+    }
+    try {
+        runtime().log(GPO_LOG_ERROR, text("a callback on ", describe(), " threw: ", what));
+    } catch (...) {
+        // No memory for the line; the count tells.
+    }
+}
+
+bool Executor::done(Until until) const noexcept {
+    const bool none = pending_.load(std::memory_order_seq_cst) == 0, closing = closing_.load(std::memory_order_seq_cst);
+    switch (until) {
+        case Until::none_owed: return none || closing;
+        case Until::ended: return none && closing;
+        case Until::none_ready: return true;
+    }
+    return true;
+}
+
+bool Executor::take_spinning() noexcept {
+    uint32_t nobody = 0;
+    return spins_ && spinning_.compare_exchange_strong(nobody, 1, std::memory_order_seq_cst);
+}
+
+uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept {
+    uint64_t served = 0, idle_since = 0;
+    bool spinning = false;
+    const auto stop_spinning = [&] {
+        if (!spinning) return;
+        spinning = false;
+        spinning_.store(0, std::memory_order_seq_cst);
+    };
+    for (unsigned spins = 0; served < most;) {
+        const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+        if (ready_.load(std::memory_order_seq_cst) != 0) {
+            const bool spun = spinning;
+            stop_spinning();
+            // Those who made the others ready while this thread was spinning have woken nobody.
+            if (spun && ready_.load(std::memory_order_seq_cst) > 1) wake_one();
+            if (run_one()) {
+                ++served;
+                idle_since = 0;
+            }
+            if (deadline != host::kForever && host::now() >= deadline) break;
+            continue;
+        }
+        if (done(until)) break;
+        if (!spinning && take_spinning()) spinning = true;
+        if (spinning) {
+            // Now and then: is it worth going on?
+            if (++spins % 64 == 0 || idle_since == 0) {
+                const uint64_t now = host::now();
+                if (now >= deadline) break;
+                if (pending_.load(std::memory_order_seq_cst) != 0 || idle_since == 0) idle_since = now;
+                if (now - idle_since >= kStaysAwake) {
+                    stop_spinning();
+                    // Who accepted a task before has seen a spinner.
+                    if (pending_.load(std::memory_order_seq_cst) == 0) sleep(seen, until, deadline);
+                    idle_since = 0;
+                    continue;
+                }
+            }
+            host::step(spins % kYieldEvery == 0 ? kYield : 0);
+            continue;
+        }
+        sleep(seen, until, deadline);
+        if (deadline != host::kForever && host::now() >= deadline && ready_.load(std::memory_order_seq_cst) == 0) break;
+    }
+    stop_spinning();
+    // It may have been woken for a task, and leaves it to another.
+    if (until != Until::none_ready && ready_.load(std::memory_order_seq_cst) != 0) wake_one();
+    return served;
+}
+
+void Executor::sleep(uint32_t seen, Until until, uint64_t deadline) noexcept {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    if (ready_.load(std::memory_order_seq_cst) == 0 && !done(until)) host::wait(signal_, seen, deadline);
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Executor::wake_one() noexcept {
+    signal_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) host::wake_one(signal_);
+}
+
+void Executor::wake_all() noexcept {
+    signal_.fetch_add(1, std::memory_order_seq_cst);
+    host::wake_all(signal_);
+}
+
+gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
+    if (Runtime::in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "a callback on ", describe(), " can't wait for all callbacks on it");
+    runners_.fetch_add(1, std::memory_order_seq_cst);
+    watchers_.fetch_add(1, std::memory_order_seq_cst);
+    const uint64_t served = serve(Until::none_owed, deadline, UINT64_MAX);
+    watchers_.fetch_sub(1, std::memory_order_seq_cst);
+    runners_.fetch_sub(1, std::memory_order_seq_cst);
+    if (count) *count = served;
+    if (closing_.load(std::memory_order_seq_cst)) fail(GPO_CANCELLED, describe(), " was destroyed");
+    return pending_.load(std::memory_order_seq_cst) == 0 ? GPO_SUCCESS : GPO_TIMEOUT;
+}
+
+uint64_t Executor::poll() {
+    // No more than there were: callbacks that ask for others would else keep it for ever.
+    return serve(Until::none_ready, host::kForever, pending_.load(std::memory_order_seq_cst));
+}
+
+// --- host calls ---
+
+uint64_t Executor::add_call(HostCall& call) {
+    std::lock_guard lock(lock_);
+    calls_.emplace(last_call_ + 1, Ref<HostCall>(&call));
+    return ++last_call_;
+}
+
+void Executor::remove_call(uint64_t number) noexcept { static_cast<void>(take_call(number)); }
+
+Ref<HostCall> Executor::take_call(uint64_t number) noexcept {
+    Ref<HostCall> call;
+    std::lock_guard lock(lock_);
+    if (const auto found = calls_.find(number); found != calls_.end()) {
+        call = std::move(found->second);
+        calls_.erase(found);
+    }
+    return call;
+}
+
+gpo_executor_statistics Executor::statistics() noexcept {
+    std::lock_guard lock(lock_);
+    gpo_executor_statistics out{};
+    out.threads = thread_count_;
+    out.accepted = accepted_;
+    out.called = called_;
+    out.cancelled = cancelled_count_;
+    out.threw = threw_;
+    out.refused = refused_.load(std::memory_order_relaxed);
+    out.pending = pending_.load(std::memory_order_seq_cst);
+    return out;
+}
+
+// --- ending ---
+
+void Executor::cancel_owed() noexcept {
+    std::lock_guard lock(lock_);
+    Outcome outcome;
+    outcome.error = cancelled_;
+    outcome.submitted_ns = outcome.completed_ns = host::now();
+    while (owed_first_) become_due(*owed_first_, outcome, true);
+}
+
+void Executor::cancel_calls() noexcept {
+    for (;;) {
+        Ref<HostCall> call;
+        {
+            std::lock_guard lock(lock_);
+            if (calls_.empty()) return;
+            call = std::move(calls_.begin()->second);
+            calls_.erase(calls_.begin());
+        }
+        call->finish(cancelled_);
+    }
+}
+
+// Calls may be inside: those that run callbacks return.
+void Executor::destroyed() noexcept {
+    {
+        std::lock_guard lock(lock_);
+        closing_.store(true, std::memory_order_seq_cst);
+    }
+    wake_all();
+}
+
+void Executor::close() noexcept {
+    destroyed();
+    cancel_owed();
+    cancel_calls();
+    if (thread_count_ != 0)
+        wake_all();
+    else
+        serve(Until::ended, host::kForever, UINT64_MAX);
+}
+
+void Executor::stop() noexcept {
+    {
+        std::lock_guard lock(lock_);
+        stopped_ = true;
+    }
+    cancel_calls();
+}
+
+bool Executor::drain(uint64_t deadline) noexcept {
+    watchers_.fetch_add(1, std::memory_order_seq_cst);
+    while (pending_.load(std::memory_order_seq_cst) != 0 && host::now() < deadline) {
+        const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+        if (thread_count_ == 0 && runners_.load(std::memory_order_seq_cst) == 0) {
+            // Nobody else runs it. A runner that comes later shares the work.
+            serve(Until::none_owed, std::min(deadline, host::now() + 1'000'000), UINT64_MAX);
+        } else if (pending_.load(std::memory_order_seq_cst) != 0) {
+            host::wait(signal_, seen, std::min(deadline, host::now() + 1'000'000));
+        }
+    }
+    watchers_.fetch_sub(1, std::memory_order_seq_cst);
+    return pending_.load(std::memory_order_seq_cst) == 0;
+}
+
+}  // namespace gpo

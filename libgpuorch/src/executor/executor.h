@@ -1,0 +1,107 @@
+// Executors: tasks that have become due are called by threads of the library, or by callers.
+//
+// Why there is no io_context inside. Posting to one allocates, and delivery may not fail: here all that a delivery needs is
+// made when it is accepted. Its threads sleep where the host seam can't see them, so nothing of it could run in the
+// deterministic mode. And it brings static constructors. What is left of it would be one list under one mutex.
+//
+// Sleeping. Idle threads wait on `signal_`, which changes with every event that may concern one: a strand that becomes
+// ready, the last task called, the end. Where the executor spins, one idle thread (`spinning_`) polls `ready_` instead
+// while tasks are owed and for a millisecond after; whoever makes a strand ready then wakes nobody. The spinner gives the
+// role up before it runs a task, and looks once more whether there is something for others to do.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/runtime.h"
+#include "executor/task.h"
+#include "gpuorch/executor.h"
+
+namespace gpo {
+
+class HostCall;
+
+class Executor final : public Object {
+public:
+    Executor(Runtime& runtime, uint32_t threads, uint32_t capacity, bool spins, const char* label);
+    /// Starts the threads, all or none. Throws std::system_error, std::bad_alloc.
+    void start();
+
+    /// From here on the task will be called, once. Tasks with the same `order` (not NULL) are called one at a time, in the
+    /// order in which they become due. GPO_SUCCESS, GPO_WOULD_BLOCK; throws where the executor takes nothing any more.
+    gpo_status accept(Task& task, const void* order);
+    /// Of an accepted task that won't become due: it won't be called. Only while a pin keeps the executor.
+    void withdraw(Task& task) noexcept;
+
+    /// Runs tasks on the calling thread until none is owed or the deadline passes. Throws for WOULD_DEADLOCK, CANCELLED.
+    gpo_status run(uint64_t deadline, uint64_t* count);
+    uint64_t poll();
+
+    /// A host call, from when it is accepted to when it is finished; its number. Throws std::bad_alloc.
+    uint64_t add_call(HostCall& call);
+    void remove_call(uint64_t number) noexcept;
+    /// The call, for one caller that finishes it. NULL if there is none of that number.
+    Ref<HostCall> take_call(uint64_t number) noexcept;
+
+    void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }
+    gpo_executor_statistics statistics() noexcept;
+
+    void destroyed() noexcept override;
+    void close() noexcept override;
+    void stop() noexcept override;
+    bool drain(uint64_t deadline) noexcept override;
+
+private:
+    friend class Task;
+    enum class Until : uint8_t { none_owed, none_ready, ended };
+    using Crew = std::vector<host::Thread>;
+
+    ~Executor() override;
+    /// Under lock_. True if its strand became ready with it.
+    bool become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept;
+    void due(Task& task, const Outcome& outcome) noexcept;
+    void make_ready(Strand& strand) noexcept;                                       // under lock_
+    void unlink(Task& task) noexcept;                                               // under lock_
+    Ref<Strand> strand_of(const void* order);                                       // under lock_
+    bool run_one() noexcept;
+    void call(Task& task, const Outcome& outcome, bool cancelled) noexcept;
+    uint64_t serve(Until until, uint64_t deadline, uint64_t most) noexcept;
+    bool done(Until until) const noexcept;
+    bool take_spinning() noexcept;
+    void sleep(uint32_t seen, Until until, uint64_t deadline) noexcept;
+    void wake_one() noexcept;
+    void wake_all() noexcept;
+    void cancel_owed() noexcept;
+    void cancel_calls() noexcept;
+    void thread() noexcept;
+
+    const uint32_t thread_count_, capacity_;
+    const bool spins_;
+    const ErrorPtr cancelled_;                       // made ahead: teardown must not need memory
+
+    host::Mutex lock_;
+    Task* owed_first_ = nullptr;                     // under lock_, as all up to the next empty line
+    Task* owed_last_ = nullptr;
+    Strand* ready_first_ = nullptr;
+    Strand* ready_last_ = nullptr;
+    std::map<const void*, Ref<Strand>> strands_;     // by what they order; idle ones are swept out now and then
+    size_t sweep_at_ = 64;
+    std::map<uint64_t, Ref<HostCall>> calls_;
+    uint64_t last_call_ = 0, accepted_ = 0, called_ = 0, cancelled_count_ = 0, threw_ = 0;
+    bool stopped_ = false;
+
+    alignas(64) std::atomic<uint32_t> signal_{0};    // wait word
+    std::atomic<uint32_t> ready_{0};                 // strands in the ready list
+    std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
+    std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};
+    std::atomic<bool> closing_{false};
+    std::atomic<uint64_t> refused_{0};
+
+    std::unique_ptr<Crew> crew_;                     // the last thread to leave gives it to the errands
+    std::atomic<uint32_t> inside_{0};                // threads that have not left
+};
+
+template <>
+struct TypeOf<Executor> { static constexpr Type value = Type::executor; };
+
+}  // namespace gpo

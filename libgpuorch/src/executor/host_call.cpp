@@ -1,0 +1,144 @@
+#include "executor/host_call.h"
+
+#include "executor/continuation.h"
+
+namespace gpo {
+
+class HostCallOperation final : public Operation {
+public:
+    explicit HostCallOperation(Ref<HostCall> call) : Operation("host call", nullptr), call_(std::move(call)) {}
+    HostCallOperation(const HostCallOperation& other) : Operation(other), call_(other.call_), kept_(true) {}
+
+    // Only a kept one begins: then nothing can refuse it any more.
+    bool ready(Stream& stream) override {
+        if (!kept_) return false;
+        if (!call_->begun_) begin(stream);
+        std::lock_guard lock(call_->lock_);
+        return call_->finished_;
+    }
+
+    void issue(Stream&) override {
+        std::lock_guard lock(call_->lock_);
+        if (call_->failure_) throw Failure(call_->failure_);
+    }
+
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<HostCallOperation>(*this); }
+    void kept_behind(uint64_t operation) noexcept override { call_->behind_ = operation; }
+
+    void drop(Stream& stream, const ErrorPtr& error) noexcept override {
+        if (std::exchange(call_->begun_, true)) {
+            std::lock_guard lock(call_->lock_);
+            call_->abandoned_ = error;
+            return;
+        }
+        Mark mark;
+        mark.error = error;
+        mark.target = call_;
+        mark.operation = call_->behind_;
+        stream.push_mark(std::move(mark));
+    }
+
+private:
+    void begin(Stream& stream) {
+        // Its own, and one for each of those that may have to be dropped.
+        stream.prepare_mark(stream.held_operations() + 2);
+        Mark mark;
+        mark.event = stream.mark_event(false);
+        mark.deferred = stream.capturing();
+        if (!mark.deferred) {
+            const CUresult result = stream.table().cuEventRecord(mark.event, stream.native());
+            if (result != CUDA_SUCCESS) {
+                stream.return_event(false, mark.event);
+                stream.context().check(result, "cuEventRecord");
+            }
+        }
+        mark.target = call_;
+        mark.operation = call_->behind_;
+        call_->begun_ = true;
+        stream.push_mark(std::move(mark));
+    }
+
+    const Ref<HostCall> call_;
+    const bool kept_ = false;
+};
+
+gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn function, void* user) {
+    const auto call = make<HostCall>(executor, Ref<Stream>(&stream), function, user);
+    return owe(executor, call, &stream, [&] {
+        call->number_ = executor.add_call(*call);
+        gpo_status status;
+        try {
+            if (stream.given_out()) {
+                DriverScope scope(stream.context());
+                stream.refuse_capture("host call");
+            }
+            HostCallOperation operation(call);
+            status = stream.submit(operation);
+        } catch (...) {
+            executor.remove_call(call->number_);
+            throw;
+        }
+        if (status != GPO_SUCCESS) executor.remove_call(call->number_);
+        return status;
+    });
+}
+
+ErrorPtr HostCall::fail(const std::string& how) const noexcept {
+    try {
+        auto error = std::make_shared<Error>();
+        error->status = GPO_CALLBACK_FAILED;
+        error->message = how;
+        return error;
+    } catch (...) {
+        return no_memory_error();
+    }
+}
+
+void HostCall::call(const Outcome& outcome, bool) {
+    ErrorPtr error = outcome.error;
+    Ref<Stream> stream;
+    {
+        std::lock_guard lock(lock_);
+        if (!error) error = abandoned_;
+        stream = stream_;
+    }
+    gpo_host_call told{};
+    told.struct_size = sizeof told;
+    told.call = number_;
+    gpo_error details{};
+    if (error) {
+        details.struct_size = sizeof details;
+        error->write_to(details);
+        told.status = error->status;
+        told.error = &details;
+    }
+    gpo_status status = GPO_SUCCESS;
+    try {
+        Runtime::CallbackScope scope(executor().runtime(), stream.get());
+        status = function_(user_, &told);
+    } catch (...) {
+        finish(error ? error : fail("a host call threw a C++ exception"));
+        throw;  // to be logged and counted
+    }
+    if (error)
+        finish(error);
+    else if (status == GPO_SUCCESS)
+        finish(nullptr);
+    else if (status != GPO_NOT_READY)
+        finish(fail(text("a host call returned ", gpo_status_name(status), " (", status, ")")));
+}
+
+void HostCall::finish(const ErrorPtr& error) noexcept {
+    Ref<Stream> stream;
+    {
+        std::lock_guard lock(lock_);
+        if (finished_) return;
+        finished_ = true;
+        failure_ = error;
+        stream = std::move(stream_);
+    }
+    executor().remove_call(number_);
+    stream->flush();
+}
+
+}  // namespace gpo

@@ -1,0 +1,33 @@
+#include "executor/log_lines.h"
+
+namespace gpo {
+
+namespace {
+
+class LogLine final : public Task {
+public:
+    LogLine(Executor& executor, int32_t level, const std::string& line) : Task(executor), level_(level), line_(line) {}
+
+private:
+    void call(const Outcome&, bool) override { executor().runtime().call_log(level_, line_.c_str()); }
+
+    const int32_t level_;
+    const std::string line_;
+};
+
+}  // namespace
+
+bool LogLines::line(int32_t level, const std::string& line) noexcept {
+    try {
+        const auto task = make<LogLine>(*executor_, level, line);
+        if (executor_->accept(*task, this) == GPO_SUCCESS) task->reached({});  // else: full, counted there
+        return true;
+    } catch (const std::bad_alloc&) {
+        executor_->count_refused();
+        return true;
+    } catch (...) {
+        return false;  // it is gone
+    }
+}
+
+}  // namespace gpo

@@ -1,0 +1,17 @@
+// Log lines that are called on an executor.
+#pragma once
+
+#include "executor/executor.h"
+
+namespace gpo {
+
+class LogLines final : public LogRoute {
+public:
+    explicit LogLines(Executor& executor) noexcept : executor_(&executor) {}
+    bool line(int32_t level, const std::string& line) noexcept override;
+
+private:
+    const Ref<Executor> executor_;
+};
+
+}  // namespace gpo

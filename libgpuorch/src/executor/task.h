@@ -1,0 +1,55 @@
+// What an executor owes: one call, made exactly once.
+//
+// A task is *owed* from when it is accepted, *due* once what it waits for has happened (or its executor was torn down), and
+// *called* by one of the executor's threads. Tasks of one strand are called one at a time, in the order in which they
+// became due. All of that is the executor's, under its lock.
+#pragma once
+
+#include "completion/mark.h"
+
+namespace gpo {
+
+class Executor;
+
+/// Tasks that run one after the other. Under the executor's lock.
+class Strand final : public Counted {
+public:
+    explicit Strand(Executor& executor) noexcept : executor(executor) {}
+
+    Executor& executor;      // outlives it: every task holds the executor
+    uint64_t tasks = 0;      // accepted and not called
+    class Task* first = nullptr;
+    class Task* last = nullptr;
+    bool scheduled = false;  // in the list of ready strands, or at a thread
+    Strand* next_ready = nullptr;
+};
+
+class Task : public Reached {
+public:
+    explicit Task(Executor& executor);
+
+    /// What it waits for has happened. Any thread; the first time counts.
+    void reached(const Outcome& outcome) noexcept final;
+
+protected:
+    ~Task() override;
+    Executor& executor() const noexcept { return *executor_; }
+
+private:
+    friend class Executor;
+    /// On a thread that runs the executor, under no lock. What it throws is caught there. `cancelled`: what it waited for
+    /// has not happened, the executor was torn down.
+    virtual void call(const Outcome& outcome, bool cancelled) = 0;
+
+    enum class State : uint8_t { made, owed, due, called };
+    const Ref<Executor> executor_;
+    // Under the executor's lock:
+    Ref<Strand> strand_;
+    State state_ = State::made;
+    bool cancelled_ = false;
+    Task* before_ = nullptr;  // in the list of those owed; also next in the strand
+    Task* after_ = nullptr;
+    Outcome outcome_;
+};
+
+}  // namespace gpo

@@ -1,0 +1,343 @@
+// Host calls: host code in the order of a stream, which waits for it on the host and fails with it.
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+namespace {
+
+template <class Done>
+bool soon(Done done) {
+    for (int i = 0; i < 30'000; ++i) {
+        if (done()) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
+uint64_t held(gpo_stream_t stream) {
+    auto info = sized<gpo_stream_info>();
+    REQUIRE_OK(gpo_stream_get_info(stream, &info));
+    return info.held;
+}
+
+/// A host call that returns what the test says, and remembers what it was told.
+struct Call {
+    gpo_status answer = GPO_SUCCESS;
+    std::atomic<int> came{0};
+    std::atomic<int> status{GPO_INTERNAL};
+    std::atomic<uint64_t> number{0};
+    std::string message;
+    static gpo_status function(void* user, const gpo_host_call* call) {
+        auto& me = *static_cast<Call*>(user);
+        me.status = call->status;
+        if (call->error) me.message = call->error->message;
+        me.number = call->call;
+        ++me.came;
+        return me.answer;
+    }
+};
+
+struct Fixture {
+    Gpu gpu;
+    Writer writer{gpu};
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(4);
+    Executor executor = gpu.executor();
+    Queue queue = gpu.queue();
+    Stream stream = gpu.stream("upload");
+};
+
+}  // namespace
+
+TEST_CASE("a host call sees what was put on before it, and what is behind it sees the host call") {
+    Fixture f;
+    struct Inside {
+        uint32_t* words;
+        std::atomic<uint32_t> seen{0};
+        static gpo_status function(void* user, const gpo_host_call* call) {
+            auto& me = *static_cast<Inside*>(user);
+            if (call->status != GPO_SUCCESS) return GPO_FAILED;
+            me.seen = read(me.words[0]);
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            me.words[1] = me.seen + 1;
+            return GPO_SUCCESS;
+        }
+    } inside{f.words.data()};
+    for (uint32_t round = 1; round <= 20; ++round) {
+        REQUIRE_OK(f.writer.write(f.stream, &f.words[0], round));
+        REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Inside::function, &inside));
+        REQUIRE_OK(f.writer.add(f.stream, &f.words[2], &f.words[1], 10));
+        REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, round));
+        if (round % 2) REQUIRE_OK(gpo_stream_wait(f.stream, kPatience));
+    }
+    for (const auto& entry : take(f.queue, 20)) CHECK(entry.status == GPO_SUCCESS);
+    CHECK(inside.seen == 20);
+    CHECK(read(f.words[2]) == 31);
+    auto info = sized<gpo_stream_info>();
+    REQUIRE_OK(gpo_stream_get_info(f.stream, &info));
+    CHECK(info.accepted == 60);
+    CHECK(info.completed == 60);
+}
+
+TEST_CASE("the entries of marks around a host call name the operations before them") {
+    Fixture f;
+    Call call;
+    call.answer = GPO_NOT_READY;
+    REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 1));
+    REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 1));
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
+    REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 2));
+    REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 2));
+    REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 3));
+    CHECK(take(f.queue, 1)[0].operation == 1);
+    REQUIRE(soon([&] { return call.came == 1; }));
+    auto info = sized<gpo_stream_info>();
+    REQUIRE_OK(gpo_stream_get_info(f.stream, &info));
+    CHECK(info.completed == 1);
+    REQUIRE_OK(gpo_host_call_finish(f.executor, call.number, GPO_SUCCESS, nullptr));
+    const auto entries = take(f.queue, 2);
+    CHECK(entries[0].operation == 2);
+    CHECK(entries[1].operation == 3);
+}
+
+TEST_CASE("a host call under way holds the stream until another thread finishes it, once") {
+    Fixture f;
+    Call call;
+    call.answer = GPO_NOT_READY;
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
+    REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 5));
+    REQUIRE(soon([&] { return call.came == 1; }));
+    CHECK_STATUS(GPO_NOT_READY, gpo_stream_query(f.stream));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(f.stream, 5'000'000));
+    CHECK(read(f.words[0]) == 0);
+    CHECK(held(f.stream) >= 2);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_call_finish(f.executor, call.number, GPO_TIMEOUT, nullptr));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_host_call_finish(f.executor, call.number + 1, GPO_SUCCESS, nullptr));
+    std::thread other([&] { CHECK_OK(gpo_host_call_finish(f.executor, call.number, GPO_SUCCESS, nullptr)); });
+    CHECK_OK(gpo_stream_wait(f.stream, kPatience));
+    other.join();
+    CHECK(read(f.words[0]) == 5);
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_host_call_finish(f.executor, call.number, GPO_SUCCESS, nullptr));
+    CHECK(call.came == 1);
+}
+
+TEST_CASE("a call that was finished before its function returned is finished as that said") {
+    Fixture f;
+    struct Early {
+        gpo_executor_t executor;
+        std::atomic<int> finished{GPO_INTERNAL};
+        static gpo_status function(void* user, const gpo_host_call* call) {
+            auto& me = *static_cast<Early*>(user);
+            me.finished = gpo_host_call_finish(me.executor, call->call, GPO_SUCCESS, nullptr);
+            std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            return GPO_NOT_READY;
+        }
+    } early{f.executor};
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Early::function, &early));
+    REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 5));
+    CHECK_OK(gpo_stream_wait(f.stream, kPatience));
+    CHECK(early.finished == GPO_SUCCESS);
+    CHECK(read(f.words[0]) == 5);
+}
+
+TEST_CASE("a host call that fails, throws or is failed takes what is behind it along, which never runs") {
+    for (int how = 0; how < 3; ++how) {
+        CAPTURE(how);
+        Fixture f;
+        Call call, behind;
+        call.answer = how == 0 ? GPO_IO_ERROR : GPO_NOT_READY;
+        gpo_host_fn function = Call::function;
+        if (how == 1) function = [](void* user, const gpo_host_call*) -> gpo_status {
+            ++static_cast<Call*>(user)->came;
+            throw std::runtime_error("on purpose");
+        };
+        REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 1));
+        REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 1));
+        REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, function, &call));
+        const gpo_status put = f.writer.write(f.stream, &f.words[1], 1);  // it may have failed already
+        if (put == GPO_SUCCESS) {
+            const gpo_status second = gpo_stream_host_call(f.stream, f.executor, Call::function, &behind);
+            if (second == GPO_SUCCESS && how != 2) CHECK(soon([&] { return behind.came == 1; }));
+        }
+        REQUIRE(soon([&] { return call.came == 1; }));
+        if (how == 2) {
+            CHECK(behind.came == 0);
+            CHECK_OK(gpo_host_call_finish(f.executor, call.number, GPO_FAILED, "the disk is full"));
+            CHECK(soon([&] { return behind.came == 1; }));
+            CHECK(behind.status == GPO_FAILED);
+            CHECK(behind.message.find("the disk is full") != std::string::npos);
+        }
+        REQUIRE(soon([&] { return gpo_stream_query(f.stream) != GPO_NOT_READY; }));
+        REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 2));
+        const auto entries = take(f.queue, 2);
+        CHECK(entries[0].status == GPO_SUCCESS);
+        CHECK(entries[1].status == (how == 2 ? GPO_FAILED : GPO_CALLBACK_FAILED));
+        CHECK_STATUS(how == 2 ? GPO_FAILED : GPO_CALLBACK_FAILED, f.writer.write(f.stream, &f.words[1], 2));
+        CHECK(object_error(f.stream).status == (how == 2 ? GPO_FAILED : GPO_CALLBACK_FAILED));
+        CHECK(read(f.words[0]) == 1);
+        CHECK(read(f.words[1]) == 0);
+        Stream other = f.gpu.stream();
+        REQUIRE_OK(f.writer.write(other, &f.words[3], 9));
+        CHECK_OK(gpo_stream_wait(other, kPatience));
+    }
+}
+
+TEST_CASE("a host call behind work that fails is told so, and does not hold the stream") {
+    Fixture f;
+    Call call;
+    Timeline timeline = f.gpu.timeline();
+    REQUIRE_OK(gpo_stream_wait_timeline(f.stream, timeline, 1));
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
+    REQUIRE_OK(gpo_timeline_fail(timeline, GPO_FAILED, "on purpose"));
+    CHECK(soon([&] { return call.came == 1; }));
+    CHECK(call.status == GPO_FAILED);
+    CHECK(call.message.find("on purpose") != std::string::npos);
+    CHECK(held(f.stream) == 0);
+}
+
+TEST_CASE("cancelling what is held cancels a host call that has not begun, and gives up one that runs") {
+    Fixture f;
+    Call running, waiting;
+    running.answer = GPO_NOT_READY;
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &running));
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &waiting));
+    REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 1));
+    REQUIRE(soon([&] { return running.came == 1; }));
+    uint64_t count = 0;
+    REQUIRE_OK(gpo_stream_cancel_held(f.stream, &count));
+    CHECK(count == 3);
+    CHECK(soon([&] { return waiting.came == 1; }));
+    CHECK(waiting.status == GPO_CANCELLED);
+    REQUIRE_OK(f.writer.write(f.stream, &f.words[1], 2));
+    CHECK_OK(gpo_stream_wait(f.stream, kPatience));
+    CHECK(read(f.words[0]) == 0);
+    CHECK(read(f.words[1]) == 2);
+    CHECK_OK(gpo_host_call_finish(f.executor, running.number, GPO_FAILED, nullptr));  // too late to matter
+    CHECK_OK(gpo_stream_query(f.stream));
+}
+
+TEST_CASE("an executor that is destroyed, or a runtime that shuts down, finishes host calls with GPO_CANCELLED") {
+    for (bool shutdown : {false, true}) {
+        CAPTURE(shutdown);
+        Fixture f;
+        Call running, waiting;
+        running.answer = GPO_NOT_READY;
+        REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &running));
+        REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 1));
+        REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &waiting));
+        REQUIRE(soon([&] { return running.came == 1; }));
+        if (shutdown) {
+            const gpo_executor_t executor = f.executor.release();
+            CHECK_OK(gpo_runtime_shutdown(f.gpu.runtime, kPatience));
+            CHECK_STATUS(GPO_INVALID_HANDLE, gpo_executor_poll(executor, nullptr));
+        } else {
+            f.executor.reset();
+            CHECK(take(f.queue, 1)[0].status == GPO_CANCELLED);
+        }
+        CHECK(soon([&] { return waiting.came == 1; }));
+        CHECK(waiting.status == GPO_CANCELLED);
+        CHECK(running.came == 1);
+    }
+}
+
+TEST_CASE("inside a host call the library and CUDA can be used; waiting for its own stream is refused") {
+    Fixture f;
+    Stream other = f.gpu.stream();
+    struct Inside {
+        Fixture& f;
+        gpo_stream_t other;
+        gpo_status statuses[5] = {};
+        static gpo_status function(void* user, const gpo_host_call*) {
+            auto& me = *static_cast<Inside*>(user);
+            me.statuses[0] = me.f.writer.write(me.other, &me.f.words[0], 4);
+            me.statuses[1] = gpo_stream_wait(me.other, kPatience);
+            me.statuses[2] = gpo_stream_wait(me.f.stream, kPatience);
+            me.statuses[3] = gpo_device_wait(me.f.gpu.device, kPatience);
+            me.statuses[4] = me.f.writer.write(me.f.stream, &me.f.words[1], 5);  // held behind itself
+            return GPO_SUCCESS;
+        }
+    } inside{f, other};
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Inside::function, &inside));
+    CHECK_OK(gpo_stream_wait(f.stream, kPatience));
+    CHECK_OK(inside.statuses[0]);
+    CHECK_OK(inside.statuses[1]);
+    CHECK_STATUS(GPO_WOULD_DEADLOCK, inside.statuses[2]);
+    CHECK_STATUS(GPO_WOULD_DEADLOCK, inside.statuses[3]);
+    CHECK_OK(inside.statuses[4]);
+    CHECK_OK(gpo_stream_wait(f.stream, kPatience));
+    CHECK(read(f.words[0]) == 4);
+    CHECK(read(f.words[1]) == 5);
+}
+
+TEST_CASE("host calls are refused on wrapped streams, which then go on") {
+    Fixture f;
+    void* native = nullptr;
+    REQUIRE_OK(gpo_stream_native(f.stream, &native));
+    Stream wrapped;
+    REQUIRE_OK(gpo_stream_wrap(f.gpu.device, native, nullptr, wrapped.out()));
+    Call call;
+    CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_stream_host_call(wrapped, f.executor, Call::function, &call));
+    REQUIRE_OK(f.writer.write(wrapped, &f.words[0], 4));
+    CHECK_OK(gpo_stream_wait(wrapped, kPatience));
+    CHECK(read(f.words[0]) == 4);
+    CHECK(call.came == 0);
+}
+
+TEST_CASE("the stream's handle may be destroyed while its host call is under way; the work goes on after it") {
+    Fixture f;
+    Call call;
+    call.answer = GPO_NOT_READY;
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
+    REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 6));
+    REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 1));
+    REQUIRE(soon([&] { return call.came == 1; }));
+    f.stream.reset();
+    REQUIRE_OK(gpo_host_call_finish(f.executor, call.number, GPO_SUCCESS, nullptr));
+    CHECK(take(f.queue, 1)[0].status == GPO_SUCCESS);
+    CHECK(read(f.words[0]) == 6);
+}
+
+TEST_CASE("a pipeline calls back when its run has ended") {
+    Gpu gpu;
+    Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) { return gpo_status{GPO_SUCCESS}; };
+    auto options = sized<gpo_pipeline_options>();
+    options.chunk_bytes = 4096;
+    options.stage_count = 1;
+    options.stages = &stage;
+    Pipeline pipeline;
+    REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
+    struct Told {
+        gpo_completion completion{};
+        int came = 0;
+        static void callback(void* user, const gpo_completion* completion, const gpo_error*) {
+            static_cast<Told*>(user)->completion = *completion;
+            ++static_cast<Told*>(user)->came;
+        }
+    } told;
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_pipeline_then(pipeline, executor, Told::callback, &told));
+    std::vector<char> data(1 << 16);
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_MEMORY;
+    source.memory = data.data();
+    source.bytes = data.size();
+    const auto sink = sized<gpo_sink>();
+    REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
+    REQUIRE_OK(gpo_pipeline_then(pipeline, executor, Told::callback, &told));
+    CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+    CHECK(told.came == 1);
+    CHECK(told.completion.status == GPO_SUCCESS);
+    CHECK(told.completion.source == GPO_SOURCE_PIPELINE);
+    REQUIRE_OK(gpo_pipeline_wait(pipeline, kPatience, nullptr));
+    REQUIRE_OK(gpo_pipeline_then(pipeline, executor, Told::callback, &told));
+    CHECK_OK(gpo_executor_run(executor, nullptr));
+    CHECK(told.came == 2);
+}
