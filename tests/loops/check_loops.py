@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Completions reach every kind of event loop: programs written as their users would, each of which drives 10,000
+completions from four streams through a loop and checks that each comes once and in order. gpuorch/asio.hpp is compiled with
+each Asio that it is for, as C++17 and as C++20; by Clang too with --full."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+DEPS = pathlib.Path(os.environ.get("GPUORCH_DEPS", ROOT / "build" / "deps"))
+LIBRARY = BUILD / "libgpuorch" / "libgpuorch.so"
+COMMON = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I", ROOT / "libgpuorch" / "include"]
+LINK = ["-L", LIBRARY.parent, "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}"]
+BOOST_1_74 = DEPS / "boost-1.74" / "usr" / "include"
+
+
+def report(name, result, completions, also=()):
+    lines = result.stdout.splitlines()
+    missing = [line for line in also if line not in lines]
+    if result.returncode == 0 and lines.count("10000 completions") == completions and not missing:
+        print(f"PASS {name}")
+    else:
+        print(f"FAIL {name}: exit code {result.returncode}{', without ' + missing[0] if missing else ''}")
+        print(result.stdout, result.stderr)
+
+
+def run(command, **settings):
+    try:
+        return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **settings)
+    except subprocess.TimeoutExpired as expired:
+        return subprocess.CompletedProcess(command, -1, (expired.stdout or b"").decode(), "it ran into its time limit")
+
+
+def program(name, source, folder, compiler=("c++",), libraries=(), completions=1, also=()):
+    binary = folder / "program"
+    built = run([*compiler, *COMMON, HERE / source, "-o", binary, *LINK, *libraries])
+    if built.returncode != 0:
+        print(f"FAIL {name}: it does not compile")
+        print(built.stderr[:4000])
+        return
+    report(name, run([binary]), completions, also)
+
+
+def found(header, *flags):
+    return run(["c++", *flags, "-x", "c++", "-E", "-o", os.devnull, "-"], input=f"#include <{header}>\n").returncode == 0
+
+
+def asio(folder):
+    kinds = [("Boost 1.81", [], "Asio 1.26", found("boost/asio.hpp")),
+             ("Boost 1.74", ["-isystem", BOOST_1_74], "Asio 1.18", BOOST_1_74.is_dir()),
+             ("standalone Asio", ["-DGPUORCH_ASIO_STANDALONE"], None, found("asio/version.hpp"))]
+    for kind, flags, version, there in kinds:
+        for standard in ("17", "20"):
+            name = f"asio.hpp with {kind} as C++{standard}"
+            if not there:
+                print(f"SKIP {name}: {kind} is not here (.ci/setup installs it)")
+                continue
+            also = [line for line in (version, "with co_await" if standard == "20" else None) if line]
+            program(name, "asio.cpp", folder, ["c++", f"-std=c++{standard}", *flags], also=also)
+            # Clang 14 has no coroutines that Boost 1.74 knows of.
+            if "--full" in sys.argv and not (standard == "20" and kind == "Boost 1.74"):
+                program(f"{name} with Clang", "asio.cpp", folder, ["clang++-14", f"-std=c++{standard}", *flags])
+
+
+def go(folder):
+    name = "Go's poller, through dlopen"
+    if not shutil.which("go"):
+        print(f"SKIP {name}: there is no Go here (.ci/setup installs it)")
+        return
+    environment = {**os.environ, "CGO_ENABLED": "1", "CGO_CFLAGS": f"-I{ROOT / 'libgpuorch' / 'include'}",
+                   "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "GOPROXY": "off"}
+    environment.setdefault("GOCACHE", str(BUILD / "go-cache"))
+    built = run(["go", "build", "-o", folder / "go_loop", "."], cwd=HERE / "go", env=environment)
+    if built.returncode != 0:
+        print(f"FAIL {name}: it does not compile")
+        print(built.stderr)
+        return
+    report(name, run([folder / "go_loop", LIBRARY]), 1)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        program("epoll, by level and by edge", "epoll.cpp", folder, ["c++", "-std=c++17"], completions=2)
+        if found("uv.h"):
+            program("libuv", "uv.cpp", folder, ["c++", "-std=c++17"], ["-luv"])
+        else:
+            print("SKIP libuv: uv.h is not here (.ci/setup installs libuv1-dev)")
+        report("asyncio, through dlopen", run([sys.executable, HERE / "loop_asyncio.py", LIBRARY]), 1)
+        go(folder)
+        asio(folder)
+
+
+main()

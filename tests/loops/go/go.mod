@@ -1,0 +1,3 @@
+module gpuorch/loop
+
+go 1.19
