@@ -31,7 +31,7 @@ MAY_BE_NULL = {
     ("gpo_arena_free", "memory"), ("gpo_arena_free_after", "memory"), ("gpo_pipeline_wait", "result"),
     ("gpo_launch_kernel", "sizes"), ("gpo_module_symbol", "address"), ("gpo_module_symbol", "bytes"),
     ("gpo_stream_priority_range", "least"), ("gpo_stream_priority_range", "greatest"),
-    ("gpo_kernel_suggest", "threads"), ("gpo_kernel_suggest", "blocks"),
+    ("gpo_trace_start", "options"), ("gpo_kernel_suggest", "threads"), ("gpo_kernel_suggest", "blocks"),
 }
 
 # The values of a good call that aren't handles, pointers to be written or structs, by function (or "*") and parameter.
@@ -74,7 +74,7 @@ VALUES = {
 GOOD_CALL = {
     "gpo_cq_wait": "GPO_TIMEOUT", "gpo_cq_error": "GPO_NOT_FOUND", "gpo_host_call_finish": "GPO_NOT_FOUND", "gpo_runtime_shutdown": None,
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
-    "gpo_timeline_fail": None,
+    "gpo_timeline_fail": None, "gpo_trace_stop": "GPO_INVALID_STATE",
 }
 # What a good call gives that has to be given back, by function: of the output parameter's number.
 GIVEN_BACK = {"gpo_cq_fd": "if (out{0} > 0) close(out{0});"}

@@ -123,6 +123,8 @@ World::World() : other(std::make_unique<Objects>()) {
     GPO_STALE(executor);
 #undef GPO_STALE
 
+    REQUIRE_OK(gpo_trace_start(runtime, nullptr));  // so that there is a summary
+    REQUIRE_OK(gpo_trace_stop(runtime));
     auto timed = sized<gpo_event_options>();
     timed.flags = GPO_EVENT_TIMING;
     REQUIRE_OK(gpo_event_create(device, &timed, &timing));
@@ -152,6 +154,7 @@ World::~World() {
 }
 
 void World::renew() {
+    gpo_trace_stop(runtime);
     gpo_host_unregister(device, pages);
     for (void* piece : pieces_) gpo_arena_free(arena, piece);
     for (uint64_t address : allocations_) gpo_memory_free(device, address);

@@ -110,6 +110,7 @@ struct World : Objects {
     gpo_pool_options good_gpo_pool_options() { return sized<gpo_pool_options>(); }
     gpo_compile_options good_gpo_compile_options();
     gpo_launch good_gpo_launch();
+    gpo_trace_options good_gpo_trace_options() { return sized<gpo_trace_options>(); }
     gpo_copy good_gpo_copy();
     gpo_copy_2d good_gpo_copy_2d();
     gpo_source good_gpo_source();

@@ -39,7 +39,7 @@ TEST_CASE("what is pending shows in the gauges, and goes when it is done and dra
     gpo_metrics during = metrics_of(gpu);
     CHECK(during.devices == 1);
     CHECK(during.streams >= 1);
-    CHECK(during.operations_pending > before.operations_pending);
+    CHECK(during.operations_pending >= 1);
     CHECK(during.completions_pending == before.completions_pending + 1);
     CHECK(during.latency_count == before.latency_count);
     gate.open();
@@ -49,7 +49,7 @@ TEST_CASE("what is pending shows in the gauges, and goes when it is done and dra
     uint64_t count = 0;
     REQUIRE_OK(gpo_cq_drain(queue, &entry, sizeof entry, 1, &count));
     const gpo_metrics after = metrics_of(gpu);
-    CHECK(after.operations_pending <= before.operations_pending);
+    CHECK(after.operations_pending < during.operations_pending);
     CHECK(after.completions_pending == before.completions_pending);
     CHECK(after.latency_count == before.latency_count + 1);
     const uint64_t latency = entry.completed_ns - entry.submitted_ns;

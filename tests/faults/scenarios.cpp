@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string>
+#include <vector>
 
 namespace gpo::test {
 
@@ -87,6 +89,39 @@ void devices(Attempt& a) {
     }
     STEP(a, gpo_device_wait(a.device, kPatience));
     if (second) STEP(a, gpo_device_destroy(second.release()));
+}
+
+void traces(Attempt& a) {
+    if (!a.open()) return;
+    const std::string folder = "/tmp/gpuorch-trace-" + std::to_string(getpid());
+    const std::string trace = folder + ".json.gz", picture = folder + ".svg";
+    auto options = sized<gpo_trace_options>();
+    options.path = trace.c_str();
+    options.picture = picture.c_str();
+    const bool started = STEP(a, gpo_trace_start(a.runtime, &options));
+    Stream stream;
+    if (STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) {
+        uint64_t memory = 0;
+        if (STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &memory))) {
+            STEP(a, gpo_fill(stream, memory, 1, 4, 1024));
+            STEP(a, gpo_memory_free(a.device, memory));
+        }
+        a.notify(stream);
+        STEP(a, gpo_stream_wait(stream, kPatience));
+    }
+    auto info = sized<gpo_trace_info>();
+    STEP(a, gpo_trace_get_info(a.runtime, &info));
+    CHECK(info.running == (started ? 1 : 0));
+    std::vector<char> text(1 << 16);
+    if (started) {
+        STEP(a, gpo_trace_summary(a.runtime, text.data(), text.size(), nullptr));
+        a.ask("stop", [&] {  // a file that failed has failed; tried again there is nothing to stop
+            const gpo_status status = gpo_trace_stop(a.runtime);
+            return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
+        });
+    }
+    unlink(trace.c_str());
+    unlink(picture.c_str());
 }
 
 void streams(Attempt& a) {
@@ -474,7 +509,7 @@ void pipelines(Attempt& a) {
 
 const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all{
-        {"runtimes", runtimes}, {"devices", devices}, {"streams", streams}, {"events", events},
+        {"runtimes", runtimes}, {"devices", devices}, {"traces", traces}, {"streams", streams}, {"events", events},
         {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
         {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines}, {"executors", executors},
     };

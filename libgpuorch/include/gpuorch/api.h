@@ -12,6 +12,7 @@
 #include "executor.h"
 #include "metrics.h"
 #include "pipeline.h"
+#include "trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -163,6 +164,10 @@ typedef struct gpo_api {
     gpo_status (*stream_host_call)(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function, void *user);
     gpo_status (*host_call_finish)(gpo_executor_t executor, uint64_t call, gpo_status status, const char *message);
     gpo_status (*runtime_set_log_executor)(gpo_runtime_t runtime, gpo_executor_t executor);
+    gpo_status (*trace_start)(gpo_runtime_t runtime, const gpo_trace_options *options);
+    gpo_status (*trace_stop)(gpo_runtime_t runtime);
+    gpo_status (*trace_get_info)(gpo_runtime_t runtime, gpo_trace_info *info);
+    gpo_status (*trace_summary)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
 } gpo_api;
 
 #ifdef __cplusplus

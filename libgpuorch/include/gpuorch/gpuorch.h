@@ -5,7 +5,8 @@
  *     stream.h      queues of GPU work            completion.h  learning that work is done
  *     event.h       points in them                executor.h    being called when it is, and host code in stream order
  *     timeline.h    order between all of them     pipeline.h    files, memory and callbacks streamed through a GPU
- *     metrics.h     what it is doing, in numbers  api.h         the same functions as a table, for dlopen
+ *     metrics.h     what it is doing, in numbers  trace.h       a picture of a run
+ *     api.h         the same functions as a table, for dlopen
  *
  * types.h has the rules that hold for every function; status.h what they return.
  */

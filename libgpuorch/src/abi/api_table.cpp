@@ -137,6 +137,10 @@ constexpr gpo_api kApi = {
     gpo_stream_host_call,
     gpo_host_call_finish,
     gpo_runtime_set_log_executor,
+    gpo_trace_start,
+    gpo_trace_stop,
+    gpo_trace_get_info,
+    gpo_trace_summary,
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "core/handles.h"
 #include "core/options.h"
 #include "host/schedule.h"
+#include "trace/record.h"
 
 namespace gpo::abi {
 
@@ -44,10 +45,11 @@ gpo_status call(const char* function, Body&& body) noexcept {
     if (host::forked()) [[unlikely]] return refuse_forked(function);
     NoCancel no_cancel;
     host::ActorScope actor("caller");
+    trace::CallSpan span(function);
     try {
-        return body();
+        return span.returns(body());
     } catch (...) {
-        return keep_exception(function);
+        return span.returns(keep_exception(function));
     }
 }
 
@@ -57,10 +59,11 @@ template <class Body>
 gpo_status submit(const char* function, Body&& body) noexcept {
     if (host::forked()) [[unlikely]] return refuse_forked(function);
     host::ActorScope actor("caller");
+    trace::CallSpan span(function);
     try {
-        return body();
+        return span.returns(body());
     } catch (...) {
-        return keep_exception(function);
+        return span.returns(keep_exception(function));
     }
 }
 

@@ -11,7 +11,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parents[1] / "include" / "gpuorch"
 HEADERS = ["types", "status", "runtime", "device", "event", "timeline", "stream", "memory", "module", "completion",
-           "pipeline", "metrics", "executor"]
+           "pipeline", "metrics", "executor", "trace"]
 NOT_IN_TABLE = {"gpo_get_api"}
 
 
@@ -63,6 +63,7 @@ def main():
 #include "executor.h"
 #include "metrics.h"
 #include "pipeline.h"
+#include "trace.h"
 
 #ifdef __cplusplus
 extern "C" {{

@@ -1,6 +1,8 @@
 #include "core/runtime.h"
 
 #include "abi/call.h"
+#include "trace/nvtx.h"
+#include "trace/recorder.h"
 
 using namespace gpo;
 
@@ -10,6 +12,8 @@ GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options* options, gpo_ru
     return abi::call(__func__, [&] {
         required(runtime, "runtime");
         auto made = make<Runtime>(read_struct(options, "options"));
+        trace::nvtx::attach();
+        trace::Recorder::start_from_environment(*made);
         *runtime = made->handle();
         return GPO_SUCCESS;
     });

@@ -8,6 +8,8 @@
 #include "completion/queue.h"
 #include "host/fence.h"
 #include "stream/event.h"
+#include "trace/nvtx.h"
+#include "trace/recorder.h"
 
 namespace gpo {
 
@@ -16,6 +18,21 @@ namespace {
 constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000, kStaysAwake = 1'000'000;
 constexpr unsigned kYieldEvery = 16, kYield = 64;  // of the turns in latency mode: so many spins are a yield
 constexpr uint64_t kWorthWaking = 30'000;  // a sleep that ends sooner is not cut short
+
+void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome, uint64_t begin) noexcept {
+    trace::Recorder* recorder = stream.runtime().recorder();
+    if (!recorder || !recorder->running()) return;
+    trace::Record completion;
+    completion.kind = trace::Kind::completion;
+    completion.name = "completion";
+    completion.status = outcome.error ? outcome.error->status : GPO_SUCCESS;
+    completion.lane = stream.known_trace_lane(*recorder) & ~trace::Recorder::kUntimed;
+    completion.number = mark.submitted;
+    completion.bytes = mark.user_data;
+    completion.begin = begin;
+    completion.end = host::now();
+    trace::record(stream.runtime().tag(), completion);
+}
 
 }  // namespace
 
@@ -89,6 +106,7 @@ void Scanner::stop() noexcept {
 }
 
 void Scanner::run() noexcept {
+    trace::nvtx::name_thread("gpo-scanner");
     prctl(PR_SET_TIMERSLACK, 1000UL);  // sleeps of 10 us are meant
     const driver::Table& table = context_.table();
     table.cuCtxSetCurrent(context_.native());
@@ -202,11 +220,13 @@ uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, ui
     }
     // Before anybody is told: who has been may ask the stream.
     if (!outcome.error) stream.seen_done(outcome.operation);
+    const uint64_t begin = mark.source != 0 && trace::on() ? host::now() : 0;
     if (mark.queue) {
         mark.queue->deliver(entry_of(outcome, mark.user_data, mark.source), outcome.error);
     } else if (mark.target) {
         mark.target->reached(outcome);
     }
+    if (begin) [[unlikely]] trace_completion(stream, mark, outcome, begin);
     return outcome.error ? 0 : outcome.operation;
 }
 

@@ -47,6 +47,7 @@ struct Ledger {
     static constexpr unsigned kNotes = 64;
     Note notes[kNotes];
     unsigned used = 0;                 // the thread's own: notes from here on are free
+    uint32_t tag = 0;                  // the thread's own: of the last pin
     std::atomic<unsigned> reach{0};    // notes that were ever used: as far as destroy has to look
     std::atomic<bool> taken{true};
     Ledger* next = nullptr;
@@ -132,6 +133,7 @@ Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept 
     host::light_fence();
     if (slot->handle.load(std::memory_order_acquire) == handle) [[likely]] {
         *note = &own;
+        ledger->tag = tag;
         return slot;
     }
     const uint32_t generation = slot->generation.load(std::memory_order_acquire);
@@ -141,6 +143,12 @@ Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept 
     if (was_given_out && type_of(handle) != Type::none && type_of(handle) <= Type::executor) *status = GPO_STALE_HANDLE;
     unpin(*slot, own);
     return nullptr;
+}
+
+uint32_t last_tag() noexcept { return t_ledger ? t_ledger->tag : 0; }
+
+void forget_tag() noexcept {
+    if (t_ledger) t_ledger->tag = 0;
 }
 
 gpo_status destroy(uint64_t handle, Type type) noexcept {

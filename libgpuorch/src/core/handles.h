@@ -51,6 +51,10 @@ void unpin(Slot& slot, Note& note) noexcept;
 /// 64th pin at once) in `status`. `type` none: any.
 Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
 
+/// Of the runtime whose handle the calling thread pinned last, since it forgot about others; 0: none.
+uint32_t last_tag() noexcept;
+void forget_tag() noexcept;
+
 /// Takes the handle out of its slot: GPO_SUCCESS for exactly one caller.
 gpo_status destroy(uint64_t handle, Type type) noexcept;
 

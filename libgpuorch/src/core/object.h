@@ -34,6 +34,8 @@ public:
     void release() const noexcept {
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
+    /// Whether the caller's reference is the only one.
+    bool only() const noexcept { return references_.load(std::memory_order_acquire) == 1; }
     /// False if the count was 0 already: the object is being destroyed.
     bool try_retain() const noexcept;
     /// Gives up the caller's reference and destroys the object, if it is the only one; else does nothing.

@@ -12,6 +12,7 @@
 #include "core/environment.h"
 #include "core/options.h"
 #include "device/context.h"
+#include "trace/recorder.h"
 
 namespace gpo {
 
@@ -117,6 +118,7 @@ Runtime::Runtime(const gpo_runtime_options& options) : Object(Type::runtime), op
 }
 
 Runtime::~Runtime() {
+    delete recorder_.load(std::memory_order_relaxed);
     delete annex_.load(std::memory_order_relaxed);
     table_->release();
     driver_.reset();
@@ -191,9 +193,36 @@ Ref<Context> Runtime::context(int native_ordinal, CUcontext foreign) {
         if (auto found = contexts_.find(key); found != contexts_.end()) return found->second;
     }
     auto made = make<Context>(*this, native_ordinal, foreign);  // calls the driver: not under the lock
-    std::lock_guard lock(contexts_lock_);
-    if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-    return contexts_.try_emplace(key, std::move(made)).first->second;
+    Ref<Context> kept;
+    bool inserted = false;
+    {
+        std::lock_guard lock(contexts_lock_);
+        if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        auto [place, added] = contexts_.try_emplace(key, std::move(made));
+        kept = place->second;
+        inserted = added;
+    }
+    if (trace::Recorder* tracer = recorder(); inserted && tracer && tracer->running()) tracer->add_context(*kept);
+    return kept;
+}
+
+trace::Recorder& Runtime::make_recorder() {
+    if (trace::Recorder* ready = recorder()) return *ready;
+    auto made = std::make_unique<trace::Recorder>(*this);
+    trace::Recorder* first = nullptr;
+    if (!recorder_.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) return *first;
+    return *made.release();
+}
+
+void Runtime::serialised(Serialising what, uint64_t bytes) noexcept {
+    struct Kind { std::atomic<uint64_t>& counter; const char* name; };
+    const Kind kinds[] = {{counters.device_allocations, "device allocation"},
+                          {counters.host_registrations, "host registration"},
+                          {counters.pageable_copies, "pageable copy"},
+                          {counters.module_loads, "module load"}};
+    const Kind& kind = kinds[static_cast<size_t>(what)];
+    kind.counter.fetch_add(1, std::memory_order_relaxed);
+    trace::serialising(*this, kind.name, bytes);
 }
 
 Annex& Runtime::add_annex(Annex* (*make)(Runtime&)) {
@@ -336,6 +365,7 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
         std::lock_guard contexts_lock(contexts_lock_);
         contexts.swap(contexts_);
     }
+    if (trace::Recorder* tracer = recorder()) tracer->finish();
     for (auto& [key, context] : contexts) context->finish();  // what waits for streams to pass becomes errands
     errands_.finish();
     if (Annex* annex = annex_.load(std::memory_order_acquire)) annex->shut_down();

@@ -20,6 +20,12 @@
 namespace gpo {
 
 class Context;
+namespace trace {
+class Recorder;
+}
+
+/// Calls that make the device or the driver wait for other work.
+enum class Serialising : uint8_t { device_allocation, host_registration, pageable_copy, module_load };
 
 /// Counters that more than one thread adds to. Those of one stream are kept by the stream (stream/stream.h).
 struct Counters {
@@ -110,6 +116,15 @@ public:
     }
 
     Counters counters;
+    /// Counts one, and notes it where somebody traces.
+    void serialised(Serialising what, uint64_t bytes = 0) noexcept;
+
+    /// Of the handles of this runtime.
+    uint32_t tag() const noexcept { return table_->tag(); }
+    /// What traces it; NULL if nothing ever has. The second makes it. Throws std::bad_alloc.
+    trace::Recorder* recorder() const noexcept { return recorder_.load(std::memory_order_acquire); }
+    trace::Recorder& make_recorder();
+
     std::atomic<bool> cache_refusal_logged{false};   // said once for each runtime
     gpo_statistics statistics();
     /// The contexts that were opened. Throws std::bad_alloc.
@@ -173,6 +188,7 @@ private:
     std::atomic<int32_t> lingering_{0};
     Errands errands_;
     std::atomic<Annex*> annex_{nullptr};
+    std::atomic<trace::Recorder*> recorder_{nullptr};
     std::atomic<bool> shutting_down_{false};
     host::Mutex shutdown_lock_;
     bool shut_down_ = false;  // under shutdown_lock_

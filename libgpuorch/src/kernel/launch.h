@@ -21,6 +21,7 @@ public:
     bool plain() const noexcept override { return kernel_.function().loaded; }
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
+    trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
 
 protected:
     struct Shape {

@@ -80,7 +80,7 @@ void Module::load(std::string* log) {
     while (!text_of_errors.empty() && text_of_errors.back() == '\n') text_of_errors.pop_back();
     if (log) *log = text(info.data(), info[0] && !text_of_errors.empty() ? "\n" : "", text_of_errors);
     if (result == CUDA_SUCCESS) {
-        runtime().counters.module_loads.fetch_add(1, std::memory_order_relaxed);
+        runtime().serialised(Serialising::module_load);
         return;
     }
     native_ = nullptr;
@@ -98,7 +98,7 @@ Module::~Module() {
         context_->when_streams_pass([native = native_, context = context_.get()](bool ok) {
             if (!ok) return;   // the context is lost, and the module with it
             if (context->table().cuModuleUnload(native) == CUDA_SUCCESS)
-                context->runtime().counters.module_loads.fetch_add(1, std::memory_order_relaxed);
+                context->runtime().serialised(Serialising::module_load);
         });
     } catch (...) {
         // No memory to wait with: the module stays loaded until its context goes, which is safe at any time.
@@ -158,7 +158,7 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     // launch, and are counted just as well.
     if (table.cuFuncLoad) context_->check(table.cuFuncLoad(native), "cuFuncLoad");
     function->loaded = table.cuFuncLoad != nullptr;
-    runtime().counters.module_loads.fetch_add(1, std::memory_order_relaxed);
+    runtime().serialised(Serialising::module_load);
 
     int value = 0;
     context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, native),

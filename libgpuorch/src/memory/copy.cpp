@@ -10,15 +10,23 @@ namespace gpo {
 namespace {
 
 void count_pageable(Context& context, uint64_t bytes) noexcept {
-    Counters& counters = context.runtime().counters;
-    counters.pageable_copies.fetch_add(1, std::memory_order_relaxed);
-    counters.pageable_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    context.runtime().serialised(Serialising::pageable_copy, bytes);
+    context.runtime().counters.pageable_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void refuse_pageable_capture(Stream& stream, uint64_t address) {
     if (stream.capturing())
         fail(GPO_CAPTURE_REFUSED, stream.describe(), " is being captured, and ", hex(address),
              " is pageable host memory: a copy from or to it can't be recorded");
+}
+
+// Which way a copy goes that doesn't say so itself: pageable memory is nowhere known, and the host's.
+trace::Engine engine_of(Context& context, uint64_t destination, uint64_t source) noexcept {
+    Registry& registry = Registry::of(context.runtime());
+    const bool to_device = static_cast<bool>(registry.device.find(destination));
+    const bool from_device = static_cast<bool>(registry.device.find(source));
+    if (to_device == from_device) return trace::Engine::copy_on_device;
+    return to_device ? trace::Engine::copy_in : trace::Engine::copy_out;
 }
 
 }  // namespace
@@ -132,6 +140,16 @@ void Copy::issue(Stream& stream) {
     if (pageable) count_pageable(context_, bytes_);
 }
 
+trace::Work Copy::work() const noexcept {
+    if (bytes_ == 0) return {};
+    switch (way_) {
+        case Way::to_device: return {trace::Engine::copy_in, bytes_};
+        case Way::to_host: return {trace::Engine::copy_out, bytes_};
+        case Way::between: return {engine_of(context_, destination_, source_), bytes_};
+        default: return {trace::Engine::copy_on_device, bytes_};
+    }
+}
+
 std::unique_ptr<Operation> Copy::keep() const {
     std::unique_ptr<Copy> kept(new Copy(*this));
     if (bytes_ == 0) return kept;
@@ -203,6 +221,11 @@ void CopyRows::issue(Stream& stream) {
     const uint64_t bytes = copy_.width * copy_.height;
     stream.count_copy(bytes);
     if (to.pageable() || from.pageable()) count_pageable(context_, bytes);
+}
+
+trace::Work CopyRows::work() const noexcept {
+    if (copy_.height == 0) return {};
+    return {engine_of(context_, copy_.destination, copy_.source), copy_.width * copy_.height};
 }
 
 std::unique_ptr<Operation> CopyRows::keep() const {
@@ -349,6 +372,12 @@ void CopyBatch::issue(Stream& stream) {
     submit_one_by_one(stream, pageable_from_, count_);
     stream.count_copies(count_, total_);
     for (size_t i = pageable_from_; i < count_; ++i) count_pageable(context_, sizes_[i]);
+}
+
+// By its first piece: the others go the same way as a rule.
+trace::Work CopyBatch::work() const noexcept {
+    if (count_ == 0) return {};
+    return {engine_of(context_, destinations_[0], sources_[0]), total_};
 }
 
 std::unique_ptr<Operation> CopyBatch::keep() const {

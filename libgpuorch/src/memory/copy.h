@@ -26,6 +26,7 @@ public:
 
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
+    trace::Work work() const noexcept override;
 
 private:
     Copy(const Copy& other);
@@ -48,6 +49,7 @@ public:
     CopyRows(Stream& stream, const gpo_copy_2d& copy);
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
+    trace::Work work() const noexcept override;
 
 private:
     CopyRows(const CopyRows& other);
@@ -62,6 +64,7 @@ public:
     CopyBatch(Stream& stream, const gpo_copy* copies, uint64_t stride, uint64_t count);
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
+    trace::Work work() const noexcept override;
 
 private:
     static constexpr size_t kInline = 64;

@@ -12,6 +12,7 @@ public:
     Fill(Stream& stream, uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count);
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
+    trace::Work work() const noexcept override { return {trace::Engine::fill, bytes_}; }
 
 private:
     uint64_t destination_, count_, bytes_ = 0;
@@ -24,6 +25,7 @@ public:
     FillRows(Stream& stream, uint64_t destination, uint64_t pitch, uint32_t value, uint64_t width, uint64_t height);
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
+    trace::Work work() const noexcept override { return {trace::Engine::fill, width_ * height_}; }
 
 private:
     uint64_t destination_, pitch_, width_, height_, span_ = 0;

@@ -42,6 +42,7 @@ public:
     void issue(Stream& stream) override {
         Chunk& c = chunk();
         if (c.before) wait(stream, c.before->stages_end);
+        stream.begin_work();
         record(stream, c.in_begin);
         stream.context().check(stream.table().cuMemcpyHtoDAsync(c.input, c.from, c.bytes, stream.native()),
                                "cuMemcpyHtoDAsync");
@@ -49,6 +50,7 @@ public:
         record(stream, c.in_end);
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyIn>(*this); }
+    trace::Work work() const noexcept override { return {trace::Engine::copy_in, chunk().bytes, true}; }
 };
 
 class BeginStages final : public ChunkOperation {
@@ -61,11 +63,15 @@ public:
         if (c.before) wait(stream, c.before->out_end);
         record(stream, c.stages_begin);
         if (result_bytes_ == 0) return;
+        stream.begin_work();
         stream.context().check(stream.table().cuMemsetD8Async(c.result, 0, result_bytes_, stream.native()),
                                "cuMemsetD8Async");
         stream.count_fill();
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<BeginStages>(*this); }
+    trace::Work work() const noexcept override {
+        return {result_bytes_ ? trace::Engine::fill : trace::Engine::none, result_bytes_, true};
+    }
 
 private:
     uint64_t result_bytes_;
@@ -108,12 +114,19 @@ public:
         Chunk& c = chunk();
         if (c.stages.load(std::memory_order_acquire) == Chunk::kDropped) return;
         wait(stream, c.stages_end);
+        stream.begin_work();
         if (c.to || c.result_to) record(stream, c.out_begin);
         if (c.to && c.output_bytes != 0) copy(stream, c.to, c.output, c.output_bytes);
         if (c.result_to) copy(stream, c.result_to, c.result, result_bytes_);
         record(stream, c.out_end);
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyOut>(*this); }
+    trace::Work work() const noexcept override {
+        const Chunk& c = chunk();
+        if (c.stages.load(std::memory_order_acquire) == Chunk::kDropped) return {};
+        const uint64_t bytes = (c.to ? c.output_bytes : 0) + (c.result_to ? result_bytes_ : 0);
+        return {bytes ? trace::Engine::copy_out : trace::Engine::none, bytes, true};
+    }
 
 private:
     static void copy(Stream& stream, void* to, CUdeviceptr from, uint64_t bytes) {
@@ -242,7 +255,7 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted) {
                  " bytes are more than any device has memory for");
         free_buffers();
         DriverScope scope(*context_);
-        context_->runtime().counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
+        context_->runtime().serialised(Serialising::device_allocation);
         context_->check(context_->table().cuMemAlloc(&device_memory_, static_cast<size_t>(all)), "cuMemAlloc");
         chunk_bytes_ = needs.chunk_bytes;
         slots_ = needs.slots;
@@ -267,7 +280,7 @@ void Slots::need_pinned(Pinned& pinned, uint64_t each, uint32_t slots) {
     if (bytes <= pinned.bytes) return;
     free_pinned(pinned);
     DriverScope scope(*context_);
-    context_->runtime().counters.host_registrations.fetch_add(1, std::memory_order_relaxed);
+    context_->runtime().serialised(Serialising::host_registration);
     void* memory = nullptr;
     context_->check(context_->table().cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
     pinned = {static_cast<char*>(memory), bytes, each};
@@ -275,7 +288,7 @@ void Slots::need_pinned(Pinned& pinned, uint64_t each, uint32_t slots) {
 
 void Slots::free_pinned(Pinned& pinned) noexcept {
     if (!pinned.memory) return;
-    context_->runtime().counters.host_registrations.fetch_add(1, std::memory_order_relaxed);
+    context_->runtime().serialised(Serialising::host_registration);
     DriverTry scope(*context_);
     // Of a context that is lost the driver frees nothing any more; the memory stays mapped, which harms nobody.
     if (scope.entered()) context_->table().cuMemFreeHost(pinned.memory);
@@ -284,7 +297,7 @@ void Slots::free_pinned(Pinned& pinned) noexcept {
 
 void Slots::free_buffers() noexcept {
     if (device_memory_ != 0) {
-        context_->runtime().counters.device_allocations.fetch_add(1, std::memory_order_relaxed);
+        context_->runtime().serialised(Serialising::device_allocation);
         DriverTry scope(*context_);
         if (scope.entered()) context_->table().cuMemFree(device_memory_);
     }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/error.h"
+#include "trace/record.h"
 
 namespace gpo {
 
@@ -23,9 +24,15 @@ public:
     /// Whether `issue` makes only calls that never disturb another stream's capture (device/context.h, Calls::plain).
     virtual bool plain() const noexcept { return false; }
 
+    /// What of the GPU's it is, for the trace. Asked under the submit lock, while somebody traces.
+    virtual trace::Work work() const noexcept { return {}; }
+
     const char* kind() const noexcept { return kind_; }
     const char* label() const noexcept { return label_; }
     bool numbered() const noexcept { return numbered_; }
+    /// Of a kept operation: its number, given when it was accepted.
+    uint64_t number() const noexcept { return number_; }
+    void set_number(uint64_t number) noexcept { number_ = number; }
 
     /// False: can't be issued yet; the operation has seen to it that `stream.flush()` is called when it can.
     virtual bool ready(Stream&) { return true; }
@@ -47,6 +54,7 @@ private:
     const char* kind_;
     const char* label_;
     bool numbered_;
+    uint64_t number_ = 0;
 };
 
 }  // namespace gpo

@@ -5,6 +5,8 @@
 #include "completion/queue.h"
 #include "completion/scanner.h"
 #include "stream/event.h"
+#include "trace/nvtx.h"
+#include "trace/recorder.h"
 
 namespace gpo {
 
@@ -111,6 +113,7 @@ void Stream::fail_argument(const char* message) {
 void Stream::announce() {
     context_->add_stream(*this);
     announced_.store(true, std::memory_order_release);
+    if (!wrapped_) trace::nvtx::name_stream(native_, label());
 }
 
 Stream::~Stream() {
@@ -155,6 +158,9 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             held_.push_back(operation.keep());
             held_.back()->kept_behind(accepted_.load(std::memory_order_relaxed));
             note(operation);
+            held_.back()->set_number(accepted_.load(std::memory_order_relaxed));
+            if (trace::on() && held_since_ == 0) [[unlikely]] held_since_ = host::now();
+            ++held_operations_;
             held_count_.store(held_.size(), std::memory_order_release);
             runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
             // What it waits for may have come while it was being kept.
@@ -168,15 +174,23 @@ gpo_status Stream::put(Operation& operation, bool internal) {
 }
 
 void Stream::issue(Operation& operation) {
+    hand_over(operation, accepted_.load(std::memory_order_relaxed) + 1);
+    note(operation);
+}
+
+// To the driver, with what is to be known of it.
+void Stream::hand_over(Operation& operation, uint64_t number) {
+    if (trace::on() && operation.numbered()) [[unlikely]] {
+        trace::Recorder* recorder = runtime().recorder();
+        if (recorder && recorder->running()) return hand_over_traced(operation, number, *recorder);
+    }
     if (attribution_.words && operation.numbered()) [[unlikely]] {
-        const auto number = static_cast<cuuint32_t>(accepted_.load(std::memory_order_relaxed) + 1);
-        table().cuStreamWriteValue32(native_, attribution_.address, number, 0);
+        table().cuStreamWriteValue32(native_, attribution_.address, static_cast<cuuint32_t>(number), 0);
         operation.issue(*this);
-        table().cuStreamWriteValue32(native_, attribution_.address + 4, number, 0);
+        table().cuStreamWriteValue32(native_, attribution_.address + 4, static_cast<cuuint32_t>(number), 0);
     } else {
         operation.issue(*this);
     }
-    note(operation);
 }
 
 void Stream::note(const Operation& operation) noexcept {
@@ -195,7 +209,7 @@ void Stream::issue_ready(Kept& spent) noexcept {
         Operation& operation = *held_.front();
         try {
             if (!operation.ready(*this)) break;
-            operation.issue(*this);
+            hand_over(operation, operation.number());
             spent.splice(spent.end(), held_, held_.begin());
         } catch (const Failure& failure) {
             drop_held(failure.error(), spent);
@@ -209,6 +223,7 @@ void Stream::issue_ready(Kept& spent) noexcept {
         }
     }
     held_count_.store(held_.size(), std::memory_order_release);
+    if (held_.empty()) trace_held();
 }
 
 void Stream::flush() noexcept {
@@ -244,6 +259,7 @@ void Stream::drop_held(const ErrorPtr& error, Kept& spent) noexcept {
         runtime().counters.failures.fetch_add(1, std::memory_order_relaxed);
     }
     held_count_.store(0, std::memory_order_release);
+    trace_held();
 }
 
 void Stream::fail(const ErrorPtr& error) noexcept {
@@ -265,6 +281,7 @@ uint64_t Stream::cancel_held() {
         for (auto& operation : held_) operation->drop(*this, cancelled);
         dropped.swap(held_);
         held_count_.store(0, std::memory_order_release);
+        trace_held();
     }
     return count;
 }
@@ -283,7 +300,7 @@ CUevent Stream::mark_event(bool timing) {
     auto& spare = events_[timing];
     if (spare.empty()) [[unlikely]] {
         RelaxedCapture relaxed(table());
-        context_->take_events(timing, timing ? 4 : 32, spare);
+        context_->take_events(timing, timing && !trace::on() ? 4 : 32, spare);
     }
     CUevent event = spare.back();
     spare.pop_back();
@@ -298,7 +315,10 @@ void Stream::push_mark(Mark&& mark) noexcept {
     if (!mark.operation) mark.operation = accepted_.load(std::memory_order_relaxed);  // else it was kept
     if (!mark.submitted) mark.submitted = host::ticks();
     if (mark.deferred) deferring_.store(true, std::memory_order_release);
-    if (mark.source != 0) count_notify();
+    if (mark.source != 0) {
+        count_notify();
+        if (trace::on()) [[unlikely]] trace_notify(mark);
+    }
     marks_.next() = std::move(mark);
     marks_.push();
     context_->scanner().wake();
@@ -393,6 +413,7 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     mark.operation = accepted_.load(std::memory_order_relaxed);
     mark.submitted = host::ticks();
     count_notify();
+    if (trace::on()) [[unlikely]] trace_notify(mark);
     marks_.push();
     context_->scanner().wake();
     return true;

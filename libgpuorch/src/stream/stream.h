@@ -15,6 +15,11 @@
 #include "gpuorch/completion.h"
 #include "stream/operation.h"
 
+namespace gpo::trace {
+class OperationSpan;
+class Recorder;
+}
+
 namespace gpo {
 
 class MarkOperation;
@@ -83,6 +88,16 @@ public:
     /// A stream to flush once the submit lock is released. Never fails: room was made by prepare_mark.
     void flush_later(Ref<Stream> stream);
 
+    /// Where the GPU's part of the operation begins, for those that wait first (Operation::work).
+    void begin_work() noexcept;
+
+    // --- for the trace ---
+    /// The stream's lane in the recorder's session, with Recorder::kUntimed if it has no clock; 0: none.
+    uint32_t trace_lane(trace::Recorder& recorder) noexcept;
+    uint32_t known_trace_lane(const trace::Recorder& recorder) const noexcept;
+    /// An event with timing, or NULL.
+    CUevent trace_event() noexcept;
+
     // --- for the scanner ---
     MarkQueue& marks() noexcept { return marks_; }
     bool deferring() const noexcept { return deferring_.load(std::memory_order_acquire); }
@@ -118,6 +133,10 @@ private:
         counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
     }
     void issue(Operation& operation);
+    void hand_over(Operation& operation, uint64_t number);
+    void hand_over_traced(Operation& operation, uint64_t number, trace::Recorder& recorder);
+    void trace_notify(const Mark& mark) noexcept;
+    void trace_held() noexcept;
     void note(const Operation& operation) noexcept;
     [[noreturn]] static void fail_argument(const char* message);
     gpo_status put(Operation& operation, bool internal);
@@ -147,6 +166,9 @@ private:
     Kept held_;                                        // under submit_
     std::atomic<uint64_t> held_count_{0};
     std::vector<Ref<Stream>> flushes_;                 // under submit_
+    trace::OperationSpan* span_ = nullptr;             // under submit_: of the operation that is being issued
+    uint64_t held_since_ = 0, held_operations_ = 0;    // under submit_: while it is traced, and held
+    std::atomic<uint64_t> trace_lane_{0};              // session << 32 | lane; written under submit_
     std::vector<CUevent> events_[2];                   // under submit_: spare ones for marks
     std::atomic<uint64_t> accepted_{0};
     alignas(64) std::atomic<uint64_t> completed_{0};   // the scanner's

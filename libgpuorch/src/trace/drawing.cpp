@@ -1,0 +1,424 @@
+// The SVG. Heights are in pixels, everything along time in hundredths of a per cent of the width, so that one file reads
+// well on a phone and on a wide screen. A lane is an inner svg that is stretched to the width; its text lies beside it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "core/text.h"
+#include "trace/json.h"
+#include "trace/picture.h"
+
+namespace gpo::trace {
+
+namespace {
+
+constexpr uint64_t kWide = 100'000;          // units of a lane's inner width
+constexpr size_t kDrawn = 5'000;             // pieces
+constexpr size_t kMarksDrawn = 300;
+constexpr size_t kThreads = 8, kStreams = 24;
+
+constexpr const char* kStyle = R"(
+svg{--page:#fcfcfb;--ink:#0b0b0b;--soft:#52514e;--grid:#e1e0d9;--lane:#f1f0ec;--in:#2a78d6;--out:#d9541e;--device:#4a3aa7;
+--fill:#a8a298;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;font-family:system-ui,-apple-system,"Segoe UI",sans-serif}
+@media(prefers-color-scheme:dark){svg{--page:#1a1a19;--ink:#fff;--soft:#c3c2b7;--grid:#383835;--lane:#242422;--in:#4c94ea;--out:#ea7440;
+--device:#9085e9;--fill:#77736a;--kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666}}
+text{fill:var(--soft);font-size:11px}.h{fill:var(--ink);font-size:16px;font-weight:600}.s{fill:var(--ink);font-size:13px;font-weight:600}
+.n{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}.p{fill:var(--page)}.l{fill:var(--lane)}
+.g{stroke:var(--grid);stroke-width:1}.w{fill:#fff;font-size:11px}
+.c0{fill:var(--in);stroke:var(--in)}.c1{fill:var(--out);stroke:var(--out)}.c2{fill:var(--device);stroke:var(--device)}
+.c3{fill:var(--fill);stroke:var(--fill)}.c4{fill:var(--kernel);stroke:var(--kernel)}.c5{fill:var(--held);stroke:var(--held)}
+.c6{fill:var(--call);stroke:var(--call)}.c7{fill:var(--bad);stroke:var(--bad)}
+.i{fill:none;stroke:var(--bad);stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}
+.b{stroke:var(--lane)}.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
+@media(max-width:700px){.x{display:none}.h{font-size:14px}}
+@media(min-width:701px){.y{display:none}}
+)";
+
+std::string escaped(std::string_view in) {
+    const std::string valid = Json::quoted(in);   // UTF-8, with control characters written out
+    std::string out;
+    for (size_t i = 1; i + 1 < valid.size(); ++i) {
+        switch (valid[i]) {
+            case '&': out += "&amp;"; break;
+            case '<': out += "&lt;"; break;
+            case '>': out += "&gt;"; break;
+            case '\\':
+                if (valid[i + 1] == '"' || valid[i + 1] == '\\') {
+                    out += valid[++i] == '"' ? "&quot;" : "\\";
+                } else {
+                    out += "\xef\xbf\xbd";   // \u....: a control character, or what isn't UTF-8
+                    i += 5;
+                }
+                break;
+            default: out += valid[i];
+        }
+    }
+    return out;
+}
+
+std::string number(const char* format, double value) {
+    char out[48];
+    std::snprintf(out, sizeof out, format, value);
+    return out;
+}
+
+std::string time_text(double ns) {
+    if (ns < 1e3) return number("%.0f ns", ns);
+    if (ns < 1e6) return number(ns < 1e4 ? "%.2f us" : "%.1f us", ns / 1e3);
+    if (ns < 1e9) return number(ns < 1e7 ? "%.2f ms" : "%.1f ms", ns / 1e6);
+    return number("%.2f s", ns / 1e9);
+}
+
+std::string bytes_text(double bytes) {
+    if (bytes < 1e3) return number("%.0f B", bytes);
+    if (bytes < 1e6) return number("%.1f kB", bytes / 1e3);
+    if (bytes < 1e9) return number("%.1f MB", bytes / 1e6);
+    return number("%.2f GB", bytes / 1e9);
+}
+
+/// 0.01 % steps: "12.34%".
+std::string per_cent(double share) {
+    std::string out = number("%.2f", 100 * share);
+    while (out.ends_with('0')) out.pop_back();
+    if (out.ends_with('.')) out.pop_back();
+    return out + "%";
+}
+
+}  // namespace
+
+class Drawing {
+public:
+    Drawing(Picture& picture, const Picture::About& about) : picture_(picture), about_(about) {}
+    std::string draw();
+
+private:
+    using Look = Picture::Look;
+    using Piece = Picture::Piece;
+    using Row = Picture::Row;
+    static constexpr size_t kLooks = static_cast<size_t>(Look::count);
+    static constexpr std::array<const char*, kLooks> kNames = {"copy in", "copy out", "copy on device", "fill", "kernel",
+                                                               "held on the host", "call", "failed call"};
+
+    void find_range();
+    void thin_out();
+    double share(uint64_t at) const {
+        return static_cast<double>(std::clamp(at, first_, last_) - first_) / static_cast<double>(last_ - first_);
+    }
+    uint64_t unit(uint64_t at) const { return static_cast<uint64_t>(share(at) * kWide + 0.5); }
+    void space(int height) { y_ += height; }
+    void say(const char* look, std::string_view x, std::string_view words) {
+        body_ += text("<text class=\"", look, "\" x=\"", x, "\" y=\"", y_, "\">", escaped(words), "</text>\n");
+    }
+    void label(std::string_view left, std::string_view right, bool heading = false);
+    void open_lane(int height);
+    void close_lane(int height);
+    void piece(const Piece& piece, int height);
+    std::string title_of(const Piece& piece) const;
+    void words_in(const Row& row, int height);
+    void axis(int top);
+    void devices();
+    void idle(const DeviceFigures& figures);
+    void threads();
+    void marks();
+    void legend();
+
+    Picture& picture_;
+    const Picture::About& about_;
+    uint64_t first_ = 0, last_ = 1;
+    int y_ = 0;
+    std::string body_;
+    std::array<bool, kLooks> seen_{};
+    bool idle_seen_ = false;
+};
+
+// From the first piece of GPU work that was submitted to the last that ended, if there is any: what comes before, such as
+// compiling kernels, would leave no room for it.
+void Drawing::find_range() {
+    first_ = UINT64_MAX;
+    last_ = 0;
+    const auto look = [&](const Row& row) {
+        for (const Piece& piece : row.pieces) {
+            first_ = std::min(first_, piece.begin);
+            last_ = std::max(last_, piece.end);
+        }
+    };
+    for (const auto& [device, looks] : picture_.engines_)
+        for (const auto& [kind, row] : looks) look(row);
+    if (first_ > last_)
+        for (const auto& [thread, row] : picture_.threads_) look(row);
+    if (first_ > last_) {
+        first_ = about_.start;
+        last_ = about_.end;
+    }
+    const uint64_t margin = std::max<uint64_t>((last_ - first_) / 100, 1);
+    first_ -= std::min(margin, first_ - std::min(about_.start, first_));
+    last_ += margin;
+}
+
+void Drawing::thin_out() {
+    const auto rows = [&](const auto& visit) {
+        for (auto& [number, row] : picture_.streams_) visit(row);
+        for (auto& [number, row] : picture_.threads_) visit(row);
+        for (auto& [number, looks] : picture_.engines_)
+            for (auto& [look, row] : looks) visit(row);
+    };
+    rows([&](Row& row) {
+        std::erase_if(row.pieces, [&](const Piece& piece) { return piece.end < first_ || piece.begin > last_; });
+    });
+    // What is narrower than a third of a pixel on a wide screen, or ten times that if there is more than a file should hold.
+    size_t count = SIZE_MAX;
+    for (uint64_t quantum = (last_ - first_) / 4000; count > kDrawn && quantum < (last_ - first_) / 50; quantum += quantum / 2 + 1) {
+        count = 0;
+        rows([&](Row& row) {
+            Picture::join(row.pieces, quantum);
+            count += row.pieces.size();
+        });
+    }
+}
+
+void Drawing::label(std::string_view left, std::string_view right, bool heading) {
+    space(heading ? 20 : 15);
+    say(heading ? "s" : "n", "0", left);
+    if (!right.empty()) say("e", "100%", right);
+    space(heading ? 4 : 3);
+}
+
+void Drawing::open_lane(int height) {
+    body_ += text("<svg y=\"", y_, "\" width=\"100%\" height=\"", height, "\" viewBox=\"0 0 ", kWide, " ", height,
+                  "\" preserveAspectRatio=\"none\">\n<rect class=\"l\" width=\"", kWide, "\" height=\"", height, "\"/>\n");
+}
+
+void Drawing::close_lane(int height) {
+    body_ += "</svg>\n";
+    space(height + 2);
+}
+
+std::string Drawing::title_of(const Piece& piece) const {
+    std::string out;
+    if (piece.count > 1)
+        out = text(piece.count, " x ", kNames[static_cast<size_t>(piece.look)], ", ",
+                   time_text(static_cast<double>(piece.busy)), " of ", time_text(static_cast<double>(piece.end - piece.begin)));
+    else
+        out = text(piece.kind, *piece.label ? text(" `", piece.label, "`") : std::string(), ", ",
+                   time_text(static_cast<double>(piece.end - piece.begin)));
+    if (piece.look == Look::held) return text(out, ", ", piece.bytes, " operations");
+    if (piece.bytes)
+        out += text(", ", bytes_text(static_cast<double>(piece.bytes)), ", ",
+                    number("%.2f GB/s", static_cast<double>(piece.bytes) / static_cast<double>(std::max<uint64_t>(piece.busy, 1))));
+    if (piece.count == 1 && piece.number) out += text(", operation ", piece.number);
+    return text(out, ", at ", time_text(static_cast<double>(piece.begin - std::min(piece.begin, about_.start))));
+}
+
+void Drawing::piece(const Piece& piece, int height) {
+    const uint64_t from = unit(piece.begin), to = std::max(unit(piece.end), from + 8);
+    seen_[static_cast<size_t>(piece.look)] = true;
+    // Narrow ones get an outline of their own colour, so that they don't vanish; wide ones one of the background's, so that
+    // neighbours stay apart.
+    const bool narrow = to - from < 500;
+    const int top = piece.look == Look::held ? height - 4 : 0;
+    body_ += text("<rect class=\"c", static_cast<int>(piece.look), narrow ? " t" : " b", "\" x=\"", from, "\"");
+    if (top) body_ += text(" y=\"", top, "\"");
+    body_ += text(" width=\"", to - from, "\" height=\"", height - top, "\"");
+    const double busy = static_cast<double>(piece.busy) / static_cast<double>(std::max<uint64_t>(piece.end - piece.begin, 1));
+    if (piece.count > 1 && busy < 0.9) body_ += text(" opacity=\"", number("%.2f", 0.3 + 0.7 * busy), "\"");
+    body_ += text("><title>", escaped(title_of(piece)), "</title></rect>\n");
+}
+
+// Names of kernels in pieces that have room for them.
+void Drawing::words_in(const Row& row, int height) {
+    for (const Piece& piece : row.pieces) {
+        const double width = share(piece.end) - share(piece.begin);
+        if (width < 0.08 || piece.count > 1 || piece.look == Look::held || piece.look == Look::call) continue;
+        body_ += text("<svg x=\"", per_cent(share(piece.begin)), "\" y=\"", y_, "\" width=\"", per_cent(width), "\" height=\"", height,
+                      "\" pointer-events=\"none\"><text class=\"w\" x=\"5\" y=\"", height / 2 + 4, "\">",
+                      escaped(*piece.label && piece.look == Look::kernel ? piece.label : piece.kind), "</text></svg>\n");
+    }
+}
+
+void Drawing::axis(int top) {
+    const double range = static_cast<double>(last_ - first_);
+    double step = 1;
+    while (step * 10 <= range / 4) step *= 10;
+    for (const double factor : {5.0, 2.0})
+        if (step * factor <= range / 4) {
+            step *= factor;
+            break;
+        }
+    const auto start = static_cast<double>(first_ - std::min(first_, about_.start));
+    std::string lines;
+    int count = 0;
+    for (double at = std::ceil(start / step) * step; at <= start + range; at += step, ++count) {
+        const double x = (at - start) / range;
+        const char* anchor = x < 0.06 ? "" : x > 0.94 ? " e" : " m";
+        lines += text("<line class=\"g\" x1=\"", per_cent(x), "\" x2=\"", per_cent(x), "\" y1=\"", top, "\" y2=\"", y_, "\"/><text class=\"",
+                      count % 2 ? "x" : "z", anchor, "\" x=\"", per_cent(x), "\" y=\"", top - 4, "\">", time_text(at), "</text>\n");
+    }
+    body_ = lines + body_;
+}
+
+void Drawing::idle(const DeviceFigures& figures) {
+    const uint64_t span = figures.end - figures.begin;
+    if (figures.gaps.empty() || span == 0) return;
+    label("no engine works", text(number("%.1f %%", 100.0 * static_cast<double>(span - figures.any) / static_cast<double>(span)),
+                                  ", longest ", time_text(static_cast<double>(figures.gaps[0].end - figures.gaps[0].begin))));
+    open_lane(10);
+    for (const Gap& gap : figures.gaps) {
+        const uint64_t from = unit(gap.begin), to = std::max(unit(gap.end), from + 8);
+        idle_seen_ = true;
+        body_ += text("<rect class=\"i\" x=\"", from, "\" y=\"1\" width=\"", to - from, "\" height=\"8\" pointer-events=\"all\"><title>gap of ",
+                      time_text(static_cast<double>(gap.end - gap.begin)), ", after ", escaped(gap.before), ", before ",
+                      escaped(gap.after), "</title></rect>\n");
+    }
+    close_lane(10);
+}
+
+void Drawing::devices() {
+    for (const auto& [device, looks] : picture_.engines_) {
+        const auto name = about_.devices.find(device);
+        const auto found = about_.figures->find(device);
+        const DeviceFigures* figures = found == about_.figures->end() ? nullptr : &found->second;
+        std::string hidden;
+        if (figures && figures->copying)
+            hidden = number("%.0f %% of copying hidden",
+                            100.0 * static_cast<double>(figures->hidden) / static_cast<double>(figures->copying));
+        label(text("GPU ", device, name == about_.devices.end() ? std::string() : text(": ", name->second)), hidden, true);
+        constexpr std::pair<Engine, Look> kOrder[] = {{Engine::copy_in, Look::copy_in}, {Engine::kernel, Look::kernel},
+                                                      {Engine::copy_out, Look::copy_out},
+                                                      {Engine::copy_on_device, Look::copy_on_device}, {Engine::fill, Look::fill}};
+        for (const auto& [engine, look] : kOrder) {
+            const auto row = looks.find(look);
+            if (row == looks.end()) continue;
+            std::string right;
+            if (figures) {
+                const auto& f = figures->engines[static_cast<size_t>(engine)];
+                const auto span = static_cast<double>(std::max<uint64_t>(figures->end - figures->begin, 1));
+                right = number("%.1f %% busy", 100.0 * static_cast<double>(f.busy) / span);
+                if (f.bytes && engine != Engine::fill)
+                    right += text(", ", bytes_text(static_cast<double>(f.bytes)), " at ",
+                                  number("%.2f GB/s", static_cast<double>(f.bytes) / static_cast<double>(std::max<uint64_t>(f.busy, 1))));
+                else
+                    right += text(", ", f.spans, engine == Engine::kernel ? " launches" : " fills");
+            }
+            label(kNames[static_cast<size_t>(look)], right);
+            const int height = engine == Engine::fill ? 8 : 18;
+            open_lane(height);
+            for (const Piece& p : row->second.pieces) piece(p, height);
+            close_lane(height);
+        }
+        if (figures) idle(*figures);
+        size_t drawn = 0, left_out = 0;
+        for (const auto& [number, row] : picture_.streams_) {
+            if (row.device != device || row.pieces.empty()) continue;
+            if (++drawn > kStreams) {
+                ++left_out;
+                continue;
+            }
+            uint64_t count = 0;
+            for (const Piece& p : row.pieces) count += p.look == Look::held ? 0 : p.count;
+            label(text("stream ", row.name), text(count, count == 1 ? " operation" : " operations"));
+            open_lane(18);
+            for (const Piece& p : row.pieces) piece(p, 18);
+            body_ += "</svg>\n";
+            words_in(row, 18);
+            space(20);
+        }
+        if (left_out) label(text(left_out, " more streams are in the trace"), "");
+    }
+}
+
+void Drawing::threads() {
+    std::vector<std::pair<uint64_t, const Row*>> all;
+    for (const auto& [number, row] : picture_.threads_) {
+        uint64_t busy = 0;
+        for (const Piece& p : row.pieces) busy += p.busy;
+        if (!row.pieces.empty()) all.emplace_back(busy, &row);
+    }
+    if (all.empty() && picture_.completions_.empty() && picture_.serialising_.empty()) return;
+    label("Host", "calls of the library", true);
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (size_t i = 0; i < all.size() && i < kThreads; ++i) {
+        const Row& row = *all[i].second;
+        uint64_t count = 0;
+        for (const Piece& p : row.pieces) count += p.count;
+        label(row.name, text(count, count == 1 ? " call, " : " calls, ", time_text(static_cast<double>(all[i].first))));
+        open_lane(12);
+        for (const Piece& p : row.pieces) piece(p, 12);
+        close_lane(12);
+    }
+    if (all.size() > kThreads) label(text(all.size() - kThreads, " more threads are in the trace"), "");
+}
+
+void Drawing::marks() {
+    const auto lane = [&](const char* name, uint64_t count, const char* look, size_t size, const auto& at, const auto& words) {
+        size_t inside = 0;
+        for (size_t i = 0; i < size; ++i) inside += at(i) >= first_ && at(i) <= last_;
+        if (inside == 0) return;
+        label(name, text(count, inside < size ? " in the whole trace" : ""));
+        open_lane(10);
+        const size_t step = inside / kMarksDrawn + 1;
+        for (size_t i = 0; i < size; i += step) {
+            if (at(i) < first_ || at(i) > last_) continue;
+            body_ += text("<line class=\"", look, "\" x1=\"", unit(at(i)), "\" x2=\"", unit(at(i)), "\" y1=\"0\" y2=\"10\"><title>",
+                          escaped(words(i)), "</title></line>\n");
+        }
+        close_lane(10);
+    };
+    lane("completions", picture_.completion_count_, "k", picture_.completions_.size(),
+         [&](size_t i) { return picture_.completions_[i]; },
+         [&](size_t i) { return text("completion at ", time_text(static_cast<double>(picture_.completions_[i] - about_.start))); });
+    lane("serialising calls", picture_.serialising_count_, "k r", picture_.serialising_.size(),
+         [&](size_t i) { return picture_.serialising_[i].at; }, [&](size_t i) { return picture_.serialising_[i].text; });
+}
+
+void Drawing::legend() {
+    std::vector<std::pair<std::string, const char*>> items;
+    for (const Look look : {Look::copy_in, Look::kernel, Look::copy_out, Look::copy_on_device, Look::fill, Look::held, Look::call,
+                            Look::failed})
+        if (seen_[static_cast<size_t>(look)]) items.emplace_back(text("c", static_cast<int>(look)), kNames[static_cast<size_t>(look)]);
+    if (idle_seen_) items.emplace_back("i", "longest gaps");
+    if (items.empty()) return;
+    space(14);
+    const int top = y_;
+    const auto grid = [&](const char* when, size_t columns) {
+        body_ += text("<g class=\"", when, "\">\n");
+        for (size_t i = 0; i < items.size(); ++i) {
+            const std::string x = per_cent(static_cast<double>(i % columns) / static_cast<double>(columns));
+            const int y = top + static_cast<int>(i / columns) * 18;
+            body_ += text("<svg x=\"", x, "\" y=\"", y, "\" width=\"", per_cent(1.0 / static_cast<double>(columns)),
+                          "\" height=\"16\"><rect class=\"", items[i].first, "\" x=\"1\" y=\"3\" width=\"12\" height=\"10\"/><text x=\"18\" y=\"12\">",
+                          items[i].second, "</text></svg>\n");
+        }
+        body_ += "</g>\n";
+    };
+    grid("x", items.size());
+    grid("y", 3);
+    y_ = top + static_cast<int>((items.size() + 2) / 3) * 18;
+}
+
+std::string Drawing::draw() {
+    find_range();
+    thin_out();
+    space(18);
+    say("h", "0", about_.title);
+    space(17);
+    say("", "0", text(about_.subtitle, "; shown: ", time_text(static_cast<double>(last_ - first_))));
+    space(20);
+    const int top = y_;
+    devices();
+    threads();
+    marks();
+    axis(top);
+    space(2);
+    legend();
+    space(8);
+    return text("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"", y_ + 16, "\" role=\"img\">\n<title>",
+                escaped(about_.title), "</title>\n<style>", kStyle,
+                "</style>\n<rect class=\"p\" width=\"100%\" height=\"100%\"/>\n"
+                "<svg x=\"1.5%\" y=\"8\" width=\"97%\" height=\"", y_, "\" overflow=\"visible\">\n",
+                body_, "</svg>\n</svg>\n");
+}
+
+std::string Picture::draw(const About& about) { return Drawing(*this, about).draw(); }
+
+}  // namespace gpo::trace

@@ -1,0 +1,75 @@
+// What is said of a trace in numbers: how busy each engine was, how much of the copying was hidden, the longest gaps, and
+// how much was on its way at each moment. All of it comes from one sweep over the ends of spans, in order of time; memory is
+// bounded by what can still change.
+//
+// A copy is hidden while another engine of its device works too. A gap is a time between the first and the last work of a
+// device in which none of its engines works.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trace/span.h"
+
+namespace gpo::trace {
+
+struct Gap {
+    uint64_t begin = 0, end = 0;
+    std::string before, after;        // "kernel `blur` on stream `work`"
+};
+
+struct DeviceFigures {
+    struct PerEngine {
+        uint64_t busy = 0;            // ns in which at least one span was open
+        uint64_t spans = 0, bytes = 0;
+    };
+    std::array<PerEngine, kEngines> engines;
+    uint64_t begin = 0, end = 0;      // first and last moment of work
+    uint64_t any = 0;                 // ns in which some engine worked
+    uint64_t copying = 0, hidden = 0; // ns of copying by an engine, and of them beside another engine's work
+    std::vector<Gap> gaps;            // the longest, longest first
+};
+
+class Figures {
+public:
+    /// `on_its_way`: told of each change of how many bytes and operations a device has been given and not finished.
+    using OnItsWay = std::function<void(int device, uint64_t at, uint64_t bytes, uint64_t operations)>;
+    explicit Figures(OnItsWay on_its_way) : on_its_way_(std::move(on_its_way)) {}
+
+    /// Throws std::bad_alloc.
+    void add(const Span& span);
+    /// No span that was submitted before `time` is still to come. Throws std::bad_alloc.
+    void settle(uint64_t time);
+    const std::map<int, DeviceFigures>& devices() const noexcept { return devices_; }
+
+    static constexpr size_t kGaps = 5;
+
+private:
+    struct Edge {
+        uint64_t at;
+        bool begin, submit;           // submit: of the time on its way; else of the work
+        Engine engine;
+        const char *kind, *label, *stream;
+        uint64_t bytes;
+    };
+    struct Sweep {
+        std::vector<Edge> edges;
+        uint64_t now = 0;
+        std::array<uint32_t, kEngines> active{};
+        uint32_t working = 0;
+        Edge last{};                  // the work that ended last
+        bool any = false;
+        uint64_t bytes = 0, operations = 0;
+    };
+    void pass(DeviceFigures& device, Sweep& sweep, uint64_t to);
+    void note_gap(DeviceFigures& device, const Edge& before, const Edge& after);
+
+    OnItsWay on_its_way_;
+    std::map<int, DeviceFigures> devices_;
+    std::map<int, Sweep> sweeps_;
+};
+
+}  // namespace gpo::trace

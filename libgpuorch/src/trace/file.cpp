@@ -1,0 +1,201 @@
+#include "trace/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace gpo::trace {
+
+namespace {
+
+constexpr uint64_t kBlock = 4096;         // of file systems: room that is freed comes in these
+constexpr size_t kBoundaries = 16;
+constexpr unsigned char kGzipHeader[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+
+ErrorPtr io_error(const std::string& path, const char* what, int number) {
+    auto error = std::make_shared<Error>();
+    error->status = GPO_IO_ERROR;
+    error->native_code = number;
+    error->native_domain = GPO_NATIVE_ERRNO;
+    char reason[128];
+    error->message = text(path, " ", what, ": ", strerror_r(number, reason, sizeof reason));
+    return error;
+}
+
+bool write_all(int descriptor, const void* data, size_t size, int* number) noexcept {
+    const char* at = static_cast<const char*>(data);
+    while (size > 0) {
+        const ssize_t written = ::write(descriptor, at, size);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) {
+            *number = written < 0 ? errno : ENOSPC;
+            return false;
+        }
+        at += written;
+        size -= static_cast<size_t>(written);
+    }
+    return true;
+}
+
+}  // namespace
+
+File::File(const std::string& path, std::string closing)
+    : path_(path), closing_(std::move(closing)), gzip_(path.ends_with(".gz")) {
+    boundaries_.reserve(kBoundaries + 1);
+    packed_.resize(1 << 16);
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw Failure(io_error(path_, "can't be written", errno));
+    struct stat status;
+    regular_ = fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+    if (gzip_) {
+        if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+            ::close(descriptor_);
+            throw std::bad_alloc();
+        }
+        check_ = static_cast<uint32_t>(crc32(0, nullptr, 0));
+        write(kGzipHeader, sizeof kGzipHeader);
+    }
+    boundaries_.push_back({offset_, check_, length_});
+}
+
+File::~File() {
+    close();
+    if (gzip_) deflateEnd(&stream_);
+}
+
+void File::fail(int number) noexcept {
+    if (error_) return;
+    try {
+        error_ = io_error(path_, "can't be written any more, and ends early", number);
+    } catch (...) {
+        error_ = no_memory_error();
+    }
+}
+
+bool File::write(const void* data, size_t size) noexcept {
+    int number = 0;
+    if (!write_all(descriptor_, data, size, &number)) {
+        fail(number);
+        return false;
+    }
+    offset_ += size;
+    return true;
+}
+
+bool File::deflate_all(std::string_view text) noexcept {
+    check_ = static_cast<uint32_t>(crc32(check_, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
+    length_ += static_cast<uint32_t>(text.size());
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream_.avail_in = static_cast<uInt>(text.size());
+    do {
+        stream_.next_out = packed_.data();
+        stream_.avail_out = static_cast<uInt>(packed_.size());
+        // To a byte's end, so that the file could be closed here.
+        deflate(&stream_, Z_SYNC_FLUSH);
+        if (!write(packed_.data(), packed_.size() - stream_.avail_out)) return false;
+    } while (stream_.avail_out == 0);
+    return true;
+}
+
+void File::append(std::string_view text) noexcept {
+    if (error_ || descriptor_ < 0 || text.empty()) return;
+    if (!(gzip_ ? deflate_all(text) : write(text.data(), text.size()))) {
+        rescue();
+        return;
+    }
+    if (boundaries_.size() == kBoundaries) boundaries_.erase(boundaries_.begin() + 1);
+    boundaries_.push_back({offset_, check_, length_});
+}
+
+/// What closes the file at a boundary.
+std::string File::ending(const Boundary& at) const {
+    if (!gzip_) return closing_;
+    // One last block, stored as it is, and gzip's own end.
+    const auto size = static_cast<uint16_t>(closing_.size());
+    const auto check = static_cast<uint32_t>(
+        crc32(at.check, reinterpret_cast<const Bytef*>(closing_.data()), static_cast<uInt>(closing_.size())));
+    std::string out;
+    const auto little = [&](uint32_t value, int bytes) {
+        for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+    };
+    little(1, 1);
+    little(size, 2);
+    little(static_cast<uint16_t>(~size), 2);
+    out += closing_;
+    little(check, 4);
+    little(at.length + size, 4);
+    return out;
+}
+
+void File::rescue() noexcept {
+    bool rescued = !regular_;
+    try {
+        off_t end = lseek(descriptor_, 0, SEEK_CUR);
+        if (end < 0) end = static_cast<off_t>(offset_);
+        // A boundary so far back that the cut frees a block; if nothing was cut off, whatever there is.
+        for (size_t i = boundaries_.size(); i-- > 0 && !rescued;) {
+            const Boundary& at = boundaries_[i];
+            if (i > 0 && at.offset + 2 * kBlock > static_cast<uint64_t>(end)) continue;
+            const std::string last = ending(at);
+            int number = 0;
+            rescued = ftruncate(descriptor_, static_cast<off_t>(at.offset)) == 0 &&
+                      lseek(descriptor_, static_cast<off_t>(at.offset), SEEK_SET) >= 0 &&
+                      write_all(descriptor_, last.data(), last.size(), &number);
+            if (rescued) offset_ = at.offset + last.size();
+        }
+    } catch (...) {
+    }
+    if (::close(descriptor_) != 0) rescued = false;
+    descriptor_ = -1;
+    if (!rescued) {
+        unlink(path_.c_str());
+        offset_ = 0;
+    }
+}
+
+void File::close() noexcept {
+    if (descriptor_ < 0) return;
+    bool written = false;
+    try {
+        const std::string last = ending({offset_, check_, length_});
+        written = write(last.data(), last.size());
+    } catch (...) {
+        fail(ENOMEM);
+    }
+    if (!written) return rescue();
+    if (::close(descriptor_) != 0) {  // a network's file system may say it only now
+        fail(errno);
+        if (regular_) unlink(path_.c_str());
+    }
+    descriptor_ = -1;
+}
+
+void write_whole(const std::string& path, std::string_view text) {
+    const std::string part = path + ".part";
+    const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor < 0) throw Failure(io_error(path, "can't be written", errno));
+    int number = 0;
+    bool written = write_all(descriptor, text.data(), text.size(), &number);
+    if (::close(descriptor) != 0 && written) {
+        number = errno;
+        written = false;
+    }
+    if (written && rename(part.c_str(), path.c_str()) == 0) return;
+    if (written) number = errno;
+    unlink(part.c_str());
+    throw Failure(io_error(path, "can't be written", number));
+}
+
+void check_writable(const std::string& path) {
+    const std::string part = path + ".part";
+    const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor < 0) throw Failure(io_error(path, "can't be written", errno));
+    ::close(descriptor);
+    unlink(part.c_str());
+}
+
+}  // namespace gpo::trace

@@ -1,0 +1,68 @@
+// The file of a trace: text that is written while it is made, plain or gzipped, and that stays well-formed whatever
+// happens to the disk.
+//
+// What is appended ends at a *boundary*, behind which the file could be closed. When a write fails, the file is cut back to
+// a boundary far enough from its end that the closing text fits into the room that this frees; if even that fails, the
+// file is removed.
+#pragma once
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace gpo::trace {
+
+class File {
+public:
+    /// Opens the file, empty; gzipped if the name ends in ".gz". `closing` is written when it is closed, whatever came
+    /// before. Throws Failure(GPO_IO_ERROR) naming it.
+    File(const std::string& path, std::string closing);
+    ~File();
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    /// Writes text that ends at a boundary. After a failure nothing is written any more.
+    void append(std::string_view text) noexcept;
+    /// Closes it. Appending ends.
+    void close() noexcept;
+
+    /// The first failure: NULL if all is well.
+    const ErrorPtr& error() const noexcept { return error_; }
+    uint64_t bytes() const noexcept { return offset_; }
+    const std::string& path() const noexcept { return path_; }
+
+private:
+    struct Boundary {
+        uint64_t offset;   // of the file
+        uint32_t check;    // gzip: CRC-32 and length of the text before it
+        uint32_t length;
+    };
+    bool write(const void* data, size_t size) noexcept;
+    bool deflate_all(std::string_view text) noexcept;
+    std::string ending(const Boundary& at) const;
+    void rescue() noexcept;
+    void fail(int number) noexcept;
+
+    const std::string path_, closing_;
+    int descriptor_ = -1;
+    bool gzip_ = false, regular_ = false;   // regular: not a pipe or device, which can't be cut and isn't ours to remove
+    z_stream stream_{};
+    uint32_t check_ = 0, length_ = 0;
+    uint64_t offset_ = 0;
+    std::vector<Boundary> boundaries_;   // the latest few, and the first
+    std::vector<unsigned char> packed_;
+    ErrorPtr error_;
+};
+
+/// Writes a whole file at once, beside its name first, then in its place. Throws Failure(GPO_IO_ERROR) naming it.
+void write_whole(const std::string& path, std::string_view text);
+
+/// Throws Failure(GPO_IO_ERROR) if a file of that name couldn't be made. Leaves nothing behind.
+void check_writable(const std::string& path);
+
+}  // namespace gpo::trace

@@ -1,0 +1,49 @@
+// Times of a GPU's events on the host's clock.
+//
+// A *base* is an event whose time on both clocks is known: recorded on an idle stream of our own, while the host looks at
+// its clock before the record and after the event is seen. An event's time is its base's plus what lies between them. Bases
+// are made now and then, since the driver tells differences as floats, and two clocks drift.
+#pragma once
+
+#include <vector>
+
+#include "device/context.h"
+
+namespace gpo::trace {
+
+class GpuClock {
+public:
+    /// Throws std::bad_alloc.
+    explicit GpuClock(Ref<Context> context) : context_(std::move(context)) { bases_.reserve(kBases + 1); }
+    ~GpuClock();
+    GpuClock(const GpuClock&) = delete;
+    GpuClock& operator=(const GpuClock&) = delete;
+
+    /// Makes a base, if the newest is older than `age`. False if the driver refused. Blocks for some ten microseconds.
+    bool adjust(uint64_t age) noexcept;
+
+    /// When the event was reached, on the host's clock. `about`: when it was recorded. CUDA_ERROR_NOT_READY if it hasn't
+    /// been. Inside a scope of the context.
+    CUresult time_of(CUevent event, uint64_t about, uint64_t* time) const noexcept;
+
+    Context& context() const noexcept { return *context_; }
+    /// How far off a base may be, at worst; what recording the two events of an operation costs the host. 0: not known.
+    uint64_t error() const noexcept { return error_; }
+    uint64_t record_cost() const noexcept { return record_cost_; }
+
+private:
+    static constexpr size_t kBases = 8;
+    struct Base {
+        CUevent event;
+        uint64_t host, error;
+    };
+    bool make_base(Base& base) noexcept;
+    void measure_cost() noexcept;
+
+    const Ref<Context> context_;
+    CUstream stream_ = nullptr;
+    std::vector<Base> bases_;           // oldest first
+    uint64_t error_ = 0, record_cost_ = 0;
+};
+
+}  // namespace gpo::trace

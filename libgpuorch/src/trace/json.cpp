@@ -1,0 +1,227 @@
+#include "trace/json.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/text.h"
+
+namespace gpo::trace {
+
+namespace {
+
+constexpr int kHost = 1, kDevices = 100;
+constexpr int64_t kHeldThreads = 1'000'000;   // a stream's second thread
+constexpr size_t kFlushAt = 1 << 16;
+
+int process_of(int device) noexcept { return kDevices + device; }
+
+/// Length of the UTF-8 sequence at `at`; 0 if it is none.
+size_t sequence(std::string_view text, size_t at) noexcept {
+    const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
+    const auto follows = [&](size_t count) {
+        for (size_t i = 1; i <= count; ++i)
+            if ((byte(i) & 0xc0) != 0x80) return false;
+        return true;
+    };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    if (first >= 0xc2 && first < 0xe0) return follows(1) ? 2 : 0;
+    if (first >= 0xe0 && first < 0xf0) {
+        if (!follows(2) || (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0)) return 0;
+        return 3;
+    }
+    if (first >= 0xf0 && first < 0xf5) {
+        if (!follows(3) || (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)) return 0;
+        return 4;
+    }
+    return 0;
+}
+
+std::string gigabytes_per_second(uint64_t bytes, uint64_t ns) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits,
+                                   static_cast<double>(bytes) / static_cast<double>(std::max<uint64_t>(ns, 1)),
+                                   std::chars_format::fixed, 3).ptr;
+    return {digits, end};
+}
+
+}  // namespace
+
+std::string Json::quoted(std::string_view text) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string out = "\"";
+    for (size_t i = 0; i < text.size();) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        const size_t length = sequence(text, i);
+        if (length == 0) {
+            out += "\\ufffd";
+            ++i;
+        } else if (c == '"' || c == '\\') {
+            out += '\\';
+            out += text[i++];
+        } else if (c < 0x20 || c == 0x7f) {
+            out += "\\u00";
+            out += kDigits[c >> 4];
+            out += kDigits[c & 15];
+            ++i;
+        } else {
+            out.append(text, i, length);
+            i += length;
+        }
+    }
+    return out + '"';
+}
+
+Json::Json(const std::string& path, uint64_t start, std::string_view program)
+    : file_(path, "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1,\"args\":{\"sort_index\":0}}\n]\n"), start_(start) {
+    text_.reserve(kFlushAt + 4096);
+    text_ = "[\n";
+    meta("process_name", kHost, 0, text("host: ", program));
+}
+
+void Json::time(uint64_t ns) {
+    gpo::detail::append(text_, ns / 1000);
+    const auto rest = static_cast<unsigned>(ns % 1000);
+    text_ += '.';
+    text_ += static_cast<char>('0' + rest / 100);
+    text_ += static_cast<char>('0' + rest / 10 % 10);
+    text_ += static_cast<char>('0' + rest % 10);
+}
+
+void Json::head(char phase, std::string_view name, const char* category, int process, int64_t thread, uint64_t at) {
+    text_ += "{\"ph\":\"";
+    text_ += phase;
+    text_ += "\",\"name\":";
+    text_ += quoted(name);
+    text_ += ",\"cat\":\"";
+    text_ += category;
+    text_ += "\",\"pid\":";
+    gpo::detail::append(text_, process);
+    text_ += ",\"tid\":";
+    gpo::detail::append(text_, thread);
+    text_ += ",\"ts\":";
+    time(at - std::min(at, start_));
+}
+
+void Json::meta(const char* what, int process, int64_t thread, std::string_view argument) {
+    text_ += text("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread, ",\"args\":{\"name\":",
+                  quoted(argument), "}");
+    finish();
+}
+
+void Json::thread(int number, const char* name) {
+    meta("thread_name", kHost, number, *name ? text(name, " ", number) : text("thread ", number));
+}
+
+void Json::device(int number, std::string_view name) {
+    meta("process_name", process_of(number), 0, text("GPU ", number, ": ", name));
+    text_ += text("{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", process_of(number), ",\"args\":{\"sort_index\":",
+                  process_of(number), "}");
+    finish();
+}
+
+void Json::lane(uint32_t lane, int device, std::string_view name) {
+    meta("thread_name", process_of(device), lane, name);
+}
+
+void Json::arrow(char phase, const char* category, int process, int64_t thread, uint64_t at, uint64_t lane, uint64_t number) {
+    head(phase, category, category, process, thread, at);
+    text_ += text(",\"id\":\"", lane, ".", number, "\"");
+    if (phase == 'f') text_ += ",\"bp\":\"e\"";
+    finish();
+}
+
+void Json::call(int thread, const Record& call) {
+    head('X', call.name, "call", kHost, thread, call.begin);
+    text_ += ",\"dur\":";
+    time(call.end - call.begin);
+    if (call.status) text_ += text(",\"args\":{\"status\":\"", gpo_status_name(call.status), "\"}");
+    finish();
+}
+
+void Json::submitted(int thread, const Record& operation) {
+    if (!operation.inside_call) {
+        std::string name = text("submit ", operation.name);
+        if (*operation.label) name += text(" `", operation.label, "`");
+        head('X', name, "submit", kHost, thread, operation.begin);
+        text_ += ",\"dur\":";
+        time(operation.end - operation.begin);
+        finish();
+    }
+    if (operation.kind == Kind::notify)
+        arrow('s', "completion", kHost, thread, operation.begin, operation.lane, operation.number);
+    else if (operation.gpu_end)
+        arrow('s', "submit", kHost, thread, operation.begin, operation.lane, operation.number);
+}
+
+void Json::serialising(int thread, const Record& mark) {
+    head('i', text("serialising: ", mark.name), "serialising", kHost, thread, mark.begin);
+    text_ += ",\"s\":\"t\"";
+    if (mark.bytes) text_ += text(",\"args\":{\"bytes\":", mark.bytes, "}");
+    finish();
+}
+
+void Json::completion(int thread, const Record& completion) {
+    head('X', "completion", "completion", kHost, thread, completion.begin);
+    text_ += ",\"dur\":";
+    time(completion.end - completion.begin);
+    text_ += text(",\"args\":{\"user_data\":", quoted(text(completion.bytes)), ",\"status\":\"", gpo_status_name(completion.status),
+                  "\"}");
+    finish();
+    arrow('f', "completion", kHost, thread, completion.begin, completion.lane, completion.number);
+}
+
+void Json::held(int device, const Record& held) {
+    if (held_lanes_.insert(held.lane).second)
+        meta("thread_name", process_of(device), kHeldThreads + held.lane, text(held.label, " held"));
+    head('X', "held on the host", "held", process_of(device), kHeldThreads + held.lane, held.begin);
+    text_ += ",\"dur\":";
+    time(held.end - held.begin);
+    text_ += text(",\"args\":{\"operations\":", held.bytes, "}");
+    finish();
+}
+
+void Json::span(const Span& span) {
+    std::string name = span.engine == Engine::kernel && *span.label ? span.label : span.kind;
+    if (span.engine != Engine::kernel && *span.label) name += text(" `", span.label, "`");
+    const int process = process_of(span.device);
+    head('X', name, "gpu", process, span.lane, span.begin);
+    text_ += ",\"dur\":";
+    time(span.end - span.begin);
+    text_ += text(",\"args\":{\"engine\":\"", engine_name(span.engine), "\",\"operation\":", span.number);
+    if (span.bytes)
+        text_ += text(",\"bytes\":", span.bytes, ",\"GB/s\":", gigabytes_per_second(span.bytes, span.end - span.begin));
+    text_ += '}';
+    finish();
+    arrow('f', "submit", process, span.lane, span.begin, span.lane, span.number);
+}
+
+void Json::on_the_way(int device, uint64_t at, uint64_t bytes, uint64_t operations) {
+    head('C', "on the way", "counter", process_of(device), 0, at);
+    text_ += text(",\"args\":{\"bytes\":", bytes, "}");
+    finish();
+    head('C', "queue depth", "counter", process_of(device), 0, at);
+    text_ += text(",\"args\":{\"operations\":", operations, "}");
+    finish();
+}
+
+void Json::counter(const char* name, int device, uint64_t at, const char* series, uint64_t value) {
+    head('C', name, "counter", device < 0 ? kHost : process_of(device), 0, at);
+    text_ += text(",\"args\":{\"", series, "\":", value, "}");
+    finish();
+}
+
+void Json::about(const char* name, std::string_view text) {
+    text_ += gpo::text("{\"ph\":\"M\",\"name\":\"", name, "\",\"pid\":1,\"args\":{", text, "}");
+    finish();
+}
+
+void Json::flush(bool all) {
+    if (text_.size() < kFlushAt && !all) return;
+    file_.append(text_);
+    text_.clear();
+}
+
+void Json::close() noexcept { file_.close(); }
+
+}  // namespace gpo::trace

@@ -1,0 +1,59 @@
+// The trace as Chrome's JSON array, as Perfetto reads it: one event a line, in text that goes to the file at boundaries.
+//
+// Host threads are threads of process 1; streams are threads of a process for each device, 100 + its number, with a second
+// thread where they were held. Spans of one thread nest. Arrows go from the call (or, on threads of the library's, a short
+// span of the submission) to the operation's span, and from the notify to the completion.
+#pragma once
+
+#include <memory>
+#include <set>
+
+#include "trace/file.h"
+#include "trace/span.h"
+
+namespace gpo::trace {
+
+class Json {
+public:
+    /// Throws Failure(GPO_IO_ERROR), std::bad_alloc.
+    Json(const std::string& path, uint64_t start, std::string_view program);
+
+    // All throw only std::bad_alloc.
+    void thread(int number, const char* name);
+    void device(int number, std::string_view name);
+    void lane(uint32_t lane, int device, std::string_view name);
+
+    void call(int thread, const Record& call);
+    /// The submission of an operation, or a notify: where its arrow begins.
+    void submitted(int thread, const Record& operation);
+    void serialising(int thread, const Record& mark);
+    void completion(int thread, const Record& completion);
+    void held(int device, const Record& held);
+    void span(const Span& span);
+    void on_the_way(int device, uint64_t at, uint64_t bytes, uint64_t operations);
+    void counter(const char* name, int device, uint64_t at, const char* series, uint64_t value);
+    /// A line about the trace itself: `text` is the inside of a JSON object.
+    void about(const char* name, std::string_view text);
+
+    /// Gives what there is to the file, if it is much or `all`.
+    void flush(bool all);
+    void close() noexcept;
+    const File& file() const noexcept { return file_; }
+
+    /// As a JSON string, with its quotes; what isn't UTF-8 is replaced.
+    static std::string quoted(std::string_view text);
+
+private:
+    void head(char phase, std::string_view name, const char* category, int process, int64_t thread, uint64_t at);
+    void time(uint64_t ns);
+    void finish() { text_ += "},\n"; }
+    void arrow(char phase, const char* category, int process, int64_t thread, uint64_t at, uint64_t lane, uint64_t number);
+    void meta(const char* what, int process, int64_t thread, std::string_view argument);
+
+    File file_;
+    const uint64_t start_;
+    std::string text_;
+    std::set<uint32_t> held_lanes_;
+};
+
+}  // namespace gpo::trace

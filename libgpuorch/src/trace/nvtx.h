@@ -1,0 +1,19 @@
+// Ranges and names for Nsight and other tools that attach through NVTX: the library's calls, in a domain of their own.
+// Without a tool nothing is done, and in set-uid programs NVTX, which reads the environment, is never asked.
+#pragma once
+
+#include <cuda.h>
+
+namespace gpo::trace::nvtx {
+
+/// Looks for a tool, once for the process: when the first runtime is created.
+void attach() noexcept;
+
+/// A range of the calling thread; `name` is static. Nothing without a tool.
+void push(const char* name) noexcept;
+void pop() noexcept;
+
+void name_thread(const char* name) noexcept;
+void name_stream(CUstream stream, const char* name) noexcept;
+
+}  // namespace gpo::trace::nvtx

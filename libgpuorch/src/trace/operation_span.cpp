@@ -1,0 +1,55 @@
+// An operation's way through its stream, as the trace sees it.
+#include "stream/stream.h"
+#include "trace/recorder.h"
+
+namespace gpo::trace {
+
+OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept : stream_(stream) {
+    // Room for the calls around it too, so that no arrow begins in a call that isn't there.
+    Buffer* buffer = buffer_of(stream.runtime().tag());
+    if (!buffer) return;
+    if (!buffer->has_room(64)) {
+        buffer->count_dropped();
+        return;
+    }
+    buffer_ = buffer;
+    const Work work = operation.work();
+    record_.kind = Kind::operation;
+    record_.engine = work.engine;
+    record_.bytes = work.bytes;
+    record_.name = operation.kind();
+    record_.label = operation.label();
+    record_.inside_call = CallSpan::open();
+    const uint32_t lane = stream.trace_lane(recorder);
+    record_.lane = lane & ~Recorder::kUntimed;
+    record_.begin = host::now();
+    if (work.engine == Engine::none || !lane || (lane & Recorder::kUntimed) || !recorder.gpu_times() || stream.capturing()) return;
+    if (!(record_.gpu_begin = stream.trace_event())) return;
+    if (!(record_.gpu_end = stream.trace_event())) return;
+    timed_ = true;
+    if (!work.begins_itself) begin_work();
+}
+
+OperationSpan::~OperationSpan() {
+    for (const CUevent event : {record_.gpu_begin, record_.gpu_end})
+        if (event) stream_.return_event(true, event);
+}
+
+void OperationSpan::begin_work() noexcept {
+    if (timed_ && stream_.table().cuEventRecord(record_.gpu_begin, stream_.native()) != CUDA_SUCCESS) timed_ = false;
+}
+
+void OperationSpan::end(uint64_t number) noexcept {
+    if (!buffer_) return;
+    record_.number = number;
+    if (timed_ && stream_.table().cuEventRecord(record_.gpu_end, stream_.native()) != CUDA_SUCCESS) timed_ = false;
+    Record noted = record_;
+    if (timed_)
+        record_.gpu_begin = record_.gpu_end = nullptr;  // the writer's from here on
+    else
+        noted.gpu_begin = noted.gpu_end = nullptr;
+    noted.end = host::now();
+    if (buffer_->push(noted)) Recorder::wake_of(buffer_->tag);
+}
+
+}  // namespace gpo::trace

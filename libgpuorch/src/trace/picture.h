@@ -1,0 +1,76 @@
+// The picture: one SVG with a lane for each engine, stream and thread.
+//
+// It keeps what it may draw while the trace runs, in bounded memory: when there are too many spans, those of a lane that
+// lie closer together than can be told apart are joined, in ever coarser steps. The SVG needs no script and no font; it
+// fills the width that it is given, and follows the viewer's preference for dark or light.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trace/figures.h"
+#include "trace/span.h"
+
+namespace gpo::trace {
+
+class Picture {
+public:
+    struct About {
+        std::string title, subtitle;
+        uint64_t start = 0, end = 0;
+        std::map<int, std::string> devices;              // names
+        const std::map<int, DeviceFigures>* figures = nullptr;
+    };
+
+    // All throw only std::bad_alloc.
+    void thread(int number, std::string_view name);
+    void lane(uint32_t lane, int device, std::string_view name);
+    void span(const Span& span);
+    void call(int thread, const Record& call);
+    void held(const Record& held);
+    void serialising(int thread, const Record& mark);
+    void completion(const Record& completion);
+
+    std::string draw(const About& about);
+
+private:
+    enum class Look : uint8_t { copy_in, copy_out, copy_on_device, fill, kernel, held, call, failed, count };
+    struct Piece {
+        uint64_t begin, end;
+        uint64_t busy;                // of the time between, where several were joined
+        uint64_t bytes;
+        uint64_t number;
+        const char *kind, *label;
+        uint32_t count;
+        Look look;
+    };
+    struct Row {
+        std::string name;
+        int device = -1;
+        std::vector<Piece> pieces;
+    };
+    static Look look_of(Engine engine) noexcept;
+    void add(Row& row, const Piece& piece);
+    void coarsen();
+    static void join(std::vector<Piece>& pieces, uint64_t quantum);
+
+    std::map<uint32_t, Row> streams_;
+    std::map<int, Row> threads_;
+    std::map<int, std::map<Look, Row>> engines_;
+    struct Mark {
+        uint64_t at;
+        std::string text;
+    };
+    std::vector<Mark> serialising_;
+    uint64_t serialising_count_ = 0;
+    std::vector<uint64_t> completions_;
+    uint64_t completion_count_ = 0;
+    size_t pieces_ = 0;
+    uint64_t quantum_ = 0;            // gaps shorter than this have been joined
+
+    static constexpr size_t kPieces = 60'000, kMarks = 2'000;
+    friend class Drawing;
+};
+
+}  // namespace gpo::trace

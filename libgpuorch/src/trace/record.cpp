@@ -1,0 +1,121 @@
+#include "trace/record.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <new>
+#include <type_traits>
+
+#include "core/runtime.h"
+#include "trace/nvtx.h"
+#include "trace/recorder.h"
+
+namespace gpo::trace {
+
+namespace detail {
+constinit std::atomic<uint32_t> watchers{0};
+}
+
+namespace {
+
+thread_local Buffer* t_buffer = nullptr;   // one reference
+thread_local uint32_t t_calls = 0;         // spans that are open
+
+pthread_key_t g_key;
+pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
+bool g_key_made = false;
+
+void leave_buffer(void* buffer) {
+    t_buffer = nullptr;  // a destructor that runs after this and calls us takes one anew
+    static_cast<Buffer*>(buffer)->release();
+}
+
+[[gnu::noinline]] Buffer* take_buffer(uint32_t tag) noexcept {
+    Ref<Buffer> made = Recorder::make_buffer(tag);
+    if (!made) return nullptr;
+    pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, leave_buffer) == 0; });
+    if (!g_key_made || pthread_setspecific(g_key, made.get()) != 0) return nullptr;
+    if (t_buffer) t_buffer->release();
+    return t_buffer = made.leak();
+}
+
+}  // namespace
+
+const char* engine_name(Engine engine) noexcept {
+    constexpr const char* kNames[kEngines] = {"", "copy in", "copy out", "copy on device", "fill", "kernel"};
+    return kNames[static_cast<size_t>(engine)];
+}
+
+Buffer::Buffer(uint32_t runtime_tag)
+    : tag(runtime_tag), thread(static_cast<int>(syscall(SYS_gettid))), ring_(static_cast<Record*>(std::calloc(kRecords, sizeof(Record)))) {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    if (!ring_) throw std::bad_alloc();
+    if (pthread_getname_np(pthread_self(), thread_name, sizeof thread_name) != 0) thread_name[0] = '\0';
+}
+
+bool Buffer::push(const Record& record) noexcept {
+    const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
+    const uint64_t waiting = pushed - popped_.load(std::memory_order_acquire);
+    if (waiting == kRecords) {
+        count_dropped();
+        return false;
+    }
+    ring_[pushed % kRecords] = record;
+    pushed_.store(pushed + 1, std::memory_order_release);
+    return waiting == kRecords / 4;
+}
+
+bool Buffer::pop(Record& record) noexcept {
+    const uint64_t popped = popped_.load(std::memory_order_relaxed);
+    if (popped == pushed_.load(std::memory_order_acquire)) return false;
+    record = ring_[popped % kRecords];
+    popped_.store(popped + 1, std::memory_order_release);
+    return true;
+}
+
+Buffer* buffer_of(uint32_t tag) noexcept {
+    Buffer* buffer = t_buffer;
+    if (buffer && buffer->tag == tag && buffer->open.load(std::memory_order_acquire)) [[likely]] return buffer;
+    return take_buffer(tag);
+}
+
+void record(uint32_t tag, const Record& record) noexcept {
+    Buffer* buffer = buffer_of(tag);
+    if (buffer && buffer->push(record)) Recorder::wake_of(tag);
+}
+
+bool CallSpan::open() noexcept { return t_calls != 0; }
+
+void CallSpan::begin(const char* function) noexcept {
+    function_ = function;
+    if (++t_calls == 1) handle::forget_tag();
+    nvtx::push(function);
+    begin_ = host::now();
+}
+
+void CallSpan::end() noexcept {
+    const uint64_t now = host::now();
+    nvtx::pop();
+    const bool outermost = --t_calls == 0;
+    const uint32_t tag = handle::last_tag();
+    if (!outermost || tag == 0) return;  // a call that another call of the library makes is part of that one
+    Record call;
+    call.name = function_;
+    call.begin = begin_;
+    call.end = now;
+    call.status = status_;
+    record(tag, call);
+}
+
+void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes) noexcept {
+    Record mark;
+    mark.kind = Kind::serialising;
+    mark.name = what;
+    mark.begin = mark.end = host::now();
+    mark.bytes = bytes;
+    mark.inside_call = CallSpan::open();
+    record(runtime.tag(), mark);
+}
+
+}  // namespace gpo::trace

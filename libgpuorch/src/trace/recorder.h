@@ -1,0 +1,167 @@
+// A runtime's tracing: the buffers of its threads, the streams that it saw, and the thread that makes files of them.
+//
+// The writer thread empties the buffers every few milliseconds, or when one fills up, learns the GPU times of what has been
+// reached, and passes all of it on to the trace file, the figures and the picture. It alone touches those, under no lock;
+// what others may ask (info, summary) it publishes after each round.
+//
+// Lifetime. A runtime's recorder is made with its first trace and lives as long as the runtime; a trace is a *session* of
+// it. Buffers are shared with their threads, which may be inside a call when a session ends: what they push then is thrown
+// away, and the events in it go back.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpuorch/trace.h"
+#include "trace/figures.h"
+#include "trace/gpu_clock.h"
+#include "trace/json.h"
+#include "trace/picture.h"
+#include "trace/record.h"
+
+namespace gpo {
+class Operation;
+class Stream;
+}
+
+namespace gpo::trace {
+
+struct Options {
+    std::string path, picture, summary, title;   // files; "": none
+    bool gpu_times = true;
+};
+
+class Recorder {
+public:
+    explicit Recorder(Runtime& runtime);
+    ~Recorder();
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+
+    /// Throws Failure(GPO_INVALID_STATE, GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
+    void start(const Options& options);
+    /// Throws Failure(GPO_INVALID_STATE), and the failure of a file, if one failed.
+    void stop();
+    /// The runtime shuts down, nothing runs any more: ends a session, and lets go of contexts.
+    void finish() noexcept;
+
+    /// What GPUORCH_TRACE asks for; what can't be done is logged.
+    static void start_from_environment(Runtime& runtime) noexcept;
+
+    bool running() const noexcept { return state_.load(std::memory_order_acquire) == recording; }
+    bool gpu_times() const noexcept { return gpu_times_.load(std::memory_order_relaxed); }
+    gpo_trace_info info();
+    std::string summary();
+
+    /// A context that was opened while a session runs.
+    void add_context(Context& context) noexcept;
+    /// The stream's number in this session; 0 if there is no room for one. With kUntimed, if its device has no clock.
+    /// Under its submit lock.
+    static constexpr uint32_t kUntimed = 1u << 31;
+    uint32_t add_lane(const Stream& stream) noexcept;
+    /// Grows with each session, of any runtime.
+    uint32_t session() const noexcept { return session_.load(std::memory_order_relaxed); }
+
+    static Ref<Buffer> make_buffer(uint32_t tag) noexcept;
+    static void wake_of(uint32_t tag) noexcept;
+
+private:
+    struct Published {
+        gpo_trace_info info{};
+        std::string title;
+        uint64_t start = 0, end = 0;                   // end 0: it runs
+        std::map<int, DeviceFigures> devices;
+        std::map<std::string, uint64_t> serialising;
+    };
+    struct Lane {
+        Ref<Context> context;
+        GpuClock* clock = nullptr;     // NULL: none could be made
+        std::string name;
+        const char* kept_name = "";    // the same, as long as the runtime
+        std::deque<Record> pending;
+        uint64_t last_end = 0;
+        bool announced = false;
+    };
+    static Recorder* find(uint32_t tag) noexcept;
+    bool change(uint32_t from) noexcept { return state_.compare_exchange_strong(from, changing); }
+
+    void begin_session(const Options& options, bool* file_made);
+    void run() noexcept;
+    void drain(bool last) noexcept;
+    void take(Buffer& buffer);
+    void note(const Buffer& buffer, const Record& record);
+    void resolve(Lane& lane, uint32_t number);
+    void show(Lane& lane, uint32_t number, const Record& record, uint64_t begin, uint64_t end);
+    void give_back(Lane& lane, const Record& record) noexcept;
+    void give_back_leftovers() noexcept;
+    void announce_lanes();
+    void sample(uint64_t now);
+    void watch_file();
+    uint64_t watermark(uint64_t now);
+    void end_session(uint64_t now) noexcept;
+    void report(const ErrorPtr& error) noexcept;
+    void publish() noexcept;
+    static std::string summary_text(const Published& about);
+    uint64_t measure_call_cost() const noexcept;
+
+    Runtime& runtime_;
+    Recorder* next_ = nullptr;                         // in the list of all
+    enum State : uint32_t { idle, changing, recording };  // changing: one thread is in start, stop or finish
+    std::atomic<uint32_t> state_{idle};
+    std::atomic<bool> gpu_times_{false};
+    std::atomic<uint32_t> session_{0};
+
+    host::Mutex buffers_lock_;
+    std::vector<Ref<Buffer>> buffers_;                 // under buffers_lock_
+    uint64_t lost_ = 0;                                // buffers that there was no memory for, under it
+
+    host::Mutex lanes_lock_;                           // inside a submit lock
+    std::deque<Lane> lanes_;                           // grows under lanes_lock_; a lane is the writer's
+    std::vector<std::unique_ptr<GpuClock>> clocks_;    // under lanes_lock_
+
+    // The writer's; start and stop touch it while there is none.
+    Options options_;
+    uint64_t start_ = 0, end_ = 0, sampled_ = 0;
+    std::unique_ptr<Json> json_;
+    std::unique_ptr<Figures> figures_;
+    std::unique_ptr<Picture> picture_;
+    std::map<const Buffer*, uint32_t> threads_;        // those that the file knows
+    std::map<std::string, uint64_t> serialising_;      // calls, by what
+    gpo_trace_info info_{};
+    uint64_t dropped_ = 0;                             // of threads that have gone
+    ErrorPtr file_error_;
+    std::vector<std::string> log_;                     // lines for the runtime's log
+    std::array<uint64_t, 5> last_sample_{};
+
+    host::Mutex published_lock_;
+    Published published_;                              // under published_lock_
+
+    std::atomic<uint32_t> signal_{0}, sleeping_{0};
+    std::atomic<bool> stopping_{false};
+    host::Thread thread_;
+};
+
+/// Around the issuing of an operation, under the stream's submit lock: records its events, and notes it.
+class OperationSpan {
+public:
+    OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept;
+    /// What was begun and not ended, because issuing threw, leaves no trace.
+    ~OperationSpan();
+    OperationSpan(const OperationSpan&) = delete;
+    OperationSpan& operator=(const OperationSpan&) = delete;
+    /// The GPU's part begins here.
+    void begin_work() noexcept;
+    void end(uint64_t number) noexcept;
+
+private:
+    void return_event(CUevent event) noexcept;
+    Stream& stream_;
+    Buffer* buffer_ = nullptr;
+    Record record_;
+    bool timed_ = false;
+};
+
+}  // namespace gpo::trace

@@ -1,0 +1,251 @@
+// Traces: what was done is in them, on one clock; and whatever happens to the files, the work goes on.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+namespace {
+
+/// A folder for files of a test, removed with it.
+class Folder {
+public:
+    Folder() { REQUIRE(mkdtemp(path_.data()) != nullptr); }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    std::string operator/(const char* name) const { return path_ + "/" + name; }
+    size_t files() const {
+        const auto all = std::filesystem::directory_iterator(path_);
+        return static_cast<size_t>(std::distance(begin(all), end(all)));
+    }
+
+private:
+    std::string path_ = "/tmp/gpuorch-trace-XXXXXX";
+};
+
+std::string contents(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    REQUIRE_MESSAGE(file.good(), path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+size_t count(const std::string& text, const std::string& part) {
+    size_t found = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++found;
+    return found;
+}
+
+bool closed(const std::string& trace) { return trace.starts_with("[\n{") && trace.ends_with("}\n]\n"); }
+
+gpo_trace_info info_of(Gpu& gpu) {
+    auto info = sized<gpo_trace_info>();
+    REQUIRE_OK(gpo_trace_get_info(gpu.runtime, &info));
+    return info;
+}
+
+std::string summary_of(Gpu& gpu) {
+    std::string text(1 << 14, '\0');
+    size_t needed = 0;
+    REQUIRE_OK(gpo_trace_summary(gpu.runtime, text.data(), text.size(), &needed));
+    text.resize(needed - 1);
+    return text;
+}
+
+gpo_status start(Gpu& gpu, const std::string& path, const std::string& picture = "", uint32_t flags = 0) {
+    auto options = sized<gpo_trace_options>();
+    options.flags = flags;
+    if (!path.empty()) options.path = path.c_str();
+    if (!picture.empty()) options.picture = picture.c_str();
+    options.title = "a test";
+    return gpo_trace_start(gpu.runtime, &options);
+}
+
+/// Three fills and a copy back, with one completion.
+void work(Gpu& gpu, const char* label = "upload") {
+    Stream stream = gpu.stream(label);
+    Queue queue = gpu.queue();
+    Memory memory(gpu, 1 << 16);
+    Pinned<char> back = gpu.pinned<char>(1 << 16);
+    for (uint32_t value = 1; value <= 3; ++value) REQUIRE_OK(gpo_fill(stream, memory, value, 1, 1 << 16));
+    REQUIRE_OK(gpo_copy_to_host(stream, back.data(), memory, 1 << 16));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 4711));
+    REQUIRE_OK(gpo_cq_wait(queue, kPatience));
+    CHECK(back[77] == 3);
+}
+
+}  // namespace
+
+TEST_CASE("a trace has the calls, the GPU's work with its times, the completion and the serialising calls") {
+    Folder folder;
+    Gpu gpu;
+    const std::string path = folder / "trace.json", picture = folder / "timeline.svg";
+    REQUIRE_OK(start(gpu, path, picture));
+    CHECK(info_of(gpu).running == 1);
+    work(gpu);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_fill(gpu.stream(), 0, 0, 1, 16));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    const gpo_trace_info info = info_of(gpu);
+    CHECK(info.running == 0);
+    CHECK(info.file_status == GPO_SUCCESS);
+    CHECK(info.operations == 4);
+    CHECK(info.timed == 4);
+    CHECK(info.completions == 1);
+    CHECK(info.calls >= 8);
+    CHECK(info.dropped == 0);
+    CHECK(info.clock_error_ns > 0);
+    const std::string trace = contents(path);
+    CHECK(trace.size() == info.file_bytes);
+    CHECK(closed(trace));
+    CHECK(count(trace, "\"name\":\"gpo_fill\",\"cat\":\"call\"") == 4);
+    CHECK(count(trace, "\"status\":\"GPO_INVALID_ARGUMENT\"") == 1);
+    CHECK(count(trace, "\"name\":\"fill\",\"cat\":\"gpu\"") == 3);
+    CHECK(count(trace, "\"engine\":\"copy out\",\"operation\":4,\"bytes\":65536,\"GB/s\":") == 1);
+    CHECK(count(trace, "\"ph\":\"s\",\"name\":\"submit\"") == 4);
+    CHECK(count(trace, "\"ph\":\"f\",\"name\":\"submit\"") == 4);
+    CHECK(count(trace, "\"user_data\":\"4711\"") == 1);
+    CHECK(count(trace, "serialising: device allocation") >= 1);
+    CHECK(count(trace, "\"args\":{\"name\":\"upload\"}") == 1);
+    const std::string svg = contents(picture);
+    CHECK(svg.starts_with("<svg xmlns="));
+    CHECK(svg.ends_with("</svg>\n"));
+    CHECK(count(svg, ">stream upload</text>") == 1);
+    const std::string summary = summary_of(gpu);
+    CHECK(count(summary, "trace of a test: ") == 1);
+    CHECK(count(summary, "  fill ") == 1);
+    CHECK(count(summary, "  copy out ") == 1);
+    CHECK(count(summary, "of the copying was hidden behind other work\n") == 1);
+    CHECK(count(summary, "serialising: ") >= 1);
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a file that can't be written is refused by its name, and nothing is traced") {
+    Folder folder;
+    Gpu gpu;
+    for (const bool picture : {false, true}) {
+        const std::string bad = "/nowhere/that/is/trace.json", good = folder / "good.json";
+        CHECK_STATUS(GPO_IO_ERROR, picture ? start(gpu, good, bad) : start(gpu, bad));
+        auto error = sized<gpo_error>();
+        CHECK_OK(gpo_last_error(&error));
+        CHECK(std::string(error.message).find(bad) != std::string::npos);
+        CHECK(error.native_domain == GPO_NATIVE_ERRNO);
+        CHECK(error.native_code == 2);
+        CHECK(info_of(gpu).running == 0);
+        CHECK(folder.files() == 0);
+    }
+    work(gpu);
+    REQUIRE_OK(start(gpu, folder / "trace.json"));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+}
+
+TEST_CASE("a runtime is traced once at a time, and again after that") {
+    Folder folder;
+    Gpu gpu;
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_trace_stop(gpu.runtime));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_trace_summary(gpu.runtime, nullptr, 0, nullptr));
+    CHECK(info_of(gpu).calls == 0);
+    for (const char* name : {"first.json", "second.json"}) {
+        REQUIRE_OK(start(gpu, folder / name));
+        CHECK_STATUS(GPO_INVALID_STATE, start(gpu, folder / "other.json"));
+        work(gpu, name);
+        REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+        CHECK_STATUS(GPO_INVALID_STATE, gpo_trace_stop(gpu.runtime));
+        CHECK(info_of(gpu).timed == 4);
+        const std::string trace = contents(folder / name);
+        CHECK(closed(trace));
+        CHECK(count(trace, "\"cat\":\"gpu\"") == 4);
+        CHECK(count(trace, std::string("\"args\":{\"name\":\"") + name + "\"}") == 1);
+    }
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("ending a trace waits for no GPU, and what still runs has no times") {
+    Folder folder;
+    Gpu gpu;
+    Gate gate(gpu);
+    Stream stream = gpu.stream();
+    Memory memory(gpu, 4096);
+    REQUIRE_OK(start(gpu, folder / "trace.json"));
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_fill(stream, memory, 1, 1, 4096));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    const gpo_trace_info info = info_of(gpu);
+    CHECK(info.operations >= 2);
+    CHECK(info.timed == 0);
+    gate.open();
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    const std::string trace = contents(folder / "trace.json");
+    CHECK(closed(trace));
+    CHECK(count(trace, "\"cat\":\"gpu\"") == 0);
+    CHECK(count(trace, "\"unfinished\":") == 1);
+}
+
+TEST_CASE("the time in which a stream was held is in the trace, and its work behind it") {
+    Folder folder;
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Stream stream = gpu.stream("patient");
+    Memory memory(gpu, 4096);
+    REQUIRE_OK(start(gpu, folder / "trace.json"));
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_fill(stream, memory, 1, 1, 4096));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    const std::string trace = contents(folder / "trace.json");
+    CHECK(count(trace, "\"name\":\"held on the host\"") == 1);
+    CHECK(count(trace, "\"args\":{\"name\":\"patient held\"}") == 1);
+    CHECK(count(trace, "\"name\":\"fill\",\"cat\":\"gpu\"") == 1);
+}
+
+TEST_CASE("without GPU times no operation has a span, and each its submission") {
+    Folder folder;
+    Gpu gpu;
+    REQUIRE_OK(start(gpu, folder / "trace.json", "", GPO_TRACE_NO_GPU_TIMES));
+    work(gpu);
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    CHECK(info_of(gpu).operations == 4);
+    CHECK(info_of(gpu).timed == 0);
+    CHECK(count(contents(folder / "trace.json"), "\"cat\":\"gpu\"") == 0);
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, start(gpu, "", "", 2));
+}
+
+TEST_CASE("a name that ends in .gz is gzipped, and smaller") {
+    Folder folder;
+    Gpu gpu;
+    REQUIRE_OK(start(gpu, folder / "trace.json.gz"));
+    for (int i = 0; i < 50; ++i) work(gpu);
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    const std::string packed = contents(folder / "trace.json.gz");
+    CHECK(packed.starts_with("\x1f\x8b\x08"));
+    CHECK(packed.size() == info_of(gpu).file_bytes);
+    CHECK(packed.size() < 250 * info_of(gpu).operations);
+}
+
+TEST_CASE("shutting a runtime down ends its trace") {
+    Folder folder;
+    {
+        Gpu gpu;
+        REQUIRE_OK(start(gpu, folder / "trace.json", folder / "timeline.svg"));
+        work(gpu);
+    }
+    CHECK(closed(contents(folder / "trace.json")));
+    CHECK(count(contents(folder / "trace.json"), "\"cat\":\"gpu\"") == 4);
+    CHECK(contents(folder / "timeline.svg").ends_with("</svg>\n"));
+}
+
+TEST_CASE("labels with quotes, backslashes, control characters and broken UTF-8 come out as valid text") {
+    Folder folder;
+    Gpu gpu;
+    REQUIRE_OK(start(gpu, folder / "trace.json", folder / "timeline.svg"));
+    work(gpu, "\"a\\b\x01\xff</text>&\xc3\xa9");
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    CHECK(count(contents(folder / "trace.json"), "\\\"a\\\\b\\u0001\\ufffd</text>&\xc3\xa9") >= 1);
+    CHECK(count(contents(folder / "timeline.svg"), "&quot;a\\b\xef\xbf\xbd\xef\xbf\xbd&lt;/text&gt;&amp;\xc3\xa9") >= 1);
+}
