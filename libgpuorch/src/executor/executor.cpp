@@ -311,6 +311,8 @@ void Executor::wake_one() noexcept {
 void Executor::wake_all() noexcept {
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_all(signal_);
+    none_owed_.fetch_add(1, std::memory_order_seq_cst);
+    host::wake_all(none_owed_);
 }
 
 gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
@@ -416,12 +418,13 @@ void Executor::stop() noexcept {
 bool Executor::drain(uint64_t deadline) noexcept {
     watchers_.fetch_add(1, std::memory_order_seq_cst);
     while (pending_.load(std::memory_order_seq_cst) != 0 && host::now() < deadline) {
-        const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+        const uint32_t seen = none_owed_.load(std::memory_order_seq_cst);
         if (thread_count_ == 0 && runners_.load(std::memory_order_seq_cst) == 0) {
             // Nobody else runs it. A runner that comes later shares the work.
             serve(Until::none_owed, std::min(deadline, host::now() + 1'000'000), UINT64_MAX);
         } else if (pending_.load(std::memory_order_seq_cst) != 0) {
-            host::wait(signal_, seen, std::min(deadline, host::now() + 1'000'000));
+            // Not on signal_: whoever waits there has to take what it is woken for.
+            host::wait(none_owed_, seen, std::min(deadline, host::now() + 1'000'000));
         }
     }
     watchers_.fetch_sub(1, std::memory_order_seq_cst);

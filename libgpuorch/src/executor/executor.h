@@ -91,6 +91,7 @@ private:
     bool stopped_ = false;
 
     alignas(64) std::atomic<uint32_t> signal_{0};    // wait word
+    std::atomic<uint32_t> none_owed_{0};             // wait word: changes when the last task was called
     std::atomic<uint32_t> ready_{0};                 // strands in the ready list
     std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
     std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};

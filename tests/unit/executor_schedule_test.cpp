@@ -1,0 +1,113 @@
+// Executors under many schedules: whatever their threads, the scanner, callers and a teardown do in between, each callback
+// comes once, those of a stream in their order, and nothing hangs.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "gpuorch/gpuorch.h"
+#include "host/host.h"
+
+namespace {
+
+enum class End { run, destroy, shutdown };
+
+constexpr int kCallers = 2, kEach = 6;
+
+struct Line {
+    std::atomic<int> inside{0}, came{0}, wrong{0};
+    int accepted = 0;
+};
+
+void enter(Line& line) {
+    if (line.inside.fetch_add(1) != 0) ++line.wrong;
+    gpo::host::step(0);
+    ++line.came;
+    --line.inside;
+}
+
+void completed(void* user, const gpo_completion* completion, const gpo_error* error) {
+    Line& line = *static_cast<Line*>(user);
+    if ((completion->status != GPO_SUCCESS) != (error != nullptr)) ++line.wrong;
+    enter(line);
+}
+
+gpo_status called(void* user, const gpo_host_call*) {
+    enter(*static_cast<Line*>(user));
+    return GPO_SUCCESS;
+}
+
+void run(uint64_t seed, uint32_t flags, uint32_t mode, End end) {
+    gpo_runtime_options options{};
+    options.struct_size = sizeof options;
+    options.device = "soft";
+    options.schedule_seed = seed;
+    options.completion_mode = mode;
+    gpo_runtime_t runtime = nullptr;
+    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    gpo_device_t device = nullptr;
+    REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+    gpo_executor_options executor_options{};
+    executor_options.struct_size = sizeof executor_options;
+    executor_options.flags = flags;
+    executor_options.capacity = 8;
+    gpo_executor_t executor = nullptr;
+    REQUIRE(gpo_executor_create(runtime, &executor_options, &executor) == GPO_SUCCESS);
+    uint64_t memory = 0;
+    REQUIRE(gpo_memory_allocate(device, 64, nullptr, &memory) == GPO_SUCCESS);
+
+    std::vector<std::unique_ptr<Line>> lines;
+    gpo_stream_t streams[kCallers];
+    for (auto& stream : streams) {
+        REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+        lines.push_back(std::make_unique<Line>());
+    }
+    std::atomic<int> wrong{0};
+    std::vector<gpo::host::Thread> threads;
+    for (int t = 0; t < kCallers; ++t)
+        threads.emplace_back("caller", [&, t] {
+            Line& line = *lines[static_cast<size_t>(t)];
+            for (int i = 0; i < kEach; ++i) {
+                gpo_fill(streams[t], memory, 1, 4, 8);
+                const gpo_status status = i % 3 == 1 ? gpo_stream_host_call(streams[t], executor, called, &line)
+                                                     : gpo_stream_then(streams[t], executor, completed, &line);
+                line.accepted += status == GPO_SUCCESS;
+                if (status != GPO_SUCCESS && status != GPO_WOULD_BLOCK && status < GPO_CANCELLED && status != GPO_STALE_HANDLE)
+                    ++wrong;
+                if (flags & GPO_EXECUTOR_CALLER) gpo_executor_poll(executor, nullptr);
+            }
+        });
+    if (end == End::destroy) REQUIRE(gpo_executor_destroy(executor) == GPO_SUCCESS);
+    threads.clear();
+    if (end == End::run) {
+        REQUIRE(gpo_executor_run(executor, nullptr) == GPO_SUCCESS);
+        for (auto stream : streams) CHECK(gpo_stream_wait(stream, 10'000'000'000) == GPO_SUCCESS);
+    }
+    REQUIRE(gpo_memory_free(device, memory) == GPO_SUCCESS);
+    REQUIRE(gpo_runtime_shutdown(runtime, 10'000'000'000) == GPO_SUCCESS);
+    CHECK(wrong == 0);
+    for (const auto& line : lines) {
+        CHECK(line->came == line->accepted);
+        CHECK(line->wrong == 0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every callback comes once under every schedule, however the executor ends") {
+    uint64_t first = 1, seeds = 200;
+    if (const char* text = std::getenv("GPUORCH_TEST_SEEDS")) seeds = std::strtoull(text, nullptr, 10) / 12;
+    if (const char* text = std::getenv("GPUORCH_TEST_SEED")) {
+        first = std::strtoull(text, nullptr, 10);
+        seeds = 1;
+    }
+    for (uint64_t seed = first; seed < first + seeds; ++seed) {
+        for (uint32_t flags : {unsigned{GPO_EXECUTOR_SLEEP}, unsigned{GPO_EXECUTOR_SPIN}, unsigned{GPO_EXECUTOR_CALLER}})
+            for (End end : {End::run, End::destroy, End::shutdown}) {
+                INFO("GPUORCH_TEST_SEED=", seed, ", flags ", flags, ", end ", static_cast<int>(end));
+                run(seed, flags, seed % 2 ? GPO_COMPLETION_BALANCED : GPO_COMPLETION_LATENCY, end);
+            }
+    }
+}
