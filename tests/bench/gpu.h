@@ -53,6 +53,7 @@ using Pool = Owned<gpo_pool_t, gpo_pool_destroy>;
 using Module = Owned<gpo_module_t, gpo_module_destroy>;
 using Kernel = Owned<gpo_kernel_t, gpo_kernel_destroy>;
 using Pipeline = Owned<gpo_pipeline_t, gpo_pipeline_destroy>;
+using Executor = Owned<gpo_executor_t, gpo_executor_destroy>;
 
 class Gpu {
 public:
@@ -70,6 +71,8 @@ public:
     Event event(uint32_t flags = 0) const;
     Queue queue(uint32_t capacity) const;
     Arena arena(uint64_t initial_bytes) const;
+    /// With one thread, and room for 2^20 callbacks. `flags`: GPO_EXECUTOR_*.
+    Executor executor(uint32_t flags) const;
     /// One of the kernels below; they are compiled with the first.
     Kernel kernel(const char* name);
     /// The image that they were made from, for the raw arm.

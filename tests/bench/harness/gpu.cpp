@@ -99,6 +99,16 @@ Queue Gpu::queue(uint32_t capacity) const {
     return queue;
 }
 
+Executor Gpu::executor(uint32_t flags) const {
+    auto options = sized<gpo_executor_options>();
+    options.flags = flags;
+    options.threads = 1;
+    options.capacity = 1 << 20;
+    Executor executor;
+    CHECK_GPO(gpo_executor_create(runtime, &options, executor.out()));
+    return executor;
+}
+
 Arena Gpu::arena(uint64_t initial_bytes) const {
     auto options = sized<gpo_arena_options>();
     options.initial_bytes = initial_bytes;

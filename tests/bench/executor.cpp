@@ -1,0 +1,366 @@
+// How soon a callback or an event loop learns that work is done, what callbacks cost the GPU, and what waiting costs the host:
+// against the driver's own ways (an event asked all the time, a host function, a blocking wait).
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "bench/gpu.h"
+#include "bench/pairs.h"
+#include "bench/raw.h"
+
+using namespace gpo::bench;
+
+namespace {
+
+void wait_busily(double ns) {
+    const double begin = now_ns();
+    while (now_ns() - begin < ns) {
+    }
+}
+
+/// When a callback came, as the thread sees it that waits for it.
+struct Moment {
+    std::atomic<double> at{0};
+    static void completed(void* user, const gpo_completion*, const gpo_error*) { static_cast<Moment*>(user)->came(); }
+    static void CUDA_CB host_function(void* user) { static_cast<Moment*>(user)->came(); }
+    void came() { at.store(now_ns(), std::memory_order_release); }
+    double wait() {
+        double moment;
+        while ((moment = at.load(std::memory_order_acquire)) == 0) std::this_thread::yield();
+        at.store(0, std::memory_order_relaxed);
+        return moment;
+    }
+};
+
+/// Threads that do nothing but launch, through the driver.
+class Launchers {
+public:
+    Launchers(Gpu& gpu, Raw& raw, int count) {
+        const CUfunction kernel = raw.function(gpu, "empty");
+        for (int i = 0; i < count; ++i)
+            threads_.emplace_back([this, &raw, kernel, stream = raw.stream()] {
+                raw.make_current();
+                unsigned* pointer = nullptr;
+                unsigned value = 7;
+                unsigned long long n = 0;
+                void* arguments[] = {&pointer, &value, &n};
+                while (!stop_) {
+                    for (int k = 0; k < 64; ++k) raw.cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
+                    raw.cu.cuStreamSynchronize(stream);
+                }
+            });
+    }
+    ~Launchers() {
+        stop_ = true;
+        for (auto& thread : threads_) thread.join();
+    }
+
+private:
+    std::atomic<bool> stop_{false};
+    std::vector<std::thread> threads_;
+};
+
+enum class Told { spinning_callback, sleeping_callback, epoll };
+enum class RawWay { asks_event, host_function, blocking_wait };
+
+/// From before a launch to when the host knows that it is done, one at a time.
+void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
+    Gpu gpu(GPO_COMPLETION_LATENCY);
+    Raw raw(gpu);
+    const CUstream raw_stream = raw.stream();
+    const unsigned blocking = raw_way == RawWay::blocking_wait ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u;
+    const CUevent raw_event = raw.event(CU_EVENT_DISABLE_TIMING | blocking);
+    const CUfunction raw_kernel = raw.function(gpu, "empty");
+    const Stream stream = gpu.stream();
+    const Queue cq = gpu.queue(64);
+    const Executor executor = gpu.executor(told == Told::sleeping_callback ? GPO_EXECUTOR_SLEEP : GPO_EXECUTOR_SPIN);
+    const Kernel kernel = gpu.kernel("empty");
+    const gpo_launch one = shape(1, 1);
+    unsigned* pointer = nullptr;
+    unsigned value = 7;
+    unsigned long long n = 0;
+    Moment moment;
+    int32_t descriptor = -1;
+    CHECK_GPO(gpo_cq_fd(cq, &descriptor));
+    const int set = epoll_create1(EPOLL_CLOEXEC);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event);
+    const Launchers disturbance(gpu, raw, launchers);
+    const int count = row.size(100, 5);
+    std::vector<double> all_raw, all_ours;
+    const auto block = [&](std::vector<double>& all, const std::function<double()>& once) {
+        std::vector<double> times;
+        for (int i = 0; i < count; ++i) {
+            wait_busily(5'000);
+            const double begin = now_ns();
+            times.push_back(once() - begin);
+        }
+        all.insert(all.end(), times.begin(), times.end());
+        return median(times);
+    };
+    row.pairs(
+        [&] {
+            void* arguments[] = {&pointer, &value, &n};
+            return block(all_raw, [&] {
+                CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr));
+                if (raw_way == RawWay::host_function) {
+                    CHECK_CU(raw.cu.cuLaunchHostFunc(raw_stream, Moment::host_function, &moment));
+                    return moment.wait();
+                }
+                CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
+                if (raw_way == RawWay::blocking_wait) {
+                    CHECK_CU(raw.cu.cuEventSynchronize(raw_event));
+                } else {
+                    CUresult answer;
+                    while ((answer = raw.cu.cuEventQuery(raw_event)) == CUDA_ERROR_NOT_READY) {
+                    }
+                    CHECK_CU(answer);
+                }
+                return now_ns();
+            });
+        },
+        [&] {
+            return block(all_ours, [&] {
+                launch(stream, kernel, one, pointer, value, n);
+                if (told != Told::epoll) {
+                    CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
+                    return moment.wait();
+                }
+                CHECK_GPO(gpo_stream_notify(stream, cq, 1));
+                while (epoll_wait(set, &event, 1, -1) != 1) {
+                }
+                const double now = now_ns();
+                take(cq, 1);
+                return now;
+            });
+        });
+    close(set);
+    close(descriptor);
+    char text[64];
+    std::snprintf(text, sizeof text, "p99 %.1f against %.1f us", quantile(all_ours, 0.99) / 1e3, quantile(all_raw, 0.99) / 1e3);
+    row.note(text);
+}
+
+/// GPU time of kernels of 10 us on several streams at once, per kernel: from before the first to after the last.
+void gpu_cost(Row& row, int streams, bool host_functions) {
+    Gpu gpu;
+    const std::vector<Stream> ours = gpu.streams(streams);
+    const Stream around = gpu.stream();
+    const Executor executor = gpu.executor(GPO_EXECUTOR_SLEEP);
+    const Event begin = gpu.event(GPO_EVENT_TIMING), end = gpu.event(GPO_EVENT_TIMING);
+    const Kernel kernel = gpu.kernel("spin");
+    const gpo_launch one = shape(1, 1);
+    const long long cycles = gpu.cycles(10'000);
+    const int count = row.size(300, 20);
+    Raw raw(gpu);
+    std::atomic<int> came{0};
+    static std::atomic<int>* counter;
+    counter = &came;
+    if (host_functions && driver_is_software()) throw Skip("the raw driver doesn't know the library's software streams");
+    const auto block = [&](bool told) {
+        came = 0;
+        CHECK_GPO(gpo_event_record(begin, around));
+        for (const Stream& stream : ours) CHECK_GPO(gpo_stream_wait_event(stream, begin));
+        for (int i = 0; i < count; ++i)
+            for (const Stream& stream : ours) {
+                launch(stream, kernel, one, cycles);
+                if (!told) continue;
+                if (host_functions) {
+                    void* native = nullptr;
+                    CHECK_GPO(gpo_stream_native(stream, &native));
+                    CHECK_CU(raw.cu.cuLaunchHostFunc(static_cast<CUstream>(native), [](void*) { ++*counter; }, nullptr));
+                } else {
+                    CHECK_GPO(gpo_stream_then(stream, executor,
+                                              [](void* user, const gpo_completion*, const gpo_error*) {
+                                                  ++*static_cast<std::atomic<int>*>(user);
+                                              },
+                                              &came));
+                }
+            }
+        for (const Stream& stream : ours) CHECK_GPO(gpo_stream_wait_stream(around, stream));
+        CHECK_GPO(gpo_event_record(end, around));
+        finish(around);
+        while (told && came < count * streams) std::this_thread::yield();
+        int64_t time = 0;
+        CHECK_GPO(gpo_event_elapsed(begin, end, &time));
+        return static_cast<double>(time) / (count * streams);
+    };
+    row.pairs([&] { return block(false); }, [&] { return block(true); });
+}
+
+/// What the process has spent: seconds of CPU, and how often its threads have gone to sleep.
+struct Spent {
+    double cpu = 0;
+    uint64_t sleeps = 0;
+    static Spent now() {
+        Spent spent;
+        rusage usage{};
+        getrusage(RUSAGE_SELF, &usage);
+        const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+        spent.cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+        spent.sleeps = static_cast<uint64_t>(usage.ru_nvcsw);
+        return spent;
+    }
+};
+
+/// Per cent of a core while the caller sleeps for a while, with a kernel running or nothing at all. The software GPU's own
+/// threads are part of the process.
+void cpu_share(Row& row, bool busy) {
+    Gpu gpu;
+    const Stream stream = gpu.stream();
+    const Executor executor = gpu.executor(GPO_EXECUTOR_SLEEP);
+    const Kernel kernel = gpu.kernel("spin");
+    const double seconds = row.size(1.0, 0.05);
+    const long long cycles = gpu.cycles(seconds * 1e9);
+    Moment moment;
+    double sleeps = 0;
+    // Everything has run once, and gone to sleep again.
+    CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
+    moment.wait();
+    usleep(20'000);
+    row.alone([&] {
+        const Spent before = Spent::now();
+        const double begin = now_ns();
+        if (busy) {
+            launch(stream, kernel, shape(1, 1), cycles);
+            CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
+        }
+        usleep(static_cast<useconds_t>(seconds * 1e6));
+        const Spent after = Spent::now();
+        const double time = now_ns() - begin;
+        if (busy) moment.wait();
+        sleeps = static_cast<double>(after.sleeps - before.sleeps);
+        return std::max((after.cpu - before.cpu) / (time / 1e9) * 100, 1e-6);
+    });
+    char text[96];
+    std::snprintf(text, sizeof text, "per cent of a core; %.0f sleeps in the last %.2f s, of which one is the caller's", sleeps, seconds);
+    row.note(text);
+}
+
+/// How late the end of a kernel is found that was `age` old: from when the host lets it end.
+void lateness(Row& row, double age) {
+    Gpu gpu;
+    const Stream stream = gpu.stream();
+    const Queue cq = gpu.queue(16);
+    const Kernel kernel = gpu.kernel("gate");
+    const Arena arena = gpu.arena(0);
+    void* memory = nullptr;
+    CHECK_GPO(gpo_arena_allocate(arena, 256, GPO_AUTO, &memory));
+    unsigned* const open = static_cast<unsigned*>(memory);
+    const int count = row.size(age < 1e6 ? 50 : age < 1e8 ? 5 : 1, 1);
+    std::vector<double> all;
+    row.alone([&] {
+        std::vector<double> times;
+        for (int i = 0; i < count; ++i) {
+            __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
+            launch(stream, kernel, shape(1, 1), open);
+            CHECK_GPO(gpo_stream_notify(stream, cq, 1));
+            wait_busily(age);
+            const double opened = now_ns();
+            __atomic_store_n(open, 1u, __ATOMIC_SEQ_CST);
+            CHECK_GPO(gpo_cq_wait(cq, -1));
+            gpo_completion entry;
+            uint64_t taken = 0;
+            CHECK_GPO(gpo_cq_drain(cq, &entry, sizeof entry, 1, &taken));
+            times.push_back(std::max(static_cast<double>(entry.completed_ns) - opened, 1.0));
+        }
+        all.insert(all.end(), times.begin(), times.end());
+        return median(times);
+    });
+    finish(stream);
+    CHECK_GPO(gpo_arena_free(arena, memory));
+    char text[64];
+    std::snprintf(text, sizeof text, "p99 %.1f us of %zu", quantile(all, 0.99) / 1e3, all.size());
+    row.note(text);
+}
+
+/// From when a kernel may end to its callback.
+void completion_to_callback(Row& row, uint32_t mode) {
+    Gpu gpu(mode);
+    const Stream stream = gpu.stream();
+    const Executor executor = gpu.executor(0);
+    const Kernel kernel = gpu.kernel("gate");
+    const Arena arena = gpu.arena(0);
+    void* memory = nullptr;
+    CHECK_GPO(gpo_arena_allocate(arena, 256, GPO_AUTO, &memory));
+    unsigned* const open = static_cast<unsigned*>(memory);
+    Moment moment;
+    const int count = row.size(20, 5);
+    row.alone([&] {
+        std::vector<double> times;
+        for (int i = 0; i < count; ++i) {
+            __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
+            launch(stream, kernel, shape(1, 1), open);
+            CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
+            usleep(200);
+            const double opened = now_ns();
+            __atomic_store_n(open, 1u, __ATOMIC_SEQ_CST);
+            times.push_back(moment.wait() - opened);
+        }
+        return median(times);
+    });
+    CHECK_GPO(gpo_arena_free(arena, memory));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Bench bench("executor", argc, argv);
+    bench.row({.name = "callback_spinning", .what = "launch until the callback on an executor that spins",
+               .base = "launch + event asked all the time", .target = ratio_at_most(1.2)},
+              [](Row& row) { latency(row, RawWay::asks_event, Told::spinning_callback); });
+    bench.row({.name = "callback_host_function", .what = "the same", .base = "launch until the cuLaunchHostFunc function runs",
+               .target = ratio_at_most(0.5)},
+              [](Row& row) { latency(row, RawWay::host_function, Told::spinning_callback); });
+    bench.row({.name = "callback_host_function_loaded", .what = "the same while three other threads launch",
+               .base = "cuLaunchHostFunc while three other threads launch", .target = ratio_at_most(1.0 / 15)},
+              [](Row& row) { latency(row, RawWay::host_function, Told::spinning_callback, 3); });
+    bench.row({.name = "callback_sleeping", .what = "launch until the callback on an executor that sleeps",
+               .base = "launch + blocking cuEventSynchronize", .target = ratio_at_most(1.25)},
+              [](Row& row) { latency(row, RawWay::blocking_wait, Told::sleeping_callback); });
+    bench.row({.name = "epoll", .what = "launch until epoll_wait returns", .base = "launch + blocking cuEventSynchronize",
+               .target = ratio_at_most(1.25)},
+              [](Row& row) { latency(row, RawWay::blocking_wait, Told::epoll); });
+    bench.row({.name = "callbacks_gpu_time", .what = "10 us kernels with a callback each, GPU time per kernel, 1 stream",
+               .base = "the same without", .target = ratio_at_most(1.02)},
+              [](Row& row) { gpu_cost(row, 1, false); });
+    bench.row({.name = "callbacks_gpu_time_8", .what = "the same on 8 streams", .base = "the same without",
+               .target = ratio_at_most(1.02)},
+              [](Row& row) { gpu_cost(row, 8, false); });
+    bench.row({.name = "host_functions_gpu_time", .what = "10 us kernels with a cuLaunchHostFunc each, 1 stream",
+               .base = "the same without", .devices = on_cuda},
+              [](Row& row) { gpu_cost(row, 1, true); });
+    bench.row({.name = "host_functions_gpu_time_8", .what = "the same on 8 streams", .base = "the same without", .devices = on_cuda},
+              [](Row& row) { gpu_cost(row, 8, true); });
+    bench.row({.name = "cpu_waiting", .what = "CPU of the process while a kernel of 1 s runs, balanced mode", .unit = "%",
+               .target = value_at_most(2)},
+              [](Row& row) { cpu_share(row, true); });
+    bench.row({.name = "cpu_idle", .what = "CPU of the process while nothing is pending", .unit = "%", .target = value_at_most(0.1)},
+              [](Row& row) { cpu_share(row, false); });
+    struct Age {
+        const char *name, *what;
+        double ns;
+    };
+    static constexpr Age kAges[] = {{"late_20us", "how late the end of a kernel of 20 us is found, balanced mode", 2e4},
+                                    {"late_200us", "of 200 us", 2e5},
+                                    {"late_2ms", "of 2 ms", 2e6},
+                                    {"late_20ms", "of 20 ms", 2e7},
+                                    {"late_1s", "of 1 s", 1e9}};
+    for (const Age& age : kAges)
+        bench.row({.name = age.name, .what = age.what, .target = value_at_most(std::max(1e4, age.ns / 10))},
+                  [&age](Row& row) { lateness(row, age.ns); });
+    bench.row({.name = "soft_callback_latency_mode", .what = "kernel may end until its callback, latency mode",
+               .target = value_at_most(30'000), .target_on = on_soft, .devices = on_soft},
+              [](Row& row) { completion_to_callback(row, GPO_COMPLETION_LATENCY); });
+    bench.row({.name = "soft_callback", .what = "the same in balanced mode", .target_on = on_soft, .devices = on_soft},
+              [](Row& row) { completion_to_callback(row, GPO_COMPLETION_BALANCED); });
+    return bench.finish();
+}
