@@ -1,7 +1,8 @@
-/* stream_files [-o DIR] [--table FILE] [FILE]...: streams files through a GPU, or the software GPU where there is none.
- * A kernel counts the bytes of each chunk, maps them by a table of 256 (by default the complement) and takes the CRC-32
- * of what comes out. Chunks are read, copied in, computed on, copied out and taken at the same time: that is the
- * pipeline's work. Without files it takes the largest of the machine's own. -o writes the mapped files into DIR. */
+/* stream_files [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU where
+ * there is none. A kernel counts the bytes of each chunk, maps them by a table of 256 (by default the complement) and
+ * takes the CRC-32 of what comes out. Reading, copying in, kernels, copying out and taking go on at the same time, the
+ * pipeline's work. Without files it takes the largest of the machine's own. -o writes the mapped files into DIR,
+ * --trace a picture of what happened when, timeline.svg, and trace.json for ui.perfetto.dev. */
 #define _GNU_SOURCE
 #include <gpuorch/gpuorch.h>
 #include <math.h>
@@ -26,11 +27,9 @@
             if (zeros & 1) crc = multiply(powers[k], crc); \
         return crc; \
     }
-SHARED_CODE(static)
+SHARED_CODE(static) static struct Tables tables;
 struct figures { struct Result sum; uint64_t bytes; gpo_pipeline_result run; };  /* of a file, or of all */
-static struct Tables tables;
-static volatile sig_atomic_t interrupted;
-static void interrupt(int number) { interrupted = number; }
+static volatile sig_atomic_t interrupted; static void interrupt(int number) { interrupted = number; }
 
 /* The kernel, as text: the library has it compiled for the device. A block takes 64 KiB, a thread 1 KiB and counts in a
  * row of its own. Its CRC begins with 0 and gets as many zeros as bytes follow: the chunk's is the xor of all. */
@@ -39,7 +38,6 @@ static void interrupt(int number) { interrupted = number; }
 static const char kernel_source[] = EXPANDED_TEXT(
     SHARED_CODE(__device__)
     enum { threads = 64, piece = 1024 };
-
     extern "C" __global__ void stream_files(const unsigned char *in, unsigned char *out, Result *result,
                                             unsigned long long bytes, Tables tables) {
         __shared__ unsigned short counts[threads][258];  /* two more, so that equal bytes don't meet in one bank */
@@ -81,8 +79,7 @@ static const char kernel_source[] = EXPANDED_TEXT(
     });
 
 static gpo_status take(void *user, const gpo_chunk *chunk) {  /* called for each chunk, in order */
-    struct figures *figures = user;
-    const struct Result *result = chunk->result;
+    struct figures *figures = user; const struct Result *result = chunk->result;
     for (int i = 0; i < 256; ++i) figures->sum.histogram[i] += result->histogram[i];
     figures->sum.crc = with_zeros(figures->sum.crc, chunk->bytes, tables.powers) ^ result->crc;
     figures->bytes += chunk->bytes;
@@ -132,13 +129,13 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
                 "awk -F '\\t' '{ print $2 } (sum += $1) >= 67108864 { exit }'"
 
 int main(int count, char **files) {
-    const char *folder = NULL, *table = NULL;
-    static char *found[1024];
-    int next = 1, failures = 0;
+    const char *folder = NULL, *table = NULL, *trace = NULL; int next = 1, failures = 0;
+    static char *found[1024], svg[4096], json[4096];
     for (; next + 1 < count && files[next][0] == '-'; next += 2)
         if (!strcmp(files[next], "-o")) folder = files[next + 1];
         else if (!strcmp(files[next], "--table")) table = files[next + 1];
-        else return fputs("usage: stream_files [-o DIR] [--table FILE] [FILE]...\n", stderr), 2;
+        else if (!strcmp(files[next], "--trace")) trace = files[next + 1];
+        else return fputs("usage: stream_files [-o DIR] [--table FILE] [--trace DIR] [FILE]...\n", stderr), 2;
     FILE *list = next == count ? popen(LARGEST, "r") : NULL, *map = table ? fopen(table, "rb") : NULL;
     if (list)
         for (files = found, next = count = 0; count < 1024 && fscanf(list, "%m[^\n]\n", &found[count]) == 1;) ++count;
@@ -148,8 +145,10 @@ int main(int count, char **files) {
         return fprintf(stderr, "stream_files: %s is not a file of 256 bytes\n", table), 2;
     signal(SIGPIPE, SIG_IGN);
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
+    if (trace) snprintf(svg, sizeof svg, "%s/timeline.svg", trace), snprintf(json, sizeof json, "%s/trace.json", trace);
+    gpo_trace_options traced = {.struct_size = sizeof traced, .path = json, .picture = svg};
     gpo_runtime_t runtime; gpo_device_t device; gpo_module_t module; gpo_pipeline_t pipeline;
-    gpo_device_properties about = {.struct_size = sizeof about};
+    gpo_device_properties about = {.struct_size = sizeof about}; struct figures total = {0};
     gpo_compile_options compile = {.struct_size = sizeof compile, .source = kernel_source, .file_name = "stream.cu"};
 #define ARGUMENT(...) {.struct_size = sizeof(gpo_stage_argument), .kind = __VA_ARGS__}
     gpo_stage_argument arguments[] = {ARGUMENT(GPO_STAGE_INPUT), ARGUMENT(GPO_STAGE_OUTPUT), ARGUMENT(GPO_STAGE_RESULT),
@@ -162,9 +161,9 @@ int main(int count, char **files) {
         failed("device", gpo_device_open(runtime, NULL, &device) || gpo_device_get_properties(device, &about)) ||
         failed("kernel", gpo_module_compile(device, &compile, &module)) ||
         failed("kernel", gpo_module_kernel(module, "stream_files", &stage.kernel)) ||
-        failed("pipeline", gpo_pipeline_create(device, &options, &pipeline))) return 1;
+        failed("pipeline", gpo_pipeline_create(device, &options, &pipeline)) ||
+        (trace && failed("trace", gpo_trace_start(runtime, &traced)))) return 1;
     printf("device: %s\n", about.name);
-    struct figures total = {0};
     for (; next < count && !interrupted; ++next) {
         struct figures file = {0};
         if (stream_file(pipeline, files[next], folder, &file) && ++failures) continue;
@@ -174,6 +173,7 @@ int main(int count, char **files) {
         total.run.copy_out_ns += file.run.copy_out_ns, total.run.copy_hidden_ns += file.run.copy_hidden_ns;
     }
     print("total", &total);
+    failures += trace && (failed("trace", gpo_trace_stop(runtime)) || printf("trace: %s, %s\n", svg, json) < 0);
     gpo_runtime_shutdown(runtime, -1);
     return interrupted ? 130 : failures != 0;
 }

@@ -14,15 +14,15 @@ namespace gpo::trace {
 namespace {
 
 constexpr uint64_t kWide = 100'000;          // units of a lane's inner width
-constexpr size_t kDrawn = 5'000;             // pieces
+constexpr size_t kDrawn = 3'000;             // pieces
 constexpr size_t kMarksDrawn = 300;
 constexpr size_t kThreads = 8, kStreams = 24;
 
 constexpr const char* kStyle = R"(
 svg{--page:#fcfcfb;--ink:#0b0b0b;--soft:#52514e;--grid:#e1e0d9;--lane:#f1f0ec;--in:#2a78d6;--out:#d9541e;--device:#4a3aa7;
---fill:#a8a298;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;font-family:system-ui,-apple-system,"Segoe UI",sans-serif}
+--fill:#b5519b;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;font-family:system-ui,-apple-system,"Segoe UI",sans-serif}
 @media(prefers-color-scheme:dark){svg{--page:#1a1a19;--ink:#fff;--soft:#c3c2b7;--grid:#383835;--lane:#242422;--in:#4c94ea;--out:#ea7440;
---device:#9085e9;--fill:#77736a;--kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666}}
+--device:#9085e9;--fill:#d077b8;--kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666}}
 text{fill:var(--soft);font-size:11px}.h{fill:var(--ink);font-size:16px;font-weight:600}.s{fill:var(--ink);font-size:13px;font-weight:600}
 .n{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}.p{fill:var(--page)}.l{fill:var(--lane)}
 .g{stroke:var(--grid);stroke-width:1}.w{fill:#fff;font-size:11px}
@@ -30,7 +30,7 @@ text{fill:var(--soft);font-size:11px}.h{fill:var(--ink);font-size:16px;font-weig
 .c3{fill:var(--fill);stroke:var(--fill)}.c4{fill:var(--kernel);stroke:var(--kernel)}.c5{fill:var(--held);stroke:var(--held)}
 .c6{fill:var(--call);stroke:var(--call)}.c7{fill:var(--bad);stroke:var(--bad)}
 .i{fill:none;stroke:var(--bad);stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}
-.b{stroke:var(--lane)}.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
+.b{stroke:var(--lane)}.o{stroke:none}.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
 @media(max-width:700px){.x{display:none}.h{font-size:14px}}
 @media(min-width:701px){.y{display:none}}
 )";
@@ -68,6 +68,14 @@ std::string time_text(double ns) {
     if (ns < 1e6) return number(ns < 1e4 ? "%.2f us" : "%.1f us", ns / 1e3);
     if (ns < 1e9) return number(ns < 1e7 ? "%.2f ms" : "%.1f ms", ns / 1e6);
     return number("%.2f s", ns / 1e9);
+}
+
+/// Of a time on the axis, which is a round number.
+std::string axis_text(double ns) {
+    if (ns < 1e3) return ns == 0 ? "0" : number("%.0f ns", ns);
+    if (ns < 1e6) return number("%g us", ns / 1e3);
+    if (ns < 1e9) return number("%g ms", ns / 1e6);
+    return number("%g s", ns / 1e9);
 }
 
 std::string bytes_text(double bytes) {
@@ -213,11 +221,11 @@ std::string Drawing::title_of(const Piece& piece) const {
 void Drawing::piece(const Piece& piece, int height) {
     const uint64_t from = unit(piece.begin), to = std::max(unit(piece.end), from + 8);
     seen_[static_cast<size_t>(piece.look)] = true;
-    // Narrow ones get an outline of their own colour, so that they don't vanish; wide ones one of the background's, so that
-    // neighbours stay apart.
-    const bool narrow = to - from < 500;
+    // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's, so
+    // that neighbours stay apart.
+    const char* outline = to - from < 60 ? " t" : to - from < 800 ? " o" : " b";
     const int top = piece.look == Look::held ? height - 4 : 0;
-    body_ += text("<rect class=\"c", static_cast<int>(piece.look), narrow ? " t" : " b", "\" x=\"", from, "\"");
+    body_ += text("<rect class=\"c", static_cast<int>(piece.look), outline, "\" x=\"", from, "\"");
     if (top) body_ += text(" y=\"", top, "\"");
     body_ += text(" width=\"", to - from, "\" height=\"", height - top, "\"");
     const double busy = static_cast<double>(piece.busy) / static_cast<double>(std::max<uint64_t>(piece.end - piece.begin, 1));
@@ -252,7 +260,7 @@ void Drawing::axis(int top) {
         const double x = (at - start) / range;
         const char* anchor = x < 0.06 ? "" : x > 0.94 ? " e" : " m";
         lines += text("<line class=\"g\" x1=\"", per_cent(x), "\" x2=\"", per_cent(x), "\" y1=\"", top, "\" y2=\"", y_, "\"/><text class=\"",
-                      count % 2 ? "x" : "z", anchor, "\" x=\"", per_cent(x), "\" y=\"", top - 4, "\">", time_text(at), "</text>\n");
+                      count % 2 ? "x" : "z", anchor, "\" x=\"", per_cent(x), "\" y=\"", top - 4, "\">", axis_text(at), "</text>\n");
     }
     body_ = lines + body_;
 }

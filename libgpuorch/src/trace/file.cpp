@@ -43,8 +43,8 @@ bool write_all(int descriptor, const void* data, size_t size, int* number) noexc
 
 }  // namespace
 
-File::File(const std::string& path, std::string closing)
-    : path_(path), closing_(std::move(closing)), gzip_(path.ends_with(".gz")) {
+File::File(const std::string& path, std::string opening, std::string closing)
+    : path_(path), opening_(std::move(opening)), closing_(std::move(closing)), gzip_(path.ends_with(".gz")) {
     boundaries_.reserve(kBoundaries + 1);
     packed_.resize(1 << 16);
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -57,7 +57,6 @@ File::File(const std::string& path, std::string closing)
             throw std::bad_alloc();
         }
         check_ = static_cast<uint32_t>(crc32(0, nullptr, 0));
-        write(kGzipHeader, sizeof kGzipHeader);
     }
     boundaries_.push_back({offset_, check_, length_});
 }
@@ -101,9 +100,14 @@ bool File::deflate_all(std::string_view text) noexcept {
     return true;
 }
 
+bool File::put(std::string_view text) noexcept {
+    return gzip_ ? deflate_all(text) : write(text.data(), text.size());
+}
+
 void File::append(std::string_view text) noexcept {
     if (error_ || descriptor_ < 0 || text.empty()) return;
-    if (!(gzip_ ? deflate_all(text) : write(text.data(), text.size()))) {
+    const bool begun = offset_ != 0 || ((!gzip_ || write(kGzipHeader, sizeof kGzipHeader)) && put(opening_));
+    if (!begun || !put(text)) {
         rescue();
         return;
     }
@@ -111,21 +115,24 @@ void File::append(std::string_view text) noexcept {
     boundaries_.push_back({offset_, check_, length_});
 }
 
-/// What closes the file at a boundary.
+// What closes the file at a boundary; at the first one, all of it.
 std::string File::ending(const Boundary& at) const {
-    if (!gzip_) return closing_;
+    const bool empty = at.offset == 0;
+    const std::string last = empty ? opening_ + closing_ : closing_;
+    if (!gzip_) return last;
     // One last block, stored as it is, and gzip's own end.
-    const auto size = static_cast<uint16_t>(closing_.size());
+    const auto size = static_cast<uint16_t>(last.size());
     const auto check = static_cast<uint32_t>(
-        crc32(at.check, reinterpret_cast<const Bytef*>(closing_.data()), static_cast<uInt>(closing_.size())));
+        crc32(at.check, reinterpret_cast<const Bytef*>(last.data()), static_cast<uInt>(last.size())));
     std::string out;
+    if (empty) out.assign(reinterpret_cast<const char*>(kGzipHeader), sizeof kGzipHeader);
     const auto little = [&](uint32_t value, int bytes) {
         for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
     };
     little(1, 1);
     little(size, 2);
     little(static_cast<uint16_t>(~size), 2);
-    out += closing_;
+    out += last;
     little(check, 4);
     little(at.length + size, 4);
     return out;

@@ -19,9 +19,9 @@ namespace gpo::trace {
 
 class File {
 public:
-    /// Opens the file, empty; gzipped if the name ends in ".gz". `closing` is written when it is closed, whatever came
-    /// before. Throws Failure(GPO_IO_ERROR) naming it.
-    File(const std::string& path, std::string closing);
+    /// Opens the file, empty; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`, whatever
+    /// comes between. Writes nothing yet. Throws Failure(GPO_IO_ERROR) naming it.
+    File(const std::string& path, std::string opening, std::string closing);
     ~File();
     File(const File&) = delete;
     File& operator=(const File&) = delete;
@@ -43,12 +43,13 @@ private:
         uint32_t length;
     };
     bool write(const void* data, size_t size) noexcept;
+    bool put(std::string_view text) noexcept;
     bool deflate_all(std::string_view text) noexcept;
     std::string ending(const Boundary& at) const;
     void rescue() noexcept;
     void fail(int number) noexcept;
 
-    const std::string path_, closing_;
+    const std::string path_, opening_, closing_;
     int descriptor_ = -1;
     bool gzip_ = false, regular_ = false;   // regular: not a pipe or device, which can't be cut and isn't ours to remove
     z_stream stream_{};

@@ -73,9 +73,8 @@ std::string Json::quoted(std::string_view text) {
 }
 
 Json::Json(const std::string& path, uint64_t start, std::string_view program)
-    : file_(path, "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1,\"args\":{\"sort_index\":0}}\n]\n"), start_(start) {
+    : file_(path, "[\n", "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1,\"args\":{\"sort_index\":0}}\n]\n"), start_(start) {
     text_.reserve(kFlushAt + 4096);
-    text_ = "[\n";
     meta("process_name", kHost, 0, text("host: ", program));
 }
 

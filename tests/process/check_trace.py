@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Traces the main job, and checks the trace as its viewers would: every event whole, spans of one thread nested, arrows
+that begin and end in spans, bytes that add up with what was streamed; and the picture as XML. Then what happens to the
+files when the disk is full, the path can't be written, or the program is killed; and that GPUORCH_TRACE needs no new
+program."""
+import collections
+import gzip
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def check(name, *facts):
+    wrong = [f"{got!r} in place of {right!r}" for got, right in facts if got != right]
+    print(f"FAIL {name}: {'; '.join(wrong)[:800]}" if wrong else f"PASS {name}")
+
+
+class Job:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.program = self.folder / "stream_files"
+        subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O2", f"-I{ROOT}/libgpuorch/include", "-o",
+                        self.program, ROOT / "samples/c/stream_files.c", f"-L{BUILD}/libgpuorch", "-lgpuorch", "-lm"],
+                       check=True)
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "libgpuorch")}
+        self.files = [self.folder / "small", self.folder / "large"]
+        for path, size in zip(self.files, (70_001, 90_000_000)):
+            path.write_bytes(random.Random(size).randbytes(size))
+        self.bytes = sum(path.stat().st_size for path in self.files)
+
+    def run(self, *arguments, trace=None, **settings):
+        environment = {**self.environment, **({"GPUORCH_TRACE": str(trace), "GPUORCH_LOG": "info"} if trace else {})}
+        done = subprocess.run([self.program, *arguments, *self.files], env=environment, capture_output=True, text=True,
+                              timeout=120, stdin=subprocess.DEVNULL, **settings)
+        return done.returncode, done.stdout, done.stderr
+
+
+def spans_of(events):
+    """{(process, thread): [(begin, end, event), …]} in nanoseconds, in the order of their beginning, longest first."""
+    found = collections.defaultdict(list)
+    for event in events:
+        if event["ph"] == "X":
+            begin = round(event["ts"] * 1000)
+            found[event["pid"], event["tid"]].append((begin, begin + round(event["dur"] * 1000), event))
+    for spans in found.values():
+        spans.sort(key=lambda span: (span[0], -span[1]))
+    return found
+
+
+def not_nested(spans):
+    """Spans that begin inside another of their thread and end outside."""
+    wrong = []
+    for thread, all_of_it in spans.items():
+        open_ones = []
+        for begin, end, event in all_of_it:
+            while open_ones and open_ones[-1] <= begin:
+                open_ones.pop()
+            if open_ones and end > open_ones[-1]:
+                wrong.append((thread, event["name"], begin, end, open_ones[-1]))
+            open_ones.append(end)
+    return wrong
+
+
+def loose_arrows(events, spans):
+    """Arrows that don't begin and end once each, go back in time, or have an end that is in no span."""
+    ends = collections.defaultdict(list)
+    wrong = []
+    for event in events:
+        if event["ph"] in "sf":
+            at = round(event["ts"] * 1000)
+            ends[event["cat"], event["id"]].append((event["ph"], at))
+            if not any(begin <= at <= end for begin, end, _ in spans[event["pid"], event["tid"]]):
+                wrong.append(event)
+    for arrow, points in ends.items():
+        kinds = [kind for kind, _ in sorted(points, key=lambda point: point[0], reverse=True)]
+        times = dict(points)
+        if kinds != ["s", "f"] or times["s"] > times["f"]:
+            wrong.append((arrow, points))
+    return wrong
+
+
+def whole_trace(job):
+    out = job.folder / "traced"
+    out.mkdir()
+    code, said, errors = job.run("--trace", out)
+    check("the main job says where its trace is", (code, 0), (errors, ""),
+          (said.splitlines()[-1], f"trace: {out}/timeline.svg, {out}/trace.json"))
+    events = json.loads((out / "trace.json").read_text())
+    needed = {"X": {"name", "cat", "pid", "tid", "ts", "dur"}, "s": {"id", "ts", "pid", "tid"}, "f": {"id", "ts", "pid", "tid", "bp"},
+              "C": {"name", "ts", "pid", "args"}, "M": {"name", "pid", "args"}, "i": {"name", "ts", "s", "pid", "tid"}}
+    check("every event is of a known kind and whole",
+          ([event for event in events if not needed.get(event["ph"], {"?"}) <= event.keys()], []),
+          (min(event.get("ts", 0) for event in events) >= 0, True), (min(event.get("dur", 0) for event in events) >= 0, True))
+    spans = spans_of(events)
+    check("spans of one thread nest", (not_nested(spans), []))
+    check("every arrow begins and ends once, in a span, and never goes back in time", (loose_arrows(events, spans), []),
+          (sum(event["ph"] == "s" for event in events) > 20, True))
+    named = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name"}
+    check("every thread and stream has a name", (set(spans) - named, set()))
+    gpu = [event for all_of_it in spans.values() for _, _, event in all_of_it if event["cat"] == "gpu"]
+    copied = collections.Counter()
+    for event in gpu:
+        copied[event["args"]["engine"]] += event["args"].get("bytes", 0)
+    launches = sum(event["args"]["engine"] == "kernel" for event in gpu)
+    results = launches * (256 * 8 + 8)
+    check("the bytes of the copies are those of the files, and of a result for each kernel",
+          (copied["copy in"], job.bytes), (copied["copy out"], job.bytes + results))
+    rates = [(event["args"]["bytes"] / max(event["dur"] * 1000, 1), event["args"]["GB/s"]) for event in gpu
+             if "GB/s" in event["args"]]
+    check("each copy has its speed", ([pair for pair in rates if abs(pair[0] - pair[1]) > 0.01 + 0.01 * pair[0]], []))
+    about = next(event["args"] for event in events if event["name"] == "gpuorch")
+    check("the trace says what it holds, what it lost and what it cost", (about["timed"], len(gpu)), (about["dropped"], 0),
+          (about["unfinished"], 0), (about["call_cost_ns"] > 0, True), (about["operation_cost_ns"] > 0, True))
+    counters = collections.defaultdict(list)
+    for event in events:
+        if event["ph"] == "C" and event["pid"] != 1:
+            counters[event["name"]].append((event["ts"], *event["args"].values()))
+    check("what is on its way never is less than nothing, and comes to an end",
+          (sorted(counters), ["on the way", "queue depth"]), ([min(v for _, v in of) for of in counters.values()], [0, 0]),
+          ([of[-1][1] for of in counters.values()], [0, 0]), ([of == sorted(of, key=lambda p: p[0]) for of in counters.values()], [True, True]))
+    picture(out / "timeline.svg", ["GPU 0: ", "copy in", "kernel", "copy out", "stream pipeline/stages", "Host", "stream_files"])
+
+
+def picture(path, words):
+    root = xml.etree.ElementTree.parse(path).getroot()
+    texts = [element.text or "" for element in root.iter(f"{SVG}text")]
+    titles = [element.text or "" for element in root.iter(f"{SVG}title")]
+    outside = [element.attrib for element in root.iter(f"{SVG}rect") if "x" in element.attrib and
+               int(element.attrib["x"]) + int(element.attrib["width"]) > 100_100]
+    foreign = {element.tag for element in root.iter()} - {SVG + tag for tag in ("svg", "rect", "text", "title", "style", "g", "line")}
+    check("the picture is an SVG by itself, with lanes, titles, and nothing outside",
+          (root.tag, f"{SVG}svg"), ([word for word in words if not any(text.startswith(word) for text in texts)], []),
+          (any("GB/s" in title for title in titles), True), (outside, []), (foreign, set()),
+          ("prefers-color-scheme:dark" in path.read_text(), True))
+
+
+def by_environment(job):
+    folder = job.folder / "all"
+    code, _, errors = job.run(trace=f"{folder}/")
+    check("GPUORCH_TRACE traces a program as it is, into a folder that it makes", (code, 0), ("nothing is traced" in errors, False),
+          (sorted(path.name for path in folder.iterdir()), ["summary.txt", "timeline.svg", "trace.json"]),
+          ("of the copying was hidden" in (folder / "summary.txt").read_text(), True),
+          (len(json.loads((folder / "trace.json").read_text())) > 50, True))
+    packed = job.folder / "packed.json.gz"
+    code, _, _ = job.run(trace=packed)
+    check("and gzipped", (code, 0), (len(json.loads(gzip.decompress(packed.read_bytes()))) > 50, True))
+    code, said, errors = job.run(trace="/nowhere/trace.json")
+    check("a path that can't be written is logged, and the job is done all the same", (code, 0),
+          ("/nowhere/trace.json can't be written" in errors, True), ("total: " in said, True))
+
+
+def full_disk(job):
+    # The software GPU's kernels come as files in memory, for which the limit holds too: one below them would end the job.
+    wrong, kept = [], []
+    for size in (66_000, 90_000):
+        path = job.folder / "full.json"
+        code, said, errors = job.run(trace=path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+        if "full.json can't be written any more" not in errors:
+            wrong.append((size, "nothing was logged", errors))
+        if code != 0 or "total: " not in said:
+            wrong.append((size, code))
+        if path.exists():
+            try:
+                kept.append(len(json.loads(path.read_text())))
+            except ValueError as error:
+                wrong.append((size, str(error)))
+            path.unlink()
+    check("on a full disk the trace is well-formed or gone, it is logged, and the job is done", (wrong, []),
+          (max(kept, default=0) > 20, True))
+    code, _, errors = job.run(trace="/dev/full")
+    check("and a device that is full stays where it is", (code, 0), ("/dev/full can't be written any more" in errors, True),
+          (os.path.exists("/dev/full"), True))
+
+
+def killed(job):
+    path = job.folder / "killed.json"
+    pipe = job.folder / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen([job.program, job.files[1], pipe], env={**job.environment, "GPUORCH_TRACE": str(path)},
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while (not path.exists() or path.stat().st_size < 30_000) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    text = path.read_text()
+    text = text[:text.rindex("},\n") + 1] + "]"  # as viewers read an array without its end
+    check("of a program that was killed there is what had been written", (len(json.loads(text)) > 100, True))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        job = Job(folder)
+        for part in (whole_trace, by_environment, full_disk, killed):
+            part(job)
+
+
+main()

@@ -1,0 +1,121 @@
+// The trace's file on a disk that is full: whatever its size, what is left is well-formed, or nothing is.
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "trace/file.h"
+
+using gpo::trace::File;
+
+namespace {
+
+/// Files of this process may grow to so many bytes, until it goes.
+class SizeLimit {
+public:
+    explicit SizeLimit(rlim_t bytes) {
+        getrlimit(RLIMIT_FSIZE, &outer_);
+        before_ = std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{bytes, outer_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~SizeLimit() {
+        setrlimit(RLIMIT_FSIZE, &outer_);
+        std::signal(SIGXFSZ, before_);
+    }
+
+private:
+    rlimit outer_{};
+    void (*before_)(int);
+};
+
+std::string contents(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What a gzip reader gets; "broken" if it complains.
+std::string unpacked(const std::string& path) {
+    gzFile file = gzopen(path.c_str(), "rb");
+    std::string out, room(1 << 16, '\0');
+    int got;
+    while ((got = gzread(file, room.data(), static_cast<unsigned>(room.size()))) > 0)
+        out.append(room, 0, static_cast<size_t>(got));
+    return gzclose(file) == Z_OK && got == 0 ? out : "broken";
+}
+
+std::string line(int number) { return "{" + std::to_string(number * 2654435761u) + "},\n"; }
+
+}  // namespace
+
+TEST_CASE("a trace file on a disk that fills up keeps whole lines and its end, or is removed") {
+    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    close(mkstemp(path));
+    for (const bool packed : {false, true}) {
+        const std::string name = std::string(path) + (packed ? ".gz" : ".json");
+        size_t most = 0, removed = 0;
+        for (rlim_t size = 0; size < 60'000; size += 1777) {
+            INFO((packed ? "gzipped, " : "plain, ") << size << " bytes of room");
+            gpo::ErrorPtr error;
+            uint64_t bytes;
+            {
+                SizeLimit limit(size);
+                File file(name, "[\n", "{}\n]\n");
+                for (int i = 0, next = 0; i < 40; ++i) {
+                    std::string text;
+                    while (text.size() < 4000) text += line(next++);
+                    file.append(text);
+                }
+                file.close();
+                error = file.error();
+                bytes = file.bytes();
+            }
+            REQUIRE(error);
+            CHECK(error->status == GPO_IO_ERROR);
+            CHECK(error->message.find(name) != std::string::npos);
+            if (access(name.c_str(), F_OK) != 0) {
+                ++removed;
+                CHECK(bytes == 0);
+                continue;
+            }
+            CHECK(contents(name).size() == bytes);
+            const std::string text = packed ? unpacked(name) : contents(name);
+            std::string expected = "[\n";
+            for (int next = 0; expected.size() + 5 < text.size(); ++next) expected += line(next);
+            CHECK(text == expected + "{}\n]\n");
+            most = std::max(most, text.size());
+            unlink(name.c_str());
+        }
+        CHECK(most > 30'000);
+        CHECK(removed >= 1);
+        CHECK(removed <= 2);  // where there was no room for anything
+    }
+    unlink(path);
+}
+
+TEST_CASE("a trace file that nothing was written to, and one that all was written to, are whole") {
+    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    close(mkstemp(path));
+    const std::string plain = std::string(path) + ".json", packed = plain + ".gz";
+    for (const bool some : {false, true}) {
+        for (const std::string& name : {plain, packed}) {
+            File file(name, "[\n", "{}\n]\n");
+            if (some)
+                for (int i = 0; i < 1000; ++i) file.append(line(i));
+            file.close();
+            file.append("{too late},\n");
+            CHECK_FALSE(file.error());
+        }
+        std::string expected = "[\n";
+        for (int i = 0; some && i < 1000; ++i) expected += line(i);
+        CHECK(contents(plain) == expected + "{}\n]\n");
+        CHECK(unpacked(packed) == expected + "{}\n]\n");
+    }
+    for (const std::string& name : {plain, packed, std::string(path)}) unlink(name.c_str());
+}
