@@ -1,4 +1,5 @@
 // Host calls: host code in the order of a stream, which waits for it on the host and fails with it.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -340,4 +341,125 @@ TEST_CASE("a pipeline calls back when its run has ended") {
     REQUIRE_OK(gpo_pipeline_then(pipeline, executor, Told::callback, &told));
     CHECK_OK(gpo_executor_run(executor, nullptr));
     CHECK(told.came == 2);
+}
+
+namespace {
+
+// A run whose source, stage, sink and progress note the threads that they are called on.
+struct Threads {
+    std::thread::id source, stage, sink, progress;
+    int left = 6, taken = 0;
+    static gpo_status fill(void* user, void* buffer, uint64_t capacity, uint64_t* bytes) {
+        auto& me = *static_cast<Threads*>(user);
+        me.source = std::this_thread::get_id();
+        std::fill_n(static_cast<char*>(buffer), capacity, 'x');
+        *bytes = capacity;
+        return --me.left ? GPO_SUCCESS : GPO_END;
+    }
+    static gpo_status enqueue(void* user, gpo_stream_t stream, const gpo_chunk* chunk) {
+        static_cast<Threads*>(user)->stage = std::this_thread::get_id();
+        return gpo_copy_on_device(stream, chunk->output_address, chunk->input_address, chunk->bytes);
+    }
+    static gpo_status take(void* user, const gpo_chunk* chunk) {
+        auto& me = *static_cast<Threads*>(user);
+        me.sink = std::this_thread::get_id();
+        me.taken += static_cast<const char*>(chunk->output)[0] == 'x';
+        return GPO_SUCCESS;
+    }
+    static void note(void* user, const gpo_pipeline_progress*) {
+        static_cast<Threads*>(user)->progress = std::this_thread::get_id();
+    }
+
+    Pipeline pipeline(Gpu& gpu, gpo_executor_t executor) {
+        auto stage = sized<gpo_stage>();
+        stage.kind = GPO_STAGE_CALLBACK;
+        stage.enqueue = enqueue;
+        stage.user = this;
+        auto options = sized<gpo_pipeline_options>();
+        options.chunk_bytes = 4096;
+        options.stage_count = 1;
+        options.stages = &stage;
+        options.progress = note;
+        options.progress_user = this;
+        options.executor = executor;
+        Pipeline made;
+        REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, made.out()));
+        return made;
+    }
+    void start(gpo_pipeline_t pipeline) {
+        auto source = sized<gpo_source>();
+        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.fill = fill;
+        source.user = this;
+        auto sink = sized<gpo_sink>();
+        sink.kind = GPO_SINK_CALLBACK;
+        sink.take = take;
+        sink.user = this;
+        REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a pipeline's callbacks run on the executor that it was given, the caller's included") {
+    Gpu gpu;
+    Executor executor = gpu.executor(GPO_EXECUTOR_CALLER, 0, 1);
+    Threads threads;
+    Pipeline pipeline = threads.pipeline(gpu, executor);
+    threads.start(pipeline);
+    struct Told {
+        gpo_status status = GPO_INTERNAL;
+        static void callback(void* user, const gpo_completion* completion, const gpo_error*) {
+            static_cast<Told*>(user)->status = completion->status;
+        }
+    } told;
+    // Room for one callback, and the pipeline's own come beside it.
+    gpo_status status;
+    while ((status = gpo_pipeline_then(pipeline, executor, Told::callback, &told)) == GPO_WOULD_BLOCK)
+        gpo_executor_poll(executor, nullptr);
+    REQUIRE_OK(status);
+    CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+    CHECK_OK(told.status);
+    CHECK(threads.taken == 6);
+    for (auto thread : {threads.source, threads.stage, threads.sink, threads.progress})
+        CHECK(thread == std::this_thread::get_id());
+}
+
+TEST_CASE("a pipeline whose executor is destroyed, or that nobody runs at shutdown, ends with GPO_CANCELLED") {
+    for (bool shutdown : {false, true}) {
+        CAPTURE(shutdown);
+        Gpu gpu;
+        Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+        Threads threads;
+        Pipeline pipeline = threads.pipeline(gpu, executor);
+        threads.start(pipeline);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        if (shutdown) {
+            CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+            pipeline.release();
+            executor.release();
+        } else {
+            executor.reset();
+            CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(pipeline, kPatience, nullptr));
+        }
+        CHECK(threads.taken < 6);
+    }
+}
+
+TEST_CASE("a pipeline is not made with an executor that isn't there") {
+    Gpu gpu, other;
+    Executor executor = gpu.executor(), foreign = other.executor();
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.enqueue = Threads::enqueue;
+    auto options = sized<gpo_pipeline_options>();
+    options.stage_count = 1;
+    options.stages = &stage;
+    gpo_pipeline_t pipeline = nullptr;
+    options.executor = foreign;
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_pipeline_create(gpu.device, &options, &pipeline));
+    options.executor = executor;
+    executor.reset();
+    CHECK_STATUS(GPO_STALE_HANDLE, gpo_pipeline_create(gpu.device, &options, &pipeline));
+    CHECK(pipeline == nullptr);
 }

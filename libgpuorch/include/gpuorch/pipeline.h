@@ -166,6 +166,10 @@ typedef struct gpo_pipeline_options {
     void *progress_user;
     uint64_t progress_ns;            /* 0: 100 ms */
     const char *label;
+    gpo_executor_t executor;         /* callbacks of sources, stages and sinks and progress run on it (executor.h), one of
+                                        each kind at a time, while a thread of the pipeline waits for each. NULL: on threads
+                                        of the pipeline. Destroyed during a run it ends that with GPO_CANCELLED. A thread
+                                        that runs it mustn't wait for the pipeline otherwise than by gpo_pipeline_then */
 } gpo_pipeline_options;
 
 /* Checks and copies everything (kernels' arguments included). Buffers and streams are made by the first run. */

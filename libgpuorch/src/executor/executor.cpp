@@ -20,7 +20,8 @@ ErrorPtr cancellation() {
 
 }  // namespace
 
-Task::Task(Executor& executor) : executor_(&executor) {}
+Task::Task(Executor& executor) : executor_(&executor), awaited_(false) {}
+Task::Task(Executor& executor, Awaited) : executor_(&executor), awaited_(true) {}
 Task::~Task() = default;
 
 void Task::reached(const Outcome& outcome) noexcept { executor_->due(*this, outcome); }
@@ -95,7 +96,7 @@ gpo_status Executor::accept(Task& task, const void* order) {
         std::lock_guard lock(lock_);
         if (closing_.load(std::memory_order_relaxed)) fail(GPO_CANCELLED, describe(), " was destroyed");
         if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        if (pending_.load(std::memory_order_relaxed) >= capacity_) {
+        if (pending_.load(std::memory_order_relaxed) >= capacity_ && !task.awaited_) {
             count_refused();
             return GPO_WOULD_BLOCK;
         }
@@ -413,6 +414,38 @@ void Executor::stop() noexcept {
         stopped_ = true;
     }
     cancel_calls();
+    if (thread_count_ == 0) abandon_awaited();
+}
+
+// Whoever waits for them may be waited for itself, by the thread that is to run what is left. Each has a strand of its own.
+void Executor::abandon_awaited() noexcept {
+    Strand* abandoned = nullptr;
+    {
+        std::lock_guard lock(lock_);
+        Strand* ready = std::exchange(ready_first_, nullptr);
+        ready_last_ = nullptr;
+        ready_.store(0, std::memory_order_seq_cst);
+        while (ready) {
+            Strand* strand = std::exchange(ready, ready->next_ready);
+            if (!strand->first->awaited_) {
+                make_ready(*strand);
+                continue;
+            }
+            strand->next_ready = std::exchange(abandoned, strand);
+            strand->first->state_ = Task::State::called;
+            --accepted_;
+            pending_.fetch_sub(1, std::memory_order_seq_cst);
+        }
+    }
+    if (!abandoned) return;
+    wake_all();
+    while (abandoned) {
+        Strand* strand = std::exchange(abandoned, abandoned->next_ready);
+        Task* task = std::exchange(strand->first, nullptr);
+        task->abandon();
+        task->release();
+        strand->release();
+    }
 }
 
 bool Executor::drain(uint64_t deadline) noexcept {

@@ -73,6 +73,7 @@ private:
     void wake_all() noexcept;
     void cancel_owed() noexcept;
     void cancel_calls() noexcept;
+    void abandon_awaited() noexcept;
     void thread() noexcept;
 
     const uint32_t thread_count_, capacity_;

@@ -26,7 +26,13 @@ public:
 
 class Task : public Reached {
 public:
+    /// Of a task that a thread of the library's waits for: it is accepted beyond the executor's capacity, and abandoned
+    /// when nobody is left to run it.
+    struct Awaited {};
+    static constexpr Awaited awaited{};
+
     explicit Task(Executor& executor);
+    Task(Executor& executor, Awaited);
 
     /// What it waits for has happened. Any thread; the first time counts.
     void reached(const Outcome& outcome) noexcept final;
@@ -40,9 +46,12 @@ private:
     /// On a thread that runs the executor, under no lock. What it throws is caught there. `cancelled`: what it waited for
     /// has not happened, the executor was torn down.
     virtual void call(const Outcome& outcome, bool cancelled) = 0;
+    /// Of an awaited task, instead: it won't be called. Under no lock.
+    virtual void abandon() noexcept {}
 
     enum class State : uint8_t { made, owed, due, called };
     const Ref<Executor> executor_;
+    const bool awaited_;
     // Under the executor's lock:
     Ref<Strand> strand_;
     State state_ = State::made;

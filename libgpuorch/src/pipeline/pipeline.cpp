@@ -21,6 +21,14 @@ ErrorPtr make_error(gpo_status status, std::string message) {
     return error;
 }
 
+Ref<Executor> executor_of(Runtime& runtime, const gpo_pipeline_options& options) {
+    if (!options.executor) return nullptr;
+    Pin<Executor> pinned(options.executor);
+    if (&pinned->runtime() != &runtime)
+        fail(GPO_INVALID_HANDLE, "options.executor: ", pinned->describe(), " is of another runtime");
+    return pinned.ref();
+}
+
 }  // namespace
 
 Pipeline::Crew::Crew(const std::string& name)
@@ -28,7 +36,7 @@ Pipeline::Crew::Crew(const std::string& name)
 
 Pipeline::Pipeline(const Device& device, gpo_device_t handle, const gpo_pipeline_options& options)
     : Object(device.runtime(), Type::pipeline, options.label), context_(device.context_ref()),
-      plan_(options, *context_, device.runtime()), owner_{&device.runtime(), this},
+      plan_(options, *context_, device.runtime()), owner_{&device.runtime(), this, executor_of(device.runtime(), options)},
       no_memory_(make_error(GPO_OUT_OF_MEMORY, "no host memory is left")),
       cancelled_(make_error(GPO_CANCELLED, text("the run of ", describe(), " was cancelled"))), flow_(make<Flow>()),
       settled_(make<Settled>(flow_)), slots_(context_, handle, label()) {}

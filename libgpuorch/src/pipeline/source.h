@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "device/context.h"
+#include "executor/awaited_call.h"
 #include "gpuorch/pipeline.h"
 #include "pipeline/team.h"
 
@@ -34,6 +35,7 @@ public:
 struct Owner {
     Runtime* runtime;
     const Object* pipeline;
+    Ref<Executor> executor;  // where they run; NULL: on the thread that needs them
 };
 
 /// Checks the struct and opens the file. Throws.
@@ -53,15 +55,21 @@ bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char*
 
 template <class Call>
 gpo_status run_callback(const Owner& owner, const char* which, Call&& call) {
-    gpo_status status;
-    {
+    gpo_status status = GPO_INTERNAL;
+    bool threw = false;
+    const auto guarded = [&] {
         Runtime::CallbackScope scope(*owner.runtime, owner.pipeline);
         try {
             status = call();
         } catch (...) {
-            fail_callback_threw(owner, which);
+            threw = true;
         }
-    }
+    };
+    if (!owner.executor)
+        guarded();
+    else if (!call_on(*owner.executor, guarded))
+        fail(GPO_CANCELLED, "nobody runs ", owner.executor->describe(), " of ", owner.pipeline->describe(), " any more");
+    if (threw) fail_callback_threw(owner, which);
     if (status != GPO_SUCCESS && status != GPO_END) fail_callback(owner, which, status);
     return status;
 }
