@@ -118,7 +118,7 @@ public:
         (put(launch.arguments, kernel.parameters[index++], arguments), ...);
         auto pending = std::make_shared<Pending>();
         launch.done = [pending](const KernelOutcome& outcome) { pending->finish(outcome); };
-        executor->submit(std::move(launch));
+        executor->submit(executor->prepare(std::move(launch)));
         return pending;
     }
     template <class... Arguments>

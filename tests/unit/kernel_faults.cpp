@@ -260,7 +260,7 @@ extern "C" __global__ void start(int *go, int *turn) { *turn = 0; *(volatile int
                 CHECK(outcome.result == CUDA_SUCCESS);
                 left.fetch_sub(1);
             };
-            executor.submit(std::move(launch));
+            executor.submit(executor.prepare(std::move(launch)));
         };
         Executor::Options options;
         options.workers = 3;

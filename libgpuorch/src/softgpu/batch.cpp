@@ -83,10 +83,7 @@ void Batch::retire(Stream& stream) noexcept {
 }
 
 void Batch::start_kernel(Command& command, Device& device) noexcept {
-    if (machine_.rates.kernels()) command.due = kernel_due(machine_.rates, device, command.launch);
-    command.launch.done = [machine = &machine_, held = &command](const KernelOutcome& outcome) {
-        machine->kernel_done(*held, outcome);
-    };
+    if (machine_.rates.kernels()) command.due = kernel_due(machine_.rates, device, command.prepared.front().request);
     command.next_launch = nullptr;
     *kernels_last_ = &command;
     kernels_last_ = &command.next_launch;
@@ -255,11 +252,7 @@ void Batch::finish() noexcept {
     for (Command* command = kernels_; command;) {
         Command* next = command->next_launch;
         Executor& executor = *context_of(*command).device->executor;
-        try {
-            executor.submit(std::move(command->launch));
-        } catch (...) {
-            machine_.finish(*command, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "no memory to start the kernel");
-        }
+        executor.submit(std::move(command->prepared));
         command = next;
     }
     if (stop_executors_ || (kernels_ && machine_.fault_code.load(std::memory_order_acquire))) {

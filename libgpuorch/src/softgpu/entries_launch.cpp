@@ -84,16 +84,20 @@ CUresult launch(Machine& machine, CUfunction handle, const Shape& shape, CUstrea
     require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
     require(function->module->context == &submission.context(), CUDA_ERROR_INVALID_HANDLE);
     check_function(machine, *function, shape);
+    KernelLaunch asked;
+    read_arguments(*function, parameters, extra, asked.arguments);
+    asked.kernel = function->kernel;
+    asked.grid = shape.grid;
+    asked.block = shape.block;
+    asked.cluster = shape.cluster;
+    asked.dynamic_shared_bytes = shape.shared;
+    asked.cooperative = shape.cooperative;
+    asked.priority = shape.has_priority ? shape.priority : submission.stream().priority;
     Command& command = submission.command(CommandKind::kernel);
-    read_arguments(*function, parameters, extra, command.launch.arguments);
-    command.launch.kernel = command.launch_kernel = function->kernel;
-    command.launch.grid = shape.grid;
-    command.launch.block = shape.block;
-    command.launch.cluster = shape.cluster;
-    command.launch.dynamic_shared_bytes = shape.shared;
-    command.launch.cooperative = shape.cooperative;
-    command.launch.priority = shape.has_priority ? shape.priority : submission.stream().priority;
+    command.launch_kernel = function->kernel;
     command.keeps = function->module->image;
+    if (submission.captured()) command.launch = std::move(asked);
+    else command.prepare(machine, *submission.context().device->executor, std::move(asked));
     submission.submit();
     return CUDA_SUCCESS;
 }

@@ -1,14 +1,19 @@
 // The workers. One lock guards the queues; it is never held while a block runs or `done` is called.
 //
+// Memory. What was prepared never fails for lack of it. Queues are lists of what is in them. A worker has the region for
+// blocks that run to their end from its start on. Of the regions for blocks that wait there are, of each size, as many as
+// the most demanding launch prepared so far can't do without (one, or a cooperative grid's): more are made where memory
+// allows, and where it doesn't a block waits for one that is in use.
+//
 // A worker takes, in turn, a resident block that has yielded and something new. Blocks of kernels that can't wait are
 // taken in batches and run to their end in the worker's own region; blocks of the others get a region each and count
 // against what the device can hold. When all that is left to do is spinning, host::step() lets the host have the core.
 #include "softgpu/executor.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdio>
-#include <deque>
-#include <list>
 #include <new>
 
 #include "core/environment.h"
@@ -42,6 +47,35 @@ void print_to_stdout(std::string_view text) {
     fflush(stdout);
 }
 
+/// Resident blocks, first in, first out.
+class Blocks {
+public:
+    bool empty() const noexcept { return !first_; }
+    void push(Block& block) noexcept {
+        block.next = nullptr;
+        (first_ ? last_->next : first_) = &block;
+        last_ = &block;
+    }
+    Block& pop() noexcept {
+        Block& block = *first_;
+        first_ = block.next;
+        return block;
+    }
+    void push_all(Blocks& others) noexcept {
+        while (!others.empty()) push(others.pop());
+    }
+
+private:
+    Block *first_ = nullptr, *last_ = nullptr;
+};
+
+/// Regions of one size.
+struct Regions {
+    Region* kept = nullptr;             // that no block uses
+    uint64_t made = 0;                  // how many there are
+    std::atomic<uint64_t> needed{0};    // the least that there must be for what was prepared; grows under the lock
+};
+
 class Workers final : public Executor {
 public:
     explicit Workers(const Options& options)
@@ -53,7 +87,9 @@ public:
         if (guard_) install_guard();
         const unsigned count = options.workers ? options.workers : host::processors();
         try {
-            for (unsigned i = 0; i < count; ++i) workers_.emplace_back("gpo-softgpu", [this] { work(); });
+            for (unsigned i = 0; i < count; ++i) plain_regions_.push_back(std::make_unique<Region>(0, guard_));
+            for (unsigned i = 0; i < count; ++i)
+                workers_.emplace_back("gpo-softgpu", [this, own = plain_regions_[i].get()] { work(*own); });
         } catch (...) {
             end();
             throw;
@@ -62,16 +98,24 @@ public:
 
     ~Workers() override { end(); }
 
-    void submit(KernelLaunch request) override {
-        auto launch = std::make_unique<Launch>(std::move(request), print_);
+    Launches prepare(KernelLaunch request) override {
+        Launches prepared;
+        const Launch& launch = prepared.emplace_back(std::move(request), print_);
+        if (launch.waits())
+            need_regions(RegionLayout::stack_count(launch.thread_count), launch.request.cooperative ? launch.block_count : 1);
+        return prepared;
+    }
+
+    void submit(Launches prepared) noexcept override {
+        Launch& launch = prepared.front();
         bool wake = false;
         {
             host::Lock lock(lock_);
-            if (ending_) launch->stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
-            const int priority = launch->request.priority;
+            if (ending_) launch.stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
+            const int priority = launch.request.priority;
             auto place = std::find_if(waiting_.begin(), waiting_.end(),
-                                      [&](const auto& other) { return other->request.priority > priority; });
-            waiting_.insert(place, std::move(launch));
+                                      [&](const Launch& other) { return other.request.priority > priority; });
+            waiting_.splice(place, prepared);
             wake = idle_ != 0;
         }
         if (wake) changed_.notify_one();
@@ -85,45 +129,54 @@ public:
         return static_cast<unsigned>(std::min({size_t{kBlocksPerMultiprocessor}, by_threads, by_shared}));
     }
 
-    void stop_all(CUresult result) override {
+    void stop_all(CUresult result) noexcept override {
         host::Lock lock(lock_);
-        for (auto& launch : waiting_) launch->stop(result, "the device was lost");
-        for (auto& launch : started_) launch->stop(result, "the device was lost");
-        collect_stuck();
+        for (Launch& launch : waiting_) launch.stop(result, "the device was lost");
+        for (Launch& launch : started_) launch.stop(result, "the device was lost");
+        ready_.push_all(stuck_);
         changed_.notify_all();
     }
 
 private:
-    using LaunchPointer = std::unique_ptr<Launch>;
-
     struct Work {
         Launch* launch = nullptr;
         Block* resident = nullptr;   // a block to go on with
         uint64_t first = 0, count = 0;   // or new blocks
-        std::unique_ptr<Region> region;  // for the one new block of a kernel that waits
-        bool unstartable = false;    // no memory for it
+        Region* region = nullptr;    // for the one new block of a kernel that waits
     };
 
     void end() noexcept {
         {
             host::Lock lock(lock_);
             ending_ = true;
-            for (auto& launch : waiting_) launch->stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
-            for (auto& launch : started_) launch->stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
-            collect_stuck();
+            for (Launch& launch : waiting_) launch.stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
+            for (Launch& launch : started_) launch.stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
+            ready_.push_all(stuck_);   // they are taken up again only to be ended
         }
         changed_.notify_all();
         for (auto& worker : workers_) worker.join();
-        for (auto& region : regions_) retire(*region);
+        for (auto& region : plain_regions_) retire(*region);
+        for (Regions& regions : regions_)
+            while (Region* region = regions.kept) {
+                regions.kept = region->next;
+                retire(*region);
+                delete region;
+            }
+    }
+
+    /// Of regions with so many stacks: 32, 64, …, 1024.
+    Regions& regions_of(unsigned stacks) noexcept { return regions_[static_cast<size_t>(std::countr_zero(stacks)) - 5]; }
+
+    /// Makes regions until there are `count`, and sees to it that there are never fewer again. Throws std::bad_alloc.
+    void need_regions(unsigned stacks, uint64_t count) {
+        Regions& regions = regions_of(stacks);
+        if (regions.needed.load(std::memory_order_relaxed) >= count) return;
+        host::Lock lock(lock_);
+        for (; regions.made < count; ++regions.made) keep(*new Region(stacks, guard_));
+        regions.needed.store(std::max(regions.needed.load(std::memory_order_relaxed), count), std::memory_order_relaxed);
     }
 
     // -- under lock_ -------------------------------------------------------------------------------------------------
-
-    /// Blocks that wait for nothing that can come are taken up again only to be ended.
-    void collect_stuck() {
-        for (Block* block : stuck_) ready_.push_back(block);
-        stuck_.clear();
-    }
 
     bool fits(const Launch& launch) const {
         const uint64_t blocks = launch.request.cooperative ? launch.block_count : 1;
@@ -143,15 +196,27 @@ private:
         resident_shared_ += add ? shared : -shared;
     }
 
-    std::unique_ptr<Region> take_region(unsigned stacks) {
-        for (auto at = regions_.rbegin(); at != regions_.rend(); ++at) {
-            if ((*at)->stacks() != stacks) continue;
-            std::unique_ptr<Region> region = std::move(*at);
-            regions_.erase(std::next(at).base());
+    void keep(Region& region) noexcept {
+        Regions& regions = regions_of(region.stacks());
+        region.next = std::exchange(regions.kept, &region);
+        stacks_kept_ += region.stacks();
+    }
+
+    /// NULL: all are in use, and there is no memory for another one.
+    Region* take_region(unsigned stacks) noexcept {
+        Regions& regions = regions_of(stacks);
+        if (Region* region = regions.kept) {
+            regions.kept = region->next;
             stacks_kept_ -= stacks;
             return region;
         }
-        return std::make_unique<Region>(stacks, guard_);
+        try {
+            auto* region = new Region(stacks, guard_);
+            ++regions.made;
+            return region;
+        } catch (const std::bad_alloc&) {
+            return nullptr;
+        }
     }
 
     /// The next new blocks that may start. A launch that can't start keeps later ones of kernels that wait from
@@ -159,7 +224,7 @@ private:
     Work take_new() {
         bool blocked = false;
         for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
-            Launch& launch = **at;
+            Launch& launch = *at;
             Work work;
             work.launch = &launch;
             work.first = launch.next_block;
@@ -174,17 +239,12 @@ private:
                     continue;
                 }
                 work.count = 1;
-                try {
-                    work.region = take_region(RegionLayout::stack_count(launch.thread_count));
-                } catch (const std::bad_alloc&) {
-                    if (resident_blocks_ != 0 && !launch.request.cooperative) {
-                        blocked = true;   // what runs gives its memory back
-                        continue;
-                    }
-                    launch.stop(CUDA_ERROR_OUT_OF_MEMORY, "no memory for the stacks of a block");
-                    work.count = left;
+                work.region = take_region(RegionLayout::stack_count(launch.thread_count));
+                if (!work.region) {
+                    blocked = true;   // what runs gives its own back
+                    continue;
                 }
-                if (work.region) count_resident(launch, true);
+                count_resident(launch, true);
             }
             launch.next_block += work.count;
             if (launch.next_block == launch.block_count) started_.splice(started_.end(), waiting_, at);
@@ -198,31 +258,27 @@ private:
         const bool resident_first = (turn_ = !turn_);
         if (!resident_first || ready_.empty()) work = take_new();
         if (!work.launch && !ready_.empty()) {
-            work.resident = ready_.front();
+            work.resident = &ready_.pop();
             work.launch = &work.resident->owner();
-            ready_.pop_front();
         }
         return work;
     }
 
     bool more_to_do() const { return !ready_.empty() || !waiting_.empty(); }
 
-    LaunchPointer take_out(Launch* launch) {
-        for (auto at = started_.begin(); at != started_.end(); ++at) {
-            if (at->get() != launch) continue;
-            LaunchPointer out = std::move(*at);
-            started_.erase(at);
-            return out;
-        }
-        return nullptr;
+    Launches take_out(const Launch& launch) noexcept {
+        Launches out;
+        const auto at = std::find_if(started_.begin(), started_.end(), [&](const Launch& one) { return &one == &launch; });
+        out.splice(out.begin(), started_, at);
+        return out;
     }
 
     // -- not under lock_ ---------------------------------------------------------------------------------------------
 
-    void work() {
+    /// `own` is for blocks that run to their end.
+    void work(Region& own) {
         Context home;
         GuardedThread guarded(guard_);
-        std::unique_ptr<Region> own;   // for blocks that run to their end
         unsigned fruitless = 0;        // blocks in a row that only spun
         host::Lock lock(lock_);
         for (;;) {
@@ -249,7 +305,6 @@ private:
         }
         lock.unlock();
         changed_.notify_all();
-        if (own) retire(*own);
     }
 
     /// True when the block ended; false when it has only spun.
@@ -257,7 +312,7 @@ private:
         Launch& launch = *work.launch;
         Block* block = work.resident;
         if (!block) {
-            block = Block::place(*work.region.release(), launch, work.first,
+            block = Block::place(*work.region, launch, work.first,
                                  static_cast<uint32_t>(work.first % multiprocessors_));
         }
         Block::State state = Block::State::stopped;
@@ -268,46 +323,51 @@ private:
         }
         if (state == Block::State::yielded) {
             host::Lock lock(lock_);
-            ready_.push_back(block);
+            ready_.push(*block);
             return false;
         }
         if (state == Block::State::stuck) {
             host::Lock lock(lock_);
-            (launch.stopped() ? static_cast<void>(ready_.push_back(block))
-                              : static_cast<void>(stuck_.push_back(block)));
+            (launch.stopped() ? ready_ : stuck_).push(*block);
             return false;
         }
         if (state == Block::State::stopped) block->forget_contexts();
-        std::unique_ptr<Region> region(&block->region());
-        std::unique_ptr<Region> surplus;
-        {
-            host::Lock lock(lock_);
-            count_resident(launch, false);
-            if (stacks_kept_ + region->stacks() <= kStacksKept) {
-                stacks_kept_ += region->stacks();
-                regions_.push_back(std::move(region));
-            } else {
-                surplus = std::move(region);
-            }
-            if (state == Block::State::stopped) collect_stuck();
-            resident_hint_ = static_cast<unsigned>(resident_blocks_);
-        }
-        if (surplus) retire(*surplus);
+        give_back(launch, block->region(), state == Block::State::stopped);
         ended(launch, 1);
         return true;
     }
 
-    void run_plain(Work& work, std::unique_ptr<Region>& own, Context& home, GuardedThread& guarded) {
+    /// A block has ended, of a launch that was stopped: those that wait for nothing that can come end too.
+    void give_back(const Launch& launch, Region& region, bool stopped) noexcept {
+        bool surplus;
+        {
+            host::Lock lock(lock_);
+            count_resident(launch, false);
+            surplus = stacks_kept_ + region.stacks() > kStacksKept;
+            if (!surplus) keep(region);
+            if (stopped) ready_.push_all(stuck_);
+            resident_hint_ = static_cast<unsigned>(resident_blocks_);
+        }
+        if (!surplus) return;
+        retire(region);
+        region.trim();
+        {
+            host::Lock lock(lock_);
+            Regions& regions = regions_of(region.stacks());
+            if (regions.made <= regions.needed.load(std::memory_order_relaxed)) {
+                keep(region);
+                return;
+            }
+            --regions.made;
+        }
+        delete &region;
+    }
+
+    void run_plain(Work& work, Region& own, Context& home, GuardedThread& guarded) {
         Launch& launch = *work.launch;
         uint64_t left = work.count;
         for (uint64_t number = work.first; left != 0 && !launch.stopped(); ++number, --left) {
-            try {
-                if (!own) own = std::make_unique<Region>(0, guard_);
-            } catch (const std::bad_alloc&) {
-                launch.stop(CUDA_ERROR_OUT_OF_MEMORY, "no memory for a block's stack");
-                break;
-            }
-            Block* block = Block::place(*own, launch, number, static_cast<uint32_t>(number % multiprocessors_));
+            Block* block = Block::place(own, launch, number, static_cast<uint32_t>(number % multiprocessors_));
             guarded.enter(block);
             const Block::State state = block->run(home);
             guarded.exit();
@@ -316,17 +376,17 @@ private:
         ended(launch, work.count);
     }
 
-    static void retire(Region& region) { reinterpret_cast<Block*>(region.base())->forget_contexts(); }
+    static void retire(Region& region) noexcept { reinterpret_cast<Block*>(region.base())->forget_contexts(); }
 
     void ended(Launch& launch, uint64_t blocks) {
         if (launch.unfinished.fetch_sub(blocks, std::memory_order_acq_rel) != blocks) return;
-        LaunchPointer out;
+        Launches out;
         {
             host::Lock lock(lock_);
-            out = take_out(&launch);
+            out = take_out(launch);
         }
-        out->finish();
-        out.reset();
+        out.front().finish();
+        out.clear();
         bool last;
         {
             host::Lock lock(lock_);
@@ -348,12 +408,13 @@ private:
 
     host::Mutex lock_;
     host::Condition changed_;
-    std::list<LaunchPointer> waiting_;   // with blocks not yet started, by priority, then in order of submission
-    std::list<LaunchPointer> started_;   // all blocks started
-    std::deque<Block*> ready_;           // resident blocks that have yielded
-    std::deque<Block*> stuck_;           // resident blocks all of whose threads wait for each other
-    std::vector<std::unique_ptr<Region>> regions_;
-    size_t stacks_kept_ = 0;             // of regions_
+    Launches waiting_;                   // with blocks not yet started, by priority, then in order of submission
+    Launches started_;                   // all blocks started
+    Blocks ready_;                       // resident blocks that have yielded
+    Blocks stuck_;                       // resident blocks all of whose threads wait for each other
+    std::array<Regions, 6> regions_;     // by their number of stacks
+    size_t stacks_kept_ = 0;             // of the regions kept
+    std::vector<std::unique_ptr<Region>> plain_regions_;   // one for each worker
     uint64_t resident_blocks_ = 0, resident_threads_ = 0, resident_shared_ = 0;
     std::atomic<unsigned> resident_hint_{0};
     unsigned idle_ = 0;

@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "softgpu/executor_launch.h"
 #include "softgpu/kernel_abi.h"
 
 namespace gpo::softgpu {
@@ -29,22 +29,6 @@ public:
     virtual std::span<const gpo_soft_kernel> kernels() const = 0;
     virtual std::span<const gpo_soft_variable> variables() const = 0;
     virtual std::span<const gpo_soft_name> names() const = 0;
-};
-
-struct KernelOutcome {
-    CUresult result = CUDA_SUCCESS;
-    std::string text;                 // for an assert or trap: file, line, block, thread
-};
-
-struct KernelLaunch {
-    const gpo_soft_kernel* kernel = nullptr;
-    gpo_soft_dim3 grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
-    size_t dynamic_shared_bytes = 0;
-    bool cooperative = false;
-    int priority = 0;                 // lower runs first among blocks not yet resident
-    std::vector<std::byte> arguments; // parameter buffer, laid out by kernel->parameters
-    /// Called once, on a worker, with no lock held, when the last block has ended.
-    std::function<void(const KernelOutcome&)> done;
 };
 
 /// One device's workers.
@@ -62,12 +46,15 @@ public:
     virtual ~Executor() = default;         // waits for what runs; blocks that spin for ever are stopped at a yield
     static std::unique_ptr<Executor> create(const Options&);
 
-    /// Never blocks. The largest cooperative grid is max_resident_blocks(kernel, threads, shared).
-    virtual void submit(KernelLaunch launch) = 0;
+    /// Takes all that the launch will need until it is done: from here on no memory is asked for on its behalf. Any
+    /// thread; throws std::bad_alloc. The list has one element, to be handed to submit() or dropped.
+    virtual Launches prepare(KernelLaunch launch) = 0;
+    /// Never blocks, never fails. The largest cooperative grid is blocks_per_multiprocessor() × multiprocessors.
+    virtual void submit(Launches prepared) noexcept = 0;
     virtual unsigned blocks_per_multiprocessor(const gpo_soft_kernel&, unsigned threads,
                                                size_t dynamic_shared) const = 0;
     /// Every launch, running or waiting, ends with `result` at its next yield: the device was lost.
-    virtual void stop_all(CUresult result) = 0;
+    virtual void stop_all(CUresult result) noexcept = 0;
 };
 
 }  // namespace gpo::softgpu

@@ -458,15 +458,13 @@ GPO_NO_TSAN void service_yield(gpo_soft_block* block) { block_of(block).yield();
 GPO_NO_TSAN void service_fail(gpo_soft_block* block, int result, const char* text) {
     Block& self = block_of(block);
     const Thread* thread = self.current() ? self.current() : reinterpret_cast<const Thread*>(self.threads);
-    char where[160];
-    snprintf(where, sizeof where, " (kernel %.60s, block %u,%u,%u, thread %u,%u,%u)", self.owner().request.kernel->name,
-             self.block_index.x, self.block_index.y, self.block_index.z, thread->index.x, thread->index.y,
-             thread->index.z);
-    {
-        std::string message(text ? text : "");
-        message += where;
-        self.owner().stop(static_cast<CUresult>(result), std::move(message));
-    }
+    // The sentence is cut and the place is not.
+    char message[sizeof KernelOutcome::text], where[160];
+    const int placed = snprintf(where, sizeof where, " (kernel %.60s, block %u,%u,%u, thread %u,%u,%u)",
+                                self.owner().request.kernel->name, self.block_index.x, self.block_index.y,
+                                self.block_index.z, thread->index.x, thread->index.y, thread->index.z);
+    snprintf(message, sizeof message, "%.*s%s", static_cast<int>(sizeof message) - 1 - placed, text ? text : "", where);
+    self.owner().stop(static_cast<CUresult>(result), message);
     self.leave(Block::State::stopped);
 }
 

@@ -51,6 +51,8 @@ struct Block : gpo_soft_block {
     /// Contexts parked on the stacks are of no use any more: the block was dropped in the middle.
     void forget_contexts() noexcept;
 
+    Block* next = nullptr;    // in one of the executor's queues
+
     Launch& owner() noexcept { return *static_cast<Launch*>(launch); }
     Region& region() noexcept { return *region_; }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/text.h"
+
 namespace gpo::softgpu {
 
 namespace {
@@ -20,11 +22,11 @@ Launch::Launch(KernelLaunch asked, const PrintSink& sink)
         arguments.push_back(bytes + request.kernel->parameters[i].offset);
 }
 
-void Launch::stop(CUresult result, std::string text) {
+void Launch::stop(CUresult result, std::string_view text) noexcept {
     host::Lock lock(lock_);
     if (stopped_.load(std::memory_order_relaxed)) return;
     outcome_.result = result;
-    outcome_.text = std::move(text);
+    copy_text(outcome_.text, text);
     stopped_.store(true, std::memory_order_release);
 }
 
@@ -45,12 +47,12 @@ uint32_t Launch::arrive_at_grid() noexcept {
     return generation;
 }
 
-void Launch::finish() {
+void Launch::finish() noexcept {
     KernelOutcome outcome;
     std::string printed;
     {
         host::Lock lock(lock_);
-        outcome = std::move(outcome_);
+        outcome = outcome_;
         printed.swap(printed_);
     }
     if (!printed.empty()) sink_(printed);

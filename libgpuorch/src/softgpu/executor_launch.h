@@ -1,21 +1,43 @@
-// One kernel launch, from submit to `done`: what is left of it, how it failed, what it printed.
+// One kernel launch: what is asked for, and then, until `done`, what is left of it, how it failed, what it printed.
 #pragma once
 
+#include <cuda.h>
+
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "host/host.h"
-#include "softgpu/executor.h"
+#include "softgpu/kernel_abi.h"
 
 namespace gpo::softgpu {
 
 using PrintSink = std::function<void(std::string_view)>;
 
+struct KernelOutcome {
+    CUresult result = CUDA_SUCCESS;
+    char text[320] = "";              // for an assert or trap: file, line, block, thread; an array, for it must find room
+};
+
+struct KernelLaunch {
+    const gpo_soft_kernel* kernel = nullptr;
+    gpo_soft_dim3 grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
+    size_t dynamic_shared_bytes = 0;
+    bool cooperative = false;
+    int priority = 0;                 // lower runs first among blocks not yet resident
+    std::vector<std::byte> arguments; // parameter buffer, laid out by kernel->parameters
+    /// Called once, on a worker, with no lock held, when the last block has ended.
+    std::function<void(const KernelOutcome&)> done;
+};
+
 class Launch {
 public:
+    /// Throws std::bad_alloc; after that the launch needs memory only for what it prints.
     Launch(KernelLaunch request, const PrintSink& sink);
 
     const KernelLaunch request;
@@ -28,7 +50,7 @@ public:
     bool waits() const noexcept { return (request.kernel->flags & GPO_SOFT_KERNEL_WAITS) != 0; }
 
     /// Ends the launch at the next yield of each block. The first failure wins.
-    void stop(CUresult result, std::string text);
+    void stop(CUresult result, std::string_view text) noexcept;
     bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
 
     /// Appends to what the launch has printed; passes it on when much has gathered.
@@ -39,7 +61,7 @@ public:
     uint32_t grid_generation() const noexcept { return grid_generation_.load(std::memory_order_acquire); }
 
     /// After the last block: passes on what was printed, then calls `done`.
-    void finish();
+    void finish() noexcept;
 
 private:
     const PrintSink& sink_;
@@ -50,5 +72,8 @@ private:
     KernelOutcome outcome_;
     std::string printed_;
 };
+
+/// Launches on their way through the executor: they go from list to list, which takes no memory.
+using Launches = std::list<Launch>;
 
 }  // namespace gpo::softgpu

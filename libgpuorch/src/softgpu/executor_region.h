@@ -38,6 +38,7 @@ public:
 
     std::byte* base() const noexcept { return base_; }
     unsigned stacks() const noexcept { return stacks_; }
+    Region* next = nullptr;   // among those that the executor keeps
     size_t size() const noexcept { return size_; }
     /// Gives the pages of stacks and shared memory back to the system.
     void trim() noexcept;

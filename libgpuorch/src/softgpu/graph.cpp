@@ -2,7 +2,14 @@
 
 #include <utility>
 
+#include "softgpu/machine.h"
+
 namespace gpo::softgpu {
+
+void Command::prepare(Machine& machine, Executor& executor, KernelLaunch asked) {
+    asked.done = [&machine, this](const KernelOutcome& outcome) { machine.kernel_done(*this, outcome); };
+    prepared = executor.prepare(std::move(asked));
+}
 
 void Command::clear() noexcept {
     kind = CommandKind::nothing;
@@ -16,6 +23,7 @@ void Command::clear() noexcept {
     pieces.clear();
     fill = Fill();
     launch = KernelLaunch();
+    prepared.clear();
     launch_kernel = nullptr;
     mark = nullptr;
     host_function = nullptr;
@@ -33,7 +41,6 @@ void copy_work(const Command& from, Command& to) {
     to.copy = from.copy;
     to.pieces = from.pieces;
     to.fill = from.fill;
-    to.launch = from.launch;
     to.launch_kernel = from.launch_kernel;
     to.host_function = from.host_function;
     to.user_data = from.user_data;
@@ -59,10 +66,13 @@ GraphRun::GraphRun(std::shared_ptr<const GraphNodes> graph, Command& command)
     : nodes(std::move(graph)), owner(command), commands(nodes->nodes.size()), missing(nodes->nodes.size()) {
     startable.reserve(commands.size());
     for (uint32_t i = 0; i < commands.size(); ++i) {
-        copy_work(*nodes->nodes[i].work, commands[i]);
+        const GraphNodes::Node& node = nodes->nodes[i];
+        copy_work(*node.work, commands[i]);
+        if (commands[i].kind == CommandKind::kernel)
+            commands[i].prepare(node.context->device->machine, *node.context->device->executor, node.work->launch);
         commands[i].run = this;
         commands[i].node = i;
-        missing[i] = uint32_t(nodes->nodes[i].depends.size());
+        missing[i] = uint32_t(node.depends.size());
     }
 }
 

@@ -184,7 +184,7 @@ void Machine::kernel_done(Command& command, const KernelOutcome& outcome) noexce
             return;
         }
     }
-    finish(command, outcome.result, outcome.text.c_str());
+    finish(command, outcome.result, outcome.text);
 }
 
 bool Machine::dropping(const Stream& stream) const noexcept {

@@ -1,7 +1,7 @@
 // The software GPU as a whole: what open_soft creates and the functions of the table work on.
 //
 // Locks. `lock` guards all scheduling: streams, events, contexts, modules, graphs, engines' queues. It is the outermost;
-// inside it only the address space's lock is taken. It is never held while an engine works, a kernel or a user's function
+// inside it only the address space's lock and an executor's are taken. It is never held while an engine works, a kernel or a user's function
 // runs, or a thread is woken: what a change of state makes runnable is collected in a Batch and set off when the lock is
 // free.
 //

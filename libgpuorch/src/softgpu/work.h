@@ -18,6 +18,7 @@ namespace gpo::softgpu {
 
 struct Event;
 struct GraphRun;
+struct Machine;
 struct Pool;
 struct Stream;
 
@@ -63,7 +64,8 @@ struct Command {
     Copy copy;
     std::vector<Copy> pieces;
     Fill fill;
-    KernelLaunch launch;                 // moved to the executor when it runs
+    KernelLaunch launch;                 // of a node of a graph: what each run prepares anew
+    Launches prepared;                   // of a kernel that will run: its one launch, the executor's once it starts
     const gpo_soft_kernel* launch_kernel = nullptr;
     Mark* mark = nullptr;                // holds a reference
     CUhostFn host_function = nullptr;
@@ -76,6 +78,8 @@ struct Command {
     std::shared_ptr<GraphRun> graph;     // what a graph command runs
     std::shared_ptr<void> keeps;         // what must outlive it: the image of a kernel
 
+    /// Takes what the kernel needs to run, so that it can't fail for lack of memory later. Throws std::bad_alloc.
+    void prepare(Machine&, Executor&, KernelLaunch);
     /// Back to a new one's state; keeps the memory of its vectors.
     void clear() noexcept;
 };
