@@ -249,7 +249,7 @@ void queues(Attempt& a) {
     STEP(a, gpo_cq_wait(queue, kPatience));
     auto error = sized<gpo_error>();
     const gpo_status unknown = gpo_cq_error(queue, 99, &error);
-    CHECK((unknown == GPO_NOT_FOUND || unknown == GPO_OUT_OF_MEMORY));
+    CHECK(unknown == GPO_NOT_FOUND);   // also without memory to say which
     auto statistics = sized<gpo_cq_statistics>();
     STEP(a, gpo_cq_get_statistics(queue, &statistics));
     Timeline timeline;

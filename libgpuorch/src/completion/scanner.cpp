@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000, kStaysAwake = 1'000'000;
 constexpr unsigned kYieldEvery = 16, kYield = 64;  // of the turns in latency mode: so many spins are a yield
+constexpr unsigned kRefusals = 3;
 constexpr uint64_t kWorthWaking = 30'000;  // a sleep that ends sooner is not cut short
 
 void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome, uint64_t begin) noexcept {
@@ -80,13 +81,13 @@ Scanner::~Scanner() {
 
 void Scanner::add(Stream& stream) {
     std::lock_guard lock(lock_);
-    // Room for it in the scanner's own list too, so that the scanner needs no memory.
-    arrivals_.reserve(arrivals_.size() + 1);
+    std::list<Ref<Stream>> arrival;
+    arrival.push_back(Ref<Stream>(&stream));
     if (!thread_.joinable()) {
         stopping_.store(false);
         thread_ = host::Thread("gpo-scanner", [this] { run(); });
     }
-    arrivals_.push_back(Ref<Stream>(&stream));
+    arrivals_.splice(arrivals_.end(), arrival);
     arrived_.store(true, std::memory_order_seq_cst);
 }
 
@@ -108,44 +109,35 @@ void Scanner::stop() noexcept {
 void Scanner::run() noexcept {
     trace::nvtx::name_thread("gpo-scanner");
     prctl(PR_SET_TIMERSLACK, 1000UL);  // sleeps of 10 us are meant
-    const driver::Table& table = context_.table();
-    table.cuCtxSetCurrent(context_.native());
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    table.cuThreadExchangeStreamCaptureMode(&mode);
+    entered_ = false;
+    refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
     uint64_t idle_since = host::now();
     for (unsigned spins = 0;;) {
         const uint32_t seen = signal_.load(std::memory_order_seq_cst);
         if (arrived_.exchange(false, std::memory_order_seq_cst)) {
             std::lock_guard lock(lock_);
-            try {
-                streams_.reserve(streams_.size() + arrivals_.size());
-                streams_.insert(streams_.end(), std::make_move_iterator(arrivals_.begin()),
-                                std::make_move_iterator(arrivals_.end()));
-                arrivals_.clear();
-            } catch (const std::bad_alloc&) {
-                arrived_.store(true, std::memory_order_seq_cst);  // they wait for the next turn
-            }
+            streams_.splice(streams_.end(), arrivals_);
         }
         bool pending = false, progress = false;
         uint64_t oldest = host::kForever;
         ticks_ = host::ticks();
         const uint64_t now = now_ = host::now();
-        for (size_t i = 0; i < streams_.size();) {
-            Stream& stream = *streams_[i];
+        enter();
+        for (auto at = streams_.begin(); at != streams_.end();) {
+            Stream& stream = **at;
             if (stream.marks().size() != 0) {
-                progress |= scan(stream, now);
+                if (entered_ || refusals_ > kRefusals || context_.lost()) progress |= scan(stream, now);
                 if (stream.marks().size() != 0) {
                     pending = true;
                     oldest = std::min(oldest, time_of(stream.marks().at(0).submitted));
                 }
             } else if (stream.release_if_only()) {  // nobody can mark it any more
-                static_cast<void>(streams_[i].leak());
-                std::swap(streams_[i], streams_.back());
-                streams_.pop_back();
+                static_cast<void>(at->leak());
+                at = streams_.erase(at);
                 continue;
             }
-            ++i;
+            ++at;
         }
         if (pending || progress) {
             idle_since = now;
@@ -176,6 +168,20 @@ void Scanner::run() noexcept {
         if (park) idle_since = host::now();
     }
     streams_.clear();
+}
+
+// For good. A driver that refuses is asked again, a few times: then marks are failed with what it says of them.
+void Scanner::enter() noexcept {
+    if (entered_) return;
+    const driver::Table& table = context_.table();
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (const CUresult result = table.cuCtxSetCurrent(context_.native()); result != CUDA_SUCCESS) {
+        if (is_sticky(result)) context_.error_of(result, "cuCtxSetCurrent");
+        ++refusals_;
+        return;
+    }
+    entered_ = table.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+    refusals_ = entered_ ? 0 : refusals_ + 1;
 }
 
 bool Scanner::any_marks() const noexcept {

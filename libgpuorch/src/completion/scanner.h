@@ -7,7 +7,7 @@
 #pragma once
 
 #include <atomic>
-#include <vector>
+#include <list>
 
 #include "completion/mark.h"
 #include "host/host.h"
@@ -22,8 +22,8 @@ public:
     explicit Scanner(Context& context) noexcept;
     ~Scanner();
 
-    /// Makes a stream known, which stays so until it goes, and starts the thread if there is none. Throws
-    /// std::system_error if none can be had, std::bad_alloc.
+    /// Makes a stream known, which stays so until it goes, and starts the thread if there is none: from here on the scanner
+    /// needs no memory for it. Throws std::system_error if no thread can be had, std::bad_alloc.
     void add(Stream& stream);
     /// There is a new mark. Never fails; any thread. Costs a futex wake if the thread would sleep on for long.
     void wake() noexcept;
@@ -40,17 +40,20 @@ private:
     uint64_t time_of(uint64_t ticks) const noexcept;
     CUresult ask(Stream& stream, Mark& mark) noexcept;
     bool any_marks() const noexcept;
+    void enter() noexcept;
 
     Context& context_;
     uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
     uint64_t ticks_ = 0, now_ = 0;               // the scanner's latest look at both
     host::Mutex lock_;
-    std::vector<Ref<Stream>> arrivals_;          // under lock_
-    std::vector<Ref<Stream>> streams_;           // the scanner's own
+    std::list<Ref<Stream>> arrivals_;            // under lock_
+    std::list<Ref<Stream>> streams_;             // the scanner's own
     std::atomic<uint32_t> signal_{0};            // wait word
     enum Sleep : uint32_t { awake, dozing, asleep };  // dozing: it wakes by itself soon enough for a new mark
     std::atomic<uint32_t> sleep_{awake};
     std::atomic<bool> arrived_{false}, stopping_{false};
+    bool entered_ = false;                       // the thread's: its context is current
+    unsigned refusals_ = 0;                      // by the driver, to make it so
     host::Thread thread_;
 };
 

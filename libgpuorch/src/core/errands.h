@@ -1,35 +1,69 @@
-// A thread for what must not run where it becomes due: driver calls that serialise, and submit locks, which the scanner
-// may not take. Started with the first errand, joined at shutdown.
+// A thread for what must not run where it becomes due: driver calls that serialise, submit locks, which the scanner may not
+// take, and what is tried again later for lack of memory. Posting needs no memory: an errand is part of what it is about,
+// made with it.
 #pragma once
 
-#include <deque>
-#include <functional>
+#include <new>
+#include <utility>
 
 #include "host/host.h"
 
 namespace gpo {
 
+class Errand {
+public:
+    /// Runs once for each time that it was posted; may destroy it, or post it again.
+    virtual void run() noexcept = 0;
+
+protected:
+    virtual ~Errand() = default;
+
+private:
+    friend class Errands;
+    Errand* next_ = nullptr;
+    uint64_t due_ = 0;
+};
+
 class Errands {
 public:
     ~Errands() { finish(); }
-    /// Runs `errand` on the errands' thread, in order. Errands don't throw. Without memory or a thread it runs here.
-    template <class Errand>
-    void post(Errand errand) noexcept {
-        try {
-            enqueue(errand);
-        } catch (...) {
-            errand();
-        }
+
+    /// Starts the thread, if there is none. Whoever may have errands does it first. Throws std::system_error,
+    /// std::bad_alloc.
+    void start();
+
+    /// Runs it on the errands' thread, in order; with `due`, a time of host::now(), not before that. It must not be posted
+    /// already. Where there is no thread (any more) it runs here.
+    void post(Errand& errand, uint64_t due = 0) noexcept;
+
+    /// The same for what nothing keeps an errand for. Without memory it runs here: it must be safe to.
+    template <class Body>
+    void post_body(Body body) noexcept {
+        struct Once final : Errand {
+            explicit Once(Body&& body) : body(std::move(body)) {}
+            void run() noexcept override {
+                body();
+                delete this;
+            }
+            Body body;
+        };
+        if (auto* errand = new (std::nothrow) Once(std::move(body)))
+            post(*errand);
+        else
+            body();
     }
-    /// Runs what is left and ends the thread.
+
+    /// Runs what is left, also what is not due yet, and ends the thread.
     void finish() noexcept;
 
 private:
-    void enqueue(std::function<void()> errand);  // throws, and has then kept nothing
     void run() noexcept;
+    Errand* take(uint64_t now) noexcept;
+
     host::Mutex lock_;
     host::Condition changed_;
-    std::deque<std::function<void()>> due_;  // under lock_
+    Errand *first_ = nullptr, *last_ = nullptr;   // in order, under lock_
+    Errand* later_ = nullptr;                     // not due yet, under lock_
     bool finishing_ = false, running_ = false;
     host::Thread thread_;
 };

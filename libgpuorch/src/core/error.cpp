@@ -1,7 +1,9 @@
 // Names and texts of statuses, and what driver results become.
 #include "core/error.h"
 
+#include <array>
 #include <cstring>
+#include <system_error>
 
 namespace gpo {
 
@@ -15,26 +17,33 @@ void Error::write_to(gpo_error& out) const noexcept {
     out.operation = operation;
     copy_text(out.function, function);
     copy_text(out.object, object);
-    copy_text(out.message, message);
+    copy_text(out.message, sentence());
 }
 
-ErrorPtr no_memory_error() noexcept {
-    static const Error error = [] {
-        Error out;
-        out.status = GPO_OUT_OF_MEMORY;
-        out.message = "out of memory";  // short enough to need none
+ErrorPtr bare_error(gpo_status status) noexcept {
+    // One for each status there is; they have numbers below 100.
+    static const auto errors = [] {
+        std::array<Error, 100> out;
+        for (size_t i = 0; i < out.size(); ++i) out[i].status = static_cast<gpo_status>(i);
         return out;
     }();
-    return ErrorPtr(ErrorPtr(), &error);
+    const auto index = static_cast<size_t>(status);
+    return ErrorPtr(ErrorPtr(), &errors[index < errors.size() ? index : static_cast<size_t>(GPO_INTERNAL)]);
 }
 
 void fail_errno(gpo_status status, int number, std::string message) {
     char buffer[128];
-    auto error = std::make_shared<Error>();
-    error->status = status;
-    error->native_code = number;
-    error->native_domain = GPO_NATIVE_ERRNO;
-    error->message = text(message, ": ", strerror_r(number, buffer, sizeof buffer));
+    ErrorPtr error;
+    try {
+        auto made = std::make_shared<Error>();
+        made->status = status;
+        made->native_code = number;
+        made->native_domain = GPO_NATIVE_ERRNO;
+        made->message = text(message, ": ", strerror_r(number, buffer, sizeof buffer));
+        error = std::move(made);
+    } catch (const std::bad_alloc&) {
+        error = bare_error(status);
+    }
     throw Failure(std::move(error));
 }
 
@@ -58,6 +67,11 @@ bool is_sticky(CUresult result) noexcept {
         default:
             return false;
     }
+}
+
+bool is_passing(const std::exception& error) noexcept {
+    if (const auto* failure = dynamic_cast<const Failure*>(&error)) return failure->error()->status == GPO_OUT_OF_MEMORY;
+    return dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const std::system_error*>(&error);
 }
 
 gpo_status status_of(CUresult result) noexcept {

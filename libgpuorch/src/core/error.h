@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "core/text.h"
@@ -22,8 +23,9 @@ struct Error {
     uint64_t operation = 0;
     std::string function;  // "" until src/abi fills in the function that was called
     std::string object;    // "stream `upload`"
-    std::string message;
+    std::string message;   // "": the status says all that is known
 
+    const char* sentence() const noexcept { return message.empty() ? gpo_status_text(status) : message.c_str(); }
     void write_to(gpo_error& out) const noexcept;
 };
 
@@ -33,25 +35,38 @@ class Failure : public std::exception {
 public:
     explicit Failure(ErrorPtr error) noexcept : error_(std::move(error)) {}
     const ErrorPtr& error() const noexcept { return error_; }
-    const char* what() const noexcept override { return error_->message.c_str(); }
+    const char* what() const noexcept override { return error_->sentence(); }
 
 private:
     ErrorPtr error_;
 };
 
+/// An error of which only the status is known, and its text. Takes no memory: for where there is none to say more.
+ErrorPtr bare_error(gpo_status status) noexcept;
+
+/// An error with a sentence; a bare one where there is no memory for that.
+template <class... Pieces>
+ErrorPtr make_error(gpo_status status, const Pieces&... pieces) noexcept {
+    try {
+        auto error = std::make_shared<Error>();
+        error->status = status;
+        error->message = text(pieces...);
+        return error;
+    } catch (const std::bad_alloc&) {
+        return bare_error(status);
+    }
+}
+
 /// Throws a Failure with a sentence.
 template <class... Pieces>
 [[noreturn]] void fail(gpo_status status, const Pieces&... pieces) {
-    auto error = std::make_shared<Error>();
-    error->status = status;
-    error->message = text(pieces...);
-    throw Failure(std::move(error));
+    throw Failure(make_error(status, pieces...));
 }
 
-/// GPO_OUT_OF_MEMORY, for where there is no memory to say more. Takes none.
-ErrorPtr no_memory_error() noexcept;
-
 [[noreturn]] void fail_errno(gpo_status status, int number, std::string message);
+
+/// True for a failure that passes: no memory, or no thread, now.
+bool is_passing(const std::exception& error) noexcept;
 
 /// The status that a CUresult becomes where no more is known of the call.
 gpo_status status_of(CUresult result) noexcept;

@@ -257,7 +257,7 @@ uint32_t Table::live() const noexcept {
     return live_;
 }
 
-void Table::for_each(const std::function<void(Object&)>& visit) {
+void Table::visit_each(void (*visit)(const void*, Object&), const void* each) {
     uint32_t used;
     {
         std::lock_guard lock(lock_);
@@ -269,7 +269,7 @@ void Table::for_each(const std::function<void(Object&)>& visit) {
         Note* note;
         gpo_status status;
         if (number == 0 || !pin(number, Type::none, &note, &status)) continue;
-        visit(*s->object);
+        visit(each, *s->object);
         unpin(*s, *note);
     }
 }

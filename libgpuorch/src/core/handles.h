@@ -19,8 +19,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "core/object.h"
@@ -73,7 +73,11 @@ public:
     uint32_t close_all() noexcept;
     uint32_t live() const noexcept;
     /// Calls `visit` for each live object, pinned.
-    void for_each(const std::function<void(Object&)>& visit);
+    template <class Visit>
+    void for_each(Visit&& visit) {
+        visit_each([](const void* each, Object& object) { (*static_cast<const std::remove_reference_t<Visit>*>(each))(object); },
+                   &visit);
+    }
 
     /// For tests: retire slots after this many generations.
     void set_generation_limit(uint32_t limit) noexcept { generation_limit_ = limit; }
@@ -85,6 +89,7 @@ private:
     friend void finish(Slot&) noexcept;
     static constexpr uint32_t kChunk = 256, kChunks = (1u << kIndexBits) / kChunk;
 
+    void visit_each(void (*visit)(const void*, Object&), const void* each);
     explicit Table(uint32_t position) noexcept : position_(position) {}
     Slot* slot(uint32_t index) const noexcept;
     void recycle(Slot& slot) noexcept;

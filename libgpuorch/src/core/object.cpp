@@ -46,9 +46,11 @@ void Object::set_label(const char* label) {
     label_.store(label && *label ? runtime().intern(label) : "", std::memory_order_release);
 }
 
-std::string Object::describe() const {
-    const char* name = label();
-    return *name ? text(type_name(type_), " `", name, "`") : std::string(type_name(type_));
+FixedText<96> Object::describe() const noexcept {
+    FixedText<96> out;
+    out.append(type_name(type_));
+    if (const char* name = label(); *name) out.append(" `").append(name).append("`");
+    return out;
 }
 
 ErrorPtr Object::error() const {

@@ -79,6 +79,7 @@ public:
         ref.object_ = object;
         return ref;
     }
+    void swap(Ref& other) noexcept { std::swap(object_, other.object_); }
     T* leak() noexcept { return std::exchange(object_, nullptr); }
     T* get() const noexcept { return object_; }
     T* operator->() const noexcept { return object_; }
@@ -109,8 +110,8 @@ public:
     /// A label that stays valid for as long as the runtime (labels are interned); "" if there is none.
     const char* label() const noexcept { return label_.load(std::memory_order_acquire); }
     void set_label(const char* label);
-    /// "stream `upload`", or "stream" without a label.
-    std::string describe() const;
+    /// "stream `upload`", or "stream" without a label. Takes no memory: failures are described with it.
+    FixedText<96> describe() const noexcept;
 
     /// The failure that gpo_object_error shows: a sticky one stays, others are replaced.
     ErrorPtr error() const;
@@ -130,7 +131,7 @@ public:
         return true;
     }
     /// What of the user's is still in it, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if nothing.
-    virtual std::string leaks() { return {}; }
+    virtual FixedText<128> leaks() noexcept { return {}; }
 
 protected:
     ~Object() override;

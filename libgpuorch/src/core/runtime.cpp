@@ -150,7 +150,7 @@ std::shared_ptr<driver::Driver> Runtime::shared_driver() {
 }
 
 void Runtime::open_driver() {
-    std::string chosen_line;
+    bool chosen = false;   // in place of CUDA
     {
         std::lock_guard lock(driver_lock_);
         if (driver_) return;
@@ -164,7 +164,7 @@ void Runtime::open_driver() {
             std::string soft_why;
             opened = driver::open_soft(&soft_why);
             if (!opened) fail(GPO_NO_DEVICE, "the software GPU can't be used: ", soft_why);
-            if (choice.cuda) chosen_line = text("the software GPU is used: CUDA can't be: ", why);
+            chosen = choice.cuda;
         }
         opened = driver::interpose(std::move(opened));
         int count = 0;
@@ -181,7 +181,7 @@ void Runtime::open_driver() {
         driver_ = std::move(opened);
         driver_ready_.store(driver_.get(), std::memory_order_release);
     }
-    if (!chosen_line.empty()) log(GPO_LOG_INFO, chosen_line);
+    if (chosen) log(GPO_LOG_INFO, "the software GPU is used: CUDA can't be: ", reason_);
 }
 
 Ref<Context> Runtime::context(int native_ordinal, CUcontext foreign) {
@@ -244,8 +244,7 @@ const char* Runtime::intern(std::string_view label) {
     return found->c_str();
 }
 
-void Runtime::log(int32_t level, const std::string& line) noexcept {
-    if (!options_.log || level > options_.log_level) return;
+void Runtime::write_log(int32_t level, const char* line) noexcept {
     if (log_routed_.load(std::memory_order_acquire)) [[unlikely]] {
         Ref<LogRoute> route;
         {
@@ -254,7 +253,7 @@ void Runtime::log(int32_t level, const std::string& line) noexcept {
         }
         if (route && route->line(level, line)) return;
     }
-    call_log(level, line.c_str());
+    call_log(level, line);
 }
 
 void Runtime::set_log_route(Ref<LogRoute> route) noexcept {
@@ -293,7 +292,9 @@ gpo_statistics Runtime::statistics() {
     out.pageable_bytes = read(counters.pageable_bytes);
     out.legacy_stream_uses = read(counters.legacy_stream_uses);
     out.module_loads = read(counters.module_loads);
-    for (const auto& context : contexts()) context->add_stream_counters(out);
+    ContextKey key;
+    for (auto context = next_context(key, true); context; context = next_context(key, false))
+        context->add_stream_counters(out);
     return out;
 }
 
@@ -304,8 +305,18 @@ std::vector<Ref<Context>> Runtime::contexts() {
     return out;
 }
 
-void Runtime::probe_contexts() {
-    for (const auto& context : contexts()) context->probe();
+// One after the other where a list would need memory; the lock is not held over driver calls.
+Ref<Context> Runtime::next_context(ContextKey& key, bool first) noexcept {
+    std::lock_guard lock(contexts_lock_);
+    const auto found = first ? contexts_.begin() : contexts_.upper_bound(key);
+    if (found == contexts_.end()) return nullptr;
+    key = found->first;
+    return found->second;
+}
+
+void Runtime::probe_contexts() noexcept {
+    ContextKey key;
+    for (auto context = next_context(key, true); context; context = next_context(key, false)) context->probe();
 }
 
 bool Runtime::drain_objects(uint64_t deadline) noexcept {
@@ -321,15 +332,16 @@ bool Runtime::drain_objects(uint64_t deadline) noexcept {
 }
 
 void Runtime::report_leaks() {
-    std::string list;
+    FixedText<2048> list;   // shutting down is not to need memory
     uint32_t count = 0;
     table_->for_each([&](Object& object) {
-        if (&object == this) return;
-        const std::string inside = object.leaks();
-        if (++count <= 16) list += text(count == 1 ? "" : ", ", object.describe(), inside.empty() ? "" : " with ", inside);
+        if (&object == this || ++count > 16) return;
+        if (count > 1) list.append(", ");
+        list.append(object.describe());
+        if (const std::string_view inside = object.leaks(); !inside.empty()) list.append(" with ").append(inside);
     });
-    if (count > 16) list += text(" and ", count - 16, " more");
-    if (count) log(GPO_LOG_WARNING, text("shut down with ", count, " objects that were not destroyed: ", list));
+    if (count > 16) detail::append(list.append(" and "), count - 16), list.append(" more");
+    if (count) log(GPO_LOG_WARNING, "shut down with ", count, " objects that were not destroyed: ", list);
 }
 
 bool Runtime::close_objects(uint64_t deadline) noexcept {
@@ -360,7 +372,7 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
         if (host::now() >= deadline) return GPO_TIMEOUT;
         host::sleep_until(std::min(deadline, host::now() + 100'000));
     }
-    std::map<std::pair<int, CUcontext>, Ref<Context>> contexts;
+    std::map<ContextKey, Ref<Context>> contexts;
     {
         std::lock_guard contexts_lock(contexts_lock_);
         contexts.swap(contexts_);

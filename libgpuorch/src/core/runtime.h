@@ -60,7 +60,7 @@ public:
 class LogRoute : public Counted {
 public:
     /// False: it can't any more. Doesn't throw.
-    virtual bool line(int32_t level, const std::string& line) noexcept = 0;
+    virtual bool line(int32_t level, const char* line) noexcept = 0;
 };
 
 class Runtime final : public Object {
@@ -89,7 +89,7 @@ public:
     Ref<Context> context(int native_ordinal, CUcontext foreign);
 
     /// One context crashed: whether the others are lost as well.
-    void probe_contexts();
+    void probe_contexts() noexcept;
 
     bool latency_mode() const noexcept { return options_.completion_mode == GPO_COMPLETION_LATENCY; }
     bool attribute() const noexcept { return attribute_; }
@@ -98,7 +98,18 @@ public:
     /// A copy of `label` that lives as long as the runtime.
     const char* intern(std::string_view label);
 
-    void log(int32_t level, const std::string& line) noexcept;
+    /// Gives the log function a line put together of these pieces, cut short where there is no memory for all of it.
+    template <class... Pieces>
+    void log(int32_t level, const Pieces&... pieces) noexcept {
+        if (!options_.log || level > options_.log_level) return;
+        try {
+            write_log(level, text(pieces...).c_str());
+        } catch (const std::bad_alloc&) {
+            FixedText<512> line;
+            (detail::append(line, pieces), ...);
+            write_log(level, line.c_str());
+        }
+    }
     /// From now on lines are given to `route` (NULL: called where they arise). Threads may be logging meanwhile.
     void set_log_route(Ref<LogRoute> route) noexcept;
     /// Calls the user's function. For routes.
@@ -155,11 +166,14 @@ public:
 
 private:
     ~Runtime() override;
+    void write_log(int32_t level, const char* line) noexcept;
     uint64_t insert(Object& object);
     void open_driver();
     bool drain_objects(uint64_t deadline) noexcept;
     bool close_objects(uint64_t deadline) noexcept;
     void report_leaks();
+    using ContextKey = std::pair<int, CUcontext>;
+    Ref<Context> next_context(ContextKey& key, bool first) noexcept;
     Annex& add_annex(Annex* (*make)(Runtime&));
 
     gpo_runtime_options options_;
@@ -176,7 +190,7 @@ private:
     std::vector<int> ordinals_;
 
     host::Mutex contexts_lock_;
-    std::map<std::pair<int, CUcontext>, Ref<Context>> contexts_;  // kept until shutdown, whatever device handles do
+    std::map<ContextKey, Ref<Context>> contexts_;  // kept until shutdown, whatever device handles do
 
     host::Mutex labels_lock_;
     std::set<std::string, std::less<>> labels_;

@@ -8,15 +8,37 @@
 
 namespace gpo {
 
+/// A text that takes no memory, and is cut where it doesn't fit.
+template <size_t N>
+class FixedText {
+public:
+    FixedText& append(std::string_view piece) noexcept {
+        const size_t fitting = piece.size() < N - 1 - size_ ? piece.size() : N - 1 - size_;
+        piece.copy(characters_ + size_, fitting);
+        size_ += fitting;
+        characters_[size_] = '\0';
+        return *this;
+    }
+    void push_back(char piece) noexcept { append({&piece, 1}); }
+    const char* c_str() const noexcept { return characters_; }
+    operator std::string_view() const noexcept { return {characters_, size_}; }
+
+private:
+    size_t size_ = 0;
+    char characters_[N] = "";
+};
+
 namespace detail {
-inline void append(std::string& out, std::string_view piece) { out.append(piece); }
-inline void append(std::string& out, char piece) { out.push_back(piece); }
-template <class T>
+template <class Out>
+void append(Out& out, std::string_view piece) { out.append(piece); }
+template <class Out>
+void append(Out& out, char piece) { out.push_back(piece); }
+template <class Out, class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, char> && !std::is_same_v<T, bool>)
-void append(std::string& out, T value) {
+void append(Out& out, T value) {
     char digits[24];
     auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-    out.append(digits, end);
+    out.append(std::string_view(digits, static_cast<size_t>(end - digits)));
     static_cast<void>(error);
 }
 }  // namespace detail
@@ -24,6 +46,14 @@ void append(std::string& out, T value) {
 template <class... Pieces>
 std::string text(const Pieces&... pieces) {
     std::string out;
+    (detail::append(out, pieces), ...);
+    return out;
+}
+
+/// The same without memory.
+template <size_t N, class... Pieces>
+FixedText<N> fixed_text(const Pieces&... pieces) noexcept {
+    FixedText<N> out;
     (detail::append(out, pieces), ...);
     return out;
 }

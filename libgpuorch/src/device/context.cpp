@@ -14,22 +14,60 @@ namespace {
 
 constexpr size_t kAttributionBytes = 4096;
 
-// Called for each pass of a stream; the last one runs the action.
-class AllPassed final : public Reached {
+constexpr uint64_t kAgain = 1'000'000;   // ns until what found no memory is tried again
+
+// Runs an action. It may serialise: not on the scanner.
+class Action final : public Errand {
 public:
-    AllPassed(Context& context, std::function<void(bool)> action) : context_(&context), action_(std::move(action)) {}
-    void reached(const Outcome&) noexcept override {}
+    Action(Context& context, std::function<void(bool)> action) : context_(&context), action_(std::move(action)) {}
+    void run() noexcept override {
+        {
+            DriverTry scope(*context_);
+            action_(scope.entered());
+        }
+        delete this;
+    }
 
 private:
-    ~AllPassed() override {
-        // The last mark has let go of this: all streams have passed. The action may serialise: not on the scanner.
-        context_->runtime().errands().post([context = context_, action = std::move(action_)] {
-            DriverTry scope(*context);
-            action(scope.entered());
-        });
-    }
     const Ref<Context> context_;
-    std::function<void(bool)> action_;
+    const std::function<void(bool)> action_;
+};
+
+// Called for each pass of a stream. The last mark lets go of it, and then all have passed.
+class AllPassed final : public Reached, private Errand {
+public:
+    AllPassed(Context& context, std::unique_ptr<Action> action, std::vector<Ref<Stream>> streams) noexcept
+        : context_(&context), action_(std::move(action)), unmarked_(std::move(streams)) {}
+    void reached(const Outcome&) noexcept override {}
+    void mark_all() noexcept {
+        retain();
+        run();
+    }
+
+private:
+    ~AllPassed() override { context_->runtime().errands().post(*action_.release()); }
+
+    void run() noexcept override {
+        for (; !unmarked_.empty(); unmarked_.pop_back()) {
+            Stream& stream = *unmarked_.back();
+            try {
+                stream.mark(Ref<Reached>(this));
+            } catch (const std::exception& error) {
+                // Where there is only no memory for a mark now, there will be: the action never runs too early.
+                if (is_passing(error) && !context_->runtime().shutting_down()) {
+                    context_->runtime().errands().post(*this, host::now() + kAgain);
+                    return;
+                }
+                DriverTry scope(*context_);
+                if (scope.entered()) context_->table().cuStreamSynchronize(stream.native());
+            }
+        }
+        release();
+    }
+
+    const Ref<Context> context_;
+    std::unique_ptr<Action> action_;
+    std::vector<Ref<Stream>> unmarked_;
 };
 
 }  // namespace
@@ -37,6 +75,7 @@ private:
 Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
     : runtime_(&runtime), driver_(runtime.shared_driver()), table_(driver_->table), software_(driver_->software),
       ordinal_(native_ordinal) {
+    runtime.errands().start();
     CUdevice device = 0;
     check(table_.cuDeviceGet(&device, native_ordinal), "cuDeviceGet");
     if (foreign) {
@@ -125,6 +164,7 @@ Ref<Stream> Context::idle_stream() {
 }
 
 ErrorPtr Context::error_of(CUresult result, const char* function) noexcept {
+    ErrorPtr out;
     try {
         const char *name = nullptr, *description = nullptr;
         table_.cuGetErrorName(result, &name);
@@ -136,14 +176,13 @@ ErrorPtr Context::error_of(CUresult result, const char* function) noexcept {
         error->function = function;
         error->message = text(function, ": ", description ? description : "unknown error", " (", name ? name : "?", ", ",
                               static_cast<int>(result), ")");
-        if (is_sticky(result)) {
-            lose(error);
-            if (ErrorPtr first = loss()) return first;
-        }
-        return error;
-    } catch (...) {
-        return no_memory_error();
+        out = std::move(error);
+    } catch (const std::bad_alloc&) {
+        out = bare_error(status_of(result));
     }
+    if (!is_sticky(result)) return out;
+    lose(out, result != CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    return loss();
 }
 
 void Context::fail_call(CUresult result, const char* function) {
@@ -155,25 +194,32 @@ ErrorPtr Context::loss() const {
     return loss_;
 }
 
-void Context::lose(ErrorPtr error) noexcept {
+void Context::lose(ErrorPtr error, bool crashed) noexcept {
     {
         std::lock_guard lock(loss_lock_);
         if (loss_) return;
-        loss_ = error;
+        loss_ = std::move(error);
         lost_.store(true, std::memory_order_release);
     }
     if (ended_.load(std::memory_order_acquire)) return;  // nothing of it is left to be told
     scanner_->wake();
-    // What is held waits for nobody now, and a crash takes the driver's other devices along. Both take submit locks or call
-    // the driver, so they are done elsewhere.
-    runtime_->errands().post([self = Ref<Context>(this), crash = error->native_code != CUDA_ERROR_CONTEXT_IS_DESTROYED] {
-        try {
-            for (const auto& stream : self->streams()) stream->flush();
-            if (crash) self->runtime().probe_contexts();
-        } catch (...) {
-            // No memory for the list: streams find out when they are next used.
-        }
-    });
+    // It takes submit locks and calls the driver, so it is done elsewhere.
+    aftermath_.crashed = crashed;
+    retain();
+    runtime_->errands().post(aftermath_);
+}
+
+void Context::Aftermath::run() noexcept {
+    const Ref<Context> context = Ref<Context>::adopt(&context_);
+    std::vector<Ref<Stream>> streams;
+    {
+        std::lock_guard lock(context->streams_lock_);
+        streams.swap(context->last_streams_);   // no memory is needed: see add_stream
+        for (Stream* stream : context->streams_)
+            if (stream->try_retain()) streams.push_back(Ref<Stream>::adopt(stream));
+    }
+    for (const auto& stream : streams) stream->flush();
+    if (crashed) context->runtime().probe_contexts();
 }
 
 void Context::probe() noexcept {
@@ -211,6 +257,18 @@ void Context::take_events(bool timing, size_t count, std::vector<CUevent>& to) {
     }
 }
 
+void Context::take_event(bool timing, CUevent* to) {
+    {
+        std::lock_guard lock(events_lock_);
+        if (auto& spare = spare_events_[timing]; !spare.empty()) {
+            *to = spare.back();
+            spare.pop_back();
+            return;
+        }
+    }
+    check(table_.cuEventCreate(to, timing ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+}
+
 void Context::give_events(bool timing, CUevent* events, size_t count) noexcept {
     size_t kept = 0;
     try {
@@ -229,6 +287,7 @@ void Context::give_events(bool timing, CUevent* events, size_t count) noexcept {
 
 void Context::add_stream(Stream& stream) {
     std::lock_guard lock(streams_lock_);
+    if (!lost() && last_streams_.capacity() <= streams_.size()) last_streams_.reserve(2 * streams_.size() + 16);
     streams_.push_back(&stream);
 }
 
@@ -259,17 +318,9 @@ void Context::add_stream_counters(gpo_statistics& statistics) const {
 }
 
 void Context::when_streams_pass(std::function<void(bool)> action) {
-    const auto all = streams();  // may throw: before there is anything that would run the action
-    auto passed = make<AllPassed>(*this, std::move(action));
-    for (const auto& stream : all) {
-        try {
-            stream->mark(passed);
-        } catch (...) {
-            // No room for a mark: wait here instead, so that the action never runs too early.
-            DriverTry scope(*this);
-            if (scope.entered()) table_.cuStreamSynchronize(stream->native());
-        }
-    }
+    auto all = streams();  // may throw: before there is anything that would run the action
+    auto errand = std::make_unique<Action>(*this, std::move(action));
+    make<AllPassed>(*this, std::move(errand), std::move(all))->mark_all();
 }
 
 DriverScope::DriverScope(Context& context, Calls calls)

@@ -46,14 +46,17 @@ public:
         return found_dead();
     }
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+    /// The first failure; NULL unless it is lost.
     ErrorPtr loss() const;
-    void lose(ErrorPtr error) noexcept;
+    void lose(ErrorPtr error, bool crashed) noexcept;
     /// Finds out whether it is lost, by a call that does nothing else.
     void probe() noexcept;
 
     // --- events without timing, for marks; and with ---
     /// Moves up to `count` events into `to` (at least one; made if none is left). Inside a DriverScope. Throws.
     void take_events(bool timing, size_t count, std::vector<CUevent>& to);
+    /// One, likewise.
+    void take_event(bool timing, CUevent* to);
     /// Takes events back. Never fails: what can't be kept is destroyed. Needs no DriverScope.
     void give_events(bool timing, CUevent* events, size_t count) noexcept;
 
@@ -106,12 +109,23 @@ private:
     std::atomic<bool> ended_{true};  // being made, or gone but for its destructor
     mutable host::Mutex loss_lock_;
     ErrorPtr loss_;
+    /// Of what is held nobody will be told otherwise; and a crash takes the driver's other devices along.
+    class Aftermath final : public Errand {
+    public:
+        explicit Aftermath(Context& context) noexcept : context_(context) {}
+        void run() noexcept override;
+        bool crashed = false;
+
+    private:
+        Context& context_;   // a reference is held while it is posted
+    } aftermath_{*this};
 
     host::Mutex events_lock_;
     std::vector<CUevent> spare_events_[2];  // without, with timing
 
     mutable host::Mutex streams_lock_;
     std::vector<Stream*> streams_;
+    std::vector<Ref<Stream>> last_streams_;  // room for all of streams_, for the aftermath
     gpo_statistics past_{};  // of streams that have gone, under streams_lock_
 
     host::Mutex attribution_lock_;
@@ -162,7 +176,8 @@ private:
     CUstreamCaptureMode outer_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// The same for destructors and other places that can't throw: `entered()` false if the context is lost.
+/// The same for destructors and other places that can't throw: `entered()` false if the context is lost, or, rarely, if
+/// the driver refuses.
 class DriverTry {
 public:
     explicit DriverTry(Context& context) noexcept;

@@ -11,13 +11,6 @@ namespace {
 constexpr uint64_t kStaysAwake = 1'000'000;
 constexpr unsigned kYieldEvery = 16, kYield = 64;  // of a spinner's turns: so many spins are a yield
 
-ErrorPtr cancellation() {
-    auto error = std::make_shared<Error>();
-    error->status = GPO_CANCELLED;
-    error->message = "the executor was destroyed";
-    return error;
-}
-
 }  // namespace
 
 Task::Task(Executor& executor) : executor_(&executor), awaited_(false) {}
@@ -28,21 +21,22 @@ void Task::reached(const Outcome& outcome) noexcept { executor_->due(*this, outc
 
 Executor::Executor(Runtime& runtime, uint32_t threads, uint32_t capacity, bool spins, const char* label)
     : Object(runtime, Type::executor, label), thread_count_(threads), capacity_(capacity), spins_(spins),
-      cancelled_(cancellation()) {}
+      cancelled_(make_error(GPO_CANCELLED, "the executor was destroyed")) {}
 
 Executor::~Executor() = default;
 
 void Executor::start() {
     if (thread_count_ == 0) return;
+    runtime().errands().start();
     auto crew = std::make_unique<Crew>();
-    crew->reserve(thread_count_);
+    crew->threads.reserve(thread_count_);
     // The one that starts them counts too, until all are there: none of them is the last to leave before.
     inside_.store(1, std::memory_order_relaxed);
     try {
         for (uint32_t i = 0; i < thread_count_; ++i) {
             inside_.fetch_add(1, std::memory_order_relaxed);
             try {
-                crew->emplace_back(text("gpo-exec-", i).c_str(), [self = Ref<Executor>(this)] { self->thread(); });
+                crew->threads.emplace_back(text("gpo-exec-", i).c_str(), [self = Ref<Executor>(this)] { self->thread(); });
             } catch (...) {
                 inside_.fetch_sub(1, std::memory_order_relaxed);
                 throw;
@@ -62,11 +56,7 @@ void Executor::thread() noexcept {
     serve(Until::ended, host::kForever, UINT64_MAX);
     if (inside_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     Runtime& runtime = this->runtime();
-    runtime.errands().post([crew = crew_.release()] {
-        for (host::Thread& thread : *crew)
-            if (thread.is_current()) return;  // no memory for the errand, so it runs here: the threads' records are lost
-        delete crew;
-    });
+    runtime.errands().post(*crew_.release());
     runtime.lingering(-1);
 }
 
@@ -226,11 +216,7 @@ void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept
         std::lock_guard lock(lock_);
         ++threw_;
     }
-    try {
-        runtime().log(GPO_LOG_ERROR, text("a callback on ", describe(), " threw: ", what));
-    } catch (...) {
-        // No memory for the line; the count tells.
-    }
+    runtime().log(GPO_LOG_ERROR, "a callback on ", describe(), " threw: ", what);
 }
 
 bool Executor::done(Until until) const noexcept {

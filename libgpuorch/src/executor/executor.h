@@ -54,7 +54,11 @@ public:
 private:
     friend class Task;
     enum class Until : uint8_t { none_owed, none_ready, ended };
-    using Crew = std::vector<host::Thread>;
+    /// The threads, and the errand that joins them.
+    struct Crew final : Errand {
+        std::vector<host::Thread> threads;
+        void run() noexcept override { delete this; }
+    };
 
     ~Executor() override;
     /// Under lock_. True if its strand became ready with it.

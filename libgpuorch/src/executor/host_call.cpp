@@ -19,7 +19,7 @@ public:
 
     void issue(Stream&) override {
         std::lock_guard lock(call_->lock_);
-        if (call_->failure_) throw Failure(call_->failure_);
+        if (call_->failure_) throw NeverPossible(call_->failure_);
     }
 
     std::unique_ptr<Operation> keep() const override { return std::make_unique<HostCallOperation>(*this); }
@@ -83,17 +83,6 @@ gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn functio
     });
 }
 
-ErrorPtr HostCall::fail(const std::string& how) const noexcept {
-    try {
-        auto error = std::make_shared<Error>();
-        error->status = GPO_CALLBACK_FAILED;
-        error->message = how;
-        return error;
-    } catch (...) {
-        return no_memory_error();
-    }
-}
-
 void HostCall::call(const Outcome& outcome, bool) {
     ErrorPtr error = outcome.error;
     Ref<Stream> stream;
@@ -117,7 +106,7 @@ void HostCall::call(const Outcome& outcome, bool) {
         Runtime::CallbackScope scope(executor().runtime(), stream.get());
         status = function_(user_, &told);
     } catch (...) {
-        finish(error ? error : fail("a host call threw a C++ exception"));
+        finish(error ? error : make_error(GPO_CALLBACK_FAILED, "a host call threw a C++ exception"));
         throw;  // to be logged and counted
     }
     if (error)
@@ -125,7 +114,7 @@ void HostCall::call(const Outcome& outcome, bool) {
     else if (status == GPO_SUCCESS)
         finish(nullptr);
     else if (status != GPO_NOT_READY)
-        finish(fail(text("a host call returned ", gpo_status_name(status), " (", status, ")")));
+        finish(make_error(GPO_CALLBACK_FAILED, "a host call returned ", gpo_status_name(status), " (", status, ")"));
 }
 
 void HostCall::finish(const ErrorPtr& error) noexcept {

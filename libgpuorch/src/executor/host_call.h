@@ -28,7 +28,6 @@ public:
 private:
     friend class HostCallOperation;
     void call(const Outcome& outcome, bool cancelled) override;
-    ErrorPtr fail(const std::string& how) const noexcept;
 
     const gpo_host_fn function_;
     void* const user_;

@@ -6,7 +6,7 @@ namespace {
 
 class LogLine final : public Task {
 public:
-    LogLine(Executor& executor, int32_t level, const std::string& line) : Task(executor), level_(level), line_(line) {}
+    LogLine(Executor& executor, int32_t level, const char* line) : Task(executor), level_(level), line_(line) {}
 
 private:
     void call(const Outcome&, bool) override { executor().runtime().call_log(level_, line_.c_str()); }
@@ -17,7 +17,7 @@ private:
 
 }  // namespace
 
-bool LogLines::line(int32_t level, const std::string& line) noexcept {
+bool LogLines::line(int32_t level, const char* line) noexcept {
     try {
         const auto task = make<LogLine>(*executor_, level, line);
         if (executor_->accept(*task, this) == GPO_SUCCESS) task->reached({});  // else: full, counted there

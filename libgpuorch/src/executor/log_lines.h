@@ -8,7 +8,7 @@ namespace gpo {
 class LogLines final : public LogRoute {
 public:
     explicit LogLines(Executor& executor) noexcept : executor_(&executor) {}
-    bool line(int32_t level, const std::string& line) noexcept override;
+    bool line(int32_t level, const char* line) noexcept override;
 
 private:
     const Ref<Executor> executor_;

@@ -128,7 +128,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
         cache.emplace(runtime.cache_folder());
         if (!cache->refused().empty()) {
             if (!runtime.cache_refusal_logged.exchange(true))
-                runtime.log(GPO_LOG_WARNING, "compiled kernels are not cached: " + cache->refused());
+                runtime.log(GPO_LOG_WARNING, "compiled kernels are not cached: ", cache->refused());
             cache.reset();
         } else {
             key = kernel::cache_key(request, compiler.identity(), context.driver().name);

@@ -105,12 +105,12 @@ bool Arena::drain(uint64_t) noexcept {
     return true;
 }
 
-std::string Arena::leaks() {
+FixedText<128> Arena::leaks() noexcept {
     if (reported_.exchange(true)) return {};
     const uint64_t waiting = later_.waiting();
     const auto totals = heap_.totals();
     if (totals.in_use <= waiting) return {};
-    return text(totals.in_use - waiting, " bytes in ", totals.allocations - totals.frees, " pieces");
+    return fixed_text<128>(totals.in_use - waiting, " bytes in ", totals.allocations - totals.frees, " pieces");
 }
 
 }  // namespace gpo

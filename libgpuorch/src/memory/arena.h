@@ -21,7 +21,7 @@ public:
 
     void close() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
-    std::string leaks() override;
+    FixedText<128> leaks() noexcept override;
 
 private:
     [[noreturn]] void fail_full(uint64_t bytes);

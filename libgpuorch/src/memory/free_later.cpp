@@ -62,10 +62,17 @@ void FreeLater::mark_open(Stream& stream) noexcept {
 
 void FreeLater::Batch::reached(const Outcome& outcome) noexcept {
     const Ref<Batch> self(this);
-    if (!outcome.error || stream_->context().lost())
+    if (!outcome.error || stream_->context().lost()) {
         of_.passed(*stream_, this);
-    else
-        stream_->runtime().errands().post([self] { self->of_.wait_for_all(self); });
+        return;
+    }
+    retain();
+    stream_->runtime().errands().post(*this);
+}
+
+// Its stream has failed, which says nothing of what was on it before.
+void FreeLater::Batch::run() noexcept {
+    of_.wait_for_all(Ref<Batch>::adopt(this));
 }
 
 void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
@@ -108,7 +115,7 @@ void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
         waiting_.fetch_sub(batch->bytes, std::memory_order_acq_rel);
     }
     if (open)
-        stream.runtime().errands().post([this, owner = Ref<Object>(&owner_), on = Ref<Stream>(&stream)] { mark_open(*on); });
+        stream.runtime().errands().post_body([this, owner = Ref<Object>(&owner_), on = Ref<Stream>(&stream)] { mark_open(*on); });
 }
 
 void FreeLater::poll() noexcept {

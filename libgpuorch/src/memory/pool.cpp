@@ -202,12 +202,17 @@ void Pool::close() noexcept {
     if (in_use_.load(std::memory_order_relaxed) != 0) registry_.keep_until_shutdown(Ref<Object>(this));
 }
 
-std::string Pool::leaks() {
+FixedText<128> Pool::leaks() noexcept {
     if (context_->lost() || reported_.exchange(true)) return {};
-    const auto pieces = registry_.device.of(this);
-    uint64_t bytes = 0;
-    for (const Range& piece : pieces) bytes += piece.bytes();
-    return pieces.empty() ? std::string() : text(bytes, " bytes in ", pieces.size(), " pieces");
+    try {
+        const auto pieces = registry_.device.of(this);
+        uint64_t bytes = 0;
+        for (const Range& piece : pieces) bytes += piece.bytes();
+        if (pieces.empty()) return {};
+        return fixed_text<128>(bytes, " bytes in ", pieces.size(), " pieces");
+    } catch (const std::bad_alloc&) {
+        return fixed_text<128>("more pieces than there is memory to list");
+    }
 }
 
 }  // namespace gpo

@@ -21,7 +21,7 @@ public:
     gpo_memory_statistics statistics();
 
     void close() noexcept override;
-    std::string leaks() override;
+    FixedText<128> leaks() noexcept override;
 
 private:
     friend class PoolAllocation;

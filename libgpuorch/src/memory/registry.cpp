@@ -159,18 +159,12 @@ void Registry::keep_until_shutdown(Ref<Object> object) noexcept {
 
 // Nobody else is here any more.
 void Registry::shut_down() noexcept {
-    const auto report = [&](auto&&... pieces) {
-        try {
-            runtime_.log(GPO_LOG_WARNING, text(pieces...));
-        } catch (const std::bad_alloc&) {
-            // Then it goes unreported.
-        }
-    };
+    const auto report = [&](const auto&... pieces) { runtime_.log(GPO_LOG_WARNING, pieces...); };
     constexpr unsigned kMostLines = 32;
     unsigned lines = 0;
     for (const auto& object : kept_) {
-        const std::string leaks = object->leaks();
-        if (!leaks.empty() && ++lines <= kMostLines) report("never freed: ", object->describe(), " with ", leaks);
+        const auto leaks = object->leaks();
+        if (!std::string_view(leaks).empty() && ++lines <= kMostLines) report("never freed: ", object->describe(), " with ", leaks);
     }
     kept_.clear();
     for (auto& [address, allocation] : allocations_) {

@@ -99,7 +99,7 @@ void DriverSlabs::give(void* memory, uint64_t) noexcept {
     };
     Runtime& runtime = context_->runtime();
     if (elsewhere_.load(std::memory_order_acquire) && !runtime.shutting_down())
-        runtime.errands().post(give);
+        runtime.errands().post_body(give);
     else
         give();
 }

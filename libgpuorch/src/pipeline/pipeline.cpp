@@ -14,13 +14,6 @@ constexpr uint32_t kDirectSlots = 3;   // enough where events alone hand a slot 
 constexpr uint32_t kHostSlots = 6;     // … where host threads fill and empty it
 constexpr uint32_t kLeastUnderWay = 8; // chunks put on the device ahead of time where no host code looks at them
 
-ErrorPtr make_error(gpo_status status, std::string message) {
-    auto error = std::make_shared<Error>();
-    error->status = status;
-    error->message = std::move(message);
-    return error;
-}
-
 Ref<Executor> executor_of(Runtime& runtime, const gpo_pipeline_options& options) {
     if (!options.executor) return nullptr;
     Pin<Executor> pinned(options.executor);
@@ -37,8 +30,7 @@ Pipeline::Crew::Crew(const std::string& name)
 Pipeline::Pipeline(const Device& device, gpo_device_t handle, const gpo_pipeline_options& options)
     : Object(device.runtime(), Type::pipeline, options.label), context_(device.context_ref()),
       plan_(options, *context_, device.runtime()), owner_{&device.runtime(), this, executor_of(device.runtime(), options)},
-      no_memory_(make_error(GPO_OUT_OF_MEMORY, "no host memory is left")),
-      cancelled_(make_error(GPO_CANCELLED, text("the run of ", describe(), " was cancelled"))), flow_(make<Flow>()),
+      cancelled_(make_error(GPO_CANCELLED, "the run of ", describe(), " was cancelled")), flow_(make<Flow>()),
       settled_(make<Settled>(flow_)), slots_(context_, handle, label()) {}
 
 Pipeline::~Pipeline() { slots_.close(); }
@@ -124,16 +116,23 @@ void Pipeline::start_threads() {
     try {
         crew->reader = host::Thread("gpo-pipe-src", [flow = flow_, this] { reading(flow, this); });
         crew->writer = host::Thread("gpo-pipe-snk", [flow = flow_, this] { writing(flow, this); });
-    } catch (const std::system_error& error) {
+    } catch (...) {
+        // The one that could be started ends: nobody else would tell it to.
         {
             host::Lock lock(flow_->lock);
             flow_->dismissed = true;
             flow_->parked.notify_all();
         }
         crew.reset();
-        host::Lock lock(flow_->lock);
-        flow_->dismissed = false;
-        fail(GPO_LIMIT_EXCEEDED, "no thread is left for ", describe(), ": ", error.what());
+        {
+            host::Lock lock(flow_->lock);
+            flow_->dismissed = false;
+        }
+        try {
+            throw;
+        } catch (const std::system_error& error) {
+            fail(GPO_LIMIT_EXCEEDED, "no thread is left for ", describe(), ": ", error.what());
+        }
     }
     crew_ = std::move(crew);
 }
@@ -257,10 +256,7 @@ void Pipeline::dismiss() noexcept {
         crew_.reset();
         return;
     }
-    runtime().errands().post([crew = crew_.release()] {
-        // Without memory the errand runs right here, and can't be done: the record of the thread is lost.
-        if (!crew->writer.is_current()) delete crew;
-    });
+    runtime().errands().post(*crew_.release());
 }
 
 ErrorPtr Pipeline::error_in_flight() noexcept {
@@ -269,15 +265,11 @@ ErrorPtr Pipeline::error_in_flight() noexcept {
     } catch (const Failure& failure) {
         return failure.error();
     } catch (const std::bad_alloc&) {
-        return no_memory_;
+        return bare_error(GPO_OUT_OF_MEMORY);
     } catch (const std::exception& error) {
-        try {
-            return make_error(GPO_INTERNAL, text(describe(), ": ", error.what()));
-        } catch (...) {
-            return no_memory_;
-        }
+        return make_error(GPO_INTERNAL, describe(), ": ", error.what());
     } catch (...) {
-        return no_memory_;
+        return make_error(GPO_INTERNAL, describe(), ": an exception of an unknown type");
     }
 }
 

@@ -71,9 +71,10 @@ public:
 private:
     using Run = pipeline::Run;
     using Chunk = pipeline::Chunk;
-    /// The threads. Its end joins them.
-    struct Crew {
+    /// The threads. Its end joins them; as an errand it ends.
+    struct Crew final : Errand {
         explicit Crew(const std::string& name);
+        void run() noexcept override { delete this; }
         pipeline::Team in, out;
         host::Thread reader, writer;
     };
@@ -118,7 +119,7 @@ private:
     const Ref<Context> context_;
     const pipeline::Plan plan_;
     const pipeline::Owner owner_;
-    const ErrorPtr no_memory_, cancelled_;              // made ahead, for when nothing can be made
+    const ErrorPtr cancelled_;                          // made ahead, for when nothing can be made
     const Ref<pipeline::Flow> flow_;
     const Ref<pipeline::Settled> settled_;
     pipeline::Slots slots_;                             // the reading thread's during a run

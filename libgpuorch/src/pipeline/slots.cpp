@@ -84,22 +84,17 @@ public:
     void issue(Stream& stream) override {
         record(stream, chunk().stages_end);
         chunk().stages.store(Chunk::kIssued, std::memory_order_release);
-        if (kept_) stream.flush_later(out_);  // whose copy waits for this
     }
-    std::unique_ptr<Operation> keep() const override {
-        auto kept = std::make_unique<EndStages>(*this);
-        kept->kept_ = true;
-        return kept;
-    }
-    void drop(Stream& stream, const ErrorPtr& error) noexcept override {
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<EndStages>(*this); }
+    void drop(Stream&, const ErrorPtr& error) noexcept override {
         chunk().dropped = error;
         chunk().stages.store(Chunk::kDropped, std::memory_order_release);
-        stream.flush_later(out_);
     }
+    // Of a kept one: a copy out may be held for it.
+    void afterwards(const ErrorPtr&) noexcept override { out_->flush(); }
 
 private:
     Ref<Stream> out_;
-    bool kept_ = false;
 };
 
 class CopyOut final : public ChunkOperation {

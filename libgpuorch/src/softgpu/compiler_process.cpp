@@ -73,7 +73,7 @@ void set_signals(posix_spawnattr_t& attributes) {
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
-void drain(int descriptor, pid_t child, uint64_t deadline, ProcessResult& result) {
+void drain(int descriptor, pid_t child, uint64_t deadline, ProcessResult& result) noexcept {
     char buffer[16384];
     for (;;) {
         const uint64_t now = host::now();
@@ -92,7 +92,11 @@ void drain(int descriptor, pid_t child, uint64_t deadline, ProcessResult& result
         const ssize_t count = read(descriptor, buffer, sizeof buffer);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return;
-        if (result.output.size() < kMostOutput) result.output.append(buffer, static_cast<size_t>(count));
+        try {
+            if (result.output.size() < kMostOutput) result.output.append(buffer, static_cast<size_t>(count));
+        } catch (const std::bad_alloc&) {
+            // Text that finds no room is dropped too: the process must be waited for all the same.
+        }
     }
 }
 
@@ -111,13 +115,14 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, pipe.ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, pipe.ends[1], 2);
-    posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+    int error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipe.ends[1], 1);
+    if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipe.ends[1], 2);
+    if (!error) error = posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
     set_signals(attributes);
     pid_t child = -1;
-    const int error = posix_spawn(&child, words[0].c_str(), &actions, &attributes, argv.data(), envp.data());
+    if (!error)
+        error = posix_spawn(&child, words[0].c_str(), &actions, &attributes, argv.data(), envp.data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {

@@ -19,23 +19,24 @@ public:
         stream.context().check(stream.table().cuEventRecord(event_->native(), stream.native()), "cuEventRecord");
         event_->captured_.store(captured, std::memory_order_release);
         event_->recorded_.store(true, std::memory_order_release);
-        if (kept_) end(stream, nullptr);
+        if (kept_) end(nullptr);
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<RecordEvent>(*this); }
-    void drop(Stream& stream, const ErrorPtr& error) noexcept override { end(stream, error); }
-
-private:
-    void end(Stream& stream, const ErrorPtr& error) noexcept {
+    void drop(Stream&, const ErrorPtr& error) noexcept override { end(error); }
+    void afterwards(const ErrorPtr&) noexcept override {
         std::vector<Ref<Stream>> waiting;
         {
             std::lock_guard lock(event_->lock_);
-            event_->dropped_ = error;
-            event_->pending_.fetch_sub(1, std::memory_order_acq_rel);
             waiting.swap(event_->waiting_);
         }
-        for (auto& held : waiting)
-            event_->runtime().errands().post([held = std::move(held)] { held->flush(); });
-        static_cast<void>(stream);
+        for (const auto& held : waiting) held->flush();
+    }
+
+private:
+    void end(const ErrorPtr& error) noexcept {
+        std::lock_guard lock(event_->lock_);
+        event_->dropped_ = error;
+        event_->pending_.fetch_sub(1, std::memory_order_acq_rel);
     }
     Event* event_;
     Ref<Event> kept_;  // of a kept one
@@ -58,7 +59,7 @@ public:
     void issue(Stream& stream) override {
         {
             std::lock_guard lock(event_->lock_);
-            if (event_->dropped_) throw Failure(event_->dropped_);
+            if (event_->dropped_) throw NeverPossible(event_->dropped_);
         }
         if (!event_->recorded_.load(std::memory_order_acquire)) return;
         stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event_->native(), 0), "cuStreamWaitEvent");

@@ -1,7 +1,7 @@
 // An operation: what can be put on a stream, as a value built on the caller's stack.
 //
 // A stream *issues* it to the driver at once, or, while it is held, *keeps* a copy that owns what it needs, which is later
-// issued or *dropped*. What an operation is called in errors is its kind and label.
+// issued or *dropped*. Either happens exactly once. What an operation is called in errors is its kind and label.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,12 @@
 namespace gpo {
 
 class Stream;
+
+/// What an operation waits for has failed: it can never be issued.
+class NeverPossible final : public Failure {
+public:
+    using Failure::Failure;
+};
 
 class Operation {
 public:
@@ -38,7 +44,7 @@ public:
     virtual bool ready(Stream&) { return true; }
 
     /// Gives it to the driver: under the stream's submit lock, inside a DriverScope. Throws Failure, and then has had no
-    /// effect.
+    /// effect but such as doing it again repeats: where there was no memory, a kept one is issued again later.
     virtual void issue(Stream& stream) = 0;
 
     /// A copy that owns everything it refers to. Throws std::bad_alloc.
@@ -50,10 +56,19 @@ public:
     /// Of a kept operation: it will never be issued. Under the stream's submit lock.
     virtual void drop(Stream&, const ErrorPtr&) noexcept {}
 
+    /// What follows on other streams, once it has been issued (`dropped` NULL) or dropped: with no lock held. Called for
+    /// every kept one, for others only where `consequences()`.
+    virtual void afterwards(const ErrorPtr& dropped) noexcept { static_cast<void>(dropped); }
+    bool consequences() const noexcept { return consequences_; }
+
+protected:
+    void has_consequences() noexcept { consequences_ = true; }
+
 private:
     const char* kind_;
     const char* label_;
     bool numbered_;
+    bool consequences_ = false;
     uint64_t number_ = 0;
 };
 

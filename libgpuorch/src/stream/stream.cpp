@@ -49,6 +49,7 @@ private:
 namespace {
 
 constexpr uint32_t kDefaultMaxHeld = 65536;
+constexpr uint64_t kAgain = 1'000'000;   // ns until work that found no memory is tried again
 
 // What gpo_stream_wait waits on.
 class Waiter final : public Reached {
@@ -70,13 +71,6 @@ private:
     std::atomic<uint32_t> done_{0};
     ErrorPtr error_;
 };
-
-ErrorPtr make_error(gpo_status status, std::string message) {
-    auto error = std::make_shared<Error>();
-    error->status = status;
-    error->message = std::move(message);
-    return error;
-}
 
 }  // namespace
 
@@ -140,7 +134,7 @@ gpo_status Stream::submit(Operation& operation) {
 
 gpo_status Stream::put(Operation& operation, bool internal) {
     refuse_lost();
-    std::vector<Ref<Stream>> flushes;
+    bool kept = false;
     Kept spent;
     {
         DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
@@ -155,10 +149,12 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             if (held_.size() >= max_held_ && !internal) return GPO_WOULD_BLOCK;
             // Whatever is held may have to be dropped, all at once and without failing: a mark each.
             prepare_mark(held_.size() + 1);
-            held_.push_back(operation.keep());
-            held_.back()->kept_behind(accepted_.load(std::memory_order_relaxed));
+            Kept fresh(1);
+            fresh.front().operation = operation.keep();   // the last that may fail: some have effects once they are kept
+            held_.splice(held_.end(), fresh);
+            held_.back().operation->kept_behind(accepted_.load(std::memory_order_relaxed));
             note(operation);
-            held_.back()->set_number(accepted_.load(std::memory_order_relaxed));
+            held_.back().operation->set_number(accepted_.load(std::memory_order_relaxed));
             if (trace::on() && held_since_ == 0) [[unlikely]] held_since_ = host::now();
             ++held_operations_;
             held_count_.store(held_.size(), std::memory_order_release);
@@ -166,10 +162,13 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             // What it waits for may have come while it was being kept.
             RelaxedCapture relaxed(table());
             issue_ready(spent);
+            kept = true;
         }
-        if (!flushes_.empty()) [[unlikely]] flushes.swap(flushes_);
     }
-    if (!flushes.empty()) [[unlikely]] run_flushes(flushes);
+    if (kept) [[unlikely]]
+        conclude(spent);
+    else if (operation.consequences()) [[unlikely]]
+        operation.afterwards(nullptr);
     return GPO_SUCCESS;
 }
 
@@ -206,60 +205,80 @@ void Stream::note(const Operation& operation) noexcept {
 
 void Stream::issue_ready(Kept& spent) noexcept {
     while (!held_.empty()) {
-        Operation& operation = *held_.front();
         try {
+            Operation& operation = *held_.front().operation;
             if (!operation.ready(*this)) break;
             hand_over(operation, operation.number());
             spent.splice(spent.end(), held_, held_.begin());
-        } catch (const Failure& failure) {
+        } catch (const NeverPossible& failure) {
             drop_held(failure.error(), spent);
-        } catch (...) {
-            // No memory for it, and nobody to tell but the stream.
-            try {
-                drop_held(make_error(GPO_OUT_OF_MEMORY, "no memory left for work that was held"), spent);
-            } catch (...) {
-                drop_held(no_memory_error(), spent);
+        } catch (const std::exception& error) {
+            if (is_passing(error)) {   // it was accepted, and nobody is there to be told: it waits for memory
+                try_again();
+                break;
             }
+            const auto* failure = dynamic_cast<const Failure*>(&error);
+            drop_held(failure ? failure->error() : make_error(GPO_INTERNAL, describe(), ": ", error.what()), spent);
         }
     }
     held_count_.store(held_.size(), std::memory_order_release);
     if (held_.empty()) trace_held();
 }
 
+void Stream::try_again() noexcept {
+    if (std::exchange(trying_again_, true)) return;
+    retain();
+    runtime().errands().post(again_, host::now() + kAgain);
+}
+
+void Stream::Again::run() noexcept {
+    {
+        std::lock_guard lock(stream_.submit_);
+        stream_.trying_again_ = false;
+    }
+    stream_.flush();
+    stream_.release();
+}
+
 void Stream::flush() noexcept {
-    std::vector<Ref<Stream>> flushes;
     Kept spent;
     {
         DriverTry scope(*context_);
         std::lock_guard lock(submit_);
+        if (held_.empty()) return;
         if (scope.entered())
             issue_ready(spent);
-        else if (!held_.empty())
+        else if (context_->lost())
             drop_held(context_->loss(), spent);
-        flushes.swap(flushes_);
+        else
+            try_again();   // the driver refuses, for now
     }
-    run_flushes(flushes);
+    conclude(spent);
 }
 
-void Stream::run_flushes(std::vector<Ref<Stream>>& flushes) noexcept {
-    for (auto& stream : flushes) stream->flush();
-}
-
-void Stream::flush_later(Ref<Stream> stream) {
-    flushes_.push_back(std::move(stream));
+void Stream::conclude(Kept& spent) noexcept {
+    for (; !spent.empty(); spent.pop_front()) spent.front().operation->afterwards(spent.front().dropped);
 }
 
 // Under the submit lock. The failure is sticky.
 void Stream::drop_held(const ErrorPtr& error, Kept& spent) noexcept {
     note_sticky_error(error);
     failed_.store(true, std::memory_order_release);
-    while (!held_.empty()) {
-        held_.front()->drop(*this, error);
+    runtime().counters.failures.fetch_add(drop_all(error, spent), std::memory_order_relaxed);
+}
+
+// Under the submit lock.
+uint64_t Stream::drop_all(const ErrorPtr& error, Kept& spent) noexcept {
+    uint64_t count = 0;
+    for (; !held_.empty(); ++count) {
+        Held& held = held_.front();
+        held.dropped = error;
+        held.operation->drop(*this, error);
         spent.splice(spent.end(), held_, held_.begin());
-        runtime().counters.failures.fetch_add(1, std::memory_order_relaxed);
     }
     held_count_.store(0, std::memory_order_release);
     trace_held();
+    return count;
 }
 
 void Stream::fail(const ErrorPtr& error) noexcept {
@@ -271,18 +290,15 @@ ErrorPtr Stream::failure() const noexcept {
     return failed_.load(std::memory_order_acquire) ? error() : nullptr;
 }
 
-uint64_t Stream::cancel_held() {
-    const ErrorPtr cancelled = make_error(GPO_CANCELLED, text("what was held on ", describe(), " was cancelled"));
-    Kept dropped;
+uint64_t Stream::cancel_held() noexcept {
+    const ErrorPtr cancelled = make_error(GPO_CANCELLED, "what was held on ", describe(), " was cancelled");
+    Kept spent;
     uint64_t count = 0;
     {
         std::lock_guard lock(submit_);
-        count = held_.size();
-        for (auto& operation : held_) operation->drop(*this, cancelled);
-        dropped.swap(held_);
-        held_count_.store(0, std::memory_order_release);
-        trace_held();
+        count = drop_all(cancelled, spent);
     }
+    conclude(spent);
     return count;
 }
 
@@ -422,7 +438,7 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
 // A mark that comes back at once, with an error, behind those that are on their way.
 void Stream::push_failed(Mark mark, const ErrorPtr& error) {
     std::lock_guard lock(submit_);
-    prepare_mark();
+    prepare_mark(held_.size() + 1);   // those that are held keep what is reserved for them
     mark.error = error;
     push_mark(std::move(mark));
 }
@@ -486,15 +502,7 @@ gpo_stream_info Stream::info() {
     return out;
 }
 
-void Stream::stop() noexcept {
-    try {
-        cancel_held();
-    } catch (...) {
-        Kept spent;
-        std::lock_guard lock(submit_);
-        drop_held(no_memory_error(), spent);
-    }
-}
+void Stream::stop() noexcept { cancel_held(); }
 
 bool Stream::drain(uint64_t deadline) noexcept {
     try {
@@ -588,8 +596,10 @@ ErrorPtr Stream::failure_of_work(CUresult result, const char* function) noexcept
         const std::string listed = suspects();
         if (!listed.empty()) error->message += text("; suspects on ", describe(), ": ", listed);
         return error;
-    } catch (...) {
-        return context_->loss() ? context_->loss() : no_memory_error();
+    } catch (const std::bad_alloc&) {
+        if (ErrorPtr loss = context_->loss()) return loss;
+        const gpo_status status = status_of(result);
+        return bare_error(status < 30 ? GPO_DRIVER_ERROR : status);
     }
 }
 

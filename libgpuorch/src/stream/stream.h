@@ -2,8 +2,11 @@
 //
 // The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver order
 // and marks agree. It is the only lock of ours under which the driver is called. Nobody takes two of them: what has to
-// happen on other streams as a consequence (a timeline signal that releases them) is put on a list and done after the lock
-// is released (`flush_others`). The scanner never takes it.
+// happen on other streams as a consequence (a timeline signal that releases them) is done after the lock is released
+// (Operation::afterwards). The scanner never takes it.
+//
+// What was accepted isn't lost. Work that is held takes memory when it is issued, ours and the driver's: where there is
+// none it stays held and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
 #pragma once
 
 #include <array>
@@ -58,7 +61,7 @@ public:
 
     gpo_status query();
     gpo_status wait(uint64_t deadline);
-    uint64_t cancel_held();
+    uint64_t cancel_held() noexcept;
     gpo_stream_info info();
     uint64_t held_operations() const noexcept { return held_count_.load(std::memory_order_relaxed); }
     bool held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
@@ -85,8 +88,6 @@ public:
     /// Fills in the operation's number and the time.
     void push_mark(Mark&& mark) noexcept;
     void count_notify() noexcept { bump(notifies_, 1); }
-    /// A stream to flush once the submit lock is released. Never fails: room was made by prepare_mark.
-    void flush_later(Ref<Stream> stream);
 
     /// Where the GPU's part of the operation begins, for those that wait first (Operation::work).
     void begin_work() noexcept;
@@ -144,12 +145,18 @@ private:
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
     void refuse_lost();
     void push_failed(Mark mark, const ErrorPtr& error);
-    // Both under the submit lock. What they are done with is put on `spent`, to go after the lock: with an operation goes
-    // what it refers to, and that may need a submit lock (a module that is unloaded when all streams have passed).
-    using Kept = std::list<std::unique_ptr<Operation>>;
+    struct Held {
+        std::unique_ptr<Operation> operation;
+        ErrorPtr dropped;                              // why it was dropped; NULL: it is held, or was issued
+    };
+    using Kept = std::list<Held>;
+    // All under the submit lock. What they are done with is put on `spent`, for conclude() after the lock: with an operation
+    // goes what it refers to, and that may need a submit lock (a module that is unloaded when all streams have passed).
     void issue_ready(Kept& spent) noexcept;
     void drop_held(const ErrorPtr& error, Kept& spent) noexcept;
-    void run_flushes(std::vector<Ref<Stream>>& flushes) noexcept;
+    uint64_t drop_all(const ErrorPtr& error, Kept& spent) noexcept;
+    void try_again() noexcept;
+    static void conclude(Kept& spent) noexcept;
     std::string suspects() const;
     std::string name_of(uint64_t number) const;
     uint64_t operation_of(uint64_t driver_number) const noexcept;
@@ -165,7 +172,15 @@ private:
     host::Mutex submit_;
     Kept held_;                                        // under submit_
     std::atomic<uint64_t> held_count_{0};
-    std::vector<Ref<Stream>> flushes_;                 // under submit_
+    class Again final : public Errand {
+    public:
+        explicit Again(Stream& stream) noexcept : stream_(stream) {}
+        void run() noexcept override;
+
+    private:
+        Stream& stream_;                               // a reference is held while it is posted
+    } again_{*this};
+    bool trying_again_ = false;                        // `again_` is posted; under submit_
     trace::OperationSpan* span_ = nullptr;             // under submit_: of the operation that is being issued
     uint64_t held_since_ = 0, held_operations_ = 0;    // under submit_: while it is traced, and held
     std::atomic<uint64_t> trace_lane_{0};              // session << 32 | lane; written under submit_

@@ -14,7 +14,7 @@ public:
         if (timeline_->reached_ >= value_) return true;
         const auto found = on_the_way();
         if (found != timeline_->coming_.end()) return true;
-        if (timeline_->failed_) throw Failure(timeline_->failed_);
+        if (timeline_->failed_) throw NeverPossible(timeline_->failed_);
         auto& waiting = timeline_->waiting_;
         const Ref<Stream> self(&stream);
         if (std::find(waiting.begin(), waiting.end(), self) == waiting.end()) waiting.push_back(self);
@@ -27,7 +27,7 @@ public:
             std::lock_guard lock(timeline_->lock_);
             if (timeline_->reached_ >= value_) return;
             const auto found = on_the_way();
-            if (found == timeline_->coming_.end()) throw Failure(timeline_->failed_);  // it failed since ready()
+            if (found == timeline_->coming_.end()) throw NeverPossible(timeline_->failed_);  // it failed since ready()
             point = found->second;
         }
         stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), point->event, 0), "cuStreamWaitEvent");
@@ -48,50 +48,65 @@ private:
 };
 
 // Raises the timeline when the stream has got there.
-class SignalReached final : public Reached {
+class SignalReached final : public Reached, private Errand {
 public:
     SignalReached(Ref<Timeline> timeline, uint64_t value) : timeline_(std::move(timeline)), value_(value) {}
     void reached(const Outcome& outcome) noexcept override {
-        if (!outcome.error)
+        if (!outcome.error) {
             timeline_->reached(value_);
-        else  // releases streams, which the scanner may not do itself
-            timeline_->runtime().errands().post([timeline = timeline_, error = outcome.error] { timeline->fail_with(error); });
+            return;
+        }
+        // Releases streams, which the scanner may not do itself.
+        error_ = outcome.error;
+        retain();
+        timeline_->runtime().errands().post(*this);
     }
 
 private:
+    void run() noexcept override {
+        timeline_->fail_with(error_);
+        release();
+    }
     const Ref<Timeline> timeline_;
     const uint64_t value_;
+    ErrorPtr error_;
 };
 
 class SignalTimeline final : public Operation {
 public:
     SignalTimeline(Timeline& timeline, uint64_t value)
-        : Operation("signal timeline", timeline.label()), timeline_(&timeline), value_(value) {}
+        : Operation("signal timeline", timeline.label()), timeline_(&timeline), value_(value) {
+        has_consequences();
+    }
 
     void issue(Stream& stream) override {
         stream.refuse_capture("signal a timeline");
         stream.prepare_mark();
         Mark mark;
         mark.target = make<SignalReached>(timeline_, value_);
-        mark.event = stream.mark_event(false);
-        const auto record = [&](CUevent event) {
-            const CUresult result = stream.table().cuEventRecord(event, stream.native());
-            if (result == CUDA_SUCCESS) return;
-            stream.return_event(false, mark.event);
-            stream.context().check(result, "cuEventRecord");
-        };
         // Two events: the mark's is used again when the scanner has seen it, the point's when nobody can wait for it any more.
-        std::vector<CUevent> second;
-        stream.context().take_events(false, 1, second);
-        auto point = make<Timeline::Point>(stream.context(), second.front());
+        auto point = make<Timeline::Point>(stream.context());
+        stream.context().take_event(false, &point->event);
+        const auto record = [&](CUevent event) {
+            stream.context().check(stream.table().cuEventRecord(event, stream.native()), "cuEventRecord");
+        };
         record(point->event);
-        record(mark.event);
+        mark.event = stream.mark_event(false);
+        try {
+            record(mark.event);
+        } catch (...) {
+            stream.return_event(false, mark.event);
+            throw;
+        }
         stream.push_mark(std::move(mark));
-        for (auto& released : timeline_->came(value_, std::move(point))) stream.flush_later(std::move(released));
+        timeline_->came(value_, std::move(point));
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<SignalTimeline>(*this); }
-    void drop(Stream&, const ErrorPtr& error) noexcept override {
-        timeline_->runtime().errands().post([timeline = timeline_, error] { timeline->fail_with(error); });
+    void afterwards(const ErrorPtr& dropped) noexcept override {
+        if (dropped)
+            timeline_->fail_with(dropped);
+        else
+            timeline_->release_waiting();
     }
 
 private:
@@ -100,18 +115,12 @@ private:
 };
 
 Timeline::Timeline(Runtime& runtime, uint64_t value, const char* label)
-    : Object(runtime, Type::timeline, label), reached_(value), cancelled_(cancellation()) {}
+    : Object(runtime, Type::timeline, label), reached_(value),
+      cancelled_(make_error(GPO_CANCELLED, "the timeline was destroyed")), stranded_(*this) {}
 
-ErrorPtr Timeline::cancellation() {
-    auto error = std::make_shared<Error>();
-    error->status = GPO_CANCELLED;
-    error->message = "the timeline was destroyed";
-    return error;
-}
-
-void Timeline::promise(uint64_t value) {
-    std::lock_guard lock(lock_);
-    if (failed_) gpo::fail(GPO_FAILED, describe(), " has failed: ", failed_->message);
+// Under lock_.
+void Timeline::refuse(uint64_t value) {
+    if (failed_) gpo::fail(GPO_FAILED, describe(), " has failed: ", failed_->sentence());
     if (value <= reached_)
         gpo::fail(GPO_INVALID_ARGUMENT, describe(), " has reached ", reached_, ": it can't be signalled ", value);
     // A signal that is held doesn't count: it may well be waiting for this one.
@@ -119,8 +128,14 @@ void Timeline::promise(uint64_t value) {
         if (above->second)
             gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": a stream is on the way to signal ", above->first, ": it can't be signalled ",
                       value);
-    if (!coming_.emplace(value, nullptr).second)
+    if (coming_.contains(value))
         gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": another stream is on the way to signal ", value);
+}
+
+void Timeline::promise(uint64_t value) {
+    std::lock_guard lock(lock_);
+    refuse(value);
+    coming_.emplace(value, nullptr);
 }
 
 void Timeline::withdraw(uint64_t value) noexcept {
@@ -128,10 +143,18 @@ void Timeline::withdraw(uint64_t value) noexcept {
     coming_.erase(value);
 }
 
-std::vector<Ref<Stream>> Timeline::came(uint64_t value, Ref<Point> point) {
+void Timeline::came(uint64_t value, Ref<Point> point) noexcept {
     std::lock_guard lock(lock_);
-    if (auto found = coming_.find(value); found != coming_.end()) found->second = std::move(point);
-    return std::exchange(waiting_, {});
+    if (auto found = coming_.find(value); found != coming_.end()) found->second.swap(point);
+}
+
+void Timeline::release_waiting() noexcept {
+    std::vector<Ref<Stream>> streams;
+    {
+        std::lock_guard lock(lock_);
+        streams.swap(waiting_);
+    }
+    flush(std::move(streams));
 }
 
 void Timeline::take_reached(Notices& told) noexcept {
@@ -181,12 +204,19 @@ void Timeline::reached(uint64_t value) noexcept {
         std::lock_guard lock(lock_);
         reached_ = std::max(reached_, value);
         while (!coming_.empty() && coming_.begin()->first <= reached_) passed.insert(coming_.extract(coming_.begin()));
-        stranded = closed_ && coming_.empty() && !(waiting_.empty() && notices_.empty());
+        stranded = closed_ && coming_.empty() && !(waiting_.empty() && notices_.empty()) && !std::exchange(stranding_, true);
         take_reached(told);
         changed_.notify_all();
     }
     tell(told, nullptr);
-    if (stranded) runtime().errands().post([self = Ref<Timeline>(this)] { self->fail_with(self->cancelled_); });
+    if (!stranded) return;
+    retain();
+    runtime().errands().post(stranded_);
+}
+
+void Timeline::Stranded::run() noexcept {
+    timeline_.fail_with(timeline_.cancelled_);
+    timeline_.release();
 }
 
 void Timeline::fail_with(ErrorPtr error) noexcept {
@@ -209,13 +239,12 @@ void Timeline::flush(std::vector<Ref<Stream>> streams) noexcept {
 }
 
 void Timeline::signal(uint64_t value) {
-    promise(value);
     std::vector<Ref<Stream>> streams;
     Notices told;
     {
         std::lock_guard lock(lock_);
-        reached_ = std::max(reached_, value);
-        coming_.erase(value);
+        refuse(value);
+        reached_ = value;
         streams.swap(waiting_);
         take_reached(told);
         changed_.notify_all();
@@ -226,11 +255,22 @@ void Timeline::signal(uint64_t value) {
 
 void Timeline::fail(gpo_status status, const char* message) {
     if (status < 50) gpo::fail(GPO_INVALID_ARGUMENT, "a timeline fails with a status of 50 or above, not ", status);
-    auto error = std::make_shared<Error>();
-    error->status = status;
-    error->object = describe();
-    error->message = message && *message ? message : text(describe(), " was failed");
-    fail_with(std::move(error));
+    fail_with(failure(status, message));
+}
+
+// What waits is let go even where there is no memory for the sentence, unless nothing stands for a status of the caller's own.
+ErrorPtr Timeline::failure(gpo_status status, const char* message) {
+    try {
+        auto error = std::make_shared<Error>();
+        error->status = status;
+        error->object = describe();
+        error->message = message && *message ? message : text(describe(), " was failed");
+        return error;
+    } catch (const std::bad_alloc&) {
+        ErrorPtr bare = bare_error(status);
+        if (bare->status != status) throw;
+        return bare;
+    }
 }
 
 uint64_t Timeline::value() {

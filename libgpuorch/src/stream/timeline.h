@@ -34,16 +34,20 @@ private:
 
     /// A signal that a stream has been given: an event recorded there.
     struct Point : Counted {
-        Point(Context& context, CUevent event) : context(&context), event(event) {}
-        ~Point() override { context->give_events(false, &event, 1); }
+        explicit Point(Context& context) noexcept : context(&context) {}
+        ~Point() override {
+            if (event) context->give_events(false, &event, 1);
+        }
         Ref<Context> context;
-        CUevent event;
+        CUevent event = nullptr;
     };
-    static ErrorPtr cancellation();
-    void promise(uint64_t value);                       // throws if it is not above all others
+    void refuse(uint64_t value);                        // throws if it is not above all others
+    void promise(uint64_t value);                       // likewise
     void withdraw(uint64_t value) noexcept;             // a promise that was not accepted
-    std::vector<Ref<Stream>> came(uint64_t value, Ref<Point> point);
+    void came(uint64_t value, Ref<Point> point) noexcept;
+    void release_waiting() noexcept;
     void reached(uint64_t value) noexcept;
+    ErrorPtr failure(gpo_status status, const char* message);
     void fail_with(ErrorPtr error) noexcept;
     static void flush(std::vector<Ref<Stream>> streams) noexcept;
 
@@ -65,6 +69,16 @@ private:
     ErrorPtr failed_;
     const ErrorPtr cancelled_;               // made ahead: destroying must not need memory
     bool closed_ = false;
+    /// Destroyed, and the last signal has come: streams that wait for more are released, which the scanner may not do.
+    class Stranded final : public Errand {
+    public:
+        explicit Stranded(Timeline& timeline) noexcept : timeline_(timeline) {}
+        void run() noexcept override;
+
+    private:
+        Timeline& timeline_;                 // a reference is held while it is posted
+    } stranded_;
+    bool stranding_ = false;                 // under lock_
 };
 
 template <>

@@ -71,7 +71,7 @@ void File::fail(int number) noexcept {
     try {
         error_ = io_error(path_, "can't be written any more, and ends early", number);
     } catch (...) {
-        error_ = no_memory_error();
+        error_ = bare_error(GPO_OUT_OF_MEMORY);
     }
 }
 

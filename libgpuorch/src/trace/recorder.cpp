@@ -224,9 +224,9 @@ void Recorder::start_from_environment(Runtime& runtime) noexcept {
         }
         runtime.make_recorder().start(options);
     } catch (const Failure& failure) {
-        runtime.log(GPO_LOG_WARNING, text("GPUORCH_TRACE: nothing is traced: ", failure.error()->message));
+        runtime.log(GPO_LOG_WARNING, "GPUORCH_TRACE: nothing is traced: ", failure.error()->sentence());
     } catch (const std::exception& error) {
-        runtime.log(GPO_LOG_WARNING, text("GPUORCH_TRACE: nothing is traced: ", error.what()));
+        runtime.log(GPO_LOG_WARNING, "GPUORCH_TRACE: nothing is traced: ", error.what());
     }
 }
 
@@ -551,7 +551,7 @@ void Recorder::end_session(uint64_t now) noexcept {
         } catch (const Failure& failure) {
             report(failure.error());
         } catch (...) {
-            report(no_memory_error());
+            report(bare_error(GPO_OUT_OF_MEMORY));
         }
     };
     try {
@@ -570,7 +570,7 @@ void Recorder::end_session(uint64_t now) noexcept {
         try {
             watch_file();
         } catch (const std::bad_alloc&) {
-            report(no_memory_error());
+            report(bare_error(GPO_OUT_OF_MEMORY));
         }
         json_.reset();
     }
