@@ -80,8 +80,8 @@ const std::vector<Scenario>& scenarios();
 /// Runs one scenario with one trouble. Aborts the program, and says what it was, if that takes longer than a minute.
 void attempt(const Scenario& scenario, const Trouble& trouble);
 
-/// How many of `total` cases are tried: all under --full (GPUORCH_TEST_FULL), else about `sample`, spread, the first ones
-/// and the last among them.
+/// Which of `total` cases are tried: all; under sanitizers about `sample` of them, spread, the first and the last among
+/// them, and all under --full (GPUORCH_TEST_FULL). GPUORCH_TEST_FAULT=k is the k-th alone.
 std::vector<uint64_t> chosen(uint64_t total, uint64_t sample);
 
 #define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })

@@ -1,4 +1,5 @@
 // Every allocation and every driver call fails, in its turn, once and from then on; devices are lost at every step.
+// GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_FAULT=k replay what a failure names: one scenario, its k-th call.
 #include <cstdlib>
 #include <string>
 #include <string_view>

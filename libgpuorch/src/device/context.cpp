@@ -48,13 +48,13 @@ private:
     ~AllPassed() override { context_->runtime().errands().post(*action_.release()); }
 
     void run() noexcept override {
-        for (; !unmarked_.empty(); unmarked_.pop_back()) {
+        for (; !unmarked_.empty() && !context_->ended(); unmarked_.pop_back()) {
             Stream& stream = *unmarked_.back();
             try {
                 stream.mark(Ref<Reached>(this));
             } catch (const std::exception& error) {
                 // Where there is only no memory for a mark now, there will be: the action never runs too early.
-                if (is_passing(error) && !context_->runtime().shutting_down()) {
+                if (is_passing(error)) {
                     context_->runtime().errands().post(*this, host::now() + kAgain);
                     return;
                 }
@@ -318,7 +318,8 @@ void Context::add_stream_counters(gpo_statistics& statistics) const {
 }
 
 void Context::when_streams_pass(std::function<void(bool)> action) {
-    auto all = streams();  // may throw: before there is anything that would run the action
+    // May throw: before there is anything that would run the action. In a context that has ended all streams have passed.
+    auto all = ended() ? std::vector<Ref<Stream>>() : streams();
     auto errand = std::make_unique<Action>(*this, std::move(action));
     make<AllPassed>(*this, std::move(errand), std::move(all))->mark_all();
 }

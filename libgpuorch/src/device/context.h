@@ -76,6 +76,7 @@ public:
 
     /// The runtime has shut down: what the scanner still has to do is done, and its thread ends.
     void finish() noexcept;
+    bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
 
     /// Pinned memory that each operation writes a number to before and after itself, where the runtime attributes
     /// failures; NULL otherwise. Two 32-bit words per stream: begun, ended. It outlives the context.

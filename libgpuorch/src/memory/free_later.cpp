@@ -4,15 +4,12 @@
 
 namespace gpo {
 
-// Moves the open batch to those under way, where it waits for its mark. False without memory: it stays open.
-bool FreeLater::close(Line& line) noexcept {
-    try {
-        line.under_way.push_back(line.open);
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
-    line.open = nullptr;
-    return true;
+constexpr uint64_t kAgain = 1'000'000;   // ns until a batch that found no memory is tried again
+
+// Moves the open batch to those under way, where it waits for its mark.
+Ref<FreeLater::Batch> FreeLater::close(Line& line) noexcept {
+    line.under_way.splice(line.under_way.end(), line.open);
+    return line.under_way.back();
 }
 
 void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
@@ -20,19 +17,14 @@ void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
     {
         std::lock_guard lock(lock_);
         if (lines_.size() >= kLines)
-            std::erase_if(lines_, [](const auto& line) { return !line.second.open && line.second.under_way.empty(); });
+            std::erase_if(lines_, [](const auto& line) { return line.second.open.empty() && line.second.under_way.empty(); });
         Line& line = lines_[&stream];
-        // Full only where it could not be closed for lack of memory.
-        if (line.open && line.open->count == kPieces && !close(line)) throw std::bad_alloc();
-        if (!line.open) line.open = make<Batch>(*this, stream);
-        Batch& batch = *line.open;
+        if (line.open.empty()) line.open.push_back(make<Batch>(*this, stream));
+        Batch& batch = *line.open.front();
         batch.pieces[batch.count++] = piece;
         batch.bytes += piece.bytes;
         waiting_.fetch_add(piece.bytes, std::memory_order_acq_rel);
-        if (line.under_way.empty() || batch.count == kPieces || batch.bytes >= kLarge) {
-            due = line.open;
-            if (!close(line)) due = nullptr;
-        }
+        if (line.under_way.empty() || batch.count == kPieces || batch.bytes >= kLarge) due = close(line);
     }
     if (due) mark(due);
 }
@@ -42,7 +34,7 @@ void FreeLater::mark(const Ref<Batch>& batch) noexcept {
     try {
         batch->stream_->mark(batch);
     } catch (...) {
-        // No room for a mark. The next one of this stream, or poll(), frees the batch too; or else this does.
+        // No mark can be had. The next one of this stream, or poll(), frees the batch too; or else this does.
         wait_for_all(batch);
     }
 }
@@ -53,9 +45,8 @@ void FreeLater::mark_open(Stream& stream) noexcept {
     {
         std::lock_guard lock(lock_);
         const auto found = lines_.find(&stream);
-        if (found == lines_.end() || !found->second.open) return;
-        due = found->second.open;
-        if (!close(found->second)) return;
+        if (found == lines_.end() || found->second.open.empty()) return;
+        due = close(found->second);
     }
     mark(due);
 }
@@ -70,7 +61,7 @@ void FreeLater::Batch::reached(const Outcome& outcome) noexcept {
     stream_->runtime().errands().post(*this);
 }
 
-// Its stream has failed, which says nothing of what was on it before.
+// Its stream has failed, which says nothing of what was on it before; or there was no memory to wait with.
 void FreeLater::Batch::run() noexcept {
     of_.wait_for_all(Ref<Batch>::adopt(this));
 }
@@ -79,13 +70,14 @@ void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
     try {
         batch->stream_->context().when_streams_pass([batch](bool) { batch->of_.passed(*batch->stream_, batch.get()); });
     } catch (...) {
-        // Without memory for that it goes on waiting: it is among those under way, and poll() looks at it.
+        Batch& again = *batch.leak();
+        again.stream_->runtime().errands().post(again, host::now() + kAgain);
     }
 }
 
 // All of the stream's batches up to `last` may be freed. If it isn't there any more, somebody else found that out first.
 void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
-    std::vector<Ref<Batch>> done;
+    Batches done;
     bool open = false;
     {
         std::lock_guard lock(lock_);
@@ -94,21 +86,8 @@ void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
         auto& under_way = found->second.under_way;
         const auto position = std::find_if(under_way.begin(), under_way.end(), [&](auto& b) { return b.get() == last; });
         if (position == under_way.end()) return;
-        if (position + 1 == under_way.end()) {
-            done.swap(under_way);
-        } else {
-            // In two steps, for a new vector could fail: what is behind moves to the front of its own.
-            std::vector<Ref<Batch>> rest;
-            try {
-                rest.assign(position + 1, under_way.end());
-            } catch (const std::bad_alloc&) {
-                return;  // a later mark finds all of them
-            }
-            under_way.erase(position + 1, under_way.end());
-            done.swap(under_way);
-            under_way.swap(rest);
-        }
-        open = under_way.empty() && found->second.open;
+        done.splice(done.end(), under_way, under_way.begin(), std::next(position));
+        open = under_way.empty() && !found->second.open.empty();
     }
     for (const auto& batch : done) {
         for (unsigned i = 0; i < batch->count; ++i) heap_.release(batch->pieces[i]);
@@ -127,10 +106,7 @@ void FreeLater::poll() noexcept {
         newest.reserve(lines_.size());
         unmarked.reserve(lines_.size());
         for (auto& [stream, line] : lines_) {
-            if (line.open) {
-                const Ref<Batch> batch = line.open;
-                if (close(line)) unmarked.push_back(batch);
-            }
+            if (!line.open.empty()) unmarked.push_back(close(line));
             if (!line.under_way.empty()) newest.push_back(line.under_way.back());
         }
     } catch (const std::bad_alloc&) {

@@ -12,7 +12,7 @@
 
 #include <array>
 #include <unordered_map>
-#include <vector>
+#include <list>
 
 #include "completion/mark.h"
 #include "memory/heap.h"
@@ -50,16 +50,18 @@ private:
         unsigned count = 0;
         std::array<SlabHeap::Piece, kPieces> pieces;
     };
+    // Of a stream. Batches go from list to list, which takes no memory.
+    using Batches = std::list<Ref<Batch>>;
     struct Line {
-        Ref<Batch> open;
-        std::vector<Ref<Batch>> under_way;
+        Batches open;        // one at most: being filled
+        Batches under_way;   // waiting for their marks
     };
 
     void mark(const Ref<Batch>& batch) noexcept;
     void mark_open(Stream& stream) noexcept;
     void passed(Stream& stream, const Batch* last) noexcept;
     void wait_for_all(Ref<Batch> batch) noexcept;
-    static bool close(Line& line) noexcept;
+    static Ref<Batch> close(Line& line) noexcept;
 
     Object& owner_;
     SlabHeap& heap_;
