@@ -192,10 +192,9 @@ void Recorder::give_back_leftovers() noexcept {
             if (record.gpu_end && record.lane && record.lane <= lanes_.size()) give_back(lanes_[record.lane - 1], record);
     }
     // Clocks call the driver as they go: not under the lock.
-    std::deque<Lane> lanes;
     std::vector<std::unique_ptr<GpuClock>> clocks;
     std::lock_guard lock(lanes_lock_);
-    lanes.swap(lanes_);
+    lanes_.clear();   // and no deque to swap with: even an empty one takes memory
     clocks.swap(clocks_);
 }
 
