@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Installs the library into an empty prefix, moves it, and builds programs against it as a user would: through
 pkg-config and through find_package, in C and in C++."""
+import json
 import os
 import pathlib
 import re
@@ -43,6 +44,14 @@ def main():
                   'GPUORCH_SOFT_DEVICES = "2"\n', "GPUORCH_LOG"]
         lacking = [words for words in wanted if words not in told]
         print(f"FAIL {name}: it doesn't say {lacking}" if lacking else f"PASS {name}")
+
+        name = "gpuorch-bench measures a row, and writes a table and JSON"
+        run(name, prefix / "bin" / "gpuorch-bench", "--device", "soft", "--quick", "--pairs", "2", "--out",
+            folder / "results", "launch", "pin", env=plain)
+        rows = [row["name"] for row in json.loads((folder / "results" / "bench.json").read_text())["rows"]]
+        listed = (folder / "results" / "bench.md").read_text()
+        said = (sorted(rows), all(f"`{row}`" in listed for row in rows))
+        print(f"PASS {name}" if said == (["launch", "pin"], True) else f"FAIL {name}: {said}")
 
         environment = {**os.environ, "PKG_CONFIG_PATH": str(libraries[0] / "pkgconfig"),
                        "LD_LIBRARY_PATH": str(libraries[0])}

@@ -109,6 +109,7 @@ private:
                                                                "held on the host", "call", "failed call"};
 
     void find_range();
+    std::string subtitle() const;
     void thin_out();
     double share(uint64_t at) const {
         return static_cast<double>(std::clamp(at, first_, last_) - first_) / static_cast<double>(last_ - first_);
@@ -162,6 +163,15 @@ void Drawing::find_range() {
     const uint64_t margin = std::max<uint64_t>((last_ - first_) / 100, 1);
     first_ -= std::min(margin, first_ - std::min(about_.start, first_));
     last_ += margin;
+}
+
+std::string Drawing::subtitle() const {
+    const auto all = static_cast<double>(about_.end - about_.start), shown = static_cast<double>(last_ - first_);
+    std::string out = text(about_.operations, about_.operations == 1 ? " operation in " : " operations in ", time_text(all));
+    if (shown < 0.9 * all)
+        out += text(", shown: ", time_text(shown), " from ", time_text(static_cast<double>(first_ - std::min(first_, about_.start))), " on");
+    if (about_.dropped) out += text(", ", about_.dropped, " records lost");
+    return out;
 }
 
 void Drawing::thin_out() {
@@ -223,7 +233,7 @@ void Drawing::piece(const Piece& piece, int height) {
     seen_[static_cast<size_t>(piece.look)] = true;
     // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's, so
     // that neighbours stay apart.
-    const char* outline = to - from < 60 ? " t" : to - from < 800 ? " o" : " b";
+    const char* outline = to - from < 60 ? " t" : to - from < 2500 ? " o" : " b";
     const int top = piece.look == Look::held ? height - 4 : 0;
     body_ += text("<rect class=\"c", static_cast<int>(piece.look), outline, "\" x=\"", from, "\"");
     if (top) body_ += text(" y=\"", top, "\"");
@@ -410,7 +420,7 @@ std::string Drawing::draw() {
     space(18);
     say("h", "0", about_.title);
     space(17);
-    say("", "0", text(about_.subtitle, "; shown: ", time_text(static_cast<double>(last_ - first_))));
+    say("", "0", subtitle());
     space(20);
     const int top = y_;
     devices();

@@ -17,7 +17,8 @@ namespace gpo::trace {
 class Picture {
 public:
     struct About {
-        std::string title, subtitle;
+        std::string title;
+        uint64_t operations = 0, dropped = 0;
         uint64_t start = 0, end = 0;
         std::map<int, std::string> devices;              // names
         const std::map<int, DeviceFigures>* figures = nullptr;

@@ -585,8 +585,8 @@ void Recorder::end_session(uint64_t now) noexcept {
                 about.devices[lane.context->ordinal()] =
                     device_properties(lane.context->driver(), lane.context->ordinal()).name;
         }
-        about.subtitle = text(info_.timed, " operations in ", milliseconds(end_ - start_));
-        if (info_.dropped) about.subtitle += text(", ", info_.dropped, " records lost");
+        about.operations = info_.timed;
+        about.dropped = info_.dropped;
         return picture_->draw(about);
     });
     picture_.reset();

@@ -1,0 +1,116 @@
+// LINK: objects
+// What tracing costs the thread that launches: on, with and without GPU times, and off. The trace goes to /dev/null, so that
+// its writer thread works as it does for a file.
+#include "bench/gpu.h"
+#include "bench/pairs.h"
+#include "bench/raw.h"
+#include "trace/record.h"
+
+using namespace gpo::bench;
+
+namespace {
+
+enum class Tracing { off, host, all };
+
+class Launches {
+public:
+    explicit Launches(Row& row)
+        : row_(row), raw_(gpu_), stream_(gpu_.stream()), kernel_(gpu_.kernel("empty")), count_(row.size(3300, 100)) {
+        for (CUevent& event : events_) event = raw_.event(CU_EVENT_DEFAULT);
+        void* native = nullptr;
+        CHECK_GPO(gpo_stream_native(stream_, &native));
+        native_ = static_cast<CUstream>(native);
+    }
+    ~Launches() {
+        char text[96];
+        std::snprintf(text, sizeof text, "%llu of %llu operations lost", static_cast<unsigned long long>(dropped_),
+                      static_cast<unsigned long long>(operations_));
+        if (operations_) row_.note(text);
+    }
+
+    /// Nanoseconds of the host's for a launch; with `records`, and for a raw record of an event before and after it (of the
+    /// library's own stream, so not where the raw arm has another driver).
+    double block(Tracing tracing, bool records) {
+        if (tracing != Tracing::off) {
+            auto options = sized<gpo_trace_options>();
+            options.path = "/dev/null";
+            options.flags = tracing == Tracing::host ? GPO_TRACE_NO_GPU_TIMES : 0;
+            CHECK_GPO(gpo_trace_start(gpu_.runtime, &options));
+        }
+        launch_once(records);  // the stream's lane, and its events
+        finish(stream_);
+        const double begin = now_ns();
+        for (int i = 0; i < count_; ++i) launch_once(records);
+        const double end = now_ns();
+        finish(stream_);
+        if (tracing != Tracing::off) {
+            CHECK_GPO(gpo_trace_stop(gpu_.runtime));
+            auto info = sized<gpo_trace_info>();
+            CHECK_GPO(gpo_trace_get_info(gpu_.runtime, &info));
+            dropped_ += info.dropped;
+            operations_ += info.operations;
+        }
+        return (end - begin) / count_;
+    }
+
+private:
+    void launch_once(bool records) {
+        unsigned* pointer = nullptr;
+        if (records) raw_.cu.cuEventRecord(events_[0], native_);
+        launch(stream_, kernel_, one_, pointer, 7u, 0ull);
+        if (records) raw_.cu.cuEventRecord(events_[1], native_);
+    }
+
+    Row& row_;
+    Gpu gpu_;
+    Raw raw_;
+    const Stream stream_;
+    const Kernel kernel_;
+    const gpo_launch one_ = shape(1, 1);
+    const int count_;
+    CUevent events_[2];
+    CUstream native_ = nullptr;
+    uint64_t dropped_ = 0, operations_ = 0;
+};
+
+/// The branches that an untraced launch meets: the call's span, and the operation's.
+double branches(int count) {
+    const double begin = now_ns();
+    for (int i = 0; i < count; ++i) {
+        gpo::trace::CallSpan span("branches");
+        bool traced = gpo::trace::on();
+        asm volatile("" : "+r"(traced) : : "memory");
+    }
+    return (now_ns() - begin) / count;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Bench bench("trace", argc, argv);
+    bench.row({.name = "trace_off", .what = "what tracing costs a launch while nobody traces: its branches, alone",
+               .target = value_at_most(29), .target_on = on_any},  // 1 % of a launch
+              [](Row& row) { row.alone([&] { return branches(row.size(1'000'000, 10'000)); }); });
+    bench.row({.name = "trace_host_span", .what = "launch, traced without GPU times, host cost", .base = "the same untraced",
+               .target = difference_at_most(300)},
+              [](Row& row) {
+                  Launches launches(row);
+                  row.pairs([&] { return launches.block(Tracing::off, false); },
+                            [&] { return launches.block(Tracing::host, false); });
+              });
+    bench.row({.name = "trace_gpu_span", .what = "launch, traced with GPU times, host cost",
+               .base = "traced without, and two raw records of timing events", .target = difference_at_most(200),
+               .devices = on_cuda},
+              [](Row& row) {
+                  Launches launches(row);
+                  row.pairs([&] { return launches.block(Tracing::host, true); },
+                            [&] { return launches.block(Tracing::all, false); });
+              });
+    bench.row({.name = "trace_all", .what = "launch, traced with GPU times, host cost", .base = "the same untraced"},
+              [](Row& row) {
+                  Launches launches(row);
+                  row.pairs([&] { return launches.block(Tracing::off, false); },
+                            [&] { return launches.block(Tracing::all, false); });
+              });
+    return bench.finish();
+}
