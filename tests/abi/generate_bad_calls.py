@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the test that calls every exported function with everything that can be wrong about its handles, pointers and
-structs, one thing at a time.
+structs, one thing at a time; and with nothing wrong, from outside and from inside a callback.
 
     generate_bad_calls.py OUTPUT.cpp
 
@@ -141,8 +141,9 @@ class Function:
             arguments[replaced[0]] = replaced[1]
         return f"{self.name}({', '.join(arguments)})"
 
-    def block(self, what, expected, number=None, argument=None, before=(), after=()):
-        """One call. What it made is given up again; and where it was refused, it may have made nothing."""
+    def block(self, what, expected, number=None, argument=None, before=(), after=(), inside=False):
+        """One call. What it made is given up again; and where it was refused, it may have made nothing. `inside`: from a
+        callback on an executor."""
         call = self.call((number, argument) if number is not None else None)
         lines = [*self.setup, *before, f'CHECK_CALL("{what}", {expected}, {call});', *after]
         for out, (kind, _) in enumerate(self.parameters):
@@ -152,7 +153,8 @@ class Function:
                              else f"CHECK(out{out} == nullptr);")
         if self.name in GIVEN_BACK and expected == "GPO_SUCCESS":
             lines.append(GIVEN_BACK[self.name].format(len(self.parameters) - 1))
-        return ["    {", *(f"        {line}" for line in lines), "        w.renew();", "    }"]
+        begin, end = ("w.inside_callback([&] {", "});") if inside else ("{", "}")
+        return [f"    {begin}", *(f"        {line}" for line in lines), "        w.renew();", f"    {end}"]
 
     def handle_blocks(self, number):
         kind, word = self.parameters[number]
@@ -218,6 +220,7 @@ class Function:
         expected = GOOD_CALL.get(self.name, "GPO_SUCCESS")
         if expected is not None:
             lines += self.block("nothing is wrong", expected)
+            lines += self.block("nothing is wrong, inside a callback", expected, inside=True)
         for number, (kind, word) in enumerate(self.parameters):
             if self.is_handle(number):
                 lines += self.handle_blocks(number)

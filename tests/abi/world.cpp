@@ -125,6 +125,9 @@ World::World() : other(std::make_unique<Objects>()) {
 
     REQUIRE_OK(gpo_trace_start(runtime, nullptr));  // so that there is a summary
     REQUIRE_OK(gpo_trace_stop(runtime));
+    auto caller = sized<gpo_executor_options>();
+    caller.flags = GPO_EXECUTOR_CALLER;
+    REQUIRE_OK(gpo_executor_create(runtime, &caller, &callbacks_));
     auto timed = sized<gpo_event_options>();
     timed.flags = GPO_EVENT_TIMING;
     REQUIRE_OK(gpo_event_create(device, &timed, &timing));
@@ -177,6 +180,24 @@ void World::renew() {
         CHECK_OK(gpo_cq_get_statistics(cq, &statistics));
     } while (statistics.drained < statistics.accepted);
     gpo_cq_wait(cq, 0);
+}
+
+void World::inside_callback(const std::function<void()>& body) {
+    struct Inside {
+        const std::function<void()>& body;
+        int came = 0;
+        static void callback(void* user, const gpo_completion*, const gpo_error*) {
+            auto& me = *static_cast<Inside*>(user);
+            ++me.came;
+            me.body();
+        }
+    } inside{body};
+    REQUIRE_OK(gpo_stream_then(stream, callbacks_, Inside::callback, &inside));
+    CHECK_OK(gpo_executor_run_for(callbacks_, kPatience, nullptr));
+    CHECK(inside.came == 1);
+    auto statistics = sized<gpo_executor_statistics>();
+    REQUIRE_OK(gpo_executor_get_statistics(callbacks_, &statistics));
+    CHECK(statistics.threw == 0);
 }
 
 void* World::piece() {

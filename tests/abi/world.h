@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -134,10 +135,14 @@ struct World : Objects {
     void keep(gpo_executor_t handle) { gpo_executor_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
+    /// Runs `body` in a callback on an executor of the caller's, thus on this thread.
+    void inside_callback(const std::function<void()>& body);
+
     /// After each call: waits for what it started, and takes back what it left.
     void renew();
 
 private:
+    gpo_executor_t callbacks_ = nullptr;
     std::mt19937_64 random_{20};
     uint64_t last_value_ = 0;
     std::vector<void*> pieces_;

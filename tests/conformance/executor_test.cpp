@@ -1,6 +1,6 @@
 // Executors: callbacks come once, in order, on the threads that were asked for, with a status; whatever they do.
-#include <pthread.h>
-#include <sys/resource.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -569,4 +569,63 @@ TEST_CASE("log lines are called on the executor that they were given, in order, 
     REQUIRE_OK(gpo_runtime_set_log_executor(gpu.runtime, nullptr));
     make_line("fifth");
     CHECK(lines.size() == 4);
+}
+
+TEST_CASE("a runtime shuts down while threads notify, ask for callbacks, drain and poll; what was accepted comes once") {
+    for (int round = 0; round < 5; ++round) {
+        CAPTURE(round);
+        Gpu gpu;
+        Executor threads = gpu.executor(), caller = gpu.executor(GPO_EXECUTOR_CALLER);
+        Queue queue = gpu.queue(64);
+        std::vector<Stream> streams;
+        for (int i = 0; i < 3; ++i) streams.push_back(gpu.stream());
+        int32_t descriptor = -1;
+        REQUIRE_OK(gpo_cq_fd(queue, &descriptor));
+        Count count;
+        std::atomic<int> accepted{0}, notified{0}, drained{0}, wrong{0};
+        std::atomic<bool> stop{false};
+        std::vector<std::thread> users;
+        for (size_t i = 0; i < streams.size(); ++i)
+            users.emplace_back([&, i] {
+                const gpo_host_fn call = [](void* user, const gpo_host_call* told) -> gpo_status {
+                    static_cast<Count*>(user)->last = told->status;
+                    ++static_cast<Count*>(user)->came;
+                    return GPO_SUCCESS;
+                };
+                for (int k = 0; !stop; ++k) {
+                    const gpo_executor_t executor = k % 2 ? threads : caller;
+                    const gpo_status then = k % 5 ? gpo_stream_then(streams[i], executor, Count::callback, &count)
+                                                  : gpo_stream_host_call(streams[i], executor, call, &count);
+                    accepted += then == GPO_SUCCESS;
+                    const gpo_status notify = gpo_stream_notify(streams[i], queue, 1);
+                    notified += notify == GPO_SUCCESS;
+                    for (gpo_status status : {then, notify})
+                        wrong += status == GPO_INTERNAL || status == GPO_DRIVER_ERROR || status == GPO_OUT_OF_MEMORY;
+                }
+            });
+        users.emplace_back([&] {
+            while (!stop) {
+                pollfd watch{descriptor, POLLIN, 0};
+                poll(&watch, 1, 1);
+                gpo_completion entries[16];
+                uint64_t taken = 0;
+                if (gpo_cq_drain(queue, entries, sizeof entries[0], 16, &taken) == GPO_SUCCESS) drained += static_cast<int>(taken);
+                gpo_executor_poll(caller, nullptr);
+                gpo_cq_wake(queue);
+            }
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+        stop = true;
+        for (auto& user : users) user.join();
+        CHECK(count.came == accepted);
+        CHECK(accepted > 0);
+        CHECK(drained <= notified);
+        CHECK(wrong == 0);
+        close(descriptor);
+        for (auto& stream : streams) stream.release();
+        threads.release();
+        caller.release();
+        queue.release();
+    }
 }
