@@ -20,7 +20,7 @@ constexpr unsigned kYieldEvery = 16, kYield = 64;  // of the turns in latency mo
 constexpr unsigned kRefusals = 3;
 constexpr uint64_t kWorthWaking = 30'000;  // a sleep that ends sooner is not cut short
 
-void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome, uint64_t begin) noexcept {
+void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome) noexcept {
     trace::Recorder* recorder = stream.runtime().recorder();
     if (!recorder || !recorder->running()) return;
     trace::Record completion;
@@ -30,7 +30,7 @@ void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome, 
     completion.lane = stream.known_trace_lane(*recorder) & ~trace::Recorder::kUntimed;
     completion.number = mark.submitted;
     completion.bytes = mark.user_data;
-    completion.begin = begin;
+    completion.begin = host::now();
     completion.end = host::now();
     trace::record(stream.runtime().tag(), completion);
 }
@@ -226,13 +226,12 @@ uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, ui
     }
     // Before anybody is told: who has been may ask the stream.
     if (!outcome.error) stream.seen_done(outcome.operation);
-    const uint64_t begin = mark.source != 0 && trace::on() ? host::now() : 0;
+    if (mark.source != 0 && trace::on()) [[unlikely]] trace_completion(stream, mark, outcome);
     if (mark.queue) {
         mark.queue->deliver(entry_of(outcome, mark.user_data, mark.source), outcome.error);
     } else if (mark.target) {
         mark.target->reached(outcome);
     }
-    if (begin) [[unlikely]] trace_completion(stream, mark, outcome, begin);
     return outcome.error ? 0 : outcome.operation;
 }
 
