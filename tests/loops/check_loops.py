@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Completions reach every kind of event loop: programs written as their users would, each of which drives 10,000
-completions from four streams through a loop and checks that each comes once and in order. gpuorch/asio.hpp is compiled with
-each Asio that it is for, as C++17 and as C++20; by Clang too with --full."""
+completions from four streams through a loop and checks that each comes once and in order (epoll:
+process/epoll_loop.cpp). gpuorch/asio.hpp is compiled with each Asio that it is for, as C++17 and as C++20; by Clang too with
+--full."""
 import os
 import pathlib
 import shutil
@@ -19,10 +20,9 @@ LINK = ["-L", LIBRARY.parent, "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}"]
 BOOST_1_74 = DEPS / "boost-1.74" / "usr" / "include"
 
 
-def report(name, result, completions, also=()):
-    lines = result.stdout.splitlines()
-    missing = [line for line in also if line not in lines]
-    if result.returncode == 0 and lines.count("10000 completions") == completions and not missing:
+def report(name, result, also=()):
+    missing = [line for line in ("10000 completions", *also) if line not in result.stdout.splitlines()]
+    if result.returncode == 0 and not missing:
         print(f"PASS {name}")
     else:
         print(f"FAIL {name}: exit code {result.returncode}{', without ' + missing[0] if missing else ''}")
@@ -36,14 +36,14 @@ def run(command, **settings):
         return subprocess.CompletedProcess(command, -1, (expired.stdout or b"").decode(), "it ran into its time limit")
 
 
-def program(name, source, folder, compiler=("c++",), libraries=(), completions=1, also=()):
+def program(name, source, folder, compiler, libraries=(), also=()):
     binary = folder / "program"
     built = run([*compiler, *COMMON, HERE / source, "-o", binary, *LINK, *libraries])
     if built.returncode != 0:
         print(f"FAIL {name}: it does not compile")
         print(built.stderr[:4000])
         return
-    report(name, run([binary]), completions, also)
+    report(name, run([binary]), also)
 
 
 def found(header, *flags):
@@ -80,18 +80,17 @@ def go(folder):
         print(f"FAIL {name}: it does not compile")
         print(built.stderr)
         return
-    report(name, run([folder / "go_loop", LIBRARY]), 1)
+    report(name, run([folder / "go_loop", LIBRARY]))
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        program("epoll, by level and by edge", "epoll.cpp", folder, ["c++", "-std=c++17"], completions=2)
         if found("uv.h"):
             program("libuv", "uv.cpp", folder, ["c++", "-std=c++17"], ["-luv"])
         else:
             print("SKIP libuv: uv.h is not here (.ci/setup installs libuv1-dev)")
-        report("asyncio, through dlopen", run([sys.executable, HERE / "loop_asyncio.py", LIBRARY]), 1)
+        report("asyncio, through dlopen", run([sys.executable, HERE / "loop_asyncio.py", LIBRARY]))
         go(folder)
         asio(folder)
 

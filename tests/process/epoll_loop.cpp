@@ -2,7 +2,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "loop.hpp"
+#include "loops/loop.hpp"
 
 namespace {
 
