@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "core/text.h"
 #include "trace/json.h"
 #include "trace/picture.h"
+#include "trace/words.h"
 
 namespace gpo::trace {
 
@@ -57,32 +57,12 @@ std::string escaped(std::string_view in) {
     return out;
 }
 
-std::string number(const char* format, double value) {
-    char out[48];
-    std::snprintf(out, sizeof out, format, value);
-    return out;
-}
-
-std::string time_text(double ns) {
-    if (ns < 1e3) return number("%.0f ns", ns);
-    if (ns < 1e6) return number(ns < 1e4 ? "%.2f us" : "%.1f us", ns / 1e3);
-    if (ns < 1e9) return number(ns < 1e7 ? "%.2f ms" : "%.1f ms", ns / 1e6);
-    return number("%.2f s", ns / 1e9);
-}
-
 /// Of a time on the axis, which is a round number.
 std::string axis_text(double ns) {
     if (ns < 1e3) return ns == 0 ? "0" : number("%.0f ns", ns);
     if (ns < 1e6) return number("%g us", ns / 1e3);
     if (ns < 1e9) return number("%g ms", ns / 1e6);
     return number("%g s", ns / 1e9);
-}
-
-std::string bytes_text(double bytes) {
-    if (bytes < 1e3) return number("%.0f B", bytes);
-    if (bytes < 1e6) return number("%.1f kB", bytes / 1e3);
-    if (bytes < 1e9) return number("%.1f MB", bytes / 1e6);
-    return number("%.2f GB", bytes / 1e9);
 }
 
 /// 0.01 % steps: "12.34%".
@@ -168,8 +148,10 @@ void Drawing::find_range() {
 std::string Drawing::subtitle() const {
     const auto all = static_cast<double>(about_.end - about_.start), shown = static_cast<double>(last_ - first_);
     std::string out = text(about_.operations, about_.operations == 1 ? " operation in " : " operations in ", time_text(all));
-    if (shown < 0.9 * all)
-        out += text(", shown: ", time_text(shown), " from ", time_text(static_cast<double>(first_ - std::min(first_, about_.start))), " on");
+    if (shown < 0.9 * all) {
+        const auto from = static_cast<double>(first_ - std::min(first_, about_.start));
+        out += text(", shown: ", time_text(shown), from > 0.01 * all ? text(" from ", time_text(from), " on") : std::string());
+    }
     if (about_.dropped) out += text(", ", about_.dropped, " records lost");
     return out;
 }
@@ -223,7 +205,7 @@ std::string Drawing::title_of(const Piece& piece) const {
     if (piece.look == Look::held) return text(out, ", ", piece.bytes, " operations");
     if (piece.bytes)
         out += text(", ", bytes_text(static_cast<double>(piece.bytes)), ", ",
-                    number("%.2f GB/s", static_cast<double>(piece.bytes) / static_cast<double>(std::max<uint64_t>(piece.busy, 1))));
+                    speed_text(piece.bytes, piece.busy));
     if (piece.count == 1 && piece.number) out += text(", operation ", piece.number);
     return text(out, ", at ", time_text(static_cast<double>(piece.begin - std::min(piece.begin, about_.start))));
 }
@@ -278,7 +260,7 @@ void Drawing::axis(int top) {
 void Drawing::idle(const DeviceFigures& figures) {
     const uint64_t span = figures.end - figures.begin;
     if (figures.gaps.empty() || span == 0) return;
-    label("no engine works", text(number("%.1f %%", 100.0 * static_cast<double>(span - figures.any) / static_cast<double>(span)),
+    label("no engine works", text(percent(span - figures.any, span),
                                   ", longest ", time_text(static_cast<double>(figures.gaps[0].end - figures.gaps[0].begin))));
     open_lane(10);
     for (const Gap& gap : figures.gaps) {
@@ -310,11 +292,10 @@ void Drawing::devices() {
             std::string right;
             if (figures) {
                 const auto& f = figures->engines[static_cast<size_t>(engine)];
-                const auto span = static_cast<double>(std::max<uint64_t>(figures->end - figures->begin, 1));
-                right = number("%.1f %% busy", 100.0 * static_cast<double>(f.busy) / span);
+                right = text(percent(f.busy, figures->end - figures->begin), " busy");
                 if (f.bytes && engine != Engine::fill)
                     right += text(", ", bytes_text(static_cast<double>(f.bytes)), " at ",
-                                  number("%.2f GB/s", static_cast<double>(f.bytes) / static_cast<double>(std::max<uint64_t>(f.busy, 1))));
+                                  speed_text(f.bytes, f.busy));
                 else
                     right += text(", ", f.spans, engine == Engine::kernel ? " launches" : " fills");
             }
@@ -334,7 +315,7 @@ void Drawing::devices() {
             }
             uint64_t count = 0;
             for (const Piece& p : row.pieces) count += p.look == Look::held ? 0 : p.count;
-            label(text("stream ", row.name), text(count, count == 1 ? " operation" : " operations"));
+            label(row.name.starts_with("stream ") ? row.name : text("stream ", row.name), text(count, count == 1 ? " operation" : " operations"));
             open_lane(18);
             for (const Piece& p : row.pieces) piece(p, 18);
             body_ += "</svg>\n";

@@ -1,0 +1,20 @@
+// Numbers as people read them: in the picture and in the summary.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpo::trace {
+
+/// printf's format for one number.
+std::string number(const char* format, double value);
+/// "12.3 ms"
+std::string time_text(double ns);
+/// "1.07 GB"
+std::string bytes_text(double bytes);
+/// "41.0 %"
+std::string percent(uint64_t part, uint64_t whole);
+/// "55.43 GB/s"
+std::string speed_text(uint64_t bytes, uint64_t ns);
+
+}  // namespace gpo::trace

@@ -1,0 +1,337 @@
+// The recorder's writer thread: empties the buffers, learns GPU times, and makes files of what it finds.
+#include <algorithm>
+
+#include "core/runtime.h"
+#include "device/device.h"
+#include "metrics/metrics.h"
+#include "stream/stream.h"
+#include "trace/recorder.h"
+
+namespace gpo::trace {
+
+namespace {
+
+constexpr uint64_t kPeriod = 5'000'000, kIdlePeriod = 100'000'000;   // between two looks at the buffers
+constexpr uint64_t kSamplePeriod = 10'000'000;
+constexpr uint64_t kBaseAge = 1'000'000'000;
+constexpr uint64_t kLate = 100'000'000;      // a record comes to its buffer's end at most this much after it began
+constexpr size_t kPending = 65536;           // operations of a stream whose times are waited for
+
+}  // namespace
+
+void Recorder::run() noexcept {
+    uint64_t idle_since = host::now();
+    uint64_t seen_records = 0;
+    while (!stopping_.load(std::memory_order_seq_cst)) {
+        const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+        drain(false);
+        const uint64_t now = host::now(), records = info_.calls + info_.operations + info_.completions;
+        if (std::exchange(seen_records, records) != records) idle_since = now;
+        if (stopping_.load(std::memory_order_seq_cst)) break;
+        host::wait(signal_, seen, now + (now - idle_since > kIdlePeriod ? kIdlePeriod : kPeriod));
+    }
+    drain(true);
+}
+
+void Recorder::drain(bool last) noexcept {
+    const uint64_t now = host::now();
+    try {
+        std::vector<Ref<Buffer>> buffers;
+        {
+            std::lock_guard lock(buffers_lock_);
+            buffers = buffers_;
+        }
+        for (const auto& buffer : buffers) {
+            if (last) buffer->open.store(false, std::memory_order_release);
+            take(*buffer);
+        }
+        announce_lanes();
+        std::vector<GpuClock*> clocks;
+        size_t lanes;
+        {
+            std::lock_guard lock(lanes_lock_);
+            for (const auto& clock : clocks_) clocks.push_back(clock.get());
+            lanes = lanes_.size();
+        }
+        for (GpuClock* clock : clocks) {
+            const bool waited_for = std::any_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes),
+                                                [&](const Lane& lane) { return lane.clock == clock && !lane.pending.empty(); });
+            if (waited_for) clock->adjust(kBaseAge);
+            info_.clock_error_ns = std::max(info_.clock_error_ns, clock->error());
+            info_.operation_cost_ns = std::max(info_.operation_cost_ns, info_.call_cost_ns + clock->record_cost());
+        }
+        for (size_t i = 0; i < lanes; ++i) resolve(lanes_[i], static_cast<uint32_t>(i + 1));
+        figures_->settle(last ? UINT64_MAX : watermark(now));
+        if (last || now - sampled_ >= kSamplePeriod) sample(now);
+        if (json_) json_->flush(last);
+        watch_file();
+    } catch (...) {
+        ++dropped_;  // no memory, or a driver that doesn't answer
+    }
+    // Threads that have gone leave their buffers to us alone.
+    {
+        std::lock_guard lock(buffers_lock_);
+        info_.dropped = dropped_ + lost_;
+        std::erase_if(buffers_, [&](Ref<Buffer>& buffer) {
+            info_.dropped += buffer->dropped();
+            if (last || buffer->open.load(std::memory_order_acquire) == false || !buffer->only()) return false;
+            dropped_ += buffer->dropped();
+            threads_.erase(buffer.get());
+            return true;
+        });
+    }
+    if (last) end_session(now);
+    publish();
+    // The user's code, under no lock.
+    for (const std::string& line : std::exchange(log_, {})) runtime_.log(GPO_LOG_ERROR, line);
+}
+
+void Recorder::publish() noexcept {
+    try {
+        Published now;
+        now.info = info_;
+        now.info.file_status = file_error_ ? file_error_->status : GPO_SUCCESS;
+        now.title = options_.title;
+        now.start = start_;
+        now.end = end_;
+        now.devices = figures_->devices();
+        now.serialising = serialising_;
+        std::lock_guard lock(published_lock_);
+        std::swap(published_, now);
+    } catch (const std::bad_alloc&) {
+        // What was known before stays.
+    }
+}
+
+void Recorder::take(Buffer& buffer) {
+    Record record;
+    while (buffer.pop(record)) {
+        if (threads_.try_emplace(&buffer, 0).second) {
+            if (json_) json_->thread(buffer.thread, buffer.thread_name);
+            if (picture_) picture_->thread(buffer.thread, buffer.thread_name);
+        }
+        note(buffer, record);
+        if (json_) json_->flush(false);
+    }
+}
+
+void Recorder::note(const Buffer& buffer, const Record& record) {
+    switch (record.kind) {
+        case Kind::call:
+            ++info_.calls;
+            if (json_) json_->call(buffer.thread, record);
+            if (picture_) picture_->call(buffer.thread, record);
+            break;
+        case Kind::operation:
+            ++info_.operations;
+            if (json_) json_->submitted(buffer.thread, record);
+            if (record.gpu_end) {
+                Lane& lane = lanes_[record.lane - 1];
+                // Threads that share a stream have buffers of their own: put in order what comes out of it.
+                auto place = lane.pending.end();
+                while (place != lane.pending.begin() && std::prev(place)->number > record.number) --place;
+                lane.pending.insert(place, record);
+                if (lane.pending.size() > kPending) {
+                    give_back(lane, lane.pending.front());
+                    lane.pending.pop_front();
+                }
+            }
+            break;
+        case Kind::notify:
+            if (json_) json_->submitted(buffer.thread, record);
+            break;
+        case Kind::completion:
+            ++info_.completions;
+            if (json_) json_->completion(buffer.thread, record);
+            if (picture_) picture_->completion(record);
+            break;
+        case Kind::held:
+            announce_lanes();
+            if (json_ && record.lane) {
+                Record named = record;
+                named.label = lanes_[record.lane - 1].kept_name;
+                json_->held(lanes_[record.lane - 1].context->ordinal(), named);
+            }
+            if (picture_) picture_->held(record);
+            break;
+        case Kind::serialising:
+            ++serialising_[record.name];
+            if (json_) json_->serialising(buffer.thread, record);
+            if (picture_) picture_->serialising(buffer.thread, record);
+            break;
+    }
+}
+
+void Recorder::announce_lanes() {
+    size_t lanes;
+    {
+        std::lock_guard lock(lanes_lock_);
+        lanes = lanes_.size();
+    }
+    for (size_t i = 0; i < lanes; ++i) {
+        Lane& lane = lanes_[i];
+        if (std::exchange(lane.announced, true)) continue;
+        const int device = lane.context->ordinal();
+        if (json_) {
+            json_->device(device, device_properties(lane.context->driver(), device).name);
+            json_->lane(static_cast<uint32_t>(i + 1), device, lane.name);
+        }
+        if (picture_) picture_->lane(static_cast<uint32_t>(i + 1), device, lane.name);
+    }
+}
+
+void Recorder::give_back(Lane& lane, const Record& record) noexcept {
+    if (lane.context->lost()) return;
+    CUevent events[] = {record.gpu_begin, record.gpu_end};
+    lane.context->give_events(true, events, 2);
+}
+
+void Recorder::resolve(Lane& lane, uint32_t number) {
+    if (lane.pending.empty()) return;
+    DriverTry scope(*lane.context);
+    std::vector<CUevent> done;
+    done.reserve(2 * lane.pending.size());
+    while (!lane.pending.empty()) {
+        const Record& record = lane.pending.front();
+        uint64_t begin = 0, end = 0;
+        CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        if (scope.entered()) {
+            result = lane.clock->time_of(record.gpu_end, record.begin, &end);
+            if (result == CUDA_ERROR_NOT_READY) break;
+            if (result == CUDA_SUCCESS) result = lane.clock->time_of(record.gpu_begin, record.begin, &begin);
+            done.push_back(record.gpu_begin);
+            done.push_back(record.gpu_end);
+        }
+        if (result == CUDA_SUCCESS) {
+            // The clocks agree to some microseconds only: order is kept.
+            begin = std::max({begin, record.begin, lane.last_end});
+            end = std::max(end, begin);
+            lane.last_end = end;
+            show(lane, number, record, begin, end);
+        }
+        lane.pending.pop_front();
+    }
+    if (!done.empty() && !lane.context->lost()) lane.context->give_events(true, done.data(), done.size());
+}
+
+void Recorder::show(Lane& lane, uint32_t number, const Record& record, uint64_t begin, uint64_t end) {
+    Span span;
+    span.engine = record.engine;
+    span.device = lane.context->ordinal();
+    span.lane = number;
+    span.kind = record.name;
+    span.label = record.label;
+    span.stream = lane.kept_name;
+    span.submitted = record.begin;
+    span.begin = begin;
+    span.end = end;
+    span.bytes = record.bytes;
+    span.number = record.number;
+    ++info_.timed;
+    if (json_) json_->span(span);
+    figures_->add(span);
+    if (picture_) picture_->span(span);
+}
+
+// No record that began before this is still to come.
+uint64_t Recorder::watermark(uint64_t now) {
+    uint64_t mark = now - std::min(now, kLate);
+    std::lock_guard lock(lanes_lock_);
+    for (const Lane& lane : lanes_)
+        if (!lane.pending.empty()) mark = std::min(mark, lane.pending.front().begin);
+    return mark;
+}
+
+void Recorder::sample(uint64_t now) {
+    sampled_ = now;
+    if (!json_) return;
+    const gpo_metrics metrics = metrics::of_runtime(runtime_);
+    struct Series { const char *name, *unit; uint64_t value; };
+    const Series series[] = {{"operations pending", "operations", metrics.operations_pending},
+                             {"operations held", "operations", metrics.operations_held},
+                             {"completions not drained", "entries", metrics.completions_pending},
+                             {"arenas in use", "bytes", metrics.arena_in_use},
+                             {"pools in use", "bytes", metrics.pool_in_use}};
+    for (size_t i = 0; i < std::size(series); ++i)
+        if (std::exchange(last_sample_[i], series[i].value) != series[i].value || now - start_ < kSamplePeriod)
+            json_->counter(series[i].name, -1, now, series[i].unit, series[i].value);
+}
+
+void Recorder::watch_file() {
+    if (!json_) return;
+    info_.file_bytes = json_->file().bytes();
+    if (json_->file().error() && !file_error_) report(json_->file().error());
+}
+
+void Recorder::report(const ErrorPtr& error) noexcept {
+    if (!file_error_) file_error_ = error;
+    try {
+        log_.push_back(text("trace: ", error->message));
+    } catch (const std::bad_alloc&) {
+        // The status says it.
+    }
+}
+
+void Recorder::end_session(uint64_t now) noexcept {
+    end_ = now;
+    size_t unfinished = 0;
+    {
+        std::lock_guard lock(lanes_lock_);
+        for (Lane& lane : lanes_) {
+            unfinished += lane.pending.size();
+            for (const Record& record : lane.pending) give_back(lane, record);
+            lane.pending.clear();
+        }
+    }
+    const auto whole = [&](const std::string& path, const auto& make) {
+        if (path.empty()) return;
+        try {
+            write_whole(path, make());
+        } catch (const Failure& failure) {
+            report(failure.error());
+        } catch (...) {
+            report(bare_error(GPO_OUT_OF_MEMORY));
+        }
+    };
+    try {
+        if (json_) {
+            json_->about("gpuorch", text("\"calls\":", info_.calls, ",\"operations\":", info_.operations, ",\"timed\":",
+                                         info_.timed, ",\"unfinished\":", unfinished, ",\"dropped\":", info_.dropped,
+                                         ",\"call_cost_ns\":", info_.call_cost_ns, ",\"operation_cost_ns\":",
+                                         info_.operation_cost_ns, ",\"clock_error_ns\":", info_.clock_error_ns));
+            json_->flush(true);
+        }
+    } catch (const std::bad_alloc&) {
+        ++info_.dropped;
+    }
+    if (json_) {
+        json_->close();
+        try {
+            watch_file();
+        } catch (const std::bad_alloc&) {
+            report(bare_error(GPO_OUT_OF_MEMORY));
+        }
+        json_.reset();
+    }
+    whole(options_.picture, [&] {
+        Picture::About about;
+        about.title = options_.title;
+        about.start = start_;
+        about.end = end_;
+        about.figures = &figures_->devices();
+        {
+            std::lock_guard lock(lanes_lock_);
+            for (const Lane& lane : lanes_)
+                about.devices[lane.context->ordinal()] =
+                    device_properties(lane.context->driver(), lane.context->ordinal()).name;
+        }
+        about.operations = info_.timed;
+        about.dropped = info_.dropped;
+        return picture_->draw(about);
+    });
+    picture_.reset();
+    publish();
+    whole(options_.summary, [&] { return summary_text(published_); });
+}
+
+}  // namespace gpo::trace
