@@ -1,5 +1,5 @@
-// gpuorch-info: what the library sees on this machine, and what it decides: drivers and why one isn't used, devices, how
-// they reach each other, limits, versions, and the environment variables that it reads.
+// gpuorch-info: what the library sees on this machine, and what it decides: drivers and why one isn't used, devices,
+// how they reach each other, limits, versions, and the environment variables that it reads.
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -37,7 +37,8 @@ std::string bytes(double value) {
     const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     int unit = 0;
     for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
-    return format(value == static_cast<double>(static_cast<int64_t>(value)) ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return format(value == static_cast<double>(static_cast<int64_t>(value)) ? "%.0f %s" : "%.1f %s", value,
+                  units[unit]);
 }
 
 std::string three(const uint32_t (&values)[3]) { return format("%u x %u x %u", values[0], values[1], values[2]); }
@@ -53,8 +54,9 @@ void properties_of(const gpo_device_properties& p) {
     line("copy engines", format("%d", p.copy_engines));
     line("memory", bytes(static_cast<double>(p.memory_bytes)));
     line("L2 cache", bytes(p.l2_bytes));
-    line("shared memory of a block", format("%s, with asking %s", bytes(static_cast<double>(p.shared_bytes_per_block)).c_str(),
-                                            bytes(static_cast<double>(p.shared_bytes_per_block_max)).c_str()));
+    line("shared memory of a block",
+         format("%s, with asking %s", bytes(static_cast<double>(p.shared_bytes_per_block)).c_str(),
+                bytes(static_cast<double>(p.shared_bytes_per_block_max)).c_str()));
     line("largest block", three(p.max_block) + format(", %d threads", p.max_threads_per_block));
     line("largest grid", three(p.max_grid));
     line("cooperative, clusters", format("%s, %s", yes(p.cooperative_launch), yes(p.cluster_launch)));
@@ -62,15 +64,18 @@ void properties_of(const gpo_device_properties& p) {
 }
 
 void limits_of(gpo_device_t device) {
-    struct Limit { const char* name; uint32_t limit; bool in_bytes; };
+    struct Limit {
+        const char* name;
+        uint32_t limit;
+        bool in_bytes;
+    };
     for (const Limit& limit : {Limit{"limit: stack of a thread", GPO_LIMIT_STACK_BYTES, true},
                                Limit{"limit: printf buffer", GPO_LIMIT_PRINTF_BYTES, true},
                                Limit{"limit: heap of kernels", GPO_LIMIT_HEAP_BYTES, true}}) {
         uint64_t value = 0;
         if (gpo_device_get_limit(device, limit.limit, &value) == GPO_SUCCESS)
             line(limit.name, limit.in_bytes ? bytes(static_cast<double>(value)) : format("%" PRIu64, value));
-        else
-            line(limit.name, last_error());
+        else line(limit.name, last_error());
     }
 }
 
@@ -96,8 +101,9 @@ void topology_of(gpo_runtime_t runtime, uint32_t count) {
             auto peer = sized<gpo_peer_properties>();
             std::string cell = "-";
             if (from != to && gpo_device_describe_peer(runtime, from, to, &peer) == GPO_SUCCESS)
-                cell = peer.accessible ? format("%s, rank %d", peer.native_atomics ? "atomics" : "yes", peer.performance_rank)
-                                       : "staged";
+                cell = peer.accessible
+                           ? format("%s, rank %d", peer.native_atomics ? "atomics" : "yes", peer.performance_rank)
+                           : "staged";
             std::printf("%18s", cell.c_str());
         }
         std::printf("\n");
@@ -145,7 +151,8 @@ bool driver(const char* name) {
 void choice() {
     gpo_runtime_t runtime = nullptr;
     auto info = sized<gpo_driver_info>();
-    const bool chosen = gpo_runtime_create(nullptr, &runtime) == GPO_SUCCESS && gpo_runtime_driver(runtime, &info) == GPO_SUCCESS;
+    const bool chosen =
+        gpo_runtime_create(nullptr, &runtime) == GPO_SUCCESS && gpo_runtime_driver(runtime, &info) == GPO_SUCCESS;
     std::printf("a runtime with no options uses: %s\n", chosen ? info.name : last_error().c_str());
     if (chosen && info.reason[0]) std::printf("  because CUDA can't be used: %s\n", info.reason);
     if (runtime) gpo_runtime_shutdown(runtime, -1);
@@ -153,7 +160,9 @@ void choice() {
 
 void environment() {
     std::printf("\nenvironment variables that the library reads\n");
-    struct Variable { const char *name, *what; };
+    struct Variable {
+        const char *name, *what;
+    };
     constexpr Variable variables[] = {
 #define X(name, what) {#name, what},
         GPO_ENVIRONMENT(X)
@@ -173,10 +182,11 @@ int main(int count, char** arguments) {
         if (version) std::printf("%u.%u.%u\n", gpo_version() / 10000, gpo_version() / 100 % 100, gpo_version() % 100);
         const bool help = std::strcmp(arguments[1], "--help") == 0;
         if (!version)
-            std::fputs("usage: gpuorch-info [--version]\n"
-                       "Prints the drivers, devices, limits and settings that libgpuorch finds. The exit code is 1 if\n"
-                       "the software GPU, which is in the library, can't be used.\n",
-                       help ? stdout : stderr);
+            std::fputs(
+                "usage: gpuorch-info [--version]\n"
+                "Prints the drivers, devices, limits and settings that libgpuorch finds. The exit code is 1 if\n"
+                "the software GPU, which is in the library, can't be used.\n",
+                help ? stdout : stderr);
         return version || help ? 0 : 2;
     }
     const uint32_t version = gpo_version();

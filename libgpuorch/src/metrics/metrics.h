@@ -1,4 +1,5 @@
-// Gathers the figures of metrics.h from where they are kept: the runtime's counters, its contexts' streams, its objects.
+// Gathers the figures of metrics.h from where they are kept: the runtime's counters, its contexts' streams, its
+// objects.
 #pragma once
 
 #include <string>

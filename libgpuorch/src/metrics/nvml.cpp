@@ -15,14 +15,22 @@ namespace {
 // nvml.h comes with the toolkit, which isn't needed otherwise; these prototypes have not changed since NVML 11.
 using Result = int;
 using Handle = struct NvmlDevice*;
-struct Utilization { unsigned gpu, memory; };
-struct MemoryInfo { unsigned long long total, free, used; };
+struct Utilization {
+    unsigned gpu, memory;
+};
+struct MemoryInfo {
+    unsigned long long total, free, used;
+};
 struct FieldValue {
     unsigned field, scope;
     long long timestamp, latency_us;
-    int type;                        // 0 double, 1 unsigned, 2 unsigned long, 3 unsigned long long, 4 long long
+    int type;  // 0 double, 1 unsigned, 2 unsigned long, 3 unsigned long long, 4 long long
     Result result;
-    union { double real; unsigned small; unsigned long long large; } value;
+    union {
+        double real;
+        unsigned small;
+        unsigned long long large;
+    } value;
 };
 static_assert(sizeof(FieldValue) == 40);
 constexpr unsigned kPcieSentBytes = 197, kPcieReceivedBytes = 198;
@@ -30,16 +38,16 @@ constexpr unsigned kClockSm = 1, kClockMemory = 2;
 
 }  // namespace
 
-#define GPO_NVML_FUNCTIONS(X)                                                   \
-    X(nvmlInit_v2, required, Result())                                          \
-    X(nvmlErrorString, required, const char*(Result))                           \
-    X(nvmlDeviceGetHandleByPciBusId_v2, required, Result(const char*, Handle*)) \
-    X(nvmlDeviceGetUtilizationRates, optional, Result(Handle, Utilization*))    \
-    X(nvmlDeviceGetMemoryInfo, optional, Result(Handle, MemoryInfo*))           \
-    X(nvmlDeviceGetPowerUsage, optional, Result(Handle, unsigned*))             \
+#define GPO_NVML_FUNCTIONS(X)                                                             \
+    X(nvmlInit_v2, required, Result())                                                    \
+    X(nvmlErrorString, required, const char*(Result))                                     \
+    X(nvmlDeviceGetHandleByPciBusId_v2, required, Result(const char*, Handle*))           \
+    X(nvmlDeviceGetUtilizationRates, optional, Result(Handle, Utilization*))              \
+    X(nvmlDeviceGetMemoryInfo, optional, Result(Handle, MemoryInfo*))                     \
+    X(nvmlDeviceGetPowerUsage, optional, Result(Handle, unsigned*))                       \
     X(nvmlDeviceGetTotalEnergyConsumption, optional, Result(Handle, unsigned long long*)) \
-    X(nvmlDeviceGetTemperature, optional, Result(Handle, unsigned, unsigned*))  \
-    X(nvmlDeviceGetClockInfo, optional, Result(Handle, unsigned, unsigned*))    \
+    X(nvmlDeviceGetTemperature, optional, Result(Handle, unsigned, unsigned*))            \
+    X(nvmlDeviceGetClockInfo, optional, Result(Handle, unsigned, unsigned*))              \
     X(nvmlDeviceGetFieldValues, optional, Result(Handle, int, FieldValue*))
 
 struct Nvml::Functions {
@@ -112,7 +120,8 @@ bool Nvml::read(const char* pci_address, gpo_device_metrics& out, std::string* w
     if (nvml.nvmlDeviceGetTemperature && nvml.nvmlDeviceGetTemperature(device, 0, &value) == 0) out.temperature = value;
     if (nvml.nvmlDeviceGetClockInfo) {
         if (nvml.nvmlDeviceGetClockInfo(device, kClockSm, &value) == 0) out.sm_clock = int64_t{value} * 1'000'000;
-        if (nvml.nvmlDeviceGetClockInfo(device, kClockMemory, &value) == 0) out.memory_clock = int64_t{value} * 1'000'000;
+        if (nvml.nvmlDeviceGetClockInfo(device, kClockMemory, &value) == 0)
+            out.memory_clock = int64_t{value} * 1'000'000;
     }
     // nvmlDeviceGetPcieThroughput would watch the link for 20 ms; newer drivers have counters of bytes.
     FieldValue fields[2]{};
@@ -120,8 +129,9 @@ bool Nvml::read(const char* pci_address, gpo_device_metrics& out, std::string* w
     fields[1].field = kPcieReceivedBytes;
     if (nvml.nvmlDeviceGetFieldValues && nvml.nvmlDeviceGetFieldValues(device, 2, fields) == 0) {
         const auto counted = [](const FieldValue& field) {
-            return field.result != 0 ? -1 : field.type == 1 ? int64_t{field.value.small}
-                                                            : static_cast<int64_t>(field.value.large);
+            return field.result != 0 ? -1
+                   : field.type == 1 ? int64_t{field.value.small}
+                                     : static_cast<int64_t>(field.value.large);
         };
         out.pcie_sent = counted(fields[0]);
         out.pcie_received = counted(fields[1]);

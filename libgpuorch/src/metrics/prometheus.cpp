@@ -1,5 +1,5 @@
-// The text that Prometheus scrapes: each metric once, with its help and type, then its samples. Names by its conventions:
-// base units, _total for counters; labels only of values that are few.
+// The text that Prometheus scrapes: each metric once, with its help and type, then its samples. Names by its
+// conventions: base units, _total for counters; labels only of values that are few.
 #include <charconv>
 #include <cmath>
 
@@ -21,7 +21,9 @@ public:
     /// `labels`: "kind=\"copy\"", or "".
     Text& sample(uint64_t value, std::string_view labels = {}) { return line("", labels, text(value)); }
     Text& sample(double value, std::string_view labels = {}) { return line("", labels, real(value)); }
-    Text& part(const char* suffix, std::string_view labels, std::string_view value) { return line(suffix, labels, value); }
+    Text& part(const char* suffix, std::string_view labels, std::string_view value) {
+        return line(suffix, labels, value);
+    }
     static std::string real(double value) {
         char digits[32];
         const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
@@ -31,10 +33,8 @@ public:
         std::string out = text(name, "=\"");
         for (const char c : value) {
             if (c == '\\' || c == '"') out += '\\';
-            if (c == '\n')
-                out += "\\n";
-            else
-                out += c;
+            if (c == '\n') out += "\\n";
+            else out += c;
         }
         return out + '"';
     }
@@ -54,13 +54,17 @@ private:
 
 void counters(Text& out, const gpo_statistics& s) {
     out.metric("gpuorch_operations_total", "counter", "Operations put on streams.")
-        .sample(s.launches, "kind=\"kernel\"").sample(s.copies, "kind=\"copy\"").sample(s.fills, "kind=\"fill\"");
+        .sample(s.launches, "kind=\"kernel\"")
+        .sample(s.copies, "kind=\"copy\"")
+        .sample(s.fills, "kind=\"fill\"");
     out.metric("gpuorch_copied_bytes_total", "counter", "Bytes of the copies put on streams.").sample(s.copied_bytes);
-    out.metric("gpuorch_operations_held_total", "counter", "Operations that were held back on the host.").sample(s.held);
+    out.metric("gpuorch_operations_held_total", "counter", "Operations that were held back on the host.")
+        .sample(s.held);
     out.metric("gpuorch_notifies_total", "counter", "Marks accepted for completion queues.").sample(s.notifies);
     out.metric("gpuorch_operation_failures_total", "counter", "Marks and held operations that ended with a failure.")
         .sample(s.failures);
-    out.metric("gpuorch_serialising_calls_total", "counter", "Calls that made the device or the driver wait for other work.")
+    out.metric("gpuorch_serialising_calls_total", "counter",
+               "Calls that made the device or the driver wait for other work.")
         .sample(s.device_allocations, "call=\"device_allocation\"")
         .sample(s.host_registrations, "call=\"host_registration\"")
         .sample(s.pageable_copies, "call=\"pageable_copy\"")
@@ -81,15 +85,19 @@ void gauges(Text& out, const gpo_metrics& m) {
     out.metric("gpuorch_notifies_refused_total", "counter", "Notifies that met a full completion queue.")
         .sample(m.notifies_refused);
     out.metric("gpuorch_memory_in_use_bytes", "gauge", "Memory handed out and not freed.")
-        .sample(m.arena_in_use, "kind=\"arena\"").sample(m.pool_in_use, "kind=\"pool\"");
+        .sample(m.arena_in_use, "kind=\"arena\"")
+        .sample(m.pool_in_use, "kind=\"pool\"");
     out.metric("gpuorch_memory_reserved_bytes", "gauge", "Memory taken from the driver.")
-        .sample(m.arena_reserved, "kind=\"arena\"").sample(m.pool_reserved, "kind=\"pool\"");
+        .sample(m.arena_reserved, "kind=\"arena\"")
+        .sample(m.pool_reserved, "kind=\"pool\"");
     out.metric("gpuorch_memory_peak_bytes", "gauge", "The most that was handed out at a time.")
-        .sample(m.arena_peak, "kind=\"arena\"").sample(m.pool_peak, "kind=\"pool\"");
+        .sample(m.arena_peak, "kind=\"arena\"")
+        .sample(m.pool_peak, "kind=\"pool\"");
 }
 
 void latencies(Text& out, const gpo_metrics& m) {
-    out.metric("gpuorch_completion_latency_seconds", "histogram", "From the notify to the entry in the completion queue.");
+    out.metric("gpuorch_completion_latency_seconds", "histogram",
+               "From the notify to the entry in the completion queue.");
     uint64_t below = 0;
     for (size_t i = 0; i + 1 < GPO_METRICS_LATENCIES; ++i) {
         below += m.latencies[i];
@@ -120,8 +128,10 @@ void gpus(Text& out, const std::vector<Gpu>& all) {
     };
     static constexpr Figure kFigures[] = {
         {"gpuorch_gpu_memory_total_bytes", "gauge", "Memory of the GPU.", &gpo_device_metrics::memory_total, 1},
-        {"gpuorch_gpu_memory_used_bytes", "gauge", "Memory in use, of all processes.", &gpo_device_metrics::memory_used, 1},
-        {"gpuorch_gpu_utilization_ratio", "gauge", "Share of time in which a kernel ran.", &gpo_device_metrics::utilization, 0.01},
+        {"gpuorch_gpu_memory_used_bytes", "gauge", "Memory in use, of all processes.", &gpo_device_metrics::memory_used,
+         1},
+        {"gpuorch_gpu_utilization_ratio", "gauge", "Share of time in which a kernel ran.",
+         &gpo_device_metrics::utilization, 0.01},
         {"gpuorch_gpu_memory_utilization_ratio", "gauge", "Share of time in which device memory was used.",
          &gpo_device_metrics::memory_utilization, 0.01},
         {"gpuorch_gpu_power_watts", "gauge", "Power drawn.", &gpo_device_metrics::power, 1e-3},
@@ -130,7 +140,8 @@ void gpus(Text& out, const std::vector<Gpu>& all) {
         {"gpuorch_gpu_temperature_celsius", "gauge", "Temperature.", &gpo_device_metrics::temperature, 1},
         {"gpuorch_gpu_sm_clock_hertz", "gauge", "Clock of the multiprocessors.", &gpo_device_metrics::sm_clock, 1},
         {"gpuorch_gpu_memory_clock_hertz", "gauge", "Clock of the memory.", &gpo_device_metrics::memory_clock, 1},
-        {"gpuorch_gpu_pcie_sent_bytes_total", "counter", "Bytes that the GPU sent over PCIe.", &gpo_device_metrics::pcie_sent, 1},
+        {"gpuorch_gpu_pcie_sent_bytes_total", "counter", "Bytes that the GPU sent over PCIe.",
+         &gpo_device_metrics::pcie_sent, 1},
         {"gpuorch_gpu_pcie_received_bytes_total", "counter", "Bytes that the GPU received over PCIe.",
          &gpo_device_metrics::pcie_received, 1},
     };
@@ -140,10 +151,8 @@ void gpus(Text& out, const std::vector<Gpu>& all) {
             const int64_t value = gpu.figures.*figure.field;
             if (value < 0) continue;
             if (!std::exchange(begun, true)) out.metric(figure.name, figure.type, figure.help);
-            if (figure.scale == 1)
-                out.sample(static_cast<uint64_t>(value), gpu.labels);
-            else
-                out.sample(static_cast<double>(value) * figure.scale, gpu.labels);
+            if (figure.scale == 1) out.sample(static_cast<uint64_t>(value), gpu.labels);
+            else out.sample(static_cast<double>(value) * figure.scale, gpu.labels);
         }
     }
 }
@@ -164,7 +173,8 @@ std::string prometheus(Runtime& runtime) {
         });
         if (seen) continue;  // a foreign context beside the primary one
         const gpo_device_properties properties = device_properties(context->driver(), context->ordinal());
-        all.push_back({text("gpu=\"", context->ordinal(), "\",", Text::label("name", properties.name)), of_device(*context)});
+        all.push_back(
+            {text("gpu=\"", context->ordinal(), "\",", Text::label("name", properties.name)), of_device(*context)});
     }
     gpus(out, all);
     return out.take();

@@ -8,7 +8,8 @@ void Stream::hand_over_traced(Operation& operation, uint64_t number, trace::Reco
     trace::OperationSpan span(*this, recorder, operation);
     if (blocking_ || native_ == nullptr || native_ == CU_STREAM_LEGACY)
         trace::serialising(runtime(), "work on a blocking or legacy stream");
-    if (attribution_.words) table().cuStreamWriteValue32(native_, attribution_.address, static_cast<cuuint32_t>(number), 0);
+    if (attribution_.words)
+        table().cuStreamWriteValue32(native_, attribution_.address, static_cast<cuuint32_t>(number), 0);
     struct Open {
         Open(trace::OperationSpan*& place, trace::OperationSpan* span) : place(place) { place = span; }
         ~Open() { place = nullptr; }
@@ -24,7 +25,8 @@ void Stream::hand_over_traced(Operation& operation, uint64_t number, trace::Reco
 }
 
 void Stream::begin_work() noexcept {
-    if (span_) [[unlikely]] span_->begin_work();
+    if (span_) [[unlikely]]
+        span_->begin_work();
 }
 
 uint32_t Stream::known_trace_lane(const trace::Recorder& recorder) const noexcept {
@@ -34,7 +36,8 @@ uint32_t Stream::known_trace_lane(const trace::Recorder& recorder) const noexcep
 
 uint32_t Stream::trace_lane(trace::Recorder& recorder) noexcept {
     const uint64_t session = recorder.session(), known = trace_lane_.load(std::memory_order_relaxed);
-    if (known >> 32 == session) [[likely]] return static_cast<uint32_t>(known);
+    if (known >> 32 == session) [[likely]]
+        return static_cast<uint32_t>(known);
     const uint32_t lane = recorder.add_lane(*this);
     trace_lane_.store(session << 32 | lane, std::memory_order_release);
     return lane;

@@ -1,5 +1,6 @@
-// The SVG. Heights are in pixels, everything along time in hundredths of a per cent of the width, so that one file reads
-// well on a phone and on a wide screen. A lane is an inner svg that is stretched to the width; its text lies beside it.
+// The SVG. Heights are in pixels, everything along time in hundredths of a per cent of the width, so that one file
+// reads well on a phone and on a wide screen. A lane is an inner svg that is stretched to the width; its text lies
+// beside it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,30 +14,30 @@ namespace gpo::trace {
 
 namespace {
 
-constexpr uint64_t kWide = 100'000;          // units of a lane's inner width
-constexpr size_t kDrawn = 3'000;             // pieces
+constexpr uint64_t kWide = 100'000;  // units of a lane's inner width
+constexpr size_t kDrawn = 3'000;  // pieces
 constexpr size_t kMarksDrawn = 300;
 constexpr size_t kThreads = 8, kStreams = 24;
 
 constexpr const char* kStyle = R"(
-svg{--page:#fcfcfb;--ink:#0b0b0b;--soft:#52514e;--grid:#e1e0d9;--lane:#f1f0ec;--in:#2a78d6;--out:#d9541e;--device:#4a3aa7;
---fill:#b5519b;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;font-family:system-ui,-apple-system,"Segoe UI",sans-serif}
-@media(prefers-color-scheme:dark){svg{--page:#1a1a19;--ink:#fff;--soft:#c3c2b7;--grid:#383835;--lane:#242422;--in:#4c94ea;--out:#ea7440;
---device:#9085e9;--fill:#d077b8;--kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666}}
-text{fill:var(--soft);font-size:11px}.h{fill:var(--ink);font-size:16px;font-weight:600}.s{fill:var(--ink);font-size:13px;font-weight:600}
+svg{--page:#fcfcfb;--ink:#0b0b0b;--soft:#52514e;--grid:#e1e0d9;--lane:#f1f0ec;--in:#2a78d6;--out:#d9541e;
+--device:#4a3aa7;--fill:#b5519b;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;
+font-family:system-ui,-apple-system,"Segoe UI",sans-serif}@media(prefers-color-scheme:dark){svg{--page:#1a1a19;
+--ink:#fff;--soft:#c3c2b7;--grid:#383835;--lane:#242422;--in:#4c94ea;--out:#ea7440;--device:#9085e9;--fill:#d077b8;
+--kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666}}text{fill:var(--soft);font-size:11px}
+.h{fill:var(--ink);font-size:16px;font-weight:600}.s{fill:var(--ink);font-size:13px;font-weight:600}
 .n{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}.p{fill:var(--page)}.l{fill:var(--lane)}
-.g{stroke:var(--grid);stroke-width:1}.w{fill:#fff;font-size:11px}
-.c0{fill:var(--in);stroke:var(--in)}.c1{fill:var(--out);stroke:var(--out)}.c2{fill:var(--device);stroke:var(--device)}
-.c3{fill:var(--fill);stroke:var(--fill)}.c4{fill:var(--kernel);stroke:var(--kernel)}.c5{fill:var(--held);stroke:var(--held)}
-.c6{fill:var(--call);stroke:var(--call)}.c7{fill:var(--bad);stroke:var(--bad)}
-.i{fill:none;stroke:var(--bad);stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}
-.b{stroke:var(--lane)}.o{stroke:none}.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
-@media(max-width:700px){.x{display:none}.h{font-size:14px}}
-@media(min-width:701px){.y{display:none}}
+.g{stroke:var(--grid);stroke-width:1}.w{fill:#fff;font-size:11px}.c0{fill:var(--in);stroke:var(--in)}
+.c1{fill:var(--out);stroke:var(--out)}.c2{fill:var(--device);stroke:var(--device)}.c3{fill:var(--fill);
+stroke:var(--fill)}.c4{fill:var(--kernel);stroke:var(--kernel)}.c5{fill:var(--held);stroke:var(--held)}
+.c6{fill:var(--call);stroke:var(--call)}.c7{fill:var(--bad);stroke:var(--bad)}.i{fill:none;stroke:var(--bad);
+stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}.b{stroke:var(--lane)}.o{stroke:none}
+.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
+@media(max-width:700px){.x{display:none}.h{font-size:14px}}@media(min-width:701px){.y{display:none}}
 )";
 
 std::string escaped(std::string_view in) {
-    const std::string valid = Json::quoted(in);   // UTF-8, with control characters written out
+    const std::string valid = Json::quoted(in);  // UTF-8, with control characters written out
     std::string out;
     for (size_t i = 1; i + 1 < valid.size(); ++i) {
         switch (valid[i]) {
@@ -47,7 +48,7 @@ std::string escaped(std::string_view in) {
                 if (valid[i + 1] == '"' || valid[i + 1] == '\\') {
                     out += valid[++i] == '"' ? "&quot;" : "\\";
                 } else {
-                    out += "\xef\xbf\xbd";   // \u....: a control character, or what isn't UTF-8
+                    out += "\xef\xbf\xbd";  // \u....: a control character, or what isn't UTF-8
                     i += 5;
                 }
                 break;
@@ -85,8 +86,8 @@ private:
     using Piece = Picture::Piece;
     using Row = Picture::Row;
     static constexpr size_t kLooks = static_cast<size_t>(Look::count);
-    static constexpr std::array<const char*, kLooks> kNames = {"copy in", "copy out", "copy on device", "fill", "kernel",
-                                                               "held on the host", "call", "failed call"};
+    static constexpr std::array<const char*, kLooks> kNames = {
+        "copy in", "copy out", "copy on device", "fill", "kernel", "held on the host", "call", "failed call"};
 
     void find_range();
     std::string subtitle() const;
@@ -121,8 +122,8 @@ private:
     bool idle_seen_ = false;
 };
 
-// From the first piece of GPU work that was submitted to the last that ended, if there is any: what comes before, such as
-// compiling kernels, would leave no room for it.
+// From the first piece of GPU work that was submitted to the last that ended, if there is any: what comes before, such
+// as compiling kernels, would leave no room for it.
 void Drawing::find_range() {
     first_ = UINT64_MAX;
     last_ = 0;
@@ -147,10 +148,12 @@ void Drawing::find_range() {
 
 std::string Drawing::subtitle() const {
     const auto all = static_cast<double>(about_.end - about_.start), shown = static_cast<double>(last_ - first_);
-    std::string out = text(about_.operations, about_.operations == 1 ? " operation in " : " operations in ", time_text(all));
+    std::string out =
+        text(about_.operations, about_.operations == 1 ? " operation in " : " operations in ", time_text(all));
     if (shown < 0.9 * all) {
         const auto from = static_cast<double>(first_ - std::min(first_, about_.start));
-        out += text(", shown: ", time_text(shown), from > 0.01 * all ? text(" from ", time_text(from), " on") : std::string());
+        out += text(", shown: ", time_text(shown),
+                    from > 0.01 * all ? text(" from ", time_text(from), " on") : std::string());
     }
     if (about_.dropped) out += text(", ", about_.dropped, " records lost");
     return out;
@@ -166,9 +169,11 @@ void Drawing::thin_out() {
     rows([&](Row& row) {
         std::erase_if(row.pieces, [&](const Piece& piece) { return piece.end < first_ || piece.begin > last_; });
     });
-    // What is narrower than a third of a pixel on a wide screen, or ten times that if there is more than a file should hold.
+    // What is narrower than a third of a pixel on a wide screen, or ten times that if there is more than a file should
+    // hold.
     size_t count = SIZE_MAX;
-    for (uint64_t quantum = (last_ - first_) / 4000; count > kDrawn && quantum < (last_ - first_) / 50; quantum += quantum / 2 + 1) {
+    for (uint64_t quantum = (last_ - first_) / 4000; count > kDrawn && quantum < (last_ - first_) / 50;
+         quantum += quantum / 2 + 1) {
         count = 0;
         rows([&](Row& row) {
             Picture::join(row.pieces, quantum);
@@ -185,8 +190,9 @@ void Drawing::label(std::string_view left, std::string_view right, bool heading)
 }
 
 void Drawing::open_lane(int height) {
-    body_ += text("<svg y=\"", y_, "\" width=\"100%\" height=\"", height, "\" viewBox=\"0 0 ", kWide, " ", height,
-                  "\" preserveAspectRatio=\"none\">\n<rect class=\"l\" width=\"", kWide, "\" height=\"", height, "\"/>\n");
+    body_ +=
+        text("<svg y=\"", y_, "\" width=\"100%\" height=\"", height, "\" viewBox=\"0 0 ", kWide, " ", height,
+             "\" preserveAspectRatio=\"none\">\n<rect class=\"l\" width=\"", kWide, "\" height=\"", height, "\"/>\n");
 }
 
 void Drawing::close_lane(int height) {
@@ -198,14 +204,14 @@ std::string Drawing::title_of(const Piece& piece) const {
     std::string out;
     if (piece.count > 1)
         out = text(piece.count, " x ", kNames[static_cast<size_t>(piece.look)], ", ",
-                   time_text(static_cast<double>(piece.busy)), " of ", time_text(static_cast<double>(piece.end - piece.begin)));
+                   time_text(static_cast<double>(piece.busy)), " of ",
+                   time_text(static_cast<double>(piece.end - piece.begin)));
     else
         out = text(piece.kind, *piece.label ? text(" `", piece.label, "`") : std::string(), ", ",
                    time_text(static_cast<double>(piece.end - piece.begin)));
     if (piece.look == Look::held) return text(out, ", ", piece.bytes, " operations");
     if (piece.bytes)
-        out += text(", ", bytes_text(static_cast<double>(piece.bytes)), ", ",
-                    speed_text(piece.bytes, piece.busy));
+        out += text(", ", bytes_text(static_cast<double>(piece.bytes)), ", ", speed_text(piece.bytes, piece.busy));
     if (piece.count == 1 && piece.number) out += text(", operation ", piece.number);
     return text(out, ", at ", time_text(static_cast<double>(piece.begin - std::min(piece.begin, about_.start))));
 }
@@ -213,14 +219,15 @@ std::string Drawing::title_of(const Piece& piece) const {
 void Drawing::piece(const Piece& piece, int height) {
     const uint64_t from = unit(piece.begin), to = std::max(unit(piece.end), from + 8);
     seen_[static_cast<size_t>(piece.look)] = true;
-    // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's, so
-    // that neighbours stay apart.
+    // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's,
+    // so that neighbours stay apart.
     const char* outline = to - from < 60 ? " t" : to - from < 2500 ? " o" : " b";
     const int top = piece.look == Look::held ? height - 4 : 0;
     body_ += text("<rect class=\"c", static_cast<int>(piece.look), outline, "\" x=\"", from, "\"");
     if (top) body_ += text(" y=\"", top, "\"");
     body_ += text(" width=\"", to - from, "\" height=\"", height - top, "\"");
-    const double busy = static_cast<double>(piece.busy) / static_cast<double>(std::max<uint64_t>(piece.end - piece.begin, 1));
+    const double busy =
+        static_cast<double>(piece.busy) / static_cast<double>(std::max<uint64_t>(piece.end - piece.begin, 1));
     if (piece.count > 1 && busy < 0.9) body_ += text(" opacity=\"", number("%.2f", 0.3 + 0.7 * busy), "\"");
     body_ += text("><title>", escaped(title_of(piece)), "</title></rect>\n");
 }
@@ -230,9 +237,10 @@ void Drawing::words_in(const Row& row, int height) {
     for (const Piece& piece : row.pieces) {
         const double width = share(piece.end) - share(piece.begin);
         if (width < 0.08 || piece.count > 1 || piece.look == Look::held || piece.look == Look::call) continue;
-        body_ += text("<svg x=\"", per_cent(share(piece.begin)), "\" y=\"", y_, "\" width=\"", per_cent(width), "\" height=\"", height,
-                      "\" pointer-events=\"none\"><text class=\"w\" x=\"5\" y=\"", height / 2 + 4, "\">",
-                      escaped(*piece.label && piece.look == Look::kernel ? piece.label : piece.kind), "</text></svg>\n");
+        body_ += text(
+            "<svg x=\"", per_cent(share(piece.begin)), "\" y=\"", y_, "\" width=\"", per_cent(width), "\" height=\"",
+            height, "\" pointer-events=\"none\"><text class=\"w\" x=\"5\" y=\"", height / 2 + 4, "\">",
+            escaped(*piece.label && piece.look == Look::kernel ? piece.label : piece.kind), "</text></svg>\n");
     }
 }
 
@@ -251,8 +259,9 @@ void Drawing::axis(int top) {
     for (double at = std::ceil(start / step) * step; at <= start + range; at += step, ++count) {
         const double x = (at - start) / range;
         const char* anchor = x < 0.06 ? "" : x > 0.94 ? " e" : " m";
-        lines += text("<line class=\"g\" x1=\"", per_cent(x), "\" x2=\"", per_cent(x), "\" y1=\"", top, "\" y2=\"", y_, "\"/><text class=\"",
-                      count % 2 ? "x" : "z", anchor, "\" x=\"", per_cent(x), "\" y=\"", top - 4, "\">", axis_text(at), "</text>\n");
+        lines += text("<line class=\"g\" x1=\"", per_cent(x), "\" x2=\"", per_cent(x), "\" y1=\"", top, "\" y2=\"", y_,
+                      "\"/><text class=\"", count % 2 ? "x" : "z", anchor, "\" x=\"", per_cent(x), "\" y=\"", top - 4,
+                      "\">", axis_text(at), "</text>\n");
     }
     body_ = lines + body_;
 }
@@ -260,13 +269,14 @@ void Drawing::axis(int top) {
 void Drawing::idle(const DeviceFigures& figures) {
     const uint64_t span = figures.end - figures.begin;
     if (figures.gaps.empty() || span == 0) return;
-    label("no engine works", text(percent(span - figures.any, span),
-                                  ", longest ", time_text(static_cast<double>(figures.gaps[0].end - figures.gaps[0].begin))));
+    label("no engine works", text(percent(span - figures.any, span), ", longest ",
+                                  time_text(static_cast<double>(figures.gaps[0].end - figures.gaps[0].begin))));
     open_lane(10);
     for (const Gap& gap : figures.gaps) {
         const uint64_t from = unit(gap.begin), to = std::max(unit(gap.end), from + 8);
         idle_seen_ = true;
-        body_ += text("<rect class=\"i\" x=\"", from, "\" y=\"1\" width=\"", to - from, "\" height=\"8\" pointer-events=\"all\"><title>gap of ",
+        body_ += text("<rect class=\"i\" x=\"", from, "\" y=\"1\" width=\"", to - from,
+                      "\" height=\"8\" pointer-events=\"all\"><title>gap of ",
                       time_text(static_cast<double>(gap.end - gap.begin)), ", after ", escaped(gap.before), ", before ",
                       escaped(gap.after), "</title></rect>\n");
     }
@@ -282,10 +292,13 @@ void Drawing::devices() {
         if (figures && figures->copying)
             hidden = number("%.0f %% of copying hidden",
                             100.0 * static_cast<double>(figures->hidden) / static_cast<double>(figures->copying));
-        label(text("GPU ", device, name == about_.devices.end() ? std::string() : text(": ", name->second)), hidden, true);
-        constexpr std::pair<Engine, Look> kOrder[] = {{Engine::copy_in, Look::copy_in}, {Engine::kernel, Look::kernel},
+        label(text("GPU ", device, name == about_.devices.end() ? std::string() : text(": ", name->second)), hidden,
+              true);
+        constexpr std::pair<Engine, Look> kOrder[] = {{Engine::copy_in, Look::copy_in},
+                                                      {Engine::kernel, Look::kernel},
                                                       {Engine::copy_out, Look::copy_out},
-                                                      {Engine::copy_on_device, Look::copy_on_device}, {Engine::fill, Look::fill}};
+                                                      {Engine::copy_on_device, Look::copy_on_device},
+                                                      {Engine::fill, Look::fill}};
         for (const auto& [engine, look] : kOrder) {
             const auto row = looks.find(look);
             if (row == looks.end()) continue;
@@ -294,10 +307,8 @@ void Drawing::devices() {
                 const auto& f = figures->engines[static_cast<size_t>(engine)];
                 right = text(percent(f.busy, figures->end - figures->begin), " busy");
                 if (f.bytes && engine != Engine::fill)
-                    right += text(", ", bytes_text(static_cast<double>(f.bytes)), " at ",
-                                  speed_text(f.bytes, f.busy));
-                else
-                    right += text(", ", f.spans, engine == Engine::kernel ? " launches" : " fills");
+                    right += text(", ", bytes_text(static_cast<double>(f.bytes)), " at ", speed_text(f.bytes, f.busy));
+                else right += text(", ", f.spans, engine == Engine::kernel ? " launches" : " fills");
             }
             label(kNames[static_cast<size_t>(look)], right);
             const int height = engine == Engine::fill ? 8 : 18;
@@ -315,7 +326,8 @@ void Drawing::devices() {
             }
             uint64_t count = 0;
             for (const Piece& p : row.pieces) count += p.look == Look::held ? 0 : p.count;
-            label(row.name.starts_with("stream ") ? row.name : text("stream ", row.name), text(count, count == 1 ? " operation" : " operations"));
+            label(row.name.starts_with("stream ") ? row.name : text("stream ", row.name),
+                  text(count, count == 1 ? " operation" : " operations"));
             open_lane(18);
             for (const Piece& p : row.pieces) piece(p, 18);
             body_ += "</svg>\n";
@@ -349,7 +361,8 @@ void Drawing::threads() {
 }
 
 void Drawing::marks() {
-    const auto lane = [&](const char* name, uint64_t count, const char* look, size_t size, const auto& at, const auto& words) {
+    const auto lane = [&](const char* name, uint64_t count, const char* look, size_t size, const auto& at,
+                          const auto& words) {
         size_t inside = 0;
         for (size_t i = 0; i < size; ++i) inside += at(i) >= first_ && at(i) <= last_;
         if (inside == 0) return;
@@ -358,23 +371,28 @@ void Drawing::marks() {
         const size_t step = inside / kMarksDrawn + 1;
         for (size_t i = 0; i < size; i += step) {
             if (at(i) < first_ || at(i) > last_) continue;
-            body_ += text("<line class=\"", look, "\" x1=\"", unit(at(i)), "\" x2=\"", unit(at(i)), "\" y1=\"0\" y2=\"10\"><title>",
-                          escaped(words(i)), "</title></line>\n");
+            body_ += text("<line class=\"", look, "\" x1=\"", unit(at(i)), "\" x2=\"", unit(at(i)),
+                          "\" y1=\"0\" y2=\"10\"><title>", escaped(words(i)), "</title></line>\n");
         }
         close_lane(10);
     };
-    lane("completions", picture_.completion_count_, "k", picture_.completions_.size(),
-         [&](size_t i) { return picture_.completions_[i]; },
-         [&](size_t i) { return text("completion at ", time_text(static_cast<double>(picture_.completions_[i] - about_.start))); });
-    lane("serialising calls", picture_.serialising_count_, "k r", picture_.serialising_.size(),
-         [&](size_t i) { return picture_.serialising_[i].at; }, [&](size_t i) { return picture_.serialising_[i].text; });
+    lane(
+        "completions", picture_.completion_count_, "k", picture_.completions_.size(),
+        [&](size_t i) { return picture_.completions_[i]; },
+        [&](size_t i) {
+            return text("completion at ", time_text(static_cast<double>(picture_.completions_[i] - about_.start)));
+        });
+    lane(
+        "serialising calls", picture_.serialising_count_, "k r", picture_.serialising_.size(),
+        [&](size_t i) { return picture_.serialising_[i].at; }, [&](size_t i) { return picture_.serialising_[i].text; });
 }
 
 void Drawing::legend() {
     std::vector<std::pair<std::string, const char*>> items;
-    for (const Look look : {Look::copy_in, Look::kernel, Look::copy_out, Look::copy_on_device, Look::fill, Look::held, Look::call,
-                            Look::failed})
-        if (seen_[static_cast<size_t>(look)]) items.emplace_back(text("c", static_cast<int>(look)), kNames[static_cast<size_t>(look)]);
+    for (const Look look : {Look::copy_in, Look::kernel, Look::copy_out, Look::copy_on_device, Look::fill, Look::held,
+                            Look::call, Look::failed})
+        if (seen_[static_cast<size_t>(look)])
+            items.emplace_back(text("c", static_cast<int>(look)), kNames[static_cast<size_t>(look)]);
     if (idle_seen_) items.emplace_back("i", "longest gaps");
     if (items.empty()) return;
     space(14);
@@ -385,8 +403,9 @@ void Drawing::legend() {
             const std::string x = per_cent(static_cast<double>(i % columns) / static_cast<double>(columns));
             const int y = top + static_cast<int>(i / columns) * 18;
             body_ += text("<svg x=\"", x, "\" y=\"", y, "\" width=\"", per_cent(1.0 / static_cast<double>(columns)),
-                          "\" height=\"16\"><rect class=\"", items[i].first, "\" x=\"1\" y=\"3\" width=\"12\" height=\"10\"/><text x=\"18\" y=\"12\">",
-                          items[i].second, "</text></svg>\n");
+                          "\" height=\"16\"><rect class=\"", items[i].first,
+                          "\" x=\"1\" y=\"3\" width=\"12\" height=\"10\"/><text x=\"18\" y=\"12\">", items[i].second,
+                          "</text></svg>\n");
         }
         body_ += "</g>\n";
     };
@@ -411,11 +430,11 @@ std::string Drawing::draw() {
     space(2);
     legend();
     space(8);
-    return text("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"", y_ + 16, "\" role=\"img\">\n<title>",
-                escaped(about_.title), "</title>\n<style>", kStyle,
+    return text("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"", y_ + 16,
+                "\" role=\"img\">\n<title>", escaped(about_.title), "</title>\n<style>", kStyle,
                 "</style>\n<rect class=\"p\" width=\"100%\" height=\"100%\"/>\n"
-                "<svg x=\"1.5%\" y=\"8\" width=\"97%\" height=\"", y_, "\" overflow=\"visible\">\n",
-                body_, "</svg>\n</svg>\n");
+                "<svg x=\"1.5%\" y=\"8\" width=\"97%\" height=\"",
+                y_, "\" overflow=\"visible\">\n", body_, "</svg>\n</svg>\n");
 }
 
 std::string Picture::draw(const About& about) { return Drawing(*this, about).draw(); }

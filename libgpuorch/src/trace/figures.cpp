@@ -29,8 +29,8 @@ void Figures::add(const Span& span) {
     ++engine.spans;
     engine.bytes += span.bytes;
     const auto edge = [&](uint64_t at, bool begin, bool submit) {
-        sweep.edges.push_back({std::max(at, sweep.now), begin, submit, span.engine, span.kind, span.label, span.stream,
-                               span.bytes});
+        sweep.edges.push_back(
+            {std::max(at, sweep.now), begin, submit, span.engine, span.kind, span.label, span.stream, span.bytes});
     };
     edge(span.submitted, true, true);
     edge(span.begin, true, false);
@@ -41,9 +41,8 @@ void Figures::add(const Span& span) {
 void Figures::settle(uint64_t time) {
     for (auto& [number, sweep] : sweeps_) {
         // Where one ends when another begins there is no gap: begins first.
-        std::sort(sweep.edges.begin(), sweep.edges.end(), [](const Edge& a, const Edge& b) {
-            return a.at != b.at ? a.at < b.at : a.begin > b.begin;
-        });
+        std::sort(sweep.edges.begin(), sweep.edges.end(),
+                  [](const Edge& a, const Edge& b) { return a.at != b.at ? a.at < b.at : a.begin > b.begin; });
         DeviceFigures& device = devices_[number];
         size_t done = 0;
         for (; done < sweep.edges.size() && sweep.edges[done].at <= time; ++done) {
@@ -78,7 +77,8 @@ void Figures::pass(DeviceFigures& device, Sweep& sweep, uint64_t to) {
     sweep.now = to;
     if (time == 0 || sweep.working == 0) return;
     device.any += time;
-    const auto engines = static_cast<size_t>(std::count_if(sweep.active.begin(), sweep.active.end(), [](uint32_t n) { return n; }));
+    const auto engines =
+        static_cast<size_t>(std::count_if(sweep.active.begin(), sweep.active.end(), [](uint32_t n) { return n; }));
     for (size_t engine = 0; engine < kEngines; ++engine) {
         if (!sweep.active[engine]) continue;
         device.engines[engine].busy += time;
@@ -92,7 +92,8 @@ void Figures::note_gap(DeviceFigures& device, const Edge& before, const Edge& af
     const uint64_t length = after.at - before.at;
     auto& gaps = device.gaps;
     if (gaps.size() == kGaps && gaps.back().end - gaps.back().begin >= length) return;
-    const auto place = std::find_if(gaps.begin(), gaps.end(), [&](const Gap& gap) { return gap.end - gap.begin < length; });
+    const auto place =
+        std::find_if(gaps.begin(), gaps.end(), [&](const Gap& gap) { return gap.end - gap.begin < length; });
     gaps.insert(place, {before.at, after.at, name_of(before.kind, before.label, before.stream),
                         name_of(after.kind, after.label, after.stream)});
     if (gaps.size() > kGaps) gaps.pop_back();

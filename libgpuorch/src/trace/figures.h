@@ -1,9 +1,9 @@
-// What is said of a trace in numbers: how busy each engine was, how much of the copying was hidden, the longest gaps, and
-// how much was on its way at each moment. All of it comes from one sweep over the ends of spans, in order of time; memory is
-// bounded by what can still change.
+// What is said of a trace in numbers: how busy each engine was, how much of the copying was hidden, the longest gaps,
+// and how much was on its way at each moment. All of it comes from one sweep over the ends of spans, in order of time;
+// memory is bounded by what can still change.
 //
-// A copy is hidden while another engine of its device works too. A gap is a time between the first and the last work of a
-// device in which none of its engines works.
+// A copy is hidden while another engine of its device works too. A gap is a time between the first and the last work of
+// a device in which none of its engines works.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@ namespace gpo::trace {
 
 struct Gap {
     uint64_t begin = 0, end = 0;
-    std::string before, after;        // "kernel `blur` on stream `work`"
+    std::string before, after;  // "kernel `blur` on stream `work`"
 };
 
 struct DeviceFigures {
     struct PerEngine {
-        uint64_t busy = 0;            // ns in which at least one span was open
+        uint64_t busy = 0;  // ns in which at least one span was open
         uint64_t spans = 0, bytes = 0;
     };
     std::array<PerEngine, kEngines> engines;
-    uint64_t begin = 0, end = 0;      // first and last moment of work
-    uint64_t any = 0;                 // ns in which some engine worked
-    uint64_t copying = 0, hidden = 0; // ns of copying by an engine, and of them beside another engine's work
-    std::vector<Gap> gaps;            // the longest, longest first
+    uint64_t begin = 0, end = 0;  // first and last moment of work
+    uint64_t any = 0;  // ns in which some engine worked
+    uint64_t copying = 0, hidden = 0;  // ns of copying by an engine, and of them beside another engine's work
+    std::vector<Gap> gaps;  // the longest, longest first
 };
 
 class Figures {
@@ -50,7 +50,7 @@ public:
 private:
     struct Edge {
         uint64_t at;
-        bool begin, submit;           // submit: of the time on its way; else of the work
+        bool begin, submit;  // submit: of the time on its way; else of the work
         Engine engine;
         const char *kind, *label, *stream;
         uint64_t bytes;
@@ -60,7 +60,7 @@ private:
         uint64_t now = 0;
         std::array<uint32_t, kEngines> active{};
         uint32_t working = 0;
-        Edge last{};                  // the work that ended last
+        Edge last{};  // the work that ended last
         bool any = false;
         uint64_t bytes = 0, operations = 0;
     };

@@ -12,7 +12,7 @@ namespace gpo::trace {
 
 namespace {
 
-constexpr uint64_t kBlock = 4096;         // of file systems: room that is freed comes in these
+constexpr uint64_t kBlock = 4096;  // of file systems: room that is freed comes in these
 constexpr size_t kBoundaries = 16;
 constexpr unsigned char kGzipHeader[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
 
@@ -86,7 +86,8 @@ bool File::write(const void* data, size_t size) noexcept {
 }
 
 bool File::deflate_all(std::string_view text) noexcept {
-    check_ = static_cast<uint32_t>(crc32(check_, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
+    check_ = static_cast<uint32_t>(
+        crc32(check_, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
     length_ += static_cast<uint32_t>(text.size());
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
     stream_.avail_in = static_cast<uInt>(text.size());
@@ -100,9 +101,7 @@ bool File::deflate_all(std::string_view text) noexcept {
     return true;
 }
 
-bool File::put(std::string_view text) noexcept {
-    return gzip_ ? deflate_all(text) : write(text.data(), text.size());
-}
+bool File::put(std::string_view text) noexcept { return gzip_ ? deflate_all(text) : write(text.data(), text.size()); }
 
 void File::append(std::string_view text) noexcept {
     if (error_ || descriptor_ < 0 || text.empty()) return;
@@ -154,8 +153,7 @@ void File::rescue() noexcept {
                       write_all(descriptor_, last.data(), last.size(), &number);
             if (rescued) offset_ = at.offset + last.size();
         }
-    } catch (...) {
-    }
+    } catch (...) {}
     if (::close(descriptor_) != 0) rescued = false;
     descriptor_ = -1;
     if (!rescued) {

@@ -1,9 +1,9 @@
 // The file of a trace: text that is written while it is made, plain or gzipped, and that stays well-formed whatever
 // happens to the disk.
 //
-// What is appended ends at a *boundary*, behind which the file could be closed. When a write fails, the file is cut back to
-// a boundary far enough from its end that the closing text fits into the room that this frees; if even that fails, the
-// file is removed.
+// What is appended ends at a *boundary*, behind which the file could be closed. When a write fails, the file is cut
+// back to a boundary far enough from its end that the closing text fits into the room that this frees; if even that
+// fails, the file is removed.
 #pragma once
 
 #include <zlib.h>
@@ -19,8 +19,8 @@ namespace gpo::trace {
 
 class File {
 public:
-    /// Opens the file, empty; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`, whatever
-    /// comes between. Writes nothing yet. Throws Failure(GPO_IO_ERROR) naming it.
+    /// Opens the file, empty; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`,
+    /// whatever comes between. Writes nothing yet. Throws Failure(GPO_IO_ERROR) naming it.
     File(const std::string& path, std::string opening, std::string closing);
     ~File();
     File(const File&) = delete;
@@ -38,8 +38,8 @@ public:
 
 private:
     struct Boundary {
-        uint64_t offset;   // of the file
-        uint32_t check;    // gzip: CRC-32 and length of the text before it
+        uint64_t offset;  // of the file
+        uint32_t check;  // gzip: CRC-32 and length of the text before it
         uint32_t length;
     };
     bool write(const void* data, size_t size) noexcept;
@@ -51,11 +51,11 @@ private:
 
     const std::string path_, opening_, closing_;
     int descriptor_ = -1;
-    bool gzip_ = false, regular_ = false;   // regular: not a pipe or device, which can't be cut and isn't ours to remove
+    bool gzip_ = false, regular_ = false;  // regular: not a pipe or device, which can't be cut and isn't ours to remove
     z_stream stream_{};
     uint32_t check_ = 0, length_ = 0;
     uint64_t offset_ = 0;
-    std::vector<Boundary> boundaries_;   // the latest few, and the first
+    std::vector<Boundary> boundaries_;  // the latest few, and the first
     std::vector<unsigned char> packed_;
     ErrorPtr error_;
 };

@@ -6,9 +6,9 @@ namespace gpo::trace {
 
 namespace {
 constexpr int kTries = 8;
-constexpr uint64_t kPatience = 50'000'000;    // for a base on a GPU that answers nobody
-constexpr uint64_t kPrecise = 4'000;          // good enough: no further try
-constexpr uint64_t kPoor = 200'000;           // a base that is off by more is not taken when there is another
+constexpr uint64_t kPatience = 50'000'000;  // for a base on a GPU that answers nobody
+constexpr uint64_t kPrecise = 4'000;  // good enough: no further try
+constexpr uint64_t kPoor = 200'000;  // a base that is off by more is not taken when there is another
 }  // namespace
 
 GpuClock::~GpuClock() {

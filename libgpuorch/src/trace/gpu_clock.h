@@ -1,8 +1,8 @@
 // Times of a GPU's events on the host's clock.
 //
-// A *base* is an event whose time on both clocks is known: recorded on an idle stream of our own, while the host looks at
-// its clock before the record and after the event is seen. An event's time is its base's plus what lies between them. Bases
-// are made now and then, since the driver tells differences as floats, and two clocks drift.
+// A *base* is an event whose time on both clocks is known: recorded on an idle stream of our own, while the host looks
+// at its clock before the record and after the event is seen. An event's time is its base's plus what lies between
+// them. Bases are made now and then, since the driver tells differences as floats, and two clocks drift.
 #pragma once
 
 #include <vector>
@@ -22,8 +22,8 @@ public:
     /// Makes a base, if the newest is older than `age`. False if the driver refused. Blocks for some ten microseconds.
     bool adjust(uint64_t age) noexcept;
 
-    /// When the event was reached, on the host's clock. `about`: when it was recorded. CUDA_ERROR_NOT_READY if it hasn't
-    /// been. Inside a scope of the context.
+    /// When the event was reached, on the host's clock. `about`: when it was recorded. CUDA_ERROR_NOT_READY if it
+    /// hasn't been. Inside a scope of the context.
     CUresult time_of(CUevent event, uint64_t about, uint64_t* time) const noexcept;
 
     Context& context() const noexcept { return *context_; }
@@ -42,7 +42,7 @@ private:
 
     const Ref<Context> context_;
     CUstream stream_ = nullptr;
-    std::vector<Base> bases_;           // oldest first
+    std::vector<Base> bases_;  // oldest first
     uint64_t error_ = 0, record_cost_ = 0;
 };
 

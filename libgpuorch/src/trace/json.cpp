@@ -10,7 +10,7 @@ namespace gpo::trace {
 namespace {
 
 constexpr int kHost = 1, kDevices = 100;
-constexpr int64_t kHeldThreads = 1'000'000;   // a stream's second thread
+constexpr int64_t kHeldThreads = 1'000'000;  // a stream's second thread
 constexpr size_t kFlushAt = 1 << 16;
 
 int process_of(int device) noexcept { return kDevices + device; }
@@ -41,7 +41,8 @@ std::string gigabytes_per_second(uint64_t bytes, uint64_t ns) {
     char digits[32];
     const auto end = std::to_chars(digits, digits + sizeof digits,
                                    static_cast<double>(bytes) / static_cast<double>(std::max<uint64_t>(ns, 1)),
-                                   std::chars_format::fixed, 3).ptr;
+                                   std::chars_format::fixed, 3)
+                         .ptr;
     return {digits, end};
 }
 
@@ -73,7 +74,8 @@ std::string Json::quoted(std::string_view text) {
 }
 
 Json::Json(const std::string& path, uint64_t start, std::string_view program)
-    : file_(path, "[\n", "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1,\"args\":{\"sort_index\":0}}\n]\n"), start_(start) {
+    : file_(path, "[\n", "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1,\"args\":{\"sort_index\":0}}\n]\n"),
+      start_(start) {
     text_.reserve(kFlushAt + 4096);
     meta("process_name", kHost, 0, text("host: ", program));
 }
@@ -103,8 +105,8 @@ void Json::head(char phase, std::string_view name, const char* category, int pro
 }
 
 void Json::meta(const char* what, int process, int64_t thread, std::string_view argument) {
-    text_ += text("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread, ",\"args\":{\"name\":",
-                  quoted(argument), "}");
+    text_ += text("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread,
+                  ",\"args\":{\"name\":", quoted(argument), "}");
     finish();
 }
 
@@ -114,8 +116,8 @@ void Json::thread(int number, const char* name) {
 
 void Json::device(int number, std::string_view name) {
     meta("process_name", process_of(number), 0, text("GPU ", number, ": ", name));
-    text_ += text("{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", process_of(number), ",\"args\":{\"sort_index\":",
-                  process_of(number), "}");
+    text_ += text("{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", process_of(number),
+                  ",\"args\":{\"sort_index\":", process_of(number), "}");
     finish();
 }
 
@@ -123,7 +125,8 @@ void Json::lane(uint32_t lane, int device, std::string_view name) {
     meta("thread_name", process_of(device), lane, name);
 }
 
-void Json::arrow(char phase, const char* category, int process, int64_t thread, uint64_t at, uint64_t lane, uint64_t number) {
+void Json::arrow(char phase, const char* category, int process, int64_t thread, uint64_t at, uint64_t lane,
+                 uint64_t number) {
     head(phase, category, category, process, thread, at);
     text_ += text(",\"id\":\"", lane, ".", number, "\"");
     if (phase == 'f') text_ += ",\"bp\":\"e\"";
@@ -149,8 +152,7 @@ void Json::submitted(int thread, const Record& operation) {
     }
     if (operation.kind == Kind::notify)
         arrow('s', "completion", kHost, thread, operation.begin, operation.lane, operation.number);
-    else if (operation.gpu_end)
-        arrow('s', "submit", kHost, thread, operation.begin, operation.lane, operation.number);
+    else if (operation.gpu_end) arrow('s', "submit", kHost, thread, operation.begin, operation.lane, operation.number);
 }
 
 void Json::serialising(int thread, const Record& mark) {
@@ -164,8 +166,8 @@ void Json::completion(int thread, const Record& completion) {
     head('X', "completion", "completion", kHost, thread, completion.begin);
     text_ += ",\"dur\":";
     time(completion.end - completion.begin);
-    text_ += text(",\"args\":{\"user_data\":", quoted(text(completion.bytes)), ",\"status\":\"", gpo_status_name(completion.status),
-                  "\"}");
+    text_ += text(",\"args\":{\"user_data\":", quoted(text(completion.bytes)), ",\"status\":\"",
+                  gpo_status_name(completion.status), "\"}");
     finish();
     arrow('f', "completion", kHost, thread, completion.begin, completion.lane, completion.number);
 }

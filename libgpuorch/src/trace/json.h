@@ -1,8 +1,9 @@
-// The trace as Chrome's JSON array, as Perfetto reads it: one event a line, in text that goes to the file at boundaries.
+// The trace as Chrome's JSON array, as Perfetto reads it: one event a line, in text that goes to the file at
+// boundaries.
 //
-// Host threads are threads of process 1; streams are threads of a process for each device, 100 + its number, with a second
-// thread where they were held. Spans of one thread nest. Arrows go from the call (or, on threads of the library's, a short
-// span of the submission) to the operation's span, and from the notify to the completion.
+// Host threads are threads of process 1; streams are threads of a process for each device, 100 + its number, with a
+// second thread where they were held. Spans of one thread nest. Arrows go from the call (or, on threads of the
+// library's, a short span of the submission) to the operation's span, and from the notify to the completion.
 #pragma once
 
 #include <memory>
@@ -47,7 +48,8 @@ private:
     void head(char phase, std::string_view name, const char* category, int process, int64_t thread, uint64_t at);
     void time(uint64_t ns);
     void finish() { text_ += "},\n"; }
-    void arrow(char phase, const char* category, int process, int64_t thread, uint64_t at, uint64_t lane, uint64_t number);
+    void arrow(char phase, const char* category, int process, int64_t thread, uint64_t at, uint64_t lane,
+               uint64_t number);
     void meta(const char* what, int process, int64_t thread, std::string_view argument);
 
     File file_;

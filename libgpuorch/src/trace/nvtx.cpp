@@ -16,7 +16,7 @@ namespace gpo::trace::nvtx {
 namespace {
 
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
-std::atomic<nvtxDomainHandle_t> g_domain{nullptr};   // NULL: no tool
+std::atomic<nvtxDomainHandle_t> g_domain{nullptr};  // NULL: no tool
 
 nvtxDomainHandle_t domain() noexcept { return g_domain.load(std::memory_order_acquire); }
 

@@ -4,7 +4,8 @@
 
 namespace gpo::trace {
 
-OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept : stream_(stream) {
+OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept
+    : stream_(stream) {
     // Room for the calls around it too, so that no arrow begins in a call that isn't there.
     Buffer* buffer = buffer_of(stream.runtime().tag());
     if (!buffer) return;
@@ -23,7 +24,9 @@ OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Oper
     const uint32_t lane = stream.trace_lane(recorder);
     record_.lane = lane & ~Recorder::kUntimed;
     record_.begin = host::now();
-    if (work.engine == Engine::none || !lane || (lane & Recorder::kUntimed) || !recorder.gpu_times() || stream.capturing()) return;
+    if (work.engine == Engine::none || !lane || (lane & Recorder::kUntimed) || !recorder.gpu_times() ||
+        stream.capturing())
+        return;
     if (!(record_.gpu_begin = stream.trace_event())) return;
     if (!(record_.gpu_end = stream.trace_event())) return;
     timed_ = true;
@@ -44,10 +47,8 @@ void OperationSpan::end(uint64_t number) noexcept {
     record_.number = number;
     if (timed_ && stream_.table().cuEventRecord(record_.gpu_end, stream_.native()) != CUDA_SUCCESS) timed_ = false;
     Record noted = record_;
-    if (timed_)
-        record_.gpu_begin = record_.gpu_end = nullptr;  // the writer's from here on
-    else
-        noted.gpu_begin = noted.gpu_end = nullptr;
+    if (timed_) record_.gpu_begin = record_.gpu_end = nullptr;  // the writer's from here on
+    else noted.gpu_begin = noted.gpu_end = nullptr;
     noted.end = host::now();
     if (buffer_->push(noted)) Recorder::wake_of(buffer_->tag);
 }

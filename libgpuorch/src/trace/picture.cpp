@@ -37,8 +37,8 @@ void Picture::add(Row& row, const Piece& piece) {
 }
 
 void Picture::span(const Span& span) {
-    const Piece piece{span.begin, span.end, span.end - span.begin, span.bytes, span.number, span.kind, span.label, 1,
-                      look_of(span.engine)};
+    const Piece piece{span.begin, span.end, span.end - span.begin, span.bytes, span.number, span.kind,
+                      span.label, 1,        look_of(span.engine)};
     add(streams_[span.lane], piece);
     Row& engine = engines_[span.device][piece.look];
     engine.device = span.device;
@@ -52,14 +52,16 @@ void Picture::call(int thread, const Record& call) {
 }
 
 void Picture::held(const Record& held) {
-    add(streams_[held.lane], {held.begin, held.end, held.end - held.begin, held.bytes, 0, "held on the host", "", 1, Look::held});
+    add(streams_[held.lane],
+        {held.begin, held.end, held.end - held.begin, held.bytes, 0, "held on the host", "", 1, Look::held});
 }
 
 void Picture::serialising(int thread, const Record& mark) {
     static_cast<void>(thread);
     ++serialising_count_;
     if (serialising_.size() < kMarks)
-        serialising_.push_back({mark.begin, mark.bytes ? text(mark.name, ", ", mark.bytes, " bytes") : std::string(mark.name)});
+        serialising_.push_back(
+            {mark.begin, mark.bytes ? text(mark.name, ", ", mark.bytes, " bytes") : std::string(mark.name)});
 }
 
 void Picture::completion(const Record& completion) {

@@ -1,8 +1,8 @@
 // The picture: one SVG with a lane for each engine, stream and thread.
 //
-// It keeps what it may draw while the trace runs, in bounded memory: when there are too many spans, those of a lane that
-// lie closer together than can be told apart are joined, in ever coarser steps. The SVG needs no script and no font; it
-// fills the width that it is given, and follows the viewer's preference for dark or light.
+// It keeps what it may draw while the trace runs, in bounded memory: when there are too many spans, those of a lane
+// that lie closer together than can be told apart are joined, in ever coarser steps. The SVG needs no script and no
+// font; it fills the width that it is given, and follows the viewer's preference for dark or light.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ public:
         std::string title;
         uint64_t operations = 0, dropped = 0;
         uint64_t start = 0, end = 0;
-        std::map<int, std::string> devices;              // names
+        std::map<int, std::string> devices;  // names
         const std::map<int, DeviceFigures>* figures = nullptr;
     };
 
@@ -39,7 +39,7 @@ private:
     enum class Look : uint8_t { copy_in, copy_out, copy_on_device, fill, kernel, held, call, failed, count };
     struct Piece {
         uint64_t begin, end;
-        uint64_t busy;                // of the time between, where several were joined
+        uint64_t busy;  // of the time between, where several were joined
         uint64_t bytes;
         uint64_t number;
         const char *kind, *label;
@@ -68,7 +68,7 @@ private:
     std::vector<uint64_t> completions_;
     uint64_t completion_count_ = 0;
     size_t pieces_ = 0;
-    uint64_t quantum_ = 0;            // gaps shorter than this have been joined
+    uint64_t quantum_ = 0;  // gaps shorter than this have been joined
 
     static constexpr size_t kPieces = 60'000, kMarks = 2'000;
     friend class Drawing;

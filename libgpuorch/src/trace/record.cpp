@@ -19,8 +19,8 @@ constinit std::atomic<uint32_t> watchers{0};
 
 namespace {
 
-thread_local Buffer* t_buffer = nullptr;   // one reference
-thread_local uint32_t t_calls = 0;         // spans that are open
+thread_local Buffer* t_buffer = nullptr;  // one reference
+thread_local uint32_t t_calls = 0;  // spans that are open
 
 pthread_key_t g_key;
 pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
@@ -48,7 +48,8 @@ const char* engine_name(Engine engine) noexcept {
 }
 
 Buffer::Buffer(uint32_t runtime_tag)
-    : tag(runtime_tag), thread(static_cast<int>(syscall(SYS_gettid))), ring_(static_cast<Record*>(std::calloc(kRecords, sizeof(Record)))) {
+    : tag(runtime_tag), thread(static_cast<int>(syscall(SYS_gettid))),
+      ring_(static_cast<Record*>(std::calloc(kRecords, sizeof(Record)))) {
     static_assert(std::is_trivially_copyable_v<Record>);
     if (!ring_) throw std::bad_alloc();
     if (pthread_getname_np(pthread_self(), thread_name, sizeof thread_name) != 0) thread_name[0] = '\0';
@@ -76,7 +77,8 @@ bool Buffer::pop(Record& record) noexcept {
 
 Buffer* buffer_of(uint32_t tag) noexcept {
     Buffer* buffer = t_buffer;
-    if (buffer && buffer->tag == tag && buffer->open.load(std::memory_order_acquire)) [[likely]] return buffer;
+    if (buffer && buffer->tag == tag && buffer->open.load(std::memory_order_acquire)) [[likely]]
+        return buffer;
     return take_buffer(tag);
 }
 

@@ -1,8 +1,9 @@
 // What threads note while something is traced, and where.
 //
-// Each thread has a buffer of its own for the trace that it last recorded for: a ring with one producer, the thread, and
-// one consumer, the recorder's writer thread. Recording is two looks at the clock and a store; it takes no lock, and a full
-// ring drops the record and counts it. While nothing is traced and no tool is attached all of this is one branch.
+// Each thread has a buffer of its own for the trace that it last recorded for: a ring with one producer, the thread,
+// and one consumer, the recorder's writer thread. Recording is two looks at the clock and a store; it takes no lock,
+// and a full ring drops the record and counts it. While nothing is traced and no tool is attached all of this is one
+// branch.
 #pragma once
 
 #include <cuda.h>
@@ -18,7 +19,7 @@
 namespace gpo::trace {
 
 namespace detail {
-extern std::atomic<uint32_t> watchers;   // recorders that run, and an NVTX tool
+extern std::atomic<uint32_t> watchers;  // recorders that run, and an NVTX tool
 }
 
 /// Whether anybody wants to know. Relaxed: what begins meanwhile may be missed.
@@ -35,20 +36,20 @@ const char* engine_name(Engine engine) noexcept;
 struct Work {
     Engine engine = Engine::none;
     uint64_t bytes = 0;
-    bool begins_itself = false;      // it says where, by Stream::begin_work: behind what it waits for
+    bool begins_itself = false;  // it says where, by Stream::begin_work: behind what it waits for
 };
 
 struct Record {
     Kind kind = Kind::call;
     Engine engine = Engine::none;
-    bool inside_call = false;        // a call's span is open around it on this thread
+    bool inside_call = false;  // a call's span is open around it on this thread
     gpo_status status = GPO_SUCCESS;
-    uint32_t lane = 0;               // of its stream; 0: none
-    const char* name = "";           // static: the function, the kind of operation, what serialises
-    const char* label = "";          // interned by the runtime
-    uint64_t begin = 0, end = 0;     // host::now()
-    uint64_t bytes = 0;              // of copies and fills; held: how many operations; completion: the caller's number
-    uint64_t number = 0;             // of the operation in its stream; notify and completion: the mark, unique in its lane
+    uint32_t lane = 0;  // of its stream; 0: none
+    const char* name = "";  // static: the function, the kind of operation, what serialises
+    const char* label = "";  // interned by the runtime
+    uint64_t begin = 0, end = 0;  // host::now()
+    uint64_t bytes = 0;  // of copies and fills; held: how many operations; completion: the caller's number
+    uint64_t number = 0;  // of the operation in its stream; notify and completion: the mark, unique in its lane
     CUevent gpu_begin = nullptr, gpu_end = nullptr;
 };
 
@@ -57,10 +58,10 @@ public:
     static constexpr uint32_t kRecords = 16384;
     explicit Buffer(uint32_t tag);
 
-    const uint32_t tag;               // of the runtime's handles
-    const int thread;                 // the system's number of it
+    const uint32_t tag;  // of the runtime's handles
+    const int thread;  // the system's number of it
     char thread_name[16];
-    std::atomic<bool> open{true};     // false once its trace has ended
+    std::atomic<bool> open{true};  // false once its trace has ended
 
     // --- the thread ---
     bool has_room(uint32_t records) const noexcept {
@@ -78,14 +79,14 @@ private:
     struct Free {
         void operator()(Record* ring) const noexcept { std::free(ring); }
     };
-    std::unique_ptr<Record[], Free> ring_;   // pages that no record has reached take no memory
+    std::unique_ptr<Record[], Free> ring_;  // pages that no record has reached take no memory
     alignas(64) std::atomic<uint64_t> pushed_{0};
     std::atomic<uint64_t> dropped_{0};
     alignas(64) std::atomic<uint64_t> popped_{0};
 };
 
-/// The calling thread's buffer for the trace of the runtime whose handles have this tag; NULL if it isn't traced, or there
-/// is no memory. Valid until the thread next asks.
+/// The calling thread's buffer for the trace of the runtime whose handles have this tag; NULL if it isn't traced, or
+/// there is no memory. Valid until the thread next asks.
 Buffer* buffer_of(uint32_t tag) noexcept;
 
 /// Adds a record of the calling thread, if the runtime is traced.
@@ -95,10 +96,12 @@ void record(uint32_t tag, const Record& record) noexcept;
 class CallSpan {
 public:
     explicit CallSpan(const char* function) noexcept {
-        if (on()) [[unlikely]] begin(function);
+        if (on()) [[unlikely]]
+            begin(function);
     }
     ~CallSpan() {
-        if (function_) [[unlikely]] end();
+        if (function_) [[unlikely]]
+            end();
     }
     CallSpan(const CallSpan&) = delete;
     CallSpan& operator=(const CallSpan&) = delete;
@@ -118,7 +121,8 @@ private:
 inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes = 0) noexcept;
 [[gnu::cold, gnu::noinline]] void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes) noexcept;
 inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes) noexcept {
-    if (on()) [[unlikely]] note_serialising(runtime, what, bytes);
+    if (on()) [[unlikely]]
+        note_serialising(runtime, what, bytes);
 }
 
 }  // namespace gpo::trace

@@ -163,12 +163,13 @@ void Recorder::give_back_leftovers() noexcept {
         buffer->open.store(false, std::memory_order_release);
         Record record;
         while (buffer->pop(record))
-            if (record.gpu_end && record.lane && record.lane <= lanes_.size()) give_back(lanes_[record.lane - 1], record);
+            if (record.gpu_end && record.lane && record.lane <= lanes_.size())
+                give_back(lanes_[record.lane - 1], record);
     }
     // Clocks call the driver as they go: not under the lock.
     std::vector<std::unique_ptr<GpuClock>> clocks;
     std::lock_guard lock(lanes_lock_);
-    lanes_.clear();   // and no deque to swap with: even an empty one takes memory
+    lanes_.clear();  // and no deque to swap with: even an empty one takes memory
     clocks.swap(clocks_);
 }
 

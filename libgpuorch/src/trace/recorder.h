@@ -1,12 +1,12 @@
 // A runtime's tracing: the buffers of its threads, the streams that it saw, and the thread that makes files of them.
 //
-// The writer thread empties the buffers every few milliseconds, or when one fills up, learns the GPU times of what has been
-// reached, and passes all of it on to the trace file, the figures and the picture. It alone touches those, under no lock;
-// what others may ask (info, summary) it publishes after each round.
+// The writer thread empties the buffers every few milliseconds, or when one fills up, learns the GPU times of what has
+// been reached, and passes all of it on to the trace file, the figures and the picture. It alone touches those, under
+// no lock; what others may ask (info, summary) it publishes after each round.
 //
-// Lifetime. A runtime's recorder is made with its first trace and lives as long as the runtime; a trace is a *session* of
-// it. Buffers are shared with their threads, which may be inside a call when a session ends: what they push then is thrown
-// away, and the events in it go back.
+// Lifetime. A runtime's recorder is made with its first trace and lives as long as the runtime; a trace is a *session*
+// of it. Buffers are shared with their threads, which may be inside a call when a session ends: what they push then is
+// thrown away, and the events in it go back.
 #pragma once
 
 #include <deque>
@@ -30,7 +30,7 @@ class Stream;
 namespace gpo::trace {
 
 struct Options {
-    std::string path, picture, summary, title;   // files; "": none
+    std::string path, picture, summary, title;  // files; "": none
     bool gpu_times = true;
 };
 
@@ -72,15 +72,15 @@ private:
     struct Published {
         gpo_trace_info info{};
         std::string title;
-        uint64_t start = 0, end = 0;                   // end 0: it runs
+        uint64_t start = 0, end = 0;  // end 0: it runs
         std::map<int, DeviceFigures> devices;
         std::map<std::string, uint64_t> serialising;
     };
     struct Lane {
         Ref<Context> context;
-        GpuClock* clock = nullptr;     // NULL: none could be made
+        GpuClock* clock = nullptr;  // NULL: none could be made
         std::string name;
-        const char* kept_name = "";    // the same, as long as the runtime
+        const char* kept_name = "";  // the same, as long as the runtime
         std::deque<Record> pending;
         uint64_t last_end = 0;
         bool announced = false;
@@ -108,19 +108,19 @@ private:
     uint64_t measure_call_cost() const noexcept;
 
     Runtime& runtime_;
-    Recorder* next_ = nullptr;                         // in the list of all
+    Recorder* next_ = nullptr;  // in the list of all
     enum State : uint32_t { idle, changing, recording };  // changing: one thread is in start, stop or finish
     std::atomic<uint32_t> state_{idle};
     std::atomic<bool> gpu_times_{false};
     std::atomic<uint32_t> session_{0};
 
     host::Mutex buffers_lock_;
-    std::vector<Ref<Buffer>> buffers_;                 // under buffers_lock_
-    uint64_t lost_ = 0;                                // buffers that there was no memory for, under it
+    std::vector<Ref<Buffer>> buffers_;  // under buffers_lock_
+    uint64_t lost_ = 0;  // buffers that there was no memory for, under it
 
-    host::Mutex lanes_lock_;                           // inside a submit lock
-    std::deque<Lane> lanes_;                           // grows under lanes_lock_; a lane is the writer's
-    std::vector<std::unique_ptr<GpuClock>> clocks_;    // under lanes_lock_
+    host::Mutex lanes_lock_;  // inside a submit lock
+    std::deque<Lane> lanes_;  // grows under lanes_lock_; a lane is the writer's
+    std::vector<std::unique_ptr<GpuClock>> clocks_;  // under lanes_lock_
 
     // The writer's; start and stop touch it while there is none.
     Options options_;
@@ -128,16 +128,16 @@ private:
     std::unique_ptr<Json> json_;
     std::unique_ptr<Figures> figures_;
     std::unique_ptr<Picture> picture_;
-    std::map<const Buffer*, uint32_t> threads_;        // those that the file knows
-    std::map<std::string, uint64_t> serialising_;      // calls, by what
+    std::map<const Buffer*, uint32_t> threads_;  // those that the file knows
+    std::map<std::string, uint64_t> serialising_;  // calls, by what
     gpo_trace_info info_{};
-    uint64_t dropped_ = 0;                             // of threads that have gone
+    uint64_t dropped_ = 0;  // of threads that have gone
     ErrorPtr file_error_;
-    std::vector<std::string> log_;                     // lines for the runtime's log
+    std::vector<std::string> log_;  // lines for the runtime's log
     std::array<uint64_t, 5> last_sample_{};
 
     host::Mutex published_lock_;
-    Published published_;                              // under published_lock_
+    Published published_;  // under published_lock_
 
     std::atomic<uint32_t> signal_{0}, sleeping_{0};
     std::atomic<bool> stopping_{false};

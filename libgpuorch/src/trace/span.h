@@ -8,15 +8,15 @@ namespace gpo::trace {
 /// GPU work whose times are known.
 struct Span {
     Engine engine = Engine::none;
-    int device = 0;                   // the driver's number
+    int device = 0;  // the driver's number
     uint32_t lane = 0;
-    const char* kind = "";            // "kernel"
+    const char* kind = "";  // "kernel"
     const char* label = "";
-    const char* stream = "";          // the lane's name
-    uint64_t submitted = 0;           // host::now(), as the following
+    const char* stream = "";  // the lane's name
+    uint64_t submitted = 0;  // host::now(), as the following
     uint64_t begin = 0, end = 0;
     uint64_t bytes = 0;
-    uint64_t number = 0;              // of the operation in its stream
+    uint64_t number = 0;  // of the operation in its stream
 };
 
 }  // namespace gpo::trace

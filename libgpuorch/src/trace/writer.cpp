@@ -11,11 +11,11 @@ namespace gpo::trace {
 
 namespace {
 
-constexpr uint64_t kPeriod = 5'000'000, kIdlePeriod = 100'000'000;   // between two looks at the buffers
+constexpr uint64_t kPeriod = 5'000'000, kIdlePeriod = 100'000'000;  // between two looks at the buffers
 constexpr uint64_t kSamplePeriod = 10'000'000;
 constexpr uint64_t kBaseAge = 1'000'000'000;
-constexpr uint64_t kLate = 100'000'000;      // a record comes to its buffer's end at most this much after it began
-constexpr size_t kPending = 65536;           // operations of a stream whose times are waited for
+constexpr uint64_t kLate = 100'000'000;  // a record comes to its buffer's end at most this much after it began
+constexpr size_t kPending = 65536;  // operations of a stream whose times are waited for
 
 }  // namespace
 
@@ -54,8 +54,9 @@ void Recorder::drain(bool last) noexcept {
             lanes = lanes_.size();
         }
         for (GpuClock* clock : clocks) {
-            const bool waited_for = std::any_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes),
-                                                [&](const Lane& lane) { return lane.clock == clock && !lane.pending.empty(); });
+            const bool waited_for =
+                std::any_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes),
+                            [&](const Lane& lane) { return lane.clock == clock && !lane.pending.empty(); });
             if (waited_for) clock->adjust(kBaseAge);
             info_.clock_error_ns = std::max(info_.clock_error_ns, clock->error());
             info_.operation_cost_ns = std::max(info_.operation_cost_ns, info_.call_cost_ns + clock->record_cost());
@@ -246,7 +247,10 @@ void Recorder::sample(uint64_t now) {
     sampled_ = now;
     if (!json_) return;
     const gpo_metrics metrics = metrics::of_runtime(runtime_);
-    struct Series { const char *name, *unit; uint64_t value; };
+    struct Series {
+        const char *name, *unit;
+        uint64_t value;
+    };
     const Series series[] = {{"operations pending", "operations", metrics.operations_pending},
                              {"operations held", "operations", metrics.operations_held},
                              {"completions not drained", "entries", metrics.completions_pending},
@@ -295,10 +299,11 @@ void Recorder::end_session(uint64_t now) noexcept {
     };
     try {
         if (json_) {
-            json_->about("gpuorch", text("\"calls\":", info_.calls, ",\"operations\":", info_.operations, ",\"timed\":",
-                                         info_.timed, ",\"unfinished\":", unfinished, ",\"dropped\":", info_.dropped,
-                                         ",\"call_cost_ns\":", info_.call_cost_ns, ",\"operation_cost_ns\":",
-                                         info_.operation_cost_ns, ",\"clock_error_ns\":", info_.clock_error_ns));
+            json_->about("gpuorch", text("\"calls\":", info_.calls, ",\"operations\":", info_.operations,
+                                         ",\"timed\":", info_.timed, ",\"unfinished\":", unfinished,
+                                         ",\"dropped\":", info_.dropped, ",\"call_cost_ns\":", info_.call_cost_ns,
+                                         ",\"operation_cost_ns\":", info_.operation_cost_ns,
+                                         ",\"clock_error_ns\":", info_.clock_error_ns));
             json_->flush(true);
         }
     } catch (const std::bad_alloc&) {
