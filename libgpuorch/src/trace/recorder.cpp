@@ -14,8 +14,6 @@ namespace gpo::trace {
 
 namespace {
 
-constexpr size_t kLanes = 4096;
-
 host::Mutex g_list_lock;
 constinit Recorder* g_list = nullptr;
 constinit std::atomic<uint32_t> g_sessions{0}, g_from_environment{0};
@@ -103,6 +101,7 @@ void Recorder::begin_session(const Options& options, bool* file_made) {
     {
         std::lock_guard lanes(lanes_lock_);
         lanes_.clear();
+        lanes_.reserve(kLanes);
         clocks_.clear();
     }
     end_ = sampled_ = dropped_ = 0;
@@ -164,12 +163,12 @@ void Recorder::give_back_leftovers() noexcept {
         Record record;
         while (buffer->pop(record))
             if (record.gpu_end && record.lane && record.lane <= lanes_.size())
-                give_back(lanes_[record.lane - 1], record);
+                give_back(*lanes_[record.lane - 1], record);
     }
     // Clocks call the driver as they go: not under the lock.
     std::vector<std::unique_ptr<GpuClock>> clocks;
     std::lock_guard lock(lanes_lock_);
-    lanes_.clear();  // and no deque to swap with: even an empty one takes memory
+    lanes_.clear();
     clocks.swap(clocks_);
 }
 
@@ -238,14 +237,15 @@ uint32_t Recorder::add_lane(const Stream& stream) noexcept {
     std::lock_guard lock(lanes_lock_);
     try {
         if (lanes_.size() == kLanes) return 0;
-        Lane lane;
+        auto made = std::make_unique<Lane>();
+        Lane& lane = *made;
         lane.context = stream.context_ref();
         for (const auto& clock : clocks_)
             if (&clock->context() == &stream.context()) lane.clock = clock.get();
         lane.name = *stream.label() ? std::string(stream.label()) : text("stream ", lanes_.size() + 1);
         lane.kept_name = runtime_.intern(lane.name);
         const uint32_t timed = lane.clock ? 0 : kUntimed;
-        lanes_.push_back(std::move(lane));
+        lanes_.push_back(std::move(made));
         return static_cast<uint32_t>(lanes_.size()) | timed;
     } catch (const std::bad_alloc&) {
         return 0;

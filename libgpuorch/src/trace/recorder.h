@@ -86,6 +86,11 @@ private:
         bool announced = false;
     };
     static Recorder* find(uint32_t tag) noexcept;
+    static constexpr size_t kLanes = 4096;
+    size_t lane_count() noexcept {
+        std::lock_guard lock(lanes_lock_);
+        return lanes_.size();
+    }
     bool change(uint32_t from) noexcept { return state_.compare_exchange_strong(from, changing); }
 
     void begin_session(const Options& options, bool* file_made);
@@ -119,7 +124,9 @@ private:
     uint64_t lost_ = 0;  // buffers that there was no memory for, under it
 
     host::Mutex lanes_lock_;  // inside a submit lock
-    std::deque<Lane> lanes_;  // grows under lanes_lock_; a lane is the writer's
+    // Grows under lanes_lock_, and never moves: it has room for all from a session's start. Whoever was told of a lane
+    // (by a record) reaches it without the lock. A lane is the writer's once it is there.
+    std::vector<std::unique_ptr<Lane>> lanes_;
     std::vector<std::unique_ptr<GpuClock>> clocks_;  // under lanes_lock_
 
     // The writer's; start and stop touch it while there is none.

@@ -56,12 +56,12 @@ void Recorder::drain(bool last) noexcept {
         for (GpuClock* clock : clocks) {
             const bool waited_for =
                 std::any_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes),
-                            [&](const Lane& lane) { return lane.clock == clock && !lane.pending.empty(); });
+                            [&](const auto& lane) { return lane->clock == clock && !lane->pending.empty(); });
             if (waited_for) clock->adjust(kBaseAge);
             info_.clock_error_ns = std::max(info_.clock_error_ns, clock->error());
             info_.operation_cost_ns = std::max(info_.operation_cost_ns, info_.call_cost_ns + clock->record_cost());
         }
-        for (size_t i = 0; i < lanes; ++i) resolve(lanes_[i], static_cast<uint32_t>(i + 1));
+        for (size_t i = 0; i < lanes; ++i) resolve(*lanes_[i], static_cast<uint32_t>(i + 1));
         figures_->settle(last ? UINT64_MAX : watermark(now));
         if (last || now - sampled_ >= kSamplePeriod) sample(now);
         if (json_) json_->flush(last);
@@ -127,7 +127,7 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             ++info_.operations;
             if (json_) json_->submitted(buffer.thread, record);
             if (record.gpu_end) {
-                Lane& lane = lanes_[record.lane - 1];
+                Lane& lane = *lanes_[record.lane - 1];
                 // Threads that share a stream have buffers of their own: put in order what comes out of it.
                 auto place = lane.pending.end();
                 while (place != lane.pending.begin() && std::prev(place)->number > record.number) --place;
@@ -150,8 +150,8 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             announce_lanes();
             if (json_ && record.lane) {
                 Record named = record;
-                named.label = lanes_[record.lane - 1].kept_name;
-                json_->held(lanes_[record.lane - 1].context->ordinal(), named);
+                named.label = lanes_[record.lane - 1]->kept_name;
+                json_->held(lanes_[record.lane - 1]->context->ordinal(), named);
             }
             if (picture_) picture_->held(record);
             break;
@@ -164,13 +164,9 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
 }
 
 void Recorder::announce_lanes() {
-    size_t lanes;
-    {
-        std::lock_guard lock(lanes_lock_);
-        lanes = lanes_.size();
-    }
+    const size_t lanes = lane_count();
     for (size_t i = 0; i < lanes; ++i) {
-        Lane& lane = lanes_[i];
+        Lane& lane = *lanes_[i];
         if (std::exchange(lane.announced, true)) continue;
         const int device = lane.context->ordinal();
         if (json_) {
@@ -237,9 +233,8 @@ void Recorder::show(Lane& lane, uint32_t number, const Record& record, uint64_t 
 // No record that began before this is still to come.
 uint64_t Recorder::watermark(uint64_t now) {
     uint64_t mark = now - std::min(now, kLate);
-    std::lock_guard lock(lanes_lock_);
-    for (const Lane& lane : lanes_)
-        if (!lane.pending.empty()) mark = std::min(mark, lane.pending.front().begin);
+    for (size_t i = 0, count = lane_count(); i < count; ++i)
+        if (!lanes_[i]->pending.empty()) mark = std::min(mark, lanes_[i]->pending.front().begin);
     return mark;
 }
 
@@ -279,13 +274,12 @@ void Recorder::report(const ErrorPtr& error) noexcept {
 void Recorder::end_session(uint64_t now) noexcept {
     end_ = now;
     size_t unfinished = 0;
-    {
-        std::lock_guard lock(lanes_lock_);
-        for (Lane& lane : lanes_) {
-            unfinished += lane.pending.size();
-            for (const Record& record : lane.pending) give_back(lane, record);
-            lane.pending.clear();
-        }
+    const size_t lanes = lane_count();
+    for (size_t i = 0; i < lanes; ++i) {
+        Lane& lane = *lanes_[i];
+        unfinished += lane.pending.size();
+        for (const Record& record : lane.pending) give_back(lane, record);
+        lane.pending.clear();
     }
     const auto whole = [&](const std::string& path, const auto& make) {
         if (path.empty()) return;
@@ -324,11 +318,9 @@ void Recorder::end_session(uint64_t now) noexcept {
         about.start = start_;
         about.end = end_;
         about.figures = &figures_->devices();
-        {
-            std::lock_guard lock(lanes_lock_);
-            for (const Lane& lane : lanes_)
-                about.devices[lane.context->ordinal()] =
-                    device_properties(lane.context->driver(), lane.context->ordinal()).name;
+        for (size_t i = 0; i < lanes; ++i) {
+            const Context& context = *lanes_[i]->context;
+            about.devices[context.ordinal()] = device_properties(context.driver(), context.ordinal()).name;
         }
         about.operations = info_.timed;
         about.dropped = info_.dropped;
