@@ -3,11 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "support/gpu.h"
 
@@ -238,6 +242,56 @@ TEST_CASE("shutting a runtime down ends its trace") {
     CHECK(closed(contents(folder / "trace.json")));
     CHECK(count(contents(folder / "trace.json"), "\"cat\":\"gpu\"") == 4);
     CHECK(contents(folder / "timeline.svg").ends_with("</svg>\n"));
+}
+
+TEST_CASE("traces begin and end while other threads work, and nothing of theirs fails or is lost") {
+    Folder folder;
+    Gpu gpu;
+    Memory memory(gpu, 4096);
+    std::atomic<bool> stop{false};
+    std::atomic<int> failures{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i)
+        threads.emplace_back([&] {
+            Stream stream = gpu.stream();
+            Queue queue = gpu.queue();
+            for (uint64_t number = 0; !stop.load(); ++number) {
+                failures += gpo_fill(stream, memory, 1, 1, 4096) != GPO_SUCCESS;
+                failures += gpo_stream_notify(stream, queue, number) != GPO_SUCCESS;
+                failures += gpo_cq_wait(queue, kPatience) != GPO_SUCCESS;
+                gpo_completion entry;
+                uint64_t count = 0;
+                failures += gpo_cq_drain(queue, &entry, sizeof entry, 1, &count) != GPO_SUCCESS || count != 1 ||
+                            entry.user_data != number || entry.status != GPO_SUCCESS;
+            }
+        });
+    // Two threads fight for the one trace: each call is done or refused.
+    std::atomic<int> started{0}, stopped{0};
+    for (int i = 0; i < 2; ++i)
+        threads.emplace_back([&, i] {
+            auto options = sized<gpo_trace_options>();
+            const std::string path = folder / (i ? "one.json" : "two.json.gz");
+            options.path = path.c_str();
+            while (!stop.load()) {
+                const gpo_status begun = gpo_trace_start(gpu.runtime, &options);
+                started += begun == GPO_SUCCESS;
+                const gpo_status ended = gpo_trace_stop(gpu.runtime);
+                stopped += ended == GPO_SUCCESS;
+                failures += (begun != GPO_SUCCESS && begun != GPO_INVALID_STATE) ||
+                            (ended != GPO_SUCCESS && ended != GPO_INVALID_STATE);
+            }
+        });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stop.store(true);
+    for (auto& thread : threads) thread.join();
+    CHECK(failures.load() == 0);
+    CHECK(started.load() > 0);
+    if (started.load() > stopped.load()) CHECK_OK(gpo_trace_stop(gpu.runtime));
+    REQUIRE_OK(start(gpu, folder / "last.json"));
+    work(gpu);
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    CHECK(info_of(gpu).timed == 4);
+    CHECK(closed(contents(folder / "last.json")));
 }
 
 TEST_CASE("labels with quotes, backslashes, control characters and broken UTF-8 come out as valid text") {
