@@ -29,8 +29,8 @@ extern "C" {
 #endif
 
 #define GPO_EXECUTOR_CALLER 1 /* no threads: callbacks run where the caller calls gpo_executor_run, _run_for or _poll */
-#define GPO_EXECUTOR_SPIN 2   /* while callbacks are owed one idle thread spins instead of sleeping; with neither this nor */
-#define GPO_EXECUTOR_SLEEP 4  /* … this it does so in a runtime with GPO_COMPLETION_LATENCY */
+#define GPO_EXECUTOR_SPIN 2   /* while callbacks are owed one idle thread spins instead of sleeping: a core for speed */
+#define GPO_EXECUTOR_SLEEP 4  /* idle threads sleep. Neither: as in a runtime with GPO_COMPLETION_LATENCY SPIN, else SLEEP */
 
 typedef struct gpo_executor_options {
     uint32_t struct_size;

@@ -6,7 +6,8 @@ namespace {
 
 class AwaitedCall final : public Task {
 public:
-    AwaitedCall(Executor& executor, const std::function<void()>& function) : Task(executor, Task::awaited), function_(function) {}
+    AwaitedCall(Executor& executor, const std::function<void()>& function)
+        : Task(executor, Task::awaited), function_(function) {}
 
     bool wait() const noexcept {
         uint32_t end;

@@ -303,7 +303,8 @@ void Executor::wake_all() noexcept {
 }
 
 gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
-    if (Runtime::in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "a callback on ", describe(), " can't wait for all callbacks on it");
+    if (Runtime::in_callback_of(this))
+        fail(GPO_WOULD_DEADLOCK, "a callback on ", describe(), " can't wait for all callbacks on it");
     runners_.fetch_add(1, std::memory_order_seq_cst);
     watchers_.fetch_add(1, std::memory_order_seq_cst);
     const uint64_t served = serve(Until::none_owed, deadline, UINT64_MAX);
