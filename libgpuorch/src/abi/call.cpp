@@ -2,8 +2,6 @@
 // life, and never allocates, so that being out of memory can be reported.
 #include "abi/call.h"
 
-#include <pthread.h>
-
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -82,14 +80,6 @@ gpo_status keep_exception(const char* function) noexcept {
 
 gpo_status refuse_forked(const char* function) noexcept {
     return keep(function, GPO_FORKED, "the process was forked after the library was used: its threads are the parent's");
-}
-
-NoCancel::NoCancel() noexcept {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &outer_);
-}
-
-NoCancel::~NoCancel() {
-    pthread_setcancelstate(outer_, nullptr);
 }
 
 gpo_status destroy(const char* function, const void* handle, Type type) noexcept {

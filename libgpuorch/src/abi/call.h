@@ -30,20 +30,10 @@ void keep_blame(Object& object, const ErrorPtr& error) noexcept;
 gpo_status keep_exception(const char* function) noexcept;
 gpo_status refuse_forked(const char* function) noexcept;
 
-/// Turns pthread cancellation off while it lives.
-class NoCancel {
-public:
-    NoCancel() noexcept;
-    ~NoCancel();
-
-private:
-    int outer_;
-};
-
 template <class Body>
 gpo_status call(const char* function, Body&& body) noexcept {
     if (host::forked()) [[unlikely]] return refuse_forked(function);
-    NoCancel no_cancel;
+    host::NoCancel no_cancel;
     host::ActorScope actor("caller");
     trace::CallSpan span(function);
     try {
@@ -53,8 +43,9 @@ gpo_status call(const char* function, Body&& body) noexcept {
     }
 }
 
-/// The same for the few calls that put work on a stream and take a fraction of a microsecond. They leave cancellation as it
-/// is: switching it off and on costs as much as the rest (30 ns), and no cancellation point lies on their way.
+/// The same for the few calls that take a fraction of a microsecond: those that put work on a stream, and what arenas hand
+/// out and take back. They leave cancellation as it is: switching it off and on costs as much as the rest (30 ns), and no
+/// cancellation point lies on their way. Where one may (a pageable copy, a new slab), it is switched off further inside.
 template <class Body>
 gpo_status submit(const char* function, Body&& body) noexcept {
     if (host::forked()) [[unlikely]] return refuse_forked(function);

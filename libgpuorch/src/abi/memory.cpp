@@ -18,10 +18,17 @@ uint64_t number(const void* pointer) noexcept {
 
 template <class Put>
 gpo_status on_stream(const char* function, gpo_stream_t stream, Put put) noexcept {
-    return abi::call(function, [&] {
+    return abi::submit(function, [&] {
         Pin<Stream> on(stream);
         return abi::blame(*on, [&] { return put(*on); });
     });
+}
+
+// For what may copy pageable memory, and takes its time.
+template <class Put>
+gpo_status on_stream_at_length(const char* function, gpo_stream_t stream, Put put) noexcept {
+    host::NoCancel no_cancel;
+    return on_stream(function, stream, put);
 }
 
 }  // namespace
@@ -55,7 +62,7 @@ GPO_API gpo_status gpo_arena_destroy(gpo_arena_t arena) {
 }
 
 GPO_API gpo_status gpo_arena_allocate(gpo_arena_t arena, uint64_t bytes, uint64_t alignment, void** memory) {
-    return abi::call(__func__, [&] {
+    return abi::submit(__func__, [&] {
         required(memory, "memory");
         Pin<Arena> from(arena);
         return abi::blame(*from, [&] {
@@ -66,7 +73,7 @@ GPO_API gpo_status gpo_arena_allocate(gpo_arena_t arena, uint64_t bytes, uint64_
 }
 
 GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void* memory) {
-    return abi::call(__func__, [&] {
+    return abi::submit(__func__, [&] {
         Pin<Arena> to(arena);
         return abi::blame(*to, [&] {
             if (memory) to->free(memory);
@@ -76,7 +83,7 @@ GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void* memory) {
 }
 
 GPO_API gpo_status gpo_arena_free_after(gpo_arena_t arena, void* memory, gpo_stream_t stream) {
-    return abi::call(__func__, [&] {
+    return abi::submit(__func__, [&] {
         Pin<Arena> to(arena);
         Pin<Stream> after(stream);
         return abi::blame(*to, [&] {
@@ -260,7 +267,7 @@ GPO_API gpo_status gpo_copy_on_device(gpo_stream_t stream, uint64_t destination,
 
 GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_device, uint64_t destination,
                                  gpo_device_t source_device, uint64_t source, uint64_t bytes) {
-    return on_stream(__func__, stream, [&](Stream& on) {
+    return on_stream_at_length(__func__, stream, [&](Stream& on) {
         Pin<Device> to(destination_device), from(source_device);
         if (&to->runtime() != &on.runtime() || &from->runtime() != &on.runtime())
             fail(GPO_INVALID_HANDLE, "the stream and the two devices are not of one runtime");
@@ -271,7 +278,7 @@ GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_d
 }
 
 GPO_API gpo_status gpo_copy_batch(gpo_stream_t stream, const gpo_copy* copies, uint64_t stride, uint64_t count) {
-    return on_stream(__func__, stream, [&](Stream& on) {
+    return on_stream_at_length(__func__, stream, [&](Stream& on) {
         if (count) required(copies, "copies");
         CopyBatch batch(on, copies, stride, count);
         return on.submit(batch);
@@ -279,7 +286,7 @@ GPO_API gpo_status gpo_copy_batch(gpo_stream_t stream, const gpo_copy* copies, u
 }
 
 GPO_API gpo_status gpo_copy_rows(gpo_stream_t stream, const gpo_copy_2d* copy) {
-    return on_stream(__func__, stream, [&](Stream& on) {
+    return on_stream_at_length(__func__, stream, [&](Stream& on) {
         const gpo_copy_2d read = read_struct(&required(copy, "copy"), "copy");
         refuse_unknown_flags(read.flags, 0, "copy.flags");
         CopyRows rows(on, read);

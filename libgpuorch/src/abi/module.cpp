@@ -169,7 +169,7 @@ GPO_API gpo_status gpo_kernel_suggest(gpo_kernel_t kernel, uint64_t dynamic_shar
 
 GPO_API gpo_status gpo_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch* launch,
                                      const void* const* arguments, const uint32_t* sizes, uint32_t count) {
-    return call(__func__, [&] {
+    return gpo::abi::submit(__func__, [&] {
         Pin<gpo::Stream> s(stream);
         Pin<Kernel> k(kernel);
         return blame(*s, [&] {

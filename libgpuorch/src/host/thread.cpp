@@ -50,6 +50,14 @@ private:
 
 }  // namespace
 
+NoCancel::NoCancel() noexcept {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &outer_);
+}
+
+NoCancel::~NoCancel() {
+    pthread_setcancelstate(outer_, nullptr);
+}
+
 struct Thread::Impl {
     pthread_t handle{};
     char name[kShownName + 1]{};

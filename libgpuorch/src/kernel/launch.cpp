@@ -1,6 +1,7 @@
 #include "kernel/launch.h"
 
 #include <cstring>
+#include <optional>
 
 #include "core/options.h"
 
@@ -160,6 +161,8 @@ void LaunchKernel::check_cooperative() const {
 }
 
 void LaunchKernel::issue(Stream& stream) {
+    std::optional<host::NoCancel> no_cancel;
+    if (!plain()) [[unlikely]] no_cancel.emplace();  // the driver may load the code now
     CUresult result;
     if (!shape_.flags && !shape_.cluster[0]) [[likely]]
         result = stream.table().cuLaunchKernel(kernel_.native(), shape_.grid[0], shape_.grid[1], shape_.grid[2],

@@ -34,6 +34,7 @@ void* Arena::allocate(uint64_t bytes, uint64_t alignment) {
     if ((alignment & (alignment - 1)) != 0 || alignment > SlabHeap::kMostAlignment)
         fail(GPO_INVALID_ARGUMENT, "alignment ", alignment, " is no power of two up to ", SlabHeap::kMostAlignment);
     if (void* memory = heap_.allocate(bytes, alignment)) [[likely]] return memory;
+    const host::NoCancel no_cancel;
     if (later_.waiting()) {
         later_.poll();
         if (void* memory = heap_.allocate(bytes, alignment)) return memory;

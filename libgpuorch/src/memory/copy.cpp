@@ -1,6 +1,7 @@
 #include "memory/copy.h"
 
 #include <cstring>
+#include <optional>
 
 #include "core/options.h"
 #include "memory/heap.h"
@@ -128,6 +129,8 @@ CUresult Copy::submit(Stream& stream, const char** function) const noexcept {
 
 void Copy::issue(Stream& stream) {
     if (bytes_ == 0) return;
+    std::optional<host::NoCancel> no_cancel;
+    if (!plain()) no_cancel.emplace();
     const bool pageable = kept_pageable_ || touches_pageable(context_);
     if (pageable) [[unlikely]] refuse_pageable_capture(stream, way_ == Way::to_host ? destination_ : source_);
     const char* function;

@@ -24,6 +24,7 @@ public:
     /// For Way::peer.
     void set_contexts(Ref<Context> destination, Ref<Context> source) noexcept;
 
+    bool plain() const noexcept override { return known_ || way_ == Way::on_device; }
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
     trace::Work work() const noexcept override;
