@@ -18,6 +18,8 @@ namespace gpo::host::machine {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
+// A thread's timers may come 50 us late (PR_SET_TIMERSLACK), and after 200 us of idling a virtual core is put aside.
+constexpr uint64_t kNap = 100'000, kNapsFor = 50'000'000;
 constexpr unsigned kRelaxedSpins = 64;  // about 2 us of pauses before the core is offered to somebody else
 
 }  // namespace
@@ -41,6 +43,15 @@ bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadlin
         errno = saved;
         return in_time;
     }
+}
+
+bool wait_lightly(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept {
+    const uint64_t begin = now();
+    for (uint64_t time = begin; time - begin < kNapsFor; time = now()) {
+        if (time >= deadline) return false;
+        if (wait(word, expected, deadline - time > kNap ? time + kNap : deadline)) return true;
+    }
+    return wait(word, expected, deadline);
 }
 
 void wake(const std::atomic<uint32_t>& word, int count) noexcept {

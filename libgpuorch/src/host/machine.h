@@ -13,6 +13,8 @@ uint64_t now() noexcept;
 /// futex wait and wake, private to the process. False when the deadline (of CLOCK_MONOTONIC) has passed.
 bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept;
 void wake(const std::atomic<uint32_t>& word, int count) noexcept;
+/// The same wait, for a thread that is to be woken fast (host::Sleep).
+bool wait_lightly(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept;
 
 /// One turn of a loop that polls: the first turns relax the core, later ones yield it.
 void relax(unsigned spins) noexcept;

@@ -21,10 +21,10 @@ uint64_t deadline_after(int64_t timeout_ns) noexcept {
     return timeout > kForever - start ? kForever : start + timeout;
 }
 
-bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept {
+bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline, Sleep sleep) noexcept {
     if (detail::scheduled()) [[unlikely]]
         return detail::scheduled_wait(word, expected, deadline);
-    return machine::wait(word, expected, deadline);
+    return sleep == Sleep::light ? machine::wait_lightly(word, expected, deadline) : machine::wait(word, expected, deadline);
 }
 
 void wake_one(const std::atomic<uint32_t>& word) noexcept {
@@ -74,7 +74,7 @@ bool Condition::wait(Lock& lock, uint64_t deadline) noexcept {
     waiters_.fetch_add(1, std::memory_order_relaxed);
     const uint32_t seen = sequence_.load(std::memory_order_relaxed);
     lock.unlock();
-    const bool in_time = host::wait(sequence_, seen, deadline);
+    const bool in_time = host::wait(sequence_, seen, deadline, sleep_);
     lock.lock();
     waiters_.fetch_sub(1, std::memory_order_relaxed);
     return in_time;

@@ -38,7 +38,7 @@ private:
     const std::string name_;
     const unsigned helpers_;
     host::Mutex lock_;
-    host::Condition called_, left_;
+    host::Condition called_{host::Sleep::light}, left_;
     const Part* job_ = nullptr;           // under lock_
     unsigned inside_ = 0;                 // helpers at the job, under lock_
     bool stopping_ = false;               // under lock_

@@ -61,7 +61,7 @@ private:
     void tell(Notices& notices, const ErrorPtr& error) noexcept;
 
     host::Mutex lock_;
-    host::Condition changed_;
+    host::Condition changed_{host::Sleep::light};
     uint64_t reached_;
     std::map<uint64_t, Ref<Point>> coming_;  // on the way: NULL while the stream that will signal is held itself
     std::vector<Ref<Stream>> waiting_;       // streams held for a value that is not on the way
