@@ -156,7 +156,7 @@ int main(int count, char **files) {
     gpo_stage stage = {.struct_size = sizeof stage, .kind = GPO_STAGE_KERNEL, .block = {64},
                        .bytes_per_block = 64 << 10, .arguments = arguments, .argument_count = 5};
     gpo_pipeline_options options = {.struct_size = sizeof options, .stages = &stage, .stage_count = 1,
-                                    .result_bytes = sizeof(struct Result)};
+                                    .flags = GPO_PIPELINE_TIMES, .result_bytes = sizeof(struct Result)};
     if (failed("runtime", gpo_runtime_create(NULL, &runtime)) ||
         failed("device", gpo_device_open(runtime, NULL, &device) || gpo_device_get_properties(device, &about)) ||
         failed("kernel", gpo_module_compile(device, &compile, &module)) ||

@@ -49,7 +49,7 @@ private:
     void* memory_;
 };
 
-Pipeline make_pipeline(const Gpu& gpu, gpo_kernel_t kernel) {
+Pipeline make_pipeline(const Gpu& gpu, gpo_kernel_t kernel, uint32_t flags = 0) {
     gpo_stage_argument arguments[3] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>(), sized<gpo_stage_argument>()};
     arguments[0].kind = GPO_STAGE_OUTPUT;
     arguments[1].kind = GPO_STAGE_INPUT;
@@ -65,6 +65,7 @@ Pipeline make_pipeline(const Gpu& gpu, gpo_kernel_t kernel) {
     auto options = sized<gpo_pipeline_options>();
     options.stages = &stage;
     options.stage_count = 1;
+    options.flags = flags;
     Pipeline pipeline;
     CHECK_GPO(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
     return pipeline;
@@ -100,7 +101,7 @@ void describe(Row& row, const gpo_pipeline_result& result) {
 double gigabytes_per_s(uint64_t bytes, double begin) { return static_cast<double>(bytes) / (now_ns() - begin); }
 
 /// Both ways at once, as fast as the copy engines go; `first`: each block is the first run of a new pipeline.
-void registered(Row& row, bool first) {
+void registered(Row& row, bool first, uint32_t flags = 0) {
     const uint64_t bytes = row.size(uint64_t{1} << 30, uint64_t{32} << 20);
     Gpu gpu;
     Raw raw(gpu);
@@ -115,7 +116,7 @@ void registered(Row& row, bool first) {
     std::memcpy(host_in, in.memory, bytes);
     // None goes before the row ends: freeing one's memory would disturb the next.
     std::vector<Pipeline> pipelines;
-    pipelines.push_back(make_pipeline(gpu, kernel));
+    pipelines.push_back(make_pipeline(gpu, kernel, flags));
     gpo_pipeline_result result = run(pipelines.back(), in, out);
     check_answer(in, out);
     row.pairs(
@@ -128,7 +129,7 @@ void registered(Row& row, bool first) {
             return gigabytes_per_s(2 * bytes, begin);
         },
         [&] {
-            if (first) pipelines.push_back(make_pipeline(gpu, kernel));
+            if (first) pipelines.push_back(make_pipeline(gpu, kernel, flags));
             const double begin = now_ns();
             result = run(pipelines.back(), in, out);
             return gigabytes_per_s(2 * bytes, begin);
@@ -185,6 +186,9 @@ int main(int argc, char** argv) {
     bench.row({.name = "pipeline_first", .what = "the same, first run of a pipeline, tuning included", .unit = "GB/s",
                .base = "1 GiB each way at once, nothing else", .target = ratio_at_least(0.9)},
               [](Row& row) { registered(row, true); });
+    bench.row({.name = "pipeline_times", .what = "the first of these with GPU times taken (GPO_PIPELINE_TIMES)", .unit = "GB/s",
+               .base = "1 GiB each way at once, nothing else"},
+              [](Row& row) { registered(row, false, GPO_PIPELINE_TIMES); });
     bench.row({.name = "pipeline_pageable", .what = "the same from pageable memory to pageable memory", .unit = "GB/s",
                .base = "copy in, kernel, copy out, pageable", .target = ratio_at_least(2)},
               pageable);

@@ -354,8 +354,9 @@ TEST_CASE("the chunk size is found once, and times say what was hidden") {
     ComplementOptions rig(gpu);
     rig.stage.bytes_per_block = 1 << 16;
     rig.stage.max_blocks = 0;
+    rig.options.flags = GPO_PIPELINE_TIMES;
     Pipeline pipeline = rig.create(gpu);
-    const auto data = noise(48 << 20);
+    const auto data = noise(72 << 20);
     std::vector<uint8_t> out(data.size());
     auto first = sized<gpo_pipeline_result>(), second = sized<gpo_pipeline_result>();
     const auto source = from_memory(data.data(), data.size());
@@ -376,7 +377,7 @@ TEST_CASE("the chunk size is found once, and times say what was hidden") {
         CHECK(result.copy_hidden_ns <= result.copy_in_ns + result.copy_out_ns);
     }
 
-    rig.options.flags = GPO_PIPELINE_NO_TIMING;
+    rig.options.flags = 0;
     Pipeline untimed = rig.create(gpu);
     REQUIRE_OK(run(untimed, source, sink, &first));
     CHECK(first.tuned == 1);

@@ -62,6 +62,7 @@ Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
     options.stages = &stage;
     options.stage_count = 1;
     options.chunk_bytes = chunk;
+    options.flags = GPO_PIPELINE_TIMES;
     gpo_pipeline_t pipeline = nullptr;
     REQUIRE(gpo_pipeline_create(device, &options, &pipeline) == GPO_SUCCESS);
 

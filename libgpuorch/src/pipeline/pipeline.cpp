@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kDirectSlots = 3;   // enough where events alone hand a slot on
 constexpr uint32_t kHostSlots = 6;     // … where host threads fill and empty it
+constexpr uint64_t kLikelyChunk = uint64_t{16} << 20;
 constexpr uint32_t kLeastUnderWay = 8; // chunks put on the device ahead of time where no host code looks at them
 
 Ref<Executor> executor_of(Runtime& runtime, const gpo_pipeline_options& options) {
@@ -89,6 +90,7 @@ void Pipeline::choose_needs(Run& run) {
     const bool host_code = needs.stage_in || needs.stage_out || run.take || plan_.has_stage_callbacks;
     needs.slots = plan_.slots != GPO_AUTO ? plan_.slots : host_code ? kHostSlots : kDirectSlots;
     needs.chunks = host_code ? needs.slots : std::max(2 * needs.slots, kLeastUnderWay);
+    if (needs.timing) run.ends.resize(needs.slots);
 
     run.automatic = plan_.chunk_bytes == GPO_AUTO;
     if (run.automatic) {
@@ -101,6 +103,11 @@ void Pipeline::choose_needs(Run& run) {
         }
         flow_->tuning.begin(run.source->total(), plan_.granule, std::max(needs.chunk_bytes, plan_.granule));
         needs.chunk_bytes = flow_->tuning.foreseen();
+        // Buffers that grow make the run wait until the device is empty. Device memory alone is cheap, so there they are
+        // made as large as the choice is likely to be.
+        if (!needs.stage_in && !needs.stage_out && flow_->tuning.measuring())
+            needs.chunk_bytes = std::max(needs.chunk_bytes,
+                                         std::min(kLikelyChunk, run.source->total() / 16) / plan_.granule * plan_.granule);
     } else {
         needs.chunk_bytes = plan_.chunk_bytes;
     }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "completion/queue.h"
 #include "pipeline/flow.h"
@@ -42,7 +43,10 @@ struct Run {
     // The writing thread's.
     EngineTimes times;
     bool times_known = false;
+    uint64_t base_recorded_ns = 0;   // on the host's clock; written before the first chunk is submitted
     int64_t base_ns = 0;         // of the base event, since the first one
+    struct Ends { int64_t stages, out; };
+    std::vector<Ends> ends;          // of the newest chunk in each slot
     int64_t newest_end_ns = 0;   // of the newest chunk, on the same clock
     uint64_t bytes_out = 0, unstaged_bytes = 0, reported_ns = 0;
 };

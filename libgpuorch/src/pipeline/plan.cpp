@@ -125,14 +125,14 @@ void KernelStage::enqueue(Stream& stream, const ChunkView& chunk) {
 }
 
 Plan::Plan(const gpo_pipeline_options& options, Context& context, Runtime& runtime)
-    : timing(!(options.flags & GPO_PIPELINE_NO_TIMING)), chunk_bytes(options.chunk_bytes),
+    : timing(options.flags & GPO_PIPELINE_TIMES), chunk_bytes(options.chunk_bytes),
       granule(options.granule != 0 ? options.granule : 4096), slots(options.slots),
       numerator(options.output_numerator), denominator(options.output_denominator),
       scratch_bytes(options.scratch_bytes), result_bytes(options.result_bytes),
       max_pinned_bytes(options.max_pinned_bytes != GPO_AUTO ? options.max_pinned_bytes : uint64_t{1} << 30),
       progress(options.progress), progress_user(options.progress_user),
       progress_ns(options.progress_ns != 0 ? options.progress_ns : 100'000'000) {
-    refuse_unknown_flags(options.flags, GPO_PIPELINE_NO_TIMING, "options.flags");
+    refuse_unknown_flags(options.flags, GPO_PIPELINE_TIMES, "options.flags");
     if (granule > kMostChunk) fail(GPO_INVALID_ARGUMENT, "options.granule is ", granule);
     if (chunk_bytes > kMostChunk) fail(GPO_INVALID_ARGUMENT, "options.chunk_bytes is ", chunk_bytes);
     if (chunk_bytes % granule != 0)

@@ -39,7 +39,10 @@ void Pipeline::read(Run& run) noexcept {
 
 void Pipeline::produce(Run& run) {
     prepare(run, run.needs.chunk_bytes);
-    if (run.needs.timing) slots_.record_base();
+    if (run.needs.timing) {
+        run.base_recorded_ns = host::now();
+        slots_.record_base();
+    }
     for (uint64_t index = 0;; ++index) {
         uint64_t size;
         {
@@ -121,6 +124,7 @@ bool Pipeline::fill(Run& run, Chunk& chunk, uint64_t size) {
 }
 
 void Pipeline::put_on_device(Run& run, Chunk& chunk) {
+    chunk.submitted_ns = host::now();
     slots_.copy_in(chunk);
     slots_.begin_stages(chunk, plan_);
     run_stages(chunk);

@@ -28,7 +28,7 @@ protected:
                                "cuStreamWaitEvent");
     }
     static void record(Stream& stream, CUevent event) {
-        if (event) stream.context().check(stream.table().cuEventRecord(event, stream.native()), "cuEventRecord");
+        stream.context().check(stream.table().cuEventRecord(event, stream.native()), "cuEventRecord");
     }
     Chunk& chunk() const noexcept { return *chunk_; }
 
@@ -43,7 +43,6 @@ public:
         Chunk& c = chunk();
         if (c.before) wait(stream, c.before->stages_end);
         stream.begin_work();
-        record(stream, c.in_begin);
         stream.context().check(stream.table().cuMemcpyHtoDAsync(c.input, c.from, c.bytes, stream.native()),
                                "cuMemcpyHtoDAsync");
         stream.count_copy(c.bytes);
@@ -61,7 +60,6 @@ public:
         Chunk& c = chunk();
         wait(stream, c.in_end);
         if (c.before) wait(stream, c.before->out_end);
-        record(stream, c.stages_begin);
         if (result_bytes_ == 0) return;
         stream.begin_work();
         stream.context().check(stream.table().cuMemsetD8Async(c.result, 0, result_bytes_, stream.native()),
@@ -110,7 +108,6 @@ public:
         if (c.stages.load(std::memory_order_acquire) == Chunk::kDropped) return;
         wait(stream, c.stages_end);
         stream.begin_work();
-        if (c.to || c.result_to) record(stream, c.out_begin);
         if (c.to && c.output_bytes != 0) copy(stream, c.to, c.output, c.output_bytes);
         if (c.result_to) copy(stream, c.result_to, c.result, result_bytes_);
         record(stream, c.out_end);
@@ -202,24 +199,18 @@ void Slots::make_chunks(uint32_t count, bool timing) {
     if (timing) base_ = events(true, 1).front();
     for (uint32_t i = 0; i < count; ++i) {
         auto chunk = std::make_unique<Chunk>();
-        const auto taken = events(timing, timing ? 6 : 3);
+        const auto taken = events(timing, 3);
         chunk->in_end = taken[0];
         chunk->stages_end = taken[1];
         chunk->out_end = taken[2];
-        if (timing) {
-            chunk->in_begin = taken[3];
-            chunk->stages_begin = taken[4];
-            chunk->out_begin = taken[5];
-        }
         chunks_.push_back(std::move(chunk));
     }
 }
 
 void Slots::give_chunks() noexcept {
     for (const auto& chunk : chunks_) {
-        CUevent events[] = {chunk->in_end, chunk->stages_end, chunk->out_end, chunk->in_begin, chunk->stages_begin,
-                            chunk->out_begin};
-        context_->give_events(timing_, events, timing_ ? 6 : 3);
+        CUevent events[] = {chunk->in_end, chunk->stages_end, chunk->out_end};
+        context_->give_events(timing_, events, 3);
     }
     chunks_.clear();
     if (base_) context_->give_events(true, &base_, 1);
@@ -373,6 +364,6 @@ bool Slots::elapsed(CUevent from, CUevent to, int64_t* nanoseconds) noexcept {
     return true;
 }
 
-void Slots::move_base(Chunk& chunk) noexcept { std::swap(base_, chunk.in_begin); }
+void Slots::move_base(Chunk& chunk) noexcept { std::swap(base_, chunk.in_end); }
 
 }  // namespace gpo::pipeline

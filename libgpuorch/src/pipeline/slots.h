@@ -24,9 +24,8 @@ struct Chunk {
     void* result_to = nullptr;                                    // … its result to; NULL: it stays
     const Chunk* before = nullptr;                                // whose buffers it takes over on the device; or NULL
 
-    // Begin and end of each engine's part. The begins are NULL without timing.
-    CUevent in_begin = nullptr, in_end = nullptr, stages_begin = nullptr, stages_end = nullptr, out_begin = nullptr,
-            out_end = nullptr;
+    CUevent in_end = nullptr, stages_end = nullptr, out_end = nullptr;  // the end of each engine's part
+    uint64_t submitted_ns = 0;                                    // just before it was put on the device
     enum : uint32_t { kPending, kIssued, kDropped };
     std::atomic<uint32_t> stages{kPending};                       // whether the driver has the stages
     ErrorPtr dropped;                                             // why not; written before kDropped
@@ -93,7 +92,7 @@ public:
     void record_base();
     /// Nanoseconds from one event to another; both are reached. False if the driver couldn't tell.
     bool elapsed(CUevent from, CUevent to, int64_t* nanoseconds) noexcept;
-    /// The chunk's first event becomes the base.
+    /// The end of the chunk's copy in becomes the base.
     void move_base(Chunk& chunk) noexcept;
 
 private:

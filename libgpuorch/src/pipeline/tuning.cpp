@@ -33,7 +33,7 @@ uint64_t Tuning::fit(double bytes) const noexcept {
 uint64_t Tuning::best(uint64_t bytes) const noexcept {
     const double n = bytes != 0 ? static_cast<double>(bytes) : kUnknownTotal;
     // At least four chunks, so that something overlaps.
-    return fit(std::min(std::sqrt(n * overhead_ns_ / (2 * ns_per_byte_)), n / 4));
+    return fit(std::min(std::sqrt(n * overhead_ns_ / ns_per_byte_), n / 4));
 }
 
 void Tuning::begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept {
@@ -48,12 +48,14 @@ void Tuning::begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept {
         if (!checked_) begin_check();  // the run before was too short for it
         return;
     }
-    if (total != 0 && total < kWorthwhile) {
+    // Where chunks may be large, what the host does for each is not to be what limits the small ones.
+    const uint64_t scale = limit > kLargeTrial ? 2 : 1;
+    if (total != 0 && total < scale * kWorthwhile) {
         size_ = fit(std::clamp(static_cast<double>(total) / 8, 262144.0, static_cast<double>(kLargeTrial)));
         return;
     }
-    small_ = {fit(static_cast<double>(kSmallTrial)), kFilling, kTrialChunks - 1, 0, 0};
-    large_ = {fit(static_cast<double>(kLargeTrial)), kTrialChunks, 2 * kTrialChunks - 1, 0, 0};
+    small_ = {fit(static_cast<double>(scale * kSmallTrial)), kFilling, kSmallChunks - 1, 0, 0};
+    large_ = {fit(static_cast<double>(scale * kLargeTrial)), kSmallChunks, kSmallChunks + kLargeChunks - 1, 0, 0};
     size_ = large_.size;
     if (small_.size == large_.size) return;  // the granule or the limit leaves no choice
     phase_ = Phase::trying;
@@ -69,7 +71,7 @@ void Tuning::restrict(uint64_t limit) noexcept {
 
 uint64_t Tuning::next() noexcept {
     const uint64_t index = given_++;
-    return phase_ == Phase::trying && index < kTrialChunks ? small_.size : size_;
+    return phase_ == Phase::trying && index < kSmallChunks ? small_.size : size_;
 }
 
 uint64_t Tuning::foreseen() const noexcept { return size_; }

@@ -1,11 +1,11 @@
 // Finds the chunk size of a pipeline (GPO_AUTO) while data flow through it.
 //
 // The model. A chunk of c bytes takes the slowest engine o + b * c: what every chunk costs, and what every byte costs.
-// A run over n bytes then takes n / c * o + n * b, and in addition the first chunk's way in and the last one's way out,
-// when nothing can overlap: about 2 * b * c. The sum is least at c = sqrt(n * o / (2 * b)). Two sizes are tried, a few
-// chunks of each, on the run's own data; the time from one chunk's end to the next one's gives o and b. Both sizes run
-// near full speed, so that trying them costs little. If the model's choice turns out slower than what was tried, the
-// faster of those is used.
+// A run over n bytes then takes n / c * o + n * b, and in addition b * c: no engine can begin with a chunk before the one
+// before it is done with it, so the last engine ends a chunk later than the first. (Chunks that grow and shrink again don't
+// help: the largest counts.) The sum is least at c = sqrt(n * o / b). Two sizes are tried, some chunks of each, on the run's
+// own data; the time from one chunk's end to the next one's gives o and b. Both sizes run near full speed, so that trying
+// them costs little. If the model's choice turns out slower than what was tried, the faster of those is used.
 //
 // Not thread-safe: the pipeline calls it under its lock.
 #pragma once
@@ -18,9 +18,10 @@ class Tuning {
 public:
     static constexpr uint64_t kLeast = uint64_t{64} << 10, kMost = uint64_t{64} << 20;
     static constexpr uint64_t kSmallTrial = uint64_t{1} << 20, kLargeTrial = uint64_t{4} << 20;
-    static constexpr uint64_t kTrialChunks = 8, kCheckChunks = 4;
-    /// Inputs of fewer bytes are not worth measuring on.
-    static constexpr uint64_t kWorthwhile = uint64_t{32} << 20;
+    /// Of the small ones more: ends are seen some 10 us late, now more, now less.
+    static constexpr uint64_t kSmallChunks = 24, kLargeChunks = 8, kCheckChunks = 4;
+    /// Inputs of fewer bytes are not worth measuring on; twice that where chunks may be large.
+    static constexpr uint64_t kWorthwhile = uint64_t{64} << 20;
 
     /// A run begins. `total` in bytes, 0: not known. Chunks will be multiples of `granule`, at most `limit` (which is
     /// no less than a granule).

@@ -82,23 +82,31 @@ void Pipeline::consume(Run& run, Chunk& chunk) {
     if (status == GPO_END) stop_run(nullptr);
 }
 
+// Only ends are recorded: an event with a time between two copies keeps the engine idle for some 6 us. A part begins when the
+// one before it on its engine has ended (EngineTimes sees to that), what it waits for has too, and the host had put it there.
 void Pipeline::note_times(Run& run, Chunk& chunk) {
     DriverScope scope(*context_);
-    int64_t times[6] = {};
-    const bool out = chunk.to || chunk.result_to;
-    const CUevent events[6] = {chunk.in_begin, chunk.in_end, chunk.stages_begin, chunk.stages_end,
-                               out ? chunk.out_begin : chunk.out_end, chunk.out_end};
-    for (int i = 0; i < 6; ++i) {
-        if (!slots_.elapsed(slots_.base(), events[i], &times[i])) return;  // no times, but all else is well
-        times[i] += run.base_ns;
+    const CUevent events[3] = {chunk.in_end, chunk.stages_end, chunk.out_end};
+    int64_t ends[3] = {};
+    for (int i = 0; i < 3; ++i) {
+        if (!slots_.elapsed(slots_.base(), events[i], &ends[i])) return;  // no times, but all else is well
+        ends[i] += run.base_ns;
     }
-    run.times.add(EngineTimes::kIn, times[0], times[1]);
-    run.times.add(EngineTimes::kKernel, times[2], times[3]);
-    if (out) run.times.add(EngineTimes::kOut, times[4], times[5]);
-    run.newest_end_ns = times[5];
+    const auto [in_end, stages_end, out_end] = ends;
+    int64_t in_begin = static_cast<int64_t>(chunk.submitted_ns - run.base_recorded_ns), stages_begin = in_end;
+    Run::Ends& before = run.ends[chunk.slot];
+    if (chunk.before) {
+        in_begin = std::max(in_begin, before.stages);
+        stages_begin = std::max(stages_begin, before.out);
+    }
+    before = {stages_end, out_end};
+    run.times.add(EngineTimes::kIn, std::min(in_begin, in_end), in_end);
+    run.times.add(EngineTimes::kKernel, std::min(stages_begin, stages_end), stages_end);
+    if (chunk.to || chunk.result_to) run.times.add(EngineTimes::kOut, std::min(stages_end, out_end), out_end);
+    run.newest_end_ns = out_end;
     run.times_known = true;
-    if (times[0] - run.base_ns > kBaseAge) {
-        run.base_ns = times[0];
+    if (in_end - run.base_ns > kBaseAge) {
+        run.base_ns = in_end;
         slots_.move_base(chunk);
     }
 }
