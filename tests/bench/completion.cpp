@@ -26,8 +26,46 @@ void wake_scanner(gpo_stream_t stream, gpo_cq_t cq) {
     take(cq, 1);
 }
 
+/// What a mark behind work costs: something is put on the stream before each (an event record, the cheapest there is), and
+/// only the mark's own time is taken.
 void host_cost(Row& row, uint32_t mode) {
     Gpu gpu(mode);
+    Raw raw(gpu);
+    const CUstream raw_stream = raw.stream();
+    const CUevent raw_event = raw.event(), raw_work = raw.event();
+    const Stream stream = gpu.stream();
+    const Event work = gpu.event(0);
+    const Queue cq = gpu.queue(1 << 16);
+    const int count = row.size(1000, 100);
+    const auto block = [&](auto put_work, auto put_mark) {
+        double time = 0;
+        for (int i = 0; i < count; ++i) {
+            put_work();
+            const double begin = now_ns();
+            put_mark();
+            time += now_ns() - begin;
+        }
+        return time / count;
+    };
+    row.pairs(
+        [&] {
+            const double time = block([&] { CHECK_CU(raw.cu.cuEventRecord(raw_work, raw_stream)); },
+                                      [&] { CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream)); });
+            raw.finish(raw_stream);
+            return time;
+        },
+        [&] {
+            wake_scanner(stream, cq);
+            const double time = block([&] { CHECK_GPO(gpo_event_record(work, stream)); },
+                                      [&] { CHECK_GPO(gpo_stream_notify(stream, cq, 1)); });
+            take(cq, static_cast<uint64_t>(count));
+            return time;
+        });
+}
+
+/// Marks with nothing between them: the driver sees only the first.
+void host_cost_again(Row& row) {
+    Gpu gpu;
     Raw raw(gpu);
     const CUstream raw_stream = raw.stream();
     const CUevent raw_event = raw.event();
@@ -234,8 +272,10 @@ void pause_3_ms() { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
 
 int main(int argc, char** argv) {
     Bench bench("completion", argc, argv);
-    bench.row({.name = "notify", .what = "notify, host cost", .base = "cuEventRecord", .target = difference_at_most(100)},
+    bench.row({.name = "notify", .what = "notify behind work, host cost", .base = "cuEventRecord", .target = difference_at_most(100)},
               [](Row& row) { host_cost(row, GPO_COMPLETION_BALANCED); });
+    bench.row({.name = "notify_again", .what = "notifies with nothing put on between them, host cost", .base = "cuEventRecord"},
+              host_cost_again);
     bench.row({.name = "notify_latency_mode", .what = "the same in latency mode", .base = "cuEventRecord"},
               [](Row& row) { host_cost(row, GPO_COMPLETION_LATENCY); });
     bench.row({.name = "notify_gpu_time", .what = "10 us kernels with a notify each, GPU time per kernel",

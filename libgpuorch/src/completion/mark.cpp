@@ -35,6 +35,12 @@ void MarkQueue::reserve(size_t pushes) {
 
 void MarkQueue::push() noexcept {
     const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
+    Mark& mark = tail_->marks[pushed % kBlock];
+    if (mark.event)
+        since_event_ = 0;
+    else if (since_event_ != kNoEvent)
+        ++since_event_;
+    mark.since_event = since_event_;
     if ((pushed + 1) % kBlock == 0) {
         Block* next = spare_;
         spare_ = next->next.exchange(nullptr, std::memory_order_relaxed);
@@ -60,6 +66,10 @@ Mark& MarkQueue::at(size_t i) noexcept {
 Mark MarkQueue::pop() noexcept {
     const uint64_t popped = popped_.load(std::memory_order_relaxed);
     Mark mark = std::move(head_->marks[popped % kBlock]);
+    // The producer has written the ones that come next.
+    const char* ahead = reinterpret_cast<const char*>(&head_->marks[(popped + 2) % kBlock]);
+    __builtin_prefetch(ahead, 1);
+    __builtin_prefetch(ahead + 64, 1);
     if ((popped + 1) % kBlock == 0) {
         Block* used = std::exchange(head_, head_->next.load(std::memory_order_acquire));
         Block* first = recycled_.load(std::memory_order_relaxed);

@@ -32,10 +32,13 @@ struct Outcome {
 class Reached : public Counted {
 public:
     virtual void reached(const Outcome&) noexcept = 0;
+    /// Somebody is blocked until then.
+    virtual bool awaited() const noexcept { return false; }
 };
 
 struct Mark {
     CUevent event = nullptr;           // NULL: reached when all marks before it are
+    uint32_t since_event = 0;          // how many marks before it the newest with an event is; 0: it has one. Set by push()
     bool timing = false;               // of `event`
     bool deferred = false;             // the stream was being captured: the scanner records the event when it no longer is
     CompletionQueue* queue = nullptr;  // an entry is reserved in it, which keeps it alive; or:
@@ -73,11 +76,13 @@ public:
 
 private:
     static constexpr size_t kBlock = 64;
+    static constexpr uint32_t kNoEvent = UINT32_MAX;  // further back than any queue reaches
     struct Block { Mark marks[kBlock]; std::atomic<Block*> next{nullptr}; };
     // Each side's own on a cache line of its own.
     alignas(64) Block* tail_;          // producer
     Block* spare_ = nullptr;           // producer: a list, reserved for the next turns
     size_t spares_ = 0;                // producer
+    uint32_t since_event_ = kNoEvent;  // producer: of the newest mark
     std::atomic<uint64_t> pushed_{0};  // written by the producer
     alignas(64) Block* head_;          // consumer
     std::atomic<uint64_t> popped_{0};  // written by the consumer

@@ -10,7 +10,7 @@ namespace gpo {
 
 namespace {
 constexpr size_t kFailuresKept = 256;
-constexpr unsigned kSpins = 2000;  // turns that a waiter in latency mode takes before it sleeps
+constexpr unsigned kSpins = 8000;  // turns that a waiter in latency mode takes before it sleeps
 }  // namespace
 
 CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label)
@@ -61,7 +61,7 @@ void CompletionQueue::close() noexcept {
     if (delivered == reserved_.load(std::memory_order_acquire)) release();
 }
 
-void CompletionQueue::deliver(const gpo_completion& entry, ErrorPtr error) noexcept {
+void CompletionQueue::put(const gpo_completion& entry, ErrorPtr error) noexcept {
     uint64_t error_id = 0;
     if (error) {
         std::lock_guard lock(failures_lock_);
@@ -78,12 +78,15 @@ void CompletionQueue::deliver(const gpo_completion& entry, ErrorPtr error) noexc
     cell.entry = entry;
     cell.entry.error_id = error_id;
     cell.turn.store(turn + 1, std::memory_order_release);
+}
+
+void CompletionQueue::tell(uint64_t count) noexcept {
     signal_.fetch_add(1, std::memory_order_seq_cst);
     if (waiters_.load(std::memory_order_seq_cst) != 0) host::wake_all(signal_);
     if (belled_.load(std::memory_order_seq_cst)) announce();
-    // The last touch, unless the queue is closed and this entry was the one that it was kept for.
-    const uint64_t before = delivered_.fetch_add(1, std::memory_order_acq_rel);
-    if ((before & kKept) && (before & ~kKept) + 1 == reserved_.load(std::memory_order_acquire)) release();
+    // The last touch, unless the queue is closed and these entries were the ones that it was kept for.
+    const uint64_t before = delivered_.fetch_add(count, std::memory_order_acq_rel);
+    if ((before & kKept) && (before & ~kKept) + count == reserved_.load(std::memory_order_acquire)) release();
 }
 
 uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
@@ -154,14 +157,16 @@ int CompletionQueue::descriptor() {
 }
 
 gpo_status CompletionQueue::wait(uint64_t deadline) {
-    const auto something = [&] { return filled() || woken_.exchange(false, std::memory_order_seq_cst); };
+    const auto something = [&] {
+        return filled() || (woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_seq_cst));
+    };
     if (something()) return GPO_SUCCESS;
     if (deadline == 0) return GPO_TIMEOUT;
     if (runtime().latency_mode())
-        for (unsigned spins = 0; spins < kSpins; ++spins) {
+        for (unsigned spins = 1; spins <= kSpins; ++spins) {
             if (something()) return GPO_SUCCESS;
-            host::step(spins % 16 == 15 ? 64 : 0);  // now and then a yield
-            if (spins % 64 == 63 && host::now() >= deadline) return GPO_TIMEOUT;
+            host::step(spins % 256 == 0 ? 64 : 0);  // now and then a yield
+            if (spins % 64 == 0 && host::now() >= deadline) return GPO_TIMEOUT;
         }
     struct Waiter {
         explicit Waiter(std::atomic<uint32_t>& count) : count(count) { count.fetch_add(1, std::memory_order_seq_cst); }
@@ -172,7 +177,7 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
         const uint32_t seen = signal_.load(std::memory_order_seq_cst);
         if (something()) return GPO_SUCCESS;
         if (closed_.load(std::memory_order_seq_cst)) fail(GPO_CANCELLED, describe(), " was destroyed");
-        if (!host::wait(signal_, seen, deadline)) return something() ? GPO_SUCCESS : GPO_TIMEOUT;
+        if (!host::wait(signal_, seen, deadline, host::Sleep::light)) return something() ? GPO_SUCCESS : GPO_TIMEOUT;
     }
 }
 

@@ -24,7 +24,14 @@ public:
     /// Gives room back that was reserved and isn't needed.
     void unreserve() noexcept;
     /// Delivers an entry into reserved room. Any thread; quick.
-    void deliver(const gpo_completion& entry, ErrorPtr error) noexcept;
+    void deliver(const gpo_completion& entry, ErrorPtr error) noexcept {
+        put(entry, std::move(error));
+        tell(1);
+    }
+    /// The two halves of it, for whoever has many: each entry is put, and is there for whoever looks; then, soon, those who
+    /// sleep are told of `count` of them at once. The queue lives until it is told of the last.
+    void put(const gpo_completion& entry, ErrorPtr error) noexcept;
+    void tell(uint64_t count) noexcept;
 
     uint64_t drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept;
     gpo_status wait(uint64_t deadline);

@@ -16,7 +16,8 @@ namespace gpo {
 namespace {
 
 constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000, kStaysAwake = 1'000'000;
-constexpr unsigned kYieldEvery = 16, kYield = 64;  // of the turns in latency mode: so many spins are a yield
+constexpr unsigned kYieldEvery = 64, kYield = 64;  // of the turns in latency mode: so many spins are a yield
+constexpr uint64_t kTellOf = 64;  // entries, at most, before a sleeping waiter is told
 constexpr unsigned kRefusals = 3;
 constexpr uint64_t kWorthWaking = 30'000;  // a sleep that ends sooner is not cut short
 
@@ -30,7 +31,7 @@ void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome) 
     completion.lane = stream.known_trace_lane(*recorder) & ~trace::Recorder::kUntimed;
     completion.number = mark.submitted;
     completion.bytes = mark.user_data;
-    completion.begin = host::now();
+    completion.begin = outcome.completed_ns;
     completion.end = host::now();
     trace::record(stream.runtime().tag(), completion);
 }
@@ -127,10 +128,10 @@ void Scanner::run() noexcept {
         for (auto at = streams_.begin(); at != streams_.end();) {
             Stream& stream = **at;
             if (stream.marks().size() != 0) {
-                if (entered_ || refusals_ > kRefusals || context_.lost()) progress |= scan(stream, now);
+                if (entered_ || refusals_ > kRefusals || context_.lost()) progress |= scan(stream);
                 if (stream.marks().size() != 0) {
                     pending = true;
-                    oldest = std::min(oldest, time_of(stream.marks().at(0).submitted));
+                    oldest = std::min(oldest, begin_of_wait(stream));
                 }
             } else if (stream.release_if_only()) {  // nobody can mark it any more
                 static_cast<void>(at->leak());
@@ -163,7 +164,7 @@ void Scanner::run() noexcept {
             idle_since = now;
             continue;
         }
-        host::wait(signal_, seen, until);
+        host::wait(signal_, seen, until, park ? host::Sleep::light : host::Sleep::deep);
         sleep_.store(awake, std::memory_order_seq_cst);
         if (park) idle_since = host::now();
     }
@@ -182,6 +183,14 @@ void Scanner::enter() noexcept {
     }
     entered_ = table.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
     refusals_ = entered_ ? 0 : refusals_ + 1;
+}
+
+// From when on the oldest mark's age counts. Where somebody is blocked on it, not before the mark before it was reached: what
+// lies between the two has not begun earlier.
+uint64_t Scanner::begin_of_wait(Stream& stream) const noexcept {
+    const Mark& mark = stream.marks().at(0);
+    const uint64_t submitted = time_of(mark.submitted);
+    return mark.target && mark.target->awaited() ? std::max(submitted, stream.last_reached_ns()) : submitted;
 }
 
 bool Scanner::any_marks() const noexcept {
@@ -224,15 +233,34 @@ uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, ui
             counters.count_error(outcome.error->status);
         }
     }
-    // Before anybody is told: who has been may ask the stream.
+    // Before anybody is told: who has been may ask the stream, or end the trace.
     if (!outcome.error) stream.seen_done(outcome.operation);
     if (mark.source != 0 && trace::on()) [[unlikely]] trace_completion(stream, mark, outcome);
     if (mark.queue) {
-        mark.queue->deliver(entry_of(outcome, mark.user_data, mark.source), outcome.error);
+        put(*mark.queue, entry_of(outcome, mark.user_data, mark.source), outcome.error);
     } else if (mark.target) {
         mark.target->reached(outcome);
     }
     return outcome.error ? 0 : outcome.operation;
+}
+
+// Whoever sleeps is woken by the first entry of a turn, and comes while the others are put; a wake for each would cost more
+// than all else.
+void Scanner::put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept {
+    const bool first = untold_queue_ != &queue;
+    if (first) tell();
+    queue.put(entry, error);
+    untold_queue_ = &queue;
+    if (++untold_ == kTellOf || first) {
+        queue.tell(untold_);
+        untold_ = 0;
+    }
+}
+
+void Scanner::tell() noexcept {
+    if (untold_) untold_queue_->tell(untold_);
+    untold_ = 0;
+    untold_queue_ = nullptr;
 }
 
 // How many marks from the oldest have been reached: the newest is asked first, for all before it are done then too; else
@@ -248,8 +276,9 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
     }
     size_t low = 0, high = size;  // marks before `low` are done, the one at `high` isn't
     for (size_t probe = size; probe > low;) {
-        size_t asked = probe;
-        while (asked > low && !marks.at(asked - 1).event) --asked;  // those without an event follow the one before
+        // A mark without an event follows the newest before it that has one; if that one is gone, it was reached.
+        const size_t back = marks.at(probe - 1).since_event;
+        const size_t asked = probe > back ? probe - back : 0;
         result = asked > low ? ask(stream, marks.at(asked - 1)) : CUDA_SUCCESS;
         if (result == CUDA_SUCCESS)
             low = probe;
@@ -264,7 +293,7 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
     return low;
 }
 
-bool Scanner::scan(Stream& stream, uint64_t now) noexcept {
+bool Scanner::scan(Stream& stream) noexcept {
     MarkQueue& marks = stream.marks();
     const size_t size = marks.size();
     ErrorPtr failure;
@@ -282,6 +311,7 @@ bool Scanner::scan(Stream& stream, uint64_t now) noexcept {
     }
     if (done == 0 && !failure) return false;
     const uint64_t seen = host::now();
+    stream.set_last_reached(seen);
     Returns returns(context_);
     uint64_t newest = 0;
     // Those that were reached are delivered as what they are, then the others with the failure.
@@ -289,8 +319,8 @@ bool Scanner::scan(Stream& stream, uint64_t now) noexcept {
     for (size_t i = 0; i < done; ++i) newest = deliver(stream, marks.pop(), lost_before ? failure : nullptr, seen, returns);
     if (failure)
         for (size_t i = done; i < size; ++i) deliver(stream, marks.pop(), failure, seen, returns);
+    tell();
     if (newest) stream.seen_done(newest);
-    static_cast<void>(now);
     return true;
 }
 

@@ -10,10 +10,12 @@
 #include <list>
 
 #include "completion/mark.h"
+#include "gpuorch/completion.h"
 #include "host/host.h"
 
 namespace gpo {
 
+class CompletionQueue;
 class Context;
 class Stream;
 
@@ -33,11 +35,14 @@ public:
 private:
     void run() noexcept;
     /// Completes what has been reached; true if there was something.
-    bool scan(Stream& stream, uint64_t now) noexcept;
+    bool scan(Stream& stream) noexcept;
     class Returns;
     uint64_t deliver(Stream& stream, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept;
+    void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept;
+    void tell() noexcept;
     size_t reached(Stream& stream, size_t size, CUresult& result) noexcept;
     uint64_t time_of(uint64_t ticks) const noexcept;
+    uint64_t begin_of_wait(Stream& stream) const noexcept;
     CUresult ask(Stream& stream, Mark& mark) noexcept;
     bool any_marks() const noexcept;
     void enter() noexcept;
@@ -45,15 +50,17 @@ private:
     Context& context_;
     uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
     uint64_t ticks_ = 0, now_ = 0;               // the scanner's latest look at both
+    CompletionQueue* untold_queue_ = nullptr;    // the queue of the entry put last, in this turn
+    uint64_t untold_ = 0;                        // entries put into it that it wasn't told of: they keep it alive
     host::Mutex lock_;
     std::list<Ref<Stream>> arrivals_;            // under lock_
     std::list<Ref<Stream>> streams_;             // the scanner's own
-    std::atomic<uint32_t> signal_{0};            // wait word
+    bool entered_ = false;                       // the thread's: its context is current
+    unsigned refusals_ = 0;                      // by the driver, to make it so
+    alignas(64) std::atomic<uint32_t> signal_{0};  // wait word; from here on what those who wake it look at
     enum Sleep : uint32_t { awake, dozing, asleep };  // dozing: it wakes by itself soon enough for a new mark
     std::atomic<uint32_t> sleep_{awake};
     std::atomic<bool> arrived_{false}, stopping_{false};
-    bool entered_ = false;                       // the thread's: its context is current
-    unsigned refusals_ = 0;                      // by the driver, to make it so
     host::Thread thread_;
 };
 

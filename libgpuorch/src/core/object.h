@@ -41,6 +41,7 @@ public:
     /// Gives up the caller's reference and destroys the object, if it is the only one; else does nothing.
     bool release_if_only() const noexcept {
         uint32_t one = 1;
+        if (references_.load(std::memory_order_relaxed) != one) return false;  // seldom: don't take the line from others
         if (!references_.compare_exchange_strong(one, 0, std::memory_order_acq_rel)) return false;
         delete this;
         return true;

@@ -126,7 +126,7 @@ public:
         return add_annex(make);
     }
 
-    Counters counters;
+    alignas(64) Counters counters;   // written all the time
     /// Counts one, and notes it where somebody traces.
     void serialised(Serialising what, uint64_t bytes = 0) noexcept;
 
@@ -136,7 +136,7 @@ public:
     trace::Recorder* recorder() const noexcept { return recorder_.load(std::memory_order_acquire); }
     trace::Recorder& make_recorder();
 
-    std::atomic<bool> cache_refusal_logged{false};   // said once for each runtime
+    alignas(64) std::atomic<bool> cache_refusal_logged{false};   // said once for each runtime
     gpo_statistics statistics();
     /// The contexts that were opened. Throws std::bad_alloc.
     std::vector<Ref<Context>> contexts();

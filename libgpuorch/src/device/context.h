@@ -121,7 +121,7 @@ private:
         Context& context_;   // a reference is held while it is posted
     } aftermath_{*this};
 
-    host::Mutex events_lock_;
+    alignas(64) host::Mutex events_lock_;   // the scanner's as much as the streams': not on a line that every call reads
     std::vector<CUevent> spare_events_[2];  // without, with timing
 
     mutable host::Mutex streams_lock_;

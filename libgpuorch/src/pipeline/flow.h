@@ -13,10 +13,10 @@ struct Run;
 
 struct Flow final : Counted {
     host::Mutex lock;            // of all below
-    host::Condition parked;      // threads without a run
-    host::Condition room;        // the reading thread, for a free chunk
-    host::Condition arrived;     // the writing thread, for a chunk that is done
-    host::Condition ended;       // callers, for the end of a run
+    host::Condition parked{host::Sleep::light};   // threads without a run
+    host::Condition room{host::Sleep::light};     // the reading thread, for a free chunk
+    host::Condition arrived{host::Sleep::light};  // the writing thread, for a chunk that is done
+    host::Condition ended{host::Sleep::light};    // callers, for the end of a run
 
     uint64_t runs = 0;           // started
     bool starting = false;       // a start is checking its arguments
@@ -49,6 +49,7 @@ public:
         ++flow_->completed;
         flow_->arrived.notify_one();
     }
+    bool awaited() const noexcept override { return true; }
 
 private:
     const Ref<Flow> flow_;
@@ -64,6 +65,7 @@ public:
         ++flow_->settled;
         flow_->room.notify_one();
     }
+    bool awaited() const noexcept override { return true; }
 
 private:
     const Ref<Flow> flow_;

@@ -1,6 +1,7 @@
 #include "stream/stream.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "completion/queue.h"
 #include "completion/scanner.h"
@@ -38,7 +39,6 @@ public:
         mark_.error = error;
         stream.push_mark(std::move(mark_));  // after the marks before it, whose work goes on
     }
-    const Mark& mark() const noexcept { return mark_; }
     /// The mark of an operation that was refused.
     Mark take() noexcept { return std::move(mark_); }
 
@@ -59,10 +59,11 @@ public:
         done_.store(1, std::memory_order_release);
         host::wake_all(done_);
     }
+    bool awaited() const noexcept override { return true; }
     bool wait(uint64_t deadline, bool spin) noexcept {
         for (unsigned spins = 0; spin && spins < 20'000 && !done_.load(std::memory_order_acquire); ++spins) host::step(spins % 16);
         while (!done_.load(std::memory_order_acquire))
-            if (!host::wait(done_, 0, deadline)) return done_.load(std::memory_order_acquire) != 0;
+            if (!host::wait(done_, 0, deadline, host::Sleep::light)) return done_.load(std::memory_order_acquire) != 0;
         return true;
     }
     const ErrorPtr& error() const noexcept { return error_; }
@@ -179,6 +180,7 @@ void Stream::issue(Operation& operation) {
 
 // To the driver, with what is to be known of it.
 void Stream::hand_over(Operation& operation, uint64_t number) {
+    marked_.store(false, std::memory_order_relaxed);
     if (trace::on() && operation.numbered()) [[unlikely]] {
         trace::Recorder* recorder = runtime().recorder();
         if (recorder && recorder->running()) return hand_over_traced(operation, number, *recorder);
@@ -355,22 +357,26 @@ void Stream::mark(Ref<Reached> target) {
 }
 
 gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source) {
-    Mark mark;
-    mark.user_data = user_data;
-    mark.source = source;
     if (since) {
         if (&since->runtime() != &runtime())
             gpo::fail(GPO_INVALID_HANDLE, "since: ", since->describe(), " is of another runtime than ", describe());
         if (&since->context() != &*context_ || !since->timing())
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
-        mark.since = Ref<Event>(since);
     }
-    mark.submitted = host::ticks();
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
-    mark.queue = &queue;
-    MarkOperation operation(std::move(mark));
     try {
-        const gpo_status status = put_notify(operation, since ? nullptr : &queue);
+        if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        try {
+            if (!since && notify_now(queue, user_data, source)) [[likely]] return GPO_SUCCESS;
+        } catch (const Failure&) {
+            // The device is lost: the operation finds that out too, and what it means for this stream.
+        }
+        Mark mark;
+        mark.queue = &queue;
+        mark.user_data = user_data;
+        mark.source = source;
+        if (since) mark.since = Ref<Event>(since);
+        const gpo_status status = put_notify(std::move(mark));
         if (status != GPO_SUCCESS) queue.unreserve();
         return status;
     } catch (...) {
@@ -380,45 +386,51 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
 }
 
 gpo_status Stream::then(Ref<Reached> target, uint32_t source) {
+    if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     Mark mark;
     mark.target = std::move(target);
     mark.source = source;
-    mark.submitted = host::ticks();
-    MarkOperation operation(std::move(mark));
-    return put_notify(operation, nullptr);
+    return put_notify(std::move(mark));
 }
 
-// `queue`: whose entry the mark is, if it may take the short way.
-gpo_status Stream::put_notify(MarkOperation& operation, CompletionQueue* queue) {
-    if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+gpo_status Stream::put_notify(Mark mark) {
+    mark.submitted = host::ticks();
+    MarkOperation operation(std::move(mark));
     if (exposed_.load(std::memory_order_acquire)) {
         DriverScope scope(*context_);
         refuse_capture("notify");
     }
     try {
-        if (queue && notify_now(*queue, operation.mark().user_data, operation.mark().source)) return GPO_SUCCESS;
         return put(operation, false);
     } catch (const Failure& failed) {
         // A stream that has failed or whose device is lost still answers, in order.
-        if (failed.error()->status == GPO_CAPTURE_REFUSED || (!context_->lost() && !failure())) throw;
+        if (!context_->lost() && !failure()) throw;
         push_failed(operation.take(), failed.error());
         return GPO_SUCCESS;
     }
 }
 
 // The common case without the detour through an operation: nothing is held, nothing has failed, nobody captures. False if
-// it isn't that case; throws if the driver refuses.
+// it isn't that case, or if the driver refuses: then the operation finds out.
 bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source) {
     if (exposed_.load(std::memory_order_acquire) || context_->lost()) return false;
-    DriverScope scope(*context_, Calls::plain);
+    // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed. What
+    // others put on a blocking stream's way, through the legacy stream, we don't see.
+    const bool follows = marked_.load(std::memory_order_relaxed) && !blocking_;
+    std::optional<DriverScope> scope;
+    if (!follows) scope.emplace(*context_, Calls::plain);
     std::lock_guard lock(submit_);
     if (!held_.empty() || failed_.load(std::memory_order_relaxed)) return false;
+    if (follows && !marked_.load(std::memory_order_relaxed)) return false;  // something was put on meanwhile
     prepare_mark();
-    CUevent event = mark_event(false);
-    const CUresult result = table().cuEventRecord(event, native_);
-    if (result != CUDA_SUCCESS) [[unlikely]] {
-        return_event(false, event);
-        context_->check(result, "cuEventRecord");
+    CUevent event = nullptr;
+    if (!follows) {
+        event = mark_event(false);
+        if (table().cuEventRecord(event, native_) != CUDA_SUCCESS) [[unlikely]] {
+            return_event(false, event);
+            return false;
+        }
+        marked_.store(true, std::memory_order_relaxed);
     }
     Mark& mark = marks_.next();
     mark.event = event;

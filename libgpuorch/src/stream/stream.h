@@ -25,8 +25,6 @@ class Recorder;
 
 namespace gpo {
 
-class MarkOperation;
-
 class Stream final : public Object {
 public:
     /// Creates a driver stream. Throws.
@@ -102,7 +100,12 @@ public:
     // --- for the scanner ---
     MarkQueue& marks() noexcept { return marks_; }
     bool deferring() const noexcept { return deferring_.load(std::memory_order_acquire); }
-    void seen_done(uint64_t operation) noexcept { completed_.store(operation, std::memory_order_relaxed); }
+    void seen_done(uint64_t operation) noexcept {
+        if (completed_.load(std::memory_order_relaxed) != operation) completed_.store(operation, std::memory_order_relaxed);
+    }
+    /// When a mark of this stream was last seen reached. The scanner's own.
+    uint64_t last_reached_ns() const noexcept { return last_reached_ns_; }
+    void set_last_reached(uint64_t now) noexcept { last_reached_ns_ = now; }
     /// The failure of work on this stream, with the suspects, for what the driver answered.
     ErrorPtr failure_of_work(CUresult result, const char* function) noexcept;
 
@@ -141,7 +144,7 @@ private:
     void note(const Operation& operation) noexcept;
     [[noreturn]] static void fail_argument(const char* message);
     gpo_status put(Operation& operation, bool internal);
-    gpo_status put_notify(MarkOperation& operation, CompletionQueue* queue);
+    gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
     void refuse_lost();
     void push_failed(Mark mark, const ErrorPtr& error);
@@ -169,7 +172,8 @@ private:
     const uint32_t max_held_;
     std::atomic<bool> exposed_, announced_{false}, claimed_{false}, pooled_{false};
 
-    host::Mutex submit_;
+    // Written by whoever puts work on. The scanner reads what is above, and must not take this line from them.
+    alignas(64) host::Mutex submit_;
     Kept held_;                                        // under submit_
     std::atomic<uint64_t> held_count_{0};
     class Again final : public Errand {
@@ -185,9 +189,12 @@ private:
     uint64_t held_since_ = 0, held_operations_ = 0;    // under submit_: while it is traced, and held
     std::atomic<uint64_t> trace_lane_{0};              // session << 32 | lane; written under submit_
     std::vector<CUevent> events_[2];                   // under submit_: spare ones for marks
+    std::atomic<bool> marked_{false};                  // changed under submit_: nothing lies behind the newest recorded mark
     std::atomic<uint64_t> accepted_{0};
+    // What each call looks at and hardly anybody writes, and what the scanner writes all the time, on lines of their own.
     alignas(64) std::atomic<uint64_t> completed_{0};   // the scanner's
-    std::atomic<bool> failed_{false}, deferring_{false};
+    uint64_t last_reached_ns_ = 0;                     // the scanner's
+    alignas(64) std::atomic<bool> failed_{false}, deferring_{false};
     std::atomic<bool> scanned_{false};                 // known to the scanner
     MarkQueue marks_;
     Context::Attribution attribution_;
