@@ -14,12 +14,17 @@ constexpr double kTolerance = 1.03;                         // noise of a batch
 }  // namespace
 
 void Tuning::Batch::note(uint64_t index, int64_t end) noexcept {
-    if (index == from) first = end;
-    if (index == to) last = end;
+    for (size_t part = 0; part < ends.size(); ++part)
+        if (index == border(part)) ends[part] = end;
 }
 
 double Tuning::Batch::period() const noexcept {
-    return std::max(1.0, static_cast<double>(last - first)) / static_cast<double>(to - from);
+    std::array<double, 3> periods{};
+    for (size_t part = 0; part < periods.size(); ++part)
+        periods[part] = static_cast<double>(ends[part + 1] - ends[part]) /
+                        static_cast<double>(std::max(border(part + 1) - border(part), uint64_t{1}));
+    std::sort(periods.begin(), periods.end());
+    return std::max(1.0 / static_cast<double>(to - from), periods[1]);
 }
 
 uint64_t Tuning::fit(double bytes) const noexcept {
@@ -32,8 +37,10 @@ uint64_t Tuning::fit(double bytes) const noexcept {
 
 uint64_t Tuning::best(uint64_t bytes) const noexcept {
     const double n = bytes != 0 ? static_cast<double>(bytes) : kUnknownTotal;
-    // At least four chunks, so that something overlaps.
-    return fit(std::min(std::sqrt(n * overhead_ns_ / ns_per_byte_), n / 4));
+    // What a chunk costs is not known so well that less than a hundredth of the run would be worth gaining by small ones. At
+    // least four chunks, so that something overlaps.
+    const double least = std::min(n / 128, static_cast<double>(large_.size));
+    return fit(std::min(std::max(std::sqrt(n * overhead_ns_ / ns_per_byte_), least), n / 4));
 }
 
 void Tuning::begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept {
@@ -54,8 +61,8 @@ void Tuning::begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept {
         size_ = fit(std::clamp(static_cast<double>(total) / 8, 262144.0, static_cast<double>(kLargeTrial)));
         return;
     }
-    small_ = {fit(static_cast<double>(scale * kSmallTrial)), kFilling, kSmallChunks - 1, 0, 0};
-    large_ = {fit(static_cast<double>(scale * kLargeTrial)), kSmallChunks, kSmallChunks + kLargeChunks - 1, 0, 0};
+    small_ = {fit(static_cast<double>(scale * kSmallTrial)), kFilling, kSmallChunks - 1};
+    large_ = {fit(static_cast<double>(scale * kLargeTrial)), kSmallChunks, kSmallChunks + kLargeChunks - 1};
     size_ = large_.size;
     if (small_.size == large_.size) return;  // the granule or the limit leaves no choice
     phase_ = Phase::trying;
@@ -105,7 +112,7 @@ void Tuning::conclude() noexcept {
 }
 
 void Tuning::begin_check() noexcept {
-    check_ = {size_, given_ + 1, given_ + 1 + kCheckChunks, 0, 0};
+    check_ = {size_, given_ + 1, given_ + 1 + kCheckChunks};
     phase_ = Phase::checking;
 }
 

@@ -10,6 +10,8 @@
 // Not thread-safe: the pipeline calls it under its lock.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace gpo::pipeline {
@@ -19,7 +21,7 @@ public:
     static constexpr uint64_t kLeast = uint64_t{64} << 10, kMost = uint64_t{64} << 20;
     static constexpr uint64_t kSmallTrial = uint64_t{1} << 20, kLargeTrial = uint64_t{4} << 20;
     /// Of the small ones more: ends are seen some 10 us late, now more, now less.
-    static constexpr uint64_t kSmallChunks = 24, kLargeChunks = 8, kCheckChunks = 4;
+    static constexpr uint64_t kSmallChunks = 24, kLargeChunks = 8, kCheckChunks = 6;
     /// Inputs of fewer bytes are not worth measuring on; twice that where chunks may be large.
     static constexpr uint64_t kWorthwhile = uint64_t{64} << 20;
 
@@ -44,10 +46,12 @@ public:
 private:
     enum class Phase { settled, trying, checking };
 
-    /// Chunks of one size: the time from the end of the first one counted to the end of the last.
+    /// Chunks of one size: the time from one's end to the next one's, as the median of three parts of the batch, so that
+    /// one end that was seen late (which makes one part longer and the next shorter) changes nothing.
     struct Batch {
         uint64_t size = 0, from = 0, to = 0;  // indices of the chunks that count
-        int64_t first = 0, last = 0;
+        std::array<int64_t, 4> ends{};        // of the first, of two between, and of the last
+        uint64_t border(size_t part) const noexcept { return from + (to - from) * part / 3; }
         void note(uint64_t index, int64_t end) noexcept;
         double period() const noexcept;       // nanoseconds a chunk
         double per_byte() const noexcept { return period() / static_cast<double>(size); }
