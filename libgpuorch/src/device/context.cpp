@@ -326,11 +326,11 @@ void Context::when_streams_pass(std::function<void(bool)> action) {
 
 DriverScope::DriverScope(Context& context, Calls calls)
     : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls) {
-    pushed_ = !context.current();
-    if (pushed_) {
-        if (!context.alive()) [[unlikely]] throw Failure(context.loss());
-        context.check(table_.cuCtxPushCurrent(context.native_), "cuCtxPushCurrent");
-    }
+    if (!context.alive()) [[unlikely]] throw Failure(context.loss());
+    CUcontext current = nullptr;
+    table_.cuCtxGetCurrent(&current);
+    pushed_ = current != context.native_;
+    if (pushed_) context.check(table_.cuCtxPushCurrent(context.native_), "cuCtxPushCurrent");
     if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
 }
 
@@ -341,9 +341,10 @@ DriverScope::~DriverScope() {
 }
 
 DriverTry::DriverTry(Context& context) noexcept : table_(context.table()), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED) {
-    if (host::forked()) return;
-    if (!context.current()) {
-        if (!context.alive()) return;
+    if (host::forked() || !context.alive()) return;
+    CUcontext current = nullptr;
+    table_.cuCtxGetCurrent(&current);
+    if (current != context.native()) {
         if (table_.cuCtxPushCurrent(context.native()) != CUDA_SUCCESS) return;
         pushed_ = true;
     }

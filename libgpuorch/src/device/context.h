@@ -39,11 +39,6 @@ public:
     /// The error of a failed call, without throwing it. The same effect on the context.
     ErrorPtr error_of(CUresult result, const char* function) noexcept;
 
-    /// True if it is the calling thread's, and alive: one question to the driver, where most calls need no more.
-    bool current() const noexcept {
-        unsigned long long id = 0;
-        return !lost() && table_.cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == id_;
-    }
     /// False if the context is lost, or was destroyed behind our back; asks the driver, which costs 11 ns.
     bool alive() noexcept {
         unsigned long long id = 0;
