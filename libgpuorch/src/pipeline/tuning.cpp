@@ -10,6 +10,7 @@ namespace gpo::pipeline {
 namespace {
 constexpr uint64_t kFilling = 3;                            // chunks until the pipeline is full
 constexpr double kUnknownTotal = 1024.0 * 1024.0 * 1024.0;  // assumed of a source that can't say
+constexpr double kOutlier = 0.1;                            // of a batch's period: more is no noise
 constexpr double kTolerance = 1.03;                         // noise of a batch
 }  // namespace
 
@@ -24,7 +25,8 @@ double Tuning::Batch::period() const noexcept {
         periods[part] = static_cast<double>(ends[part + 1] - ends[part]) /
                         static_cast<double>(std::max(border(part + 1) - border(part), uint64_t{1}));
     std::sort(periods.begin(), periods.end());
-    return std::max(1.0 / static_cast<double>(to - from), periods[1]);
+    const double count = static_cast<double>(to - from), mean = static_cast<double>(ends[3] - ends[0]) / count;
+    return std::max(1.0 / count, std::abs(mean - periods[1]) > kOutlier * periods[1] ? periods[1] : mean);
 }
 
 uint64_t Tuning::fit(double bytes) const noexcept {

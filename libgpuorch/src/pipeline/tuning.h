@@ -21,7 +21,7 @@ public:
     static constexpr uint64_t kLeast = uint64_t{64} << 10, kMost = uint64_t{64} << 20;
     static constexpr uint64_t kSmallTrial = uint64_t{1} << 20, kLargeTrial = uint64_t{4} << 20;
     /// Of the small ones more: ends are seen some 10 us late, now more, now less.
-    static constexpr uint64_t kSmallChunks = 24, kLargeChunks = 8, kCheckChunks = 6;
+    static constexpr uint64_t kSmallChunks = 24, kLargeChunks = 10, kCheckChunks = 6;
     /// Inputs of fewer bytes are not worth measuring on; twice that where chunks may be large.
     static constexpr uint64_t kWorthwhile = uint64_t{64} << 20;
 
@@ -46,8 +46,8 @@ public:
 private:
     enum class Phase { settled, trying, checking };
 
-    /// Chunks of one size: the time from one's end to the next one's, as the median of three parts of the batch, so that
-    /// one end that was seen late (which makes one part longer and the next shorter) changes nothing.
+    /// Chunks of one size: the mean time from one's end to the next one's; or, if that is far from the median of three parts
+    /// of the batch, this median: one end that was seen very late makes one part longer and the next shorter.
     struct Batch {
         uint64_t size = 0, from = 0, to = 0;  // indices of the chunks that count
         std::array<int64_t, 4> ends{};        // of the first, of two between, and of the last
