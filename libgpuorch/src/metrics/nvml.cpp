@@ -56,6 +56,10 @@ struct Nvml::Functions {
 #undef X
 };
 
+Nvml::~Nvml() {
+    delete functions_;  // the library stays: others may have it open
+}
+
 Nvml* Nvml::open_at(const char* path, std::string* why) {
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {

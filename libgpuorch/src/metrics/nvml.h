@@ -10,6 +10,10 @@ namespace gpo::metrics {
 
 class Nvml {
 public:
+    ~Nvml();
+    Nvml(const Nvml&) = delete;
+    Nvml& operator=(const Nvml&) = delete;
+
     /// libnvidia-ml.so.1 of the machine. Tries again after a failure. NULL with the reason in `why`.
     static const Nvml* open(std::string* why);
     /// For tests: a library at a path. The caller's to delete.
