@@ -33,7 +33,7 @@ gpo_cq_statistics statistics_of(gpo_cq_t queue) {
 
 }  // namespace
 
-TEST_CASE("a notify comes out when the stream gets there, with the caller's number, its operation and its times") {
+TEST_CASE("a notify comes out when the stream gets there, with the caller's number, its operation and its times" * gated) {
     Gpu gpu;
     Writer writer(gpu);
     Gate gate(gpu);
@@ -104,7 +104,7 @@ TEST_CASE("a mark on a stream with nothing on it is reached") {
     CHECK(entry.status == GPO_SUCCESS);
 }
 
-TEST_CASE("a full queue refuses a notify, which then has no effect; once drained it takes more") {
+TEST_CASE("a full queue refuses a notify, which then has no effect; once drained it takes more" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Queue queue = gpu.queue(4);
@@ -171,7 +171,7 @@ TEST_CASE("a wait that times out does so no earlier than asked") {
     CHECK(monotonic_ns() - begin >= 3'000'000);
 }
 
-TEST_CASE("the GPU time since an event comes with the entry on request") {
+TEST_CASE("the GPU time since an event comes with the entry on request" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Queue queue = gpu.queue();
@@ -213,7 +213,7 @@ TEST_CASE("entries are written with the caller's stride, and an older caller's s
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_cq_drain(queue, &entry, 23, 1, &count));
 }
 
-TEST_CASE("a destroyed queue drops what it had; the streams go on") {
+TEST_CASE("a destroyed queue drops what it had; the streams go on" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Queue queue = gpu.queue();
@@ -323,7 +323,7 @@ TEST_CASE("the scanner wakes again after it has been idle") {
     }
 }
 
-TEST_CASE("a poller learns of an entry through the queue's descriptor, and drains once") {
+TEST_CASE("a poller learns of an entry through the queue's descriptor, and drains once" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Queue queue = gpu.queue();

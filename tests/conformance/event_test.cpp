@@ -7,7 +7,7 @@
 
 using namespace gpo::test;
 
-TEST_CASE("an event is ready when the stream has got there, and not before") {
+TEST_CASE("an event is ready when the stream has got there, and not before" * gated) {
     Gpu gpu;
     for (uint32_t flags : {0, GPO_EVENT_TIMING, GPO_EVENT_BLOCKING_SYNC, GPO_EVENT_TIMING | GPO_EVENT_BLOCKING_SYNC}) {
         CAPTURE(flags);
@@ -28,7 +28,7 @@ TEST_CASE("an event is ready when the stream has got there, and not before") {
     }
 }
 
-TEST_CASE("what waited for an earlier recording still waits for that one") {
+TEST_CASE("what waited for an earlier recording still waits for that one" * gated) {
     Gpu gpu;
     Writer writer(gpu);
     Gate first(gpu), second(gpu);
@@ -58,7 +58,7 @@ TEST_CASE("a stream that waits for an event never recorded goes on") {
     CHECK_OK(gpo_stream_wait(stream, kPatience));
 }
 
-TEST_CASE("GPU time lies between two recordings, forwards and backwards") {
+TEST_CASE("GPU time lies between two recordings, forwards and backwards" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Event start = gpu.event(GPO_EVENT_TIMING), end = gpu.event(GPO_EVENT_TIMING);
@@ -94,7 +94,7 @@ TEST_CASE("times are refused between events that take none") {
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_event_elapsed(timing, plain, &time));
 }
 
-TEST_CASE("an event notifies a queue when its last recording is reached") {
+TEST_CASE("an event notifies a queue when its last recording is reached" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Queue queue = gpu.queue();

@@ -71,7 +71,7 @@ struct Block {
 
 }  // namespace
 
-TEST_CASE("a callback comes when the stream gets there, once, on a thread of the executor's") {
+TEST_CASE("a callback comes when the stream gets there, once, on a thread of the executor's" * gated) {
     for (uint32_t flags : {0u, unsigned{GPO_EXECUTOR_SPIN}, unsigned{GPO_EXECUTOR_SLEEP}}) {
         CAPTURE(flags);
         Gpu gpu;
@@ -139,7 +139,7 @@ TEST_CASE("callbacks of a stream come one at a time and in order, whatever the n
     CHECK(statistics_of(executor).called == kStreams * kEach);
 }
 
-TEST_CASE("an executor of the caller's calls on the thread that runs it, and nowhere else") {
+TEST_CASE("an executor of the caller's calls on the thread that runs it, and nowhere else" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Record record;
@@ -273,7 +273,7 @@ TEST_CASE("shutdown times out while a callback blocks, and succeeds when it has 
     }
 }
 
-TEST_CASE("an executor that is destroyed calls back what it owes with GPO_CANCELLED; the work goes on") {
+TEST_CASE("an executor that is destroyed calls back what it owes with GPO_CANCELLED; the work goes on" * gated) {
     for (uint32_t flags : {0u, unsigned{GPO_EXECUTOR_CALLER}}) {
         CAPTURE(flags);
         Gpu gpu;

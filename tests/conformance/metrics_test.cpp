@@ -28,7 +28,7 @@ bool contains(const std::string& text, const char* line) { return text.find(line
 
 }  // namespace
 
-TEST_CASE("what is pending shows in the gauges, and goes when it is done and drained") {
+TEST_CASE("what is pending shows in the gauges, and goes when it is done and drained" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Queue queue = gpu.queue();

@@ -30,7 +30,7 @@ TEST_CASE("what is put on one stream runs in that order") {
     CHECK(info_of(stream).accepted == 64);
 }
 
-TEST_CASE("two streams run beside each other") {
+TEST_CASE("two streams run beside each other" * gated) {
     Gpu gpu;
     Writer writer(gpu);
     Gate gate(gpu);
@@ -48,7 +48,7 @@ TEST_CASE("two streams run beside each other") {
     CHECK_OK(gpo_stream_query(held_up));
 }
 
-TEST_CASE("calls that put work on a stream return while the GPU is busy with it") {
+TEST_CASE("calls that put work on a stream return while the GPU is busy with it" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     Stream stream = gpu.stream();
@@ -64,7 +64,7 @@ TEST_CASE("calls that put work on a stream return while the GPU is busy with it"
     CHECK(std::all_of(host.begin(), host.end(), [](uint32_t word) { return word == 77; }));
 }
 
-TEST_CASE("a stream waits for another, and only for what was on it then") {
+TEST_CASE("a stream waits for another, and only for what was on it then" * gated) {
     Gpu gpu;
     Writer writer(gpu);
     Gate first(gpu), second(gpu);
@@ -172,7 +172,7 @@ TEST_CASE("the legacy and per-thread default streams can be wrapped") {
     }
 }
 
-TEST_CASE("a blocking stream waits for the legacy stream; a non-blocking one does not") {
+TEST_CASE("a blocking stream waits for the legacy stream; a non-blocking one does not" * gated) {
     Gpu gpu;
     Writer writer(gpu);
     Gate gate(gpu);
@@ -193,7 +193,7 @@ TEST_CASE("a blocking stream waits for the legacy stream; a non-blocking one doe
     CHECK(read(words[1]) == 2);
 }
 
-TEST_CASE("a pool hands out the stream with the fewest users, and of those the one with the least work") {
+TEST_CASE("a pool hands out the stream with the fewest users, and of those the one with the least work" * gated) {
     Gpu gpu;
     Gate gate(gpu);
     auto options = sized<gpo_stream_pool_options>();
@@ -256,7 +256,7 @@ TEST_CASE("a stream that is not out of the pool can't be given back to it, nor c
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_pool_release(pool, stream));
 }
 
-TEST_CASE("the streams of a pool go with it, when their work is done") {
+TEST_CASE("the streams of a pool go with it, when their work is done" * gated) {
     Gpu gpu;
     Writer writer(gpu);
     Gate gate(gpu);

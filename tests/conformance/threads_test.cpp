@@ -76,7 +76,7 @@ TEST_CASE("many threads put work on one stream: all of it runs, one after the ot
     CHECK(read(word[0]) == 400);  // not atomic: only right if no two ran at once
 }
 
-TEST_CASE("kernels on two streams shake hands through memory") {
+TEST_CASE("kernels on two streams shake hands through memory" * gated) {
     Gpu gpu;
     Kernel kernel = gpu.kernel(kShake, "shake");
     Pinned<uint32_t> words = gpu.pinned<uint32_t>(64);
@@ -93,7 +93,7 @@ TEST_CASE("kernels on two streams shake hands through memory") {
     CHECK(read(*b) == rounds);
 }
 
-TEST_CASE("a kernel and the host shake hands through pinned memory, long after the launch returned") {
+TEST_CASE("a kernel and the host shake hands through pinned memory, long after the launch returned" * gated) {
     Gpu gpu;
     Kernel kernel = gpu.kernel(kShake, "shake");
     Pinned<uint32_t> words = gpu.pinned<uint32_t>(64);

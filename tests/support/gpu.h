@@ -176,6 +176,10 @@ gpo_status launch(gpo_stream_t stream, gpo_kernel_t kernel, uint32_t blocks, uin
     }
 }
 
+/// The mark of tests whose kernels wait for the host or for another stream's kernel while they run. A tool that lets a launch
+/// return only once the kernel has ended (compute-sanitizer) can't run them: leave them out there, with -tse=gated.
+inline const doctest::test_suite gated{"gated"};
+
 /// A kernel that the GPU can't get past until the host opens the gate. Everything that a test uses while a gate is
 /// closed is made before: allocation and module loading may wait for what runs.
 class Gate {
