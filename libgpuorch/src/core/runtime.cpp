@@ -338,7 +338,8 @@ void Runtime::report_leaks() {
         if (&object == this || ++count > 16) return;
         if (count > 1) list.append(", ");
         list.append(object.describe());
-        if (const std::string_view inside = object.leaks(); !inside.empty()) list.append(" with ").append(inside);
+        const auto inside = object.leaks();
+        if (const std::string_view what = inside; !what.empty()) list.append(" with ").append(what);
     });
     if (count > 16) detail::append(list.append(" and "), count - 16), list.append(" more");
     if (count) log(GPO_LOG_WARNING, "shut down with ", count, " objects that were not destroyed: ", list);
