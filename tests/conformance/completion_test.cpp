@@ -349,6 +349,18 @@ TEST_CASE("a poller learns of an entry through the queue's descriptor, and drain
     close(descriptor);
 }
 
+/// One wake may come for no entry, late: it is gone after another drain.
+bool falls_silent(gpo_cq_t queue, int descriptor) {
+    for (int looks = 0; looks < 1000; ++looks) {
+        pollfd watch{descriptor, POLLIN, 0};
+        if (poll(&watch, 1, 0) == 0) return true;
+        gpo_completion entry;
+        uint64_t count = 1;
+        if (gpo_cq_drain(queue, &entry, sizeof entry, 1, &count) != GPO_SUCCESS || count != 0) return false;
+    }
+    return false;
+}
+
 TEST_CASE("a thousand queues have a descriptor each; where none is left the call says so, and the queue goes on") {
     Gpu gpu;
     Stream stream = gpu.stream();
@@ -368,19 +380,23 @@ TEST_CASE("a thousand queues have a descriptor each; where none is left the call
     }
     const size_t most = few.rlim_cur >= 2600 ? 1000 : watches.size();
     CHECK(watches.size() == most);
+#if defined(__SANITIZE_ADDRESS__)
+    skip("UBSan needs descriptors itself, to see whether memory can be read", "where none is left");
+#else
     few.rlim_cur = 16;  // fewer than are open
     REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
     int32_t refused = -7;
     CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_cq_fd(queues.back(), &refused));
     CHECK(refused == -7);
     CHECK(last_error().native_domain == GPO_NATIVE_ERRNO);
+#endif
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     for (size_t i = 0; i < watches.size(); ++i) REQUIRE_OK(gpo_stream_notify(stream, queues[i], i));
     bool told = true;
     for (size_t i = 0; i < watches.size(); ++i) {
         told = told && poll(&watches[i], 1, 30'000) == 1;
         const auto entry = take(queues[i], 1)[0];
-        told = told && entry.user_data == i && poll(&watches[i], 1, 0) == 0;
+        told = told && entry.user_data == i && falls_silent(queues[i], watches[i].fd);
         close(watches[i].fd);
     }
     CHECK(told);
@@ -398,7 +414,6 @@ TEST_CASE("a descriptor that the caller has closed, or that nobody watches, does
     CHECK_STATUS(GPO_WOULD_BLOCK, gpo_stream_notify(stream, queue, 64));
     const auto entries = take(queue, 64);
     for (uint64_t i = 0; i < 64; ++i) CHECK(entries[i].user_data == i);
-    pollfd watch{unwatched, POLLIN, 0};
-    CHECK(poll(&watch, 1, 0) == 0);
+    CHECK(falls_silent(queue, unwatched));
     close(unwatched);
 }
