@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/gpu.h"
+#include "support/report.h"
 
 using namespace gpo::test;
 
@@ -381,7 +382,7 @@ TEST_CASE("a thousand queues have a descriptor each; where none is left the call
     const size_t most = few.rlim_cur >= 2600 ? 1000 : watches.size();
     CHECK(watches.size() == most);
 #if defined(__SANITIZE_ADDRESS__)
-    skip("UBSan needs descriptors itself, to see whether memory can be read", "where none is left");
+    gpo::test::skip("UBSan needs descriptors itself, to see whether memory can be read", "where none is left");
 #else
     few.rlim_cur = 16;  // fewer than are open
     REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
