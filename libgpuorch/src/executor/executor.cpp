@@ -322,10 +322,11 @@ uint64_t Executor::poll() {
 
 // --- host calls ---
 
-uint64_t Executor::add_call(HostCall& call) {
+void Executor::add_call(HostCall& call, uint64_t& number) {
     std::lock_guard lock(lock_);
-    calls_.emplace(last_call_ + 1, Ref<HostCall>(&call));
-    return ++last_call_;
+    number = last_call_ + 1;
+    calls_.emplace(number, Ref<HostCall>(&call));
+    ++last_call_;
 }
 
 void Executor::remove_call(uint64_t number) noexcept { static_cast<void>(take_call(number)); }

@@ -37,8 +37,9 @@ public:
     gpo_status run(uint64_t deadline, uint64_t* count);
     uint64_t poll();
 
-    /// A host call, from when it is accepted to when it is finished; its number. Throws std::bad_alloc.
-    uint64_t add_call(HostCall& call);
+    /// A host call, from when it is accepted to when it is finished. Its number is written before anybody can find it by
+    /// that. Throws std::bad_alloc.
+    void add_call(HostCall& call, uint64_t& number);
     void remove_call(uint64_t number) noexcept;
     /// The call, for one caller that finishes it. NULL if there is none of that number.
     Ref<HostCall> take_call(uint64_t number) noexcept;

@@ -65,7 +65,7 @@ private:
 gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn function, void* user) {
     const auto call = make<HostCall>(executor, Ref<Stream>(&stream), function, user);
     return owe(executor, call, &stream, [&] {
-        call->number_ = executor.add_call(*call);
+        executor.add_call(*call, call->number_);
         gpo_status status;
         try {
             if (stream.given_out()) {
