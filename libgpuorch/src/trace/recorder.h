@@ -58,7 +58,7 @@ public:
 
     /// A context that was opened while a session runs.
     void add_context(Context& context) noexcept;
-    /// The stream's number in this session; 0 if there is no room for one. With kUntimed, if its device has no clock.
+    /// The stream's number in this recording; 0 if there is no room for one. With kUntimed, if its device has no clock.
     /// Under its submit lock.
     static constexpr uint32_t kUntimed = 1u << 31;
     uint32_t add_lane(const Stream& stream) noexcept;
