@@ -49,8 +49,8 @@ uint64_t deadline_after(int64_t timeout_ns) noexcept;
 
 /// How deep a thread sleeps that waits to be woken by another. A core that has been idle for a while takes long to come
 /// back: on a virtual machine a thread that slept for 100 us was woken in 4 us, one that slept for 1 ms in 160 us (median;
-/// 240 us the slowest tenth). Timers don't have that cost, so a light sleeper turns over every 100 us for its first 50 ms,
-/// which takes about 3 % of a core. For threads that expect their next work soon.
+/// 240 us the slowest tenth). Timers don't have that cost, so a light sleeper turns over every 100 us for its first 50 ms.
+/// For threads that expect their next work soon.
 enum class Sleep : uint8_t { deep, light };
 
 /// Sleeps until `word` is woken, unless it does not hold `expected`, or until `deadline`. May return early without

@@ -222,7 +222,7 @@ void Bench::evaluate(Result& result) {
         case Target::ratio_most: {
             // The addition counts where it is more than the ratio allows.
             const double allowed = std::max((target.bound - 1) * result.median_base, target.plus);
-            if (allowed > (target.bound - 1) * result.median_base)
+            if (target.plus > 0 && allowed > (target.bound - 1) * result.median_base)
                 judge(result.difference, result.difference_interval, allowed, false);
             else
                 judge(result.ratio, result.ratio_interval, target.bound, false);
