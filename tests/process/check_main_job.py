@@ -1,177 +1,46 @@
 #!/usr/bin/env python3
-"""Builds samples/c/stream_files.c and compares what it says and writes with Python's zlib and collections; then has it
-meet files that can't be read, disks that are full, pipes that are closed and Ctrl-C."""
-import collections
-import math
+"""Builds samples/c/stream_files.c and has it meet what every main job must: see bindings/main_job.py."""
 import os
 import pathlib
-import random
 import re
-import resource
-import shutil
-import signal
 import subprocess
-import tempfile
-import time
-import zlib
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
 SAMPLE = ROOT / "samples/c/stream_files.c"
-COMPLEMENT = bytes(255 - i for i in range(256))
-LINE = re.compile(r"(.*): (\d+) bytes, entropy ([\d.]+), CRC-32 ([0-9a-f]{8}), ([\d.]+) GB/s, "
-                  r"(\d+) % of copying hidden")
+sys.path.insert(0, str(ROOT / "tests/bindings"))
+import main_job
 
 
-def figures(data, table):
-    """Bytes, entropy and CRC-32, as the sample prints them."""
-    entropy = sum(n / len(data) * math.log2(len(data) / n) for n in collections.Counter(data).values())
-    return str(len(data)), f"{entropy:.4f}", f"{zlib.crc32(data.translate(table)):08x}"
+def compiled(source, folder, *more):
+    program = folder / source.stem
+    subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror",
+                    f"-I{ROOT}/libgpuorch/include", "-o", program, source, f"-L{main_job.BUILD}/libgpuorch", "-lgpuorch",
+                    "-lm", *more], check=True)
+    return [program]
 
 
-def said(output):
-    """What the sample printed of each file and of all."""
-    return {match[1]: (match[2], match[3], match[4]) for match in map(LINE.fullmatch, output.splitlines()) if match}
+def words(text):
+    """Of C, without comments: names, numbers, strings, and each other character."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+    return re.findall(r'"[^"]*"|\w+|\S', text)
 
 
-class Folder:
-    """Files to stream, a folder for the output, the program and its library, where any user may reach them."""
-
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-        self.path.chmod(0o755)
-        self.out = self.path / "out"
-        self.out.mkdir()
-        for library in (BUILD / "libgpuorch").glob("libgpuorch.so*"):
-            shutil.copy(library, self.path, follow_symlinks=False)
-        self.program = self.path / "stream_files"
-        subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror",
-                        f"-I{ROOT}/libgpuorch/include", "-o", self.program, SAMPLE, f"-L{self.path}", "-lgpuorch",
-                        "-lm"], check=True)
-        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.path)}
-        numbers = random.Random(5)
-        self.files = {}
-        for name, data in {
-            "empty": b"", "one": b"\0", "tail": b"abcdefghijklmno", "zeros": bytes(70_000),
-            "block": numbers.randbytes(1 << 16),
-            "odd": numbers.randbytes(100_001), "text": (b"the same words again and again\n" * 200_000)[:5_000_001],
-            "large": numbers.randbytes(9_000_000),
-        }.items():
-            (self.path / name).write_bytes(data)
-            self.files[str(self.path / name)] = data
-
-    def start(self, *arguments, **settings):
-        return subprocess.Popen([self.program, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True, **{"stdout": subprocess.PIPE, **settings})
-
-    def run(self, *arguments, **settings):
-        process = self.start(*arguments, **settings)
-        out, errors = process.communicate(timeout=120)
-        return process.returncode, out, errors
-
-    def leftovers(self):
-        names = sorted(path.name for path in self.out.iterdir())
-        for path in self.out.iterdir():
-            path.unlink()
-        return names
+def kernel_text(folder):
+    """The kernel that the sample carries."""
+    source = folder / "print_kernel.c"
+    source.write_text(f'#define main sample\n#include "{SAMPLE}"\n#undef main\nint main(void) {{ puts(kernel_source); }}\n')
+    return subprocess.run(compiled(source, folder), env={**os.environ, "LD_LIBRARY_PATH": f"{main_job.BUILD}/libgpuorch"},
+                          check=True, capture_output=True, text=True).stdout
 
 
-def check(name, *facts):
-    """Each fact: (what was got, what is right)."""
-    wrong = [f"{got!r} in place of {right!r}" for got, right in facts if got != right]
-    print(f"FAIL {name}: {'; '.join(wrong)[:600]}" if wrong else f"PASS {name}")
-
-
-def whole(folder, table, *options):
-    code, out, errors = folder.run("-o", folder.out, *options, *folder.files)
-    right = {name: figures(data, table) for name, data in folder.files.items()}
-    right["total"] = figures(b"".join(folder.files.values()), table)
-    written = {name: (folder.out / pathlib.Path(name).name).read_bytes() == data.translate(table)
-               for name, data in folder.files.items()}
-    names = folder.leftovers()
-    return (code, 0), (said(out), right), (set(written.values()), {True}), (len(names), len(right) - 1), (errors, "")
-
-
-def figures_and_files(folder):
-    check("the figures are those of zlib and collections, the files are the complement", *whole(folder, COMPLEMENT))
-    table = bytes(random.Random(9).choices(range(256), k=256))
-    (folder.path / "table").write_bytes(table)
-    check("--table maps by another table", *whole(folder, table, "--table", folder.path / "table"))
-    code, _, errors = folder.run("--table", folder.path / "odd", folder.path / "one")
-    check("a table of another size is refused", (code, 2), ("256 bytes" in errors, True))
-
-
-def bad_files(folder):
-    secret = folder.path / "secret"
-    secret.write_bytes(b"x")
-    secret.chmod(0)
-    bad = [folder.path / "none", folder.path, secret]
-    good = [str(folder.path / "odd"), str(folder.path / "text")]
-    folder.out.chmod(0o777)
-    user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
-    code, out, errors = folder.run("-o", folder.out, good[0], *bad, good[1], **user)
-    lines = errors.splitlines()
-    check("files that can't be read are named, the others are done, the exit code says so",
-          (code, 1), (set(said(out)), {*good, "total"}), (len(lines), 3),
-          ([str(path) in line for path, line in zip(bad, lines)], [True] * 3), (folder.leftovers(), ["odd", "text"]))
-    same = folder.path / "odd"
-    code, _, errors = folder.run("-o", folder.path, same)
-    check("a file isn't written over itself", (code, 1), (str(same) in errors, True),
-          (same.read_bytes() == folder.files[str(same)], True))
-
-
-def full_disk(folder):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (6_000_000, 6_000_000))
-    name = str(folder.path / "large")
-    code, out, errors = folder.run("-o", folder.out, name, folder.path / "odd", preexec_fn=limit)
-    check("an output that has no room is named and taken away, the next one is written",
-          (code, 1), (str(folder.out / "large") in errors, True), (name in said(out), False),
-          (folder.leftovers(), ["odd"]))
-    with open("/dev/full", "w") as full:
-        code, _, errors = folder.run(folder.path / "odd", stdout=full)
-    check("a full disk under the standard output is an error", (code, 1), ("standard output" in errors, True))
-
-
-def closed_pipe(folder):
-    process = folder.start(folder.path / "large", folder.path / "large")
-    process.stdout.close()
-    errors = process.stderr.read()
-    check("a closed pipe is an error, not a signal", (process.wait(60), 1), ("standard output" in errors, True))
-
-
-def interrupted(folder):
-    pipe = folder.path / "pipe"
-    os.mkfifo(pipe)
-    process = folder.start("-o", folder.out, folder.path / "odd", pipe, folder.path / "text")
-    writer = os.open(pipe, os.O_WRONLY)  # returns when the sample has opened the pipe
-    os.write(writer, bytes(50_000))
-    while not any(name.name.endswith(".part") for name in folder.out.iterdir()):
-        time.sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    os.close(writer)
-    check("Ctrl-C ends it cleanly", (process.returncode, 130), (set(said(out)), {str(folder.path / "odd"), "total"}),
-          (folder.leftovers(), ["odd"]))
-
-
-def own_files(folder):
-    code, out, errors = folder.run()
-    lines = said(out)
-    total = lines.pop("total", ("0",))
-    name = next(iter(lines), None)
-    check("without files it takes the machine's largest", (code, 0), (errors, ""), (int(total[0]) >= 64 << 20, True),
-          (lines.get(name), figures(pathlib.Path(name).read_bytes(), COMPLEMENT) if name else None))
-
-
-def main():
+def prepare(folder):
     source = SAMPLE.read_text()
-    check("the sample is short and uses the public headers only", (source.count("\n") < 180, True),
-          (re.findall(r'#include [<"](gpuorch[^>"]*)', source), ["gpuorch/gpuorch.h"]))
-    with tempfile.TemporaryDirectory() as path:
-        folder = Folder(path)
-        for part in (figures_and_files, bad_files, full_disk, closed_pipe, interrupted, own_files):
-            part(folder)
+    main_job.report("C: the sample is short and uses the public headers only", (source.count("\n") < 180, True),
+                    (re.findall(r'#include [<"](gpuorch[^>"]*)', source), ["gpuorch/gpuorch.h"]))
+    main_job.report("C: its kernel is the one that the other samples read",
+                    (words(kernel_text(folder)), words((ROOT / "samples/stream_files.cu").read_text())))
+    return compiled(SAMPLE, folder)
 
 
-main()
+main_job.check("C", prepare)

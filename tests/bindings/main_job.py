@@ -1,0 +1,174 @@
+"""What must hold of the main job in every language: what it says and writes is compared with Python's zlib and
+collections; then it meets files that can't be read, disks that are full, pipes that are closed and Ctrl-C.
+
+    main_job.check("Lua", prepare)
+
+prepare(folder) puts what the program needs besides libgpuorch into `folder`, where any user may read it, and returns the
+command; libgpuorch lies there too, and LD_LIBRARY_PATH and GPUORCH_LIBRARY lead to it.
+"""
+import collections
+import math
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import zlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+COMPLEMENT = bytes(255 - i for i in range(256))
+LINE = re.compile(r"(.*): (\d+) bytes, entropy ([\d.]+), CRC-32 ([0-9a-f]{8}), ([\d.]+) GB/s, "
+                  r"(\d+) % of copying hidden")
+
+
+def figures(data, table):
+    """Bytes, entropy and CRC-32, as the sample prints them."""
+    entropy = sum(n / len(data) * math.log2(len(data) / n) for n in collections.Counter(data).values())
+    return str(len(data)), f"{entropy:.4f}", f"{zlib.crc32(data.translate(table)):08x}"
+
+
+def said(output):
+    """What the sample printed of each file and of all."""
+    return {match[1]: (match[2], match[3], match[4]) for match in map(LINE.fullmatch, output.splitlines()) if match}
+
+
+class Folder:
+    """Files to stream, a folder for the output, the program and its library, where any user may reach them."""
+
+    def __init__(self, path, language, prepare):
+        self.language = language
+        self.path = pathlib.Path(path)
+        self.path.chmod(0o755)
+        self.out = self.path / "out"
+        self.out.mkdir()
+        for library in (BUILD / "libgpuorch").glob("libgpuorch.so*"):
+            shutil.copy(library, self.path, follow_symlinks=False)
+        self.command = prepare(self.path)
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(self.path),
+                            "GPUORCH_LIBRARY": str(self.path / "libgpuorch.so.0")}
+        numbers = random.Random(5)
+        self.files = {}
+        for name, data in {
+            "empty": b"", "one": b"\0", "tail": b"abcdefghijklmno", "zeros": bytes(70_000),
+            "block": numbers.randbytes(1 << 16),
+            "odd": numbers.randbytes(100_001), "text": (b"the same words again and again\n" * 200_000)[:5_000_001],
+            "large": numbers.randbytes(9_000_000),
+        }.items():
+            (self.path / name).write_bytes(data)
+            self.files[str(self.path / name)] = data
+
+    def start(self, *arguments, **settings):
+        return subprocess.Popen([*self.command, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True, **{"stdout": subprocess.PIPE, **settings})
+
+    def run(self, *arguments, **settings):
+        process = self.start(*arguments, **settings)
+        out, errors = process.communicate(timeout=120)
+        return process.returncode, out, errors
+
+    def leftovers(self):
+        names = sorted(path.name for path in self.out.iterdir())
+        for path in self.out.iterdir():
+            path.unlink()
+        return names
+
+
+def report(name, *facts):
+    """Each fact: (what was got, what is right)."""
+    wrong = [f"{got!r} in place of {right!r}" for got, right in facts if got != right]
+    print(f"FAIL {name}: {'; '.join(wrong)[:600]}" if wrong else f"PASS {name}")
+
+
+def whole(folder, table, *options):
+    code, out, errors = folder.run("-o", folder.out, *options, *folder.files)
+    right = {name: figures(data, table) for name, data in folder.files.items()}
+    right["total"] = figures(b"".join(folder.files.values()), table)
+    written = {name: (folder.out / pathlib.Path(name).name).read_bytes() == data.translate(table)
+               for name, data in folder.files.items()}
+    names = folder.leftovers()
+    return (code, 0), (said(out), right), (set(written.values()), {True}), (len(names), len(right) - 1), (errors, "")
+
+
+def figures_and_files(folder):
+    report(f"{folder.language}: the figures are those of zlib and collections, the files are the complement", *whole(folder, COMPLEMENT))
+    table = bytes(random.Random(9).choices(range(256), k=256))
+    (folder.path / "table").write_bytes(table)
+    report(f"{folder.language}: --table maps by another table", *whole(folder, table, "--table", folder.path / "table"))
+    code, _, errors = folder.run("--table", folder.path / "odd", folder.path / "one")
+    report(f"{folder.language}: a table of another size is refused", (code, 2), ("256 bytes" in errors, True))
+
+
+def bad_files(folder):
+    secret = folder.path / "secret"
+    secret.write_bytes(b"x")
+    secret.chmod(0)
+    bad = [folder.path / "none", folder.path, secret]
+    good = [str(folder.path / "odd"), str(folder.path / "text")]
+    folder.out.chmod(0o777)
+    user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    code, out, errors = folder.run("-o", folder.out, good[0], *bad, good[1], **user)
+    lines = errors.splitlines()
+    report(f"{folder.language}: files that can't be read are named, the others are done, the exit code says so",
+          (code, 1), (set(said(out)), {*good, "total"}), (len(lines), 3),
+          ([str(path) in line for path, line in zip(bad, lines)], [True] * 3), (folder.leftovers(), ["odd", "text"]))
+    same = folder.path / "odd"
+    code, _, errors = folder.run("-o", folder.path, same)
+    report(f"{folder.language}: a file isn't written over itself", (code, 1), (str(same) in errors, True),
+          (same.read_bytes() == folder.files[str(same)], True))
+
+
+def full_disk(folder):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6_000_000, 6_000_000))
+    name = str(folder.path / "large")
+    code, out, errors = folder.run("-o", folder.out, name, folder.path / "odd", preexec_fn=limit)
+    report(f"{folder.language}: an output that has no room is named and taken away, the next one is written",
+          (code, 1), (str(folder.out / "large") in errors, True), (name in said(out), False),
+          (folder.leftovers(), ["odd"]))
+    with open("/dev/full", "w") as full:
+        code, _, errors = folder.run(folder.path / "odd", stdout=full)
+    report(f"{folder.language}: a full disk under the standard output is an error", (code, 1), ("standard output" in errors, True))
+
+
+def closed_pipe(folder):
+    process = folder.start(folder.path / "large", folder.path / "large")
+    process.stdout.close()
+    errors = process.stderr.read()
+    report(f"{folder.language}: a closed pipe is an error, not a signal", (process.wait(60), 1), ("standard output" in errors, True))
+
+
+def interrupted(folder):
+    pipe = folder.path / "pipe"
+    os.mkfifo(pipe)
+    process = folder.start("-o", folder.out, folder.path / "odd", pipe, folder.path / "text")
+    writer = os.open(pipe, os.O_WRONLY)  # returns when the sample has opened the pipe
+    os.write(writer, bytes(50_000))
+    while not any(name.name.endswith(".part") for name in folder.out.iterdir()):
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    os.close(writer)
+    report(f"{folder.language}: Ctrl-C ends it cleanly", (process.returncode, 130), (set(said(out)), {str(folder.path / "odd"), "total"}),
+          (folder.leftovers(), ["odd"]))
+
+
+def own_files(folder):
+    code, out, errors = folder.run()
+    lines = said(out)
+    total = lines.pop("total", ("0",))
+    name = next(iter(lines), None)
+    report(f"{folder.language}: without files it takes the machine's largest", (code, 0), (errors, ""), (int(total[0]) >= 64 << 20, True),
+          (lines.get(name), figures(pathlib.Path(name).read_bytes(), COMPLEMENT) if name else None))
+
+
+def check(language, prepare):
+    with tempfile.TemporaryDirectory() as path:
+        folder = Folder(path, language, prepare)
+        for part in (figures_and_files, bad_files, full_disk, closed_pipe, interrupted, own_files):
+            part(folder)
