@@ -3,8 +3,8 @@
 
     tests/run [--full] [FILTER]...
 
-A filter names a section (canary, unit, abi, conformance, faults, process, checks, asan, tsan, clang) or is a part of
-test names; without one everything runs. --full asks for the counts of thousands and adds a build with Clang.
+A filter names a section (canary, unit, abi, conformance, faults, process, checks, runtimes, rust, lua, asan, tsan, clang)
+or is a part of test names; without one everything runs. --full asks for the counts of thousands and adds a build with Clang.
 
 A test fails too if its program crashes, ends early or outlives its time limit; the test that ran then is named, and the
 ones after it are run all the same. Sections:
@@ -18,6 +18,8 @@ ones after it are run all the same. Sections:
                     // REPEAT: 10 1000                      how often: always, and under --full
                 exit code 77, or a line `SKIP name: reason`, is a skip
   checks        tests/*/check_*.py: scripts that print lines `PASS name`, `FAIL name: text`, `SKIP name: reason`
+  runtimes rust lua   the same of bindings: tests/bindings/rust/check_*.py, tests/bindings/lua/check_*.py, and those of all
+                other folders there; what Rust's and Lua's have called is counted (tests/bindings/README.md)
   asan tsan     the doctest programs again, built with ASan and UBSan, and with TSan
 """
 import os
@@ -33,7 +35,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 BUILD = ROOT / "build"
-SECTIONS = ("canary", "unit", "abi", "conformance", "faults", "process", "checks", "asan", "tsan", "clang")
+SECTIONS = ("canary", "unit", "abi", "conformance", "faults", "process", "checks", "runtimes", "rust", "lua", "asan", "tsan", "clang")
 SUITE_SECONDS = 300          # for one doctest program; sanitizers get twice that, --full ten times
 CRASHES_FORGIVEN = 5         # in one program: then its remaining tests are not run
 SKIPPED = 77
@@ -264,33 +266,50 @@ class Session:
                 return
         self.tally.passed += 1
 
-    def checks(self):
+    def scripts(self, section):
+        bindings = TESTS / "bindings"
+        if section == "checks":
+            return sorted(set(TESTS.glob("*/check_*.py")) - set(bindings.glob("*")))
+        if section == "runtimes":
+            return sorted(path for path in bindings.glob("*/check_*.py") if path.parent.name not in ("rust", "lua"))
+        return sorted((bindings / section).glob("check_*.py"))
+
+    def checks(self, section):
         environment = {**self.environment, "GPUORCH_BUILD": str(BUILD / "tests")}
-        for script in sorted(TESTS.glob("*/check_*.py")):
+        excuses = TESTS / "bindings" / section / "not_counted.txt"
+        counts = BUILD / "tests" / f"calls_from_{section}"
+        counts.unlink(missing_ok=True)
+        environment["GPUORCH_COUNTS"] = str(counts)
+        environment["GPUORCH_COUNTED_LIBRARY"] = str(BUILD / "tests" / "libgpuorch" / "libgpuorch.so.0")
+        for script in self.scripts(section):
             label = f"{script.parent.name}/{script.stem.removeprefix('check_')}"
-            if any(pattern not in label for pattern in self.patterns):
-                continue
-            self.matched += 1
-            command = [sys.executable, script] + (["--full"] if self.full else [])
-            outcome = run(command, 600, environment)
-            passed, failed, rest = 0, 0, []
-            for line in outcome.output.splitlines():
-                kind, _, text = line.partition(" ")
-                if kind == "PASS":
-                    passed += 1
-                elif kind == "FAIL":
-                    failed += 1
-                    self.tally.fail(f"{label}: {text}")
-                elif kind == "SKIP":
-                    self.tally.skip(f"{label}: {text}")
-                else:
-                    rest.append(line)
-            self.tally.passed += passed
-            if rest and (failed or outcome.code != 0):
-                print(*rest[-60:], sep="\n")
-            if outcome.code != 0 and not failed:
-                self.tally.fail(label, outcome.ending())
-            print(f"{label}: {passed} passed, {outcome.seconds:.1f} s", flush=True)
+            if all(pattern in label for pattern in self.patterns):
+                self.check(label, [sys.executable, script] + (["--full"] if self.full else []), environment)
+        if excuses.exists() and not self.patterns:
+            self.check(f"{section}/counts", [sys.executable, TESTS / "bindings" / "check_counts.py", counts,
+                                             "--binding", section, "--reasons", excuses], environment)
+
+    def check(self, label, command, environment):
+        self.matched += 1
+        outcome = run(command, 600, environment)
+        passed, failed, rest = 0, 0, []
+        for line in outcome.output.splitlines():
+            kind, _, text = line.partition(" ")
+            if kind == "PASS":
+                passed += 1
+            elif kind == "FAIL":
+                failed += 1
+                self.tally.fail(f"{label}: {text}")
+            elif kind == "SKIP":
+                self.tally.skip(f"{label}: {text}")
+            else:
+                rest.append(line)
+        self.tally.passed += passed
+        if rest and (failed or outcome.code != 0):
+            print(*rest[-60:], sep="\n")
+        if outcome.code != 0 and not failed:
+            self.tally.fail(label, outcome.ending())
+        print(f"{label}: {passed} passed, {outcome.seconds:.1f} s", flush=True)
 
     def everything(self):
         if self.wants_plain_build() and self.build("tests", "CMAKE_BUILD_TYPE=RelWithDebInfo"):
@@ -299,8 +318,9 @@ class Session:
             self.suites("tests", "")
             if self.wants("process"):
                 self.processes()
-            if self.wants("checks"):
-                self.checks()
+            for section in ("checks", "runtimes", "rust", "lua"):
+                if self.wants(section):
+                    self.checks(section)
         if self.wants("asan") and self.build("asan", "CMAKE_BUILD_TYPE=RelWithDebInfo",
                                              "GPUORCH_SANITIZE=address;undefined"):
             self.suites("asan", "asan ", 2, {
