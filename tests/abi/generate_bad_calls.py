@@ -10,29 +10,15 @@ another runtime, one of a runtime that was shut down; a pointer by NULL; a struc
 larger one whose tail is zero or not, by one with unknown flags or with reserved fields set. What must come of it follows
 from the rules in types.h; where a function has its own, the tables below say so.
 """
+import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "libgpuorch/src/abi"))
+import contracts
 import headers
 
 HANDLE = re.compile(r"gpo_(\w+)_t")
-
-# Pointers that may be NULL, by function (or "*") and parameter.
-MAY_BE_NULL = {
-    ("gpo_runtime_create", "options"), ("gpo_device_open", "options"), ("gpo_stream_create", "options"),
-    ("gpo_stream_wrap", "options"), ("gpo_stream_pool_create", "options"), ("gpo_event_create", "options"),
-    ("gpo_timeline_create", "options"), ("gpo_cq_create", "options"), ("gpo_executor_create", "options"), ("*", "user"),
-    ("gpo_host_call_finish", "message"), ("gpo_executor_run", "count"), ("gpo_executor_run_for", "count"),
-    ("gpo_executor_poll", "count"), ("gpo_arena_create", "options"),
-    ("gpo_pool_create", "options"), ("gpo_object_set_label", "label"), ("*", "needed"), ("*", "buffer"),
-    ("gpo_device_native", "context"), ("gpo_device_native", "ordinal"),
-    ("gpo_timeline_fail", "message"), ("gpo_stream_cancel_held", "count"),
-    ("gpo_stream_wrap", "native"), ("gpo_memory_allocate", "label"), ("gpo_module_load", "label"),
-    ("gpo_arena_free", "memory"), ("gpo_arena_free_after", "memory"), ("gpo_pipeline_wait", "result"),
-    ("gpo_launch_kernel", "sizes"), ("gpo_module_symbol", "address"), ("gpo_module_symbol", "bytes"),
-    ("gpo_stream_priority_range", "least"), ("gpo_stream_priority_range", "greatest"),
-    ("gpo_trace_start", "options"), ("gpo_kernel_suggest", "threads"), ("gpo_kernel_suggest", "blocks"),
-}
 
 # The values of a good call that aren't handles, pointers to be written or structs, by function (or "*") and parameter.
 # `w` is the world.
@@ -79,11 +65,8 @@ GOOD_CALL = {
 # What a good call gives that has to be given back, by function: of the output parameter's number.
 GIVEN_BACK = {"gpo_cq_fd": "if (out{0} > 0) close(out{0});"}
 DESTROYS = re.compile(r"gpo_\w+_destroy")
-# Handles that may be NULL.
-NO_HANDLE = {("gpo_runtime_set_log_executor", "executor")}
 # Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.
 ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies")}
-ANY_HANDLE = {("gpo_object_error", "object"), ("gpo_object_set_label", "object"), ("gpo_object_label", "object")}
 
 
 def value(function, name):
@@ -91,10 +74,6 @@ def value(function, name):
     if found is None:
         sys.exit(f"generate_bad_calls.py: there is no value for {name} of {function}")
     return found
-
-
-def lookup_null(function, name):
-    return (function, name) in MAY_BE_NULL or ("*", name) in MAY_BE_NULL
 
 
 class Function:
@@ -106,11 +85,11 @@ class Function:
 
     def is_handle(self, number):
         kind, word = self.parameters[number]
-        return (self.name, word) in ANY_HANDLE or bool(HANDLE.fullmatch(kind))
+        return (self.name, word) in contracts.ANY_HANDLE or bool(HANDLE.fullmatch(kind))
 
     def handle_type(self, number):
         kind, word = self.parameters[number]
-        return "stream" if (self.name, word) in ANY_HANDLE else HANDLE.fullmatch(kind).group(1)
+        return "stream" if (self.name, word) in contracts.ANY_HANDLE else HANDLE.fullmatch(kind).group(1)
 
     def struct_of(self, number):
         match = re.fullmatch(r"(const )?(gpo_\w+) \*", self.parameters[number][0])
@@ -158,11 +137,10 @@ class Function:
 
     def handle_blocks(self, number):
         kind, word = self.parameters[number]
-        cast = kind if not (self.name, word) in ANY_HANDLE else "void *"
+        cast = kind if not (self.name, word) in contracts.ANY_HANDLE else "void *"
         type_ = self.handle_type(number)
         lines = []
-        ends = DESTROYS.fullmatch(self.name) or self.name == "gpo_runtime_shutdown"
-        null = "GPO_SUCCESS" if ends or (self.name, word) in NO_HANDLE else "GPO_INVALID_HANDLE"
+        null = "GPO_SUCCESS" if contracts.ends(self.name) or (self.name, word) in contracts.NO_HANDLE else "GPO_INVALID_HANDLE"
         lines += self.block(f"{word} is NULL", null, number, "nullptr")
         lines += self.block(f"{word} is random", "GPO_INVALID_HANDLE", number, f"reinterpret_cast<{cast}>(w.random())")
         if cast != "void *":
@@ -226,7 +204,7 @@ class Function:
                 lines += self.handle_blocks(number)
                 continue
             if "*" in kind or kind.endswith("_fn"):
-                if lookup_null(self.name, word):
+                if contracts.of(contracts.MAY_BE_NULL, self.name, word):
                     continue
                 lines += self.block(f"{word} is NULL", "GPO_INVALID_ARGUMENT", number, "nullptr")
             if self.struct_of(number)[0] and (self.name, word) not in ARRAYS:

@@ -4,8 +4,10 @@ notes whether it succeeded. So tests are written against the headers, and yet ev
 
     generate_call_counter.py OUTPUT.cpp
 """
+import pathlib
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "libgpuorch/src/abi"))
 import headers
 
 

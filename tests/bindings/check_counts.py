@@ -14,7 +14,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/abi"))
+sys.path.insert(0, str(ROOT / "libgpuorch/src/abi"))
 import headers
 
 

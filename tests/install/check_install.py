@@ -37,6 +37,10 @@ def main():
                 for path in (ROOT / "libgpuorch/include").rglob("*") if path.is_file()}
         print(f"PASS {name}" if have == want and len(libraries) == 1 else f"FAIL {name}: headers {have ^ want}")
 
+        name = "the ABI as data is installed beside it"
+        there = [path.read_bytes() for path in prefix.glob("share/gpuorch/abi.json")]
+        print(f"PASS {name}" if there == [(ROOT / "libgpuorch/abi.json").read_bytes()] else f"FAIL {name}: it isn't")
+
         name = "gpuorch-info finds its library where it was moved, and tells of drivers, devices and settings"
         plain = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
         told = run(name, prefix / "bin" / "gpuorch-info", env={**plain, "GPUORCH_SOFT_DEVICES": "2"})

@@ -5,42 +5,27 @@ src/abi/functions.txt holds the order of the table: one name a line, append-only
 New functions in the headers are appended to it. With --check nothing is written, and a difference is an error.
 """
 import pathlib
-import re
 import sys
 
+import headers
+
 HERE = pathlib.Path(__file__).resolve().parent
-INCLUDE = HERE.parents[1] / "include" / "gpuorch"
-HEADERS = ["types", "status", "runtime", "device", "event", "timeline", "stream", "memory", "module", "completion",
-           "pipeline", "metrics", "executor", "trace"]
 NOT_IN_TABLE = {"gpo_get_api"}
 
 
-def prototypes():
-    found = {}
-    for header in HEADERS:
-        text = (INCLUDE / f"{header}.h").read_text()
-        text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-        for match in re.finditer(r"GPO_API\s+([^;]*?)\b(gpo_\w+)\(([^;]*?)\);", text, flags=re.S):
-            result, name, parameters = (re.sub(r"\s+", " ", part).strip() for part in match.groups())
-            found[name] = (result, parameters)
-    return found
-
-
 def wrapped(result, name, parameters):
-    space = "" if result.endswith("*") else " "
-    line = f"    {result}{space}(*{name})("
-    width, text = 120, line
-    indent = " " * len(line)
-    for i, parameter in enumerate(parameters.split(", ")):
-        piece = parameter + (", " if i + 1 < len(parameters.split(", ")) else ");")
-        if len(text.split("\n")[-1]) + len(piece.rstrip()) > width:
+    text = f"    {headers.declared(result, f'(*{name})(')}"
+    indent = " " * len(text)
+    words = [headers.declared(*pair) for pair in parameters] or ["void"]
+    for piece in [word + ", " for word in words[:-1]] + [words[-1] + ");"]:
+        if len(text.split("\n")[-1]) + len(piece.rstrip()) > 120:
             text = text.rstrip() + "\n" + indent
         text += piece
     return text
 
 
 def main():
-    found = prototypes()
+    found = headers.functions()
     order_file = HERE / "functions.txt"
     order = order_file.read_text().split() if order_file.exists() else []
     gone = [name for name in order if name not in found]
@@ -101,7 +86,7 @@ extern "C" GPO_API const gpo_api* gpo_get_api(uint32_t version) {{
     return served ? &kApi : nullptr;
 }}
 """
-    outputs = {order_file: "\n".join(order) + "\n", INCLUDE / "api.h": api, HERE / "api_table.cpp": table}
+    outputs = {order_file: "\n".join(order) + "\n", headers.INCLUDE / "api.h": api, HERE / "api_table.cpp": table}
     stale = [path for path, text in outputs.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         if stale:

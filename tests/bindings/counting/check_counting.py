@@ -10,10 +10,11 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
 COUNTING = BUILD / "tests" / "libgpuorch_counting.so"
-sys.path.insert(0, str(HERE.parents[1] / "abi"))
+ABI = HERE.parents[2] / "libgpuorch/src/abi"
+sys.path.insert(0, str(ABI))
 import headers
 
-ORDER = (HERE.parents[2] / "libgpuorch/src/abi/functions.txt").read_text().split()
+ORDER = (ABI / "functions.txt").read_text().split()
 # Calls through the table by a program of any language: members by number, handles and structs as plain memory.
 CALLER = f"""
 import ctypes, os, sys

@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests/abi"))
+sys.path.insert(0, str(ROOT / "libgpuorch/src/abi"))
 import headers
 
 

@@ -1,0 +1,93 @@
+"""What C's declarations don't say of parameters and fields: which pointers may be NULL, who gives back what comes out, and
+what has to stay when the call has returned. A "*" stands for every function."""
+
+# Pointers that may be NULL, by function and parameter. tests/abi calls with NULL in the place of each other one.
+MAY_BE_NULL = {
+    ("gpo_runtime_create", "options"), ("gpo_device_open", "options"), ("gpo_stream_create", "options"),
+    ("gpo_stream_wrap", "options"), ("gpo_stream_pool_create", "options"), ("gpo_event_create", "options"),
+    ("gpo_timeline_create", "options"), ("gpo_cq_create", "options"), ("gpo_executor_create", "options"), ("*", "user"),
+    ("gpo_host_call_finish", "message"), ("gpo_executor_run", "count"), ("gpo_executor_run_for", "count"),
+    ("gpo_executor_poll", "count"), ("gpo_arena_create", "options"),
+    ("gpo_pool_create", "options"), ("gpo_object_set_label", "label"), ("*", "needed"), ("*", "buffer"),
+    ("gpo_device_native", "context"), ("gpo_device_native", "ordinal"),
+    ("gpo_timeline_fail", "message"), ("gpo_stream_cancel_held", "count"),
+    ("gpo_stream_wrap", "native"), ("gpo_memory_allocate", "label"), ("gpo_module_load", "label"),
+    ("gpo_arena_free", "memory"), ("gpo_arena_free_after", "memory"), ("gpo_pipeline_wait", "result"),
+    ("gpo_launch_kernel", "sizes"), ("gpo_module_symbol", "address"), ("gpo_module_symbol", "bytes"),
+    ("gpo_stream_priority_range", "least"), ("gpo_stream_priority_range", "greatest"),
+    ("gpo_trace_start", "options"), ("gpo_kernel_suggest", "threads"), ("gpo_kernel_suggest", "blocks"),
+}
+
+# Handles that may be NULL; beside those that end, whose NULL succeeds.
+NO_HANDLE = {("gpo_runtime_set_log_executor", "executor")}
+
+# Any type of handle.
+ANY_HANDLE = {("gpo_object_error", "object"), ("gpo_object_set_label", "object"), ("gpo_object_label", "object")}
+
+# What gives back what came out of a parameter. A handle not named here goes with gpo_<type>_destroy.
+RELEASED_BY = {
+    ("gpo_runtime_create", "runtime"): ["gpo_runtime_shutdown"],
+    ("gpo_stream_pool_acquire", "stream"): ["gpo_stream_pool_release"],
+    ("gpo_arena_allocate", "memory"): ["gpo_arena_free", "gpo_arena_free_after"],
+    ("gpo_memory_allocate", "address"): ["gpo_memory_free"],
+    ("gpo_pool_allocate", "address"): ["gpo_pool_free"],
+    ("gpo_cq_fd", "descriptor"): ["close"],
+}
+
+# What comes out and stays the library's, as long as the handle that it was asked of.
+LIBRARYS = {
+    ("gpo_device_native", "context"), ("gpo_event_native", "native"), ("gpo_stream_native", "native"),
+    ("gpo_kernel_native", "function"), ("gpo_module_symbol", "address"),
+}
+
+# What has to stay when the call has returned, and until when; for structs by their name and the field. All other memory
+# may go.
+STAYS = {
+    ("gpo_copy_to_device", "source"): "the stream has got past the copy",
+    ("gpo_copy_to_host", "destination"): "the stream has got past the copy",
+    ("gpo_copy", "destination"): "the stream has got past the copy",
+    ("gpo_copy", "source"): "the stream has got past the copy",
+    ("gpo_copy_2d", "destination"): "the stream has got past the copy",
+    ("gpo_copy_2d", "source"): "the stream has got past the copy",
+    ("gpo_host_register", "memory"): "gpo_host_unregister",
+    ("gpo_stream_wrap", "native"): "the last work of the handle is done",
+    ("gpo_stream_then", "callback"): "it has been called", ("gpo_stream_then", "user"): "the callback has returned",
+    ("gpo_event_then", "callback"): "it has been called", ("gpo_event_then", "user"): "the callback has returned",
+    ("gpo_timeline_then", "callback"): "it has been called", ("gpo_timeline_then", "user"): "the callback has returned",
+    ("gpo_pipeline_then", "callback"): "it has been called", ("gpo_pipeline_then", "user"): "the callback has returned",
+    ("gpo_stream_host_call", "function"): "it has been called",
+    ("gpo_stream_host_call", "user"): "the function has returned",
+    ("gpo_runtime_options", "log"): "the runtime is shut down", ("gpo_runtime_options", "log_user"): "the runtime is shut down",
+    ("gpo_device_options", "native_context"): "the device's handle is gone",
+    ("gpo_source", "memory"): "the run has ended", ("gpo_source", "fill"): "the run has ended",
+    ("gpo_source", "user"): "the run has ended", ("gpo_source", "descriptor"): "the run has ended",
+    ("gpo_sink", "memory"): "the run has ended", ("gpo_sink", "take"): "the run has ended",
+    ("gpo_sink", "user"): "the run has ended", ("gpo_sink", "descriptor"): "the run has ended",
+    ("gpo_stage", "enqueue"): "the pipeline is destroyed", ("gpo_stage", "user"): "the pipeline is destroyed",
+    ("gpo_pipeline_options", "progress"): "the pipeline is destroyed",
+    ("gpo_pipeline_options", "progress_user"): "the pipeline is destroyed",
+}
+
+# Memory that is written, where the type doesn't tell, or it isn't a struct whose size is to be set before.
+WRITTEN = {("*", "buffer"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries")}
+
+# How much memory a pointer leads to: the parameter that says so, and its unit.
+LENGTH = {
+    ("*", "buffer"): ("capacity", "bytes"), ("gpo_cq_drain", "entries"): ("capacity", "structs"),
+    ("gpo_copy_batch", "copies"): ("count", "structs"), ("gpo_launch_kernel", "arguments"): ("count", "pointers"),
+    ("gpo_launch_kernel", "sizes"): ("count", "numbers"), ("gpo_copy_to_device", "source"): ("bytes", "bytes"),
+    ("gpo_copy_to_host", "destination"): ("bytes", "bytes"), ("gpo_module_load", "image"): ("bytes", "bytes"),
+    ("gpo_host_register", "memory"): ("bytes", "bytes"),
+}
+
+
+def of(table, function, parameter):
+    """The table's entry for a parameter; for sets, whether it is there."""
+    if isinstance(table, set):
+        return (function, parameter) in table or ("*", parameter) in table
+    return table.get((function, parameter), table.get(("*", parameter)))
+
+
+def ends(function):
+    """Whether it takes the last of its handle, so that NULL in its place succeeds."""
+    return function.endswith("_destroy") or function == "gpo_runtime_shutdown"

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""abi.json says what the headers say: it is what generate_abi_json.py makes of them, the compiler agrees with each number
+and type in it, and nothing that the headers declare is missing."""
+import copy
+import ctypes
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "libgpuorch/src/abi"
+INCLUDE = ROOT / "libgpuorch/include"
+LIBRARY = pathlib.Path(os.environ["GPUORCH_BUILD"]) / "libgpuorch/libgpuorch.so"
+sys.path.insert(0, str(SOURCE))
+import contracts
+import headers
+
+
+def check(name, problems):
+    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+    print(f"FAIL {name}: {'; '.join(problems[:5])}{more}" if problems else f"PASS {name}")
+
+
+def difference(said, there):
+    return [f"{word} is missing" for word in sorted(there - said)] + [f"there is no {word}" for word in sorted(said - there)]
+
+
+def assertions(abi):
+    """A C source that compiles if all is as abi.json says."""
+    lines = ["#include <gpuorch/gpuorch.h>", '#define SAME(a, b) _Static_assert((a) == (b), #a " is " #b)',
+             f"SAME(GPO_VERSION, {abi['version']});", f"SAME(sizeof(void *), {abi['pointer_bytes']});"]
+    lines += [f"SAME({one['name']}, {one['value']});" for one in abi["statuses"] + abi["constants"]]
+    for handle in abi["handles"]:
+        lines += [f"SAME(sizeof({handle}), {abi['pointer_bytes']});"]
+    for struct in abi["structs"]:
+        name = struct["name"]
+        lines += [f"SAME(sizeof({name}), {struct['size']});", f"SAME(_Alignof({name}), {struct['align']});"]
+        for field in struct["fields"]:
+            array = f"[{field['count']}]" if "count" in field else ""
+            lines += [f"SAME(offsetof({name}, {field['name']}), {field['offset']});",
+                      f"SAME(sizeof((({name} *)0)->{field['name']}), {field['size']});",
+                      f"extern {field['type']} {name}_{field['name']}_type{array};",
+                      f"extern __typeof__((({name} *)0)->{field['name']}) {name}_{field['name']}_type;"]
+    for callback in abi["callbacks"]:
+        types = ", ".join(one["type"] for one in callback["parameters"])
+        lines += [f"extern {callback['returns']} (*{callback['name']}_type)({types});",
+                  f"extern {callback['name']} {callback['name']}_type;"]
+    for function in abi["functions"]:
+        types = ", ".join(one["type"] for one in function["parameters"]) or "void"
+        lines += [f"{function['returns']} {function['name']}({types});",
+                  f"SAME(offsetof(gpo_api, {function['name'].removeprefix('gpo_')}), {function['offset']});"]
+    lines += [f"SAME(sizeof(gpo_api), {abi['functions'][-1]['offset'] + abi['pointer_bytes']});"]
+    return "\n".join(lines) + "\n"
+
+
+def complaints(abi):
+    result = subprocess.run([*os.environ.get("CC", "cc").split(), "-std=gnu11", "-Werror", "-fsyntax-only", f"-I{INCLUDE}", "-x", "c",
+                             "-"], input=assertions(abi), capture_output=True, text=True)
+    return re.findall(r"error: (.*)", result.stderr) or ([result.stderr] if result.returncode else [])
+
+
+def changed(abi, what, *path):
+    """A copy in which one thing is another."""
+    other = copy.deepcopy(abi)
+    place = other
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = what
+    return other
+
+
+def compiler(abi):
+    check("the compiler agrees with each value, offset, size and type", complaints(abi))
+    struct = next(i for i, one in enumerate(abi["structs"]) if one["name"] == "gpo_launch")
+    wrong = [changed(abi, 7, "constants", 3, "value"), changed(abi, 7, "statuses", 3, "value"),
+             changed(abi, 4, "structs", struct, "fields", 4, "offset"), changed(abi, 4, "structs", struct, "size"),
+             changed(abi, "int32_t", "structs", struct, "fields", 1, "type"), changed(abi, "void", "callbacks", 1, "returns"),
+             changed(abi, "int32_t", "functions", 9, "parameters", 0, "type"), changed(abi, 0, "functions", 9, "offset")]
+    check("the compiler notices whatever is another value, offset, size or type",
+          [f"number {i}" for i, one in enumerate(wrong) if not complaints(one)])
+
+
+def completeness(abi):
+    symbols = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], check=True, capture_output=True, text=True).stdout
+    exported = set(re.findall(r"\bgpo_\w+", symbols)) - {abi["get_api"]}
+    check("every exported function is there", difference({one["name"] for one in abi["functions"]}, exported))
+    macros = subprocess.run([*os.environ.get("CC", "cc").split(), f"-I{INCLUDE}", "-E", "-dM", INCLUDE / "gpuorch/gpuorch.h"],
+                            check=True, capture_output=True, text=True).stdout
+    defined = {name for name in re.findall(r"^#define (GPO_\w+) ", macros, flags=re.M)} - {"GPO_API"}
+    check("every constant is there", difference({one["name"] for one in abi["constants"] + abi["statuses"]}, defined))
+    # libabigail has read the compiler's own debugging information.
+    types = ElementTree.parse(ROOT / "tests/abi/gpuorch.abi").getroot()
+    seen = {one.get("name"): {member.find("var-decl").get("name") for member in one.findall("data-member")}
+            for one in types.iter("class-decl") if one.get("name").startswith("gpo_") and one.get("size-in-bits")}
+    seen.pop("gpo_api")
+    said = {one["name"]: {field["name"] for field in one["fields"]} for one in abi["structs"]}
+    check("every struct is there, with every field", difference(said.keys(), seen.keys()) + [
+        f"{name}: {text}" for name in said.keys() & seen.keys() for text in difference(said[name], seen[name])])
+    typedefs = {one.get("name") for one in types.iter("typedef-decl") if one.get("name").startswith("gpo_")}
+    check("every handle and callback is there", difference(
+        {*abi["handles"], *(one["name"] for one in abi["callbacks"]), *said, "gpo_status"}, typedefs - {"gpo_api"}))
+
+
+def statuses(abi):
+    library = ctypes.CDLL(str(LIBRARY))
+    library.gpo_status_name.restype = ctypes.c_char_p
+    named = {number: name for number in range(-1, 256)
+             if (name := library.gpo_status_name(number).decode()) != "GPO_UNKNOWN"}
+    check("the library knows the same statuses", difference(
+        {f"{one['name']} {one['value']}" for one in abi["statuses"]}, {f"{name} {number}" for number, name in named.items()}))
+
+
+def meanings(abi):
+    functions = {one["name"]: one for one in abi["functions"]}
+    released = {name for one in abi["functions"] for parameter in one["parameters"] for name in parameter.get("released_by", ())}
+    check("what gives something back is a function", sorted(released - functions.keys() - {"close"}))
+    handed = [f"{name}'s {parameter['name']}" for name, one in functions.items() for parameter in one["parameters"]
+              if parameter["type"].removesuffix(" *") in abi["handles"] and parameter["direction"] == "out"
+              and parameter.get("owner") != "caller"]
+    check("every handle that comes out has an owner", handed)
+    parameters = {(name, parameter["name"]) for name, one in functions.items() for parameter in one["parameters"]}
+    fields = {(one["name"], field["name"]) for one in abi["structs"] for field in one["fields"]}
+    anywhere = {("*", word) for _, word in parameters}
+    tables = (contracts.MAY_BE_NULL, contracts.NO_HANDLE, contracts.ANY_HANDLE, contracts.RELEASED_BY, contracts.LIBRARYS,
+              contracts.STAYS, contracts.WRITTEN, contracts.LENGTH)
+    check("contracts.py speaks of parameters and fields that there are",
+          [" ".join(pair) for table in tables for pair in table if pair not in parameters | fields | anywhere])
+
+
+def main():
+    made = subprocess.run([sys.executable, SOURCE / "generate_abi_json.py", "--check"], capture_output=True, text=True)
+    check("abi.json is made from the headers as they are", [made.stderr.strip()] if made.returncode else [])
+    abi = json.loads((ROOT / "libgpuorch/abi.json").read_text())
+    for part in (compiler, completeness, statuses, meanings):
+        part(abi)
+
+
+main()
