@@ -4,8 +4,11 @@
 
 #include <vector>
 
+#include "driver/driver.h"
+#include "driver/faults.h"
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
+#include "host/schedule.h"
 
 namespace {
 
@@ -117,4 +120,40 @@ TEST_CASE("an arena destroyed while its pieces wait for a stream goes when they 
         CHECK(gpo_runtime_shutdown(runtime, 10'000'000'000) == GPO_SUCCESS);
         CHECK(log == "");
     }
+}
+
+TEST_CASE("a shutdown goes well under every schedule while an errand marks streams") {
+    namespace faults = gpo::driver::faults;
+    gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
+    const uint32_t threads = gpo::host::detail::running_threads();
+    for (uint64_t seed = 1; seed <= 200; ++seed) {
+        CAPTURE(seed);
+        gpo_runtime_options options{};
+        options.struct_size = sizeof options;
+        options.device = "soft";
+        options.schedule_seed = seed;
+        gpo_runtime_t runtime = nullptr;
+        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        gpo_device_t device = nullptr;
+        REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+        gpo_arena_t arena = nullptr;
+        REQUIRE(gpo_arena_create(device, nullptr, &arena) == GPO_SUCCESS);
+        gpo_stream_t stream = nullptr;
+        REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+        uint64_t target = 0;
+        REQUIRE(gpo_memory_allocate(device, kPiece, nullptr, &target) == GPO_SUCCESS);
+        void* piece = nullptr;
+        REQUIRE(gpo_arena_allocate(arena, kPiece, 0, &piece) == GPO_SUCCESS);
+        REQUIRE(gpo_copy_to_device(stream, target, piece, kPiece) == GPO_SUCCESS);
+        // There is no memory for the mark that the free waits for: an errand tries again a millisecond later, and that is when
+        // the runtime is shut down.
+        faults::arm({.function = gpo::driver::Function::cuEventRecord, .kth = 1, .result = CUDA_ERROR_OUT_OF_MEMORY, .for_ever = true});
+        REQUIRE(gpo_arena_free_after(arena, piece, stream) == GPO_SUCCESS);
+        REQUIRE(faults::failed() > 0);
+        faults::disarm();
+        gpo::host::sleep_until(gpo::host::now() + 1'000'000);
+        CHECK(gpo_runtime_shutdown(runtime, 10'000'000'000) == GPO_SUCCESS);
+        CHECK(gpo::host::detail::running_threads() == threads);
+    }
+    gpo::driver::set_interposer({});
 }

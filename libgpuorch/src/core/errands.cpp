@@ -4,6 +4,14 @@
 
 namespace gpo {
 
+namespace {
+
+// Of a thread that runs errands itself because theirs has ended: what they post meanwhile waits until they have returned.
+// Tried again and again for lack of memory they would else use up its stack.
+thread_local Errand** t_posted_here = nullptr;
+
+}  // namespace
+
 void Errands::start() {
     host::Lock lock(lock_);
     if (running_) return;
@@ -27,7 +35,26 @@ void Errands::post(Errand& errand, uint64_t due) noexcept {
             return;
         }
     }
-    errand.run();
+    run_here(errand, due);
+}
+
+void Errands::run_here(Errand& errand, uint64_t due) noexcept {
+    errand.due_ = due;
+    errand.next_ = nullptr;
+    if (t_posted_here) {
+        *std::exchange(t_posted_here, &errand.next_) = &errand;
+        return;
+    }
+    for (Errand* next = &errand; next;) {
+        if (next->due_) host::sleep_until(next->due_);
+        Errand* posted = next->next_;
+        Errand** end = &posted;
+        while (*end) end = &(*end)->next_;
+        t_posted_here = end;
+        next->run();
+        next = posted;
+    }
+    t_posted_here = nullptr;
 }
 
 // Under lock_.

@@ -379,8 +379,11 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
         contexts.swap(contexts_);
     }
     if (trace::Recorder* tracer = recorder()) tracer->finish();
-    for (auto& [key, context] : contexts) context->finish();  // what waits for streams to pass becomes errands
+    // In this order: an errand may mark a stream, which needs the scanner, and a mark that was reached may become an errand.
+    // Without their thread errands run on the scanner that finds them due, and that goes on until it finds none.
+    for (auto& [key, context] : contexts) context->begin_end();
     errands_.finish();
+    for (auto& [key, context] : contexts) context->finish();
     if (Annex* annex = annex_.load(std::memory_order_acquire)) annex->shut_down();
     while (!contexts.empty()) contexts.erase(contexts.begin());  // foreign ones before the primary ones that they may be
     shut_down_ = true;

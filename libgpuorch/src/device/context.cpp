@@ -87,7 +87,7 @@ Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
     try {
         check(table_.cuCtxGetId(native_, &id_), "cuCtxGetId");
         scanner_ = std::make_unique<Scanner>(*this);
-        ended_.store(false, std::memory_order_release);
+        phase_.store(Phase::open, std::memory_order_release);
     } catch (...) {
         if (primary_) table_.cuDevicePrimaryCtxRelease(device);
         throw;
@@ -96,7 +96,7 @@ Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
 
 Context::~Context() {
     if (host::forked()) return;
-    ended_.store(true, std::memory_order_release);
+    phase_.store(Phase::ended, std::memory_order_release);
     scanner_.reset();
     {
         DriverTry scope(*this);
@@ -110,13 +110,15 @@ Context::~Context() {
     if (primary_ && table_.cuDeviceGet(&device, ordinal_) == CUDA_SUCCESS) table_.cuDevicePrimaryCtxRelease(device);
 }
 
+void Context::begin_end() noexcept { phase_.store(Phase::ending, std::memory_order_release); }
+
 void Context::finish() noexcept {
     {
         std::lock_guard lock(idle_lock_);
         hidden_streams_.clear();
     }
     scanner_->stop();
-    ended_.store(true, std::memory_order_release);
+    phase_.store(Phase::ended, std::memory_order_release);
 }
 
 Context::Attribution Context::take_attribution() {
@@ -201,7 +203,7 @@ void Context::lose(ErrorPtr error, bool crashed) noexcept {
         loss_ = std::move(error);
         lost_.store(true, std::memory_order_release);
     }
-    if (ended_.load(std::memory_order_acquire)) return;  // nothing of it is left to be told
+    if (phase_.load(std::memory_order_acquire) != Phase::open) return;  // nothing of it is left to be told
     scanner_->wake();
     // It takes submit locks and calls the driver, so it is done elsewhere.
     aftermath_.crashed = crashed;

@@ -74,9 +74,12 @@ public:
 
     void add_stream_counters(gpo_statistics& statistics) const;
 
-    /// The runtime has shut down: what the scanner still has to do is done, and its thread ends.
+    /// The runtime shuts down and nothing is held any more: from here on nobody has to be told of a loss.
+    void begin_end() noexcept;
+    /// After the end of the errands' thread: what the scanner still has to do is done, with the errands that come of it, and
+    /// its thread ends.
     void finish() noexcept;
-    bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+    bool ended() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::ended; }
 
     /// Pinned memory that each operation writes a number to before and after itself, where the runtime attributes
     /// failures; NULL otherwise. Two 32-bit words per stream: begun, ended. It outlives the context.
@@ -107,7 +110,8 @@ private:
     unsigned long long id_ = 0;
 
     std::atomic<bool> lost_{false};
-    std::atomic<bool> ended_{true};  // being made, or gone but for its destructor
+    enum class Phase : uint8_t { making, open, ending, ended };   // ended: gone but for its destructor
+    std::atomic<Phase> phase_{Phase::making};
     mutable host::Mutex loss_lock_;
     ErrorPtr loss_;
     /// Of what is held nobody will be told otherwise; and a crash takes the driver's other devices along.
