@@ -127,15 +127,18 @@ void Scanner::run() noexcept {
         enter();
         for (auto at = streams_.begin(); at != streams_.end();) {
             Stream& stream = **at;
-            if (stream.marks().size() != 0) {
+            const bool marked = stream.marks().size() != 0;
+            host::crossing();  // here it may be marked and let go
+            if (marked) {
                 if (entered_ || refusals_ > kRefusals || context_.lost()) progress |= scan(stream);
                 if (stream.marks().size() != 0) {
                     pending = true;
                     oldest = std::min(oldest, begin_of_wait(stream));
                 }
-            } else if (stream.release_if_only()) {  // nobody can mark it any more
+            } else if (context_.claim_unused(stream)) {
                 static_cast<void>(at->leak());
                 at = streams_.erase(at);
+                stream.destroy_claimed();
                 continue;
             }
             ++at;

@@ -38,14 +38,12 @@ public:
     bool only() const noexcept { return references_.load(std::memory_order_acquire) == 1; }
     /// False if the count was 0 already: the object is being destroyed.
     bool try_retain() const noexcept;
-    /// Gives up the caller's reference and destroys the object, if it is the only one; else does nothing.
-    bool release_if_only() const noexcept {
+    /// Takes the caller's reference, if it is the only one: from then on nobody gets another, and the caller destroys the object.
+    bool claim_if_only() const noexcept {
         uint32_t one = 1;
-        if (references_.load(std::memory_order_relaxed) != one) return false;  // seldom: don't take the line from others
-        if (!references_.compare_exchange_strong(one, 0, std::memory_order_acq_rel)) return false;
-        delete this;
-        return true;
+        return references_.compare_exchange_strong(one, 0, std::memory_order_acq_rel);
     }
+    void destroy_claimed() const noexcept { delete this; }
 
 protected:
     virtual ~Counted() = default;

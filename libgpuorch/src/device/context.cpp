@@ -308,6 +308,13 @@ std::vector<Ref<Stream>> Context::streams() const {
     return out;
 }
 
+// Whoever marked it last let go of it after that; and nobody takes a reference out of streams_ meanwhile.
+bool Context::claim_unused(Stream& stream) noexcept {
+    if (!stream.only()) return false;
+    std::lock_guard lock(streams_lock_);
+    return stream.only() && stream.marks().size() == 0 && stream.claim_if_only();
+}
+
 void Context::add_stream_counters(gpo_statistics& statistics) const {
     std::lock_guard lock(streams_lock_);
     statistics.launches += past_.launches;

@@ -66,6 +66,9 @@ public:
     void add_stream(Stream& stream);
     void remove_stream(Stream& stream) noexcept;
     std::vector<Ref<Stream>> streams() const;
+    /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it any
+    /// more, and the caller destroys it.
+    bool claim_unused(Stream& stream) noexcept;
 
     /// Runs `action` on the runtime's errands' thread once all that is on this context's streams now is done, or the
     /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise, and
