@@ -3,14 +3,15 @@
 
     tests/run [--full] [FILTER]...
 
-A filter names a section (canary, unit, abi, conformance, faults, process, checks, runtimes, rust, lua, asan, tsan, clang)
-or is a part of test names; without one everything runs. --full asks for the counts of thousands and adds a build with Clang.
+A filter names a section (canary, unit, abi, conformance, faults, foreign, process, checks, runtimes, rust, lua, asan, tsan,
+clang) or is a part of test names; without one everything runs. --full asks for the counts of thousands and adds a build with
+Clang.
 
 A test fails too if its program crashes, ends early or outlives its time limit; the test that ran then is named, and the
 ones after it are run all the same. Sections:
 
   canary        tests that go wrong on purpose, to see that it is noticed
-  unit abi conformance faults   doctest programs, tests/<name>/*.cpp
+  unit abi conformance faults foreign   doctest programs, tests/<name>/*.cpp
   process       tests/process/*: programs by themselves. Their first lines may say
                     // RUN: [NAME=VALUE]... [ARGUMENT]...   one run; several lines are several runs
                     // EXIT: 0                              the exit code to expect, or the name of a signal
@@ -35,7 +36,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 BUILD = ROOT / "build"
-SECTIONS = ("canary", "unit", "abi", "conformance", "faults", "process", "checks", "runtimes", "rust", "lua", "asan", "tsan", "clang")
+SECTIONS = ("canary", "unit", "abi", "conformance", "faults", "foreign", "process", "checks", "runtimes", "rust", "lua", "asan",
+            "tsan", "clang")
 SUITE_SECONDS = 300          # for one doctest program; sanitizers get twice that, --full ten times
 CRASHES_FORGIVEN = 5         # in one program: then its remaining tests are not run
 SKIPPED = 77

@@ -47,9 +47,11 @@ bool lost(gpo_status status) { return status == GPO_DEVICE_LOST; }
 }  // namespace
 
 bool Attempt::judge(const char* text, gpo_status status, bool answers) {
+    trouble_.after(text);
     if (status == GPO_SUCCESS || (answers && status < 10 && status > 0)) return true;
     ++failures_;
     INFO(explain(text, status));
+    story_ += "  " + explain(text, status) + "\n";
     CHECK(std::string(gpo_status_name(status)) != "GPO_UNKNOWN");
     CHECK(status != GPO_INTERNAL);
     CHECK(status >= 10);
@@ -64,6 +66,11 @@ bool Attempt::step(const char* text, const std::function<gpo_status()>& call) {
     INFO("after it had failed, " << explain(text, again));
     CHECK(again == GPO_SUCCESS);
     return again == GPO_SUCCESS;
+}
+
+void Attempt::accepted(uint64_t mark) {
+    pending_[mark] = 0;
+    story_ += "  mark " + std::to_string(mark) + " accepted\n";
 }
 
 bool Attempt::ask(const char* text, const std::function<gpo_status()>& call) { return judge(text, call(), true); }
@@ -131,7 +138,10 @@ void Attempt::finish() {
             const gpo_status status = gpo_cq_wait(queue, kPatience / 2);
             drain();
             if (status == GPO_SUCCESS || all_came()) continue;
-            FAIL_CHECK("accepted notifies never completed");
+            std::string missing;
+            for (const auto& [mark, seen] : pending_)
+                if (seen == 0) missing += " " + std::to_string(mark);
+            FAIL_CHECK(explain("gpo_cq_wait", status), "; marks that never completed:", missing, "; before:\n", story_);
             break;
         }
     }

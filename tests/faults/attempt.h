@@ -22,6 +22,7 @@ struct Trouble {
     std::function<void()> begin = [] {};     // from here on it may happen
     std::function<void()> end = [] {};       // and no longer
     std::function<bool()> happened = [] { return false; };
+    std::function<void(const char*)> after = [](const char*) {};   // each step and question, told by its text
     bool once = false;                       // a step that failed must succeed when it is tried again
     bool must_succeed = false;               // nothing goes wrong: every step succeeds
 };
@@ -49,7 +50,7 @@ public:
     bool notify(gpo_stream_t stream);
     /// For marks by other functions: a number to be given, and whether it was accepted.
     uint64_t next_mark() { return ++marks_; }
-    void accepted(uint64_t mark) { pending_[mark] = 0; }
+    void accepted(uint64_t mark);
     /// Takes what is in the queue.
     void drain();
 
@@ -65,6 +66,7 @@ private:
     const Trouble& trouble_;
     std::map<uint64_t, int> pending_;        // marks accepted, and how often they came out
     uint64_t marks_ = 0;
+    std::string story_;                      // what was marked and what failed, in order: for messages
     int failures_ = 0;
     bool finished_ = false;
 };

@@ -69,7 +69,7 @@ void devices(Attempt& a) {
     STEP(a, gpo_device_describe(a.runtime, 0, &properties));
     STEP(a, gpo_device_get_properties(a.device, &properties));
     auto peer = sized<gpo_peer_properties>();
-    STEP(a, gpo_device_describe_peer(a.runtime, 0, 0, &peer));
+    STEP(a, gpo_device_describe_peer(a.runtime, 0, count > 1 ? 1 : 0, &peer));
     void* context = nullptr;
     STEP(a, gpo_device_native(a.device, &context, nullptr));
     uint64_t free_bytes = 0, total_bytes = 0, value = 0;
@@ -79,8 +79,8 @@ void devices(Attempt& a) {
     auto options = sized<gpo_device_options>();
     options.ordinal = 1;
     Device second;
-    untouched(second, STEP(a, gpo_device_open(a.runtime, &options, second.out())));
-    if (second) {
+    if (count > 1) untouched(second, STEP(a, gpo_device_open(a.runtime, &options, second.out())));
+    if (second && peer.accessible) {
         STEP(a, gpo_device_enable_peer(a.device, second));
         a.ask("disable", [&] {  // fails rightly where enabling did
             const gpo_status status = gpo_device_disable_peer(a.device, second);
