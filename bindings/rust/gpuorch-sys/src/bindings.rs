@@ -1,0 +1,3280 @@
+// Made from libgpuorch/include/gpuorch by `cargo run -p xtask -- bindings`: bindgen 0.72.1, libclang 14.
+
+pub const GPO_VERSION_MAJOR: u32 = 0;
+pub const GPO_VERSION_MINOR: u32 = 1;
+pub const GPO_VERSION_PATCH: u32 = 0;
+pub const GPO_VERSION: u32 = 100;
+pub const GPO_AUTO: u32 = 0;
+pub const GPO_SUCCESS: i32 = 0;
+pub const GPO_NOT_READY: i32 = 1;
+pub const GPO_TIMEOUT: i32 = 2;
+pub const GPO_WOULD_BLOCK: i32 = 3;
+pub const GPO_END: i32 = 4;
+pub const GPO_INVALID_ARGUMENT: i32 = 10;
+pub const GPO_INVALID_HANDLE: i32 = 11;
+pub const GPO_STALE_HANDLE: i32 = 12;
+pub const GPO_INVALID_STATE: i32 = 13;
+pub const GPO_NOT_SUPPORTED: i32 = 14;
+pub const GPO_NOT_FOUND: i32 = 15;
+pub const GPO_WOULD_DEADLOCK: i32 = 16;
+pub const GPO_BUFFER_TOO_SMALL: i32 = 17;
+pub const GPO_CAPTURE_REFUSED: i32 = 18;
+pub const GPO_OUT_OF_MEMORY: i32 = 30;
+pub const GPO_LIMIT_EXCEEDED: i32 = 31;
+pub const GPO_NO_DEVICE: i32 = 32;
+pub const GPO_NO_COMPILER: i32 = 33;
+pub const GPO_COMPILE_FAILED: i32 = 34;
+pub const GPO_INVALID_IMAGE: i32 = 35;
+pub const GPO_IO_ERROR: i32 = 36;
+pub const GPO_CANCELLED: i32 = 50;
+pub const GPO_FAILED: i32 = 51;
+pub const GPO_CALLBACK_FAILED: i32 = 52;
+pub const GPO_DEVICE_LOST: i32 = 70;
+pub const GPO_FORKED: i32 = 71;
+pub const GPO_SHUT_DOWN: i32 = 72;
+pub const GPO_DRIVER_ERROR: i32 = 80;
+pub const GPO_INTERNAL: i32 = 81;
+pub const GPO_NATIVE_NONE: u32 = 0;
+pub const GPO_NATIVE_CUDA: u32 = 1;
+pub const GPO_NATIVE_ERRNO: u32 = 2;
+pub const GPO_NATIVE_NVRTC: u32 = 3;
+pub const GPO_LOG_ERROR: i32 = 1;
+pub const GPO_LOG_WARNING: i32 = 2;
+pub const GPO_LOG_INFO: i32 = 3;
+pub const GPO_LOG_DEBUG: i32 = 4;
+pub const GPO_COMPLETION_BALANCED: u32 = 0;
+pub const GPO_COMPLETION_LATENCY: u32 = 1;
+pub const GPO_LIMIT_STACK_BYTES: u32 = 1;
+pub const GPO_LIMIT_PRINTF_BYTES: u32 = 2;
+pub const GPO_LIMIT_HEAP_BYTES: u32 = 3;
+pub const GPO_LIMIT_PENDING_LAUNCHES: u32 = 4;
+pub const GPO_LIMIT_L2_FETCH_BYTES: u32 = 5;
+pub const GPO_LIMIT_PERSISTING_L2_BYTES: u32 = 6;
+pub const GPO_EVENT_TIMING: u32 = 1;
+pub const GPO_EVENT_BLOCKING_SYNC: u32 = 2;
+pub const GPO_STREAM_BLOCKING: u32 = 1;
+pub const GPO_SOURCE_STREAM: u32 = 1;
+pub const GPO_SOURCE_EVENT: u32 = 2;
+pub const GPO_SOURCE_PIPELINE: u32 = 3;
+pub const GPO_SOURCE_TIMELINE: u32 = 4;
+pub const GPO_EXECUTOR_CALLER: u32 = 1;
+pub const GPO_EXECUTOR_SPIN: u32 = 2;
+pub const GPO_EXECUTOR_SLEEP: u32 = 4;
+pub const GPO_METRICS_LATENCIES: u32 = 32;
+pub const GPO_METRICS_ERRORS: u32 = 96;
+pub const GPO_ARENA_WRITE_COMBINED: u32 = 1;
+pub const GPO_ARENA_NUMA: u32 = 2;
+pub const GPO_REGISTER_READ_ONLY: u32 = 1;
+pub const GPO_MEMORY_PAGEABLE: u32 = 1;
+pub const GPO_MEMORY_PINNED: u32 = 2;
+pub const GPO_MEMORY_DEVICE: u32 = 3;
+pub const GPO_MEMORY_MANAGED: u32 = 4;
+pub const GPO_COMPILE_NO_CACHE: u32 = 1;
+pub const GPO_LAUNCH_COOPERATIVE: u32 = 1;
+pub const GPO_LAUNCH_PRIORITY: u32 = 2;
+pub const GPO_SOURCE_KIND_MEMORY: u32 = 1;
+pub const GPO_SOURCE_KIND_FILE: u32 = 2;
+pub const GPO_SOURCE_KIND_CALLBACK: u32 = 3;
+pub const GPO_STAGE_KERNEL: u32 = 1;
+pub const GPO_STAGE_CALLBACK: u32 = 2;
+pub const GPO_STAGE_VALUE: u32 = 0;
+pub const GPO_STAGE_INPUT: u32 = 1;
+pub const GPO_STAGE_OUTPUT: u32 = 2;
+pub const GPO_STAGE_SCRATCH: u32 = 3;
+pub const GPO_STAGE_RESULT: u32 = 4;
+pub const GPO_STAGE_INPUT_BYTES: u32 = 5;
+pub const GPO_STAGE_OUTPUT_BYTES: u32 = 6;
+pub const GPO_STAGE_INDEX: u32 = 7;
+pub const GPO_STAGE_OFFSET: u32 = 8;
+pub const GPO_SINK_NONE: u32 = 0;
+pub const GPO_SINK_MEMORY: u32 = 1;
+pub const GPO_SINK_FILE: u32 = 2;
+pub const GPO_SINK_CALLBACK: u32 = 3;
+pub const GPO_PIPELINE_TIMES: u32 = 1;
+pub const GPO_TRACE_NO_GPU_TIMES: u32 = 1;
+pub type gpo_status = i32;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_runtime_s {
+    _unused: [u8; 0],
+}
+pub type gpo_runtime_t = *mut gpo_runtime_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_device_s {
+    _unused: [u8; 0],
+}
+pub type gpo_device_t = *mut gpo_device_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stream_s {
+    _unused: [u8; 0],
+}
+pub type gpo_stream_t = *mut gpo_stream_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stream_pool_s {
+    _unused: [u8; 0],
+}
+pub type gpo_stream_pool_t = *mut gpo_stream_pool_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_event_s {
+    _unused: [u8; 0],
+}
+pub type gpo_event_t = *mut gpo_event_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_timeline_s {
+    _unused: [u8; 0],
+}
+pub type gpo_timeline_t = *mut gpo_timeline_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_cq_s {
+    _unused: [u8; 0],
+}
+pub type gpo_cq_t = *mut gpo_cq_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_arena_s {
+    _unused: [u8; 0],
+}
+pub type gpo_arena_t = *mut gpo_arena_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_pool_s {
+    _unused: [u8; 0],
+}
+pub type gpo_pool_t = *mut gpo_pool_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_module_s {
+    _unused: [u8; 0],
+}
+pub type gpo_module_t = *mut gpo_module_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_kernel_s {
+    _unused: [u8; 0],
+}
+pub type gpo_kernel_t = *mut gpo_kernel_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_pipeline_s {
+    _unused: [u8; 0],
+}
+pub type gpo_pipeline_t = *mut gpo_pipeline_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_executor_s {
+    _unused: [u8; 0],
+}
+pub type gpo_executor_t = *mut gpo_executor_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_error {
+    pub struct_size: u32,
+    pub status: gpo_status,
+    pub native_code: i32,
+    pub native_domain: u32,
+    pub operation: u64,
+    pub function: [::core::ffi::c_char; 64usize],
+    pub object: [::core::ffi::c_char; 64usize],
+    pub message: [::core::ffi::c_char; 512usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_error"][::core::mem::size_of::<gpo_error>() - 664usize];
+    ["Alignment of gpo_error"][::core::mem::align_of::<gpo_error>() - 8usize];
+    [
+        "Offset of field: gpo_error::struct_size",
+    ][::core::mem::offset_of!(gpo_error, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_error::status",
+    ][::core::mem::offset_of!(gpo_error, status) - 4usize];
+    [
+        "Offset of field: gpo_error::native_code",
+    ][::core::mem::offset_of!(gpo_error, native_code) - 8usize];
+    [
+        "Offset of field: gpo_error::native_domain",
+    ][::core::mem::offset_of!(gpo_error, native_domain) - 12usize];
+    [
+        "Offset of field: gpo_error::operation",
+    ][::core::mem::offset_of!(gpo_error, operation) - 16usize];
+    [
+        "Offset of field: gpo_error::function",
+    ][::core::mem::offset_of!(gpo_error, function) - 24usize];
+    [
+        "Offset of field: gpo_error::object",
+    ][::core::mem::offset_of!(gpo_error, object) - 88usize];
+    [
+        "Offset of field: gpo_error::message",
+    ][::core::mem::offset_of!(gpo_error, message) - 152usize];
+};
+pub type gpo_log_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        level: i32,
+        text: *const ::core::ffi::c_char,
+    ),
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_runtime_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub device: *const ::core::ffi::c_char,
+    pub log: gpo_log_fn,
+    pub log_user: *mut ::core::ffi::c_void,
+    pub log_level: i32,
+    pub completion_mode: u32,
+    pub schedule_seed: u64,
+    pub cache: *const ::core::ffi::c_char,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_runtime_options",
+    ][::core::mem::size_of::<gpo_runtime_options>() - 64usize];
+    [
+        "Alignment of gpo_runtime_options",
+    ][::core::mem::align_of::<gpo_runtime_options>() - 8usize];
+    [
+        "Offset of field: gpo_runtime_options::struct_size",
+    ][::core::mem::offset_of!(gpo_runtime_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_runtime_options::flags",
+    ][::core::mem::offset_of!(gpo_runtime_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_runtime_options::device",
+    ][::core::mem::offset_of!(gpo_runtime_options, device) - 8usize];
+    [
+        "Offset of field: gpo_runtime_options::log",
+    ][::core::mem::offset_of!(gpo_runtime_options, log) - 16usize];
+    [
+        "Offset of field: gpo_runtime_options::log_user",
+    ][::core::mem::offset_of!(gpo_runtime_options, log_user) - 24usize];
+    [
+        "Offset of field: gpo_runtime_options::log_level",
+    ][::core::mem::offset_of!(gpo_runtime_options, log_level) - 32usize];
+    [
+        "Offset of field: gpo_runtime_options::completion_mode",
+    ][::core::mem::offset_of!(gpo_runtime_options, completion_mode) - 36usize];
+    [
+        "Offset of field: gpo_runtime_options::schedule_seed",
+    ][::core::mem::offset_of!(gpo_runtime_options, schedule_seed) - 40usize];
+    [
+        "Offset of field: gpo_runtime_options::cache",
+    ][::core::mem::offset_of!(gpo_runtime_options, cache) - 48usize];
+    [
+        "Offset of field: gpo_runtime_options::label",
+    ][::core::mem::offset_of!(gpo_runtime_options, label) - 56usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_driver_info {
+    pub struct_size: u32,
+    pub version: i32,
+    pub software: u32,
+    pub device_count: u32,
+    pub name: [::core::ffi::c_char; 16usize],
+    pub reason: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_driver_info"][::core::mem::size_of::<gpo_driver_info>() - 288usize];
+    [
+        "Alignment of gpo_driver_info",
+    ][::core::mem::align_of::<gpo_driver_info>() - 4usize];
+    [
+        "Offset of field: gpo_driver_info::struct_size",
+    ][::core::mem::offset_of!(gpo_driver_info, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_driver_info::version",
+    ][::core::mem::offset_of!(gpo_driver_info, version) - 4usize];
+    [
+        "Offset of field: gpo_driver_info::software",
+    ][::core::mem::offset_of!(gpo_driver_info, software) - 8usize];
+    [
+        "Offset of field: gpo_driver_info::device_count",
+    ][::core::mem::offset_of!(gpo_driver_info, device_count) - 12usize];
+    [
+        "Offset of field: gpo_driver_info::name",
+    ][::core::mem::offset_of!(gpo_driver_info, name) - 16usize];
+    [
+        "Offset of field: gpo_driver_info::reason",
+    ][::core::mem::offset_of!(gpo_driver_info, reason) - 32usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_statistics {
+    pub struct_size: u32,
+    pub live_objects: u32,
+    pub launches: u64,
+    pub copies: u64,
+    pub copied_bytes: u64,
+    pub fills: u64,
+    pub notifies: u64,
+    pub completions: u64,
+    pub failures: u64,
+    pub held: u64,
+    pub device_allocations: u64,
+    pub host_registrations: u64,
+    pub pageable_copies: u64,
+    pub pageable_bytes: u64,
+    pub legacy_stream_uses: u64,
+    pub module_loads: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_statistics"][::core::mem::size_of::<gpo_statistics>() - 120usize];
+    ["Alignment of gpo_statistics"][::core::mem::align_of::<gpo_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_statistics::live_objects",
+    ][::core::mem::offset_of!(gpo_statistics, live_objects) - 4usize];
+    [
+        "Offset of field: gpo_statistics::launches",
+    ][::core::mem::offset_of!(gpo_statistics, launches) - 8usize];
+    [
+        "Offset of field: gpo_statistics::copies",
+    ][::core::mem::offset_of!(gpo_statistics, copies) - 16usize];
+    [
+        "Offset of field: gpo_statistics::copied_bytes",
+    ][::core::mem::offset_of!(gpo_statistics, copied_bytes) - 24usize];
+    [
+        "Offset of field: gpo_statistics::fills",
+    ][::core::mem::offset_of!(gpo_statistics, fills) - 32usize];
+    [
+        "Offset of field: gpo_statistics::notifies",
+    ][::core::mem::offset_of!(gpo_statistics, notifies) - 40usize];
+    [
+        "Offset of field: gpo_statistics::completions",
+    ][::core::mem::offset_of!(gpo_statistics, completions) - 48usize];
+    [
+        "Offset of field: gpo_statistics::failures",
+    ][::core::mem::offset_of!(gpo_statistics, failures) - 56usize];
+    [
+        "Offset of field: gpo_statistics::held",
+    ][::core::mem::offset_of!(gpo_statistics, held) - 64usize];
+    [
+        "Offset of field: gpo_statistics::device_allocations",
+    ][::core::mem::offset_of!(gpo_statistics, device_allocations) - 72usize];
+    [
+        "Offset of field: gpo_statistics::host_registrations",
+    ][::core::mem::offset_of!(gpo_statistics, host_registrations) - 80usize];
+    [
+        "Offset of field: gpo_statistics::pageable_copies",
+    ][::core::mem::offset_of!(gpo_statistics, pageable_copies) - 88usize];
+    [
+        "Offset of field: gpo_statistics::pageable_bytes",
+    ][::core::mem::offset_of!(gpo_statistics, pageable_bytes) - 96usize];
+    [
+        "Offset of field: gpo_statistics::legacy_stream_uses",
+    ][::core::mem::offset_of!(gpo_statistics, legacy_stream_uses) - 104usize];
+    [
+        "Offset of field: gpo_statistics::module_loads",
+    ][::core::mem::offset_of!(gpo_statistics, module_loads) - 112usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_device_properties {
+    pub struct_size: u32,
+    pub native_ordinal: i32,
+    pub name: [::core::ffi::c_char; 128usize],
+    pub uuid: [u8; 16usize],
+    pub pci_address: [::core::ffi::c_char; 32usize],
+    pub numa_node: i32,
+    pub compute_capability_major: i32,
+    pub compute_capability_minor: i32,
+    pub multiprocessors: i32,
+    pub copy_engines: i32,
+    pub warp_size: i32,
+    pub max_threads_per_block: i32,
+    pub max_threads_per_multiprocessor: i32,
+    pub clock_khz: i32,
+    pub memory_clock_khz: i32,
+    pub memory_bus_bits: i32,
+    pub l2_bytes: i32,
+    pub software: u32,
+    pub memory_bytes: u64,
+    pub shared_bytes_per_block: u64,
+    pub shared_bytes_per_block_max: u64,
+    pub shared_bytes_per_multiprocessor: u64,
+    pub max_block: [u32; 3usize],
+    pub max_grid: [u32; 3usize],
+    pub cooperative_launch: u32,
+    pub cluster_launch: u32,
+    pub memory_pools: u32,
+    pub batched_copies: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_device_properties",
+    ][::core::mem::size_of::<gpo_device_properties>() - 312usize];
+    [
+        "Alignment of gpo_device_properties",
+    ][::core::mem::align_of::<gpo_device_properties>() - 8usize];
+    [
+        "Offset of field: gpo_device_properties::struct_size",
+    ][::core::mem::offset_of!(gpo_device_properties, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_device_properties::native_ordinal",
+    ][::core::mem::offset_of!(gpo_device_properties, native_ordinal) - 4usize];
+    [
+        "Offset of field: gpo_device_properties::name",
+    ][::core::mem::offset_of!(gpo_device_properties, name) - 8usize];
+    [
+        "Offset of field: gpo_device_properties::uuid",
+    ][::core::mem::offset_of!(gpo_device_properties, uuid) - 136usize];
+    [
+        "Offset of field: gpo_device_properties::pci_address",
+    ][::core::mem::offset_of!(gpo_device_properties, pci_address) - 152usize];
+    [
+        "Offset of field: gpo_device_properties::numa_node",
+    ][::core::mem::offset_of!(gpo_device_properties, numa_node) - 184usize];
+    [
+        "Offset of field: gpo_device_properties::compute_capability_major",
+    ][::core::mem::offset_of!(gpo_device_properties, compute_capability_major)
+        - 188usize];
+    [
+        "Offset of field: gpo_device_properties::compute_capability_minor",
+    ][::core::mem::offset_of!(gpo_device_properties, compute_capability_minor)
+        - 192usize];
+    [
+        "Offset of field: gpo_device_properties::multiprocessors",
+    ][::core::mem::offset_of!(gpo_device_properties, multiprocessors) - 196usize];
+    [
+        "Offset of field: gpo_device_properties::copy_engines",
+    ][::core::mem::offset_of!(gpo_device_properties, copy_engines) - 200usize];
+    [
+        "Offset of field: gpo_device_properties::warp_size",
+    ][::core::mem::offset_of!(gpo_device_properties, warp_size) - 204usize];
+    [
+        "Offset of field: gpo_device_properties::max_threads_per_block",
+    ][::core::mem::offset_of!(gpo_device_properties, max_threads_per_block) - 208usize];
+    [
+        "Offset of field: gpo_device_properties::max_threads_per_multiprocessor",
+    ][::core::mem::offset_of!(gpo_device_properties, max_threads_per_multiprocessor)
+        - 212usize];
+    [
+        "Offset of field: gpo_device_properties::clock_khz",
+    ][::core::mem::offset_of!(gpo_device_properties, clock_khz) - 216usize];
+    [
+        "Offset of field: gpo_device_properties::memory_clock_khz",
+    ][::core::mem::offset_of!(gpo_device_properties, memory_clock_khz) - 220usize];
+    [
+        "Offset of field: gpo_device_properties::memory_bus_bits",
+    ][::core::mem::offset_of!(gpo_device_properties, memory_bus_bits) - 224usize];
+    [
+        "Offset of field: gpo_device_properties::l2_bytes",
+    ][::core::mem::offset_of!(gpo_device_properties, l2_bytes) - 228usize];
+    [
+        "Offset of field: gpo_device_properties::software",
+    ][::core::mem::offset_of!(gpo_device_properties, software) - 232usize];
+    [
+        "Offset of field: gpo_device_properties::memory_bytes",
+    ][::core::mem::offset_of!(gpo_device_properties, memory_bytes) - 240usize];
+    [
+        "Offset of field: gpo_device_properties::shared_bytes_per_block",
+    ][::core::mem::offset_of!(gpo_device_properties, shared_bytes_per_block) - 248usize];
+    [
+        "Offset of field: gpo_device_properties::shared_bytes_per_block_max",
+    ][::core::mem::offset_of!(gpo_device_properties, shared_bytes_per_block_max)
+        - 256usize];
+    [
+        "Offset of field: gpo_device_properties::shared_bytes_per_multiprocessor",
+    ][::core::mem::offset_of!(gpo_device_properties, shared_bytes_per_multiprocessor)
+        - 264usize];
+    [
+        "Offset of field: gpo_device_properties::max_block",
+    ][::core::mem::offset_of!(gpo_device_properties, max_block) - 272usize];
+    [
+        "Offset of field: gpo_device_properties::max_grid",
+    ][::core::mem::offset_of!(gpo_device_properties, max_grid) - 284usize];
+    [
+        "Offset of field: gpo_device_properties::cooperative_launch",
+    ][::core::mem::offset_of!(gpo_device_properties, cooperative_launch) - 296usize];
+    [
+        "Offset of field: gpo_device_properties::cluster_launch",
+    ][::core::mem::offset_of!(gpo_device_properties, cluster_launch) - 300usize];
+    [
+        "Offset of field: gpo_device_properties::memory_pools",
+    ][::core::mem::offset_of!(gpo_device_properties, memory_pools) - 304usize];
+    [
+        "Offset of field: gpo_device_properties::batched_copies",
+    ][::core::mem::offset_of!(gpo_device_properties, batched_copies) - 308usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_peer_properties {
+    pub struct_size: u32,
+    pub accessible: u32,
+    pub native_atomics: u32,
+    pub performance_rank: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_peer_properties",
+    ][::core::mem::size_of::<gpo_peer_properties>() - 16usize];
+    [
+        "Alignment of gpo_peer_properties",
+    ][::core::mem::align_of::<gpo_peer_properties>() - 4usize];
+    [
+        "Offset of field: gpo_peer_properties::struct_size",
+    ][::core::mem::offset_of!(gpo_peer_properties, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_peer_properties::accessible",
+    ][::core::mem::offset_of!(gpo_peer_properties, accessible) - 4usize];
+    [
+        "Offset of field: gpo_peer_properties::native_atomics",
+    ][::core::mem::offset_of!(gpo_peer_properties, native_atomics) - 8usize];
+    [
+        "Offset of field: gpo_peer_properties::performance_rank",
+    ][::core::mem::offset_of!(gpo_peer_properties, performance_rank) - 12usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_device_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub ordinal: u32,
+    pub reserved: u32,
+    pub native_context: *mut ::core::ffi::c_void,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_device_options",
+    ][::core::mem::size_of::<gpo_device_options>() - 32usize];
+    [
+        "Alignment of gpo_device_options",
+    ][::core::mem::align_of::<gpo_device_options>() - 8usize];
+    [
+        "Offset of field: gpo_device_options::struct_size",
+    ][::core::mem::offset_of!(gpo_device_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_device_options::flags",
+    ][::core::mem::offset_of!(gpo_device_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_device_options::ordinal",
+    ][::core::mem::offset_of!(gpo_device_options, ordinal) - 8usize];
+    [
+        "Offset of field: gpo_device_options::reserved",
+    ][::core::mem::offset_of!(gpo_device_options, reserved) - 12usize];
+    [
+        "Offset of field: gpo_device_options::native_context",
+    ][::core::mem::offset_of!(gpo_device_options, native_context) - 16usize];
+    [
+        "Offset of field: gpo_device_options::label",
+    ][::core::mem::offset_of!(gpo_device_options, label) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_event_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_event_options"][::core::mem::size_of::<gpo_event_options>() - 16usize];
+    [
+        "Alignment of gpo_event_options",
+    ][::core::mem::align_of::<gpo_event_options>() - 8usize];
+    [
+        "Offset of field: gpo_event_options::struct_size",
+    ][::core::mem::offset_of!(gpo_event_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_event_options::flags",
+    ][::core::mem::offset_of!(gpo_event_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_event_options::label",
+    ][::core::mem::offset_of!(gpo_event_options, label) - 8usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_timeline_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub value: u64,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_timeline_options",
+    ][::core::mem::size_of::<gpo_timeline_options>() - 24usize];
+    [
+        "Alignment of gpo_timeline_options",
+    ][::core::mem::align_of::<gpo_timeline_options>() - 8usize];
+    [
+        "Offset of field: gpo_timeline_options::struct_size",
+    ][::core::mem::offset_of!(gpo_timeline_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_timeline_options::flags",
+    ][::core::mem::offset_of!(gpo_timeline_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_timeline_options::value",
+    ][::core::mem::offset_of!(gpo_timeline_options, value) - 8usize];
+    [
+        "Offset of field: gpo_timeline_options::label",
+    ][::core::mem::offset_of!(gpo_timeline_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stream_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub priority: i32,
+    pub max_held: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_stream_options",
+    ][::core::mem::size_of::<gpo_stream_options>() - 24usize];
+    [
+        "Alignment of gpo_stream_options",
+    ][::core::mem::align_of::<gpo_stream_options>() - 8usize];
+    [
+        "Offset of field: gpo_stream_options::struct_size",
+    ][::core::mem::offset_of!(gpo_stream_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_stream_options::flags",
+    ][::core::mem::offset_of!(gpo_stream_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_stream_options::priority",
+    ][::core::mem::offset_of!(gpo_stream_options, priority) - 8usize];
+    [
+        "Offset of field: gpo_stream_options::max_held",
+    ][::core::mem::offset_of!(gpo_stream_options, max_held) - 12usize];
+    [
+        "Offset of field: gpo_stream_options::label",
+    ][::core::mem::offset_of!(gpo_stream_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stream_info {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub priority: i32,
+    pub wrapped: u32,
+    pub accepted: u64,
+    pub completed: u64,
+    pub held: u64,
+    pub device: gpo_device_t,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_stream_info"][::core::mem::size_of::<gpo_stream_info>() - 48usize];
+    [
+        "Alignment of gpo_stream_info",
+    ][::core::mem::align_of::<gpo_stream_info>() - 8usize];
+    [
+        "Offset of field: gpo_stream_info::struct_size",
+    ][::core::mem::offset_of!(gpo_stream_info, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_stream_info::flags",
+    ][::core::mem::offset_of!(gpo_stream_info, flags) - 4usize];
+    [
+        "Offset of field: gpo_stream_info::priority",
+    ][::core::mem::offset_of!(gpo_stream_info, priority) - 8usize];
+    [
+        "Offset of field: gpo_stream_info::wrapped",
+    ][::core::mem::offset_of!(gpo_stream_info, wrapped) - 12usize];
+    [
+        "Offset of field: gpo_stream_info::accepted",
+    ][::core::mem::offset_of!(gpo_stream_info, accepted) - 16usize];
+    [
+        "Offset of field: gpo_stream_info::completed",
+    ][::core::mem::offset_of!(gpo_stream_info, completed) - 24usize];
+    [
+        "Offset of field: gpo_stream_info::held",
+    ][::core::mem::offset_of!(gpo_stream_info, held) - 32usize];
+    [
+        "Offset of field: gpo_stream_info::device",
+    ][::core::mem::offset_of!(gpo_stream_info, device) - 40usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stream_pool_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub streams: u32,
+    pub priorities: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_stream_pool_options",
+    ][::core::mem::size_of::<gpo_stream_pool_options>() - 24usize];
+    [
+        "Alignment of gpo_stream_pool_options",
+    ][::core::mem::align_of::<gpo_stream_pool_options>() - 8usize];
+    [
+        "Offset of field: gpo_stream_pool_options::struct_size",
+    ][::core::mem::offset_of!(gpo_stream_pool_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_stream_pool_options::flags",
+    ][::core::mem::offset_of!(gpo_stream_pool_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_stream_pool_options::streams",
+    ][::core::mem::offset_of!(gpo_stream_pool_options, streams) - 8usize];
+    [
+        "Offset of field: gpo_stream_pool_options::priorities",
+    ][::core::mem::offset_of!(gpo_stream_pool_options, priorities) - 12usize];
+    [
+        "Offset of field: gpo_stream_pool_options::label",
+    ][::core::mem::offset_of!(gpo_stream_pool_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_cq_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub capacity: u32,
+    pub reserved: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_cq_options"][::core::mem::size_of::<gpo_cq_options>() - 24usize];
+    ["Alignment of gpo_cq_options"][::core::mem::align_of::<gpo_cq_options>() - 8usize];
+    [
+        "Offset of field: gpo_cq_options::struct_size",
+    ][::core::mem::offset_of!(gpo_cq_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_cq_options::flags",
+    ][::core::mem::offset_of!(gpo_cq_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_cq_options::capacity",
+    ][::core::mem::offset_of!(gpo_cq_options, capacity) - 8usize];
+    [
+        "Offset of field: gpo_cq_options::reserved",
+    ][::core::mem::offset_of!(gpo_cq_options, reserved) - 12usize];
+    [
+        "Offset of field: gpo_cq_options::label",
+    ][::core::mem::offset_of!(gpo_cq_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_completion {
+    pub struct_size: u32,
+    pub status: gpo_status,
+    pub user_data: u64,
+    pub source: u32,
+    pub reserved: u32,
+    pub operation: u64,
+    pub submitted_ns: u64,
+    pub completed_ns: u64,
+    pub gpu_ns: i64,
+    pub error_id: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_completion"][::core::mem::size_of::<gpo_completion>() - 64usize];
+    ["Alignment of gpo_completion"][::core::mem::align_of::<gpo_completion>() - 8usize];
+    [
+        "Offset of field: gpo_completion::struct_size",
+    ][::core::mem::offset_of!(gpo_completion, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_completion::status",
+    ][::core::mem::offset_of!(gpo_completion, status) - 4usize];
+    [
+        "Offset of field: gpo_completion::user_data",
+    ][::core::mem::offset_of!(gpo_completion, user_data) - 8usize];
+    [
+        "Offset of field: gpo_completion::source",
+    ][::core::mem::offset_of!(gpo_completion, source) - 16usize];
+    [
+        "Offset of field: gpo_completion::reserved",
+    ][::core::mem::offset_of!(gpo_completion, reserved) - 20usize];
+    [
+        "Offset of field: gpo_completion::operation",
+    ][::core::mem::offset_of!(gpo_completion, operation) - 24usize];
+    [
+        "Offset of field: gpo_completion::submitted_ns",
+    ][::core::mem::offset_of!(gpo_completion, submitted_ns) - 32usize];
+    [
+        "Offset of field: gpo_completion::completed_ns",
+    ][::core::mem::offset_of!(gpo_completion, completed_ns) - 40usize];
+    [
+        "Offset of field: gpo_completion::gpu_ns",
+    ][::core::mem::offset_of!(gpo_completion, gpu_ns) - 48usize];
+    [
+        "Offset of field: gpo_completion::error_id",
+    ][::core::mem::offset_of!(gpo_completion, error_id) - 56usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_cq_statistics {
+    pub struct_size: u32,
+    pub capacity: u32,
+    pub accepted: u64,
+    pub delivered: u64,
+    pub drained: u64,
+    pub refused: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_cq_statistics"][::core::mem::size_of::<gpo_cq_statistics>() - 40usize];
+    [
+        "Alignment of gpo_cq_statistics",
+    ][::core::mem::align_of::<gpo_cq_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_cq_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_cq_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_cq_statistics::capacity",
+    ][::core::mem::offset_of!(gpo_cq_statistics, capacity) - 4usize];
+    [
+        "Offset of field: gpo_cq_statistics::accepted",
+    ][::core::mem::offset_of!(gpo_cq_statistics, accepted) - 8usize];
+    [
+        "Offset of field: gpo_cq_statistics::delivered",
+    ][::core::mem::offset_of!(gpo_cq_statistics, delivered) - 16usize];
+    [
+        "Offset of field: gpo_cq_statistics::drained",
+    ][::core::mem::offset_of!(gpo_cq_statistics, drained) - 24usize];
+    [
+        "Offset of field: gpo_cq_statistics::refused",
+    ][::core::mem::offset_of!(gpo_cq_statistics, refused) - 32usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_executor_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub threads: u32,
+    pub capacity: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_executor_options",
+    ][::core::mem::size_of::<gpo_executor_options>() - 24usize];
+    [
+        "Alignment of gpo_executor_options",
+    ][::core::mem::align_of::<gpo_executor_options>() - 8usize];
+    [
+        "Offset of field: gpo_executor_options::struct_size",
+    ][::core::mem::offset_of!(gpo_executor_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_executor_options::flags",
+    ][::core::mem::offset_of!(gpo_executor_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_executor_options::threads",
+    ][::core::mem::offset_of!(gpo_executor_options, threads) - 8usize];
+    [
+        "Offset of field: gpo_executor_options::capacity",
+    ][::core::mem::offset_of!(gpo_executor_options, capacity) - 12usize];
+    [
+        "Offset of field: gpo_executor_options::label",
+    ][::core::mem::offset_of!(gpo_executor_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_executor_statistics {
+    pub struct_size: u32,
+    pub threads: u32,
+    pub accepted: u64,
+    pub called: u64,
+    pub cancelled: u64,
+    pub threw: u64,
+    pub refused: u64,
+    pub pending: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_executor_statistics",
+    ][::core::mem::size_of::<gpo_executor_statistics>() - 56usize];
+    [
+        "Alignment of gpo_executor_statistics",
+    ][::core::mem::align_of::<gpo_executor_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_executor_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_executor_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_executor_statistics::threads",
+    ][::core::mem::offset_of!(gpo_executor_statistics, threads) - 4usize];
+    [
+        "Offset of field: gpo_executor_statistics::accepted",
+    ][::core::mem::offset_of!(gpo_executor_statistics, accepted) - 8usize];
+    [
+        "Offset of field: gpo_executor_statistics::called",
+    ][::core::mem::offset_of!(gpo_executor_statistics, called) - 16usize];
+    [
+        "Offset of field: gpo_executor_statistics::cancelled",
+    ][::core::mem::offset_of!(gpo_executor_statistics, cancelled) - 24usize];
+    [
+        "Offset of field: gpo_executor_statistics::threw",
+    ][::core::mem::offset_of!(gpo_executor_statistics, threw) - 32usize];
+    [
+        "Offset of field: gpo_executor_statistics::refused",
+    ][::core::mem::offset_of!(gpo_executor_statistics, refused) - 40usize];
+    [
+        "Offset of field: gpo_executor_statistics::pending",
+    ][::core::mem::offset_of!(gpo_executor_statistics, pending) - 48usize];
+};
+pub type gpo_completion_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        completion: *const gpo_completion,
+        error: *const gpo_error,
+    ),
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_host_call {
+    pub struct_size: u32,
+    pub status: gpo_status,
+    pub call: u64,
+    pub error: *const gpo_error,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_host_call"][::core::mem::size_of::<gpo_host_call>() - 24usize];
+    ["Alignment of gpo_host_call"][::core::mem::align_of::<gpo_host_call>() - 8usize];
+    [
+        "Offset of field: gpo_host_call::struct_size",
+    ][::core::mem::offset_of!(gpo_host_call, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_host_call::status",
+    ][::core::mem::offset_of!(gpo_host_call, status) - 4usize];
+    [
+        "Offset of field: gpo_host_call::call",
+    ][::core::mem::offset_of!(gpo_host_call, call) - 8usize];
+    [
+        "Offset of field: gpo_host_call::error",
+    ][::core::mem::offset_of!(gpo_host_call, error) - 16usize];
+};
+pub type gpo_host_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        call: *const gpo_host_call,
+    ) -> gpo_status,
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_metrics {
+    pub struct_size: u32,
+    pub devices: u32,
+    pub streams: u64,
+    pub operations_pending: u64,
+    pub operations_held: u64,
+    pub completions_pending: u64,
+    pub notifies_refused: u64,
+    pub arena_in_use: u64,
+    pub arena_reserved: u64,
+    pub arena_peak: u64,
+    pub pool_in_use: u64,
+    pub pool_reserved: u64,
+    pub pool_peak: u64,
+    pub latency_count: u64,
+    pub latency_sum: u64,
+    pub latencies: [u64; 32usize],
+    pub errors: [u64; 96usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_metrics"][::core::mem::size_of::<gpo_metrics>() - 1136usize];
+    ["Alignment of gpo_metrics"][::core::mem::align_of::<gpo_metrics>() - 8usize];
+    [
+        "Offset of field: gpo_metrics::struct_size",
+    ][::core::mem::offset_of!(gpo_metrics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_metrics::devices",
+    ][::core::mem::offset_of!(gpo_metrics, devices) - 4usize];
+    [
+        "Offset of field: gpo_metrics::streams",
+    ][::core::mem::offset_of!(gpo_metrics, streams) - 8usize];
+    [
+        "Offset of field: gpo_metrics::operations_pending",
+    ][::core::mem::offset_of!(gpo_metrics, operations_pending) - 16usize];
+    [
+        "Offset of field: gpo_metrics::operations_held",
+    ][::core::mem::offset_of!(gpo_metrics, operations_held) - 24usize];
+    [
+        "Offset of field: gpo_metrics::completions_pending",
+    ][::core::mem::offset_of!(gpo_metrics, completions_pending) - 32usize];
+    [
+        "Offset of field: gpo_metrics::notifies_refused",
+    ][::core::mem::offset_of!(gpo_metrics, notifies_refused) - 40usize];
+    [
+        "Offset of field: gpo_metrics::arena_in_use",
+    ][::core::mem::offset_of!(gpo_metrics, arena_in_use) - 48usize];
+    [
+        "Offset of field: gpo_metrics::arena_reserved",
+    ][::core::mem::offset_of!(gpo_metrics, arena_reserved) - 56usize];
+    [
+        "Offset of field: gpo_metrics::arena_peak",
+    ][::core::mem::offset_of!(gpo_metrics, arena_peak) - 64usize];
+    [
+        "Offset of field: gpo_metrics::pool_in_use",
+    ][::core::mem::offset_of!(gpo_metrics, pool_in_use) - 72usize];
+    [
+        "Offset of field: gpo_metrics::pool_reserved",
+    ][::core::mem::offset_of!(gpo_metrics, pool_reserved) - 80usize];
+    [
+        "Offset of field: gpo_metrics::pool_peak",
+    ][::core::mem::offset_of!(gpo_metrics, pool_peak) - 88usize];
+    [
+        "Offset of field: gpo_metrics::latency_count",
+    ][::core::mem::offset_of!(gpo_metrics, latency_count) - 96usize];
+    [
+        "Offset of field: gpo_metrics::latency_sum",
+    ][::core::mem::offset_of!(gpo_metrics, latency_sum) - 104usize];
+    [
+        "Offset of field: gpo_metrics::latencies",
+    ][::core::mem::offset_of!(gpo_metrics, latencies) - 112usize];
+    [
+        "Offset of field: gpo_metrics::errors",
+    ][::core::mem::offset_of!(gpo_metrics, errors) - 368usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_device_metrics {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub memory_total: i64,
+    pub memory_used: i64,
+    pub utilization: i64,
+    pub memory_utilization: i64,
+    pub power: i64,
+    pub energy: i64,
+    pub temperature: i64,
+    pub sm_clock: i64,
+    pub memory_clock: i64,
+    pub pcie_sent: i64,
+    pub pcie_received: i64,
+    pub reason: [::core::ffi::c_char; 160usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_device_metrics",
+    ][::core::mem::size_of::<gpo_device_metrics>() - 256usize];
+    [
+        "Alignment of gpo_device_metrics",
+    ][::core::mem::align_of::<gpo_device_metrics>() - 8usize];
+    [
+        "Offset of field: gpo_device_metrics::struct_size",
+    ][::core::mem::offset_of!(gpo_device_metrics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_device_metrics::reserved",
+    ][::core::mem::offset_of!(gpo_device_metrics, reserved) - 4usize];
+    [
+        "Offset of field: gpo_device_metrics::memory_total",
+    ][::core::mem::offset_of!(gpo_device_metrics, memory_total) - 8usize];
+    [
+        "Offset of field: gpo_device_metrics::memory_used",
+    ][::core::mem::offset_of!(gpo_device_metrics, memory_used) - 16usize];
+    [
+        "Offset of field: gpo_device_metrics::utilization",
+    ][::core::mem::offset_of!(gpo_device_metrics, utilization) - 24usize];
+    [
+        "Offset of field: gpo_device_metrics::memory_utilization",
+    ][::core::mem::offset_of!(gpo_device_metrics, memory_utilization) - 32usize];
+    [
+        "Offset of field: gpo_device_metrics::power",
+    ][::core::mem::offset_of!(gpo_device_metrics, power) - 40usize];
+    [
+        "Offset of field: gpo_device_metrics::energy",
+    ][::core::mem::offset_of!(gpo_device_metrics, energy) - 48usize];
+    [
+        "Offset of field: gpo_device_metrics::temperature",
+    ][::core::mem::offset_of!(gpo_device_metrics, temperature) - 56usize];
+    [
+        "Offset of field: gpo_device_metrics::sm_clock",
+    ][::core::mem::offset_of!(gpo_device_metrics, sm_clock) - 64usize];
+    [
+        "Offset of field: gpo_device_metrics::memory_clock",
+    ][::core::mem::offset_of!(gpo_device_metrics, memory_clock) - 72usize];
+    [
+        "Offset of field: gpo_device_metrics::pcie_sent",
+    ][::core::mem::offset_of!(gpo_device_metrics, pcie_sent) - 80usize];
+    [
+        "Offset of field: gpo_device_metrics::pcie_received",
+    ][::core::mem::offset_of!(gpo_device_metrics, pcie_received) - 88usize];
+    [
+        "Offset of field: gpo_device_metrics::reason",
+    ][::core::mem::offset_of!(gpo_device_metrics, reason) - 96usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_memory_statistics {
+    pub struct_size: u32,
+    pub slabs: u32,
+    pub in_use: u64,
+    pub reserved: u64,
+    pub peak_in_use: u64,
+    pub peak_reserved: u64,
+    pub waiting: u64,
+    pub allocations: u64,
+    pub frees: u64,
+    pub driver_calls: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_memory_statistics",
+    ][::core::mem::size_of::<gpo_memory_statistics>() - 72usize];
+    [
+        "Alignment of gpo_memory_statistics",
+    ][::core::mem::align_of::<gpo_memory_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_memory_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_memory_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_memory_statistics::slabs",
+    ][::core::mem::offset_of!(gpo_memory_statistics, slabs) - 4usize];
+    [
+        "Offset of field: gpo_memory_statistics::in_use",
+    ][::core::mem::offset_of!(gpo_memory_statistics, in_use) - 8usize];
+    [
+        "Offset of field: gpo_memory_statistics::reserved",
+    ][::core::mem::offset_of!(gpo_memory_statistics, reserved) - 16usize];
+    [
+        "Offset of field: gpo_memory_statistics::peak_in_use",
+    ][::core::mem::offset_of!(gpo_memory_statistics, peak_in_use) - 24usize];
+    [
+        "Offset of field: gpo_memory_statistics::peak_reserved",
+    ][::core::mem::offset_of!(gpo_memory_statistics, peak_reserved) - 32usize];
+    [
+        "Offset of field: gpo_memory_statistics::waiting",
+    ][::core::mem::offset_of!(gpo_memory_statistics, waiting) - 40usize];
+    [
+        "Offset of field: gpo_memory_statistics::allocations",
+    ][::core::mem::offset_of!(gpo_memory_statistics, allocations) - 48usize];
+    [
+        "Offset of field: gpo_memory_statistics::frees",
+    ][::core::mem::offset_of!(gpo_memory_statistics, frees) - 56usize];
+    [
+        "Offset of field: gpo_memory_statistics::driver_calls",
+    ][::core::mem::offset_of!(gpo_memory_statistics, driver_calls) - 64usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_arena_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub max_bytes: u64,
+    pub slab_bytes: u64,
+    pub initial_bytes: u64,
+    pub numa_node: i32,
+    pub reserved: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_arena_options"][::core::mem::size_of::<gpo_arena_options>() - 48usize];
+    [
+        "Alignment of gpo_arena_options",
+    ][::core::mem::align_of::<gpo_arena_options>() - 8usize];
+    [
+        "Offset of field: gpo_arena_options::struct_size",
+    ][::core::mem::offset_of!(gpo_arena_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_arena_options::flags",
+    ][::core::mem::offset_of!(gpo_arena_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_arena_options::max_bytes",
+    ][::core::mem::offset_of!(gpo_arena_options, max_bytes) - 8usize];
+    [
+        "Offset of field: gpo_arena_options::slab_bytes",
+    ][::core::mem::offset_of!(gpo_arena_options, slab_bytes) - 16usize];
+    [
+        "Offset of field: gpo_arena_options::initial_bytes",
+    ][::core::mem::offset_of!(gpo_arena_options, initial_bytes) - 24usize];
+    [
+        "Offset of field: gpo_arena_options::numa_node",
+    ][::core::mem::offset_of!(gpo_arena_options, numa_node) - 32usize];
+    [
+        "Offset of field: gpo_arena_options::reserved",
+    ][::core::mem::offset_of!(gpo_arena_options, reserved) - 36usize];
+    [
+        "Offset of field: gpo_arena_options::label",
+    ][::core::mem::offset_of!(gpo_arena_options, label) - 40usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_memory_info {
+    pub struct_size: u32,
+    pub kind: u32,
+    pub device_ordinal: i32,
+    pub reserved: u32,
+    pub start: u64,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_memory_info"][::core::mem::size_of::<gpo_memory_info>() - 32usize];
+    [
+        "Alignment of gpo_memory_info",
+    ][::core::mem::align_of::<gpo_memory_info>() - 8usize];
+    [
+        "Offset of field: gpo_memory_info::struct_size",
+    ][::core::mem::offset_of!(gpo_memory_info, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_memory_info::kind",
+    ][::core::mem::offset_of!(gpo_memory_info, kind) - 4usize];
+    [
+        "Offset of field: gpo_memory_info::device_ordinal",
+    ][::core::mem::offset_of!(gpo_memory_info, device_ordinal) - 8usize];
+    [
+        "Offset of field: gpo_memory_info::reserved",
+    ][::core::mem::offset_of!(gpo_memory_info, reserved) - 12usize];
+    [
+        "Offset of field: gpo_memory_info::start",
+    ][::core::mem::offset_of!(gpo_memory_info, start) - 16usize];
+    [
+        "Offset of field: gpo_memory_info::bytes",
+    ][::core::mem::offset_of!(gpo_memory_info, bytes) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_pool_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub max_bytes: u64,
+    pub keep_bytes: u64,
+    pub initial_bytes: u64,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_pool_options"][::core::mem::size_of::<gpo_pool_options>() - 40usize];
+    [
+        "Alignment of gpo_pool_options",
+    ][::core::mem::align_of::<gpo_pool_options>() - 8usize];
+    [
+        "Offset of field: gpo_pool_options::struct_size",
+    ][::core::mem::offset_of!(gpo_pool_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_pool_options::flags",
+    ][::core::mem::offset_of!(gpo_pool_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_pool_options::max_bytes",
+    ][::core::mem::offset_of!(gpo_pool_options, max_bytes) - 8usize];
+    [
+        "Offset of field: gpo_pool_options::keep_bytes",
+    ][::core::mem::offset_of!(gpo_pool_options, keep_bytes) - 16usize];
+    [
+        "Offset of field: gpo_pool_options::initial_bytes",
+    ][::core::mem::offset_of!(gpo_pool_options, initial_bytes) - 24usize];
+    [
+        "Offset of field: gpo_pool_options::label",
+    ][::core::mem::offset_of!(gpo_pool_options, label) - 32usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_copy {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub destination: u64,
+    pub source: u64,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_copy"][::core::mem::size_of::<gpo_copy>() - 32usize];
+    ["Alignment of gpo_copy"][::core::mem::align_of::<gpo_copy>() - 8usize];
+    [
+        "Offset of field: gpo_copy::struct_size",
+    ][::core::mem::offset_of!(gpo_copy, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_copy::flags",
+    ][::core::mem::offset_of!(gpo_copy, flags) - 4usize];
+    [
+        "Offset of field: gpo_copy::destination",
+    ][::core::mem::offset_of!(gpo_copy, destination) - 8usize];
+    [
+        "Offset of field: gpo_copy::source",
+    ][::core::mem::offset_of!(gpo_copy, source) - 16usize];
+    [
+        "Offset of field: gpo_copy::bytes",
+    ][::core::mem::offset_of!(gpo_copy, bytes) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_copy_2d {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub destination: u64,
+    pub destination_pitch: u64,
+    pub source: u64,
+    pub source_pitch: u64,
+    pub width: u64,
+    pub height: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_copy_2d"][::core::mem::size_of::<gpo_copy_2d>() - 56usize];
+    ["Alignment of gpo_copy_2d"][::core::mem::align_of::<gpo_copy_2d>() - 8usize];
+    [
+        "Offset of field: gpo_copy_2d::struct_size",
+    ][::core::mem::offset_of!(gpo_copy_2d, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_copy_2d::flags",
+    ][::core::mem::offset_of!(gpo_copy_2d, flags) - 4usize];
+    [
+        "Offset of field: gpo_copy_2d::destination",
+    ][::core::mem::offset_of!(gpo_copy_2d, destination) - 8usize];
+    [
+        "Offset of field: gpo_copy_2d::destination_pitch",
+    ][::core::mem::offset_of!(gpo_copy_2d, destination_pitch) - 16usize];
+    [
+        "Offset of field: gpo_copy_2d::source",
+    ][::core::mem::offset_of!(gpo_copy_2d, source) - 24usize];
+    [
+        "Offset of field: gpo_copy_2d::source_pitch",
+    ][::core::mem::offset_of!(gpo_copy_2d, source_pitch) - 32usize];
+    [
+        "Offset of field: gpo_copy_2d::width",
+    ][::core::mem::offset_of!(gpo_copy_2d, width) - 40usize];
+    [
+        "Offset of field: gpo_copy_2d::height",
+    ][::core::mem::offset_of!(gpo_copy_2d, height) - 48usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_compile_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub source: *const ::core::ffi::c_char,
+    pub source_bytes: u64,
+    pub file_name: *const ::core::ffi::c_char,
+    pub options: *const *const ::core::ffi::c_char,
+    pub option_count: u32,
+    pub name_expression_count: u32,
+    pub name_expressions: *const *const ::core::ffi::c_char,
+    pub header_names: *const *const ::core::ffi::c_char,
+    pub header_texts: *const *const ::core::ffi::c_char,
+    pub header_count: u32,
+    pub reserved: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_compile_options",
+    ][::core::mem::size_of::<gpo_compile_options>() - 88usize];
+    [
+        "Alignment of gpo_compile_options",
+    ][::core::mem::align_of::<gpo_compile_options>() - 8usize];
+    [
+        "Offset of field: gpo_compile_options::struct_size",
+    ][::core::mem::offset_of!(gpo_compile_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_compile_options::flags",
+    ][::core::mem::offset_of!(gpo_compile_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_compile_options::source",
+    ][::core::mem::offset_of!(gpo_compile_options, source) - 8usize];
+    [
+        "Offset of field: gpo_compile_options::source_bytes",
+    ][::core::mem::offset_of!(gpo_compile_options, source_bytes) - 16usize];
+    [
+        "Offset of field: gpo_compile_options::file_name",
+    ][::core::mem::offset_of!(gpo_compile_options, file_name) - 24usize];
+    [
+        "Offset of field: gpo_compile_options::options",
+    ][::core::mem::offset_of!(gpo_compile_options, options) - 32usize];
+    [
+        "Offset of field: gpo_compile_options::option_count",
+    ][::core::mem::offset_of!(gpo_compile_options, option_count) - 40usize];
+    [
+        "Offset of field: gpo_compile_options::name_expression_count",
+    ][::core::mem::offset_of!(gpo_compile_options, name_expression_count) - 44usize];
+    [
+        "Offset of field: gpo_compile_options::name_expressions",
+    ][::core::mem::offset_of!(gpo_compile_options, name_expressions) - 48usize];
+    [
+        "Offset of field: gpo_compile_options::header_names",
+    ][::core::mem::offset_of!(gpo_compile_options, header_names) - 56usize];
+    [
+        "Offset of field: gpo_compile_options::header_texts",
+    ][::core::mem::offset_of!(gpo_compile_options, header_texts) - 64usize];
+    [
+        "Offset of field: gpo_compile_options::header_count",
+    ][::core::mem::offset_of!(gpo_compile_options, header_count) - 72usize];
+    [
+        "Offset of field: gpo_compile_options::reserved",
+    ][::core::mem::offset_of!(gpo_compile_options, reserved) - 76usize];
+    [
+        "Offset of field: gpo_compile_options::label",
+    ][::core::mem::offset_of!(gpo_compile_options, label) - 80usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_kernel_attributes {
+    pub struct_size: u32,
+    pub max_threads_per_block: u32,
+    pub registers_per_thread: u32,
+    pub parameter_count: u32,
+    pub static_shared_bytes: u64,
+    pub constant_bytes: u64,
+    pub local_bytes_per_thread: u64,
+    pub parameter_bytes: u64,
+    pub max_dynamic_shared_bytes: u64,
+    pub ptx_version: i32,
+    pub binary_version: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_kernel_attributes",
+    ][::core::mem::size_of::<gpo_kernel_attributes>() - 64usize];
+    [
+        "Alignment of gpo_kernel_attributes",
+    ][::core::mem::align_of::<gpo_kernel_attributes>() - 8usize];
+    [
+        "Offset of field: gpo_kernel_attributes::struct_size",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_kernel_attributes::max_threads_per_block",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, max_threads_per_block) - 4usize];
+    [
+        "Offset of field: gpo_kernel_attributes::registers_per_thread",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, registers_per_thread) - 8usize];
+    [
+        "Offset of field: gpo_kernel_attributes::parameter_count",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, parameter_count) - 12usize];
+    [
+        "Offset of field: gpo_kernel_attributes::static_shared_bytes",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, static_shared_bytes) - 16usize];
+    [
+        "Offset of field: gpo_kernel_attributes::constant_bytes",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, constant_bytes) - 24usize];
+    [
+        "Offset of field: gpo_kernel_attributes::local_bytes_per_thread",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, local_bytes_per_thread) - 32usize];
+    [
+        "Offset of field: gpo_kernel_attributes::parameter_bytes",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, parameter_bytes) - 40usize];
+    [
+        "Offset of field: gpo_kernel_attributes::max_dynamic_shared_bytes",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, max_dynamic_shared_bytes)
+        - 48usize];
+    [
+        "Offset of field: gpo_kernel_attributes::ptx_version",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, ptx_version) - 56usize];
+    [
+        "Offset of field: gpo_kernel_attributes::binary_version",
+    ][::core::mem::offset_of!(gpo_kernel_attributes, binary_version) - 60usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_launch {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub grid: [u32; 3usize],
+    pub block: [u32; 3usize],
+    pub cluster: [u32; 3usize],
+    pub priority: i32,
+    pub dynamic_shared_bytes: u64,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_launch"][::core::mem::size_of::<gpo_launch>() - 64usize];
+    ["Alignment of gpo_launch"][::core::mem::align_of::<gpo_launch>() - 8usize];
+    [
+        "Offset of field: gpo_launch::struct_size",
+    ][::core::mem::offset_of!(gpo_launch, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_launch::flags",
+    ][::core::mem::offset_of!(gpo_launch, flags) - 4usize];
+    [
+        "Offset of field: gpo_launch::grid",
+    ][::core::mem::offset_of!(gpo_launch, grid) - 8usize];
+    [
+        "Offset of field: gpo_launch::block",
+    ][::core::mem::offset_of!(gpo_launch, block) - 20usize];
+    [
+        "Offset of field: gpo_launch::cluster",
+    ][::core::mem::offset_of!(gpo_launch, cluster) - 32usize];
+    [
+        "Offset of field: gpo_launch::priority",
+    ][::core::mem::offset_of!(gpo_launch, priority) - 44usize];
+    [
+        "Offset of field: gpo_launch::dynamic_shared_bytes",
+    ][::core::mem::offset_of!(gpo_launch, dynamic_shared_bytes) - 48usize];
+    [
+        "Offset of field: gpo_launch::label",
+    ][::core::mem::offset_of!(gpo_launch, label) - 56usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_chunk {
+    pub struct_size: u32,
+    pub slot: u32,
+    pub index: u64,
+    pub offset: u64,
+    pub bytes: u64,
+    pub output_offset: u64,
+    pub output_bytes: u64,
+    pub input_address: u64,
+    pub output_address: u64,
+    pub scratch_address: u64,
+    pub result_address: u64,
+    pub output: *const ::core::ffi::c_void,
+    pub result: *const ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_chunk"][::core::mem::size_of::<gpo_chunk>() - 96usize];
+    ["Alignment of gpo_chunk"][::core::mem::align_of::<gpo_chunk>() - 8usize];
+    [
+        "Offset of field: gpo_chunk::struct_size",
+    ][::core::mem::offset_of!(gpo_chunk, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_chunk::slot",
+    ][::core::mem::offset_of!(gpo_chunk, slot) - 4usize];
+    [
+        "Offset of field: gpo_chunk::index",
+    ][::core::mem::offset_of!(gpo_chunk, index) - 8usize];
+    [
+        "Offset of field: gpo_chunk::offset",
+    ][::core::mem::offset_of!(gpo_chunk, offset) - 16usize];
+    [
+        "Offset of field: gpo_chunk::bytes",
+    ][::core::mem::offset_of!(gpo_chunk, bytes) - 24usize];
+    [
+        "Offset of field: gpo_chunk::output_offset",
+    ][::core::mem::offset_of!(gpo_chunk, output_offset) - 32usize];
+    [
+        "Offset of field: gpo_chunk::output_bytes",
+    ][::core::mem::offset_of!(gpo_chunk, output_bytes) - 40usize];
+    [
+        "Offset of field: gpo_chunk::input_address",
+    ][::core::mem::offset_of!(gpo_chunk, input_address) - 48usize];
+    [
+        "Offset of field: gpo_chunk::output_address",
+    ][::core::mem::offset_of!(gpo_chunk, output_address) - 56usize];
+    [
+        "Offset of field: gpo_chunk::scratch_address",
+    ][::core::mem::offset_of!(gpo_chunk, scratch_address) - 64usize];
+    [
+        "Offset of field: gpo_chunk::result_address",
+    ][::core::mem::offset_of!(gpo_chunk, result_address) - 72usize];
+    [
+        "Offset of field: gpo_chunk::output",
+    ][::core::mem::offset_of!(gpo_chunk, output) - 80usize];
+    [
+        "Offset of field: gpo_chunk::result",
+    ][::core::mem::offset_of!(gpo_chunk, result) - 88usize];
+};
+pub type gpo_source_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        buffer: *mut ::core::ffi::c_void,
+        capacity: u64,
+        bytes: *mut u64,
+    ) -> gpo_status,
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_source {
+    pub struct_size: u32,
+    pub kind: u32,
+    pub memory: *const ::core::ffi::c_void,
+    pub bytes: u64,
+    pub path: *const ::core::ffi::c_char,
+    pub offset: u64,
+    pub fill: gpo_source_fn,
+    pub user: *mut ::core::ffi::c_void,
+    pub descriptor: i32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_source"][::core::mem::size_of::<gpo_source>() - 64usize];
+    ["Alignment of gpo_source"][::core::mem::align_of::<gpo_source>() - 8usize];
+    [
+        "Offset of field: gpo_source::struct_size",
+    ][::core::mem::offset_of!(gpo_source, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_source::kind",
+    ][::core::mem::offset_of!(gpo_source, kind) - 4usize];
+    [
+        "Offset of field: gpo_source::memory",
+    ][::core::mem::offset_of!(gpo_source, memory) - 8usize];
+    [
+        "Offset of field: gpo_source::bytes",
+    ][::core::mem::offset_of!(gpo_source, bytes) - 16usize];
+    [
+        "Offset of field: gpo_source::path",
+    ][::core::mem::offset_of!(gpo_source, path) - 24usize];
+    [
+        "Offset of field: gpo_source::offset",
+    ][::core::mem::offset_of!(gpo_source, offset) - 32usize];
+    [
+        "Offset of field: gpo_source::fill",
+    ][::core::mem::offset_of!(gpo_source, fill) - 40usize];
+    [
+        "Offset of field: gpo_source::user",
+    ][::core::mem::offset_of!(gpo_source, user) - 48usize];
+    [
+        "Offset of field: gpo_source::descriptor",
+    ][::core::mem::offset_of!(gpo_source, descriptor) - 56usize];
+    [
+        "Offset of field: gpo_source::reserved",
+    ][::core::mem::offset_of!(gpo_source, reserved) - 60usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stage_argument {
+    pub struct_size: u32,
+    pub kind: u32,
+    pub value: *const ::core::ffi::c_void,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_stage_argument",
+    ][::core::mem::size_of::<gpo_stage_argument>() - 24usize];
+    [
+        "Alignment of gpo_stage_argument",
+    ][::core::mem::align_of::<gpo_stage_argument>() - 8usize];
+    [
+        "Offset of field: gpo_stage_argument::struct_size",
+    ][::core::mem::offset_of!(gpo_stage_argument, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_stage_argument::kind",
+    ][::core::mem::offset_of!(gpo_stage_argument, kind) - 4usize];
+    [
+        "Offset of field: gpo_stage_argument::value",
+    ][::core::mem::offset_of!(gpo_stage_argument, value) - 8usize];
+    [
+        "Offset of field: gpo_stage_argument::bytes",
+    ][::core::mem::offset_of!(gpo_stage_argument, bytes) - 16usize];
+};
+pub type gpo_stage_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        stream: gpo_stream_t,
+        chunk: *const gpo_chunk,
+    ) -> gpo_status,
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_stage {
+    pub struct_size: u32,
+    pub kind: u32,
+    pub kernel: gpo_kernel_t,
+    pub block: [u32; 3usize],
+    pub grid: [u32; 3usize],
+    pub bytes_per_block: u64,
+    pub dynamic_shared_bytes: u64,
+    pub arguments: *const gpo_stage_argument,
+    pub argument_count: u32,
+    pub max_blocks: u32,
+    pub enqueue: gpo_stage_fn,
+    pub user: *mut ::core::ffi::c_void,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_stage"][::core::mem::size_of::<gpo_stage>() - 96usize];
+    ["Alignment of gpo_stage"][::core::mem::align_of::<gpo_stage>() - 8usize];
+    [
+        "Offset of field: gpo_stage::struct_size",
+    ][::core::mem::offset_of!(gpo_stage, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_stage::kind",
+    ][::core::mem::offset_of!(gpo_stage, kind) - 4usize];
+    [
+        "Offset of field: gpo_stage::kernel",
+    ][::core::mem::offset_of!(gpo_stage, kernel) - 8usize];
+    [
+        "Offset of field: gpo_stage::block",
+    ][::core::mem::offset_of!(gpo_stage, block) - 16usize];
+    [
+        "Offset of field: gpo_stage::grid",
+    ][::core::mem::offset_of!(gpo_stage, grid) - 28usize];
+    [
+        "Offset of field: gpo_stage::bytes_per_block",
+    ][::core::mem::offset_of!(gpo_stage, bytes_per_block) - 40usize];
+    [
+        "Offset of field: gpo_stage::dynamic_shared_bytes",
+    ][::core::mem::offset_of!(gpo_stage, dynamic_shared_bytes) - 48usize];
+    [
+        "Offset of field: gpo_stage::arguments",
+    ][::core::mem::offset_of!(gpo_stage, arguments) - 56usize];
+    [
+        "Offset of field: gpo_stage::argument_count",
+    ][::core::mem::offset_of!(gpo_stage, argument_count) - 64usize];
+    [
+        "Offset of field: gpo_stage::max_blocks",
+    ][::core::mem::offset_of!(gpo_stage, max_blocks) - 68usize];
+    [
+        "Offset of field: gpo_stage::enqueue",
+    ][::core::mem::offset_of!(gpo_stage, enqueue) - 72usize];
+    [
+        "Offset of field: gpo_stage::user",
+    ][::core::mem::offset_of!(gpo_stage, user) - 80usize];
+    [
+        "Offset of field: gpo_stage::label",
+    ][::core::mem::offset_of!(gpo_stage, label) - 88usize];
+};
+pub type gpo_sink_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        chunk: *const gpo_chunk,
+    ) -> gpo_status,
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_sink {
+    pub struct_size: u32,
+    pub kind: u32,
+    pub memory: *mut ::core::ffi::c_void,
+    pub bytes: u64,
+    pub path: *const ::core::ffi::c_char,
+    pub take: gpo_sink_fn,
+    pub user: *mut ::core::ffi::c_void,
+    pub descriptor: i32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_sink"][::core::mem::size_of::<gpo_sink>() - 56usize];
+    ["Alignment of gpo_sink"][::core::mem::align_of::<gpo_sink>() - 8usize];
+    [
+        "Offset of field: gpo_sink::struct_size",
+    ][::core::mem::offset_of!(gpo_sink, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_sink::kind",
+    ][::core::mem::offset_of!(gpo_sink, kind) - 4usize];
+    [
+        "Offset of field: gpo_sink::memory",
+    ][::core::mem::offset_of!(gpo_sink, memory) - 8usize];
+    [
+        "Offset of field: gpo_sink::bytes",
+    ][::core::mem::offset_of!(gpo_sink, bytes) - 16usize];
+    [
+        "Offset of field: gpo_sink::path",
+    ][::core::mem::offset_of!(gpo_sink, path) - 24usize];
+    [
+        "Offset of field: gpo_sink::take",
+    ][::core::mem::offset_of!(gpo_sink, take) - 32usize];
+    [
+        "Offset of field: gpo_sink::user",
+    ][::core::mem::offset_of!(gpo_sink, user) - 40usize];
+    [
+        "Offset of field: gpo_sink::descriptor",
+    ][::core::mem::offset_of!(gpo_sink, descriptor) - 48usize];
+    [
+        "Offset of field: gpo_sink::reserved",
+    ][::core::mem::offset_of!(gpo_sink, reserved) - 52usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_pipeline_progress {
+    pub struct_size: u32,
+    pub running: u32,
+    pub bytes_in: u64,
+    pub bytes_done: u64,
+    pub bytes_total: u64,
+    pub chunks_done: u64,
+    pub elapsed_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_pipeline_progress",
+    ][::core::mem::size_of::<gpo_pipeline_progress>() - 48usize];
+    [
+        "Alignment of gpo_pipeline_progress",
+    ][::core::mem::align_of::<gpo_pipeline_progress>() - 8usize];
+    [
+        "Offset of field: gpo_pipeline_progress::struct_size",
+    ][::core::mem::offset_of!(gpo_pipeline_progress, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_pipeline_progress::running",
+    ][::core::mem::offset_of!(gpo_pipeline_progress, running) - 4usize];
+    [
+        "Offset of field: gpo_pipeline_progress::bytes_in",
+    ][::core::mem::offset_of!(gpo_pipeline_progress, bytes_in) - 8usize];
+    [
+        "Offset of field: gpo_pipeline_progress::bytes_done",
+    ][::core::mem::offset_of!(gpo_pipeline_progress, bytes_done) - 16usize];
+    [
+        "Offset of field: gpo_pipeline_progress::bytes_total",
+    ][::core::mem::offset_of!(gpo_pipeline_progress, bytes_total) - 24usize];
+    [
+        "Offset of field: gpo_pipeline_progress::chunks_done",
+    ][::core::mem::offset_of!(gpo_pipeline_progress, chunks_done) - 32usize];
+    [
+        "Offset of field: gpo_pipeline_progress::elapsed_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_progress, elapsed_ns) - 40usize];
+};
+pub type gpo_progress_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        progress: *const gpo_pipeline_progress,
+    ),
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_pipeline_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub chunk_bytes: u64,
+    pub granule: u64,
+    pub slots: u32,
+    pub output_numerator: u32,
+    pub output_denominator: u32,
+    pub stage_count: u32,
+    pub stages: *const gpo_stage,
+    pub scratch_bytes: u64,
+    pub result_bytes: u64,
+    pub max_pinned_bytes: u64,
+    pub progress: gpo_progress_fn,
+    pub progress_user: *mut ::core::ffi::c_void,
+    pub progress_ns: u64,
+    pub label: *const ::core::ffi::c_char,
+    pub executor: gpo_executor_t,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_pipeline_options",
+    ][::core::mem::size_of::<gpo_pipeline_options>() - 112usize];
+    [
+        "Alignment of gpo_pipeline_options",
+    ][::core::mem::align_of::<gpo_pipeline_options>() - 8usize];
+    [
+        "Offset of field: gpo_pipeline_options::struct_size",
+    ][::core::mem::offset_of!(gpo_pipeline_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_pipeline_options::flags",
+    ][::core::mem::offset_of!(gpo_pipeline_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_pipeline_options::chunk_bytes",
+    ][::core::mem::offset_of!(gpo_pipeline_options, chunk_bytes) - 8usize];
+    [
+        "Offset of field: gpo_pipeline_options::granule",
+    ][::core::mem::offset_of!(gpo_pipeline_options, granule) - 16usize];
+    [
+        "Offset of field: gpo_pipeline_options::slots",
+    ][::core::mem::offset_of!(gpo_pipeline_options, slots) - 24usize];
+    [
+        "Offset of field: gpo_pipeline_options::output_numerator",
+    ][::core::mem::offset_of!(gpo_pipeline_options, output_numerator) - 28usize];
+    [
+        "Offset of field: gpo_pipeline_options::output_denominator",
+    ][::core::mem::offset_of!(gpo_pipeline_options, output_denominator) - 32usize];
+    [
+        "Offset of field: gpo_pipeline_options::stage_count",
+    ][::core::mem::offset_of!(gpo_pipeline_options, stage_count) - 36usize];
+    [
+        "Offset of field: gpo_pipeline_options::stages",
+    ][::core::mem::offset_of!(gpo_pipeline_options, stages) - 40usize];
+    [
+        "Offset of field: gpo_pipeline_options::scratch_bytes",
+    ][::core::mem::offset_of!(gpo_pipeline_options, scratch_bytes) - 48usize];
+    [
+        "Offset of field: gpo_pipeline_options::result_bytes",
+    ][::core::mem::offset_of!(gpo_pipeline_options, result_bytes) - 56usize];
+    [
+        "Offset of field: gpo_pipeline_options::max_pinned_bytes",
+    ][::core::mem::offset_of!(gpo_pipeline_options, max_pinned_bytes) - 64usize];
+    [
+        "Offset of field: gpo_pipeline_options::progress",
+    ][::core::mem::offset_of!(gpo_pipeline_options, progress) - 72usize];
+    [
+        "Offset of field: gpo_pipeline_options::progress_user",
+    ][::core::mem::offset_of!(gpo_pipeline_options, progress_user) - 80usize];
+    [
+        "Offset of field: gpo_pipeline_options::progress_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_options, progress_ns) - 88usize];
+    [
+        "Offset of field: gpo_pipeline_options::label",
+    ][::core::mem::offset_of!(gpo_pipeline_options, label) - 96usize];
+    [
+        "Offset of field: gpo_pipeline_options::executor",
+    ][::core::mem::offset_of!(gpo_pipeline_options, executor) - 104usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_pipeline_result {
+    pub struct_size: u32,
+    pub status: gpo_status,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub chunks: u64,
+    pub elapsed_ns: u64,
+    pub chunk_bytes: u64,
+    pub slots: u32,
+    pub tuned: u32,
+    pub copy_in_ns: u64,
+    pub copy_out_ns: u64,
+    pub kernel_ns: u64,
+    pub copy_hidden_ns: u64,
+    pub staged_bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_pipeline_result",
+    ][::core::mem::size_of::<gpo_pipeline_result>() - 96usize];
+    [
+        "Alignment of gpo_pipeline_result",
+    ][::core::mem::align_of::<gpo_pipeline_result>() - 8usize];
+    [
+        "Offset of field: gpo_pipeline_result::struct_size",
+    ][::core::mem::offset_of!(gpo_pipeline_result, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_pipeline_result::status",
+    ][::core::mem::offset_of!(gpo_pipeline_result, status) - 4usize];
+    [
+        "Offset of field: gpo_pipeline_result::bytes_in",
+    ][::core::mem::offset_of!(gpo_pipeline_result, bytes_in) - 8usize];
+    [
+        "Offset of field: gpo_pipeline_result::bytes_out",
+    ][::core::mem::offset_of!(gpo_pipeline_result, bytes_out) - 16usize];
+    [
+        "Offset of field: gpo_pipeline_result::chunks",
+    ][::core::mem::offset_of!(gpo_pipeline_result, chunks) - 24usize];
+    [
+        "Offset of field: gpo_pipeline_result::elapsed_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_result, elapsed_ns) - 32usize];
+    [
+        "Offset of field: gpo_pipeline_result::chunk_bytes",
+    ][::core::mem::offset_of!(gpo_pipeline_result, chunk_bytes) - 40usize];
+    [
+        "Offset of field: gpo_pipeline_result::slots",
+    ][::core::mem::offset_of!(gpo_pipeline_result, slots) - 48usize];
+    [
+        "Offset of field: gpo_pipeline_result::tuned",
+    ][::core::mem::offset_of!(gpo_pipeline_result, tuned) - 52usize];
+    [
+        "Offset of field: gpo_pipeline_result::copy_in_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_result, copy_in_ns) - 56usize];
+    [
+        "Offset of field: gpo_pipeline_result::copy_out_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_result, copy_out_ns) - 64usize];
+    [
+        "Offset of field: gpo_pipeline_result::kernel_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_result, kernel_ns) - 72usize];
+    [
+        "Offset of field: gpo_pipeline_result::copy_hidden_ns",
+    ][::core::mem::offset_of!(gpo_pipeline_result, copy_hidden_ns) - 80usize];
+    [
+        "Offset of field: gpo_pipeline_result::staged_bytes",
+    ][::core::mem::offset_of!(gpo_pipeline_result, staged_bytes) - 88usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_trace_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub path: *const ::core::ffi::c_char,
+    pub picture: *const ::core::ffi::c_char,
+    pub title: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_trace_options"][::core::mem::size_of::<gpo_trace_options>() - 32usize];
+    [
+        "Alignment of gpo_trace_options",
+    ][::core::mem::align_of::<gpo_trace_options>() - 8usize];
+    [
+        "Offset of field: gpo_trace_options::struct_size",
+    ][::core::mem::offset_of!(gpo_trace_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_trace_options::flags",
+    ][::core::mem::offset_of!(gpo_trace_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_trace_options::path",
+    ][::core::mem::offset_of!(gpo_trace_options, path) - 8usize];
+    [
+        "Offset of field: gpo_trace_options::picture",
+    ][::core::mem::offset_of!(gpo_trace_options, picture) - 16usize];
+    [
+        "Offset of field: gpo_trace_options::title",
+    ][::core::mem::offset_of!(gpo_trace_options, title) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_trace_info {
+    pub struct_size: u32,
+    pub running: u32,
+    pub file_status: gpo_status,
+    pub reserved: u32,
+    pub calls: u64,
+    pub operations: u64,
+    pub timed: u64,
+    pub completions: u64,
+    pub dropped: u64,
+    pub file_bytes: u64,
+    pub call_cost_ns: u64,
+    pub operation_cost_ns: u64,
+    pub clock_error_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_trace_info"][::core::mem::size_of::<gpo_trace_info>() - 88usize];
+    ["Alignment of gpo_trace_info"][::core::mem::align_of::<gpo_trace_info>() - 8usize];
+    [
+        "Offset of field: gpo_trace_info::struct_size",
+    ][::core::mem::offset_of!(gpo_trace_info, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_trace_info::running",
+    ][::core::mem::offset_of!(gpo_trace_info, running) - 4usize];
+    [
+        "Offset of field: gpo_trace_info::file_status",
+    ][::core::mem::offset_of!(gpo_trace_info, file_status) - 8usize];
+    [
+        "Offset of field: gpo_trace_info::reserved",
+    ][::core::mem::offset_of!(gpo_trace_info, reserved) - 12usize];
+    [
+        "Offset of field: gpo_trace_info::calls",
+    ][::core::mem::offset_of!(gpo_trace_info, calls) - 16usize];
+    [
+        "Offset of field: gpo_trace_info::operations",
+    ][::core::mem::offset_of!(gpo_trace_info, operations) - 24usize];
+    [
+        "Offset of field: gpo_trace_info::timed",
+    ][::core::mem::offset_of!(gpo_trace_info, timed) - 32usize];
+    [
+        "Offset of field: gpo_trace_info::completions",
+    ][::core::mem::offset_of!(gpo_trace_info, completions) - 40usize];
+    [
+        "Offset of field: gpo_trace_info::dropped",
+    ][::core::mem::offset_of!(gpo_trace_info, dropped) - 48usize];
+    [
+        "Offset of field: gpo_trace_info::file_bytes",
+    ][::core::mem::offset_of!(gpo_trace_info, file_bytes) - 56usize];
+    [
+        "Offset of field: gpo_trace_info::call_cost_ns",
+    ][::core::mem::offset_of!(gpo_trace_info, call_cost_ns) - 64usize];
+    [
+        "Offset of field: gpo_trace_info::operation_cost_ns",
+    ][::core::mem::offset_of!(gpo_trace_info, operation_cost_ns) - 72usize];
+    [
+        "Offset of field: gpo_trace_info::clock_error_ns",
+    ][::core::mem::offset_of!(gpo_trace_info, clock_error_ns) - 80usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_api {
+    pub struct_size: u32,
+    pub library_version: u32,
+    pub status_name: ::core::option::Option<
+        unsafe extern "C" fn(status: gpo_status) -> *const ::core::ffi::c_char,
+    >,
+    pub status_text: ::core::option::Option<
+        unsafe extern "C" fn(status: gpo_status) -> *const ::core::ffi::c_char,
+    >,
+    pub last_error: ::core::option::Option<
+        unsafe extern "C" fn(error: *mut gpo_error) -> gpo_status,
+    >,
+    pub object_error: ::core::option::Option<
+        unsafe extern "C" fn(
+            object: *const ::core::ffi::c_void,
+            error: *mut gpo_error,
+        ) -> gpo_status,
+    >,
+    pub object_set_label: ::core::option::Option<
+        unsafe extern "C" fn(
+            object: *mut ::core::ffi::c_void,
+            label: *const ::core::ffi::c_char,
+        ) -> gpo_status,
+    >,
+    pub object_label: ::core::option::Option<
+        unsafe extern "C" fn(
+            object: *const ::core::ffi::c_void,
+            buffer: *mut ::core::ffi::c_char,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub runtime_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            options: *const gpo_runtime_options,
+            runtime: *mut gpo_runtime_t,
+        ) -> gpo_status,
+    >,
+    pub runtime_shutdown: ::core::option::Option<
+        unsafe extern "C" fn(runtime: gpo_runtime_t, timeout_ns: i64) -> gpo_status,
+    >,
+    pub runtime_driver: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            info: *mut gpo_driver_info,
+        ) -> gpo_status,
+    >,
+    pub runtime_statistics: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            statistics: *mut gpo_statistics,
+        ) -> gpo_status,
+    >,
+    pub version: ::core::option::Option<unsafe extern "C" fn() -> u32>,
+    pub device_count: ::core::option::Option<
+        unsafe extern "C" fn(runtime: gpo_runtime_t, count: *mut u32) -> gpo_status,
+    >,
+    pub device_describe: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            ordinal: u32,
+            properties: *mut gpo_device_properties,
+        ) -> gpo_status,
+    >,
+    pub device_describe_peer: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            from: u32,
+            to: u32,
+            properties: *mut gpo_peer_properties,
+        ) -> gpo_status,
+    >,
+    pub device_open: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            options: *const gpo_device_options,
+            device: *mut gpo_device_t,
+        ) -> gpo_status,
+    >,
+    pub device_destroy: ::core::option::Option<
+        unsafe extern "C" fn(device: gpo_device_t) -> gpo_status,
+    >,
+    pub device_get_properties: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            properties: *mut gpo_device_properties,
+        ) -> gpo_status,
+    >,
+    pub device_wait: ::core::option::Option<
+        unsafe extern "C" fn(device: gpo_device_t, timeout_ns: i64) -> gpo_status,
+    >,
+    pub device_native: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            context: *mut *mut ::core::ffi::c_void,
+            ordinal: *mut i32,
+        ) -> gpo_status,
+    >,
+    pub device_memory: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            free_bytes: *mut u64,
+            total_bytes: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub device_enable_peer: ::core::option::Option<
+        unsafe extern "C" fn(device: gpo_device_t, peer: gpo_device_t) -> gpo_status,
+    >,
+    pub device_disable_peer: ::core::option::Option<
+        unsafe extern "C" fn(device: gpo_device_t, peer: gpo_device_t) -> gpo_status,
+    >,
+    pub device_get_limit: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            limit: u32,
+            value: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub device_set_limit: ::core::option::Option<
+        unsafe extern "C" fn(device: gpo_device_t, limit: u32, value: u64) -> gpo_status,
+    >,
+    pub event_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_event_options,
+            event: *mut gpo_event_t,
+        ) -> gpo_status,
+    >,
+    pub event_destroy: ::core::option::Option<
+        unsafe extern "C" fn(event: gpo_event_t) -> gpo_status,
+    >,
+    pub event_record: ::core::option::Option<
+        unsafe extern "C" fn(event: gpo_event_t, stream: gpo_stream_t) -> gpo_status,
+    >,
+    pub event_query: ::core::option::Option<
+        unsafe extern "C" fn(event: gpo_event_t) -> gpo_status,
+    >,
+    pub event_wait: ::core::option::Option<
+        unsafe extern "C" fn(event: gpo_event_t, timeout_ns: i64) -> gpo_status,
+    >,
+    pub event_elapsed: ::core::option::Option<
+        unsafe extern "C" fn(
+            start: gpo_event_t,
+            end: gpo_event_t,
+            nanoseconds: *mut i64,
+        ) -> gpo_status,
+    >,
+    pub event_notify: ::core::option::Option<
+        unsafe extern "C" fn(
+            event: gpo_event_t,
+            cq: gpo_cq_t,
+            user_data: u64,
+        ) -> gpo_status,
+    >,
+    pub event_native: ::core::option::Option<
+        unsafe extern "C" fn(
+            event: gpo_event_t,
+            native: *mut *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub timeline_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            options: *const gpo_timeline_options,
+            timeline: *mut gpo_timeline_t,
+        ) -> gpo_status,
+    >,
+    pub timeline_destroy: ::core::option::Option<
+        unsafe extern "C" fn(timeline: gpo_timeline_t) -> gpo_status,
+    >,
+    pub timeline_signal: ::core::option::Option<
+        unsafe extern "C" fn(timeline: gpo_timeline_t, value: u64) -> gpo_status,
+    >,
+    pub timeline_fail: ::core::option::Option<
+        unsafe extern "C" fn(
+            timeline: gpo_timeline_t,
+            status: gpo_status,
+            message: *const ::core::ffi::c_char,
+        ) -> gpo_status,
+    >,
+    pub timeline_value: ::core::option::Option<
+        unsafe extern "C" fn(timeline: gpo_timeline_t, value: *mut u64) -> gpo_status,
+    >,
+    pub timeline_wait: ::core::option::Option<
+        unsafe extern "C" fn(
+            timeline: gpo_timeline_t,
+            value: u64,
+            timeout_ns: i64,
+        ) -> gpo_status,
+    >,
+    pub stream_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_stream_options,
+            stream: *mut gpo_stream_t,
+        ) -> gpo_status,
+    >,
+    pub stream_wrap: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            native: *mut ::core::ffi::c_void,
+            options: *const gpo_stream_options,
+            stream: *mut gpo_stream_t,
+        ) -> gpo_status,
+    >,
+    pub stream_destroy: ::core::option::Option<
+        unsafe extern "C" fn(stream: gpo_stream_t) -> gpo_status,
+    >,
+    pub stream_priority_range: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            least: *mut i32,
+            greatest: *mut i32,
+        ) -> gpo_status,
+    >,
+    pub stream_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            info: *mut gpo_stream_info,
+        ) -> gpo_status,
+    >,
+    pub stream_native: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            native: *mut *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub stream_query: ::core::option::Option<
+        unsafe extern "C" fn(stream: gpo_stream_t) -> gpo_status,
+    >,
+    pub stream_wait: ::core::option::Option<
+        unsafe extern "C" fn(stream: gpo_stream_t, timeout_ns: i64) -> gpo_status,
+    >,
+    pub stream_cancel_held: ::core::option::Option<
+        unsafe extern "C" fn(stream: gpo_stream_t, count: *mut u64) -> gpo_status,
+    >,
+    pub stream_wait_event: ::core::option::Option<
+        unsafe extern "C" fn(stream: gpo_stream_t, event: gpo_event_t) -> gpo_status,
+    >,
+    pub stream_wait_stream: ::core::option::Option<
+        unsafe extern "C" fn(stream: gpo_stream_t, other: gpo_stream_t) -> gpo_status,
+    >,
+    pub stream_wait_timeline: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            timeline: gpo_timeline_t,
+            value: u64,
+        ) -> gpo_status,
+    >,
+    pub stream_signal_timeline: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            timeline: gpo_timeline_t,
+            value: u64,
+        ) -> gpo_status,
+    >,
+    pub stream_pool_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_stream_pool_options,
+            pool: *mut gpo_stream_pool_t,
+        ) -> gpo_status,
+    >,
+    pub stream_pool_destroy: ::core::option::Option<
+        unsafe extern "C" fn(pool: gpo_stream_pool_t) -> gpo_status,
+    >,
+    pub stream_pool_acquire: ::core::option::Option<
+        unsafe extern "C" fn(
+            pool: gpo_stream_pool_t,
+            priority: i32,
+            stream: *mut gpo_stream_t,
+        ) -> gpo_status,
+    >,
+    pub stream_pool_release: ::core::option::Option<
+        unsafe extern "C" fn(pool: gpo_stream_pool_t, stream: gpo_stream_t) -> gpo_status,
+    >,
+    pub arena_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_arena_options,
+            arena: *mut gpo_arena_t,
+        ) -> gpo_status,
+    >,
+    pub arena_destroy: ::core::option::Option<
+        unsafe extern "C" fn(arena: gpo_arena_t) -> gpo_status,
+    >,
+    pub arena_allocate: ::core::option::Option<
+        unsafe extern "C" fn(
+            arena: gpo_arena_t,
+            bytes: u64,
+            alignment: u64,
+            memory: *mut *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub arena_free: ::core::option::Option<
+        unsafe extern "C" fn(
+            arena: gpo_arena_t,
+            memory: *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub arena_free_after: ::core::option::Option<
+        unsafe extern "C" fn(
+            arena: gpo_arena_t,
+            memory: *mut ::core::ffi::c_void,
+            stream: gpo_stream_t,
+        ) -> gpo_status,
+    >,
+    pub arena_trim: ::core::option::Option<
+        unsafe extern "C" fn(arena: gpo_arena_t, keep_bytes: u64) -> gpo_status,
+    >,
+    pub arena_statistics: ::core::option::Option<
+        unsafe extern "C" fn(
+            arena: gpo_arena_t,
+            statistics: *mut gpo_memory_statistics,
+        ) -> gpo_status,
+    >,
+    pub host_register: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            memory: *mut ::core::ffi::c_void,
+            bytes: u64,
+            flags: u32,
+        ) -> gpo_status,
+    >,
+    pub host_unregister: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            memory: *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub memory_allocate: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            bytes: u64,
+            label: *const ::core::ffi::c_char,
+            address: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub memory_free: ::core::option::Option<
+        unsafe extern "C" fn(device: gpo_device_t, address: u64) -> gpo_status,
+    >,
+    pub memory_describe: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            address: u64,
+            info: *mut gpo_memory_info,
+        ) -> gpo_status,
+    >,
+    pub pool_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_pool_options,
+            pool: *mut gpo_pool_t,
+        ) -> gpo_status,
+    >,
+    pub pool_destroy: ::core::option::Option<
+        unsafe extern "C" fn(pool: gpo_pool_t) -> gpo_status,
+    >,
+    pub pool_allocate: ::core::option::Option<
+        unsafe extern "C" fn(
+            pool: gpo_pool_t,
+            stream: gpo_stream_t,
+            bytes: u64,
+            address: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub pool_free: ::core::option::Option<
+        unsafe extern "C" fn(
+            pool: gpo_pool_t,
+            stream: gpo_stream_t,
+            address: u64,
+        ) -> gpo_status,
+    >,
+    pub pool_trim: ::core::option::Option<
+        unsafe extern "C" fn(pool: gpo_pool_t, keep_bytes: u64) -> gpo_status,
+    >,
+    pub pool_statistics: ::core::option::Option<
+        unsafe extern "C" fn(
+            pool: gpo_pool_t,
+            statistics: *mut gpo_memory_statistics,
+        ) -> gpo_status,
+    >,
+    pub copy_to_device: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            destination: u64,
+            source: *const ::core::ffi::c_void,
+            bytes: u64,
+        ) -> gpo_status,
+    >,
+    pub copy_to_host: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            destination: *mut ::core::ffi::c_void,
+            source: u64,
+            bytes: u64,
+        ) -> gpo_status,
+    >,
+    pub copy_on_device: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            destination: u64,
+            source: u64,
+            bytes: u64,
+        ) -> gpo_status,
+    >,
+    pub copy_peer: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            destination_device: gpo_device_t,
+            destination: u64,
+            source_device: gpo_device_t,
+            source: u64,
+            bytes: u64,
+        ) -> gpo_status,
+    >,
+    pub copy_batch: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            copies: *const gpo_copy,
+            stride: u64,
+            count: u64,
+        ) -> gpo_status,
+    >,
+    pub copy_rows: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            copy: *const gpo_copy_2d,
+        ) -> gpo_status,
+    >,
+    pub fill: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            destination: u64,
+            value: u32,
+            element_bytes: u32,
+            count: u64,
+        ) -> gpo_status,
+    >,
+    pub fill_rows: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            destination: u64,
+            pitch: u64,
+            value: u32,
+            width: u64,
+            height: u64,
+        ) -> gpo_status,
+    >,
+    pub module_compile: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_compile_options,
+            module: *mut gpo_module_t,
+        ) -> gpo_status,
+    >,
+    pub compile_log: ::core::option::Option<
+        unsafe extern "C" fn(
+            buffer: *mut ::core::ffi::c_char,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub module_load: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            image: *const ::core::ffi::c_void,
+            bytes: u64,
+            label: *const ::core::ffi::c_char,
+            module: *mut gpo_module_t,
+        ) -> gpo_status,
+    >,
+    pub module_image: ::core::option::Option<
+        unsafe extern "C" fn(
+            module: gpo_module_t,
+            buffer: *mut ::core::ffi::c_void,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub module_builtin: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            module: *mut gpo_module_t,
+        ) -> gpo_status,
+    >,
+    pub module_destroy: ::core::option::Option<
+        unsafe extern "C" fn(module: gpo_module_t) -> gpo_status,
+    >,
+    pub module_kernel: ::core::option::Option<
+        unsafe extern "C" fn(
+            module: gpo_module_t,
+            name: *const ::core::ffi::c_char,
+            kernel: *mut gpo_kernel_t,
+        ) -> gpo_status,
+    >,
+    pub kernel_destroy: ::core::option::Option<
+        unsafe extern "C" fn(kernel: gpo_kernel_t) -> gpo_status,
+    >,
+    pub module_symbol: ::core::option::Option<
+        unsafe extern "C" fn(
+            module: gpo_module_t,
+            name: *const ::core::ffi::c_char,
+            address: *mut u64,
+            bytes: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub kernel_get_attributes: ::core::option::Option<
+        unsafe extern "C" fn(
+            kernel: gpo_kernel_t,
+            attributes: *mut gpo_kernel_attributes,
+        ) -> gpo_status,
+    >,
+    pub kernel_name: ::core::option::Option<
+        unsafe extern "C" fn(
+            kernel: gpo_kernel_t,
+            buffer: *mut ::core::ffi::c_char,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub kernel_native: ::core::option::Option<
+        unsafe extern "C" fn(
+            kernel: gpo_kernel_t,
+            function: *mut *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub kernel_set_max_dynamic_shared: ::core::option::Option<
+        unsafe extern "C" fn(kernel: gpo_kernel_t, bytes: u64) -> gpo_status,
+    >,
+    pub kernel_occupancy: ::core::option::Option<
+        unsafe extern "C" fn(
+            kernel: gpo_kernel_t,
+            threads: u32,
+            dynamic_shared_bytes: u64,
+            blocks: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub kernel_suggest: ::core::option::Option<
+        unsafe extern "C" fn(
+            kernel: gpo_kernel_t,
+            dynamic_shared_bytes: u64,
+            max_threads: u32,
+            threads: *mut u32,
+            blocks: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub launch_kernel: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            kernel: gpo_kernel_t,
+            launch: *const gpo_launch,
+            arguments: *const *const ::core::ffi::c_void,
+            sizes: *const u32,
+            count: u32,
+        ) -> gpo_status,
+    >,
+    pub cq_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            options: *const gpo_cq_options,
+            cq: *mut gpo_cq_t,
+        ) -> gpo_status,
+    >,
+    pub cq_destroy: ::core::option::Option<
+        unsafe extern "C" fn(cq: gpo_cq_t) -> gpo_status,
+    >,
+    pub stream_notify: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            cq: gpo_cq_t,
+            user_data: u64,
+        ) -> gpo_status,
+    >,
+    pub stream_notify_timed: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            cq: gpo_cq_t,
+            user_data: u64,
+            since: gpo_event_t,
+        ) -> gpo_status,
+    >,
+    pub cq_drain: ::core::option::Option<
+        unsafe extern "C" fn(
+            cq: gpo_cq_t,
+            entries: *mut gpo_completion,
+            stride: u64,
+            capacity: u64,
+            count: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub cq_wait: ::core::option::Option<
+        unsafe extern "C" fn(cq: gpo_cq_t, timeout_ns: i64) -> gpo_status,
+    >,
+    pub cq_wake: ::core::option::Option<
+        unsafe extern "C" fn(cq: gpo_cq_t) -> gpo_status,
+    >,
+    pub cq_error: ::core::option::Option<
+        unsafe extern "C" fn(
+            cq: gpo_cq_t,
+            error_id: u64,
+            error: *mut gpo_error,
+        ) -> gpo_status,
+    >,
+    pub cq_get_statistics: ::core::option::Option<
+        unsafe extern "C" fn(
+            cq: gpo_cq_t,
+            statistics: *mut gpo_cq_statistics,
+        ) -> gpo_status,
+    >,
+    pub pipeline_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_pipeline_options,
+            pipeline: *mut gpo_pipeline_t,
+        ) -> gpo_status,
+    >,
+    pub pipeline_destroy: ::core::option::Option<
+        unsafe extern "C" fn(pipeline: gpo_pipeline_t) -> gpo_status,
+    >,
+    pub pipeline_start: ::core::option::Option<
+        unsafe extern "C" fn(
+            pipeline: gpo_pipeline_t,
+            source: *const gpo_source,
+            sink: *const gpo_sink,
+        ) -> gpo_status,
+    >,
+    pub pipeline_wait: ::core::option::Option<
+        unsafe extern "C" fn(
+            pipeline: gpo_pipeline_t,
+            timeout_ns: i64,
+            result: *mut gpo_pipeline_result,
+        ) -> gpo_status,
+    >,
+    pub pipeline_cancel: ::core::option::Option<
+        unsafe extern "C" fn(pipeline: gpo_pipeline_t) -> gpo_status,
+    >,
+    pub pipeline_notify: ::core::option::Option<
+        unsafe extern "C" fn(
+            pipeline: gpo_pipeline_t,
+            cq: gpo_cq_t,
+            user_data: u64,
+        ) -> gpo_status,
+    >,
+    pub pipeline_get_progress: ::core::option::Option<
+        unsafe extern "C" fn(
+            pipeline: gpo_pipeline_t,
+            progress: *mut gpo_pipeline_progress,
+        ) -> gpo_status,
+    >,
+    pub runtime_metrics: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            metrics: *mut gpo_metrics,
+        ) -> gpo_status,
+    >,
+    pub device_get_metrics: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            metrics: *mut gpo_device_metrics,
+        ) -> gpo_status,
+    >,
+    pub metrics_text: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            buffer: *mut ::core::ffi::c_char,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub cq_fd: ::core::option::Option<
+        unsafe extern "C" fn(cq: gpo_cq_t, descriptor: *mut i32) -> gpo_status,
+    >,
+    pub timeline_notify: ::core::option::Option<
+        unsafe extern "C" fn(
+            timeline: gpo_timeline_t,
+            value: u64,
+            cq: gpo_cq_t,
+            user_data: u64,
+        ) -> gpo_status,
+    >,
+    pub executor_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            options: *const gpo_executor_options,
+            executor: *mut gpo_executor_t,
+        ) -> gpo_status,
+    >,
+    pub executor_destroy: ::core::option::Option<
+        unsafe extern "C" fn(executor: gpo_executor_t) -> gpo_status,
+    >,
+    pub executor_run: ::core::option::Option<
+        unsafe extern "C" fn(executor: gpo_executor_t, count: *mut u64) -> gpo_status,
+    >,
+    pub executor_run_for: ::core::option::Option<
+        unsafe extern "C" fn(
+            executor: gpo_executor_t,
+            timeout_ns: i64,
+            count: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub executor_poll: ::core::option::Option<
+        unsafe extern "C" fn(executor: gpo_executor_t, count: *mut u64) -> gpo_status,
+    >,
+    pub executor_get_statistics: ::core::option::Option<
+        unsafe extern "C" fn(
+            executor: gpo_executor_t,
+            statistics: *mut gpo_executor_statistics,
+        ) -> gpo_status,
+    >,
+    pub stream_then: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            executor: gpo_executor_t,
+            callback: gpo_completion_fn,
+            user: *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub event_then: ::core::option::Option<
+        unsafe extern "C" fn(
+            event: gpo_event_t,
+            executor: gpo_executor_t,
+            callback: gpo_completion_fn,
+            user: *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub timeline_then: ::core::option::Option<
+        unsafe extern "C" fn(
+            timeline: gpo_timeline_t,
+            value: u64,
+            executor: gpo_executor_t,
+            callback: gpo_completion_fn,
+            user: *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub pipeline_then: ::core::option::Option<
+        unsafe extern "C" fn(
+            pipeline: gpo_pipeline_t,
+            executor: gpo_executor_t,
+            callback: gpo_completion_fn,
+            user: *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub stream_host_call: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: gpo_stream_t,
+            executor: gpo_executor_t,
+            function: gpo_host_fn,
+            user: *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub host_call_finish: ::core::option::Option<
+        unsafe extern "C" fn(
+            executor: gpo_executor_t,
+            call: u64,
+            status: gpo_status,
+            message: *const ::core::ffi::c_char,
+        ) -> gpo_status,
+    >,
+    pub runtime_set_log_executor: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            executor: gpo_executor_t,
+        ) -> gpo_status,
+    >,
+    pub trace_start: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            options: *const gpo_trace_options,
+        ) -> gpo_status,
+    >,
+    pub trace_stop: ::core::option::Option<
+        unsafe extern "C" fn(runtime: gpo_runtime_t) -> gpo_status,
+    >,
+    pub trace_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            info: *mut gpo_trace_info,
+        ) -> gpo_status,
+    >,
+    pub trace_summary: ::core::option::Option<
+        unsafe extern "C" fn(
+            runtime: gpo_runtime_t,
+            buffer: *mut ::core::ffi::c_char,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1088usize];
+    ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
+    [
+        "Offset of field: gpo_api::struct_size",
+    ][::core::mem::offset_of!(gpo_api, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_api::library_version",
+    ][::core::mem::offset_of!(gpo_api, library_version) - 4usize];
+    [
+        "Offset of field: gpo_api::status_name",
+    ][::core::mem::offset_of!(gpo_api, status_name) - 8usize];
+    [
+        "Offset of field: gpo_api::status_text",
+    ][::core::mem::offset_of!(gpo_api, status_text) - 16usize];
+    [
+        "Offset of field: gpo_api::last_error",
+    ][::core::mem::offset_of!(gpo_api, last_error) - 24usize];
+    [
+        "Offset of field: gpo_api::object_error",
+    ][::core::mem::offset_of!(gpo_api, object_error) - 32usize];
+    [
+        "Offset of field: gpo_api::object_set_label",
+    ][::core::mem::offset_of!(gpo_api, object_set_label) - 40usize];
+    [
+        "Offset of field: gpo_api::object_label",
+    ][::core::mem::offset_of!(gpo_api, object_label) - 48usize];
+    [
+        "Offset of field: gpo_api::runtime_create",
+    ][::core::mem::offset_of!(gpo_api, runtime_create) - 56usize];
+    [
+        "Offset of field: gpo_api::runtime_shutdown",
+    ][::core::mem::offset_of!(gpo_api, runtime_shutdown) - 64usize];
+    [
+        "Offset of field: gpo_api::runtime_driver",
+    ][::core::mem::offset_of!(gpo_api, runtime_driver) - 72usize];
+    [
+        "Offset of field: gpo_api::runtime_statistics",
+    ][::core::mem::offset_of!(gpo_api, runtime_statistics) - 80usize];
+    [
+        "Offset of field: gpo_api::version",
+    ][::core::mem::offset_of!(gpo_api, version) - 88usize];
+    [
+        "Offset of field: gpo_api::device_count",
+    ][::core::mem::offset_of!(gpo_api, device_count) - 96usize];
+    [
+        "Offset of field: gpo_api::device_describe",
+    ][::core::mem::offset_of!(gpo_api, device_describe) - 104usize];
+    [
+        "Offset of field: gpo_api::device_describe_peer",
+    ][::core::mem::offset_of!(gpo_api, device_describe_peer) - 112usize];
+    [
+        "Offset of field: gpo_api::device_open",
+    ][::core::mem::offset_of!(gpo_api, device_open) - 120usize];
+    [
+        "Offset of field: gpo_api::device_destroy",
+    ][::core::mem::offset_of!(gpo_api, device_destroy) - 128usize];
+    [
+        "Offset of field: gpo_api::device_get_properties",
+    ][::core::mem::offset_of!(gpo_api, device_get_properties) - 136usize];
+    [
+        "Offset of field: gpo_api::device_wait",
+    ][::core::mem::offset_of!(gpo_api, device_wait) - 144usize];
+    [
+        "Offset of field: gpo_api::device_native",
+    ][::core::mem::offset_of!(gpo_api, device_native) - 152usize];
+    [
+        "Offset of field: gpo_api::device_memory",
+    ][::core::mem::offset_of!(gpo_api, device_memory) - 160usize];
+    [
+        "Offset of field: gpo_api::device_enable_peer",
+    ][::core::mem::offset_of!(gpo_api, device_enable_peer) - 168usize];
+    [
+        "Offset of field: gpo_api::device_disable_peer",
+    ][::core::mem::offset_of!(gpo_api, device_disable_peer) - 176usize];
+    [
+        "Offset of field: gpo_api::device_get_limit",
+    ][::core::mem::offset_of!(gpo_api, device_get_limit) - 184usize];
+    [
+        "Offset of field: gpo_api::device_set_limit",
+    ][::core::mem::offset_of!(gpo_api, device_set_limit) - 192usize];
+    [
+        "Offset of field: gpo_api::event_create",
+    ][::core::mem::offset_of!(gpo_api, event_create) - 200usize];
+    [
+        "Offset of field: gpo_api::event_destroy",
+    ][::core::mem::offset_of!(gpo_api, event_destroy) - 208usize];
+    [
+        "Offset of field: gpo_api::event_record",
+    ][::core::mem::offset_of!(gpo_api, event_record) - 216usize];
+    [
+        "Offset of field: gpo_api::event_query",
+    ][::core::mem::offset_of!(gpo_api, event_query) - 224usize];
+    [
+        "Offset of field: gpo_api::event_wait",
+    ][::core::mem::offset_of!(gpo_api, event_wait) - 232usize];
+    [
+        "Offset of field: gpo_api::event_elapsed",
+    ][::core::mem::offset_of!(gpo_api, event_elapsed) - 240usize];
+    [
+        "Offset of field: gpo_api::event_notify",
+    ][::core::mem::offset_of!(gpo_api, event_notify) - 248usize];
+    [
+        "Offset of field: gpo_api::event_native",
+    ][::core::mem::offset_of!(gpo_api, event_native) - 256usize];
+    [
+        "Offset of field: gpo_api::timeline_create",
+    ][::core::mem::offset_of!(gpo_api, timeline_create) - 264usize];
+    [
+        "Offset of field: gpo_api::timeline_destroy",
+    ][::core::mem::offset_of!(gpo_api, timeline_destroy) - 272usize];
+    [
+        "Offset of field: gpo_api::timeline_signal",
+    ][::core::mem::offset_of!(gpo_api, timeline_signal) - 280usize];
+    [
+        "Offset of field: gpo_api::timeline_fail",
+    ][::core::mem::offset_of!(gpo_api, timeline_fail) - 288usize];
+    [
+        "Offset of field: gpo_api::timeline_value",
+    ][::core::mem::offset_of!(gpo_api, timeline_value) - 296usize];
+    [
+        "Offset of field: gpo_api::timeline_wait",
+    ][::core::mem::offset_of!(gpo_api, timeline_wait) - 304usize];
+    [
+        "Offset of field: gpo_api::stream_create",
+    ][::core::mem::offset_of!(gpo_api, stream_create) - 312usize];
+    [
+        "Offset of field: gpo_api::stream_wrap",
+    ][::core::mem::offset_of!(gpo_api, stream_wrap) - 320usize];
+    [
+        "Offset of field: gpo_api::stream_destroy",
+    ][::core::mem::offset_of!(gpo_api, stream_destroy) - 328usize];
+    [
+        "Offset of field: gpo_api::stream_priority_range",
+    ][::core::mem::offset_of!(gpo_api, stream_priority_range) - 336usize];
+    [
+        "Offset of field: gpo_api::stream_get_info",
+    ][::core::mem::offset_of!(gpo_api, stream_get_info) - 344usize];
+    [
+        "Offset of field: gpo_api::stream_native",
+    ][::core::mem::offset_of!(gpo_api, stream_native) - 352usize];
+    [
+        "Offset of field: gpo_api::stream_query",
+    ][::core::mem::offset_of!(gpo_api, stream_query) - 360usize];
+    [
+        "Offset of field: gpo_api::stream_wait",
+    ][::core::mem::offset_of!(gpo_api, stream_wait) - 368usize];
+    [
+        "Offset of field: gpo_api::stream_cancel_held",
+    ][::core::mem::offset_of!(gpo_api, stream_cancel_held) - 376usize];
+    [
+        "Offset of field: gpo_api::stream_wait_event",
+    ][::core::mem::offset_of!(gpo_api, stream_wait_event) - 384usize];
+    [
+        "Offset of field: gpo_api::stream_wait_stream",
+    ][::core::mem::offset_of!(gpo_api, stream_wait_stream) - 392usize];
+    [
+        "Offset of field: gpo_api::stream_wait_timeline",
+    ][::core::mem::offset_of!(gpo_api, stream_wait_timeline) - 400usize];
+    [
+        "Offset of field: gpo_api::stream_signal_timeline",
+    ][::core::mem::offset_of!(gpo_api, stream_signal_timeline) - 408usize];
+    [
+        "Offset of field: gpo_api::stream_pool_create",
+    ][::core::mem::offset_of!(gpo_api, stream_pool_create) - 416usize];
+    [
+        "Offset of field: gpo_api::stream_pool_destroy",
+    ][::core::mem::offset_of!(gpo_api, stream_pool_destroy) - 424usize];
+    [
+        "Offset of field: gpo_api::stream_pool_acquire",
+    ][::core::mem::offset_of!(gpo_api, stream_pool_acquire) - 432usize];
+    [
+        "Offset of field: gpo_api::stream_pool_release",
+    ][::core::mem::offset_of!(gpo_api, stream_pool_release) - 440usize];
+    [
+        "Offset of field: gpo_api::arena_create",
+    ][::core::mem::offset_of!(gpo_api, arena_create) - 448usize];
+    [
+        "Offset of field: gpo_api::arena_destroy",
+    ][::core::mem::offset_of!(gpo_api, arena_destroy) - 456usize];
+    [
+        "Offset of field: gpo_api::arena_allocate",
+    ][::core::mem::offset_of!(gpo_api, arena_allocate) - 464usize];
+    [
+        "Offset of field: gpo_api::arena_free",
+    ][::core::mem::offset_of!(gpo_api, arena_free) - 472usize];
+    [
+        "Offset of field: gpo_api::arena_free_after",
+    ][::core::mem::offset_of!(gpo_api, arena_free_after) - 480usize];
+    [
+        "Offset of field: gpo_api::arena_trim",
+    ][::core::mem::offset_of!(gpo_api, arena_trim) - 488usize];
+    [
+        "Offset of field: gpo_api::arena_statistics",
+    ][::core::mem::offset_of!(gpo_api, arena_statistics) - 496usize];
+    [
+        "Offset of field: gpo_api::host_register",
+    ][::core::mem::offset_of!(gpo_api, host_register) - 504usize];
+    [
+        "Offset of field: gpo_api::host_unregister",
+    ][::core::mem::offset_of!(gpo_api, host_unregister) - 512usize];
+    [
+        "Offset of field: gpo_api::memory_allocate",
+    ][::core::mem::offset_of!(gpo_api, memory_allocate) - 520usize];
+    [
+        "Offset of field: gpo_api::memory_free",
+    ][::core::mem::offset_of!(gpo_api, memory_free) - 528usize];
+    [
+        "Offset of field: gpo_api::memory_describe",
+    ][::core::mem::offset_of!(gpo_api, memory_describe) - 536usize];
+    [
+        "Offset of field: gpo_api::pool_create",
+    ][::core::mem::offset_of!(gpo_api, pool_create) - 544usize];
+    [
+        "Offset of field: gpo_api::pool_destroy",
+    ][::core::mem::offset_of!(gpo_api, pool_destroy) - 552usize];
+    [
+        "Offset of field: gpo_api::pool_allocate",
+    ][::core::mem::offset_of!(gpo_api, pool_allocate) - 560usize];
+    [
+        "Offset of field: gpo_api::pool_free",
+    ][::core::mem::offset_of!(gpo_api, pool_free) - 568usize];
+    [
+        "Offset of field: gpo_api::pool_trim",
+    ][::core::mem::offset_of!(gpo_api, pool_trim) - 576usize];
+    [
+        "Offset of field: gpo_api::pool_statistics",
+    ][::core::mem::offset_of!(gpo_api, pool_statistics) - 584usize];
+    [
+        "Offset of field: gpo_api::copy_to_device",
+    ][::core::mem::offset_of!(gpo_api, copy_to_device) - 592usize];
+    [
+        "Offset of field: gpo_api::copy_to_host",
+    ][::core::mem::offset_of!(gpo_api, copy_to_host) - 600usize];
+    [
+        "Offset of field: gpo_api::copy_on_device",
+    ][::core::mem::offset_of!(gpo_api, copy_on_device) - 608usize];
+    [
+        "Offset of field: gpo_api::copy_peer",
+    ][::core::mem::offset_of!(gpo_api, copy_peer) - 616usize];
+    [
+        "Offset of field: gpo_api::copy_batch",
+    ][::core::mem::offset_of!(gpo_api, copy_batch) - 624usize];
+    [
+        "Offset of field: gpo_api::copy_rows",
+    ][::core::mem::offset_of!(gpo_api, copy_rows) - 632usize];
+    [
+        "Offset of field: gpo_api::fill",
+    ][::core::mem::offset_of!(gpo_api, fill) - 640usize];
+    [
+        "Offset of field: gpo_api::fill_rows",
+    ][::core::mem::offset_of!(gpo_api, fill_rows) - 648usize];
+    [
+        "Offset of field: gpo_api::module_compile",
+    ][::core::mem::offset_of!(gpo_api, module_compile) - 656usize];
+    [
+        "Offset of field: gpo_api::compile_log",
+    ][::core::mem::offset_of!(gpo_api, compile_log) - 664usize];
+    [
+        "Offset of field: gpo_api::module_load",
+    ][::core::mem::offset_of!(gpo_api, module_load) - 672usize];
+    [
+        "Offset of field: gpo_api::module_image",
+    ][::core::mem::offset_of!(gpo_api, module_image) - 680usize];
+    [
+        "Offset of field: gpo_api::module_builtin",
+    ][::core::mem::offset_of!(gpo_api, module_builtin) - 688usize];
+    [
+        "Offset of field: gpo_api::module_destroy",
+    ][::core::mem::offset_of!(gpo_api, module_destroy) - 696usize];
+    [
+        "Offset of field: gpo_api::module_kernel",
+    ][::core::mem::offset_of!(gpo_api, module_kernel) - 704usize];
+    [
+        "Offset of field: gpo_api::kernel_destroy",
+    ][::core::mem::offset_of!(gpo_api, kernel_destroy) - 712usize];
+    [
+        "Offset of field: gpo_api::module_symbol",
+    ][::core::mem::offset_of!(gpo_api, module_symbol) - 720usize];
+    [
+        "Offset of field: gpo_api::kernel_get_attributes",
+    ][::core::mem::offset_of!(gpo_api, kernel_get_attributes) - 728usize];
+    [
+        "Offset of field: gpo_api::kernel_name",
+    ][::core::mem::offset_of!(gpo_api, kernel_name) - 736usize];
+    [
+        "Offset of field: gpo_api::kernel_native",
+    ][::core::mem::offset_of!(gpo_api, kernel_native) - 744usize];
+    [
+        "Offset of field: gpo_api::kernel_set_max_dynamic_shared",
+    ][::core::mem::offset_of!(gpo_api, kernel_set_max_dynamic_shared) - 752usize];
+    [
+        "Offset of field: gpo_api::kernel_occupancy",
+    ][::core::mem::offset_of!(gpo_api, kernel_occupancy) - 760usize];
+    [
+        "Offset of field: gpo_api::kernel_suggest",
+    ][::core::mem::offset_of!(gpo_api, kernel_suggest) - 768usize];
+    [
+        "Offset of field: gpo_api::launch_kernel",
+    ][::core::mem::offset_of!(gpo_api, launch_kernel) - 776usize];
+    [
+        "Offset of field: gpo_api::cq_create",
+    ][::core::mem::offset_of!(gpo_api, cq_create) - 784usize];
+    [
+        "Offset of field: gpo_api::cq_destroy",
+    ][::core::mem::offset_of!(gpo_api, cq_destroy) - 792usize];
+    [
+        "Offset of field: gpo_api::stream_notify",
+    ][::core::mem::offset_of!(gpo_api, stream_notify) - 800usize];
+    [
+        "Offset of field: gpo_api::stream_notify_timed",
+    ][::core::mem::offset_of!(gpo_api, stream_notify_timed) - 808usize];
+    [
+        "Offset of field: gpo_api::cq_drain",
+    ][::core::mem::offset_of!(gpo_api, cq_drain) - 816usize];
+    [
+        "Offset of field: gpo_api::cq_wait",
+    ][::core::mem::offset_of!(gpo_api, cq_wait) - 824usize];
+    [
+        "Offset of field: gpo_api::cq_wake",
+    ][::core::mem::offset_of!(gpo_api, cq_wake) - 832usize];
+    [
+        "Offset of field: gpo_api::cq_error",
+    ][::core::mem::offset_of!(gpo_api, cq_error) - 840usize];
+    [
+        "Offset of field: gpo_api::cq_get_statistics",
+    ][::core::mem::offset_of!(gpo_api, cq_get_statistics) - 848usize];
+    [
+        "Offset of field: gpo_api::pipeline_create",
+    ][::core::mem::offset_of!(gpo_api, pipeline_create) - 856usize];
+    [
+        "Offset of field: gpo_api::pipeline_destroy",
+    ][::core::mem::offset_of!(gpo_api, pipeline_destroy) - 864usize];
+    [
+        "Offset of field: gpo_api::pipeline_start",
+    ][::core::mem::offset_of!(gpo_api, pipeline_start) - 872usize];
+    [
+        "Offset of field: gpo_api::pipeline_wait",
+    ][::core::mem::offset_of!(gpo_api, pipeline_wait) - 880usize];
+    [
+        "Offset of field: gpo_api::pipeline_cancel",
+    ][::core::mem::offset_of!(gpo_api, pipeline_cancel) - 888usize];
+    [
+        "Offset of field: gpo_api::pipeline_notify",
+    ][::core::mem::offset_of!(gpo_api, pipeline_notify) - 896usize];
+    [
+        "Offset of field: gpo_api::pipeline_get_progress",
+    ][::core::mem::offset_of!(gpo_api, pipeline_get_progress) - 904usize];
+    [
+        "Offset of field: gpo_api::runtime_metrics",
+    ][::core::mem::offset_of!(gpo_api, runtime_metrics) - 912usize];
+    [
+        "Offset of field: gpo_api::device_get_metrics",
+    ][::core::mem::offset_of!(gpo_api, device_get_metrics) - 920usize];
+    [
+        "Offset of field: gpo_api::metrics_text",
+    ][::core::mem::offset_of!(gpo_api, metrics_text) - 928usize];
+    [
+        "Offset of field: gpo_api::cq_fd",
+    ][::core::mem::offset_of!(gpo_api, cq_fd) - 936usize];
+    [
+        "Offset of field: gpo_api::timeline_notify",
+    ][::core::mem::offset_of!(gpo_api, timeline_notify) - 944usize];
+    [
+        "Offset of field: gpo_api::executor_create",
+    ][::core::mem::offset_of!(gpo_api, executor_create) - 952usize];
+    [
+        "Offset of field: gpo_api::executor_destroy",
+    ][::core::mem::offset_of!(gpo_api, executor_destroy) - 960usize];
+    [
+        "Offset of field: gpo_api::executor_run",
+    ][::core::mem::offset_of!(gpo_api, executor_run) - 968usize];
+    [
+        "Offset of field: gpo_api::executor_run_for",
+    ][::core::mem::offset_of!(gpo_api, executor_run_for) - 976usize];
+    [
+        "Offset of field: gpo_api::executor_poll",
+    ][::core::mem::offset_of!(gpo_api, executor_poll) - 984usize];
+    [
+        "Offset of field: gpo_api::executor_get_statistics",
+    ][::core::mem::offset_of!(gpo_api, executor_get_statistics) - 992usize];
+    [
+        "Offset of field: gpo_api::stream_then",
+    ][::core::mem::offset_of!(gpo_api, stream_then) - 1000usize];
+    [
+        "Offset of field: gpo_api::event_then",
+    ][::core::mem::offset_of!(gpo_api, event_then) - 1008usize];
+    [
+        "Offset of field: gpo_api::timeline_then",
+    ][::core::mem::offset_of!(gpo_api, timeline_then) - 1016usize];
+    [
+        "Offset of field: gpo_api::pipeline_then",
+    ][::core::mem::offset_of!(gpo_api, pipeline_then) - 1024usize];
+    [
+        "Offset of field: gpo_api::stream_host_call",
+    ][::core::mem::offset_of!(gpo_api, stream_host_call) - 1032usize];
+    [
+        "Offset of field: gpo_api::host_call_finish",
+    ][::core::mem::offset_of!(gpo_api, host_call_finish) - 1040usize];
+    [
+        "Offset of field: gpo_api::runtime_set_log_executor",
+    ][::core::mem::offset_of!(gpo_api, runtime_set_log_executor) - 1048usize];
+    [
+        "Offset of field: gpo_api::trace_start",
+    ][::core::mem::offset_of!(gpo_api, trace_start) - 1056usize];
+    [
+        "Offset of field: gpo_api::trace_stop",
+    ][::core::mem::offset_of!(gpo_api, trace_stop) - 1064usize];
+    [
+        "Offset of field: gpo_api::trace_get_info",
+    ][::core::mem::offset_of!(gpo_api, trace_get_info) - 1072usize];
+    [
+        "Offset of field: gpo_api::trace_summary",
+    ][::core::mem::offset_of!(gpo_api, trace_summary) - 1080usize];
+};

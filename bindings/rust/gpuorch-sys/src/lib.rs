@@ -1,0 +1,28 @@
+//! Raw bindings to libgpuorch: its types and constants as bindgen makes them from the C headers, and its table of
+//! functions. The headers are the manual; the crate `gpuorch` is what programs use.
+//!
+//! ```
+//! let api = gpuorch_sys::api()?;
+//! let version = api.version.expect("every library has it");
+//! // SAFETY: takes nothing, and may be called at any time.
+//! assert_eq!(unsafe { version() } / 100, gpuorch_sys::GPO_VERSION / 100);
+//! # Ok::<(), &gpuorch_sys::LoadError>(())
+//! ```
+//!
+//! # Features
+//!
+//! Without any, the library is linked: from the folder `GPUORCH_LIB_DIR`, else where pkg-config finds it.
+//! `dynamic-loading` links nothing and opens it at run time; `vendored` builds it from the sources in this package.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod loading;
+mod structs;
+
+#[allow(missing_docs, non_camel_case_types, clippy::undocumented_unsafe_blocks)]
+mod bindings {
+    include!("bindings.rs");
+}
+
+pub use bindings::*;
+pub use loading::{LoadError, api};

@@ -1,0 +1,35 @@
+//! A way to make each struct that begins with its size.
+
+use crate::bindings::*;
+
+macro_rules! structs {
+    ($($name:ident),* $(,)?) => {
+        $(
+            impl $name {
+                /// Zeroed but for its size, which means the defaults.
+                pub const fn new() -> Self {
+                    // SAFETY: its members are integers, pointers and optional functions: zero is a value of each.
+                    let mut made: Self = unsafe { std::mem::zeroed() };
+                    made.struct_size = size_of::<Self>() as u32;
+                    made
+                }
+            }
+
+            impl Default for $name {
+                fn default() -> Self {
+                    Self::new()
+                }
+            }
+        )*
+    };
+}
+
+structs! {
+    gpo_error, gpo_runtime_options, gpo_driver_info, gpo_statistics, gpo_device_properties, gpo_peer_properties,
+    gpo_device_options, gpo_event_options, gpo_timeline_options, gpo_stream_options, gpo_stream_info,
+    gpo_stream_pool_options, gpo_cq_options, gpo_completion, gpo_cq_statistics, gpo_executor_options,
+    gpo_executor_statistics, gpo_host_call, gpo_metrics, gpo_device_metrics, gpo_memory_statistics, gpo_arena_options,
+    gpo_memory_info, gpo_pool_options, gpo_copy, gpo_copy_2d, gpo_compile_options, gpo_kernel_attributes, gpo_launch,
+    gpo_chunk, gpo_source, gpo_stage_argument, gpo_stage, gpo_sink, gpo_pipeline_progress, gpo_pipeline_options,
+    gpo_pipeline_result, gpo_trace_options, gpo_trace_info,
+}

@@ -1,0 +1,232 @@
+//! Pinned host memory: what copies run from and to beside other work.
+
+use crate::call::{call, status};
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result};
+use crate::figures::MemoryStatistics;
+use crate::handle::{Owned, optional_c_string, pointer};
+use crate::host::HostBuffer;
+use bytemuck::Pod;
+use gpuorch_sys as sys;
+use std::fmt;
+use std::mem::{align_of, size_of};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Hands out pinned memory, which it takes from the driver in large slabs. Clones are the same arena; what it has handed
+/// out keeps it.
+#[derive(Clone)]
+pub struct Arena {
+    inner: Arc<Owned<sys::gpo_arena_t, Device>>,
+}
+
+/// What an arena is made with.
+#[must_use = "a builder makes nothing until `build`"]
+pub struct ArenaBuilder<'a> {
+    device: &'a Device,
+    label: Option<String>,
+    options: sys::gpo_arena_options,
+}
+
+impl<'a> ArenaBuilder<'a> {
+    pub(crate) fn new(device: &'a Device) -> Self {
+        Self { device, label: None, options: sys::gpo_arena_options::new() }
+    }
+
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// A cap on what is taken from the driver.
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.options.max_bytes = bytes;
+        self
+    }
+
+    /// The least size of a slab; 64 MiB if not said.
+    pub fn slab_bytes(mut self, bytes: u64) -> Self {
+        self.options.slab_bytes = bytes;
+        self
+    }
+
+    /// What is taken at once, so that the first allocations are fast.
+    pub fn initial_bytes(mut self, bytes: u64) -> Self {
+        self.options.initial_bytes = bytes;
+        self
+    }
+
+    /// Faster for the GPU to read, very slow for the host to.
+    pub fn write_combined(mut self) -> Self {
+        self.options.flags |= sys::GPO_ARENA_WRITE_COMBINED;
+        self
+    }
+
+    /// Which NUMA node slabs go to; near the device if not said.
+    pub fn numa_node(mut self, node: i32) -> Self {
+        self.options.flags |= sys::GPO_ARENA_NUMA;
+        self.options.numa_node = node;
+        self
+    }
+
+    /// Makes the arena.
+    pub fn build(mut self) -> Result<Arena> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_arena_create")?;
+        self.options.label = pointer(&label);
+        let mut raw = std::ptr::null_mut();
+        call!(arena_create(self.device.as_raw(), &self.options, &mut raw))?;
+        Ok(Arena { inner: Arc::new(Owned { raw, parent: self.device.clone() }) })
+    }
+}
+
+impl Arena {
+    /// The device it was made for.
+    pub fn device(&self) -> &Device {
+        &self.inner.parent
+    }
+
+    /// A vector of `len` zeros.
+    pub fn zeroed<T: Pod>(&self, len: usize) -> Result<PinnedVec<T>> {
+        let mut vec = self.unspecified(len)?;
+        vec.fill(T::zeroed());
+        Ok(vec)
+    }
+
+    /// A vector of `len` elements that are whatever was there: for what is written before it is read.
+    pub fn unspecified<T: Pod>(&self, len: usize) -> Result<PinnedVec<T>> {
+        const FUNCTION: &str = "gpo_arena_allocate";
+        let too_large = || Error::new(ErrorKind::InvalidArgument, FUNCTION, format!("{len} elements are too many"));
+        let bytes =
+            size_of::<T>().checked_mul(len).filter(|&bytes| bytes <= isize::MAX as usize).ok_or_else(too_large)?;
+        if bytes == 0 {
+            return Ok(PinnedVec { memory: NonNull::dangling(), len, arena: None });
+        }
+        let mut memory = std::ptr::null_mut();
+        let alignment = align_of::<T>().max(256) as u64;
+        call!(arena_allocate(self.as_raw(), bytes as u64, alignment, &mut memory))?;
+        let memory = NonNull::new(memory.cast::<T>()).ok_or_else(too_large)?;
+        self.device().runtime().inner.pinned.fetch_add(1, Ordering::AcqRel);
+        Ok(PinnedVec { memory, len, arena: Some(self.clone()) })
+    }
+
+    /// A vector with the elements of a slice.
+    pub fn copy_of<T: Pod>(&self, elements: &[T]) -> Result<PinnedVec<T>> {
+        let mut vec = self.unspecified(elements.len())?;
+        vec.copy_from_slice(elements);
+        Ok(vec)
+    }
+
+    /// Gives empty slabs back to the driver until at most `keep_bytes` are reserved. Serialises the device.
+    pub fn trim(&self, keep_bytes: u64) -> Result<()> {
+        call!(arena_trim(self.as_raw(), keep_bytes))
+    }
+
+    /// What is in use, and what was taken from the driver.
+    pub fn statistics(&self) -> Result<MemoryStatistics> {
+        let mut statistics = MemoryStatistics::empty();
+        call!(arena_statistics(self.as_raw(), &mut statistics.0))?;
+        Ok(statistics)
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_arena_t {
+        self.inner.raw
+    }
+}
+
+/// A vector in pinned host memory, of a length that doesn't change. Kernels of every device of the runtime can read it at
+/// its address.
+///
+/// Dropping it frees it at once; while a stream uses it, an [`Operation`](crate::Operation) has it.
+pub struct PinnedVec<T: Pod> {
+    memory: NonNull<T>,
+    len: usize,
+    /// `None` for vectors without bytes.
+    arena: Option<Arena>,
+}
+
+// SAFETY: it owns its elements, as a Vec does.
+unsafe impl<T: Pod + Send> Send for PinnedVec<T> {}
+// SAFETY: likewise.
+unsafe impl<T: Pod + Sync> Sync for PinnedVec<T> {}
+
+impl<T: Pod> PinnedVec<T> {
+    /// The arena that it is from; `None` for a vector without bytes.
+    pub fn arena(&self) -> Option<&Arena> {
+        self.arena.as_ref()
+    }
+
+    /// Frees it when `stream` has passed all that is on it now: for kernels that were given its address.
+    pub fn free_after(self, stream: &crate::Stream) -> Result<()> {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is not used afterwards nor dropped, so the arena is moved out once.
+        let Some(arena) = (unsafe { std::ptr::read(&this.arena) }) else { return Ok(()) };
+        let freed = call!(arena_free_after(arena.as_raw(), this.memory.as_ptr().cast(), stream.as_raw()));
+        if freed.is_err() {
+            crate::after::drop_after(stream, Box::new(Piece { address: this.memory.as_ptr() as usize, arena }));
+            return freed;
+        }
+        arena.device().runtime().inner.pinned.fetch_sub(1, Ordering::AcqRel);
+        Ok(())
+    }
+}
+
+/// A piece of an arena, freed when dropped.
+struct Piece {
+    address: usize,
+    arena: Arena,
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        // Refused only where the arena's runtime has been shut down.
+        let _ = status!(arena_free(self.arena.as_raw(), self.address as *mut std::ffi::c_void));
+        self.arena.device().runtime().inner.pinned.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl<T: Pod> Drop for PinnedVec<T> {
+    fn drop(&mut self) {
+        if let Some(arena) = self.arena.take() {
+            drop(Piece { address: self.memory.as_ptr() as usize, arena });
+        }
+    }
+}
+
+impl<T: Pod> Deref for PinnedVec<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the arena gave as many bytes, aligned, which are this vector's until it is dropped; any bytes are a T.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod> DerefMut for PinnedVec<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: likewise.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for PinnedVec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self[..].fmt(f)
+    }
+}
+
+// SAFETY: the memory is the arena's, stays where it is, and is handed out to nobody else.
+unsafe impl<T: Pod + Send> HostBuffer for PinnedVec<T> {
+    type Element = T;
+
+    fn as_slice(&self) -> &[T] {
+        self
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        self
+    }
+}

@@ -1,0 +1,187 @@
+//! What kernels take: types for their parameters, and the values that launches give them.
+
+use crate::memory::{DeviceBuffer, DeviceSlice};
+use crate::stream::Stream;
+use bytemuck::Pod;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::mem::size_of;
+
+/// A parameter of a kernel's, or two, as a type: `T` for a value, [`DeviceBuffer<T>`] for an address, [`Slice<T>`] for an
+/// address and a count.
+///
+/// # Safety
+///
+/// `SIZES` are those of the parts of `Value`, in order, and `point_to` writes as many pointers, one to each.
+pub unsafe trait Parameter {
+    /// What the kernel gets.
+    type Value: Copy;
+    /// How many parameters of the kernel's it is.
+    const COUNT: usize;
+    /// Their sizes.
+    const SIZES: [u32; 2];
+
+    #[doc(hidden)]
+    fn point_to(value: &Self::Value, pointers: &mut [*const c_void]);
+}
+
+/// An address and how many elements are there: two parameters of the kernel's, `T *` and `unsigned long long`.
+pub struct Slice<T>(PhantomData<T>);
+
+/// The two parameters that a [`Slice`] is.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Counted {
+    address: u64,
+    count: u64,
+}
+
+// SAFETY: one parameter, the value itself.
+unsafe impl<T: Pod> Parameter for T {
+    type Value = T;
+    const COUNT: usize = 1;
+    const SIZES: [u32; 2] = [size_of::<T>() as u32, 0];
+
+    fn point_to(value: &T, pointers: &mut [*const c_void]) {
+        pointers[0] = (&raw const *value).cast();
+    }
+}
+
+// SAFETY: one parameter, an address.
+unsafe impl<T: Pod> Parameter for DeviceBuffer<T> {
+    type Value = u64;
+    const COUNT: usize = 1;
+    const SIZES: [u32; 2] = [8, 0];
+
+    fn point_to(value: &u64, pointers: &mut [*const c_void]) {
+        pointers[0] = (&raw const *value).cast();
+    }
+}
+
+// SAFETY: two parameters, an address and a count.
+unsafe impl<T: Pod> Parameter for Slice<T> {
+    type Value = Counted;
+    const COUNT: usize = 2;
+    const SIZES: [u32; 2] = [8, 8];
+
+    fn point_to(value: &Counted, pointers: &mut [*const c_void]) {
+        pointers[0] = (&raw const value.address).cast();
+        pointers[1] = (&raw const value.count).cast();
+    }
+}
+
+/// What a launch may give for a parameter `P`: a value for itself, `&DeviceBuffer<T>` or a [`DeviceSlice<T>`] for a
+/// `DeviceBuffer<T>` or [`Slice<T>`].
+pub trait Argument<P: Parameter> {
+    #[doc(hidden)]
+    fn value(self, stream: &Stream) -> P::Value;
+}
+
+impl<T: Pod> Argument<T> for T {
+    fn value(self, _: &Stream) -> T {
+        self
+    }
+}
+
+impl<T: Pod> Argument<DeviceBuffer<T>> for DeviceSlice<'_, T> {
+    fn value(self, stream: &Stream) -> u64 {
+        self.used_on(stream);
+        self.address()
+    }
+}
+
+impl<T: Pod> Argument<DeviceBuffer<T>> for &DeviceBuffer<T> {
+    fn value(self, stream: &Stream) -> u64 {
+        Argument::<DeviceBuffer<T>>::value(self.all(), stream)
+    }
+}
+
+impl<T: Pod> Argument<Slice<T>> for DeviceSlice<'_, T> {
+    fn value(self, stream: &Stream) -> Counted {
+        self.used_on(stream);
+        Counted { address: self.address(), count: self.len() as u64 }
+    }
+}
+
+impl<T: Pod> Argument<Slice<T>> for &DeviceBuffer<T> {
+    fn value(self, stream: &Stream) -> Counted {
+        Argument::<Slice<T>>::value(self.all(), stream)
+    }
+}
+
+/// A kernel's parameters: a tuple of up to twelve [`Parameter`]s.
+pub trait Parameters {
+    /// How many parameters of the kernel's they are.
+    const COUNT: usize;
+    /// Their bytes without padding.
+    const BYTES: u64;
+}
+
+/// What a launch may give for the parameters `P`: a tuple of [`Argument`]s.
+pub trait Arguments<P: Parameters> {
+    #[doc(hidden)]
+    fn pass<R>(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R;
+}
+
+/// Room for two parameters of the kernel's for each of the tuple's.
+struct Passed<const N: usize> {
+    pointers: [*const c_void; N],
+    sizes: [u32; N],
+    count: usize,
+}
+
+impl<const N: usize> Passed<N> {
+    #[inline]
+    fn add<P: Parameter>(&mut self, value: &P::Value) {
+        P::point_to(value, &mut self.pointers[self.count..]);
+        self.sizes[self.count..self.count + P::COUNT].copy_from_slice(&P::SIZES[..P::COUNT]);
+        self.count += P::COUNT;
+    }
+}
+
+macro_rules! tuples {
+    ($(($($parameter:ident $argument:ident $value:ident),*) $room:literal)*) => {$(
+        impl<$($parameter: Parameter),*> Parameters for ($($parameter,)*) {
+            const COUNT: usize = 0 $(+ $parameter::COUNT)*;
+            const BYTES: u64 = 0 $(+ $parameter::SIZES[0] as u64 + $parameter::SIZES[1] as u64)*;
+        }
+
+        impl<$($parameter: Parameter, $argument: Argument<$parameter>),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
+            #[inline]
+            fn pass<R>(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R {
+                let ($($value,)*) = self;
+                $(let $value = $value.value(stream);)*
+                let mut passed = Passed::<$room> { pointers: [std::ptr::null(); $room], sizes: [0; $room], count: 0 };
+                $(passed.add::<$parameter>(&$value);)*
+                launch(&passed.pointers[..passed.count], &passed.sizes[..passed.count])
+            }
+        }
+    )*};
+}
+
+impl Parameters for () {
+    const COUNT: usize = 0;
+    const BYTES: u64 = 0;
+}
+
+impl Arguments<()> for () {
+    fn pass<R>(self, _: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R {
+        launch(&[], &[])
+    }
+}
+
+tuples! {
+    (P0 A0 v0) 2
+    (P0 A0 v0, P1 A1 v1) 4
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2) 6
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3) 8
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4) 10
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5) 12
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6) 14
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7) 16
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7, P8 A8 v8) 18
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7, P8 A8 v8, P9 A9 v9) 20
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7, P8 A8 v8, P9 A9 v9, P10 A10 v10) 22
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7, P8 A8 v8, P9 A9 v9, P10 A10 v10,
+     P11 A11 v11) 24
+}

@@ -1,0 +1,213 @@
+//! What moves bytes and sets them: all are points in a stream.
+
+use crate::call::call;
+use crate::done::Enqueued;
+use crate::error::{Error, ErrorKind, Result};
+use crate::host::HostBuffer;
+use crate::memory::DeviceSlice;
+use crate::operation::{Failed, Operation};
+use crate::stream::Stream;
+use bytemuck::Pod;
+use gpuorch_sys as sys;
+use std::mem::{size_of, size_of_val};
+
+impl Stream {
+    /// Copies a host buffer to the device. The operation owns the buffer until it has ended.
+    ///
+    /// ```
+    /// # let runtime = gpuorch::Runtime::new()?;
+    /// # let device = runtime.open_device()?;
+    /// let (stream, arena) = (device.stream()?, device.arena()?);
+    /// let x = device.buffer(4)?;
+    /// let host = stream.copy_to_device(arena.copy_of(&[1, 2, 3, 4])?, &x)?.wait()?;
+    /// let host = stream.copy_to_host(x.slice(1..3), vec![0; 2])?.wait()?;
+    /// assert_eq!(host, [2, 3]);
+    /// # Ok::<(), gpuorch::Error>(())
+    /// ```
+    pub fn copy_to_device<'a, B: HostBuffer>(
+        &self,
+        host: B,
+        destination: impl Into<DeviceSlice<'a, B::Element>>,
+    ) -> Result<Operation<B>, Failed<B>> {
+        let destination = destination.into();
+        let source = host.as_slice();
+        let copied = same_length(source.len(), destination.len(), "gpo_copy_to_device").and_then(|()| {
+            // The operation keeps the buffer where it is until the stream has passed.
+            let bytes = size_of_val(source) as u64;
+            call!(copy_to_device(self.as_raw(), destination.address(), source.as_ptr().cast(), bytes))
+        });
+        destination.used_on(self);
+        match copied {
+            Ok(()) => Ok(Operation::new(self, host)),
+            Err(error) => Err(Failed::new(error, host)),
+        }
+    }
+
+    /// Copies device memory into a host buffer. The operation owns the buffer until it has ended.
+    pub fn copy_to_host<'a, B: HostBuffer>(
+        &self,
+        source: impl Into<DeviceSlice<'a, B::Element>>,
+        mut host: B,
+    ) -> Result<Operation<B>, Failed<B>> {
+        let source = source.into();
+        let destination = host.as_mut_slice();
+        let copied = same_length(destination.len(), source.len(), "gpo_copy_to_host").and_then(|()| {
+            // The operation keeps the buffer where it is, and out of reach, until the stream has passed.
+            let bytes = size_of_val(destination) as u64;
+            call!(copy_to_host(self.as_raw(), destination.as_mut_ptr().cast(), source.address(), bytes))
+        });
+        source.used_on(self);
+        match copied {
+            Ok(()) => Ok(Operation::new(self, host)),
+            Err(error) => Err(Failed::new(error, host)),
+        }
+    }
+
+    /// Copies elements to the device; they may be changed or gone when this returns. Slower than
+    /// [`copy_to_device`](Self::copy_to_device) from a pinned vector, and serialises: for small things.
+    pub fn write<'a, T: Pod + Send>(
+        &self,
+        elements: &[T],
+        destination: impl Into<DeviceSlice<'a, T>>,
+    ) -> Result<Enqueued<'_>> {
+        let destination = destination.into();
+        same_length(elements.len(), destination.len(), "gpo_copy_to_device")?;
+        // From pageable memory the library has taken the bytes when the call returns; from pinned memory the GPU does later.
+        let address = elements.as_ptr() as u64;
+        if self.device().describe_memory(address)?.kind != sys::GPO_MEMORY_PAGEABLE {
+            drop(self.copy_to_device(elements.to_vec(), destination)?);
+        } else {
+            let bytes = size_of_val(elements) as u64;
+            call!(copy_to_device(self.as_raw(), destination.address(), elements.as_ptr().cast(), bytes))?;
+            destination.used_on(self);
+        }
+        Ok(Enqueued { stream: self })
+    }
+
+    /// Copies within the device.
+    pub fn copy_on_device<'a, T: Pod>(
+        &self,
+        source: impl Into<DeviceSlice<'a, T>>,
+        destination: impl Into<DeviceSlice<'a, T>>,
+    ) -> Result<Enqueued<'_>> {
+        let (source, destination) = (source.into(), destination.into());
+        same_length(source.len(), destination.len(), "gpo_copy_on_device")?;
+        call!(copy_on_device(self.as_raw(), destination.address(), source.address(), source.bytes()))?;
+        self.uses(source, destination)
+    }
+
+    /// Copies between two devices of one runtime, over the direct path where there is one.
+    pub fn copy_peer<'a, T: Pod>(
+        &self,
+        from: &crate::Device,
+        source: impl Into<DeviceSlice<'a, T>>,
+        to: &crate::Device,
+        destination: impl Into<DeviceSlice<'a, T>>,
+    ) -> Result<Enqueued<'_>> {
+        let (source, destination) = (source.into(), destination.into());
+        same_length(source.len(), destination.len(), "gpo_copy_peer")?;
+        let bytes = source.bytes();
+        call!(copy_peer(self.as_raw(), to.as_raw(), destination.address(), from.as_raw(), source.address(), bytes))?;
+        self.uses(source, destination)
+    }
+
+    /// Copies many pieces within the device by one call of the driver, in no order among themselves: made for pieces of
+    /// 256 KiB and less, which don't overlap.
+    pub fn copy_batch<T: Pod>(&self, pieces: &[(DeviceSlice<'_, T>, DeviceSlice<'_, T>)]) -> Result<Enqueued<'_>> {
+        let mut copies = Vec::with_capacity(pieces.len());
+        for (source, destination) in pieces {
+            same_length(source.len(), destination.len(), "gpo_copy_batch")?;
+            let mut copy = sys::gpo_copy::new();
+            copy.source = source.address();
+            copy.destination = destination.address();
+            copy.bytes = source.bytes();
+            copies.push(copy);
+        }
+        let stride = size_of::<sys::gpo_copy>() as u64;
+        call!(copy_batch(self.as_raw(), copies.as_ptr(), stride, copies.len() as u64))?;
+        for (source, destination) in pieces {
+            source.used_on(self);
+            destination.used_on(self);
+        }
+        Ok(Enqueued { stream: self })
+    }
+
+    /// Copies `height` rows of `width` elements within the device; pitches are the elements from one row to the next.
+    pub fn copy_rows<'a, T: Pod>(
+        &self,
+        source: impl Into<DeviceSlice<'a, T>>,
+        source_pitch: usize,
+        destination: impl Into<DeviceSlice<'a, T>>,
+        destination_pitch: usize,
+        (width, height): (usize, usize),
+    ) -> Result<Enqueued<'_>> {
+        const FUNCTION: &str = "gpo_copy_rows";
+        let (source, destination) = (source.into(), destination.into());
+        rows_fit(source.len(), source_pitch, width, height, FUNCTION)?;
+        rows_fit(destination.len(), destination_pitch, width, height, FUNCTION)?;
+        let mut copy = sys::gpo_copy_2d::new();
+        copy.source = source.address();
+        copy.source_pitch = (source_pitch * size_of::<T>()) as u64;
+        copy.destination = destination.address();
+        copy.destination_pitch = (destination_pitch * size_of::<T>()) as u64;
+        copy.width = (width * size_of::<T>()) as u64;
+        copy.height = height as u64;
+        call!(copy_rows(self.as_raw(), &copy))?;
+        self.uses(source, destination)
+    }
+
+    /// Sets every element to `value`, which is 1, 2 or 4 bytes large.
+    pub fn fill<'a, T: Pod>(&self, destination: impl Into<DeviceSlice<'a, T>>, value: T) -> Result<Enqueued<'_>> {
+        let destination = destination.into();
+        let mut bits = [0; 4];
+        let bytes = bytemuck::bytes_of(&value);
+        if let Some(low) = bits.get_mut(..bytes.len()) {
+            low.copy_from_slice(bytes);
+        }
+        let element = size_of::<T>() as u32;
+        let count = destination.len() as u64;
+        call!(fill(self.as_raw(), destination.address(), u32::from_le_bytes(bits), element, count))?;
+        destination.used_on(self);
+        Ok(Enqueued { stream: self })
+    }
+
+    /// Sets `height` rows of `width` bytes to `value`; `pitch` is the bytes from one row to the next.
+    pub fn fill_rows<'a>(
+        &self,
+        destination: impl Into<DeviceSlice<'a, u8>>,
+        pitch: usize,
+        value: u8,
+        (width, height): (usize, usize),
+    ) -> Result<Enqueued<'_>> {
+        let destination = destination.into();
+        rows_fit(destination.len(), pitch, width, height, "gpo_fill_rows")?;
+        let (width, height) = (width as u64, height as u64);
+        call!(fill_rows(self.as_raw(), destination.address(), pitch as u64, value.into(), width, height))?;
+        destination.used_on(self);
+        Ok(Enqueued { stream: self })
+    }
+
+    fn uses<T: Pod>(&self, source: DeviceSlice<'_, T>, destination: DeviceSlice<'_, T>) -> Result<Enqueued<'_>> {
+        source.used_on(self);
+        destination.used_on(self);
+        Ok(Enqueued { stream: self })
+    }
+}
+
+fn same_length(host: usize, device: usize, function: &'static str) -> Result<()> {
+    if host == device {
+        return Ok(());
+    }
+    let message = format!("one side of the copy has {host} elements, the other {device}");
+    Err(Error::new(ErrorKind::InvalidArgument, function, message))
+}
+
+/// Refuses rows that reach beyond `len` elements.
+fn rows_fit(len: usize, pitch: usize, width: usize, height: usize, function: &'static str) -> Result<()> {
+    let end = height.checked_sub(1).map_or(Some(0), |rows| rows.checked_mul(pitch)?.checked_add(width));
+    if width <= pitch && end.is_some_and(|end| end <= len) {
+        return Ok(());
+    }
+    let message = format!("{height} rows of {width}, {pitch} apart, are not within {len} elements");
+    Err(Error::new(ErrorKind::InvalidArgument, function, message))
+}

@@ -1,0 +1,203 @@
+//! The GPUs that a runtime has opened.
+
+use crate::arena::{Arena, ArenaBuilder};
+use crate::call::call;
+use crate::error::Result;
+use crate::figures::DeviceProperties;
+use crate::handle::{FOR_EVER, Owned, nanoseconds, optional_c_string, pointer};
+use crate::pool::{Pool, PoolBuilder};
+use crate::runtime::Runtime;
+use crate::stream::{Stream, StreamBuilder, StreamPoolBuilder};
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A GPU, real or software. Clones are the same handle.
+#[derive(Clone)]
+pub struct Device {
+    inner: Arc<Owned<sys::gpo_device_t, Runtime>>,
+}
+
+/// What a device is opened with.
+#[must_use = "a builder opens nothing until `open`"]
+pub struct DeviceBuilder<'a> {
+    runtime: &'a Runtime,
+    ordinal: u32,
+    label: Option<String>,
+    context: *mut c_void,
+}
+
+impl<'a> DeviceBuilder<'a> {
+    pub(crate) fn new(runtime: &'a Runtime, ordinal: u32) -> Self {
+        Self { runtime, ordinal, label: None, context: std::ptr::null_mut() }
+    }
+
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// A `CUcontext` of another library's, in place of the primary one.
+    ///
+    /// # Safety
+    ///
+    /// It is a context of this device, and outlives the device's handle and all that is made from it.
+    pub unsafe fn native_context(mut self, context: *mut c_void) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Opens the device. May block while the driver makes the context. Opened twice, a device has two handles on one
+    /// context.
+    pub fn open(self) -> Result<Device> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_device_open")?;
+        let mut options = sys::gpo_device_options::new();
+        options.ordinal = self.ordinal;
+        options.label = pointer(&label);
+        options.native_context = self.context;
+        let mut raw = std::ptr::null_mut();
+        call!(device_open(self.runtime.as_raw(), &options, &mut raw))?;
+        Ok(Device { inner: Arc::new(Owned { raw, parent: self.runtime.clone() }) })
+    }
+}
+
+/// A limit of a device's context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceLimit {
+    /// Bytes of stack a thread of a kernel has.
+    Stack,
+    /// Bytes that kernels' `printf` may leave behind.
+    Printf,
+    /// Bytes that `malloc` in kernels hands out.
+    Heap,
+    /// How many launches made by kernels may be pending.
+    PendingLaunches,
+    /// Bytes that the L2 cache fetches at a time.
+    L2Fetch,
+    /// Bytes of the L2 cache that accesses can be made to stay in.
+    PersistingL2,
+}
+
+impl DeviceLimit {
+    fn raw(self) -> u32 {
+        match self {
+            Self::Stack => sys::GPO_LIMIT_STACK_BYTES,
+            Self::Printf => sys::GPO_LIMIT_PRINTF_BYTES,
+            Self::Heap => sys::GPO_LIMIT_HEAP_BYTES,
+            Self::PendingLaunches => sys::GPO_LIMIT_PENDING_LAUNCHES,
+            Self::L2Fetch => sys::GPO_LIMIT_L2_FETCH_BYTES,
+            Self::PersistingL2 => sys::GPO_LIMIT_PERSISTING_L2_BYTES,
+        }
+    }
+}
+
+impl Device {
+    /// The runtime that it was opened from.
+    pub fn runtime(&self) -> &Runtime {
+        &self.inner.parent
+    }
+
+    /// What the device is and can.
+    pub fn properties(&self) -> Result<DeviceProperties> {
+        let mut properties = DeviceProperties::empty();
+        call!(device_get_properties(self.as_raw(), &mut properties.0))?;
+        Ok(properties)
+    }
+
+    /// Waits until all that is on the device's streams by now, held work included, is done.
+    pub fn wait(&self) -> Result<()> {
+        call!(device_wait(self.as_raw(), FOR_EVER))
+    }
+
+    /// The same with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
+    pub fn wait_for(&self, timeout: Duration) -> Result<()> {
+        call!(device_wait(self.as_raw(), nanoseconds(timeout)))
+    }
+
+    /// Free and total bytes of device memory, as the driver sees them now.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let (mut free, mut total) = (0, 0);
+        call!(device_memory(self.as_raw(), &mut free, &mut total))?;
+        Ok((free, total))
+    }
+
+    /// Lets kernels and copies of this device reach the memory of `peer`. Serialises both.
+    pub fn enable_peer(&self, peer: &Self) -> Result<()> {
+        call!(device_enable_peer(self.as_raw(), peer.as_raw()))
+    }
+
+    /// Ends that.
+    pub fn disable_peer(&self, peer: &Self) -> Result<()> {
+        call!(device_disable_peer(self.as_raw(), peer.as_raw()))
+    }
+
+    /// A limit of its context.
+    pub fn limit(&self, limit: DeviceLimit) -> Result<u64> {
+        let mut value = 0;
+        call!(device_get_limit(self.as_raw(), limit.raw(), &mut value))?;
+        Ok(value)
+    }
+
+    /// Sets a limit for all users of the context. The driver may round it.
+    pub fn set_limit(&self, limit: DeviceLimit, value: u64) -> Result<()> {
+        call!(device_set_limit(self.as_raw(), limit.raw(), value))
+    }
+
+    /// The priorities of its streams, from the greatest, which runs first, to the least.
+    pub fn stream_priorities(&self) -> Result<RangeInclusive<i32>> {
+        let (mut least, mut greatest) = (0, 0);
+        call!(stream_priority_range(self.as_raw(), &mut least, &mut greatest))?;
+        Ok(greatest..=least)
+    }
+
+    /// A stream.
+    pub fn stream(&self) -> Result<Stream> {
+        self.stream_builder().build()
+    }
+
+    /// For a stream with options, or one of another library's.
+    pub fn stream_builder(&self) -> StreamBuilder<'_> {
+        StreamBuilder::new(self)
+    }
+
+    /// For a pool of streams.
+    pub fn stream_pool(&self) -> StreamPoolBuilder<'_> {
+        StreamPoolBuilder::new(self)
+    }
+
+    /// For an arena of pinned host memory with options.
+    pub fn arena_builder(&self) -> ArenaBuilder<'_> {
+        ArenaBuilder::new(self)
+    }
+
+    /// An arena of pinned host memory.
+    pub fn arena(&self) -> Result<Arena> {
+        self.arena_builder().build()
+    }
+
+    /// For a stream-ordered pool of device memory with options.
+    pub fn pool_builder(&self) -> PoolBuilder<'_> {
+        PoolBuilder::new(self)
+    }
+
+    /// A stream-ordered pool of device memory.
+    pub fn pool(&self) -> Result<Pool> {
+        self.pool_builder().build()
+    }
+
+    /// Its `CUcontext` and `CUdevice`, for use with other libraries.
+    pub fn native(&self) -> Result<(*mut c_void, i32)> {
+        let (mut context, mut ordinal) = (std::ptr::null_mut(), 0);
+        call!(device_native(self.as_raw(), &mut context, &mut ordinal))?;
+        Ok((context, ordinal))
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_device_t {
+        self.inner.raw
+    }
+}

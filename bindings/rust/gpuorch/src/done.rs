@@ -1,0 +1,169 @@
+//! Futures of what happens on a GPU, woken by callbacks of the library's executor.
+
+use crate::call::call;
+use crate::callback::contained;
+use crate::error::{ErrorKind, Result, completion_failure};
+use crate::runtime::Runtime;
+use crate::signal::Signal;
+use crate::stream::Stream;
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// That something is done: which, and when. Its numbers are fields of [`gpo_completion`](sys::gpo_completion).
+#[derive(Clone, Copy)]
+pub struct Completion(pub(crate) sys::gpo_completion);
+
+impl Completion {
+    /// What the work failed with, if it did.
+    pub fn failed(&self) -> Option<ErrorKind> {
+        (self.0.status != sys::GPO_SUCCESS).then(|| ErrorKind::of(self.0.status))
+    }
+}
+
+impl Deref for Completion {
+    type Target = sys::gpo_completion;
+
+    fn deref(&self) -> &sys::gpo_completion {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Completion");
+        out.field("user_data", &self.user_data).field("failed", &self.failed()).field("operation", &self.operation);
+        out.field("submitted_ns", &self.submitted_ns).field("completed_ns", &self.completed_ns).finish_non_exhaustive()
+    }
+}
+
+type Ended = Result<Completion>;
+
+/// A future of the moment in which something is done, or has failed. It begins to wait when it is first polled.
+///
+/// Dropping it changes nothing but that nobody is woken.
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct Done {
+    what: Awaited,
+    signal: Option<Arc<Signal<Ended>>>,
+}
+
+/// What can be awaited. Each keeps what it needs alive.
+pub(crate) enum Awaited {
+    Stream(Stream),
+}
+
+impl Awaited {
+    fn runtime(&self) -> &Runtime {
+        match self {
+            Self::Stream(stream) => stream.device().runtime(),
+        }
+    }
+
+    /// Asks for a callback, once and whatever happens.
+    fn then(&self, executor: sys::gpo_executor_t, callback: sys::gpo_completion_fn, user: *mut c_void) -> Result<()> {
+        match self {
+            Self::Stream(stream) => call!(stream_then(stream.as_raw(), executor, callback, user)),
+        }
+    }
+}
+
+impl Done {
+    pub(crate) fn new(what: Awaited) -> Self {
+        Self { what, signal: None }
+    }
+
+    /// Whether a callback has been asked for. If so, and it has come, all that was on the stream has ended.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.signal.is_some()
+    }
+
+    fn begin(&self) -> Result<Arc<Signal<Ended>>> {
+        let executor = self.what.runtime().inner.waking()?;
+        let signal = Arc::new(Signal::new());
+        let user = Arc::into_raw(Arc::clone(&signal));
+        if let Err(error) = self.what.then(executor, Some(ended), user.cast_mut().cast()) {
+            // SAFETY: from into_raw, and nobody was given it: the call was refused.
+            drop(unsafe { Arc::from_raw(user) });
+            return Err(error);
+        }
+        Ok(signal)
+    }
+}
+
+/// `user` is an `Arc<Signal<Ended>>` of this call's.
+unsafe extern "C" fn ended(user: *mut c_void, completion: *const sys::gpo_completion, error: *const sys::gpo_error) {
+    // SAFETY: see above; called once. The completion is valid during the call.
+    let (signal, completion) = unsafe { (Arc::from_raw(user.cast::<Signal<Ended>>()), *completion) };
+    let ended = match completion_failure(completion.status, error) {
+        None => Ok(Completion(completion)),
+        Some(failure) => Err(failure),
+    };
+    // Wakers are the runtime's that the future is polled by, and may panic. So may what is dropped here.
+    let _ = contained(move || signal.set(ended));
+}
+
+impl Future for Done {
+    type Output = Result<Completion>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.signal.is_none() {
+            match self.begin() {
+                Ok(signal) => self.signal = Some(signal),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        match &self.signal {
+            Some(signal) => signal.poll(context),
+            None => unreachable!("set above"),
+        }
+    }
+}
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        if let Some(signal) = &self.signal {
+            signal.forget_waker();
+        }
+    }
+}
+
+impl fmt::Debug for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Done").field("begun", &self.signal.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// Work that was put on a stream. It goes on whether or not this is awaited; awaiting it waits for all that is on the
+/// stream by then.
+#[derive(Clone, Copy)]
+pub struct Enqueued<'s> {
+    pub(crate) stream: &'s Stream,
+}
+
+impl Enqueued<'_> {
+    /// Waits for it, and for what was put on the stream since.
+    pub fn wait(self) -> Result<()> {
+        self.stream.wait()
+    }
+}
+
+impl IntoFuture for Enqueued<'_> {
+    type Output = Result<Completion>;
+    type IntoFuture = Done;
+
+    fn into_future(self) -> Done {
+        self.stream.done()
+    }
+}
+
+impl fmt::Debug for Enqueued<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Enqueued").finish_non_exhaustive()
+    }
+}

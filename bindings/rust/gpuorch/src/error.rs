@@ -1,0 +1,299 @@
+//! What goes wrong, and what is known of it.
+
+use gpuorch_sys as sys;
+use std::ffi::{CStr, c_char};
+use std::fmt;
+
+/// What `gpuorch` functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failure: what kind it is, which function and object it came from, and a sentence.
+///
+/// ```
+/// let error = gpuorch::Runtime::builder().device("toaster").build().unwrap_err();
+/// assert_eq!(error.kind(), gpuorch::ErrorKind::InvalidArgument);
+/// assert_eq!(error.function(), "gpo_runtime_create");
+/// assert!(error.message().contains("toaster"));
+/// ```
+#[derive(Clone)]
+pub struct Error {
+    details: Box<Details>,
+}
+
+#[derive(Clone)]
+struct Details {
+    kind: ErrorKind,
+    native: Option<NativeCode>,
+    operation: u64,
+    function: String,
+    object: String,
+    message: String,
+}
+
+/// A number of the driver's, the system's or the compiler's that came with a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NativeCode {
+    /// A `CUresult`.
+    Cuda(i32),
+    /// An `errno`.
+    Errno(i32),
+    /// An `nvrtcResult`.
+    Nvrtc(i32),
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $status:ident),* $(,)?) => {
+        /// What went wrong. The C header `status.h` says of each what has to be done about it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $($(#[$doc])* $name,)*
+            /// There is no library, or not the right one: see [`gpuorch_sys::LoadError`].
+            NoLibrary,
+            /// A status that a newer library has.
+            Unknown(i32),
+        }
+
+        impl ErrorKind {
+            pub(crate) fn of(status: i32) -> Self {
+                match status {
+                    $(sys::$status => Self::$name,)*
+                    other => Self::Unknown(other),
+                }
+            }
+
+            /// The number that the C interface has for it, where it has one.
+            pub fn status(self) -> Option<i32> {
+                match self {
+                    $(Self::$name => Some(sys::$status),)*
+                    Self::NoLibrary => None,
+                    Self::Unknown(status) => Some(status),
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The work is not done yet.
+    NotReady = GPO_NOT_READY,
+    /// The timeout passed first.
+    Timeout = GPO_TIMEOUT,
+    /// Bounded and full: take something out, then try again.
+    WouldBlock = GPO_WOULD_BLOCK,
+    /// There is no more.
+    End = GPO_END,
+    /// A value out of range.
+    InvalidArgument = GPO_INVALID_ARGUMENT,
+    /// Of a runtime that isn't there any more.
+    InvalidHandle = GPO_INVALID_HANDLE,
+    /// Of something that has been destroyed.
+    StaleHandle = GPO_STALE_HANDLE,
+    /// Right call, wrong time: the message says what it is in.
+    InvalidState = GPO_INVALID_STATE,
+    /// Not by this device, driver, library or kind of object.
+    NotSupported = GPO_NOT_SUPPORTED,
+    /// No kernel, symbol or file of that name.
+    NotFound = GPO_NOT_FOUND,
+    /// From inside a callback: waiting would wait for itself.
+    WouldDeadlock = GPO_WOULD_DEADLOCK,
+    /// Too small a buffer.
+    BufferTooSmall = GPO_BUFFER_TOO_SMALL,
+    /// Can't be done on a stream that is being captured.
+    CaptureRefused = GPO_CAPTURE_REFUSED,
+    /// Host, pinned or device memory, as the message says.
+    OutOfMemory = GPO_OUT_OF_MEMORY,
+    /// A cap that was set, or one of the system's.
+    LimitExceeded = GPO_LIMIT_EXCEEDED,
+    /// No usable driver or no such device; the message says why.
+    NoDevice = GPO_NO_DEVICE,
+    /// No NVRTC, or no C++ compiler for the software GPU.
+    NoCompiler = GPO_NO_COMPILER,
+    /// The kernel source; [`compile_log`](crate::compile_log) has the compiler's text.
+    CompileFailed = GPO_COMPILE_FAILED,
+    /// Cut short, not an image, or for another device.
+    InvalidImage = GPO_INVALID_IMAGE,
+    /// A file or pipe.
+    Io = GPO_IO_ERROR,
+    /// On request, or because what it needed is gone.
+    Cancelled = GPO_CANCELLED,
+    /// A timeline was failed, or an earlier operation of the same stream failed.
+    Failed = GPO_FAILED,
+    /// A callback returned an error, or panicked.
+    CallbackFailed = GPO_CALLBACK_FAILED,
+    /// A kernel crashed or the context was destroyed: for good, on every device of that driver.
+    DeviceLost = GPO_DEVICE_LOST,
+    /// In a child process that was forked after opening.
+    Forked = GPO_FORKED,
+    /// The runtime is shut down or shutting down.
+    ShutDown = GPO_SHUT_DOWN,
+    /// An error of the driver's that is none of the above.
+    Driver = GPO_DRIVER_ERROR,
+    /// A defect of the library.
+    Internal = GPO_INTERNAL,
+}
+
+impl ErrorKind {
+    /// Whether work that was waited for has ended with this, so that nothing uses its memory any more.
+    pub(crate) fn ends_work(self) -> bool {
+        use ErrorKind::*;
+        matches!(self, Cancelled | Failed | CallbackFailed | DeviceLost | ShutDown | InvalidHandle)
+    }
+}
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.details.kind
+    }
+
+    /// The driver's, the system's or the compiler's number for it.
+    pub fn native_code(&self) -> Option<NativeCode> {
+        self.details.native
+    }
+
+    /// The number of the operation on its stream, from 1.
+    pub fn operation(&self) -> Option<u64> {
+        Some(self.details.operation).filter(|&operation| operation != 0)
+    }
+
+    /// The function that was called, or the driver's that failed.
+    pub fn function(&self) -> &str {
+        &self.details.function
+    }
+
+    /// Type and label of the culprit: ``stream `upload` ``. Empty where there is none.
+    pub fn object(&self) -> &str {
+        &self.details.object
+    }
+
+    /// One sentence.
+    pub fn message(&self) -> &str {
+        &self.details.message
+    }
+
+    /// A failure that the library hasn't seen.
+    pub(crate) fn new(kind: ErrorKind, function: &str, message: impl Into<String>) -> Self {
+        Self {
+            details: Box::new(Details {
+                kind,
+                native: None,
+                operation: 0,
+                function: function.to_owned(),
+                object: String::new(),
+                message: message.into(),
+            }),
+        }
+    }
+
+    pub(crate) fn not_loaded(error: &sys::LoadError) -> Self {
+        Self::new(ErrorKind::NoLibrary, "gpo_get_api", error.to_string())
+    }
+
+    pub(crate) fn lacking(function: &str) -> Self {
+        let message = format!("the libgpuorch that was found is older than this crate and has no {function}");
+        Self::new(ErrorKind::NotSupported, function, message)
+    }
+
+    pub(crate) fn from_sys(error: &sys::gpo_error) -> Self {
+        let native = match error.native_domain {
+            sys::GPO_NATIVE_CUDA => Some(NativeCode::Cuda(error.native_code)),
+            sys::GPO_NATIVE_ERRNO => Some(NativeCode::Errno(error.native_code)),
+            sys::GPO_NATIVE_NVRTC => Some(NativeCode::Nvrtc(error.native_code)),
+            _ => None,
+        };
+        Self {
+            details: Box::new(Details {
+                kind: ErrorKind::of(error.status),
+                native,
+                operation: error.operation,
+                function: fixed_text(&error.function),
+                object: fixed_text(&error.object),
+                message: fixed_text(&error.message),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.details.function, self.details.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details { kind, native, operation, function, object, message } = &*self.details;
+        let mut out = f.debug_struct("Error");
+        out.field("kind", kind).field("function", function).field("message", message);
+        if !object.is_empty() {
+            out.field("object", object);
+        }
+        if let Some(native) = native {
+            out.field("native_code", native);
+        }
+        if *operation != 0 {
+            out.field("operation", operation);
+        }
+        out.finish()
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
+        use std::io::ErrorKind as Io;
+        let kind = match (error.native_code(), error.kind()) {
+            (Some(NativeCode::Errno(code)), _) => Self::from_raw_os_error(code).kind(),
+            (_, ErrorKind::Timeout) => Io::TimedOut,
+            (_, ErrorKind::WouldBlock) => Io::WouldBlock,
+            (_, ErrorKind::InvalidArgument) => Io::InvalidInput,
+            (_, ErrorKind::NotFound) => Io::NotFound,
+            (_, ErrorKind::OutOfMemory) => Io::OutOfMemory,
+            _ => Io::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// The text in an array that the library has filled and terminated.
+pub(crate) fn fixed_text(text: &[c_char]) -> String {
+    // SAFETY: a c_char is a byte.
+    let bytes = unsafe { std::slice::from_raw_parts(text.as_ptr().cast::<u8>(), text.len()) };
+    CStr::from_bytes_until_nul(bytes).map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned())
+}
+
+pub(crate) fn check(status: i32, function: &'static str) -> Result<()> {
+    if status == sys::GPO_SUCCESS { Ok(()) } else { Err(failure(status, function)) }
+}
+
+/// The failure that a call has just returned, with what the library says of it.
+#[cold]
+pub(crate) fn failure(status: i32, function: &'static str) -> Error {
+    let mut last = sys::gpo_error::new();
+    let told = crate::call::status!(last_error(&mut last));
+    if matches!(told, Ok(sys::GPO_SUCCESS)) && last.status == status {
+        return Error::from_sys(&last);
+    }
+    Error::new(ErrorKind::of(status), function, status_text(status))
+}
+
+/// The failure that came with a completion, and with `error` where the library has details.
+pub(crate) fn completion_failure(status: i32, error: *const sys::gpo_error) -> Option<Error> {
+    // SAFETY: the library's details live during the callback in which they are read.
+    match (status, unsafe { error.as_ref() }) {
+        (sys::GPO_SUCCESS, _) => None,
+        (_, Some(details)) => Some(Error::from_sys(details)),
+        (_, None) => Some(Error::new(ErrorKind::of(status), "", status_text(status))),
+    }
+}
+
+fn status_text(status: i32) -> String {
+    match crate::call::status!(status_text(status)) {
+        // SAFETY: the text is static and NUL-terminated.
+        Ok(text) if !text.is_null() => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
+        _ => format!("status {status}"),
+    }
+}

@@ -1,0 +1,114 @@
+//! What the library tells of itself and of devices: its C structs, with their texts as `&str`.
+
+use gpuorch_sys as sys;
+use std::ffi::CStr;
+use std::fmt;
+use std::ops::Deref;
+
+macro_rules! figures {
+    ($($(#[$doc:meta])* $name:ident($raw:ident) { $($(#[$text_doc:meta])* $text:ident),* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name(pub(crate) sys::$raw);
+
+        impl $name {
+            pub(crate) fn empty() -> Self {
+                Self(sys::$raw::new())
+            }
+
+            $(
+                $(#[$text_doc])*
+                pub fn $text(&self) -> &str {
+                    text(&self.0.$text)
+                }
+            )*
+        }
+
+        impl Deref for $name {
+            type Target = sys::$raw;
+
+            fn deref(&self) -> &sys::$raw {
+                &self.0
+            }
+        }
+    )*};
+}
+
+figures! {
+    /// What a device is and can. The numbers are fields of [`gpo_device_properties`](sys::gpo_device_properties).
+    DeviceProperties(gpo_device_properties) {
+        /// As the driver has it.
+        name,
+        /// `0000:1b:00.0`.
+        pci_address
+    }
+
+    /// Which driver a runtime uses.
+    DriverInfo(gpo_driver_info) {
+        /// `cuda` or `soft`.
+        name,
+        /// Why CUDA isn't used, where it is not.
+        reason
+    }
+
+    /// How two devices reach each other.
+    PeerProperties(gpo_peer_properties) {}
+
+    /// What memory is in use and reserved: fields of [`gpo_memory_statistics`](sys::gpo_memory_statistics).
+    MemoryStatistics(gpo_memory_statistics) {}
+
+    /// What an address is: fields of [`gpo_memory_info`](sys::gpo_memory_info).
+    MemoryInfo(gpo_memory_info) {}
+
+    /// What a kernel needs: fields of [`gpo_kernel_attributes`](sys::gpo_kernel_attributes).
+    KernelAttributes(gpo_kernel_attributes) {}
+
+    /// Counters since a runtime was created: fields of [`gpo_statistics`](sys::gpo_statistics).
+    Statistics(gpo_statistics) {}
+
+    /// What a stream has taken and done: fields of [`gpo_stream_info`](sys::gpo_stream_info).
+    StreamInfo(gpo_stream_info) {}
+}
+
+fn text(bytes: &[std::ffi::c_char]) -> &str {
+    // SAFETY: a c_char is a byte.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<u8>(), bytes.len()) };
+    CStr::from_bytes_until_nul(bytes).ok().and_then(|text| text.to_str().ok()).unwrap_or_default()
+}
+
+/// Shows some of the fields.
+macro_rules! debug {
+    ($($name:ident { $($field:ident),* })*) => {$(
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))$(.field(stringify!($field), &self.0.$field))*.finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+debug! {
+    PeerProperties { accessible, native_atomics, performance_rank }
+    Statistics { live_objects, launches, copies, copied_bytes, completions, failures }
+    StreamInfo { accepted, completed, held, priority, wrapped }
+    MemoryStatistics { in_use, reserved, peak_in_use, waiting, allocations, frees, driver_calls }
+    MemoryInfo { kind, device_ordinal, start, bytes }
+    KernelAttributes { max_threads_per_block, registers_per_thread, parameter_count, static_shared_bytes }
+}
+
+impl fmt::Debug for DeviceProperties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("DeviceProperties");
+        out.field("name", &self.name()).field("memory_bytes", &self.memory_bytes);
+        out.field("multiprocessors", &self.multiprocessors).field("copy_engines", &self.copy_engines);
+        out.field("software", &(self.software != 0)).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for DriverInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("DriverInfo");
+        out.field("name", &self.name()).field("version", &self.version).field("device_count", &self.device_count);
+        out.field("reason", &self.reason()).finish_non_exhaustive()
+    }
+}

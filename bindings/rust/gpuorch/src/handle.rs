@@ -1,0 +1,115 @@
+//! Owning a handle of the library's.
+
+use crate::call::{call, status, text};
+use crate::error::{Error, ErrorKind, Result};
+use gpuorch_sys as sys;
+use std::ffi::CString;
+
+/// What the library calls a handle: a number in the clothes of a pointer, never followed.
+pub(crate) trait Raw: Copy {
+    fn destroy(self);
+}
+
+macro_rules! raw {
+    ($($handle:ident: $destroy:ident),* $(,)?) => {
+        $(impl Raw for sys::$handle {
+            fn destroy(self) {
+                // What fails here has gone with its runtime.
+                let _ = status!($destroy(self));
+            }
+        })*
+    };
+}
+
+raw! {
+    gpo_device_t: device_destroy, gpo_event_t: event_destroy, gpo_timeline_t: timeline_destroy,
+    gpo_stream_t: stream_destroy, gpo_stream_pool_t: stream_pool_destroy, gpo_cq_t: cq_destroy,
+    gpo_arena_t: arena_destroy, gpo_pool_t: pool_destroy, gpo_module_t: module_destroy,
+    gpo_kernel_t: kernel_destroy, gpo_pipeline_t: pipeline_destroy, gpo_executor_t: executor_destroy,
+}
+
+/// A handle that is destroyed with its owner, before the parent that it keeps alive.
+pub(crate) struct Owned<R: Raw, P> {
+    pub(crate) raw: R,
+    pub(crate) parent: P,
+}
+
+impl<R: Raw, P> Drop for Owned<R, P> {
+    fn drop(&mut self) {
+        self.raw.destroy();
+    }
+}
+
+// SAFETY: a handle is a number, and any thread may call any function with it.
+unsafe impl<R: Raw, P: Send> Send for Owned<R, P> {}
+// SAFETY: likewise.
+unsafe impl<R: Raw, P: Sync> Sync for Owned<R, P> {}
+
+pub(crate) mod sealed {
+    pub trait Sealed {
+        fn object(&self) -> *mut std::ffi::c_void;
+    }
+}
+
+/// What every handle has: a label, by which errors, logs, statistics and traces name it, and the failure it carries.
+pub trait Object: sealed::Sealed {
+    /// At most 63 bytes are kept; "" takes the label away.
+    fn set_label(&self, label: &str) -> Result<()> {
+        let label = c_string(label, "gpo_object_set_label")?;
+        call!(object_set_label(self.object(), label.as_ptr()))
+    }
+
+    /// The label; "" where there is none.
+    fn label(&self) -> Result<String> {
+        text(|buffer, room, needed| status!(object_label(self.object(), buffer, room, needed)), "gpo_object_label")
+    }
+
+    /// The failure that the object carries: for streams, timelines, pipelines and devices the first that sticks, else
+    /// that of the last call on it which failed.
+    fn last_error(&self) -> Result<Option<Error>> {
+        let mut error = sys::gpo_error::new();
+        call!(object_error(self.object(), &mut error))?;
+        Ok((error.status != sys::GPO_SUCCESS).then(|| Error::from_sys(&error)))
+    }
+}
+
+macro_rules! objects {
+    ($($name:ident),* $(,)?) => {$(
+        impl sealed::Sealed for crate::$name {
+            fn object(&self) -> *mut std::ffi::c_void {
+                self.as_raw().cast()
+            }
+        }
+
+        impl Object for crate::$name {}
+
+        impl std::fmt::Debug for crate::$name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name)).field("label", &self.label().unwrap_or_default()).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+objects! { Runtime, Device, Stream, StreamPool, Arena, Pool, Module, Kernel }
+
+/// Text as the library takes it.
+pub(crate) fn c_string(text: &str, function: &'static str) -> Result<CString> {
+    CString::new(text).map_err(|_| Error::new(ErrorKind::InvalidArgument, function, format!("{text:?} holds a NUL")))
+}
+
+pub(crate) fn optional_c_string(text: Option<&str>, function: &'static str) -> Result<Option<CString>> {
+    text.map(|text| c_string(text, function)).transpose()
+}
+
+/// What the library takes for a text that may be missing.
+pub(crate) fn pointer(text: &Option<CString>) -> *const std::ffi::c_char {
+    text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
+}
+
+/// A timeout as the library has it: more than 292 years is for ever.
+pub(crate) fn nanoseconds(timeout: std::time::Duration) -> i64 {
+    i64::try_from(timeout.as_nanos()).unwrap_or(-1)
+}
+
+pub(crate) const FOR_EVER: i64 = -1;

@@ -1,0 +1,255 @@
+//! Kernels and their launch.
+
+use crate::arguments::{Arguments, Parameters};
+use crate::call::{call, status, text};
+use crate::done::Enqueued;
+use crate::error::{Error, ErrorKind, Result};
+use crate::figures::KernelAttributes;
+use crate::handle::{Object, Owned};
+use crate::module::Module;
+use crate::stream::Stream;
+use gpuorch_sys as sys;
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A kernel, whose parameters aren't known: [`bind`](Self::bind) says what they are. Clones are the same kernel.
+#[derive(Clone)]
+pub struct Kernel {
+    inner: Arc<Owned<sys::gpo_kernel_t, Module>>,
+}
+
+impl Kernel {
+    pub(crate) fn new(module: &Module, raw: sys::gpo_kernel_t) -> Self {
+        Self { inner: Arc::new(Owned { raw, parent: module.clone() }) }
+    }
+
+    /// The module that it is in.
+    pub fn module(&self) -> &Module {
+        &self.inner.parent
+    }
+
+    /// Says what the kernel's parameters are, so that launching it is safe. Where the driver can tell how many and how
+    /// large they are, that is checked.
+    ///
+    /// # Safety
+    ///
+    /// Whatever the arguments, of these types, and whatever the launch's shape, the kernel
+    /// - takes them as its parameters: in this order and of these sizes; an address for a
+    ///   [`DeviceBuffer<T>`](crate::DeviceBuffer), an address and an `unsigned long long` for a
+    ///   [`Slice<T>`](crate::Slice);
+    /// - touches no memory but that of the buffers it is given, within their lengths, and its own;
+    /// - leaves values of their types in them: any bytes, since `T` is `Pod`.
+    ///
+    /// A kernel that believes a count given beside an address trusts every caller of [`BoundKernel::launch`]: let it have a
+    /// `Slice`.
+    pub unsafe fn bind<P: Parameters>(&self) -> Result<BoundKernel<P>> {
+        let known = self.attributes()?;
+        let count = known.parameter_count as usize;
+        if count != 0 && (count != P::COUNT || known.parameter_bytes < P::BYTES) {
+            let message = format!(
+                "kernel `{}` has {count} parameters of {} bytes in all, not {} of {}",
+                self.name().unwrap_or_default(),
+                known.parameter_bytes,
+                P::COUNT,
+                P::BYTES
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, "Kernel::bind", message));
+        }
+        Ok(BoundKernel { kernel: self.clone(), parameters: PhantomData })
+    }
+
+    /// What it needs of the device.
+    pub fn attributes(&self) -> Result<KernelAttributes> {
+        let mut attributes = KernelAttributes::empty();
+        call!(kernel_get_attributes(self.as_raw(), &mut attributes.0))?;
+        Ok(attributes)
+    }
+
+    /// Its name in the image.
+    pub fn name(&self) -> Result<String> {
+        text(|buffer, room, needed| status!(kernel_name(self.as_raw(), buffer, room, needed)), "gpo_kernel_name")
+    }
+
+    /// Lets launches ask for up to `bytes` of dynamic shared memory: above 48 KiB they must be let.
+    pub fn set_max_dynamic_shared(&self, bytes: u64) -> Result<()> {
+        call!(kernel_set_max_dynamic_shared(self.as_raw(), bytes))
+    }
+
+    /// How many blocks of `threads` threads fit on a multiprocessor at once.
+    pub fn occupancy(&self, threads: u32, dynamic_shared_bytes: u64) -> Result<u32> {
+        let mut blocks = 0;
+        call!(kernel_occupancy(self.as_raw(), threads, dynamic_shared_bytes, &mut blocks))?;
+        Ok(blocks)
+    }
+
+    /// The block size with the best occupancy, at most `max_threads` (0: no bound), and the fewest blocks that fill the
+    /// device.
+    pub fn suggest(&self, dynamic_shared_bytes: u64, max_threads: u32) -> Result<(u32, u32)> {
+        let (mut threads, mut blocks) = (0, 0);
+        call!(kernel_suggest(self.as_raw(), dynamic_shared_bytes, max_threads, &mut threads, &mut blocks))?;
+        Ok((threads, blocks))
+    }
+
+    /// Its `CUfunction`.
+    pub fn native(&self) -> Result<*mut c_void> {
+        let mut function = std::ptr::null_mut();
+        call!(kernel_native(self.as_raw(), &mut function))?;
+        Ok(function)
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_kernel_t {
+        self.inner.raw
+    }
+}
+
+/// A kernel whose parameters are known: it can be launched. See [`Kernel::bind`].
+pub struct BoundKernel<P: Parameters> {
+    kernel: Kernel,
+    parameters: PhantomData<fn(P)>,
+}
+
+impl<P: Parameters> BoundKernel<P> {
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Puts the kernel on a stream, with values for its parameters. Allocates nothing.
+    ///
+    /// ```compile_fail
+    /// # fn launch(halve: gpuorch::BoundKernel<(gpuorch::Slice<f32>,)>, stream: gpuorch::Stream,
+    /// #           wrong: gpuorch::DeviceBuffer<f64>) {
+    /// // Bound to a slice of f32, it takes no buffer of f64:
+    /// halve.launch(&stream, &gpuorch::Launch::new(1, 64), (&wrong,));
+    /// # }
+    /// ```
+    pub fn launch<'s>(
+        &self,
+        stream: &'s Stream,
+        launch: &Launch<'_>,
+        arguments: impl Arguments<P>,
+    ) -> Result<Enqueued<'s>> {
+        arguments.pass(stream, |pointers, sizes| {
+            // Whoever bound the kernel has said that these are its parameters.
+            let count = pointers.len() as u32;
+            let (pointers, sizes) = (pointers.as_ptr(), sizes.as_ptr());
+            call!(launch_kernel(stream.as_raw(), self.kernel.as_raw(), &launch.raw, pointers, sizes, count))
+        })?;
+        Ok(Enqueued { stream })
+    }
+}
+
+impl<P: Parameters> Clone for BoundKernel<P> {
+    fn clone(&self) -> Self {
+        Self { kernel: self.kernel.clone(), parameters: PhantomData }
+    }
+}
+
+impl<P: Parameters> fmt::Debug for BoundKernel<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parameters = std::any::type_name::<P>();
+        let label = self.kernel.label().unwrap_or_default();
+        f.debug_struct("BoundKernel").field("label", &label).field("parameters", &parameters).finish()
+    }
+}
+
+/// How many blocks, or threads, in up to three directions. From `x`, `(x, y)` or `(x, y, z)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Dim3(pub [u32; 3]);
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Self {
+        Self([x, 1, 1])
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self([x, y, 1])
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self([x, y, z])
+    }
+}
+
+impl From<[u32; 3]> for Dim3 {
+    fn from(dim: [u32; 3]) -> Self {
+        Self(dim)
+    }
+}
+
+/// The shape of a launch: made once and used as often as wanted.
+#[derive(Clone, Copy)]
+pub struct Launch<'a> {
+    raw: sys::gpo_launch,
+    label: PhantomData<&'a CStr>,
+}
+
+// SAFETY: its one pointer leads to a label that any thread may read.
+unsafe impl Send for Launch<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for Launch<'_> {}
+
+impl<'a> Launch<'a> {
+    /// So many blocks of so many threads.
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        let mut raw = sys::gpo_launch::new();
+        raw.grid = grid.into().0;
+        raw.block = block.into().0;
+        Self { raw, label: PhantomData }
+    }
+
+    /// So many blocks of `threads` threads that there is a thread for each of `n` elements.
+    pub fn each(n: usize, threads: u32) -> Self {
+        let blocks = n.div_ceil(threads.max(1) as usize).max(1);
+        Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), threads)
+    }
+
+    /// Dynamic shared memory for a block.
+    #[must_use]
+    pub fn dynamic_shared_bytes(mut self, bytes: u64) -> Self {
+        self.raw.dynamic_shared_bytes = bytes;
+        self
+    }
+
+    /// How many blocks make a cluster.
+    #[must_use]
+    pub fn cluster(mut self, blocks: impl Into<Dim3>) -> Self {
+        self.raw.cluster = blocks.into().0;
+        self
+    }
+
+    /// All blocks run at once and may wait for one another.
+    #[must_use]
+    pub fn cooperative(mut self) -> Self {
+        self.raw.flags |= sys::GPO_LAUNCH_COOPERATIVE;
+        self
+    }
+
+    /// A priority for this launch in place of the stream's.
+    #[must_use]
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.raw.flags |= sys::GPO_LAUNCH_PRIORITY;
+        self.raw.priority = priority;
+        self
+    }
+
+    /// The operation's name for errors and traces, in place of the kernel's.
+    #[must_use]
+    pub fn label(mut self, label: &'a CStr) -> Self {
+        self.raw.label = label.as_ptr();
+        self
+    }
+}
+
+impl fmt::Debug for Launch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launch").field("grid", &self.raw.grid).field("block", &self.raw.block).finish_non_exhaustive()
+    }
+}

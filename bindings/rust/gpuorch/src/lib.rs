@@ -1,0 +1,81 @@
+//! Keeps every engine of a GPU busy: streams, kernels, copies and pipelines that are awaited under any runtime.
+//!
+//! It runs on NVIDIA GPUs, and on a software GPU inside the library where there is none; `GPUORCH_DEVICE` or
+//! [`RuntimeBuilder::device`] decides.
+//!
+//! ```
+//! use gpuorch::{Launch, Runtime, Slice};
+//!
+//! let runtime = Runtime::new()?;
+//! let device = runtime.open_device()?;
+//! let stream = device.stream()?;
+//! let module = device.compile(
+//!     r#"extern "C" __global__ void halve(float *x, unsigned long long n) {
+//!            unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x;
+//!            if (i < n) x[i] *= 0.5f;
+//!        }"#,
+//! )?;
+//! // SAFETY: its parameters are an address and a count, and it stays below the count.
+//! let halve = unsafe { module.kernel("halve")?.bind::<(Slice<f32>,)>()? };
+//!
+//! let x = device.buffer::<f32>(1000)?;
+//! stream.write(&[1.0; 1000], &x)?;
+//! halve.launch(&stream, &Launch::new(4, 256), (&x,))?;
+//! let host = stream.copy_to_host(&x, vec![0.0; 1000])?.wait()?;
+//! assert!(host.iter().all(|&x| x == 0.5));
+//! # Ok::<(), gpuorch::Error>(())
+//! ```
+//!
+//! # Rules
+//!
+//! - Handles ([`Runtime`], [`Device`], [`Stream`], …) are counted references: `Clone`, `'static`, `Send` and `Sync`. They
+//!   keep what they were made from. When the last one of a runtime goes, what runs is waited for.
+//! - What puts work on a stream returns at once. Work that moves bytes from or to host memory owns that memory until it
+//!   is done, and gives it back, on failure too: an [`Operation`].
+//! - Waiting blocks ([`Stream::wait`], [`Operation::wait`]) or is awaited: an [`Operation`], [`Stream::done`].
+//!   A future that isn't polled costs nothing; one that
+//!   is dropped or forgotten leaves its work alone. They are woken by the library's executor: no runtime is asked for,
+//!   and no thread is started here.
+//! - Device memory that is dropped is freed behind the work that uses it, without waiting.
+//! - A panic in a callback ends there, and becomes a status.
+
+mod after;
+mod arena;
+mod arguments;
+mod call;
+mod callback;
+mod copy;
+mod device;
+mod done;
+mod error;
+mod figures;
+mod handle;
+mod host;
+mod kernel;
+mod memory;
+mod module;
+mod operation;
+mod pool;
+mod runtime;
+mod signal;
+mod stream;
+
+pub use arena::{Arena, ArenaBuilder, PinnedVec};
+pub use arguments::{Argument, Arguments, Parameter, Parameters, Slice};
+pub use device::{Device, DeviceBuilder, DeviceLimit};
+pub use done::{Completion, Done, Enqueued};
+pub use error::{Error, ErrorKind, NativeCode, Result};
+pub use figures::{
+    DeviceProperties, DriverInfo, KernelAttributes, MemoryInfo, MemoryStatistics, PeerProperties, Statistics,
+    StreamInfo,
+};
+pub use gpuorch_sys as sys;
+pub use handle::Object;
+pub use host::HostBuffer;
+pub use kernel::{BoundKernel, Dim3, Kernel, Launch};
+pub use memory::{DeviceBuffer, DeviceSlice};
+pub use module::{Compile, Module, compile_log};
+pub use operation::{Failed, Operation};
+pub use pool::{Pool, PoolBuilder};
+pub use runtime::{LogLevel, Runtime, RuntimeBuilder};
+pub use stream::{Stream, StreamBuilder, StreamPool, StreamPoolBuilder};

@@ -1,0 +1,269 @@
+//! Device memory.
+
+use crate::after::drop_after;
+use crate::call::{call, status};
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result};
+use crate::figures::MemoryInfo;
+use crate::handle::{c_string, pointer};
+use crate::pool::Pool;
+use crate::stream::Stream;
+use bytemuck::Pod;
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::ops::{Bound, RangeBounds};
+use std::sync::{Mutex, PoisonError};
+
+/// Elements in the memory of a device.
+///
+/// Dropping it blocks on nothing: the memory is freed once every stream that was given it has passed.
+pub struct DeviceBuffer<T: Pod> {
+    memory: Memory,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+/// A piece of device memory, and which streams may still use it.
+pub(crate) struct Memory {
+    /// `None` for buffers without bytes.
+    piece: Option<Piece>,
+    /// Those that the library's own free doesn't wait for.
+    elsewhere: Mutex<Vec<Stream>>,
+}
+
+struct Piece {
+    address: u64,
+    home: Home,
+}
+
+enum Home {
+    /// Freed behind all that is on the device's streams.
+    Device(Device),
+    /// Freed as a point in this stream.
+    Pool(Pool, Stream),
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        match &self.home {
+            // Refused only where the runtime has been shut down.
+            Home::Device(device) => drop(status!(memory_free(device.as_raw(), self.address))),
+            Home::Pool(pool, stream) => pool.free(stream, self.address),
+        }
+    }
+}
+
+impl Memory {
+    pub(crate) fn address(&self) -> u64 {
+        self.piece.as_ref().map_or(0, |piece| piece.address)
+    }
+
+    /// Remembers that `stream` uses the memory from now on.
+    pub(crate) fn used_on(&self, stream: &Stream) {
+        let known = match &self.piece {
+            None => true,
+            Some(Piece { home: Home::Device(device), .. }) => stream.device().as_raw() == device.as_raw(),
+            Some(Piece { home: Home::Pool(_, home), .. }) => stream.as_raw() == home.as_raw(),
+        };
+        if !known {
+            self.used_elsewhere(stream);
+        }
+    }
+
+    #[cold]
+    fn used_elsewhere(&self, stream: &Stream) {
+        let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        if !elsewhere.iter().any(|known| known.as_raw() == stream.as_raw()) {
+            elsewhere.push(stream.clone());
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let Some(piece) = self.piece.take() else { return };
+        let mut streams = std::mem::take(self.elsewhere.get_mut().unwrap_or_else(PoisonError::into_inner));
+        // A free that is held on the host may be cancelled there.
+        if let Home::Pool(_, home) = &piece.home {
+            if home.info().is_ok_and(|info| info.held != 0) {
+                streams.push(home.clone());
+            }
+        }
+        let piece = std::sync::Arc::new(piece);
+        for stream in streams {
+            drop_after(&stream, Box::new(std::sync::Arc::clone(&piece)));
+        }
+    }
+}
+
+impl Device {
+    /// Memory for `len` elements, which are whatever was there. Serialises the device: for memory that lives long.
+    pub fn buffer<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        self.allocate(len, None)
+    }
+
+    /// The same, with a name for errors, logs, statistics and traces.
+    pub fn labelled_buffer<T: Pod>(&self, len: usize, label: &str) -> Result<DeviceBuffer<T>> {
+        self.allocate(len, Some(label))
+    }
+
+    fn allocate<T: Pod>(&self, len: usize, label: Option<&str>) -> Result<DeviceBuffer<T>> {
+        const FUNCTION: &str = "gpo_memory_allocate";
+        let label = label.map(|label| c_string(label, FUNCTION)).transpose()?;
+        let bytes = bytes_of::<T>(len, FUNCTION)?;
+        let mut address = 0;
+        if bytes != 0 {
+            call!(memory_allocate(self.as_raw(), bytes, pointer(&label), &mut address))?;
+        }
+        Ok(DeviceBuffer::new(len, address, || Home::Device(self.clone())))
+    }
+
+    /// What an address is, host or device, whoever allocated it.
+    pub fn describe_memory(&self, address: u64) -> Result<MemoryInfo> {
+        let mut info = MemoryInfo::empty();
+        call!(memory_describe(self.as_raw(), address, &mut info.0))?;
+        Ok(info)
+    }
+
+    /// Pins memory of the caller's, so that copies from and to it run beside other work. Takes about 0.1 ms a MiB, and
+    /// serialises.
+    ///
+    /// # Safety
+    ///
+    /// The `bytes` from `memory` are an allocation's that lives until [`unregister_memory`](Self::unregister_memory).
+    /// Slices that overlap it must not be given to [`Stream::write`].
+    pub unsafe fn register_memory(&self, memory: *mut c_void, bytes: u64, read_only: bool) -> Result<()> {
+        let flags = if read_only { sys::GPO_REGISTER_READ_ONLY } else { 0 };
+        call!(host_register(self.as_raw(), memory, bytes, flags))
+    }
+
+    /// Ends that.
+    ///
+    /// # Safety
+    ///
+    /// No copy is using the memory.
+    pub unsafe fn unregister_memory(&self, memory: *mut c_void) -> Result<()> {
+        call!(host_unregister(self.as_raw(), memory))
+    }
+}
+
+pub(crate) fn bytes_of<T>(len: usize, function: &'static str) -> Result<u64> {
+    let bytes = (len as u64).checked_mul(size_of::<T>() as u64);
+    bytes.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, function, format!("{len} elements are too many")))
+}
+
+impl<T: Pod> DeviceBuffer<T> {
+    fn new(len: usize, address: u64, home: impl FnOnce() -> Home) -> Self {
+        let piece = (address != 0).then(|| Piece { address, home: home() });
+        Self { memory: Memory { piece, elsewhere: Mutex::default() }, len, element: PhantomData }
+    }
+
+    pub(crate) fn of_pool(len: usize, address: u64, pool: &Pool, stream: &Stream) -> Self {
+        Self::new(len, address, || Home::Pool(pool.clone(), stream.clone()))
+    }
+
+    /// How many elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All of it.
+    pub fn all(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice { memory: &self.memory, start: 0, len: self.len, element: PhantomData }
+    }
+
+    /// A part of it. Panics if the range isn't within the buffer, as for slices.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
+        self.all().slice(range)
+    }
+
+    /// Where it is in the device's memory; 0 for a buffer without bytes. What is done with it is not known to the buffer.
+    pub fn address(&self) -> u64 {
+        self.memory.address()
+    }
+
+    /// Tells the buffer that `stream` uses it in a way that it can't see: its memory then outlives what is on the stream
+    /// when it is dropped.
+    pub fn used_on(&self, stream: &Stream) {
+        self.memory.used_on(stream);
+    }
+}
+
+impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let type_name = std::any::type_name::<T>();
+        f.debug_struct("DeviceBuffer").field("element", &type_name).field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+/// A part of a [`DeviceBuffer`].
+pub struct DeviceSlice<'a, T: Pod> {
+    memory: &'a Memory,
+    start: usize,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> Clone for DeviceSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Pod> Copy for DeviceSlice<'_, T> {}
+
+impl<'a, T: Pod> DeviceSlice<'a, T> {
+    /// How many elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A part of it. Panics if the range isn't within it.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'a, T> {
+        let start = match range.start_bound() {
+            Bound::Included(&at) => at,
+            Bound::Excluded(&at) => at.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&at) => at.saturating_add(1),
+            Bound::Excluded(&at) => at,
+            Bound::Unbounded => self.len,
+        };
+        assert!(start <= end && end <= self.len, "{start}..{end} is not within {} elements", self.len);
+        DeviceSlice { memory: self.memory, start: self.start + start, len: end - start, element: PhantomData }
+    }
+
+    /// Where it is in the device's memory.
+    pub fn address(&self) -> u64 {
+        self.memory.address() + (self.start * size_of::<T>()) as u64
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+
+    pub(crate) fn used_on(&self, stream: &Stream) {
+        self.memory.used_on(stream);
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for DeviceSlice<'a, T> {
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        buffer.all()
+    }
+}

@@ -1,0 +1,323 @@
+//! The root: it owns drivers, threads and statistics, and everything else is made from it.
+
+use crate::call::{call, status};
+use crate::callback::contained;
+use crate::device::{Device, DeviceBuilder};
+use crate::error::{Error, ErrorKind, Result};
+use crate::figures::{DeviceProperties, DriverInfo, PeerProperties, Statistics};
+use crate::handle::{FOR_EVER, nanoseconds, optional_c_string, pointer};
+use gpuorch_sys as sys;
+use std::any::Any;
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// The root of everything. Clones are the same runtime.
+///
+/// When the last clone, and the last of what was made from it, is dropped, the runtime is shut down: that waits for the
+/// work that still runs. [`shutdown`](Self::shutdown) does so with a deadline and says what came of it.
+#[derive(Clone)]
+pub struct Runtime {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) raw: sys::gpo_runtime_t,
+    /// Whose callbacks wake futures; made by the first of them. The runtime's shutdown ends it.
+    waking: OnceLock<Waking>,
+    making_waking: Mutex<()>,
+    /// How many pieces of the library's host memory Rust code can reach: they would go with the runtime.
+    pub(crate) pinned: AtomicUsize,
+    kept: Kept,
+}
+
+struct Waking(sys::gpo_executor_t);
+
+/// What has to stay until all work of the runtime has ended.
+#[derive(Default)]
+struct Kept {
+    _log: Option<Box<Logger>>,
+    /// What GPU work may still use and no callback could be had for.
+    values: Mutex<Vec<Box<dyn Any + Send>>>,
+}
+
+struct Logger {
+    write: Box<LogFunction>,
+}
+
+type LogFunction = dyn Fn(LogLevel, &str) + Send + Sync;
+
+// SAFETY: the raw members are handles, which are numbers that any thread may use; the rest is Send and Sync.
+unsafe impl Send for Inner {}
+// SAFETY: likewise.
+unsafe impl Sync for Inner {}
+// SAFETY: likewise.
+unsafe impl Send for Waking {}
+// SAFETY: likewise.
+unsafe impl Sync for Waking {}
+
+/// How much a log line matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum LogLevel {
+    /// Something has failed.
+    Error,
+    /// Something works otherwise than it was meant to.
+    Warning,
+    /// What was chosen, and why.
+    Info,
+    /// Everything else.
+    Debug,
+}
+
+impl LogLevel {
+    fn raw(self) -> i32 {
+        match self {
+            Self::Error => sys::GPO_LOG_ERROR,
+            Self::Warning => sys::GPO_LOG_WARNING,
+            Self::Info => sys::GPO_LOG_INFO,
+            Self::Debug => sys::GPO_LOG_DEBUG,
+        }
+    }
+
+    fn of(level: i32) -> Self {
+        match level {
+            sys::GPO_LOG_ERROR => Self::Error,
+            sys::GPO_LOG_WARNING => Self::Warning,
+            sys::GPO_LOG_INFO => Self::Info,
+            _ => Self::Debug,
+        }
+    }
+}
+
+/// What a runtime is made with.
+///
+/// ```
+/// let runtime = gpuorch::Runtime::builder().device("soft").label("example").build()?;
+/// assert_eq!(runtime.driver()?.name(), "soft");
+/// # Ok::<(), gpuorch::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use = "a builder makes nothing until `build`"]
+pub struct RuntimeBuilder {
+    device: Option<String>,
+    label: Option<String>,
+    cache: Option<String>,
+    log: Option<(LogLevel, Box<Logger>)>,
+    latency: bool,
+    schedule_seed: u64,
+}
+
+impl RuntimeBuilder {
+    /// `any`, `soft`, `cuda`, `cuda:N` or `soft:N`: as `GPUORCH_DEVICE`, which it overrides.
+    pub fn device(mut self, device: impl Into<String>) -> Self {
+        self.device = Some(device.into());
+        self
+    }
+
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The folder for compiled kernels, in place of `GPUORCH_CACHE` or the user's cache folder; "" for none.
+    pub fn cache(mut self, folder: impl Into<String>) -> Self {
+        self.cache = Some(folder.into());
+        self
+    }
+
+    /// Lines up to `level` go to `log`. It may be called on any thread, on several at once, and may use the library.
+    pub fn log(mut self, level: LogLevel, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
+        self.log = Some((level, Box::new(Logger { write: Box::new(log) })));
+        self
+    }
+
+    /// Looks for completed work all the time while there is any: single microseconds, for a core each device.
+    pub fn low_latency(mut self) -> Self {
+        self.latency = true;
+        self
+    }
+
+    /// The deterministic mode: threads and clock follow one schedule, the same for the same seed, which isn't 0. Needs the
+    /// software GPU and no other runtime in the process.
+    pub fn schedule_seed(mut self, seed: u64) -> Self {
+        self.schedule_seed = seed;
+        self
+    }
+
+    /// Makes the runtime. No driver is loaded and no device touched.
+    pub fn build(self) -> Result<Runtime> {
+        const FUNCTION: &str = "gpo_runtime_create";
+        let device = optional_c_string(self.device.as_deref(), FUNCTION)?;
+        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
+        let cache = optional_c_string(self.cache.as_deref(), FUNCTION)?;
+        let mut options = sys::gpo_runtime_options::new();
+        options.device = pointer(&device);
+        options.label = pointer(&label);
+        options.cache = pointer(&cache);
+        options.completion_mode = if self.latency { sys::GPO_COMPLETION_LATENCY } else { sys::GPO_COMPLETION_BALANCED };
+        options.schedule_seed = self.schedule_seed;
+        let log = self.log.map(|(level, log)| {
+            options.log_level = level.raw();
+            options.log = Some(log_line);
+            options.log_user = (&raw const *log).cast_mut().cast();
+            log
+        });
+        let mut raw = std::ptr::null_mut();
+        call!(runtime_create(&options, &mut raw))?;
+        let inner = Inner {
+            raw,
+            waking: OnceLock::new(),
+            making_waking: Mutex::new(()),
+            pinned: AtomicUsize::new(0),
+            kept: Kept { _log: log, values: Mutex::default() },
+        };
+        Ok(Runtime { inner: Arc::new(inner) })
+    }
+}
+
+/// `user` is a `Logger` that lives until the runtime has shut down.
+unsafe extern "C" fn log_line(user: *mut c_void, level: i32, text: *const c_char) {
+    // SAFETY: see above; the text is NUL-terminated and valid during the call.
+    let (log, text) = unsafe { (&*user.cast::<Logger>(), CStr::from_ptr(text)) };
+    let _ = contained(|| (log.write)(LogLevel::of(level), &text.to_string_lossy()));
+}
+
+impl Runtime {
+    /// CUDA where there is a GPU, else the software GPU, as `GPUORCH_DEVICE` has it.
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// For a runtime with options.
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder::default()
+    }
+
+    /// Which driver it uses, and why. Loads the driver.
+    pub fn driver(&self) -> Result<DriverInfo> {
+        let mut info = DriverInfo::empty();
+        call!(runtime_driver(self.inner.raw, &mut info.0))?;
+        Ok(info)
+    }
+
+    /// Counters since it was made.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut statistics = Statistics::empty();
+        call!(runtime_statistics(self.inner.raw, &mut statistics.0))?;
+        Ok(statistics)
+    }
+
+    /// How many devices it shows. Loads the driver.
+    pub fn device_count(&self) -> Result<u32> {
+        let mut count = 0;
+        call!(device_count(self.inner.raw, &mut count))?;
+        Ok(count)
+    }
+
+    /// What a device is and can, opened or not. Devices count from 0.
+    pub fn describe_device(&self, ordinal: u32) -> Result<DeviceProperties> {
+        let mut properties = DeviceProperties::empty();
+        call!(device_describe(self.inner.raw, ordinal, &mut properties.0))?;
+        Ok(properties)
+    }
+
+    /// How device `from` reaches device `to`.
+    pub fn describe_peers(&self, from: u32, to: u32) -> Result<PeerProperties> {
+        let mut properties = PeerProperties::empty();
+        call!(device_describe_peer(self.inner.raw, from, to, &mut properties.0))?;
+        Ok(properties)
+    }
+
+    /// Opens the first device.
+    pub fn open_device(&self) -> Result<Device> {
+        self.device(0).open()
+    }
+
+    /// For a device with options.
+    pub fn device(&self, ordinal: u32) -> DeviceBuilder<'_> {
+        DeviceBuilder::new(self, ordinal)
+    }
+
+    /// Ends the runtime: no new work is taken, what is held is cancelled, what runs is waited for. From then on everything
+    /// that was made from it fails with [`ErrorKind::InvalidHandle`].
+    ///
+    /// [`ErrorKind::Timeout`]: something still runs; it can be called again. [`ErrorKind::InvalidState`]: pinned vectors are
+    /// alive, whose memory would go with it. [`ErrorKind::WouldDeadlock`]: from inside a callback.
+    pub fn shutdown(&self, timeout: Duration) -> Result<()> {
+        let alive = self.inner.pinned.load(Ordering::Acquire);
+        if alive != 0 {
+            let message = format!("{alive} pinned vectors are alive, or on their way through a stream");
+            return Err(Error::new(ErrorKind::InvalidState, "gpo_runtime_shutdown", message));
+        }
+        call!(runtime_shutdown(self.inner.raw, nanoseconds(timeout)))
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_runtime_t {
+        self.inner.raw
+    }
+}
+
+impl Inner {
+    /// The executor whose callbacks wake futures.
+    pub(crate) fn waking(&self) -> Result<sys::gpo_executor_t> {
+        if let Some(executor) = self.waking.get() {
+            return Ok(executor.0);
+        }
+        let _one = self.making_waking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(executor) = self.waking.get() {
+            return Ok(executor.0);
+        }
+        let mut options = sys::gpo_executor_options::new();
+        options.label = c"futures".as_ptr();
+        options.capacity = 1 << 24;
+        let mut raw = std::ptr::null_mut();
+        call!(executor_create(self.raw, &options, &mut raw))?;
+        Ok(self.waking.get_or_init(|| Waking(raw)).0)
+    }
+
+    /// Keeps a value until all work has ended.
+    pub(crate) fn keep(&self, value: Box<dyn Any + Send>) {
+        self.kept.values.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Whatever the shutdown can't end may still use it.
+        let kept = ManuallyDrop::new(std::mem::take(&mut self.kept));
+        let runtime = Waited { raw: self.raw, kept };
+        // In a callback of the runtime's own, which dropped the last handle: it has to return first.
+        if let Err((runtime, sys::GPO_WOULD_DEADLOCK)) = runtime.shut_down() {
+            let thread = std::thread::Builder::new().name("gpuorch-shutdown".to_owned());
+            let _ = thread.spawn(move || runtime.shut_down().is_ok());
+        }
+    }
+}
+
+/// A runtime without handles, on its way out.
+struct Waited {
+    raw: sys::gpo_runtime_t,
+    kept: ManuallyDrop<Kept>,
+}
+
+// SAFETY: a handle and what is Send.
+unsafe impl Send for Waited {}
+
+impl Waited {
+    fn shut_down(self) -> std::result::Result<(), (Self, i32)> {
+        match status!(runtime_shutdown(self.raw, FOR_EVER)) {
+            // Or it was shut down before.
+            Ok(sys::GPO_SUCCESS | sys::GPO_INVALID_HANDLE) => {
+                drop(ManuallyDrop::into_inner(self.kept));
+                Ok(())
+            }
+            Ok(failure) => Err((self, failure)),
+            Err(_) => Err((self, sys::GPO_INTERNAL)),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Queues of GPU work, and pools of them.
+
+use crate::call::{call, status};
+use crate::device::Device;
+use crate::done::{Awaited, Done, Enqueued};
+use crate::error::{Result, failure};
+use crate::figures::StreamInfo;
+use crate::handle::{FOR_EVER, Owned, Raw, nanoseconds, optional_c_string, pointer};
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A queue of GPU work: what is put on it runs in that order, and beside other streams. Clones are the same stream.
+///
+/// Once an operation has failed, everything behind it fails with it, and new work is refused.
+/// What was put on a stream runs on when its last clone is dropped.
+#[derive(Clone)]
+pub struct Stream {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    raw: sys::gpo_stream_t,
+    device: Device,
+    pool: Option<StreamPool>,
+}
+
+// SAFETY: a handle is a number, and any thread may call any function with it.
+unsafe impl Send for Inner {}
+// SAFETY: likewise.
+unsafe impl Sync for Inner {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        match &self.pool {
+            None => self.raw.destroy(),
+            // Refused only where the runtime has been shut down.
+            Some(pool) => drop(status!(stream_pool_release(pool.as_raw(), self.raw))),
+        }
+    }
+}
+
+/// What a stream is made with.
+#[must_use = "a builder makes nothing until `build`"]
+pub struct StreamBuilder<'a> {
+    device: &'a Device,
+    label: Option<String>,
+    flags: u32,
+    priority: i32,
+    max_held: u32,
+}
+
+impl<'a> StreamBuilder<'a> {
+    pub(crate) fn new(device: &'a Device) -> Self {
+        Self { device, label: None, flags: 0, priority: 0, max_held: sys::GPO_AUTO }
+    }
+
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// 0 is the default; lower numbers run first. It is clamped to [`Device::stream_priorities`].
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// It waits for work on the legacy stream, and that for this: for programs that need it.
+    pub fn blocking(mut self) -> Self {
+        self.flags |= sys::GPO_STREAM_BLOCKING;
+        self
+    }
+
+    /// How many operations may be held on the host; beyond it calls give
+    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock). 65536 if not said.
+    pub fn max_held(mut self, operations: u32) -> Self {
+        self.max_held = operations;
+        self
+    }
+
+    /// Makes the stream.
+    pub fn build(self) -> Result<Stream> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_stream_create")?;
+        let mut raw = std::ptr::null_mut();
+        call!(stream_create(self.device.as_raw(), &self.options(pointer(&label)), &mut raw))?;
+        Ok(self.stream(raw))
+    }
+
+    /// A handle for a `CUstream` of another library's, which may be in capture. It is never destroyed nor held.
+    ///
+    /// # Safety
+    ///
+    /// `native` is a stream of this device's context (or NULL, 1 or 2 for the default streams) and outlives the work that
+    /// is put on it.
+    pub unsafe fn wrap(self, native: *mut c_void) -> Result<Stream> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_stream_wrap")?;
+        let mut raw = std::ptr::null_mut();
+        call!(stream_wrap(self.device.as_raw(), native, &self.options(pointer(&label)), &mut raw))?;
+        Ok(self.stream(raw))
+    }
+
+    fn options(&self, label: *const std::ffi::c_char) -> sys::gpo_stream_options {
+        let mut options = sys::gpo_stream_options::new();
+        options.flags = self.flags;
+        options.priority = self.priority;
+        options.max_held = self.max_held;
+        options.label = label;
+        options
+    }
+
+    fn stream(&self, raw: sys::gpo_stream_t) -> Stream {
+        Stream { inner: Arc::new(Inner { raw, device: self.device.clone(), pool: None }) }
+    }
+}
+
+impl Stream {
+    /// The device whose stream it is.
+    pub fn device(&self) -> &Device {
+        &self.inner.device
+    }
+
+    /// Whether all that was put on it is done; `Err` if it has failed.
+    pub fn is_done(&self) -> Result<bool> {
+        match status!(stream_query(self.as_raw()))? {
+            sys::GPO_SUCCESS => Ok(true),
+            sys::GPO_NOT_READY => Ok(false),
+            other => Err(failure(other, "gpo_stream_query")),
+        }
+    }
+
+    /// A future of all that is on it when the future is first polled.
+    pub fn done(&self) -> Done {
+        Done::new(Awaited::Stream(self.clone()))
+    }
+
+    /// Waits for all that is on it now.
+    pub fn wait(&self) -> Result<()> {
+        call!(stream_wait(self.as_raw(), FOR_EVER))
+    }
+
+    /// The same with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first.
+    pub fn wait_for(&self, timeout: Duration) -> Result<()> {
+        call!(stream_wait(self.as_raw(), nanoseconds(timeout)))
+    }
+
+    /// What comes next waits until all that is on `other` now is done.
+    pub fn wait_stream(&self, other: &Self) -> Result<Enqueued<'_>> {
+        call!(stream_wait_stream(self.as_raw(), other.as_raw()))?;
+        Ok(Enqueued { stream: self })
+    }
+
+    /// Cancels what is held on the host; the stream is usable again. Gives how many operations that were.
+    pub fn cancel_held(&self) -> Result<u64> {
+        let mut count = 0;
+        call!(stream_cancel_held(self.as_raw(), &mut count))?;
+        Ok(count)
+    }
+
+    /// What it has taken and done.
+    pub fn info(&self) -> Result<StreamInfo> {
+        let mut info = StreamInfo::empty();
+        call!(stream_get_info(self.as_raw(), &mut info.0))?;
+        Ok(info)
+    }
+
+    /// Its `CUstream`, for use with other libraries. What they put on it is not held back where this stream is.
+    pub fn native(&self) -> Result<*mut c_void> {
+        let mut native = std::ptr::null_mut();
+        call!(stream_native(self.as_raw(), &mut native))?;
+        Ok(native)
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_stream_t {
+        self.inner.raw
+    }
+}
+
+/// A few streams that many users share. Clones are the same pool; streams that are out keep it.
+#[derive(Clone)]
+pub struct StreamPool {
+    inner: Arc<Owned<sys::gpo_stream_pool_t, Device>>,
+}
+
+/// What a pool of streams is made with.
+#[must_use = "a builder makes nothing until `build`"]
+pub struct StreamPoolBuilder<'a> {
+    device: &'a Device,
+    label: Option<String>,
+    streams: u32,
+    priorities: u32,
+}
+
+impl<'a> StreamPoolBuilder<'a> {
+    pub(crate) fn new(device: &'a Device) -> Self {
+        Self { device, label: None, streams: sys::GPO_AUTO, priorities: sys::GPO_AUTO }
+    }
+
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// How many streams each priority has; 4 if not said.
+    pub fn streams(mut self, count: u32) -> Self {
+        self.streams = count;
+        self
+    }
+
+    /// How many priorities, from 0 to greater ones; 1 if not said.
+    pub fn priorities(mut self, levels: u32) -> Self {
+        self.priorities = levels;
+        self
+    }
+
+    /// Makes the pool and its streams.
+    pub fn build(self) -> Result<StreamPool> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_stream_pool_create")?;
+        let mut options = sys::gpo_stream_pool_options::new();
+        options.streams = self.streams;
+        options.priorities = self.priorities;
+        options.label = pointer(&label);
+        let mut raw = std::ptr::null_mut();
+        call!(stream_pool_create(self.device.as_raw(), &options, &mut raw))?;
+        Ok(StreamPool { inner: Arc::new(Owned { raw, parent: self.device.clone() }) })
+    }
+}
+
+impl StreamPool {
+    /// The stream of the level nearest to `priority` that has the fewest users, and of those the least work. Several users
+    /// may get the same. It goes back when it is dropped.
+    pub fn acquire(&self, priority: i32) -> Result<Stream> {
+        let mut raw = std::ptr::null_mut();
+        call!(stream_pool_acquire(self.as_raw(), priority, &mut raw))?;
+        let inner = Inner { raw, device: self.inner.parent.clone(), pool: Some(self.clone()) };
+        Ok(Stream { inner: Arc::new(inner) })
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_stream_pool_t {
+        self.inner.raw
+    }
+}

@@ -1,0 +1,79 @@
+//! Streams, kernels and copies, waited for and awaited.
+
+mod world;
+
+use gpuorch::{ErrorKind, Launch, Object, Result};
+use std::time::Duration;
+use world::world;
+
+#[test]
+fn a_kernel_works_on_what_was_copied_in() -> Result<()> {
+    let w = world();
+    let arena = w.device.arena()?;
+    let x = w.device.buffer::<f32>(1000)?;
+    let host = arena.copy_of(&vec![2.0; 1000])?;
+    let host = w.stream.copy_to_device(host, &x)?.wait()?;
+    w.launch_scale(&x, 1.5)?;
+    let host = w.stream.copy_to_host(&x, host)?.wait()?;
+    assert!(host.iter().all(|&x| x == 3.0));
+    Ok(())
+}
+
+#[test]
+fn a_stream_and_an_operation_are_awaited() -> Result<()> {
+    let w = world();
+    pollster::block_on(async {
+        let x = w.device.buffer::<f32>(100)?;
+        w.stream.write(&[1.0; 100], &x)?.await?;
+        let scale = w.scale()?;
+        let completion = scale.launch(&w.stream, &Launch::each(100, 64), (&x, 4.0))?.await?;
+        assert_eq!(completion.failed(), None);
+        let host = w.stream.copy_to_host(&x, vec![0.0; 100])?.await?;
+        assert_eq!(host, [4.0; 100]);
+        w.stream.done().await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_stream_tells_what_it_is() -> Result<()> {
+    let w = world();
+    let stream = w.device.stream_builder().label("upload").priority(0).build()?;
+    assert_eq!(stream.label()?, "upload");
+    stream.wait_for(Duration::from_secs(5))?;
+    assert!(stream.is_done()?);
+    assert_eq!(stream.info()?.accepted, 0);
+    assert!(!w.stream.native()?.is_null());
+    assert_eq!(format!("{stream:?}"), r#"Stream { label: "upload", .. }"#);
+    Ok(())
+}
+
+#[test]
+fn lengths_that_differ_are_refused_and_the_buffer_comes_back() -> Result<()> {
+    let w = world();
+    let x = w.device.buffer::<u32>(10)?;
+    let (error, buffer) = w.stream.copy_to_device(vec![1, 2, 3], &x).unwrap_err().into_parts();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert_eq!(buffer, Some(vec![1, 2, 3]));
+    Ok(())
+}
+
+#[test]
+fn after_a_shutdown_everything_says_so() -> Result<()> {
+    let w = world();
+    w.runtime.shutdown(Duration::from_secs(10))?;
+    assert_eq!(w.stream.wait().unwrap_err().kind(), ErrorKind::InvalidHandle);
+    assert_eq!(w.runtime.shutdown(Duration::ZERO).unwrap_err().kind(), ErrorKind::InvalidHandle);
+    Ok(())
+}
+
+#[test]
+fn a_runtime_is_not_shut_down_under_pinned_memory() -> Result<()> {
+    let w = world();
+    let host = w.device.arena()?.zeroed::<u8>(100)?;
+    let error = w.runtime.shutdown(Duration::from_secs(10)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidState);
+    assert_eq!(host[99], 0);
+    drop(host);
+    w.runtime.shutdown(Duration::from_secs(10))
+}

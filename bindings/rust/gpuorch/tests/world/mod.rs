@@ -1,0 +1,38 @@
+//! What the tests start from: a software GPU (or what `GPUORCH_DEVICE` says), and kernels on it.
+#![allow(dead_code)]
+
+use gpuorch::{BoundKernel, Device, Launch, Result, Runtime, Slice, Stream};
+
+pub struct World {
+    pub runtime: Runtime,
+    pub device: Device,
+    pub stream: Stream,
+}
+
+pub fn world() -> World {
+    let runtime = Runtime::new().expect("a runtime");
+    let device = runtime.open_device().expect("a device");
+    let stream = device.stream().expect("a stream");
+    World { runtime, device, stream }
+}
+
+pub const SOURCE: &str = r#"
+extern "C" __global__ void scale(float *x, unsigned long long n, float by) {
+    unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= by;
+}
+extern "C" __global__ void crash(unsigned *) { __trap(); }
+extern "C" __global__ void wait_for(volatile unsigned *flag, unsigned long long) { while (flag[0] == 0) {} }
+"#;
+
+impl World {
+    pub fn scale(&self) -> Result<BoundKernel<(Slice<f32>, f32)>> {
+        // SAFETY: an address, a count that it stays below, and a float.
+        unsafe { self.device.compile(SOURCE)?.kernel("scale")?.bind() }
+    }
+
+    pub fn launch_scale(&self, x: &gpuorch::DeviceBuffer<f32>, by: f32) -> Result<()> {
+        self.scale()?.launch(&self.stream, &Launch::each(x.len(), 64), (x, by))?;
+        Ok(())
+    }
+}
