@@ -1,0 +1,388 @@
+"""libgpuorch for Python: everything is declared from abi.json, nothing has to be built.
+
+    gpo = gpuorch.Library()
+    with gpo.runtime_create() as runtime, gpo.device_open(runtime) as device:
+        print(gpo.device_get_properties(device).name.decode())
+
+The names are C's without their prefix: functions gpo.stream_create, constants gpo.STREAM_BLOCKING, structs
+gpo.StreamOptions(priority=-1), whose size is set. What a function writes it returns: handles, numbers, structs, texts.
+Arguments that may be NULL may be left out, at the end. A status that says "no" is an Error; gpo.stream_query and
+gpo.event_query return whether all is done. Handles close with close() or `with`; memory and callbacks have to stay as long
+as abi.json says ("stays_until"). Waits can be interrupted: Ctrl-C ends each of them.
+
+The library is the one that the environment variable GPUORCH_LIBRARY names, else libgpuorch.so.0.
+"""
+import asyncio
+import atexit
+import ctypes
+import json
+import os
+import pathlib
+import sys
+import threading
+import time
+
+SLICE_NS = 50_000_000  # a wait on the main thread looks for signals this often
+SHUTDOWN_NS = 1_000_000_000  # what is left at exit gets this long, so that no callback meets an interpreter that is gone
+INTEGERS = {"int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64,
+            "uint8_t": ctypes.c_uint8, "size_t": ctypes.c_size_t, "gpo_status": ctypes.c_int32}
+
+
+class Error(Exception):
+    """A call that failed, or work that did: `status` is the number, `name` its name without GPO_."""
+
+    def __init__(self, name, status, message="", function="", object="", native_code=0):
+        super().__init__(f"{name}: {message}" if message else name)
+        self.name, self.status, self.message = name, status, message
+        self.function, self.object, self.native_code = function, object, native_code
+
+
+class Timeout(Error, TimeoutError):
+    """The time passed first; `result` is what the call wrote all the same."""
+    result = None
+
+
+class Handle(ctypes.c_void_p):
+    """A handle. close() gives it back, and can be called again."""
+    library, released_by = None, ()
+
+    def close(self):
+        """Of a runtime: waits until all is done."""
+        end = getattr(self.library, self.released_by[0].removeprefix("gpo_"))
+        end(self, *[-1] * (len(end.given) - 1))
+        self.value = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self):
+        return f"<gpuorch {type(self).__name__} {self.value or 0:#x}>"
+
+
+def checked(kind, value):
+    """ctypes cuts numbers silently."""
+    if isinstance(value, int) and kind(value).value != value:
+        raise OverflowError(f"{value} doesn't fit {kind.__name__}")
+    return value
+
+
+def address(value):
+    """What `void *` takes: an address, bytes, or any ctypes object."""
+    if isinstance(value, bytes):
+        return ctypes.cast(ctypes.c_char_p(value), ctypes.c_void_p).value
+    return ctypes.addressof(value) if isinstance(value, (ctypes.Structure, ctypes.Array)) else value
+
+
+class Struct(ctypes.Structure):
+    """struct_size is set; texts may be str or paths; what a pointer leads to is kept alive."""
+
+    def __init__(self, **fields):
+        super().__init__(struct_size=ctypes.sizeof(self))
+        self.kept = {}
+        for name, value in fields.items():
+            if name not in self.kinds:
+                raise TypeError(f"{type(self).__name__} has no field {name}")
+            setattr(self, name, value)
+
+    def __setattr__(self, name, value):
+        kind = self.kinds.get(name)
+        if kind is ctypes.c_char_p and value is not None:
+            value = os.fsencode(value)
+        elif kind is ctypes.c_void_p:
+            self.kept[name], value = value, address(value)
+        elif kind in INTEGERS.values():
+            checked(kind, value)
+        super().__setattr__(name, value)
+
+
+class Function:
+    """One function of the table, with what Python's callers needn't say."""
+
+    def __init__(self, library, described, pointer):
+        self.library, self.name = library, described["name"].removeprefix("gpo_")
+        self.parameters = described["parameters"]
+        self.kinds = [library.kind(one["type"]) for one in self.parameters]
+        self.returns_status = described["returns"] == "gpo_status"
+        self.call = ctypes.CFUNCTYPE(library.kind(described["returns"]), *self.kinds)(pointer)
+        words = [one["name"] for one in self.parameters]
+        self.timeout = words.index("timeout_ns") if "timeout_ns" in words else None
+        self.is_text = "buffer" in words
+        # What the caller gives; the rest is written, and made here.
+        self.given = [i for i, one in enumerate(self.parameters)
+                      if one["direction"] == "in" or "length" in one and not self.is_text]
+        if self.is_text:
+            self.given = [i for i in self.given if words[i] != "capacity"]
+
+    def __call__(self, *arguments):
+        at_least = len(self.given)
+        while at_least and self.parameters[self.given[at_least - 1]].get("nullable"):
+            at_least -= 1
+        if not at_least <= len(arguments) <= len(self.given):
+            names = ", ".join(self.parameters[i]["name"] for i in self.given)
+            raise TypeError(f"{self.name}({names}) was given {len(arguments)} arguments")
+        values = [None] * len(self.parameters)
+        for i, value in zip(self.given, arguments):
+            values[i] = self.converted(i, value)
+        if self.is_text:
+            return self.text(values)
+        written = [i for i in range(len(values)) if i not in self.given]
+        for i in written:
+            values[i] = self.kinds[i]._type_()
+        passed = [ctypes.byref(value) if i in written else value for i, value in enumerate(values)]
+        answer = self.wait(passed, [values[i] for i in written]) if self.timeout is not None else self.call(*passed)
+        if not self.returns_status:
+            return answer.decode() if isinstance(answer, bytes) else answer
+        result = [value.value if type(value).__base__ is ctypes._SimpleCData else value for value in (values[i] for i in written)]
+        result = result[0] if len(result) == 1 else tuple(result) or None
+        if self.name.endswith("_query") and answer == self.library.NOT_READY:
+            return False
+        self.library.check(answer, result)
+        if self.name == "runtime_create":
+            self.library.runtimes.add(result.value)
+        elif self.name == "runtime_shutdown":
+            self.library.runtimes.discard(getattr(arguments[0], "value", None))
+        return True if self.name.endswith("_query") else result
+
+    def converted(self, number, value):
+        kind = self.kinds[number]
+        if isinstance(value, str):
+            return value.encode()
+        if isinstance(value, Struct):
+            return ctypes.byref(value)
+        if kind in INTEGERS.values():
+            return checked(kind, value)
+        if kind is ctypes.c_void_p and isinstance(value, Handle):
+            return value.value
+        return address(value) if kind is ctypes.c_void_p else value
+
+    def wait(self, passed, written):
+        """In slices where signals arrive: on the main thread Ctrl-C ends it. Counts of all slices are summed."""
+        left = passed[self.timeout]
+        if threading.current_thread() is not threading.main_thread():
+            return self.call(*passed)
+        end, sums = time.monotonic_ns() + left, [0] * len(written)
+        while True:
+            passed[self.timeout] = SLICE_NS if left < 0 else min(left, SLICE_NS)
+            answer = self.call(*passed)
+            for i, value in enumerate(written):
+                if not isinstance(value, Struct):
+                    value.value = sums[i] = sums[i] + value.value
+            if left >= 0:
+                left = max(end - time.monotonic_ns(), 0)
+            if answer != self.library.TIMEOUT or left == 0:
+                return answer
+
+    def text(self, values):
+        """Texts come as str, images as bytes."""
+        buffer = next(i for i, one in enumerate(self.parameters) if one["name"] == "buffer")
+        needed = ctypes.c_size_t(0)
+        while True:
+            room = ctypes.create_string_buffer(needed.value)
+            values[buffer:] = [ctypes.cast(room, self.kinds[buffer]) if needed.value else None, needed.value,
+                               ctypes.byref(needed)]
+            answer = self.call(*values)
+            if answer != self.library.BUFFER_TOO_SMALL and len(room) >= needed.value:
+                self.library.check(answer)
+                return room.raw if self.kinds[buffer] is ctypes.c_void_p else room.value.decode()
+
+
+class Library:
+    """libgpuorch, loaded with dlopen, as the table of gpo_get_api gives it."""
+
+    def __init__(self, path=None, abi=None):
+        trusted = os.getuid() == os.geteuid() and os.getgid() == os.getegid()
+        path = path or trusted and os.environ.get("GPUORCH_LIBRARY") or "libgpuorch.so.0"
+        try:
+            library = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise ImportError(f"{error} (GPUORCH_LIBRARY can name it)") from None
+        abi = json.loads(pathlib.Path(abi or self.find_abi(path)).read_text())
+        if not hasattr(library, abi["get_api"]):
+            raise ImportError(f"{path} is not libgpuorch: it has no {abi['get_api']}")
+        table = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)((abi["get_api"], library))(abi["version"])
+        if not table:
+            raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
+        self.types, self.interrupt, self.runtimes = {"void": None, **INTEGERS, "char": ctypes.c_char}, None, set()
+        self.declare(abi)
+        self.loaded_version = ctypes.c_uint32.from_address(table + 4).value
+        size = ctypes.c_uint32.from_address(table).value
+        for one in abi["functions"]:  # an older library has fewer
+            if one["offset"] + abi["pointer_bytes"] <= size:
+                pointer = ctypes.c_void_p.from_address(table + one["offset"]).value
+                setattr(self, one["name"].removeprefix("gpo_"), Function(self, one, pointer))
+        # The one wait without a timeout; run_for has slices.
+        self.executor_run = lambda executor: self.executor_run_for(executor, -1)
+        atexit.register(self.at_exit)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"libgpuorch {self.loaded_version} has no {name}")
+
+    @staticmethod
+    def find_abi(path):
+        """Beside this file, in the source tree, or where the library was installed."""
+        here, prefix = pathlib.Path(__file__).resolve().parent, pathlib.Path(path).resolve().parent.parent
+        places = [here / "abi.json", here.parents[1] / "libgpuorch/abi.json",
+                  *(folder / "share/gpuorch/abi.json" for folder in (prefix, prefix.parent, pathlib.Path("/usr/local"), pathlib.Path("/usr")))]
+        for place in places:
+            if place.exists():
+                return place
+        raise ImportError(f"abi.json is in none of {', '.join(map(str, places))}")
+
+    def declare(self, abi):
+        self.statuses = {one["value"]: one["name"].removeprefix("GPO_") for one in abi["statuses"]}
+        for one in abi["statuses"] + abi["constants"]:
+            setattr(self, one["name"].removeprefix("GPO_"), one["value"])
+        released = {parameter["type"].removesuffix(" *"): parameter["released_by"] for one in abi["functions"]
+                    for parameter in one["parameters"] if "released_by" in parameter and one["name"] != "gpo_stream_pool_acquire"}
+        for name in abi["handles"]:
+            self.add(name, type(camel(name), (Handle,), {"library": self, "released_by": released[name]}))
+        for one in abi["structs"]:
+            self.add(one["name"], type(camel(one["name"]), (Struct,), {}))
+        for one in abi["callbacks"]:
+            kinds = [self.kind(parameter["type"]) for parameter in one["parameters"]]
+            self.add(one["name"], ctypes.CFUNCTYPE(self.kind(one["returns"]), *kinds))
+        for one in abi["structs"]:
+            struct = self.types[one["name"]]
+            struct.kinds = {field["name"]: self.kind(field["type"]) * field["count"] if "count" in field else self.kind(field["type"])
+                            for field in one["fields"]}
+            struct._fields_ = list(struct.kinds.items())
+
+    def add(self, name, kind):
+        self.types[name] = kind
+        setattr(self, camel(name), kind)
+
+    def kind(self, c_type):
+        base = c_type.replace("const", "").replace("*", "").strip()
+        stars = c_type.count("*")
+        kind = self.types[base]
+        if stars and base in ("void", "char"):
+            kind, stars = ctypes.c_void_p if base == "void" else ctypes.c_char_p, stars - 1
+        for _ in range(stars):
+            kind = ctypes.POINTER(kind)
+        return kind
+
+    def check(self, status, result=None):
+        """Raises what the status says, and first what a callback couldn't."""
+        if self.interrupt:
+            interrupt, self.interrupt = self.interrupt, None
+            raise interrupt
+        if status != self.SUCCESS:
+            error = self.Error()
+            self.last_error.call(ctypes.byref(error))
+            raise self.error(status, error if error.status == status else None, result)
+
+    def error(self, status, details=None, result=None):
+        texts = [getattr(details, word).decode(errors="replace") for word in ("message", "function", "object")] if details else []
+        error = (Timeout if status == self.TIMEOUT else Error)(
+            self.statuses.get(status, str(status)), status, *texts, **{"native_code": details.native_code} if details else {})
+        error.result = result
+        return error
+
+    def callback(self, kind, function):
+        """`function` for C: gpo.callback(gpo.SinkFn, take). What it raises is printed and is the status CALLBACK_FAILED; None is
+        SUCCESS. It has to stay as long as it may be called."""
+        failed = self.CALLBACK_FAILED if kind._restype_ else None
+
+        def guarded(*arguments):
+            try:
+                answer = function(*arguments)
+                return (answer or 0) if kind._restype_ else None
+            except KeyboardInterrupt as interrupt:  # for the wait that this is inside of
+                self.interrupt = interrupt
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
+            return failed
+
+        return kind(guarded)
+
+    def launch(self, stream, kernel, grid, block, *values, **options):
+        """A kernel with arguments that know their size: ctypes numbers and structs."""
+        launch = self.Launch(grid=tuple(grid), block=tuple(block), **options)
+        pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        sizes = (ctypes.c_uint32 * len(values))(*map(ctypes.sizeof, values))
+        self.launch_kernel(stream, kernel, launch, pointers, sizes, len(values))
+
+    def drain(self, cq, capacity=256):
+        """What is in a completion queue by now."""
+        entries = (self.Completion * capacity)()
+        return entries[:self.cq_drain(cq, entries, ctypes.sizeof(self.Completion), capacity)]
+
+    def at_exit(self):
+        for runtime in list(self.runtimes):
+            self.runtime_shutdown.call(runtime, SHUTDOWN_NS)
+
+
+def camel(name):
+    """gpo_stream_options: StreamOptions; gpo_stream_t: Stream; gpo_copy_2d: Copy2d."""
+    return "".join(word.capitalize() for word in name.removeprefix("gpo_").removesuffix("_t").split("_"))
+
+
+class Completions:
+    """Futures of asyncio for GPU work: a completion queue whose descriptor the running loop watches.
+
+        done = gpuorch.Completions(gpo, runtime)
+        completion = await done.stream(stream)
+    """
+
+    def __init__(self, gpo, runtime, **options):
+        self.gpo, self.waiting, self.last, self.loop = gpo, {}, 0, asyncio.get_running_loop()
+        self.cq = gpo.cq_create(runtime, gpo.CqOptions(**options))
+        self.descriptor = gpo.cq_fd(self.cq)
+        self.loop.add_reader(self.descriptor, self.drain)
+
+    def stream(self, stream):
+        return self.marked(self.gpo.stream_notify, stream)
+
+    def event(self, event):
+        return self.marked(self.gpo.event_notify, event)
+
+    def timeline(self, timeline, value):
+        return self.marked(self.gpo.timeline_notify, timeline, value)
+
+    def pipeline(self, pipeline):
+        return self.marked(self.gpo.pipeline_notify, pipeline)
+
+    def marked(self, notify, *what):
+        """A future that ends with the completion, or with the failure of the work. One that is cancelled or forgotten is no
+        harm. WOULD_BLOCK is raised at once where the queue is full."""
+        notify(*what, self.cq, self.last + 1)
+        self.last += 1
+        future = self.waiting[self.last] = self.loop.create_future()
+        return future
+
+    def drain(self):
+        for entry in self.gpo.drain(self.cq):
+            future = self.waiting.pop(entry.user_data)
+            if future.done():
+                continue
+            if entry.status == self.gpo.SUCCESS:
+                future.set_result(entry)
+            else:
+                future.set_exception(self.gpo.error(entry.status, self.details(entry)))
+
+    def details(self, entry):
+        try:
+            return self.gpo.cq_error(self.cq, entry.error_id)
+        except Error:
+            return None  # only the newest failures have details
+
+    def close(self):
+        """Futures that wait are cancelled; the work goes on."""
+        if self.descriptor is None:
+            return
+        self.loop.remove_reader(self.descriptor)
+        os.close(self.descriptor)
+        self.descriptor = None
+        self.cq.close()
+        for future in self.waiting.values():
+            future.cancel()
+        self.waiting.clear()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,196 @@
+"""stream_files.py [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU where there
+is none, and prints the lines that samples/c/stream_files.c does. A kernel (stream_files.cu) counts the bytes of each chunk, maps
+them by a table of 256 (by default the complement) and takes the CRC-32 of what comes out; reading, copying and writing beside
+it are the pipeline's work, Python only adds up what the chunks give. Without files it takes the largest of the machine's own.
+"""
+import ctypes
+import functools
+import math
+import operator
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import gpuorch
+
+KERNEL = pathlib.Path(__file__).resolve().parents[1] / "stream_files.cu"
+LARGEST = ("find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\\t%p\\n' 2>/dev/null | sort -rn | "
+           "awk -F '\\t' '{ print $2 } (sum += $1) >= 67108864 { exit }'")
+
+
+class Result(ctypes.Structure):
+    _fields_ = [("histogram", ctypes.c_uint64 * 256), ("crc", ctypes.c_uint32), ("unused", ctypes.c_uint32)]
+
+
+class Tables(ctypes.Structure):
+    _fields_ = [("map", ctypes.c_uint8 * 256), ("powers", ctypes.c_uint32 * 32)]
+
+
+def multiply(a, b):
+    """CRCs are polynomials over GF(2) modulo that of CRC-32; the highest bit is x^0."""
+    product = 0
+    for bit in range(31, -1, -1):
+        if a >> bit & 1:
+            product ^= b
+        b = b >> 1 ^ (0xedb88320 if b & 1 else 0)
+    return product
+
+
+@functools.cache
+def shift(zeros):
+    """What a CRC is multiplied by when `zeros` bytes follow it."""
+    product, power = 1 << 31, 1 << 23
+    while zeros:
+        if zeros & 1:
+            product = multiply(power, product)
+        zeros, power = zeros >> 1, multiply(power, power)
+    return product
+
+
+class Figures:
+    """Of a file, or of all."""
+
+    def __init__(self):
+        self.histogram, self.crc, self.bytes = [0] * 256, 0, 0
+        self.elapsed_ns = self.copy_ns = self.hidden_ns = 0
+
+    def add(self, histogram, crc, count):
+        self.histogram = list(map(operator.add, self.histogram, histogram))
+        self.crc = multiply(shift(count), self.crc) ^ crc
+        self.bytes += count
+
+    def take(self, _, chunk):
+        """Called for each chunk, in order."""
+        result = ctypes.cast(chunk.contents.result, ctypes.POINTER(Result)).contents
+        self.add(result.histogram, result.crc, chunk.contents.bytes)
+
+    def add_run(self, elapsed_ns, copy_ns, hidden_ns):
+        self.elapsed_ns, self.copy_ns, self.hidden_ns = self.elapsed_ns + elapsed_ns, self.copy_ns + copy_ns, self.hidden_ns + hidden_ns
+
+    def print(self, name):
+        shares = [count / self.bytes for count in self.histogram if count]
+        entropy = functools.reduce(lambda sum, share: sum - share * math.log2(share), shares, 0.0)
+        crc = multiply(shift(self.bytes), 0xffffffff) ^ self.crc ^ 0xffffffff
+        say(f"{name}: {self.bytes} bytes, entropy {entropy:.4f}, CRC-32 {crc:08x}, "
+            f"{self.bytes / self.elapsed_ns if self.bytes else 0:.2f} GB/s, "
+            f"{100 * self.hidden_ns / self.copy_ns if self.copy_ns else 0:.0f} % of copying hidden")
+
+
+def say(line):
+    try:
+        print(line, flush=True)
+    except OSError as error:
+        complain("standard output", error.strerror)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is buffered would fail again at exit
+        sys.exit(1)
+
+
+def complain(about, message):
+    print(f"stream_files: {about}: {message}", file=sys.stderr)
+
+
+class Job:
+    def __init__(self, gpo, device, table, folder):
+        self.gpo, self.folder, self.interrupted = gpo, folder, False
+        powers = [1 << 23]
+        while len(powers) < 32:
+            powers.append(multiply(powers[-1], powers[-1]))
+        tables = Tables((ctypes.c_uint8 * 256)(*table), (ctypes.c_uint32 * 32)(*powers))
+        options = gpo.CompileOptions(source=KERNEL.read_text(), file_name=KERNEL.name)
+        with gpo.module_compile(device, options) as module, gpo.module_kernel(module, "stream_files") as kernel:
+            kinds = [gpo.STAGE_INPUT, gpo.STAGE_OUTPUT, gpo.STAGE_RESULT, gpo.STAGE_INPUT_BYTES]
+            arguments = [gpo.StageArgument(kind=kind) for kind in kinds]
+            arguments.append(gpo.StageArgument(kind=gpo.STAGE_VALUE, value=tables, bytes=ctypes.sizeof(tables)))
+            stage = gpo.Stage(kind=gpo.STAGE_KERNEL, kernel=kernel, block=(64,), bytes_per_block=64 << 10,
+                              arguments=(gpo.StageArgument * 5)(*arguments), argument_count=5)
+            self.pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(
+                stages=(gpo.Stage * 1)(stage), stage_count=1, flags=gpo.PIPELINE_TIMES, result_bytes=ctypes.sizeof(Result)))
+
+    def interrupt(self, *_):
+        self.interrupted = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def stream(self, path):
+        """What came of a file; a failure is raised."""
+        gpo, figures = self.gpo, Figures()
+        take, target = gpo.callback(gpo.SinkFn, figures.take), None
+        if self.folder is not None:
+            target = os.path.join(self.folder, os.path.basename(path))
+            if os.path.exists(path) and os.path.exists(target) and os.path.samefile(path, target):
+                raise gpuorch.Error("INVALID_ARGUMENT", gpo.INVALID_ARGUMENT, "it would be written over itself")
+        sink = gpo.Sink(kind=gpo.SINK_FILE if target else gpo.SINK_CALLBACK, path=target, take=take)
+        gpo.pipeline_start(self.pipeline, gpo.Source(kind=gpo.SOURCE_KIND_FILE, path=path), sink)
+        while True:
+            try:
+                run = gpo.pipeline_wait(self.pipeline, 100_000_000)
+                break
+            except gpuorch.Timeout:
+                if self.interrupted:
+                    gpo.pipeline_cancel(self.pipeline)
+                if sys.stderr.isatty():
+                    now = gpo.pipeline_get_progress(self.pipeline)
+                    print(f"\r\033[K{path}: {now.bytes_done * 1e-6:.0f} of {now.bytes_total * 1e-6:.0f} MB", end="", file=sys.stderr)
+            finally:
+                if sys.stderr.isatty():
+                    print("\r\033[K", end="", file=sys.stderr)
+        figures.add_run(run.elapsed_ns, run.copy_in_ns + run.copy_out_ns, run.copy_hidden_ns)
+        return figures
+
+
+def read_table(path):
+    try:
+        table = pathlib.Path(path).read_bytes() if path is not None else bytes(255 - i for i in range(256))
+    except OSError:
+        table = b""
+    if len(table) != 256:
+        print(f"stream_files: {path} is not a file of 256 bytes", file=sys.stderr)
+        sys.exit(2)
+    return table
+
+
+def main(arguments):
+    options = {"-o": None, "--table": None, "--trace": None}
+    while len(arguments) > 1 and arguments[0].startswith("-"):
+        if arguments[0] not in options:
+            print("usage: stream_files.py [-o DIR] [--table FILE] [--trace DIR] [FILE]...", file=sys.stderr)
+            return 2
+        options[arguments[0]], arguments = arguments[1], arguments[2:]
+    table = read_table(options["--table"])
+    files = arguments or os.fsdecode(subprocess.run(LARGEST, shell=True, stdout=subprocess.PIPE).stdout).splitlines()
+    gpo, total, failures = gpuorch.Library(), Figures(), 0
+    with gpo.runtime_create() as runtime, gpo.device_open(runtime) as device:
+        job = Job(gpo, device, table, options["-o"])
+        trace = options["--trace"] and [os.path.join(options["--trace"], name) for name in ("timeline.svg", "trace.json")]
+        if trace:
+            gpo.trace_start(runtime, gpo.TraceOptions(picture=trace[0], path=trace[1]))
+        signal.signal(signal.SIGINT, job.interrupt)
+        say(f"device: {gpo.device_get_properties(device).name.decode()}")
+        for path in files:
+            if job.interrupted:
+                break
+            try:
+                figures = job.stream(path)
+            except gpuorch.Error as error:
+                complain(path, error.message)
+                failures += 1
+                continue
+            figures.print(path)
+            total.add(figures.histogram, figures.crc, figures.bytes)
+            total.add_run(figures.elapsed_ns, figures.copy_ns, figures.hidden_ns)
+        total.print("total")
+        if trace:
+            gpo.trace_stop(runtime)
+            say(f"trace: {', '.join(trace)}")
+    return 130 if job.interrupted else int(failures != 0)
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="surrogateescape")  # names of files are bytes
+    sys.stderr.reconfigure(errors="surrogateescape")
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (gpuorch.Error, ImportError) as error:
+        complain("libgpuorch", error)
+        sys.exit(1)

@@ -1,0 +1,37 @@
+/* A library that isn't quite libgpuorch, for bindings' tests: its gpo_get_api gives the table of the real one, whose path is
+ * in GPUORCH_COUNTED_LIBRARY, as GPUORCH_ODD says:
+ *
+ * refusing    none, for any version: a library too old or too new for the caller
+ * truncated   only its first 40 functions, and whoever reads behind them crashes: an older library
+ * extended    with 8 more members, which are no functions: a newer one
+ */
+#include <dlfcn.h>
+#include <gpuorch/gpuorch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* `bytes` of the table and `more` others, at the very end of readable memory. */
+static const gpo_api *copied(const gpo_api *table, size_t bytes, size_t more) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + more + page - 1) / page * page;
+    char *memory = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    mprotect(memory + room, page, PROT_NONE);
+    gpo_api *copy = (gpo_api *)(memory + room - bytes - more);
+    memcpy(copy, table, bytes);
+    memset((char *)copy + bytes, 0xee, more);
+    copy->struct_size = (uint32_t)(bytes + more);
+    return copy;
+}
+
+GPO_API const gpo_api *gpo_get_api(uint32_t version) {
+    const char *odd = getenv("GPUORCH_ODD"), *path = getenv("GPUORCH_COUNTED_LIBRARY");
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    const gpo_api *(*get)(uint32_t) = NULL;
+    if (library) *(void **)&get = dlsym(library, "gpo_get_api");
+    const gpo_api *table = get ? get(version) : NULL;
+    if (!table || !odd || !strcmp(odd, "refusing")) return NULL;
+    if (!strcmp(odd, "truncated")) return copied(table, offsetof(gpo_api, status_name) + 40 * sizeof(void *), 0);
+    return copied(table, table->struct_size, 8 * sizeof(void *));
+}

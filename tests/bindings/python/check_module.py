@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""samples/python/gpuorch.py: what it makes of statuses, texts, structs, callbacks and completions; the samples that use it;
+and libraries that are missing, older, newer or something else."""
+import asyncio
+import ctypes
+import gc
+import inspect
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
+sys.path.insert(0, str(ROOT / "samples/python"))
+import gpuorch
+
+gpo = gpuorch.Library(LIBRARY)
+
+
+def raises(kind, call, *arguments):
+    try:
+        call(*arguments)
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+class World:
+    def __init__(self):
+        self.runtime = gpo.runtime_create(gpo.RuntimeOptions(device="soft"))
+        self.device = gpo.device_open(self.runtime)
+        self.stream = gpo.stream_create(self.device, gpo.StreamOptions(label="upload"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for handle in (self.stream, self.device, self.runtime):
+            handle.close()
+
+
+def a_failure_is_an_error_that_names_the_culprit():
+    with World() as w:
+        error = raises(gpuorch.Error, gpo.fill, w.stream, 7, 0, 4, 100)
+        assert (error.name, error.status, error.function) == ("INVALID_ARGUMENT", 10, "gpo_fill"), vars(error)
+        assert "element_bytes" in error.message and gpo.object_error(w.stream).function == b"gpo_fill", vars(error)
+        missing = raises(gpuorch.Error, gpo.module_kernel, gpo.module_builtin(w.device), "no such kernel")
+        assert missing.status == gpo.NOT_FOUND and "gpo_fill_u32" in missing.message, missing
+
+
+def a_wait_that_runs_out_of_time_is_a_timeout_and_a_query_answers():
+    with World() as w, gpo.timeline_create(w.runtime) as timeline:
+        before = time.monotonic()
+        assert isinstance(raises(TimeoutError, gpo.timeline_wait, timeline, 1, 120_000_000), gpuorch.Error)
+        assert 0.12 <= time.monotonic() - before < 5
+        gpo.stream_wait_timeline(w.stream, timeline, 1)
+        assert gpo.stream_query(w.stream) is False
+        gpo.timeline_signal(timeline, 1)
+        gpo.stream_wait(w.stream, -1)
+        assert gpo.stream_query(w.stream) is True and gpo.timeline_value(timeline) == 1
+
+
+def texts_structs_and_numbers_come_back():
+    with World() as w:
+        assert gpo.object_label(w.stream) == "upload" and gpo.status_name(10) == "GPO_INVALID_ARGUMENT"
+        assert "gpuorch_" in gpo.metrics_text(w.runtime) and gpo.version() == 100
+        assert gpo.runtime_driver(w.runtime).name == b"soft"
+        least, greatest = gpo.stream_priority_range(w.device)
+        assert greatest <= least
+        label = "ü" * 20
+        gpo.object_set_label(w.stream, label)
+        assert gpo.object_label(w.stream) == label
+        module = gpo.module_compile(w.device, gpo.CompileOptions(source='extern "C" __global__ void one() {}'))
+        image = gpo.module_image(module)
+        again = gpo.module_load(w.device, image, len(image))
+        assert gpo.kernel_name(gpo.module_kernel(again, "one")) and image[:4] == b"\x7fELF"
+
+
+def a_kernel_is_launched_with_arguments_that_know_their_size():
+    with World() as w:
+        kernel = gpo.module_kernel(gpo.module_builtin(w.device), "gpo_fill_u32")
+        memory, n = gpo.memory_allocate(w.device, 400), 100
+        gpo.launch(w.stream, kernel, [1], [64], ctypes.c_uint64(memory), ctypes.c_uint32(42), ctypes.c_uint64(n))
+        values = (ctypes.c_uint32 * n)()
+        gpo.copy_to_host(w.stream, values, memory, 400)
+        gpo.stream_wait(w.stream, -1)
+        assert values[:] == [42] * n
+        error = raises(gpuorch.Error, gpo.launch, w.stream, kernel, [1], [64], ctypes.c_uint64(memory), ctypes.c_uint64(42),
+                       ctypes.c_uint64(n))
+        assert error.status == gpo.INVALID_ARGUMENT, error
+
+
+def wrong_types_and_numbers_are_python_errors():
+    with World() as w:
+        for number in (2**32, -1, 2**64):
+            raises(OverflowError, gpo.fill, w.stream, 0, number, 4, 1)
+        raises(OverflowError, lambda: gpo.StreamOptions(priority=2**31))
+        raises(TypeError, lambda: gpo.StreamOptions(colour=1))
+        raises(TypeError, gpo.fill, w.stream)
+        raises(TypeError, gpo.fill, w.stream, 1, 2, 3, 4, 5)
+        raises((TypeError, ctypes.ArgumentError), gpo.fill, w.stream, 1.5, 2, 4, 1)
+        raises((TypeError, ctypes.ArgumentError), gpo.stream_create, w.device, "options")
+        raises(AttributeError, lambda: gpo.no_such_function)
+        raises(ctypes.ArgumentError, gpo.stream_wait, w.device, 0)
+        assert raises(gpuorch.Error, gpo.stream_wait, gpo.Stream(w.device.value), 0).status == gpo.INVALID_HANDLE
+
+
+def a_closed_handle_is_refused_and_can_be_closed_again():
+    with World() as w:
+        stream = gpo.stream_create(w.device)
+        copy = gpo.Stream(stream.value)
+        stream.close()
+        stream.close()
+        assert raises(gpuorch.Error, gpo.stream_query, stream).status == gpo.INVALID_HANDLE
+        assert raises(gpuorch.Error, gpo.stream_query, copy).status == gpo.STALE_HANDLE
+        w.device.close()  # its stream goes on
+        gpo.stream_wait(w.stream, -1)
+
+
+def what_a_callback_raises_is_a_status_and_the_rest_goes_on():
+    seen, hook = [], sys.excepthook
+    sys.excepthook = lambda kind, value, trace: seen.append(value)
+    try:
+        with World() as w, gpo.executor_create(w.runtime) as executor:
+            def fails(_, call):
+                raise ValueError("not today")
+            function = gpo.callback(gpo.HostFn, fails)
+            gpo.stream_host_call(w.stream, executor, function)
+            error = raises(gpuorch.Error, gpo.stream_wait, w.stream, -1)
+            assert error.status == gpo.CALLBACK_FAILED and [str(one) for one in seen] == ["not today"], (error, seen)
+            with gpo.stream_create(w.device) as other:
+                called = threading.Event()
+                then = gpo.callback(gpo.CompletionFn, lambda *_: called.set())
+                gpo.stream_then(other, executor, then)
+                assert called.wait(30)
+    finally:
+        sys.excepthook = hook
+
+
+def a_callback_may_call_the_library():
+    with World() as w, gpo.executor_create(w.runtime) as executor, gpo.stream_create(w.device) as other:
+        answers, done = [], threading.Event()
+        def inside(_, completion, error):
+            answers.append((completion.contents.status, bool(error), gpo.stream_query(other)))
+            try:
+                gpo.executor_run(executor)
+            except gpuorch.Error as deadlock:
+                answers.append(deadlock.status)
+            done.set()
+        then = gpo.callback(gpo.CompletionFn, inside)
+        gpo.stream_then(w.stream, executor, then)
+        assert done.wait(30) and answers == [(0, False, True), gpo.WOULD_DEADLOCK], answers
+
+
+def callbacks_run_where_the_caller_runs_the_executor():
+    with World() as w, gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER)) as executor:
+        threads = []
+        then = gpo.callback(gpo.CompletionFn, lambda *_: threads.append(threading.current_thread()))
+        for _ in range(3):
+            gpo.stream_then(w.stream, executor, then)
+        assert gpo.executor_run(executor) == 3 and threads == [threading.main_thread()] * 3
+
+
+def completions_are_futures():
+    async def main():
+        with World() as w, gpuorch.Completions(gpo, w.runtime) as done, gpo.timeline_create(w.runtime) as timeline:
+            reached = done.timeline(timeline, 5)
+            gpo.timeline_signal(timeline, 5)
+            assert (await reached).operation == 5
+            with gpo.event_create(w.device) as event:
+                gpo.event_record(event, w.stream)
+                await done.event(event)
+            gpo.stream_wait_timeline(w.stream, timeline, 6)
+            pending = done.stream(w.stream)
+            raised = await asyncio.gather(asyncio.wait_for(pending, 0.05), return_exceptions=True)
+            assert isinstance(raised[0], TimeoutError) and pending.cancelled()
+            later = done.stream(w.stream)
+            del pending
+            gc.collect()
+            gpo.timeline_fail(timeline, gpo.FAILED, "nobody came")
+            failed = (await asyncio.gather(later, return_exceptions=True))[0]
+            assert isinstance(failed, gpuorch.Error) and failed.status == gpo.FAILED and "nobody came" in failed.message, failed
+            never = done.timeline(gpo.timeline_create(w.runtime), 1)
+        assert never.cancelled(), "closing the queue ends what waits"
+
+    asyncio.run(main())
+
+
+def a_full_queue_says_so_at_once_and_loses_nothing():
+    async def main():
+        with World() as w, gpuorch.Completions(gpo, w.runtime, capacity=4) as done:
+            futures = [done.stream(w.stream) for _ in range(4)]
+            assert raises(gpuorch.Error, done.stream, w.stream).status == gpo.WOULD_BLOCK
+            await asyncio.gather(*futures)
+            await done.stream(w.stream)
+
+    asyncio.run(main())
+
+
+def handles_and_memory_may_be_collected_in_any_order():
+    for _ in range(20):
+        w = World()
+        made = [gpo.stream_create(w.device), gpo.arena_create(w.device), gpo.cq_create(w.runtime), gpo.executor_create(w.runtime)]
+        made.append(gpuorch.Library(LIBRARY))
+        w.runtime.close()
+        for handle in made[:-1]:
+            assert raises(gpuorch.Error, handle.close).status == gpo.INVALID_HANDLE
+        del w, made
+        gc.collect()
+
+
+def other_libraries(report):
+    """In processes of their own."""
+    code = (f"import sys; sys.path.insert(0, {str(ROOT / 'samples/python')!r}); import gpuorch\n"
+            "try: gpo = gpuorch.Library()\nexcept ImportError as error: sys.exit(f'said: {error}')\n")
+    use = "with gpo.runtime_create() as runtime: print(gpo.runtime_driver(runtime).name.decode())\n"
+
+    def told(library, code, **settings):
+        environment = {**os.environ, "GPUORCH_LIBRARY": str(library), "GPUORCH_COUNTED_LIBRARY": str(LIBRARY), **settings}
+        result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+        return result.returncode, result.stdout + result.stderr
+
+    odd = BUILD / "tests/libgpuorch_odd.so"
+    with tempfile.NamedTemporaryFile(suffix=".so") as text:
+        text.write(b"not a library")
+        text.flush()
+        for name, library, settings, words in (
+                ("no library", "/none/libgpuorch.so", {}, "/none/libgpuorch.so"),
+                ("a file that is none", text.name, {}, text.name),
+                ("a library that is another", "libc.so.6", {}, "it has no gpo_get_api"),
+                ("one that refuses the version", odd, {"GPUORCH_ODD": "refusing"}, "can't serve version 100")):
+            got = told(library, code + use, **settings)
+            report(f"{name} is an ImportError that says so", (got[0], words in got[1] and "said: " in got[1]), (1, True), got)
+    got = told(odd, code + use + "gpo.trace_start", GPUORCH_ODD="truncated")
+    report("an older library does what it can, and what it lacks is named", (got[0], "soft\n" in got[1], "has no trace_start" in got[1]),
+           (1, True, True), got)
+    got = told(odd, code + use, GPUORCH_ODD="extended")
+    report("a newer library does what this one knows", got, (0, "soft\n"))
+
+
+def samples(report):
+    environment = {**os.environ, "GPUORCH_LIBRARY": str(LIBRARY)}
+    first = subprocess.run([sys.executable, ROOT / "samples/python/first.py"], env=environment, capture_output=True, text=True,
+                           timeout=120)
+    report("first.py computes", (first.stdout, first.stderr), ("x[1000] is 500\n", ""))
+
+
+def main():
+    def report(name, got, right, more=""):
+        print(f"PASS {name}" if got == right else f"FAIL {name}: {got!r} in place of {right!r} {more}")
+
+    here = sys.modules[__name__]
+    tests = [one for name, one in inspect.getmembers(here, inspect.isfunction)
+             if one.__module__ == here.__name__ and "_" in name and not inspect.signature(one).parameters]
+    for test in sorted(tests, key=lambda one: one.__code__.co_firstlineno):
+        name = test.__name__.replace("_", " ")
+        try:
+            test()
+            print(f"PASS {name}")
+        except Exception as error:
+            line = error.__traceback__.tb_next.tb_lineno if error.__traceback__.tb_next else 0
+            print(f"FAIL {name}: line {line}: {type(error).__name__}: {error}")
+    other_libraries(report)
+    samples(report)
+
+
+main()
