@@ -1,0 +1,68 @@
+/* await.c: await(), which yields where an event loop of Lua's runs the coroutine, and waits anywhere else. It is the one
+ * function that yields, and no C function can in every Lua: it is Lua, given what it needs. */
+#include <string.h>
+
+#include "binding.h"
+
+/* owners: from coroutine to the scheduler that resumes it. probes: functions that tell the scheduler of the running
+ * coroutine, for loops that make coroutines by themselves. A coroutine that nobody resumes for us (a generator, also one
+ * inside a loop's coroutine) and a callback, which may not yield, have none. */
+static const char source[] =
+    "local gpuorch, methods, serving, running = ...\n"
+    "local owners, probes = setmetatable({}, {__mode = 'k'}), {}\n"
+    "local function scheduler_of()\n"
+    "    local coroutine = running()\n"
+    "    if serving() or not coroutine then return nil end\n"
+    "    if owners[coroutine] then return owners[coroutine] end\n"
+    "    for i = 1, #probes do\n"
+    "        local scheduler = probes[i]()\n"
+    "        if scheduler then return scheduler end\n"
+    "    end\n"
+    "end\n"
+    "function gpuorch.adopt(coroutine, scheduler) owners[coroutine] = scheduler end\n"
+    "function gpuorch.add_probe(probe) probes[#probes + 1] = probe end\n"
+    "local function await(operation, timeout)\n"
+    "    local scheduler = not operation:ready() and scheduler_of()\n"
+    "    if not scheduler then return operation:wait(timeout) end\n"
+    "    return scheduler.suspend(operation, timeout)\n"
+    "end\n"
+    "methods.operation.await = await\n"
+    "local function mark_and_await(source, timeout)\n"
+    "    local operation, message, name = source:notify()\n"
+    "    if not operation then return operation, message, name end\n"
+    "    return await(operation, timeout)\n"
+    "end\n"
+    "methods.stream.await, methods.event.await, methods.pipeline.await = mark_and_await, mark_and_await, mark_and_await\n"
+    "function methods.timeline.await(timeline, value, timeout)\n"
+    "    local operation, message, name = timeline:notify(value)\n"
+    "    if not operation then return operation, message, name end\n"
+    "    return await(operation, timeout)\n"
+    "end\n";
+
+static int is_serving(lua_State *L) {
+    lua_pushboolean(L, the_state(L)->serving != 0);
+    return 1;
+}
+
+/* The running coroutine; nil on the main one, also in Lua 5.2 and above. */
+static int running(lua_State *L) {
+    if (lua_pushthread(L)) lua_pushnil(L);
+    return 1;
+}
+
+/* The module's table is at `module`, the list of metatables at `list`, the state at `state_index`. */
+void make_await(lua_State *L, int module, int list, int state_index) {
+    if (luaL_loadbuffer(L, source, sizeof source - 1, "=gpuorch.await") != 0) lua_error(L);
+    lua_pushvalue(L, module);
+    lua_newtable(L);
+    for (int id = 0; id < CLASS_COUNT; ++id) {
+        lua_rawgeti(L, list, id + 1);
+        lua_getfield(L, -1, "__index");
+        lua_setfield(L, -3, classes[id].name);
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, state_index);
+    lua_pushcclosure(L, is_serving, 1);
+    lua_pushcfunction(L, running);
+    lua_call(L, 4, 0);
+}

@@ -1,0 +1,391 @@
+/* binding.h: the data that the parts of the module share, and what each part offers the others.
+ *
+ * Words. The *state* is what the module keeps for one Lua state; each of the module's C functions has it as its first
+ * upvalue. An *object* is a userdata around one handle of the library; its own table (the user value) holds what it must
+ * keep alive, its parent at index 1. *Here* is the thread that runs the Lua state; no other thread enters Lua.
+ *
+ * What holds everywhere: an object is made before the handle that it is to hold, so that an error of Lua's leaks nothing;
+ * a failure of the library is returned as nil, message, name; a mistake in the call is raised.
+ */
+#ifndef GPUORCH_LUA_BINDING_H
+#define GPUORCH_LUA_BINDING_H
+
+#include <gpuorch/api.h>
+#include <pthread.h>
+
+#include "compat.h"
+
+enum class_id {
+    CLASS_RUNTIME,
+    CLASS_DEVICE,
+    CLASS_STREAM,
+    CLASS_STREAM_POOL,
+    CLASS_EVENT,
+    CLASS_TIMELINE,
+    CLASS_CQ,
+    CLASS_ARENA,
+    CLASS_POOL,
+    CLASS_MODULE,
+    CLASS_KERNEL,
+    CLASS_PIPELINE,
+    CLASS_EXECUTOR,
+    CLASS_ARRAY,
+    CLASS_OPERATION,
+    CLASS_LAUNCH,
+    CLASS_COUNT
+};
+
+struct bridge;
+struct runtime_context;
+
+/* Slots of a runtime's own table. */
+enum { RUNTIME_LOG = 2, RUNTIME_HOME };
+
+typedef struct state {
+    const gpo_api *api;
+    const void *metatables[CLASS_COUNT]; /* their addresses: a userdata with that metatable is of that class */
+    struct bridge *bridge;
+    lua_State *main;      /* the main coroutine; NULL where it isn't known (5.1, loaded from another coroutine) */
+    lua_State *running;   /* who is inside a call that calls back here (executors, shutdown); NULL: nobody */
+    int serving;          /* depth of callbacks in progress: nothing may yield */
+    int classes, module;  /* registry references: metatables by number, the module's table, */
+    int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
+    int runner, caller;   /* and what runs requests and owed calls, protected */
+    struct request *request;
+    const struct call *call;
+    struct runtime_context *contexts;
+    int64_t held_bytes;   /* of arrays that are alive */
+    int64_t unstepped;    /* of them, those that the collector hasn't been told of */
+    int pid;              /* of the process that loaded the module: a fork's child leaves the rest alone */
+} state;
+
+typedef struct object {
+    enum class_id id;
+    int closed;
+    int borrowed;         /* 1: closing it destroys nothing */
+    int users;            /* arrays that need the handle to be freed; a closed object keeps it for them */
+    int runtime;          /* the runtime is known by this number; 0: it has none */
+    void *handle;         /* the library's; NULL: none yet, or none any more */
+} object;
+
+#define HANDLE(object, type) ((type)(object)->handle)
+
+static inline state *the_state(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+/* --- object.c --- */
+
+enum { METHOD_SETS = 6 };
+typedef struct class_info {
+    const char *name;     /* "stream": in messages */
+    size_t size;          /* of the userdata, which begins with an object */
+    const luaL_Reg *methods[METHOD_SETS];
+    /* Destroys what an open object, on top of the stack, holds; `collected`: by the collector, and nothing may call back. */
+    void (*destroy)(lua_State *L, state *s, object *o, int collected);
+} class_info;
+extern const class_info classes[CLASS_COUNT];
+
+void make_classes(lua_State *L, state *s, int state_index);
+void push_functions(lua_State *L, int state_index, const luaL_Reg *functions); /* into the table on top */
+/* Pushes a new object without a handle; its parent is the value at `parent`, or none if that is 0. */
+void *new_object(lua_State *L, state *s, enum class_id id, int parent);
+/* The object at an index, raising if it is none of that class, or closed. */
+void *check_object(lua_State *L, state *s, int index, enum class_id id);
+void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id);
+void *test_object(lua_State *L, state *s, int index, enum class_id id);     /* NULL where it is something else */
+void *optional_object(lua_State *L, state *s, int index, enum class_id id); /* NULL for none and nil */
+object *any_object(lua_State *L, state *s, int index); /* open, of a class with a handle of the library's */
+void close_object(lua_State *L, state *s, int index, int collected);
+void drop_user(lua_State *L, state *s, int index); /* one array less; a closed object goes with the last */
+/* Keeps the value at `value` alive as long as the object at `index`, under `slot` (2 and above; 1 is the parent). */
+void keep(lua_State *L, int index, int slot, int value);
+void push_kept(lua_State *L, int index, int slot);
+/* Objects that callbacks look for, which keeps none of them alive. */
+int remember(lua_State *L, state *s, int index);
+int push_known(lua_State *L, state *s, int number); /* 0, and nil is pushed, if it is gone */
+struct runtime_context *context_of(lua_State *L, state *s, const object *o); /* NULL: its runtime is gone */
+int type_error(lua_State *L, int index, const char *expected);
+
+/* --- status.c --- */
+
+/* What a call returned, as Lua has it: true; false, text, name for an answer such as GPO_TIMEOUT; nil, message, name. */
+int result(lua_State *L, state *s, gpo_status status);
+int failure(lua_State *L, state *s, gpo_status status); /* status is not 0 */
+int failure_with(lua_State *L, state *s, gpo_status status, const char *message);
+/* For functions that make what is on top of the stack: it, or the failure. */
+int created(lua_State *L, state *s, gpo_status status);
+void push_error_record(lua_State *L, state *s, const gpo_error *error);
+gpo_status check_status_name(lua_State *L, state *s, int index);
+extern const luaL_Reg status_functions[];
+int object_error(lua_State *L);
+int object_label(lua_State *L);
+int object_set_label(lua_State *L);
+/* Pushes the text that `read` gives out by (buffer, capacity, needed). */
+typedef gpo_status (*text_reader)(void *context, char *buffer, size_t capacity, size_t *needed);
+int push_text(lua_State *L, state *s, text_reader read, void *context, int binary);
+
+/* --- number.c --- */
+
+/* An integer of up to 64 bits and a sign, or why the value is none (NULL: it is). Takes integers, numbers without a
+ * fraction that a double holds exactly, and decimal or 0x strings. */
+typedef struct exact {
+    uint64_t magnitude;
+    int negative;
+} exact;
+const char *read_exact(lua_State *L, int index, exact *out);
+const char *read_unsigned(lua_State *L, int index, uint64_t max, uint64_t *out);
+const char *read_signed(lua_State *L, int index, int64_t min, int64_t max, int64_t *out);
+uint64_t check_unsigned(lua_State *L, int index, uint64_t max);
+int64_t check_signed(lua_State *L, int index, int64_t min, int64_t max);
+uint64_t optional_unsigned(lua_State *L, int index, uint64_t max, uint64_t otherwise);
+/* A number where it is exact, else a decimal string. */
+void push_unsigned(lua_State *L, uint64_t value);
+void push_signed(lua_State *L, int64_t value);
+/* Seconds; none or negative: for ever, -1. In nanoseconds. */
+int64_t check_timeout(lua_State *L, int index);
+
+/* --- element.c: the types of array elements and kernel parameters --- */
+
+enum element { ELEMENT_U8, ELEMENT_I8, ELEMENT_U16, ELEMENT_I16, ELEMENT_U32, ELEMENT_I32, ELEMENT_U64, ELEMENT_I64,
+               ELEMENT_F32, ELEMENT_F64, ELEMENT_COUNT };
+extern const char *const element_names[ELEMENT_COUNT + 1];
+extern const uint8_t element_sizes[ELEMENT_COUNT];
+/* Converts the value at an index; why it can't be, or NULL. `out` has room for 8 bytes. */
+const char *read_element(lua_State *L, int index, enum element type, void *out);
+void push_element(lua_State *L, enum element type, const void *value);
+enum element check_element_type(lua_State *L, int index);
+int find_element_type(const char *name, size_t length); /* -1: none */
+
+/* --- record.c: structs of the library as tables --- */
+
+enum field_kind { FIELD_U32, FIELD_I32, FIELD_U64, FIELD_I64, FIELD_BOOL, FIELD_STRING, FIELD_CHARS, FIELD_FLAG,
+                  FIELD_WORD, FIELD_THREE, FIELD_STATUS, FIELD_BYTES, FIELD_U64S, FIELD_SKIP };
+typedef struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t offset;
+    uint32_t extra;              /* the flag; how many characters, bytes or numbers */
+    const char *const *words;    /* WORD: the names of 0, 1, …; NULL at their end */
+} field;
+#define FIELD(type, member, kind) {#member, FIELD_##kind, offsetof(type, member), sizeof(((type *)0)->member), NULL}
+#define FLAG(type, name, value) {name, FIELD_FLAG, offsetof(type, flags), value, NULL}
+#define WORD(type, member, words) {#member, FIELD_WORD, offsetof(type, member), 0, words}
+/* Keys that the caller reads by itself. */
+#define OTHER(name) {name, FIELD_SKIP, 0, 0, NULL}
+#define FIELDS_END {NULL, FIELD_SKIP, 0, 0, NULL}
+/* Reads the table at `index` (none or nil: nothing) into a zeroed struct. Strings stay the table's. Raises for keys that
+ * are none of the fields', naming them. */
+void read_record(lua_State *L, int index, const field *fields, void *record);
+void push_record(lua_State *L, state *s, const field *fields, const void *record);
+void check_keys(lua_State *L, int index, const field *fields, const char *what);
+
+/* --- bridge.c: calls from other threads --- */
+
+typedef struct request {
+    struct request *next;
+    struct runtime_context *context;
+    const int *closed;           /* set, under the bridge's mutex: it is not to be run any more */
+    void (*run)(lua_State *L, state *s, struct request *request); /* here, protected; sets the answer */
+    void (*failed)(struct request *request, const char *text);    /* what it raised; may be NULL */
+    gpo_status answer;
+    int answered;
+} request;
+
+struct pipeline_context;
+
+/* What is known of a runtime outside Lua: callbacks may come later than the state lives. */
+typedef struct runtime_context {
+    struct runtime_context *next;
+    state *owner;                /* dead once this is closed */
+    struct bridge *bridge;
+    int number;                  /* the runtime is known by it */
+    gpo_cq_t home;               /* the queue of operations that name no other */
+    int closed;                  /* its callbacks are answered with GPO_CANCELLED */
+    int busy;                    /* depth of its callbacks that run here */
+    int seeded;                  /* its threads run on a schedule: none may wait for Lua */
+    struct pipeline_context *pipelines;
+} runtime_context;
+
+struct bridge *make_bridge(const gpo_api *api);
+void close_bridge(struct bridge *b);
+runtime_context *make_context(state *s);
+void close_calls(runtime_context *context, int *closed); /* sets *closed: requests with it are answered now and later */
+void free_context(runtime_context *context);
+int belongs_here(state *s); /* 0 in a forked child */
+/* On any thread: has `r` run here and waits for the answer. */
+gpo_status ask(runtime_context *context, request *r);
+void log_line(void *context, int32_t level, const char *text); /* a gpo_log_fn: the line is told later, here */
+/* Here: runs what was asked for, and tells the log lines. */
+void serve(lua_State *L, state *s);
+int run_request(lua_State *L);
+/* Around a wait for a queue, so that whoever asks wakes it. False: somebody has asked already. */
+int begin_waiting(state *s, gpo_cq_t queue);
+void end_waiting(state *s);
+/* Around a call of the library's that calls back on this thread. */
+typedef struct callers_here {
+    lua_State *running;
+    pthread_t thread;
+} callers_here;
+callers_here enter(lua_State *L, state *s);
+void leave(state *s, callers_here before);
+/* Calls the function below its arguments, protected. 0, or 1 with the message and a traceback on the stack. */
+int call_protected(lua_State *L, state *s, int arguments, int results);
+void report(lua_State *L, state *s); /* pops a message and gives it to gpuorch.on_error */
+
+/* --- wait.c --- */
+
+int64_t now_ns(void);
+int64_t deadline_after(int64_t timeout_ns); /* INT64_MAX: never */
+int64_t wait_slice(int64_t deadline);       /* how long to sleep before Ctrl-C is looked for; 0: the deadline has passed */
+/* Waits by calling `attempt` for short times until it returns something else than GPO_TIMEOUT, or the deadline has passed.
+ * Callbacks and log lines run between; Ctrl-C raises. */
+typedef gpo_status (*wait_attempt)(state *s, void *context, int64_t timeout_ns);
+gpo_status wait_by(lua_State *L, state *s, wait_attempt attempt, void *context, int64_t timeout_ns);
+void note_interrupt(lua_State *L, state *s, lua_Hook hooks[2]);
+void check_interrupt(lua_State *L, state *s, const lua_Hook hooks[2]);
+/* After GPO_OUT_OF_MEMORY: collects, and waits for frees that are behind a stream. */
+void reclaim(lua_State *L, state *s, gpo_device_t device);
+void account(lua_State *L, state *s, int64_t bytes); /* of a new array: steps the collector */
+
+/* --- queue.c --- */
+
+typedef struct cq_object {
+    object base;
+    int last[2];                 /* newest number of an entry with a value, and of an operation */
+    int fd;                      /* -1: not asked for */
+    gpo_completion *stash;       /* entries with values, drained from C and not yet by Lua */
+    uint64_t stashed, stash_room;
+} cq_object;
+
+typedef struct operation_object {
+    object base;
+    int done;
+    gpo_completion entry;
+    char *message;               /* of the failure; NULL: what the status says */
+} operation_object;
+
+gpo_status make_home(lua_State *L, state *s, int runtime);
+/* Takes what has arrived in the queue at `index`: operations are done, and whoever waits for them is told. */
+gpo_status pump(lua_State *L, state *s, int index);
+void push_completion(lua_State *L, state *s, const gpo_completion *entry);
+int free_number(lua_State *L, int table, int last, int step);
+/* notify(source, cq, user_data): the same for all that can be waited for. */
+typedef gpo_status (*notifier)(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra);
+/* Pushes an operation (1 result), or with a value true; else failure values. Queue 0: the runtime's own. */
+int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index, uint64_t extra);
+int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *source, uint64_t extra);
+int operation_wait_at(lua_State *L, state *s, int index, int64_t timeout_ns);
+int poll_queues(lua_State *L);
+
+/* --- stream.c --- */
+
+enum { STREAM_POOL = 2 };        /* slot */
+typedef struct stream_object {
+    object base;
+    int pooled;                  /* 1: given back to its pool, not destroyed */
+} stream_object;
+
+/* --- array.c --- */
+
+enum memory_kind { MEMORY_HOST, MEMORY_PINNED, MEMORY_BORROWED_HOST, MEMORY_DEVICE, MEMORY_POOL, MEMORY_BORROWED_DEVICE };
+typedef struct array_object {
+    object base;
+    enum element type;
+    enum memory_kind kind;
+    uint64_t address;
+    uint64_t count;              /* elements */
+    struct array_object *root;   /* whose memory it is: itself, or what it is a slice of (its parent) */
+    const int *ended;            /* 1: the runtime is shut down, and the memory gone */
+    stream_object *last_stream;  /* that it was used on; all of them are kept in slots 2 and above */
+    int streams;                 /* how many */
+    int registered;              /* pinned by gpo_host_register */
+    int counted;                 /* one of its parent's users */
+} array_object;
+
+#define ARRAY_BYTES(array) ((array)->count * element_sizes[(array)->type])
+array_object *check_array(lua_State *L, state *s, int index); /* raising if its memory is gone */
+/* Before work with it is put on a stream. */
+void use_array(lua_State *L, state *s, int array_index, array_object *array, int stream_index, stream_object *stream);
+array_object *new_array(lua_State *L, state *s, int parent, enum memory_kind kind, enum element type, uint64_t address,
+                        uint64_t count);
+void watch_runtime(lua_State *L, state *s, array_object *array);
+int on_host(const array_object *array);
+void forget_array(lua_State *L, state *s, array_object *array, int index); /* its memory was freed by hand */
+uint64_t check_element_count(lua_State *L, int index, enum element type);
+int array_index(lua_State *L);
+int array_newindex(lua_State *L);
+int array_length(lua_State *L);
+int make_host_array(lua_State *L);
+
+/* --- kernel.c --- */
+
+typedef struct parameter {
+    uint8_t kind;                /* enum element, PARAMETER_POINTER or PARAMETER_BYTES */
+    uint32_t size;
+    uint32_t offset;             /* in the block of values */
+} parameter;
+enum { PARAMETER_POINTER = ELEMENT_COUNT, PARAMETER_BYTES };
+typedef struct kernel_object {
+    object base;
+    uint32_t count;
+    uint32_t bytes;              /* of the block of values */
+    parameter *parameters;       /* these share one block, which begins at `pointers` */
+    const void **pointers;
+    uint32_t *sizes;
+    char *values;
+} kernel_object;
+typedef struct launch_object {
+    object base;
+    gpo_launch launch;
+    char label[64];
+} launch_object;
+/* Writes the value at `index` as a parameter; why it can't be, or NULL. `*array`: what it points into, or NULL. */
+const char *read_parameter(lua_State *L, state *s, int index, const parameter *p, void *out, array_object **array);
+const char *parameter_name(const parameter *p, char text[32]);
+void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
+int make_launch(lua_State *L);
+int compile_log(lua_State *L);
+
+/* --- runtime.c, executor.c, pipeline.c, await.c --- */
+
+typedef struct runtime_object {
+    object base;
+    int ended;
+    runtime_context *context;    /* NULL: ended */
+} runtime_object;
+typedef struct executor_object {
+    object base;
+    int number;                  /* known by it */
+    int last;                    /* newest number of a function that is owed */
+} executor_object;
+typedef struct pipeline_object {
+    object base;
+    int number;                  /* known by it */
+    struct pipeline_context *context;
+} pipeline_object;
+
+int runtime_create(lua_State *L);
+int has_callers(state *s); /* a pipeline is running that may call back here */
+void free_pipeline_contexts(runtime_context *context);
+void make_caller(lua_State *L, state *s, int state_index);
+void make_await(lua_State *L, int module, int list, int state_index);
+
+extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device_methods[], runtime_timeline_methods[],
+    runtime_executor_methods[], device_methods[], device_stream_methods[], device_memory_methods[], device_kernel_methods[],
+    device_pipeline_methods[], stream_methods[], stream_copy_methods[], stream_launch_methods[], stream_executor_methods[],
+    stream_pool_methods[], event_methods[], event_executor_methods[], timeline_methods[], timeline_executor_methods[],
+    cq_methods[], arena_methods[], pool_methods[], module_methods[], kernel_methods[], pipeline_methods[],
+    pipeline_executor_methods[], executor_methods[], array_methods[], operation_methods[];
+
+void destroy_runtime(lua_State *L, state *s, object *o, int collected);
+void destroy_stream(lua_State *L, state *s, object *o, int collected);
+void destroy_cq(lua_State *L, state *s, object *o, int collected);
+void destroy_operation(lua_State *L, state *s, object *o, int collected);
+void destroy_kernel(lua_State *L, state *s, object *o, int collected);
+void destroy_pipeline(lua_State *L, state *s, object *o, int collected);
+void destroy_executor(lua_State *L, state *s, object *o, int collected);
+void destroy_array(lua_State *L, state *s, object *o, int collected);
+/* Frees what a userdata holds of the host's memory beyond its closing, when the collector takes it. */
+void free_kernel(object *o);
+void free_operation(object *o);
+
+#endif

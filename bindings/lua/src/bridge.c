@@ -1,0 +1,311 @@
+/* bridge.c: how the library's threads reach Lua functions without entering Lua. A callback on such a thread leaves a
+ * request, wakes whatever the Lua state waits in, and sleeps until the state's own thread has run it. Log lines are left
+ * likewise, but nobody waits for them.
+ *
+ * The bridge lives as long as a runtime may call, which can be longer than the Lua state: from then on every request is
+ * answered with GPO_CANCELLED at once. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "binding.h"
+
+#define MOST_LINES 1000 /* of log, kept until the state serves them; more are counted and dropped */
+
+typedef struct line {
+    struct line *next;
+    runtime_context *context;
+    int level;
+    char text[];
+} line;
+
+struct bridge {
+    pthread_mutex_t mutex;
+    pthread_cond_t answered;
+    const gpo_api *api;
+    request *first, **last;
+    line *first_line, **last_line;
+    int lines, dropped;
+    gpo_cq_t waiting; /* the queue that the state's thread waits for; NULL: it doesn't */
+    int references;   /* the state, and each context */
+    lua_State *running; /* who is inside a call that calls back on its own thread, */
+    pthread_t here;     /* and that thread */
+};
+
+struct bridge *make_bridge(const gpo_api *api) {
+    struct bridge *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    pthread_mutex_init(&b->mutex, NULL);
+    pthread_cond_init(&b->answered, NULL);
+    b->api = api;
+    b->last = &b->first;
+    b->last_line = &b->first_line;
+    b->references = 1;
+    return b;
+}
+
+static void unlock_and_release(struct bridge *b) {
+    const int left = --b->references;
+    pthread_mutex_unlock(&b->mutex);
+    if (left != 0) return;
+    pthread_cond_destroy(&b->answered);
+    pthread_mutex_destroy(&b->mutex);
+    free(b);
+}
+
+void close_bridge(struct bridge *b) {
+    pthread_mutex_lock(&b->mutex);
+    unlock_and_release(b);
+}
+
+int belongs_here(state *s) { return s->pid == getpid(); }
+
+runtime_context *make_context(state *s) {
+    runtime_context *context = calloc(1, sizeof *context);
+    if (!context) return NULL;
+    context->bridge = s->bridge;
+    context->owner = s;
+    pthread_mutex_lock(&s->bridge->mutex);
+    ++s->bridge->references;
+    pthread_mutex_unlock(&s->bridge->mutex);
+    context->next = s->contexts;
+    s->contexts = context;
+    return context;
+}
+
+/* With the mutex held. */
+static void drop_requests(struct bridge *b, const int *closed) {
+    for (request **link = &b->first; *link;) {
+        request *r = *link;
+        if (r->closed != closed && &r->context->closed != closed) {
+            link = &r->next;
+            continue;
+        }
+        *link = r->next;
+        r->answer = GPO_CANCELLED;
+        r->answered = 1;
+    }
+    for (b->last = &b->first; *b->last;) b->last = &(*b->last)->next;
+    pthread_cond_broadcast(&b->answered);
+}
+
+static void drop_lines(struct bridge *b, const runtime_context *context) {
+    for (line **link = &b->first_line; *link;) {
+        line *l = *link;
+        if (l->context != context) {
+            link = &l->next;
+            continue;
+        }
+        *link = l->next;
+        free(l);
+        --b->lines;
+    }
+    for (b->last_line = &b->first_line; *b->last_line;) b->last_line = &(*b->last_line)->next;
+}
+
+void close_calls(runtime_context *context, int *closed) {
+    struct bridge *b = context->bridge;
+    pthread_mutex_lock(&b->mutex);
+    *closed = 1;
+    drop_requests(b, closed);
+    pthread_mutex_unlock(&b->mutex);
+}
+
+void free_context(runtime_context *context) {
+    struct bridge *b = context->bridge;
+    runtime_context **link = &context->owner->contexts;
+    while (*link != context) link = &(*link)->next;
+    *link = context->next;
+    pthread_mutex_lock(&b->mutex);
+    drop_lines(b, context);
+    free(context);
+    unlock_and_release(b);
+}
+
+callers_here enter(lua_State *L, state *s) {
+    struct bridge *b = s->bridge;
+    pthread_mutex_lock(&b->mutex);
+    const callers_here before = {b->running, b->here};
+    b->running = s->running = L;
+    b->here = pthread_self();
+    pthread_mutex_unlock(&b->mutex);
+    return before;
+}
+
+void leave(state *s, callers_here before) {
+    struct bridge *b = s->bridge;
+    pthread_mutex_lock(&b->mutex);
+    b->running = s->running = before.running;
+    b->here = before.thread;
+    pthread_mutex_unlock(&b->mutex);
+}
+
+static void run_here(lua_State *L, state *s, request *r);
+
+gpo_status ask(runtime_context *context, request *r) {
+    struct bridge *b = context->bridge;
+    r->next = NULL;
+    r->context = context;
+    r->answer = GPO_CANCELLED;
+    r->answered = 0;
+    pthread_mutex_lock(&b->mutex);
+    lua_State *running = b->running && pthread_equal(b->here, pthread_self()) ? b->running : NULL;
+    if (!context->closed && !*r->closed && running) {
+        pthread_mutex_unlock(&b->mutex);
+        run_here(running, context->owner, r);
+        return r->answer;
+    }
+    if (!context->closed && !*r->closed) {
+        *b->last = r;
+        b->last = &r->next;
+        const gpo_cq_t waiting = b->waiting, home = context->home;
+        pthread_mutex_unlock(&b->mutex);
+        if (waiting) b->api->cq_wake(waiting);
+        if (home != waiting) b->api->cq_wake(home); /* an event loop may be watching its descriptor */
+        pthread_mutex_lock(&b->mutex);
+        while (!r->answered) pthread_cond_wait(&b->answered, &b->mutex);
+    }
+    pthread_mutex_unlock(&b->mutex);
+    return r->answer;
+}
+
+void log_line(void *user, int32_t level, const char *text) {
+    runtime_context *context = user;
+    struct bridge *b = context->bridge;
+    const size_t length = strlen(text) + 1;
+    line *l = malloc(sizeof *l + length);
+    if (l) {
+        l->next = NULL;
+        l->context = context;
+        l->level = level;
+        memcpy(l->text, text, length);
+    }
+    pthread_mutex_lock(&b->mutex);
+    if (l && !context->closed && b->lines < MOST_LINES) {
+        *b->last_line = l;
+        b->last_line = &l->next;
+        ++b->lines;
+        l = NULL;
+    } else {
+        ++b->dropped;
+    }
+    pthread_mutex_unlock(&b->mutex);
+    free(l);
+}
+
+int begin_waiting(state *s, gpo_cq_t queue) {
+    struct bridge *b = s->bridge;
+    pthread_mutex_lock(&b->mutex);
+    const int free_to_wait = b->first == NULL;
+    if (free_to_wait) b->waiting = queue;
+    pthread_mutex_unlock(&b->mutex);
+    return free_to_wait;
+}
+
+void end_waiting(state *s) {
+    pthread_mutex_lock(&s->bridge->mutex);
+    s->bridge->waiting = NULL;
+    pthread_mutex_unlock(&s->bridge->mutex);
+}
+
+/* --- here --- */
+
+/* A traceback where the interpreter has one to give (5.1 has it in its debug library only). */
+static int with_traceback(lua_State *L) {
+    if (lua_type(L, 1) != LUA_TSTRING) return 1;
+    lua_getglobal(L, "debug");
+    if (!lua_istable(L, -1)) return lua_settop(L, 1), 1;
+    lua_getfield(L, -1, "traceback");
+    if (!lua_isfunction(L, -1)) return lua_settop(L, 1), 1;
+    lua_pushvalue(L, 1);
+    lua_pushinteger(L, 2);
+    lua_call(L, 2, 1);
+    return 1;
+}
+
+int call_protected(lua_State *L, state *s, int arguments, int results) {
+    const int handler = lua_gettop(L) - arguments;
+    lua_pushcfunction(L, with_traceback);
+    lua_insert(L, handler);
+    ++s->serving;
+    const int failed = lua_pcall(L, arguments, results, handler);
+    --s->serving;
+    lua_remove(L, handler);
+    return failed;
+}
+
+void report(lua_State *L, state *s) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->module);
+    lua_getfield(L, -1, "on_error");
+    lua_replace(L, -2);
+    lua_pushvalue(L, -2);
+    ++s->serving;
+    if (lua_pcall(L, 1, 0, 0) != 0) lua_pop(L, 1); /* who reports errors has failed: there is nobody left to tell */
+    --s->serving;
+    lua_pop(L, 1);
+}
+
+int run_request(lua_State *L) {
+    state *s = the_state(L);
+    request *r = s->request;
+    r->run(L, s, r);
+    return 0;
+}
+
+/* Runs a request here, whatever it raises. */
+static void run_here(lua_State *L, state *s, request *r) {
+    request *outer = s->request;
+    r->answer = GPO_CALLBACK_FAILED;
+    if (!lua_checkstack(L, 40)) return;
+    s->request = r;
+    ++r->context->busy;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->runner);
+    if (call_protected(L, s, 0, 0) != 0) {
+        const char *text = lua_tostring(L, -1);
+        if (r->failed) r->failed(r, text ? text : "the callback raised something that is no string");
+        report(L, s);
+    }
+    --r->context->busy;
+    s->request = outer;
+}
+
+static const char *const levels[] = {"none", "error", "warning", "info", "debug"};
+
+/* Calls the runtime's log function, which is at RUNTIME_LOG. */
+static void tell_line(lua_State *L, state *s, const line *l) {
+    if (push_known(L, s, l->context->number)) {
+        push_kept(L, -1, RUNTIME_LOG);
+        lua_pushstring(L, levels[l->level >= GPO_LOG_ERROR && l->level <= GPO_LOG_DEBUG ? l->level : 0]);
+        lua_pushstring(L, l->text);
+        if (call_protected(L, s, 2, 0) != 0) report(L, s);
+    }
+    lua_pop(L, 1);
+}
+
+/* Takes the next line, or what says how many found no room. NULL: there is none. */
+static line *next_line(struct bridge *b) {
+    pthread_mutex_lock(&b->mutex);
+    line *l = b->first_line;
+    if (l && !(b->first_line = l->next)) b->last_line = &b->first_line;
+    b->lines -= l != NULL;
+    pthread_mutex_unlock(&b->mutex);
+    return l;
+}
+
+void serve(lua_State *L, state *s) {
+    struct bridge *b = s->bridge;
+    if (!lua_checkstack(L, 20)) return;
+    for (;;) {
+        pthread_mutex_lock(&b->mutex);
+        request *r = b->first;
+        if (r && !(b->first = r->next)) b->last = &b->first;
+        pthread_mutex_unlock(&b->mutex);
+        if (!r) break;
+        run_here(L, s, r);
+        pthread_mutex_lock(&b->mutex);
+        r->answered = 1;
+        pthread_cond_broadcast(&b->answered);
+        pthread_mutex_unlock(&b->mutex);
+    }
+    for (line *l; (l = next_line(b)); free(l)) tell_line(L, s, l);
+}

@@ -1,0 +1,217 @@
+/* copy.c: copies and fills. Their ends are arrays, or addresses as integers for what other libraries allocated; the source
+ * of an upload may be a string. Arrays are checked to hold what is copied; addresses are checked by C as far as it can. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "binding.h"
+
+typedef struct end {
+    uint64_t address;
+    uint64_t bytes;      /* that it has; UINT64_MAX for an address */
+    array_object *array; /* NULL: none */
+    int index;
+} end;
+
+enum { HOST_END = 1, DEVICE_END = 2, STRING_END = 4 };
+
+static end read_end(lua_State *L, state *s, int index, int allowed) {
+    end e = {0, UINT64_MAX, NULL, index};
+    if (test_object(L, s, index, CLASS_ARRAY)) {
+        e.array = check_array(L, s, index);
+        e.address = e.array->address;
+        e.bytes = ARRAY_BYTES(e.array);
+        const int side = on_host(e.array) ? HOST_END : DEVICE_END;
+        if (!(allowed & side))
+            luaL_argerror(L, index, side == HOST_END ? "a device array expected, got one of the host's"
+                                                     : "an array of the host's expected, got a device array");
+        return e;
+    }
+    if ((allowed & STRING_END) && lua_type(L, index) == LUA_TSTRING) {
+        size_t length;
+        e.address = (uint64_t)(uintptr_t)lua_tolstring(L, index, &length);
+        e.bytes = length;
+        return e;
+    }
+    e.address = check_unsigned(L, index, UINT64_MAX);
+    return e;
+}
+
+/* The number of bytes given at `index`, or what both ends have. */
+static uint64_t check_bytes(lua_State *L, int index, const end *to, const end *from) {
+    uint64_t bytes = to->bytes < from->bytes ? to->bytes : from->bytes;
+    if (lua_isnoneornil(L, index)) {
+        if (to->bytes != from->bytes && to->bytes != UINT64_MAX && from->bytes != UINT64_MAX) {
+            char text[128];
+            snprintf(text, sizeof text, "%" PRIu64 " bytes to %" PRIu64 ": slice one, or give the number of bytes",
+                     from->bytes, to->bytes);
+            luaL_argerror(L, to->index, text);
+        }
+        luaL_argcheck(L, bytes != UINT64_MAX, index, "the number of bytes expected, since neither end tells it");
+        return bytes;
+    }
+    const uint64_t asked = check_unsigned(L, index, UINT64_MAX);
+    luaL_argcheck(L, asked <= bytes, index, "more bytes than an end has");
+    return asked;
+}
+
+static void use_end(lua_State *L, state *s, const end *e, stream_object *stream) {
+    if (e->array) use_array(L, s, e->index, e->array, 1, stream);
+}
+
+/* copy_to_device(destination, source [, bytes]) */
+static int copy_to_device(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    const end to = read_end(L, s, 2, DEVICE_END), from = read_end(L, s, 3, HOST_END | STRING_END);
+    const uint64_t bytes = check_bytes(L, 4, &to, &from);
+    use_end(L, s, &to, stream);
+    use_end(L, s, &from, stream);
+    return result(L, s, s->api->copy_to_device(HANDLE(&stream->base, gpo_stream_t), to.address,
+                                               (const void *)(uintptr_t)from.address, bytes));
+}
+
+/* copy_to_host(destination, source [, bytes]) */
+static int copy_to_host(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    const end to = read_end(L, s, 2, HOST_END), from = read_end(L, s, 3, DEVICE_END);
+    const uint64_t bytes = check_bytes(L, 4, &to, &from);
+    use_end(L, s, &to, stream);
+    use_end(L, s, &from, stream);
+    return result(L, s, s->api->copy_to_host(HANDLE(&stream->base, gpo_stream_t), (void *)(uintptr_t)to.address,
+                                             from.address, bytes));
+}
+
+/* copy_on_device(destination, source [, bytes]) */
+static int copy_on_device(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    const end to = read_end(L, s, 2, DEVICE_END), from = read_end(L, s, 3, DEVICE_END);
+    const uint64_t bytes = check_bytes(L, 4, &to, &from);
+    use_end(L, s, &to, stream);
+    use_end(L, s, &from, stream);
+    return result(L, s, s->api->copy_on_device(HANDLE(&stream->base, gpo_stream_t), to.address, from.address, bytes));
+}
+
+/* copy_peer(destination_device, destination, source_device, source [, bytes]) */
+static int copy_peer(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    object *to_device = check_object(L, s, 2, CLASS_DEVICE), *from_device = check_object(L, s, 4, CLASS_DEVICE);
+    const end to = read_end(L, s, 3, DEVICE_END), from = read_end(L, s, 5, DEVICE_END);
+    const uint64_t bytes = check_bytes(L, 6, &to, &from);
+    use_end(L, s, &to, stream);
+    use_end(L, s, &from, stream);
+    return result(L, s, s->api->copy_peer(HANDLE(&stream->base, gpo_stream_t), HANDLE(to_device, gpo_device_t), to.address,
+                                          HANDLE(from_device, gpo_device_t), from.address, bytes));
+}
+
+static const field piece_fields[] = {OTHER("destination"), OTHER("source"), OTHER("bytes"), FIELDS_END};
+
+/* copy_batch{{destination = , source = [, bytes = ]}, ...} */
+static int copy_batch(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    const int count = (int)lua_rawlen(L, 2);
+    gpo_copy *copies = lua_newuserdata(L, sizeof *copies * (size_t)(count + 1));
+    memset(copies, 0, sizeof *copies * (size_t)(count + 1));
+    for (int i = 0; i < count; ++i) {
+        lua_rawgeti(L, 2, i + 1);
+        check_keys(L, 4, piece_fields, "field");
+        lua_getfield(L, 4, "destination");
+        lua_getfield(L, 4, "source");
+        lua_getfield(L, 4, "bytes");
+        const end to = read_end(L, s, 5, HOST_END | DEVICE_END), from = read_end(L, s, 6, HOST_END | DEVICE_END);
+        copies[i] = (gpo_copy){.struct_size = sizeof *copies, .destination = to.address, .source = from.address,
+                               .bytes = check_bytes(L, 7, &to, &from)};
+        use_end(L, s, &to, stream);
+        use_end(L, s, &from, stream);
+        lua_settop(L, 3);
+    }
+    return result(L, s, s->api->copy_batch(HANDLE(&stream->base, gpo_stream_t), copies, sizeof *copies, (uint64_t)count));
+}
+
+static const field rows_fields[] = {FIELD(gpo_copy_2d, destination_pitch, U64), FIELD(gpo_copy_2d, source_pitch, U64),
+                                    FIELD(gpo_copy_2d, width, U64), FIELD(gpo_copy_2d, height, U64),
+                                    OTHER("destination"), OTHER("source"), FIELDS_END};
+
+/* The rows lie within the end. */
+static void check_rows(lua_State *L, const end *e, uint64_t pitch, uint64_t width, uint64_t height, const char *which) {
+    uint64_t bytes = 0;
+    if (height == 0 || width == 0) return;
+    if (__builtin_mul_overflow(height - 1, pitch, &bytes) || __builtin_add_overflow(bytes, width, &bytes) || bytes > e->bytes)
+        luaL_error(L, "the rows reach beyond the %s", which);
+}
+
+/* copy_rows{destination = , destination_pitch = , source = , source_pitch = , width = , height = }: in bytes. */
+static int copy_rows(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    gpo_copy_2d copy = {.struct_size = sizeof copy};
+    read_record(L, 2, rows_fields, &copy);
+    lua_settop(L, 2);
+    lua_getfield(L, 2, "destination");
+    lua_getfield(L, 2, "source");
+    const end to = read_end(L, s, 3, HOST_END | DEVICE_END), from = read_end(L, s, 4, HOST_END | DEVICE_END);
+    check_rows(L, &to, copy.destination_pitch, copy.width, copy.height, "destination");
+    check_rows(L, &from, copy.source_pitch, copy.width, copy.height, "source");
+    copy.destination = to.address;
+    copy.source = from.address;
+    use_end(L, s, &to, stream);
+    use_end(L, s, &from, stream);
+    return result(L, s, s->api->copy_rows(HANDLE(&stream->base, gpo_stream_t), &copy));
+}
+
+/* The value at `index` as a pattern of 1, 2 or 4 bytes, of which `*count` elements are set. */
+static const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count) {
+    uint32_t halves[2] = {0, 0};
+    const char *problem = read_element(L, index, type, halves);
+    if (problem) return problem;
+    *pattern = halves[0];
+    *bytes = element_sizes[type];
+    if (*bytes < 8) return NULL;
+    if (halves[0] != halves[1]) return "a fill with elements of 8 bytes needs two equal halves: launch a kernel instead";
+    *bytes = 4;
+    *count *= 2;
+    return NULL;
+}
+
+/* fill(array, value), or fill(address, value, type, count) */
+static int fill(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    const end to = read_end(L, s, 2, HOST_END | DEVICE_END);
+    const enum element type = to.array ? to.array->type : check_element_type(L, 4);
+    uint64_t count = to.array ? to.array->count : check_element_count(L, 5, type);
+    uint32_t pattern = 0, bytes = 0;
+    const char *problem = read_pattern(L, 3, type, &pattern, &bytes, &count);
+    if (problem) return luaL_argerror(L, 3, problem);
+    use_end(L, s, &to, stream);
+    return result(L, s, s->api->fill(HANDLE(&stream->base, gpo_stream_t), to.address, pattern, bytes, count));
+}
+
+/* fill_rows(destination, pitch, value, width, height): bytes. */
+static int fill_rows(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    const end to = read_end(L, s, 2, HOST_END | DEVICE_END);
+    const uint64_t pitch = check_unsigned(L, 3, UINT64_MAX), value = check_unsigned(L, 4, UINT8_MAX),
+                   width = check_unsigned(L, 5, UINT64_MAX), height = check_unsigned(L, 6, UINT64_MAX);
+    check_rows(L, &to, pitch, width, height, "destination");
+    use_end(L, s, &to, stream);
+    return result(L, s, s->api->fill_rows(HANDLE(&stream->base, gpo_stream_t), to.address, pitch, (uint32_t)value, width, height));
+}
+
+const luaL_Reg stream_copy_methods[] = {{"copy_to_device", copy_to_device},
+                                        {"copy_to_host", copy_to_host},
+                                        {"copy_on_device", copy_on_device},
+                                        {"copy_peer", copy_peer},
+                                        {"copy_batch", copy_batch},
+                                        {"copy_rows", copy_rows},
+                                        {"fill", fill},
+                                        {"fill_rows", fill_rows},
+                                        {NULL, NULL}};

@@ -1,0 +1,203 @@
+/* device.c: the GPUs that a runtime sees, and the ones that it has opened. Devices are numbered from 0, as in C. */
+#include "binding.h"
+
+static const field property_fields[] = {
+    FIELD(gpo_device_properties, native_ordinal, I32),
+    FIELD(gpo_device_properties, name, CHARS),
+    FIELD(gpo_device_properties, uuid, BYTES),
+    FIELD(gpo_device_properties, pci_address, CHARS),
+    FIELD(gpo_device_properties, numa_node, I32),
+    FIELD(gpo_device_properties, compute_capability_major, I32),
+    FIELD(gpo_device_properties, compute_capability_minor, I32),
+    FIELD(gpo_device_properties, multiprocessors, I32),
+    FIELD(gpo_device_properties, copy_engines, I32),
+    FIELD(gpo_device_properties, warp_size, I32),
+    FIELD(gpo_device_properties, max_threads_per_block, I32),
+    FIELD(gpo_device_properties, max_threads_per_multiprocessor, I32),
+    FIELD(gpo_device_properties, clock_khz, I32),
+    FIELD(gpo_device_properties, memory_clock_khz, I32),
+    FIELD(gpo_device_properties, memory_bus_bits, I32),
+    FIELD(gpo_device_properties, l2_bytes, I32),
+    FIELD(gpo_device_properties, software, BOOL),
+    FIELD(gpo_device_properties, memory_bytes, U64),
+    FIELD(gpo_device_properties, shared_bytes_per_block, U64),
+    FIELD(gpo_device_properties, shared_bytes_per_block_max, U64),
+    FIELD(gpo_device_properties, shared_bytes_per_multiprocessor, U64),
+    FIELD(gpo_device_properties, max_block, THREE),
+    FIELD(gpo_device_properties, max_grid, THREE),
+    FIELD(gpo_device_properties, cooperative_launch, BOOL),
+    FIELD(gpo_device_properties, cluster_launch, BOOL),
+    FIELD(gpo_device_properties, memory_pools, BOOL),
+    FIELD(gpo_device_properties, batched_copies, BOOL),
+    FIELDS_END,
+};
+
+static int device_count(lua_State *L) {
+    state *s = the_state(L);
+    uint32_t count = 0;
+    const gpo_status status =
+        s->api->device_count(HANDLE((object *)check_object(L, s, 1, CLASS_RUNTIME), gpo_runtime_t), &count);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, count);
+    return 1;
+}
+
+static int device_describe(lua_State *L) {
+    state *s = the_state(L);
+    object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
+    gpo_device_properties properties = {.struct_size = sizeof properties};
+    const gpo_status status = s->api->device_describe(
+        HANDLE(runtime, gpo_runtime_t), (uint32_t)optional_unsigned(L, 2, UINT32_MAX, 0), &properties);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, property_fields, &properties);
+    return 1;
+}
+
+static const field peer_fields[] = {FIELD(gpo_peer_properties, accessible, BOOL),
+                                    FIELD(gpo_peer_properties, native_atomics, BOOL),
+                                    FIELD(gpo_peer_properties, performance_rank, I32), FIELDS_END};
+
+static int device_describe_peer(lua_State *L) {
+    state *s = the_state(L);
+    object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
+    gpo_peer_properties properties = {.struct_size = sizeof properties};
+    const uint32_t from = (uint32_t)check_unsigned(L, 2, UINT32_MAX), to = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
+    const gpo_status status = s->api->device_describe_peer(HANDLE(runtime, gpo_runtime_t), from, to, &properties);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, peer_fields, &properties);
+    return 1;
+}
+
+static const field open_fields[] = {FIELD(gpo_device_options, ordinal, U32), FIELD(gpo_device_options, native_context, U64),
+                                    FIELD(gpo_device_options, label, STRING), FIELDS_END};
+
+static int device_open(lua_State *L) {
+    state *s = the_state(L);
+    object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
+    gpo_device_options options = {.struct_size = sizeof options};
+    read_record(L, 2, open_fields, &options);
+    object *device = new_object(L, s, CLASS_DEVICE, 1);
+    return created(L, s, s->api->device_open(HANDLE(runtime, gpo_runtime_t), &options, (gpo_device_t *)&device->handle));
+}
+
+static int device_get_properties(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_device_properties properties = {.struct_size = sizeof properties};
+    const gpo_status status = s->api->device_get_properties(HANDLE(device, gpo_device_t), &properties);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, property_fields, &properties);
+    return 1;
+}
+
+static gpo_status wait_for_device(state *s, void *context, int64_t timeout_ns) {
+    return s->api->device_wait(context, timeout_ns);
+}
+
+static int device_wait(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    return result(L, s, wait_by(L, s, wait_for_device, device->handle, check_timeout(L, 2)));
+}
+
+/* native(): the CUcontext and the CUdevice, as integers. */
+static int device_native(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    void *context = NULL;
+    int32_t ordinal = 0;
+    const gpo_status status = s->api->device_native(HANDLE(device, gpo_device_t), &context, &ordinal);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, (uint64_t)(uintptr_t)context);
+    push_signed(L, ordinal);
+    return 2;
+}
+
+/* memory(): free and total bytes. */
+static int device_memory(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    uint64_t free_bytes = 0, total_bytes = 0;
+    const gpo_status status = s->api->device_memory(HANDLE(device, gpo_device_t), &free_bytes, &total_bytes);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, free_bytes);
+    push_unsigned(L, total_bytes);
+    return 2;
+}
+
+static int device_enable_peer(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE), *peer = check_object(L, s, 2, CLASS_DEVICE);
+    return result(L, s, s->api->device_enable_peer(HANDLE(device, gpo_device_t), HANDLE(peer, gpo_device_t)));
+}
+
+static int device_disable_peer(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE), *peer = check_object(L, s, 2, CLASS_DEVICE);
+    return result(L, s, s->api->device_disable_peer(HANDLE(device, gpo_device_t), HANDLE(peer, gpo_device_t)));
+}
+
+static const char *const limits[] = {"stack_bytes", "printf_bytes",    "heap_bytes",         "pending_launches",
+                                     "l2_fetch_bytes", "persisting_l2_bytes", NULL};
+
+static int device_get_limit(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    uint64_t value = 0;
+    const uint32_t limit = (uint32_t)luaL_checkoption(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
+    const gpo_status status = s->api->device_get_limit(HANDLE(device, gpo_device_t), limit, &value);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, value);
+    return 1;
+}
+
+static int device_set_limit(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    const uint32_t limit = (uint32_t)luaL_checkoption(L, 2, NULL, limits) + GPO_LIMIT_STACK_BYTES;
+    return result(L, s, s->api->device_set_limit(HANDLE(device, gpo_device_t), limit, check_unsigned(L, 3, UINT64_MAX)));
+}
+
+static const field metrics_fields[] = {
+    FIELD(gpo_device_metrics, memory_total, I64),       FIELD(gpo_device_metrics, memory_used, I64),
+    FIELD(gpo_device_metrics, utilization, I64),        FIELD(gpo_device_metrics, memory_utilization, I64),
+    FIELD(gpo_device_metrics, power, I64),              FIELD(gpo_device_metrics, energy, I64),
+    FIELD(gpo_device_metrics, temperature, I64),        FIELD(gpo_device_metrics, sm_clock, I64),
+    FIELD(gpo_device_metrics, memory_clock, I64),       FIELD(gpo_device_metrics, pcie_sent, I64),
+    FIELD(gpo_device_metrics, pcie_received, I64),      FIELD(gpo_device_metrics, reason, CHARS),
+    FIELDS_END};
+
+static int device_get_metrics(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_device_metrics metrics = {.struct_size = sizeof metrics};
+    const gpo_status status = s->api->device_get_metrics(HANDLE(device, gpo_device_t), &metrics);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, metrics_fields, &metrics);
+    return 1;
+}
+
+/* stream_priority_range(): the least and the greatest. */
+static int stream_priority_range(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    int32_t least = 0, greatest = 0;
+    const gpo_status status = s->api->stream_priority_range(HANDLE(device, gpo_device_t), &least, &greatest);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_signed(L, least);
+    push_signed(L, greatest);
+    return 2;
+}
+
+const luaL_Reg device_methods[] = {
+    {"get_properties", device_get_properties}, {"wait", device_wait},
+    {"native", device_native},                 {"memory", device_memory},
+    {"enable_peer", device_enable_peer},       {"disable_peer", device_disable_peer},
+    {"get_limit", device_get_limit},           {"set_limit", device_set_limit},
+    {"get_metrics", device_get_metrics},       {"stream_priority_range", stream_priority_range},
+    {NULL, NULL}};
+const luaL_Reg runtime_device_methods[] = {{"device_count", device_count},
+                                           {"device_describe", device_describe},
+                                           {"device_describe_peer", device_describe_peer},
+                                           {"device_open", device_open},
+                                           {NULL, NULL}};

@@ -1,0 +1,285 @@
+/* executor.c: Lua functions that are called when GPU work is done, and as host calls of streams. An executor of Lua's has no
+ * threads: its functions run in run(), run_for() and poll(), and where it is closed or its runtime shut down. */
+#include <stdlib.h>
+
+#include "binding.h"
+
+enum { EXECUTOR_FUNCTIONS = 2 };
+
+/* One function that is owed a call: what C is given as the user pointer. */
+typedef struct owed {
+    state *s;
+    int executor; /* known by that number; gone if it was collected */
+    int number;   /* of the function in its table */
+} owed;
+
+static const field executor_fields[] = {FLAG(gpo_executor_options, "spin", GPO_EXECUTOR_SPIN),
+                                        FLAG(gpo_executor_options, "sleep", GPO_EXECUTOR_SLEEP),
+                                        FIELD(gpo_executor_options, capacity, U32),
+                                        FIELD(gpo_executor_options, label, STRING), FIELDS_END};
+
+static int executor_create(lua_State *L) {
+    state *s = the_state(L);
+    object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
+    gpo_executor_options options = {.struct_size = sizeof options};
+    read_record(L, 2, executor_fields, &options);
+    options.flags |= GPO_EXECUTOR_CALLER; /* no other thread enters Lua */
+    executor_object *executor = new_object(L, s, CLASS_EXECUTOR, 1);
+    lua_newtable(L);
+    keep(L, -2, EXECUTOR_FUNCTIONS, -1);
+    lua_pop(L, 1);
+    executor->number = remember(L, s, lua_gettop(L));
+    return created(L, s, s->api->executor_create(HANDLE(runtime, gpo_runtime_t), &options,
+                                                 (gpo_executor_t *)&executor->base.handle));
+}
+
+void destroy_executor(lua_State *L, state *s, object *o, int collected) {
+    callers_here before = {0};
+    if (!collected) before = enter(L, s);
+    s->api->executor_destroy(HANDLE(o, gpo_executor_t));
+    if (!collected) leave(s, before);
+}
+
+/* --- calls --- */
+
+/* Pushes the function that is owed, which leaves its table, and frees what C had. The coroutine to call it in, or NULL
+ * where nobody can be called any more. */
+static lua_State *push_owed(owed *o) {
+    state *s = o->s;
+    lua_State *L = s->running;
+    const int executor = o->executor, number = o->number;
+    free(o);
+    if (!L || !lua_checkstack(L, 20)) return NULL;
+    if (push_known(L, s, executor)) {
+        push_kept(L, -1, EXECUTOR_FUNCTIONS);
+        lua_rawgeti(L, -1, number);
+        lua_pushnil(L);
+        lua_rawseti(L, -3, number);
+        lua_replace(L, -3);
+        lua_pop(L, 1);
+        if (lua_isfunction(L, -1)) return L;
+    }
+    lua_pop(L, 1);
+    return NULL;
+}
+
+struct call {
+    const gpo_completion *completion;
+    const gpo_host_call *host;
+    const gpo_error *error;
+};
+
+/* Makes the arguments of the function below and calls it. Protected as a whole: making tables may fail. */
+static int make_call(lua_State *L) {
+    state *s = the_state(L);
+    const struct call *c = s->call;
+    lua_settop(L, 1);
+    if (c->completion) {
+        push_completion(L, s, c->completion);
+    } else {
+        lua_createtable(L, 0, 2);
+        push_unsigned(L, c->host->call);
+        lua_setfield(L, -2, "call");
+        lua_pushstring(L, s->api->status_name(c->host->status));
+        lua_setfield(L, -2, "status");
+    }
+    if (c->error) push_error_record(L, s, c->error);
+    else lua_pushnil(L);
+    lua_call(L, 2, 1);
+    return 1;
+}
+
+/* Calls the function on top, and leaves what it returned. 0, or 1 after it raised, with nothing left. */
+static int call_owed(lua_State *L, state *s, const struct call *c) {
+    const struct call *outer = s->call;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->caller);
+    lua_insert(L, -2);
+    s->call = c;
+    const int failed = call_protected(L, s, 1, 1);
+    s->call = outer;
+    if (failed) report(L, s);
+    return failed;
+}
+
+static void when_done(void *user, const gpo_completion *completion, const gpo_error *error) {
+    state *s = ((owed *)user)->s;
+    lua_State *L = push_owed(user);
+    const struct call c = {completion, NULL, error};
+    if (L && call_owed(L, s, &c) == 0) lua_pop(L, 1);
+}
+
+static gpo_status host_call(void *user, const gpo_host_call *call) {
+    state *s = ((owed *)user)->s;
+    lua_State *L = push_owed(user);
+    const struct call c = {NULL, call, call->error};
+    if (!L) return GPO_CANCELLED;
+    if (call_owed(L, s, &c) != 0) return GPO_CALLBACK_FAILED;
+    const int under_way = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return under_way ? GPO_NOT_READY : GPO_SUCCESS;
+}
+
+/* Puts the function at `function` into the executor's table; what C is given for it. */
+static owed *owe(lua_State *L, state *s, int executor_index, int function, executor_object **executor) {
+    *executor = check_object(L, s, executor_index, CLASS_EXECUTOR);
+    luaL_checktype(L, function, LUA_TFUNCTION);
+    push_kept(L, executor_index, EXECUTOR_FUNCTIONS);
+    (*executor)->last = free_number(L, lua_gettop(L), (*executor)->last, 1);
+    lua_pushvalue(L, function);
+    lua_rawseti(L, -2, (*executor)->last);
+    lua_pop(L, 1);
+    owed *o = malloc(sizeof *o);
+    if (!o) luaL_error(L, "not enough memory");
+    *o = (owed){s, (*executor)->number, (*executor)->last};
+    return o;
+}
+
+static int owing(lua_State *L, state *s, int executor_index, owed *o, gpo_status status) {
+    if (status != GPO_SUCCESS) {
+        push_kept(L, executor_index, EXECUTOR_FUNCTIONS);
+        lua_pushnil(L);
+        lua_rawseti(L, -2, o->number);
+        lua_pop(L, 1);
+        free(o);
+    }
+    return result(L, s, status);
+}
+
+/* then_(executor, function(completion, error)): C's gpo_*_then; `then` is a word of Lua's. */
+#define THEN(word, class)                                                                                                  \
+    static int word##_then(lua_State *L) {                                                                                 \
+        state *s = the_state(L);                                                                                           \
+        object *source = check_object(L, s, 1, class);                                                                     \
+        executor_object *executor;                                                                                         \
+        owed *o = owe(L, s, 2, 3, &executor);                                                                              \
+        return owing(L, s, 2, o, s->api->word##_then(HANDLE(source, gpo_##word##_t), HANDLE(&executor->base, gpo_executor_t), \
+                                                     when_done, o));                                                       \
+    }
+THEN(stream, CLASS_STREAM)
+THEN(event, CLASS_EVENT)
+THEN(pipeline, CLASS_PIPELINE)
+
+/* then_(value, executor, function) */
+static int timeline_then(lua_State *L) {
+    state *s = the_state(L);
+    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
+    const uint64_t value = check_unsigned(L, 2, UINT64_MAX);
+    executor_object *executor;
+    owed *o = owe(L, s, 3, 4, &executor);
+    return owing(L, s, 3, o, s->api->timeline_then(HANDLE(timeline, gpo_timeline_t), value,
+                                                   HANDLE(&executor->base, gpo_executor_t), when_done, o));
+}
+
+/* host_call(executor, function(call, error)): in stream order. false from it: under way until host_call_finish. */
+static int stream_host_call(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM);
+    executor_object *executor;
+    owed *o = owe(L, s, 2, 3, &executor);
+    return owing(L, s, 2, o, s->api->stream_host_call(HANDLE(stream, gpo_stream_t), HANDLE(&executor->base, gpo_executor_t),
+                                                      host_call, o));
+}
+
+/* host_call_finish(call.call [, name of a status [, message]]) */
+static int host_call_finish(lua_State *L) {
+    state *s = the_state(L);
+    object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
+    const uint64_t call = check_unsigned(L, 2, UINT64_MAX);
+    const gpo_status status = lua_isnoneornil(L, 3) ? GPO_SUCCESS : check_status_name(L, s, 3);
+    const callers_here before = enter(L, s);
+    const gpo_status finished =
+        s->api->host_call_finish(HANDLE(executor, gpo_executor_t), call, status, luaL_optstring(L, 4, NULL));
+    leave(s, before);
+    return result(L, s, finished);
+}
+
+/* --- running --- */
+
+struct run {
+    gpo_executor_t executor;
+    uint64_t count;
+};
+
+static gpo_status run_for(state *s, void *context, int64_t timeout_ns) {
+    struct run *r = context;
+    uint64_t count = 0;
+    const gpo_status status = s->api->executor_run_for(r->executor, timeout_ns, &count);
+    r->count += count;
+    return status;
+}
+
+static int ran(lua_State *L, state *s, const struct run *r, gpo_status status) {
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, r->count);
+    return 1;
+}
+
+/* What runs callbacks here is run by run_for in short times, so that Ctrl-C ends it. */
+static int run_until(lua_State *L, int64_t timeout_ns) {
+    state *s = the_state(L);
+    executor_object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
+    struct run r = {HANDLE(&executor->base, gpo_executor_t), 0};
+    const callers_here before = enter(L, s);
+    const gpo_status status = wait_by(L, s, run_for, &r, timeout_ns);
+    leave(s, before);
+    return ran(L, s, &r, status);
+}
+
+/* run(): until nothing is owed; how many callbacks ran. */
+static int executor_run(lua_State *L) { return run_until(L, -1); }
+static int executor_run_for(lua_State *L) { return run_until(L, check_timeout(L, 2)); }
+
+static int executor_poll(lua_State *L) {
+    state *s = the_state(L);
+    executor_object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
+    struct run r = {HANDLE(&executor->base, gpo_executor_t), 0};
+    serve(L, s);
+    const callers_here before = enter(L, s);
+    const gpo_status status = s->api->executor_poll(r.executor, &r.count);
+    leave(s, before);
+    return ran(L, s, &r, status);
+}
+
+static const field statistics_fields[] = {
+    FIELD(gpo_executor_statistics, threads, U32),   FIELD(gpo_executor_statistics, accepted, U64),
+    FIELD(gpo_executor_statistics, called, U64),    FIELD(gpo_executor_statistics, cancelled, U64),
+    FIELD(gpo_executor_statistics, threw, U64),     FIELD(gpo_executor_statistics, refused, U64),
+    FIELD(gpo_executor_statistics, pending, U64),   FIELDS_END};
+
+static int executor_get_statistics(lua_State *L) {
+    state *s = the_state(L);
+    object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
+    gpo_executor_statistics statistics = {.struct_size = sizeof statistics};
+    const gpo_status status = s->api->executor_get_statistics(HANDLE(executor, gpo_executor_t), &statistics);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, statistics_fields, &statistics);
+    return 1;
+}
+
+/* set_log_executor([executor]) of a runtime */
+static int set_log_executor(lua_State *L) {
+    state *s = the_state(L);
+    object *runtime = check_object(L, s, 1, CLASS_RUNTIME), *executor = optional_object(L, s, 2, CLASS_EXECUTOR);
+    return result(L, s, s->api->runtime_set_log_executor(HANDLE(runtime, gpo_runtime_t),
+                                                         executor ? HANDLE(executor, gpo_executor_t) : NULL));
+}
+
+void make_caller(lua_State *L, state *s, int state_index) {
+    lua_pushvalue(L, state_index);
+    lua_pushcclosure(L, make_call, 1);
+    s->caller = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+const luaL_Reg executor_methods[] = {{"run", executor_run},
+                                     {"run_for", executor_run_for},
+                                     {"poll", executor_poll},
+                                     {"host_call_finish", host_call_finish},
+                                     {"get_statistics", executor_get_statistics},
+                                     {NULL, NULL}};
+const luaL_Reg runtime_executor_methods[] = {{"executor_create", executor_create},
+                                             {"set_log_executor", set_log_executor},
+                                             {NULL, NULL}};
+const luaL_Reg stream_executor_methods[] = {{"then_", stream_then}, {"host_call", stream_host_call}, {NULL, NULL}};
+const luaL_Reg event_executor_methods[] = {{"then_", event_then}, {NULL, NULL}};
+const luaL_Reg timeline_executor_methods[] = {{"then_", timeline_then}, {NULL, NULL}};
+const luaL_Reg pipeline_executor_methods[] = {{"then_", pipeline_then}, {NULL, NULL}};

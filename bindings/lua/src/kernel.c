@@ -1,0 +1,433 @@
+/* kernel.c: modules, kernels and their launch. A kernel has a signature, "u32 f32 ptr bytes:12": Lua's numbers have no
+ * type, so it says how each argument is converted, and what it is checked against. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binding.h"
+
+#define MOST_PARAMETER_BYTES 32764 /* of a kernel, in CUDA 12.1 and later */
+
+/* --- modules --- */
+
+static const field compile_fields[] = {
+    FLAG(gpo_compile_options, "no_cache", GPO_COMPILE_NO_CACHE), FIELD(gpo_compile_options, file_name, STRING),
+    FIELD(gpo_compile_options, label, STRING), OTHER("source"), OTHER("options"), OTHER("name_expressions"),
+    OTHER("headers"), FIELDS_END};
+
+/* Pushes memory with the strings of the table in a field, and sets `*count`; NULL and nil if there is none. */
+static const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count) {
+    lua_getfield(L, table, name);
+    *count = 0;
+    if (lua_isnil(L, -1)) return NULL;
+    if (!lua_istable(L, -1)) luaL_error(L, "option '%s': a table of strings expected", name);
+    const int total = (int)lua_rawlen(L, -1);
+    const char **strings = lua_newuserdata(L, sizeof *strings * (size_t)(total + 1));
+    for (int i = 0; i < total; ++i) {
+        lua_rawgeti(L, -2, i + 1);
+        if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "option '%s': a table of strings expected", name);
+        strings[i] = lua_tostring(L, -1); /* the table keeps it */
+        lua_pop(L, 1);
+    }
+    *count = (uint32_t)total;
+    return strings;
+}
+
+/* headers = {["name.h"] = text}: names and texts in one block, names first. */
+static const char **read_headers(lua_State *L, int table, uint32_t *count) {
+    lua_getfield(L, table, "headers");
+    *count = 0;
+    if (lua_isnil(L, -1)) return NULL;
+    if (!lua_istable(L, -1)) luaL_error(L, "option 'headers': a table from names to texts expected");
+    const int headers = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, headers); lua_pop(L, 1)) ++*count;
+    const char **strings = lua_newuserdata(L, sizeof *strings * 2 * (*count + 1));
+    uint32_t at = 0;
+    for (lua_pushnil(L); lua_next(L, headers); lua_pop(L, 1), ++at) {
+        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
+            luaL_error(L, "option 'headers': a table from names to texts expected");
+        strings[at] = lua_tostring(L, -2);
+        strings[*count + at] = lua_tostring(L, -1);
+    }
+    return strings;
+}
+
+/* module_compile(source [, options]), or (options) with the source among them. */
+static int module_compile(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_compile_options options = {.struct_size = sizeof options};
+    size_t bytes;
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        lua_settop(L, 3);
+    } else {
+        luaL_checktype(L, 2, LUA_TTABLE);
+        lua_settop(L, 2);
+        lua_getfield(L, 2, "source");
+        lua_insert(L, 2);
+        if (lua_type(L, 2) != LUA_TSTRING) return luaL_error(L, "option 'source': a string expected");
+    }
+    options.source = lua_tolstring(L, 2, &bytes);
+    options.source_bytes = bytes;
+    /* 0 bytes would mean "up to the NUL", which an empty string has at once: the same. */
+    read_record(L, 3, compile_fields, &options);
+    if (lua_istable(L, 3)) {
+        options.options = read_strings(L, 3, "options", &options.option_count);
+        options.name_expressions = read_strings(L, 3, "name_expressions", &options.name_expression_count);
+        options.header_names = read_headers(L, 3, &options.header_count);
+        if (options.header_names) options.header_texts = options.header_names + options.header_count;
+    }
+    object *module = new_object(L, s, CLASS_MODULE, 1);
+    return created(L, s, s->api->module_compile(HANDLE(device, gpo_device_t), &options, (gpo_module_t *)&module->handle));
+}
+
+static gpo_status read_log(void *context, char *buffer, size_t capacity, size_t *needed) {
+    return ((state *)context)->api->compile_log(buffer, capacity, needed);
+}
+
+int compile_log(lua_State *L) {
+    state *s = the_state(L);
+    return push_text(L, s, read_log, s, 0);
+}
+
+/* module_load(image [, label]) */
+static int module_load(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    size_t bytes;
+    const char *image = luaL_checklstring(L, 2, &bytes), *label = luaL_optstring(L, 3, NULL);
+    object *module = new_object(L, s, CLASS_MODULE, 1);
+    return created(L, s, s->api->module_load(HANDLE(device, gpo_device_t), image, bytes, label, (gpo_module_t *)&module->handle));
+}
+
+static int module_builtin(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    object *module = new_object(L, s, CLASS_MODULE, 1);
+    return created(L, s, s->api->module_builtin(HANDLE(device, gpo_device_t), (gpo_module_t *)&module->handle));
+}
+
+struct reading {
+    const gpo_api *api;
+    void *handle;
+};
+
+static gpo_status read_image(void *context, char *buffer, size_t capacity, size_t *needed) {
+    const struct reading *r = context;
+    return r->api->module_image(r->handle, buffer, capacity, needed);
+}
+
+static int module_image(lua_State *L) {
+    state *s = the_state(L);
+    struct reading r = {s->api, ((object *)check_object(L, s, 1, CLASS_MODULE))->handle};
+    return push_text(L, s, read_image, &r, 1);
+}
+
+/* symbol(name): address and bytes; symbol(name, type): a device array. */
+static int module_symbol(lua_State *L) {
+    state *s = the_state(L);
+    object *module = check_object(L, s, 1, CLASS_MODULE);
+    uint64_t address = 0, bytes = 0;
+    const char *name = luaL_checkstring(L, 2);
+    const int typed = !lua_isnoneornil(L, 3);
+    const enum element type = typed ? check_element_type(L, 3) : ELEMENT_U8;
+    const gpo_status status = s->api->module_symbol(HANDLE(module, gpo_module_t), name, &address, &bytes);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    if (typed) {
+        luaL_argcheck(L, bytes % element_sizes[type] == 0, 3, "the variable is no whole number of these elements");
+        array_object *array = new_array(L, s, 1, MEMORY_BORROWED_DEVICE, type, address, bytes / element_sizes[type]);
+        array->base.handle = array;
+        array->base.borrowed = 1;
+        array->counted = 1;
+        ++module->users;
+        return 1;
+    }
+    push_unsigned(L, address);
+    push_unsigned(L, bytes);
+    return 2;
+}
+
+/* --- signatures --- */
+
+const char *parameter_name(const parameter *p, char text[32]) {
+    if (p->kind == PARAMETER_POINTER) return "ptr";
+    if (p->kind < ELEMENT_COUNT) return element_names[p->kind];
+    snprintf(text, 32, "bytes:%u", p->size);
+    return text;
+}
+
+/* One word of a signature; 0 if it is none. */
+static int read_word(const char *word, size_t length, parameter *p) {
+    const int type = find_element_type(word, length);
+    if (type >= 0) {
+        *p = (parameter){(uint8_t)type, element_sizes[type], 0};
+        return 1;
+    }
+    if (length == 3 && memcmp(word, "ptr", 3) == 0) {
+        *p = (parameter){PARAMETER_POINTER, 8, 0};
+        return 1;
+    }
+    if (length < 7 || length > 11 || memcmp(word, "bytes:", 6) != 0) return 0;
+    uint32_t size = 0;
+    for (size_t i = 6; i < length; ++i) {
+        if (word[i] < '0' || word[i] > '9') return 0;
+        size = size * 10 + (uint32_t)(word[i] - '0');
+    }
+    *p = (parameter){PARAMETER_BYTES, size, 0};
+    return size >= 1 && size <= MOST_PARAMETER_BYTES;
+}
+
+/* Reads the signature at `index` into the kernel, whose memory the collector frees. */
+static void read_signature(lua_State *L, int index, kernel_object *kernel) {
+    const char *text = luaL_optstring(L, index, "");
+    uint32_t words = 0, total = 0;
+    for (const char *at = text; *(at += strspn(at, " ,\t\n")); at += strcspn(at, " ,\t\n")) ++words;
+    const size_t entry = sizeof(parameter) + sizeof(void *) + sizeof(uint32_t);
+    char *block = malloc(entry * (words + 1));
+    if (!block) luaL_error(L, "not enough memory");
+    kernel->pointers = (const void **)block;
+    kernel->parameters = (parameter *)(block + (words + 1) * sizeof(void *));
+    kernel->sizes = (uint32_t *)(kernel->parameters + words + 1);
+    for (const char *at = text; *(at += strspn(at, " ,\t\n"));) {
+        const size_t length = strcspn(at, " ,\t\n");
+        parameter *p = &kernel->parameters[kernel->count];
+        if (!read_word(at, length, p)) {
+            lua_pushlstring(L, at, length);
+            luaL_error(L, "'%s' is no type of a parameter: u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ptr or bytes:N expected",
+                       lua_tostring(L, -1));
+        }
+        p->offset = total;
+        total += (p->size + 15) & ~15u; /* aligned for any type */
+        kernel->sizes[kernel->count++] = p->size;
+        at += length;
+    }
+    luaL_argcheck(L, total <= 4 * MOST_PARAMETER_BYTES, index, "the parameters are too many");
+    kernel->bytes = total;
+    kernel->values = calloc(1, total + 1);
+    if (!kernel->values) luaL_error(L, "not enough memory");
+    for (uint32_t i = 0; i < kernel->count; ++i) kernel->pointers[i] = kernel->values + kernel->parameters[i].offset;
+}
+
+/* kernel(name [, signature]): without one it has no parameters. */
+static int module_kernel(lua_State *L) {
+    state *s = the_state(L);
+    object *module = check_object(L, s, 1, CLASS_MODULE);
+    const char *name = luaL_checkstring(L, 2);
+    kernel_object *kernel = new_object(L, s, CLASS_KERNEL, 1);
+    read_signature(L, 3, kernel);
+    gpo_kernel_t handle = NULL;
+    gpo_status status = s->api->module_kernel(HANDLE(module, gpo_module_t), name, &handle);
+    kernel->base.handle = handle;
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    gpo_kernel_attributes attributes = {.struct_size = sizeof attributes};
+    status = s->api->kernel_get_attributes(handle, &attributes);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    if (attributes.parameter_count != 0 && attributes.parameter_count != kernel->count)
+        return luaL_error(L, "kernel '%s' has %d parameters, the signature %d", name, (int)attributes.parameter_count,
+                          (int)kernel->count);
+    return 1;
+}
+
+void destroy_kernel(lua_State *L, state *s, object *o, int collected) {
+    (void)L, (void)collected;
+    s->api->kernel_destroy(HANDLE(o, gpo_kernel_t));
+}
+
+void free_kernel(object *o) {
+    kernel_object *kernel = (kernel_object *)o;
+    free(kernel->pointers);
+    free(kernel->values);
+    kernel->pointers = NULL;
+    kernel->values = NULL;
+}
+
+static const field attribute_fields[] = {
+    FIELD(gpo_kernel_attributes, max_threads_per_block, U32),  FIELD(gpo_kernel_attributes, registers_per_thread, U32),
+    FIELD(gpo_kernel_attributes, parameter_count, U32),        FIELD(gpo_kernel_attributes, static_shared_bytes, U64),
+    FIELD(gpo_kernel_attributes, constant_bytes, U64),         FIELD(gpo_kernel_attributes, local_bytes_per_thread, U64),
+    FIELD(gpo_kernel_attributes, parameter_bytes, U64),        FIELD(gpo_kernel_attributes, max_dynamic_shared_bytes, U64),
+    FIELD(gpo_kernel_attributes, ptx_version, I32),            FIELD(gpo_kernel_attributes, binary_version, I32),
+    FIELDS_END};
+
+static int kernel_get_attributes(lua_State *L) {
+    state *s = the_state(L);
+    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
+    gpo_kernel_attributes attributes = {.struct_size = sizeof attributes};
+    const gpo_status status = s->api->kernel_get_attributes(HANDLE(kernel, gpo_kernel_t), &attributes);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, attribute_fields, &attributes);
+    return 1;
+}
+
+static gpo_status read_name(void *context, char *buffer, size_t capacity, size_t *needed) {
+    const struct reading *r = context;
+    return r->api->kernel_name(r->handle, buffer, capacity, needed);
+}
+
+static int kernel_name(lua_State *L) {
+    state *s = the_state(L);
+    struct reading r = {s->api, ((object *)check_object(L, s, 1, CLASS_KERNEL))->handle};
+    return push_text(L, s, read_name, &r, 0);
+}
+
+static int kernel_native(lua_State *L) {
+    state *s = the_state(L);
+    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
+    void *function = NULL;
+    const gpo_status status = s->api->kernel_native(HANDLE(kernel, gpo_kernel_t), &function);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, (uint64_t)(uintptr_t)function);
+    return 1;
+}
+
+static int kernel_set_max_dynamic_shared(lua_State *L) {
+    state *s = the_state(L);
+    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
+    return result(L, s, s->api->kernel_set_max_dynamic_shared(HANDLE(kernel, gpo_kernel_t), check_unsigned(L, 2, UINT64_MAX)));
+}
+
+/* occupancy(threads [, dynamic_shared_bytes]): blocks on a multiprocessor at once. */
+static int kernel_occupancy(lua_State *L) {
+    state *s = the_state(L);
+    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
+    uint32_t blocks = 0;
+    const gpo_status status =
+        s->api->kernel_occupancy(HANDLE(kernel, gpo_kernel_t), (uint32_t)check_unsigned(L, 2, UINT32_MAX),
+                                 optional_unsigned(L, 3, UINT64_MAX, 0), &blocks);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, blocks);
+    return 1;
+}
+
+/* suggest([dynamic_shared_bytes [, max_threads]]): threads and blocks. */
+static int kernel_suggest(lua_State *L) {
+    state *s = the_state(L);
+    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
+    uint32_t threads = 0, blocks = 0;
+    const gpo_status status =
+        s->api->kernel_suggest(HANDLE(kernel, gpo_kernel_t), optional_unsigned(L, 2, UINT64_MAX, 0),
+                               (uint32_t)optional_unsigned(L, 3, UINT32_MAX, 0), &threads, &blocks);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, threads);
+    push_unsigned(L, blocks);
+    return 2;
+}
+
+/* --- launches --- */
+
+/* A number, or a table of up to three. */
+void read_three(lua_State *L, int index, const char *name, uint32_t out[3]) {
+    uint64_t value = 0;
+    if (lua_istable(L, index)) {
+        const int count = (int)lua_rawlen(L, index);
+        if (count < 1 || count > 3) luaL_error(L, "option '%s': one to three numbers expected", name);
+        for (int i = 0; i < count; ++i) {
+            lua_rawgeti(L, index, i + 1);
+            const char *problem = read_unsigned(L, -1, UINT32_MAX, &value);
+            if (problem) luaL_error(L, "option '%s': %s", name, problem);
+            out[i] = (uint32_t)value;
+            lua_pop(L, 1);
+        }
+        return;
+    }
+    const char *problem = read_unsigned(L, index, UINT32_MAX, &value);
+    if (problem) luaL_error(L, "option '%s': %s", name, problem);
+    out[0] = (uint32_t)value;
+}
+
+static const field launch_fields[] = {
+    FLAG(gpo_launch, "cooperative", GPO_LAUNCH_COOPERATIVE), FIELD(gpo_launch, grid, THREE), FIELD(gpo_launch, block, THREE),
+    FIELD(gpo_launch, cluster, THREE), FIELD(gpo_launch, priority, I32), FIELD(gpo_launch, dynamic_shared_bytes, U64),
+    FIELD(gpo_launch, label, STRING), FIELDS_END};
+
+static void read_launch(lua_State *L, int index, gpo_launch *launch) {
+    *launch = (gpo_launch){.struct_size = sizeof *launch};
+    luaL_checktype(L, index, LUA_TTABLE);
+    read_record(L, index, launch_fields, launch);
+    lua_getfield(L, index, "priority");
+    if (!lua_isnil(L, -1)) launch->flags |= GPO_LAUNCH_PRIORITY;
+    lua_pop(L, 1);
+}
+
+/* launch(options): read once, for launches that make no garbage. */
+int make_launch(lua_State *L) {
+    state *s = the_state(L);
+    gpo_launch launch;
+    read_launch(L, 1, &launch);
+    launch_object *reused = new_object(L, s, CLASS_LAUNCH, 0);
+    reused->launch = launch;
+    if (launch.label) {
+        snprintf(reused->label, sizeof reused->label, "%s", launch.label);
+        reused->launch.label = reused->label;
+    }
+    reused->base.handle = reused;
+    return 1;
+}
+
+const char *read_parameter(lua_State *L, state *s, int index, const parameter *p, void *out, array_object **array) {
+    *array = NULL;
+    if (p->kind < ELEMENT_COUNT) return read_element(L, index, (enum element)p->kind, out);
+    if (p->kind == PARAMETER_BYTES) {
+        if (lua_type(L, index) != LUA_TSTRING) return "a string of bytes expected";
+        if (lua_rawlen(L, index) != p->size) return "the string has another size than the parameter";
+        memcpy(out, lua_tostring(L, index), p->size);
+        return NULL;
+    }
+    uint64_t address = 0;
+    if (test_object(L, s, index, CLASS_ARRAY)) {
+        *array = check_array(L, s, index);
+        address = (*array)->address;
+    } else if (!lua_isnil(L, index)) {
+        const char *problem = read_unsigned(L, index, UINT64_MAX, &address);
+        if (problem) return lua_type(L, index) == LUA_TNUMBER ? problem : "an array, an address or nil expected";
+    }
+    memcpy(out, &address, sizeof address);
+    return NULL;
+}
+
+enum { FIRST_ARGUMENT = 4 };
+
+static int bad_parameter(lua_State *L, const kernel_object *kernel, uint32_t which, const char *problem) {
+    char name[32];
+    return luaL_error(L, "parameter %d (%s) of the kernel: %s", (int)which + 1,
+                      parameter_name(&kernel->parameters[which], name), problem);
+}
+
+/* launch_kernel(kernel, launch or options, arguments...) */
+static int launch_kernel(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    kernel_object *kernel = check_object(L, s, 2, CLASS_KERNEL);
+    const launch_object *reused = test_object(L, s, 3, CLASS_LAUNCH);
+    gpo_launch read;
+    if (!reused) read_launch(L, 3, &read);
+    const int given = lua_gettop(L) - (FIRST_ARGUMENT - 1);
+    if (given != (int)kernel->count)
+        return luaL_error(L, "the kernel has %d parameters, got %d arguments", (int)kernel->count, given);
+    for (uint32_t i = 0; i < kernel->count; ++i) {
+        array_object *array;
+        const int index = FIRST_ARGUMENT + (int)i;
+        const char *problem =
+            read_parameter(L, s, index, &kernel->parameters[i], kernel->values + kernel->parameters[i].offset, &array);
+        if (problem) return bad_parameter(L, kernel, i, problem);
+        if (array && array->root->last_stream != stream) use_array(L, s, index, array, 1, stream);
+    }
+    const gpo_status status =
+        s->api->launch_kernel(HANDLE(&stream->base, gpo_stream_t), HANDLE(&kernel->base, gpo_kernel_t),
+                              reused ? &reused->launch : &read, kernel->pointers, kernel->sizes, kernel->count);
+    return result(L, s, status);
+}
+
+const luaL_Reg module_methods[] = {{"kernel", module_kernel}, {"image", module_image}, {"symbol", module_symbol}, {NULL, NULL}};
+const luaL_Reg kernel_methods[] = {{"get_attributes", kernel_get_attributes},
+                                   {"name", kernel_name},
+                                   {"native", kernel_native},
+                                   {"set_max_dynamic_shared", kernel_set_max_dynamic_shared},
+                                   {"occupancy", kernel_occupancy},
+                                   {"suggest", kernel_suggest},
+                                   {NULL, NULL}};
+const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile},
+                                          {"module_load", module_load},
+                                          {"module_builtin", module_builtin},
+                                          {NULL, NULL}};
+const luaL_Reg stream_launch_methods[] = {{"launch_kernel", launch_kernel}, {NULL, NULL}};

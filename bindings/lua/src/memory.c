@@ -1,0 +1,293 @@
+/* memory.c: arenas, pools, device memory, and what moves bytes between them. */
+#include <string.h>
+
+#include "binding.h"
+
+/* --- allocations: once more after a collection, where memory is short --- */
+
+static int is_short(gpo_status status) { return status == GPO_OUT_OF_MEMORY || status == GPO_LIMIT_EXCEEDED; }
+
+#define WITH_RECLAIM(L, s, device, status, call) \
+    do {                                         \
+        status = (call);                         \
+        if (is_short(status)) {                  \
+            reclaim(L, s, device);               \
+            status = (call);                     \
+        }                                        \
+    } while (0)
+
+static object *device_of(lua_State *L, int index) {
+    push_kept(L, index, 1);
+    object *device = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return device;
+}
+
+static const field statistics_fields[] = {
+    FIELD(gpo_memory_statistics, slabs, U32),         FIELD(gpo_memory_statistics, in_use, U64),
+    FIELD(gpo_memory_statistics, reserved, U64),      FIELD(gpo_memory_statistics, peak_in_use, U64),
+    FIELD(gpo_memory_statistics, peak_reserved, U64), FIELD(gpo_memory_statistics, waiting, U64),
+    FIELD(gpo_memory_statistics, allocations, U64),   FIELD(gpo_memory_statistics, frees, U64),
+    FIELD(gpo_memory_statistics, driver_calls, U64),  FIELDS_END};
+
+/* Pushes the array that an allocation goes into; the parent stays until it is freed. */
+static array_object *push_allocation(lua_State *L, state *s, enum memory_kind kind, int type_index) {
+    const enum element type = check_element_type(L, type_index);
+    const uint64_t count = check_element_count(L, type_index + 1, type);
+    return new_array(L, s, 1, kind, type, 0, count);
+}
+
+static int allocated(lua_State *L, state *s, array_object *array, uint64_t address) {
+    object *parent = lua_touserdata(L, 1);
+    array->address = address;
+    array->base.handle = array;
+    array->counted = 1;
+    ++parent->users;
+    account(L, s, (int64_t)ARRAY_BYTES(array));
+    return 1;
+}
+
+/* --- pinned arenas --- */
+
+static const field arena_fields[] = {
+    FLAG(gpo_arena_options, "write_combined", GPO_ARENA_WRITE_COMBINED), FIELD(gpo_arena_options, max_bytes, U64),
+    FIELD(gpo_arena_options, slab_bytes, U64), FIELD(gpo_arena_options, initial_bytes, U64),
+    FIELD(gpo_arena_options, numa_node, I32), FIELD(gpo_arena_options, label, STRING), FIELDS_END};
+
+static int arena_create(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_arena_options options = {.struct_size = sizeof options, .numa_node = -1};
+    read_record(L, 2, arena_fields, &options);
+    if (options.numa_node >= 0) options.flags |= GPO_ARENA_NUMA;
+    else options.numa_node = 0;
+    object *arena = new_object(L, s, CLASS_ARENA, 1);
+    gpo_status status;
+    WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
+                 s->api->arena_create(HANDLE(device, gpo_device_t), &options, (gpo_arena_t *)&arena->handle));
+    return created(L, s, status);
+}
+
+/* allocate(type, count [, alignment]): a pinned array. */
+static int arena_allocate(lua_State *L) {
+    state *s = the_state(L);
+    object *arena = check_object(L, s, 1, CLASS_ARENA);
+    const uint64_t alignment = optional_unsigned(L, 4, UINT64_MAX, GPO_AUTO);
+    array_object *array = push_allocation(L, s, MEMORY_PINNED, 2);
+    void *memory = NULL;
+    gpo_status status;
+    WITH_RECLAIM(L, s, HANDLE(device_of(L, 1), gpo_device_t), status,
+                 s->api->arena_allocate(HANDLE(arena, gpo_arena_t), ARRAY_BYTES(array), alignment, &memory));
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    return allocated(L, s, array, (uint64_t)(uintptr_t)memory);
+}
+
+/* An array of this arena or pool, whole. */
+static array_object *check_piece(lua_State *L, state *s, int index) {
+    array_object *array = check_array(L, s, index);
+    luaL_argcheck(L, array->root == array, index, "a slice can't be freed: free the array");
+    return array;
+}
+
+/* What is freed by hand is closed. */
+static int piece_freed(lua_State *L, state *s, array_object *array, int index, gpo_status status) {
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    forget_array(L, s, array, index);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* free(array): now; no GPU may be using it. */
+static int arena_free(lua_State *L) {
+    state *s = the_state(L);
+    object *arena = check_object(L, s, 1, CLASS_ARENA);
+    array_object *array = check_piece(L, s, 2);
+    return piece_freed(L, s, array, 2,
+                       s->api->arena_free(HANDLE(arena, gpo_arena_t), (void *)(uintptr_t)array->address));
+}
+
+/* free_after(array, stream) */
+static int arena_free_after(lua_State *L) {
+    state *s = the_state(L);
+    object *arena = check_object(L, s, 1, CLASS_ARENA);
+    array_object *array = check_piece(L, s, 2);
+    object *stream = check_object(L, s, 3, CLASS_STREAM);
+    return piece_freed(L, s, array, 2,
+                       s->api->arena_free_after(HANDLE(arena, gpo_arena_t), (void *)(uintptr_t)array->address,
+                                                HANDLE(stream, gpo_stream_t)));
+}
+
+static int arena_trim(lua_State *L) {
+    state *s = the_state(L);
+    object *arena = check_object(L, s, 1, CLASS_ARENA);
+    return result(L, s, s->api->arena_trim(HANDLE(arena, gpo_arena_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
+}
+
+static int arena_statistics(lua_State *L) {
+    state *s = the_state(L);
+    object *arena = check_object(L, s, 1, CLASS_ARENA);
+    gpo_memory_statistics statistics = {.struct_size = sizeof statistics};
+    const gpo_status status = s->api->arena_statistics(HANDLE(arena, gpo_arena_t), &statistics);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, statistics_fields, &statistics);
+    return 1;
+}
+
+/* --- memory of the caller's --- */
+
+static const field register_fields[] = {{"read_only", FIELD_FLAG, 0, GPO_REGISTER_READ_ONLY, NULL}, FIELDS_END};
+
+/* host_register(array [, options]) of gpuorch.array, or (address, bytes [, options]) of memory of another library's. */
+static int host_register(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    array_object *array = test_object(L, s, 2, CLASS_ARRAY);
+    uint32_t flags = 0;
+    read_record(L, array ? 3 : 4, register_fields, &flags);
+    if (!array) {
+        void *memory = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
+        return result(L, s, s->api->host_register(HANDLE(device, gpo_device_t), memory, check_unsigned(L, 3, UINT64_MAX), flags));
+    }
+    check_piece(L, s, 2);
+    luaL_argcheck(L, on_host(array), 2, "memory of the host expected");
+    const gpo_status status = s->api->host_register(HANDLE(device, gpo_device_t), (void *)(uintptr_t)array->address,
+                                                    ARRAY_BYTES(array), flags);
+    if (status == GPO_SUCCESS) {
+        array->registered = 1;
+        keep(L, 2, 1, 1);
+        array->base.runtime = device->runtime;
+        watch_runtime(L, s, array);
+        ++device->users;
+        array->counted = 1;
+    }
+    return result(L, s, status);
+}
+
+static int host_unregister(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    array_object *array = test_object(L, s, 2, CLASS_ARRAY);
+    void *memory = (void *)(uintptr_t)(array ? check_piece(L, s, 2)->address : check_unsigned(L, 2, UINTPTR_MAX));
+    const gpo_status status = s->api->host_unregister(HANDLE(device, gpo_device_t), memory);
+    if (status == GPO_SUCCESS && array && array->registered) {
+        array->registered = 0;
+        push_kept(L, 2, 1);
+        drop_user(L, s, lua_gettop(L));
+        array->counted = 0;
+    }
+    return result(L, s, status);
+}
+
+/* --- device memory --- */
+
+/* memory_allocate(type, count [, label]): a device array. */
+static int memory_allocate(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    const char *label = luaL_optstring(L, 4, NULL);
+    array_object *array = push_allocation(L, s, MEMORY_DEVICE, 2);
+    uint64_t address = 0;
+    gpo_status status;
+    WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
+                 s->api->memory_allocate(HANDLE(device, gpo_device_t), ARRAY_BYTES(array), label, &address));
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    return allocated(L, s, array, address);
+}
+
+/* memory_free(array or address): behind all that is on the device's streams now. */
+static int memory_free(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    if (!test_object(L, s, 2, CLASS_ARRAY))
+        return result(L, s, s->api->memory_free(HANDLE(device, gpo_device_t), check_unsigned(L, 2, UINT64_MAX)));
+    array_object *array = check_piece(L, s, 2);
+    return piece_freed(L, s, array, 2, s->api->memory_free(HANDLE(device, gpo_device_t), array->address));
+}
+
+static const char *const kinds[] = {"none", "pageable", "pinned", "device", "managed"};
+static const field info_fields[] = {WORD(gpo_memory_info, kind, kinds), FIELD(gpo_memory_info, device_ordinal, I32),
+                                    FIELD(gpo_memory_info, start, U64), FIELD(gpo_memory_info, bytes, U64), FIELDS_END};
+
+/* memory_describe(array or address) */
+static int memory_describe(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    const uint64_t address =
+        test_object(L, s, 2, CLASS_ARRAY) ? check_array(L, s, 2)->address : check_unsigned(L, 2, UINT64_MAX);
+    gpo_memory_info info = {.struct_size = sizeof info};
+    const gpo_status status = s->api->memory_describe(HANDLE(device, gpo_device_t), address, &info);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, info_fields, &info);
+    return 1;
+}
+
+/* --- pools --- */
+
+static const field pool_fields[] = {FIELD(gpo_pool_options, max_bytes, U64), FIELD(gpo_pool_options, keep_bytes, U64),
+                                    FIELD(gpo_pool_options, initial_bytes, U64), FIELD(gpo_pool_options, label, STRING),
+                                    FIELDS_END};
+
+static int pool_create(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_pool_options options = {.struct_size = sizeof options};
+    read_record(L, 2, pool_fields, &options);
+    object *pool = new_object(L, s, CLASS_POOL, 1);
+    gpo_status status;
+    WITH_RECLAIM(L, s, HANDLE(device, gpo_device_t), status,
+                 s->api->pool_create(HANDLE(device, gpo_device_t), &options, (gpo_pool_t *)&pool->handle));
+    return created(L, s, status);
+}
+
+/* allocate(stream, type, count): a device array, usable by what comes next on the stream. */
+static int pool_allocate(lua_State *L) {
+    state *s = the_state(L);
+    object *pool = check_object(L, s, 1, CLASS_POOL);
+    stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
+    array_object *array = push_allocation(L, s, MEMORY_POOL, 3);
+    uint64_t address = 0;
+    gpo_status status;
+    WITH_RECLAIM(L, s, HANDLE(device_of(L, 1), gpo_device_t), status,
+                 s->api->pool_allocate(HANDLE(pool, gpo_pool_t), HANDLE(&stream->base, gpo_stream_t), ARRAY_BYTES(array),
+                                       &address));
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    allocated(L, s, array, address);
+    use_array(L, s, lua_gettop(L), array, 2, stream);
+    return 1;
+}
+
+/* free(array, stream): when the stream gets there; uses on other streams must be ordered before. */
+static int pool_free(lua_State *L) {
+    state *s = the_state(L);
+    object *pool = check_object(L, s, 1, CLASS_POOL);
+    array_object *array = check_piece(L, s, 2);
+    object *stream = check_object(L, s, 3, CLASS_STREAM);
+    return piece_freed(L, s, array, 2,
+                       s->api->pool_free(HANDLE(pool, gpo_pool_t), HANDLE(stream, gpo_stream_t), array->address));
+}
+
+static int pool_trim(lua_State *L) {
+    state *s = the_state(L);
+    object *pool = check_object(L, s, 1, CLASS_POOL);
+    return result(L, s, s->api->pool_trim(HANDLE(pool, gpo_pool_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
+}
+
+static int pool_statistics(lua_State *L) {
+    state *s = the_state(L);
+    object *pool = check_object(L, s, 1, CLASS_POOL);
+    gpo_memory_statistics statistics = {.struct_size = sizeof statistics};
+    const gpo_status status = s->api->pool_statistics(HANDLE(pool, gpo_pool_t), &statistics);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, statistics_fields, &statistics);
+    return 1;
+}
+
+const luaL_Reg arena_methods[] = {{"allocate", arena_allocate}, {"free", arena_free},
+                                  {"free_after", arena_free_after}, {"trim", arena_trim},
+                                  {"statistics", arena_statistics}, {NULL, NULL}};
+const luaL_Reg pool_methods[] = {{"allocate", pool_allocate}, {"free", pool_free}, {"trim", pool_trim},
+                                 {"statistics", pool_statistics}, {NULL, NULL}};
+const luaL_Reg device_memory_methods[] = {{"arena_create", arena_create},       {"pool_create", pool_create},
+                                          {"memory_allocate", memory_allocate}, {"memory_free", memory_free},
+                                          {"memory_describe", memory_describe}, {"host_register", host_register},
+                                          {"host_unregister", host_unregister}, {NULL, NULL}};

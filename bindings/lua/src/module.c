@@ -1,0 +1,112 @@
+/* module.c: require "gpuorch": opens the library, makes the classes. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "binding.h"
+
+#define LIBRARY "libgpuorch.so.0"
+#define EXPORT __attribute__((visibility("default")))
+
+/* The table of the library's functions. Raises where there is none, or not one that this module can use. */
+static const gpo_api *open_library(lua_State *L) {
+    const char *given = secure_getenv("GPUORCH_LIBRARY");
+    const char *path = given && *given ? given : LIBRARY;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        luaL_error(L, "gpuorch: the library can't be loaded: %s; install libgpuorch, or set GPUORCH_LIBRARY to its path", dlerror());
+    const gpo_api *(*get)(uint32_t);
+    uint32_t (*version)(void);
+    *(void **)&get = dlsym(library, "gpo_get_api");
+    *(void **)&version = dlsym(library, "gpo_version");
+    if (!get) luaL_error(L, "gpuorch: %s is no libgpuorch, or older than this module: it has no gpo_get_api", path);
+    const gpo_api *api = get(GPO_VERSION);
+    const uint32_t theirs = api ? api->library_version : version ? version() : 0;
+    if (!api || api->struct_size < sizeof *api)
+        luaL_error(L, "gpuorch: %s is version %d.%d.%d, and this module was made for %d.%d.%d: it needs %s", path,
+                   (int)(theirs / 10000), (int)(theirs / 100 % 100), (int)(theirs % 100), GPO_VERSION_MAJOR,
+                   GPO_VERSION_MINOR, GPO_VERSION_PATCH,
+                   theirs > GPO_VERSION ? "a module made for that library" : "a newer library");
+    return api; /* the library stays loaded: it can't be unloaded with work in flight, and is marked so itself */
+}
+
+static int version(lua_State *L) {
+    push_unsigned(L, the_state(L)->api->version());
+    return 1;
+}
+
+/* held_bytes(): of arrays that are alive, as the collector is told. */
+static int held_bytes(lua_State *L) {
+    push_signed(L, the_state(L)->held_bytes);
+    return 1;
+}
+
+/* What on_error is at first: the message goes to standard error. */
+static int print_error(lua_State *L) {
+    const char *text = lua_tostring(L, 1);
+    fprintf(stderr, "gpuorch: an error in a callback or coroutine: %s\n", text ? text : luaL_typename(L, 1));
+    return 0;
+}
+
+static int close_state(lua_State *L) {
+    state *s = lua_touserdata(L, 1);
+    if (s->bridge && belongs_here(s)) close_bridge(s->bridge);
+    s->bridge = NULL;
+    return 0;
+}
+
+static const luaL_Reg functions[] = {
+    {"runtime_create", runtime_create}, {"launch", make_launch}, {"array", make_host_array}, {"compile_log", compile_log},
+    {"poll", poll_queues},              {"version", version},    {"held_bytes", held_bytes}, {"on_error", print_error},
+    {NULL, NULL}};
+
+static state *push_state(lua_State *L) {
+    state *s = lua_newuserdata(L, sizeof *s);
+    memset(s, 0, sizeof *s);
+    lua_newtable(L);
+    lua_pushcfunction(L, close_state);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    s->api = open_library(L);
+    s->pid = getpid();
+    s->bridge = make_bridge(s->api);
+    if (!s->bridge) luaL_error(L, "not enough memory");
+    if (lua_pushthread(L)) s->main = L;
+    lua_pop(L, 1);
+#if LUA_VERSION_NUM >= 502
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    s->main = lua_tothread(L, -1);
+    lua_pop(L, 1);
+#endif
+    return s;
+}
+
+EXPORT int luaopen_gpuorch(lua_State *L) {
+    luaL_checkstack(L, 20, NULL);
+    lua_settop(L, 0);
+    state *s = push_state(L); /* 1 */
+    lua_newtable(L);          /* 2: the module */
+    push_functions(L, 1, functions);
+    push_functions(L, 1, status_functions);
+    lua_newtable(L);          /* 3: metatables by number */
+    make_classes(L, s, 1);
+    lua_pushvalue(L, 3);
+    s->classes = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, 2);
+    s->module = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_newtable(L); /* what callbacks look for by number, and doesn't stay for that */
+    lua_newtable(L);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    s->known = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, run_request, 1);
+    s->runner = luaL_ref(L, LUA_REGISTRYINDEX);
+    make_caller(L, s, 1);
+    make_await(L, 2, 3, 1);
+    lua_settop(L, 2);
+    return 1;
+}

@@ -1,0 +1,245 @@
+/* object.c: userdata around handles: their classes, their ends, and what they keep alive. */
+#include <string.h>
+
+#include "binding.h"
+
+/* check_object for the common case costs a call in which nothing is looked up by name: the metatable's address says what
+ * a userdata is. */
+void *test_object(lua_State *L, state *s, int index, enum class_id id) {
+    void *memory = lua_touserdata(L, index);
+    if (!memory || !lua_getmetatable(L, index)) return NULL;
+    const void *metatable = lua_topointer(L, -1);
+    lua_pop(L, 1);
+    return metatable == s->metatables[id] ? memory : NULL;
+}
+
+int type_error(lua_State *L, int index, const char *expected) {
+    const char *got = luaL_typename(L, index);
+    if (luaL_getmetafield(L, index, "__name")) got = lua_tostring(L, -1);
+    return luaL_argerror(L, index, lua_pushfstring(L, "%s expected, got %s", expected, got));
+}
+
+void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id) {
+    void *memory = test_object(L, s, index, id);
+    if (!memory) type_error(L, index, lua_pushfstring(L, "gpuorch.%s", classes[id].name));
+    return memory;
+}
+
+void *check_object(lua_State *L, state *s, int index, enum class_id id) {
+    object *o = check_object_even_closed(L, s, index, id);
+    if (o->closed || !o->handle) luaL_argerror(L, index, lua_pushfstring(L, "the %s is closed", classes[id].name));
+    return o;
+}
+
+void *optional_object(lua_State *L, state *s, int index, enum class_id id) {
+    return lua_isnoneornil(L, index) ? NULL : check_object(L, s, index, id);
+}
+
+object *any_object(lua_State *L, state *s, int index) {
+    for (int id = 0; id <= CLASS_EXECUTOR; ++id)
+        if (test_object(L, s, index, (enum class_id)id)) return check_object(L, s, index, (enum class_id)id);
+    type_error(L, index, "an object of gpuorch");
+    return NULL;
+}
+
+void *new_object(lua_State *L, state *s, enum class_id id, int parent) {
+    object *o = lua_newuserdata(L, classes[id].size);
+    memset(o, 0, classes[id].size);
+    o->id = id;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->classes);
+    lua_rawgeti(L, -1, id + 1);
+    lua_setmetatable(L, -3);
+    lua_pop(L, 1);
+    lua_createtable(L, 1, 0);
+    if (parent) {
+        const object *above = lua_touserdata(L, parent);
+        o->runtime = above->runtime;
+        lua_pushvalue(L, parent);
+        lua_rawseti(L, -2, 1);
+    }
+    lua_setuservalue(L, -2);
+    return o;
+}
+
+void keep(lua_State *L, int index, int slot, int value) {
+    lua_pushvalue(L, value);
+    lua_getuservalue(L, index < 0 ? index - 1 : index);
+    lua_insert(L, -2);
+    lua_rawseti(L, -2, slot);
+    lua_pop(L, 1);
+}
+
+void push_kept(lua_State *L, int index, int slot) {
+    lua_getuservalue(L, index);
+    lua_rawgeti(L, -1, slot);
+    lua_replace(L, -2);
+}
+
+int remember(lua_State *L, state *s, int index) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->known);
+    s->newest = free_number(L, lua_gettop(L), s->newest, 1);
+    lua_pushvalue(L, index);
+    lua_rawseti(L, -2, s->newest);
+    lua_pop(L, 1);
+    return s->newest;
+}
+
+int push_known(lua_State *L, state *s, int number) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->known);
+    lua_rawgeti(L, -1, number);
+    lua_replace(L, -2);
+    return !lua_isnil(L, -1);
+}
+
+runtime_context *context_of(lua_State *L, state *s, const object *o) {
+    runtime_context *context = NULL;
+    if (push_known(L, s, o->runtime)) context = ((runtime_object *)lua_touserdata(L, -1))->context;
+    lua_pop(L, 1);
+    return context;
+}
+
+static void destroy(lua_State *L, state *s, int index, int collected) {
+    object *o = lua_touserdata(L, index);
+    lua_pushvalue(L, index);
+    classes[o->id].destroy(L, s, o, collected);
+    lua_pop(L, 1);
+    o->handle = NULL;
+}
+
+/* A stream that arrays were used on goes at once if it is idle: then they need it no more. */
+static int is_needed(state *s, const object *o) {
+    if (o->users == 0) return 0;
+    return o->id != CLASS_STREAM || s->api->stream_query(HANDLE(o, gpo_stream_t)) != GPO_SUCCESS;
+}
+
+void close_object(lua_State *L, state *s, int index, int collected) {
+    object *o = lua_touserdata(L, index);
+    if (o->closed || !o->handle) return;
+    o->closed = 1;
+    if (o->borrowed || !belongs_here(s)) o->handle = NULL;
+    else if (!is_needed(s, o)) destroy(L, s, index, collected);
+}
+
+void drop_user(lua_State *L, state *s, int index) {
+    object *o = lua_touserdata(L, index);
+    if (--o->users == 0 && o->closed && o->handle && belongs_here(s)) destroy(L, s, index, 1);
+}
+
+static int method_close(lua_State *L) {
+    state *s = the_state(L);
+    object *o = lua_touserdata(L, 1);
+    int known = 0;
+    for (int id = 0; o && id < CLASS_COUNT && !known; ++id) known = test_object(L, s, 1, (enum class_id)id) != NULL;
+    if (!known) type_error(L, 1, "an object of gpuorch");
+    close_object(L, s, 1, 0);
+    return 0;
+}
+
+static int metamethod_gc(lua_State *L) {
+    object *o = lua_touserdata(L, 1);
+    luaL_checkstack(L, 20, NULL);
+    close_object(L, the_state(L), 1, 1);
+    if (o->id == CLASS_KERNEL) free_kernel(o);
+    if (o->id == CLASS_OPERATION) free_operation(o);
+    return 0;
+}
+
+static int metamethod_tostring(lua_State *L) {
+    state *s = the_state(L);
+    const object *o = lua_touserdata(L, 1);
+    char label[64] = "";
+    const char *name = classes[o->id].name;
+    if (o->closed || !o->handle) {
+        lua_pushfstring(L, "gpuorch.%s (closed)", name);
+        return 1;
+    }
+    if (o->id <= CLASS_EXECUTOR && s->api->object_label(o->handle, label, sizeof label, NULL) == GPO_SUCCESS && label[0])
+        lua_pushfstring(L, "gpuorch.%s \"%s\"", name, label);
+    else
+        lua_pushfstring(L, "gpuorch.%s: %p", name, (void *)o);
+    return 1;
+}
+
+#define DESTROY(word)                                                                         \
+    static void destroy_##word(lua_State *L, state *s, object *o, int collected) {            \
+        (void)L, (void)collected;                                                             \
+        s->api->word##_destroy(HANDLE(o, gpo_##word##_t));                                    \
+    }
+DESTROY(device)
+DESTROY(stream_pool)
+DESTROY(event)
+DESTROY(timeline)
+DESTROY(arena)
+DESTROY(pool)
+DESTROY(module)
+
+static void destroy_launch(lua_State *L, state *s, object *o, int collected) { (void)L, (void)s, (void)o, (void)collected; }
+
+const class_info classes[CLASS_COUNT] = {
+    {"runtime", sizeof(runtime_object),
+     {runtime_methods, runtime_queue_methods, runtime_device_methods, runtime_timeline_methods, runtime_executor_methods},
+     destroy_runtime},
+    {"device", sizeof(object),
+     {device_methods, device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods},
+     destroy_device},
+    {"stream", sizeof(stream_object), {stream_methods, stream_copy_methods, stream_launch_methods, stream_executor_methods},
+     destroy_stream},
+    {"stream_pool", sizeof(object), {stream_pool_methods}, destroy_stream_pool},
+    {"event", sizeof(object), {event_methods, event_executor_methods}, destroy_event},
+    {"timeline", sizeof(object), {timeline_methods, timeline_executor_methods}, destroy_timeline},
+    {"cq", sizeof(cq_object), {cq_methods}, destroy_cq},
+    {"arena", sizeof(object), {arena_methods}, destroy_arena},
+    {"pool", sizeof(object), {pool_methods}, destroy_pool},
+    {"module", sizeof(object), {module_methods}, destroy_module},
+    {"kernel", sizeof(kernel_object), {kernel_methods}, destroy_kernel},
+    {"pipeline", sizeof(pipeline_object), {pipeline_methods, pipeline_executor_methods}, destroy_pipeline},
+    {"executor", sizeof(executor_object), {executor_methods}, destroy_executor},
+    {"array", sizeof(array_object), {array_methods}, destroy_array},
+    {"operation", sizeof(operation_object), {operation_methods}, destroy_operation},
+    {"launch", sizeof(launch_object), {NULL}, destroy_launch},
+};
+
+static const luaL_Reg every_object[] = {
+    {"error", object_error}, {"label", object_label}, {"set_label", object_set_label}, {NULL, NULL}};
+
+void push_functions(lua_State *L, int state_index, const luaL_Reg *functions) {
+    for (; functions->name; ++functions) {
+        lua_pushvalue(L, state_index);
+        lua_pushcclosure(L, functions->func, 1);
+        lua_setfield(L, -2, functions->name);
+    }
+}
+
+/* Fills the table on top with metatables, at 1 and above. */
+void make_classes(lua_State *L, state *s, int state_index) {
+    static const luaL_Reg metamethods[] = {
+        {"__gc", metamethod_gc}, {"__close", method_close}, {"__tostring", metamethod_tostring}, {NULL, NULL}};
+    static const luaL_Reg close[] = {{"close", method_close}, {NULL, NULL}};
+    static const luaL_Reg array_metamethods[] = {{"__newindex", array_newindex}, {"__len", array_length}, {NULL, NULL}};
+    for (int id = 0; id < CLASS_COUNT; ++id) {
+        lua_newtable(L);
+        s->metatables[id] = lua_topointer(L, -1);
+        push_functions(L, state_index, metamethods);
+        lua_pushfstring(L, "gpuorch.%s", classes[id].name);
+        lua_setfield(L, -2, "__name");
+        /* Nobody gets at the metatable, and so at __gc, from Lua. */
+        lua_pushfstring(L, "gpuorch.%s", classes[id].name);
+        lua_setfield(L, -2, "__metatable");
+        lua_newtable(L);
+        push_functions(L, state_index, close);
+        if (id <= CLASS_EXECUTOR) push_functions(L, state_index, every_object);
+        for (int set = 0; set < METHOD_SETS && classes[id].methods[set]; ++set)
+            push_functions(L, state_index, classes[id].methods[set]);
+        if (id == CLASS_ARRAY) {
+            lua_pushvalue(L, state_index);
+            lua_pushvalue(L, -2);
+            lua_pushcclosure(L, array_index, 2);
+            lua_setfield(L, -3, "__index");
+            lua_pop(L, 1);
+            push_functions(L, state_index, array_metamethods);
+        } else {
+            lua_setfield(L, -2, "__index");
+        }
+        lua_rawseti(L, -2, id + 1);
+    }
+}

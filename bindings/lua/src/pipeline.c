@@ -1,0 +1,595 @@
+/* pipeline.c: pipelines, whose sources, stages, sinks and progress may be Lua functions. The library calls them on threads
+ * of its own, or in an executor; they run here while the state waits, and may not yield. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binding.h"
+
+#define MOST_STAGES 64
+#define LONGEST_END_NS 10000000000 /* of a run that is cancelled because its pipeline is closed */
+
+enum { PIPELINE_EXECUTOR = 2, PIPELINE_PROGRESS, PIPELINE_FILL, PIPELINE_TAKE, PIPELINE_SOURCE, PIPELINE_SINK, PIPELINE_STAGES };
+
+/* What C's callbacks are given; it outlives the Lua object while the pipeline may still call. */
+typedef struct pipeline_context {
+    struct pipeline_context *next;
+    runtime_context *runtime;
+    gpo_pipeline_t pipeline;
+    int number;         /* the pipeline object is known by it */
+    int calls;          /* it has callbacks in Lua */
+    int started;        /* and may be running */
+    int busy;           /* depth of its callbacks in progress */
+    int closed;         /* they are answered with GPO_CANCELLED */
+    uint64_t result_bytes;
+    char message[512];  /* of the error that a callback raised in this run */
+    struct stage_context {
+        struct pipeline_context *pipeline;
+        int number;
+    } stages[MOST_STAGES];
+} pipeline_context;
+
+/* --- callbacks --- */
+
+typedef struct callback {
+    request base;
+    pipeline_context *pipeline;
+    const gpo_chunk *chunk;
+    const gpo_pipeline_progress *progress;
+    void *buffer;
+    uint64_t capacity, bytes;
+    gpo_stream_t stream;
+    int slot;            /* where the pipeline object keeps the function */
+} callback;
+
+static void keep_message(request *r, const char *text) {
+    pipeline_context *p = ((callback *)r)->pipeline;
+    snprintf(p->message, sizeof p->message, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* Pushes the function, below its arguments. False: the pipeline's object is gone. */
+static int push_function(lua_State *L, state *s, const callback *c) {
+    if (!push_known(L, s, c->pipeline->number)) return 0;
+    push_kept(L, -1, c->slot);
+    return lua_isfunction(L, -1);
+}
+
+/* Pushes a u8 array of memory that is the library's, for the time of the call. */
+static void push_borrowed(lua_State *L, state *s, enum memory_kind kind, uint64_t address, uint64_t bytes) {
+    array_object *array = new_array(L, s, 0, kind, ELEMENT_U8, address, bytes);
+    array->base.handle = array;
+    array->base.borrowed = 1;
+}
+
+static void set_borrowed(lua_State *L, state *s, const char *name, enum memory_kind kind, uint64_t address, uint64_t bytes) {
+    if (address == 0) return;
+    push_borrowed(L, s, kind, address, bytes);
+    lua_setfield(L, -2, name);
+}
+
+static const char *const chunk_arrays[] = {"output", "result", "input_address", "output_address", "scratch_address",
+                                           "result_address", NULL};
+
+static void push_chunk(lua_State *L, state *s, const pipeline_context *p, const gpo_chunk *chunk) {
+    static const field fields[] = {FIELD(gpo_chunk, slot, U32), FIELD(gpo_chunk, index, U64), FIELD(gpo_chunk, offset, U64),
+                                   FIELD(gpo_chunk, bytes, U64), FIELD(gpo_chunk, output_offset, U64),
+                                   FIELD(gpo_chunk, output_bytes, U64), FIELD(gpo_chunk, input_address, U64),
+                                   FIELD(gpo_chunk, output_address, U64), FIELD(gpo_chunk, scratch_address, U64),
+                                   FIELD(gpo_chunk, result_address, U64), FIELDS_END};
+    push_record(L, s, fields, chunk);
+    set_borrowed(L, s, "output", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->output, chunk->output_bytes);
+    set_borrowed(L, s, "result", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->result, p->result_bytes);
+}
+
+/* After a call its borrowed arrays are closed, whatever happened. */
+static void close_chunk(lua_State *L, state *s, int index) {
+    for (const char *const *name = chunk_arrays; *name; ++name) {
+        lua_getfield(L, index, *name);
+        if (test_object(L, s, -1, CLASS_ARRAY)) close_object(L, s, lua_gettop(L), 1);
+        lua_pop(L, 1);
+    }
+}
+
+/* Calls the function below `arguments` values. Whatever is raised is raised again once `close` has been done to the value
+ * at `borrowed`. */
+static void call_and_close(lua_State *L, state *s, callback *c, int arguments, int results, int borrowed,
+                           void (*close)(lua_State *, state *, int)) {
+    ++c->pipeline->busy;
+    const int failed = call_protected(L, s, arguments, results);
+    --c->pipeline->busy;
+    if (borrowed) close(L, s, borrowed);
+    if (failed) lua_error(L);
+}
+
+static void close_borrowed(lua_State *L, state *s, int index) { close_object(L, s, index, 1); }
+
+/* take(chunk): false from it is enough; anything else goes on. */
+static void run_take(lua_State *L, state *s, request *r) {
+    callback *c = (callback *)r;
+    if (!push_function(L, s, c)) {
+        r->answer = GPO_CANCELLED;
+        return;
+    }
+    push_chunk(L, s, c->pipeline, c->chunk);
+    lua_pushvalue(L, -1);
+    lua_insert(L, -3); /* the chunk stays below the function */
+    const int chunk = lua_gettop(L) - 2;
+    call_and_close(L, s, c, 1, 1, chunk, close_chunk);
+    r->answer = lua_isboolean(L, -1) && !lua_toboolean(L, -1) ? GPO_END : GPO_SUCCESS;
+}
+
+static gpo_status take(void *user, const gpo_chunk *chunk) {
+    pipeline_context *p = user;
+    callback c = {.base = {.run = run_take, .failed = keep_message, .closed = &p->closed}, .pipeline = p, .chunk = chunk, .slot = PIPELINE_TAKE};
+    return ask(p->runtime, &c.base);
+}
+
+/* fill(buffer): a number of bytes put into the buffer, a string, or nil at the end. */
+static void run_fill(lua_State *L, state *s, request *r) {
+    callback *c = (callback *)r;
+    if (!push_function(L, s, c)) {
+        r->answer = GPO_CANCELLED;
+        return;
+    }
+    push_borrowed(L, s, MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)c->buffer, c->capacity);
+    lua_pushvalue(L, -1);
+    lua_insert(L, -3);
+    const int buffer = lua_gettop(L) - 2;
+    call_and_close(L, s, c, 1, 1, buffer, close_borrowed);
+    r->answer = GPO_SUCCESS;
+    c->bytes = 0;
+    if (lua_isnil(L, -1)) {
+        r->answer = GPO_END;
+    } else if (lua_type(L, -1) == LUA_TSTRING) {
+        size_t length;
+        const char *bytes = lua_tolstring(L, -1, &length);
+        if (length > c->capacity) luaL_error(L, "the source gave more bytes than the buffer has room for");
+        memcpy(c->buffer, bytes, length);
+        c->bytes = length;
+    } else {
+        const char *problem = read_unsigned(L, -1, c->capacity, &c->bytes);
+        if (problem) luaL_error(L, "the source returned no number of bytes, string or nil: %s", problem);
+    }
+}
+
+static gpo_status fill(void *user, void *buffer, uint64_t capacity, uint64_t *bytes) {
+    pipeline_context *p = user;
+    callback c = {.base = {.run = run_fill, .failed = keep_message, .closed = &p->closed}, .pipeline = p, .buffer = buffer, .capacity = capacity,
+                  .slot = PIPELINE_FILL};
+    const gpo_status status = ask(p->runtime, &c.base);
+    *bytes = c.bytes;
+    return status;
+}
+
+/* enqueue(stream, chunk) */
+static void run_enqueue(lua_State *L, state *s, request *r) {
+    callback *c = (callback *)r;
+    if (!push_function(L, s, c)) {
+        r->answer = GPO_CANCELLED;
+        return;
+    }
+    const int pipeline = lua_gettop(L) - 1;
+    push_kept(L, pipeline, 1);
+    stream_object *stream = new_object(L, s, CLASS_STREAM, lua_gettop(L));
+    lua_replace(L, -2);
+    stream->base.handle = c->stream;
+    stream->base.borrowed = 1;
+    push_chunk(L, s, c->pipeline, c->chunk);
+    /* stream, chunk, function, stream, chunk */
+    lua_pushvalue(L, -3);
+    lua_pushvalue(L, -3);
+    lua_pushvalue(L, -3);
+    const int chunk = lua_gettop(L) - 3, stream_index = chunk - 1;
+    lua_remove(L, stream_index - 1);
+    ++c->pipeline->busy;
+    const int failed = call_protected(L, s, 2, 0);
+    --c->pipeline->busy;
+    close_chunk(L, s, chunk - 1);
+    close_object(L, s, stream_index - 1, 1);
+    if (failed) lua_error(L);
+    r->answer = GPO_SUCCESS;
+}
+
+static gpo_status enqueue(void *user, gpo_stream_t stream, const gpo_chunk *chunk) {
+    const struct stage_context *stage = user;
+    callback c = {.base = {.run = run_enqueue, .failed = keep_message, .closed = &stage->pipeline->closed},
+                  .pipeline = stage->pipeline, .chunk = chunk, .stream = stream, .slot = PIPELINE_STAGES + stage->number};
+    return ask(stage->pipeline->runtime, &c.base);
+}
+
+static const field progress_fields[] = {
+    FIELD(gpo_pipeline_progress, running, BOOL),     FIELD(gpo_pipeline_progress, bytes_in, U64),
+    FIELD(gpo_pipeline_progress, bytes_done, U64),   FIELD(gpo_pipeline_progress, bytes_total, U64),
+    FIELD(gpo_pipeline_progress, chunks_done, U64),  FIELD(gpo_pipeline_progress, elapsed_ns, U64), FIELDS_END};
+
+static void run_progress(lua_State *L, state *s, request *r) {
+    callback *c = (callback *)r;
+    r->answer = GPO_SUCCESS;
+    if (!push_function(L, s, c)) return;
+    push_record(L, s, progress_fields, c->progress);
+    call_and_close(L, s, c, 1, 0, 0, NULL);
+}
+
+static void progress(void *user, const gpo_pipeline_progress *now) {
+    pipeline_context *p = user;
+    callback c = {.base = {.run = run_progress, .closed = &p->closed}, .pipeline = p, .progress = now, .slot = PIPELINE_PROGRESS};
+    ask(p->runtime, &c.base);
+}
+
+/* --- creation --- */
+
+static const field stage_fields[] = {
+    FIELD(gpo_stage, block, THREE), FIELD(gpo_stage, grid, THREE), FIELD(gpo_stage, bytes_per_block, U64),
+    FIELD(gpo_stage, dynamic_shared_bytes, U64), FIELD(gpo_stage, max_blocks, U32), FIELD(gpo_stage, label, STRING),
+    OTHER("kernel"), OTHER("arguments"), OTHER("enqueue"), FIELDS_END};
+static const field option_fields[] = {
+    FLAG(gpo_pipeline_options, "times", GPO_PIPELINE_TIMES), FIELD(gpo_pipeline_options, chunk_bytes, U64),
+    FIELD(gpo_pipeline_options, granule, U64), FIELD(gpo_pipeline_options, slots, U32),
+    FIELD(gpo_pipeline_options, output_numerator, U32), FIELD(gpo_pipeline_options, output_denominator, U32),
+    FIELD(gpo_pipeline_options, scratch_bytes, U64), FIELD(gpo_pipeline_options, result_bytes, U64),
+    FIELD(gpo_pipeline_options, max_pinned_bytes, U64), FIELD(gpo_pipeline_options, progress_ns, U64),
+    FIELD(gpo_pipeline_options, label, STRING), OTHER("stages"), OTHER("progress"), OTHER("executor"), FIELDS_END};
+
+/* What a name stands for in a kernel's arguments; 0 if it is none, or not of that parameter's type. */
+static uint32_t argument_kind(const parameter *p, const char *name) {
+    static const char *const names[] = {"", "input", "output", "scratch", "result", "input_bytes", "output_bytes", "index", "offset"};
+    for (uint32_t kind = GPO_STAGE_INPUT; kind <= GPO_STAGE_OFFSET; ++kind)
+        if (strcmp(names[kind], name) == 0)
+            return (kind <= GPO_STAGE_RESULT ? p->kind == PARAMETER_POINTER : p->kind == ELEMENT_U64) ? kind : 0;
+    return 0;
+}
+
+/* The arguments of the stage on top of the stack; the memory for them is left in the table at `anchor`. */
+static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, const kernel_object *kernel, gpo_stage *stage) {
+    lua_getfield(L, stage_index, "arguments");
+    const int arguments = lua_gettop(L);
+    const uint32_t given = lua_istable(L, arguments) ? (uint32_t)lua_rawlen(L, arguments) : 0;
+    if (!lua_istable(L, arguments) && !lua_isnil(L, arguments)) luaL_error(L, "option 'arguments': a table expected");
+    /* An argument may be nil, a null pointer: then the table can't tell how many there are. */
+    if (given > kernel->count)
+        luaL_error(L, "the kernel has %d parameters, got %d arguments", (int)kernel->count, (int)given);
+    const size_t array_bytes = sizeof(gpo_stage_argument) * (kernel->count + 1);
+    char *block = lua_newuserdata(L, array_bytes + kernel->bytes + 16);
+    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    gpo_stage_argument *list = (gpo_stage_argument *)block;
+    memset(block, 0, array_bytes);
+    for (uint32_t i = 0; i < kernel->count; ++i) {
+        const parameter *p = &kernel->parameters[i];
+        char *value = block + array_bytes + p->offset;
+        array_object *array = NULL;
+        lua_rawgeti(L, arguments, (int)i + 1);
+        list[i].struct_size = sizeof *list;
+        if (p->kind != PARAMETER_BYTES && lua_type(L, -1) == LUA_TSTRING)
+            list[i].kind = argument_kind(p, lua_tostring(L, -1));
+        if (list[i].kind == GPO_STAGE_VALUE) {
+            char name[32];
+            const char *problem = lua_isnil(L, -1) && p->kind != PARAMETER_POINTER
+                                      ? "it is missing" : read_parameter(L, s, lua_gettop(L), p, value, &array);
+            if (problem)
+                luaL_error(L, "argument %d (%s) of the stage's kernel: %s", (int)i + 1, parameter_name(p, name), problem);
+            list[i].value = value;
+            list[i].bytes = p->size;
+            lua_pushvalue(L, -1);
+            if (array) lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+            else lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    stage->arguments = list;
+    stage->argument_count = kernel->count;
+}
+
+/* The stage on top of the stack. */
+static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipeline_context *p, int number, gpo_stage *stage) {
+    const int index = lua_gettop(L);
+    *stage = (gpo_stage){.struct_size = sizeof *stage, .kind = GPO_STAGE_KERNEL};
+    if (!lua_istable(L, index)) luaL_error(L, "option 'stages': a table of tables expected");
+    read_record(L, index, stage_fields, stage);
+    lua_getfield(L, index, "enqueue");
+    if (!lua_isnil(L, -1)) {
+        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'enqueue': a function expected");
+        stage->kind = GPO_STAGE_CALLBACK;
+        p->stages[number] = (struct stage_context){p, number};
+        p->calls = 1;
+        stage->enqueue = enqueue;
+        stage->user = &p->stages[number];
+        keep(L, pipeline, PIPELINE_STAGES + number, lua_gettop(L));
+        lua_settop(L, index);
+        return;
+    }
+    lua_getfield(L, index, "kernel");
+    const kernel_object *kernel = test_object(L, s, -1, CLASS_KERNEL);
+    if (!kernel) luaL_error(L, "stage %d: a kernel or a function 'enqueue' expected", number + 1);
+    check_object(L, s, lua_gettop(L), CLASS_KERNEL);
+    stage->kernel = HANDLE(&kernel->base, gpo_kernel_t);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
+    read_arguments(L, s, index, anchor, kernel, stage);
+    lua_settop(L, index);
+}
+
+static int create_pipeline(lua_State *L, state *s, object *device, pipeline_object *pipeline, gpo_pipeline_options *options) {
+    pipeline_context *p = pipeline->context;
+    const int index = lua_gettop(L);
+    lua_newtable(L); /* what arguments point to; the pipeline keeps it, for its kernels and arrays */
+    keep(L, index, PIPELINE_STAGES + MOST_STAGES, index + 1);
+    lua_getfield(L, 2, "stages");
+    if (!lua_istable(L, -1)) return luaL_error(L, "option 'stages': a table of stages expected");
+    const int stages = lua_gettop(L), count = (int)lua_rawlen(L, stages);
+    if (count > MOST_STAGES) return luaL_error(L, "option 'stages': at most 64");
+    gpo_stage *list = lua_newuserdata(L, sizeof *list * (size_t)(count + 1));
+    for (int i = 0; i < count; ++i) {
+        lua_rawgeti(L, stages, i + 1);
+        read_stage(L, s, index, index + 1, p, i, &list[i]);
+        lua_pop(L, 1);
+    }
+    options->stages = list;
+    options->stage_count = (uint32_t)count;
+    lua_getfield(L, 2, "progress");
+    if (!lua_isnil(L, -1)) {
+        if (!lua_isfunction(L, -1)) return luaL_error(L, "option 'progress': a function expected");
+        keep(L, index, PIPELINE_PROGRESS, lua_gettop(L));
+        options->progress = progress;
+        options->progress_user = p;
+        p->calls = 1;
+    }
+    lua_getfield(L, 2, "executor");
+    const object *executor = optional_object(L, s, lua_gettop(L), CLASS_EXECUTOR);
+    if (executor) {
+        options->executor = HANDLE(executor, gpo_executor_t);
+        keep(L, index, PIPELINE_EXECUTOR, lua_gettop(L));
+    }
+    if (p->calls && p->runtime->seeded)
+        return failure_with(L, s, GPO_NOT_SUPPORTED, "callbacks in a runtime with a schedule_seed: its threads may not wait for Lua");
+    p->result_bytes = options->result_bytes;
+    const gpo_status status =
+        s->api->pipeline_create(HANDLE(device, gpo_device_t), options, (gpo_pipeline_t *)&pipeline->base.handle);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    p->pipeline = HANDLE(&pipeline->base, gpo_pipeline_t);
+    lua_settop(L, index);
+    return 1;
+}
+
+static int pipeline_create(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_pipeline_options options = {.struct_size = sizeof options};
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    read_record(L, 2, option_fields, &options);
+    pipeline_object *pipeline = new_object(L, s, CLASS_PIPELINE, 1);
+    runtime_context *context = context_of(L, s, device);
+    if (!context) return luaL_error(L, "the runtime is closed");
+    pipeline->number = remember(L, s, 3);
+    pipeline_context *p = calloc(1, sizeof *p);
+    if (!p) return luaL_error(L, "not enough memory");
+    p->runtime = context;
+    p->number = pipeline->number;
+    p->next = context->pipelines;
+    context->pipelines = p; /* it goes with the pipeline, or with its runtime */
+    pipeline->context = p;
+    return create_pipeline(L, s, device, pipeline, &options);
+}
+
+static void free_context_of(pipeline_context *p) {
+    pipeline_context **link = &p->runtime->pipelines;
+    while (*link != p) link = &(*link)->next;
+    *link = p->next;
+    free(p);
+}
+
+void free_pipeline_contexts(runtime_context *context) {
+    while (context->pipelines) free_context_of(context->pipelines);
+}
+
+/* A run is cancelled and waited for: it may be using memory of Lua's. One that doesn't end keeps what it uses, for good. */
+void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
+    pipeline_object *pipeline = (pipeline_object *)o;
+    pipeline_context *p = pipeline->context;
+    const gpo_pipeline_t handle = HANDLE(o, gpo_pipeline_t);
+    (void)collected;
+    const int known = context_of(L, s, o) != NULL;
+    int running = known && p->started && s->api->pipeline_wait(handle, 0, NULL) == GPO_TIMEOUT;
+    if (running) {
+        s->api->pipeline_cancel(handle);
+        close_calls(p->runtime, &p->closed);
+        if (!p->busy) running = s->api->pipeline_wait(handle, LONGEST_END_NS, NULL) == GPO_TIMEOUT;
+    }
+    s->api->pipeline_destroy(handle);
+    pipeline->context = NULL;
+    if (known && !running) free_context_of(p);
+    else if (known) p->pipeline = NULL;
+    if (!running) return;
+    lua_getuservalue(L, -1);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+/* Whether somebody may call that a wait has to be woken for. */
+int has_callers(state *s) {
+    for (const runtime_context *context = s->contexts; context; context = context->next)
+        for (pipeline_context *p = context->pipelines; p; p = p->next) {
+            if (!p->calls || !p->started) continue;
+            if (!p->pipeline || s->api->pipeline_wait(p->pipeline, 0, NULL) == GPO_TIMEOUT) return 1;
+            p->started = 0;
+        }
+    return 0;
+}
+
+/* --- runs --- */
+
+static const field source_fields[] = {FIELD(gpo_source, bytes, U64), FIELD(gpo_source, path, STRING),
+                                      FIELD(gpo_source, offset, U64), FIELD(gpo_source, descriptor, I32),
+                                      OTHER("memory"), OTHER("fill"), FIELDS_END};
+static const field sink_fields[] = {FIELD(gpo_sink, path, STRING), FIELD(gpo_sink, descriptor, I32), OTHER("memory"),
+                                    OTHER("take"), FIELDS_END};
+
+static const char *const one_of_source = "a source has one of path, descriptor, memory and fill";
+static const char *const one_of_sink = "a sink has at most one of path, descriptor and memory";
+
+/* Pushes the field; whether it is there. */
+static int has_field(lua_State *L, int index, const char *name) {
+    lua_getfield(L, index, name);
+    return !lua_isnil(L, -1);
+}
+
+static void read_source(lua_State *L, state *s, int index, pipeline_context *p, gpo_source *source) {
+    luaL_checktype(L, index, LUA_TTABLE);
+    read_record(L, index, source_fields, source);
+    int kinds = 0;
+    if (has_field(L, index, "path")) ++kinds, source->kind = GPO_SOURCE_KIND_FILE;
+    if (has_field(L, index, "descriptor")) ++kinds, source->kind = GPO_SOURCE_KIND_FILE;
+    if (has_field(L, index, "memory")) {
+        ++kinds;
+        source->kind = GPO_SOURCE_KIND_MEMORY;
+        const uint64_t asked = source->bytes;
+        if (lua_type(L, -1) == LUA_TSTRING) {
+            size_t length;
+            source->memory = lua_tolstring(L, -1, &length);
+            source->bytes = length;
+        } else {
+            const array_object *array = check_array(L, s, lua_gettop(L));
+            if (!on_host(array)) luaL_error(L, "option 'memory': an array of the host's expected");
+            source->memory = (const void *)(uintptr_t)array->address;
+            source->bytes = ARRAY_BYTES(array);
+        }
+        if (asked > source->bytes) luaL_error(L, "option 'bytes': more than the memory has");
+        if (asked) source->bytes = asked;
+    }
+    if (has_field(L, index, "fill")) {
+        ++kinds;
+        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'fill': a function expected");
+        source->kind = GPO_SOURCE_KIND_CALLBACK;
+        source->fill = fill;
+        source->user = p;
+        p->calls = 1;
+        keep(L, 1, PIPELINE_FILL, lua_gettop(L));
+    }
+    if (kinds != 1) luaL_error(L, one_of_source);
+}
+
+static void read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo_sink *sink) {
+    if (lua_isnoneornil(L, index)) return;
+    luaL_checktype(L, index, LUA_TTABLE);
+    read_record(L, index, sink_fields, sink);
+    int kinds = 0;
+    if (has_field(L, index, "path")) ++kinds, sink->kind = GPO_SINK_FILE;
+    if (has_field(L, index, "descriptor")) ++kinds, sink->kind = GPO_SINK_FILE;
+    if (has_field(L, index, "memory")) {
+        ++kinds;
+        const array_object *array = check_array(L, s, lua_gettop(L));
+        if (!on_host(array)) luaL_error(L, "option 'memory': an array of the host's expected");
+        sink->kind = GPO_SINK_MEMORY;
+        sink->memory = (void *)(uintptr_t)array->address;
+        sink->bytes = ARRAY_BYTES(array);
+    }
+    if (kinds > 1) luaL_error(L, one_of_sink);
+    if (has_field(L, index, "take")) {
+        if (!lua_isfunction(L, -1)) luaL_error(L, "option 'take': a function expected");
+        if (!kinds) sink->kind = GPO_SINK_CALLBACK;
+        sink->take = take;
+        sink->user = p;
+        p->calls = 1;
+        keep(L, 1, PIPELINE_TAKE, lua_gettop(L));
+    }
+}
+
+/* start(source [, sink]) */
+static int pipeline_start(lua_State *L) {
+    state *s = the_state(L);
+    pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
+    pipeline_context *p = pipeline->context;
+    gpo_source source = {.struct_size = sizeof source};
+    gpo_sink sink = {.struct_size = sizeof sink};
+    lua_settop(L, 3);
+    if (p->started && s->api->pipeline_wait(HANDLE(&pipeline->base, gpo_pipeline_t), 0, NULL) == GPO_TIMEOUT)
+        return failure_with(L, s, GPO_INVALID_STATE, "the pipeline is running: one run at a time");
+    read_source(L, s, 2, p, &source);
+    read_sink(L, s, 3, p, &sink);
+    p->message[0] = '\0';
+    const gpo_status status = s->api->pipeline_start(HANDLE(&pipeline->base, gpo_pipeline_t), &source, &sink);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    p->started = 1;
+    keep(L, 1, PIPELINE_SOURCE, 2);
+    keep(L, 1, PIPELINE_SINK, 3);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static const field result_fields[] = {
+    FIELD(gpo_pipeline_result, status, STATUS),      FIELD(gpo_pipeline_result, bytes_in, U64),
+    FIELD(gpo_pipeline_result, bytes_out, U64),      FIELD(gpo_pipeline_result, chunks, U64),
+    FIELD(gpo_pipeline_result, elapsed_ns, U64),     FIELD(gpo_pipeline_result, chunk_bytes, U64),
+    FIELD(gpo_pipeline_result, slots, U32),          FIELD(gpo_pipeline_result, tuned, BOOL),
+    FIELD(gpo_pipeline_result, copy_in_ns, U64),     FIELD(gpo_pipeline_result, copy_out_ns, U64),
+    FIELD(gpo_pipeline_result, kernel_ns, U64),      FIELD(gpo_pipeline_result, copy_hidden_ns, U64),
+    FIELD(gpo_pipeline_result, staged_bytes, U64),   FIELDS_END};
+
+struct pipeline_wait {
+    gpo_pipeline_t pipeline;
+    gpo_pipeline_result *result;
+};
+
+static gpo_status wait_for_pipeline(state *s, void *context, int64_t timeout_ns) {
+    struct pipeline_wait *w = context;
+    return s->api->pipeline_wait(w->pipeline, timeout_ns, w->result);
+}
+
+static gpo_status notify_pipeline(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
+    (void)extra;
+    return s->api->pipeline_notify(HANDLE((object *)source, gpo_pipeline_t), cq, user_data);
+}
+
+/* wait([seconds]): what the run did, as a table; nil, message, name, table if it failed. */
+static int pipeline_wait(lua_State *L) {
+    state *s = the_state(L);
+    pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
+    pipeline_context *p = pipeline->context;
+    const int64_t timeout_ns = check_timeout(L, 2);
+    gpo_pipeline_result outcome = {.struct_size = sizeof outcome};
+    struct pipeline_wait w = {HANDLE(&pipeline->base, gpo_pipeline_t), &outcome};
+    if (p->busy) return failure_with(L, s, GPO_WOULD_DEADLOCK, "from inside a callback of the pipeline: it would wait for itself");
+    gpo_status status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
+    if (status == GPO_TIMEOUT && timeout_ns != 0 && p->calls && notify(L, s, 0, 0, notify_pipeline, pipeline, 1, 0) == 1) {
+        operation_wait_at(L, s, lua_gettop(L), timeout_ns);
+        if (!pipeline->base.handle) return failure_with(L, s, GPO_STALE_HANDLE, "the pipeline was closed while it was waited for");
+        status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
+    } else if (status == GPO_TIMEOUT && timeout_ns != 0) {
+        status = wait_by(L, s, wait_for_pipeline, &w, timeout_ns);
+    }
+    if (status == GPO_SUCCESS) {
+        push_record(L, s, result_fields, &outcome);
+        return 1;
+    }
+    if (status == GPO_CALLBACK_FAILED && p->message[0]) failure_with(L, s, status, p->message);
+    else failure(L, s, status);
+    if (status == GPO_TIMEOUT) return 3;
+    push_record(L, s, result_fields, &outcome);
+    return 4;
+}
+
+static int pipeline_notify(lua_State *L) {
+    state *s = the_state(L);
+    return notify_method(L, s, 2, notify_pipeline, check_object(L, s, 1, CLASS_PIPELINE), 0);
+}
+
+static int pipeline_cancel(lua_State *L) {
+    state *s = the_state(L);
+    object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
+    return result(L, s, s->api->pipeline_cancel(HANDLE(pipeline, gpo_pipeline_t)));
+}
+
+static int pipeline_get_progress(lua_State *L) {
+    state *s = the_state(L);
+    object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
+    gpo_pipeline_progress now = {.struct_size = sizeof now};
+    const gpo_status status = s->api->pipeline_get_progress(HANDLE(pipeline, gpo_pipeline_t), &now);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, progress_fields, &now);
+    return 1;
+}
+
+const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},   {"wait", pipeline_wait},
+                                     {"notify", pipeline_notify}, {"cancel", pipeline_cancel},
+                                     {"get_progress", pipeline_get_progress}, {NULL, NULL}};
+const luaL_Reg device_pipeline_methods[] = {{"pipeline_create", pipeline_create}, {NULL, NULL}};

@@ -1,0 +1,452 @@
+/* queue.c: completion queues, and operations: points that somebody waits for. An entry's user_data is a number under which
+ * its queue keeps, until it is drained, whose it is: odd for an operation, even for a value of the caller's. */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "binding.h"
+
+enum { QUEUE_OWNERS = 2 };                            /* slots of a queue's own table */
+enum { OPERATION_SOURCE = 2, OPERATION_WAITERS = 3 }; /* … and of an operation's */
+#define BATCH 64
+
+static const char *const sources[] = {"none", "stream", "event", "pipeline", "timeline"};
+static const field completion_fields[] = {
+    FIELD(gpo_completion, status, STATUS),     WORD(gpo_completion, source, sources),
+    FIELD(gpo_completion, operation, U64),     FIELD(gpo_completion, submitted_ns, U64),
+    FIELD(gpo_completion, completed_ns, U64),  FIELD(gpo_completion, gpu_ns, I64),
+    FIELD(gpo_completion, error_id, U64),      FIELDS_END,
+};
+
+void push_completion(lua_State *L, state *s, const gpo_completion *entry) {
+    gpo_completion known = *entry;
+    if (known.source > GPO_SOURCE_TIMELINE) known.source = 0;
+    push_record(L, s, completion_fields, &known);
+}
+
+/* --- queues --- */
+
+static const field cq_option_fields[] = {FIELD(gpo_cq_options, capacity, U32), FIELD(gpo_cq_options, label, STRING),
+                                         FIELDS_END};
+
+/* Pushes a new queue of the runtime at `parent`. */
+static cq_object *new_cq(lua_State *L, state *s, int parent) {
+    cq_object *queue = new_object(L, s, CLASS_CQ, parent);
+    queue->fd = -1;
+    queue->last[1] = 1; /* odd numbers are operations' */
+    lua_newtable(L);
+    keep(L, -2, QUEUE_OWNERS, -1);
+    lua_pop(L, 1);
+    return queue;
+}
+
+static int cq_create(lua_State *L) {
+    state *s = the_state(L);
+    object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
+    gpo_cq_options options = {.struct_size = sizeof options};
+    read_record(L, 2, cq_option_fields, &options);
+    cq_object *queue = new_cq(L, s, 1);
+    return created(L, s, s->api->cq_create(HANDLE(runtime, gpo_runtime_t), &options, (gpo_cq_t *)&queue->base.handle));
+}
+
+gpo_status make_home(lua_State *L, state *s, int runtime) {
+    object *o = lua_touserdata(L, runtime);
+    gpo_cq_options options = {.struct_size = sizeof options, .capacity = 1 << 16, .label = "lua"};
+    cq_object *queue = new_cq(L, s, runtime);
+    const gpo_status status = s->api->cq_create(HANDLE(o, gpo_runtime_t), &options, (gpo_cq_t *)&queue->base.handle);
+    ((runtime_object *)o)->context->home = HANDLE(&queue->base, gpo_cq_t);
+    keep(L, runtime, RUNTIME_HOME, -1);
+    lua_pop(L, 1);
+    return status;
+}
+
+static void push_home(lua_State *L, state *s, int index) {
+    const object *o = lua_touserdata(L, index);
+    if (!push_known(L, s, o->runtime)) luaL_error(L, "the runtime is closed");
+    push_kept(L, -1, RUNTIME_HOME);
+    lua_replace(L, -2);
+}
+
+/* Tells those who wait for the operation on top of the stack, which is done now. */
+static void tell_waiters(lua_State *L, state *s) {
+    push_kept(L, -1, OPERATION_WAITERS);
+    if (lua_istable(L, -1)) {
+        const int count = (int)lua_rawlen(L, -1);
+        for (int i = 1; i <= count; ++i) {
+            lua_rawgeti(L, -1, i);
+            lua_pushvalue(L, -3);
+            if (call_protected(L, s, 1, 0) != 0) report(L, s);
+        }
+    }
+    lua_pop(L, 1);
+}
+
+static char *failure_text(state *s, const cq_object *queue, const gpo_completion *entry) {
+    gpo_error error = {.struct_size = sizeof error};
+    if (entry->status == GPO_SUCCESS) return NULL;
+    if (s->api->cq_error(HANDLE(&queue->base, gpo_cq_t), entry->error_id, &error) != GPO_SUCCESS || !error.message[0])
+        return NULL;
+    return strdup(error.message);
+}
+
+/* Marks the operation of an entry as done, or keeps the entry for drain(). Allocates nothing of Lua's, so that no entry
+ * is lost to an error. */
+static void settle(lua_State *L, state *s, int index, cq_object *queue, const gpo_completion *entry) {
+    if (!(entry->user_data & 1)) {
+        queue->stash[queue->stashed++] = *entry;
+        return;
+    }
+    push_kept(L, index, QUEUE_OWNERS);
+    lua_rawgeti(L, -1, (int)entry->user_data);
+    operation_object *operation = test_object(L, s, -1, CLASS_OPERATION);
+    if (operation) {
+        lua_pushnil(L);
+        lua_rawseti(L, -3, (int)entry->user_data);
+        operation->entry = *entry;
+        operation->message = failure_text(s, queue, entry);
+        operation->done = 1;
+        tell_waiters(L, s);
+    }
+    lua_pop(L, 2);
+}
+
+gpo_status pump(lua_State *L, state *s, int index) {
+    cq_object *queue = lua_touserdata(L, index);
+    gpo_completion entries[BATCH];
+    uint64_t count = BATCH;
+    luaL_checkstack(L, 20, "completions");
+    while (count == BATCH && queue->base.handle) {
+        if (queue->stashed + BATCH > queue->stash_room) {
+            const uint64_t room = (queue->stash_room + BATCH) * 2;
+            gpo_completion *larger = realloc(queue->stash, room * sizeof *larger);
+            if (!larger) return GPO_OUT_OF_MEMORY;
+            queue->stash = larger;
+            queue->stash_room = room;
+        }
+        const gpo_status status =
+            s->api->cq_drain(HANDLE(&queue->base, gpo_cq_t), entries, sizeof entries[0], BATCH, &count);
+        if (status != GPO_SUCCESS) return status;
+        for (uint64_t i = 0; i < count; ++i) {
+            /* Telling a waiter may drain this queue too, and fill the stash. */
+            settle(L, s, index, queue, &entries[i]);
+        }
+    }
+    return GPO_SUCCESS;
+}
+
+/* drain([max]): the entries of values, as a table; operations have been told by then. */
+static int cq_drain(lua_State *L) {
+    state *s = the_state(L);
+    cq_object *queue = check_object(L, s, 1, CLASS_CQ);
+    const uint64_t max = optional_unsigned(L, 2, UINT32_MAX, UINT32_MAX);
+    lua_settop(L, 1);
+    serve(L, s);
+    const gpo_status status = pump(L, s, 1);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    lua_newtable(L);
+    push_kept(L, 1, QUEUE_OWNERS);
+    uint64_t taken = 0;
+    for (; taken < max && taken < queue->stashed; ++taken) {
+        push_completion(L, s, &queue->stash[taken]);
+        lua_rawgeti(L, 3, (int)queue->stash[taken].user_data);
+        lua_setfield(L, -2, "user_data");
+        lua_rawseti(L, 2, (int)taken + 1);
+    }
+    /* All of them are in the table: only now they leave the queue. */
+    for (uint64_t i = 0; i < taken; ++i) {
+        lua_pushnil(L);
+        lua_rawseti(L, 3, (int)queue->stash[i].user_data);
+    }
+    queue->stashed -= taken;
+    memmove(queue->stash, queue->stash + taken, queue->stashed * sizeof *queue->stash);
+    lua_settop(L, 2);
+    return 1;
+}
+
+/* pump(): what an event loop calls when the descriptor is readable: operations and callbacks, no entries. */
+static int cq_pump(lua_State *L) {
+    state *s = the_state(L);
+    check_object(L, s, 1, CLASS_CQ);
+    serve(L, s);
+    return result(L, s, pump(L, s, 1));
+}
+
+static gpo_status wait_for_entry(state *s, void *context, int64_t timeout_ns) {
+    cq_object *queue = context;
+    if (queue->stashed) return GPO_SUCCESS;
+    if (!begin_waiting(s, HANDLE(&queue->base, gpo_cq_t))) return GPO_TIMEOUT;
+    const gpo_status status = s->api->cq_wait(HANDLE(&queue->base, gpo_cq_t), timeout_ns);
+    end_waiting(s);
+    return status;
+}
+
+static int cq_wait(lua_State *L) {
+    state *s = the_state(L);
+    cq_object *queue = check_object(L, s, 1, CLASS_CQ);
+    return result(L, s, wait_by(L, s, wait_for_entry, queue, check_timeout(L, 2)));
+}
+
+static int cq_wake(lua_State *L) {
+    state *s = the_state(L);
+    return result(L, s, s->api->cq_wake(HANDLE((object *)check_object(L, s, 1, CLASS_CQ), gpo_cq_t)));
+}
+
+static int cq_fd(lua_State *L) {
+    state *s = the_state(L);
+    cq_object *queue = check_object(L, s, 1, CLASS_CQ);
+    if (queue->fd < 0) {
+        int32_t descriptor = -1;
+        const gpo_status status = s->api->cq_fd(HANDLE(&queue->base, gpo_cq_t), &descriptor);
+        if (status != GPO_SUCCESS) return failure(L, s, status);
+        queue->fd = descriptor;
+    }
+    lua_pushinteger(L, queue->fd);
+    return 1;
+}
+
+/* error(error_id): of a failed entry; without one, as every object's. */
+static int cq_error(lua_State *L) {
+    state *s = the_state(L);
+    if (lua_isnoneornil(L, 2)) return object_error(L);
+    object *queue = check_object(L, s, 1, CLASS_CQ);
+    gpo_error error = {.struct_size = sizeof error};
+    const gpo_status status = s->api->cq_error(HANDLE(queue, gpo_cq_t), check_unsigned(L, 2, UINT64_MAX), &error);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_error_record(L, s, &error);
+    return 1;
+}
+
+static const field cq_statistics_fields[] = {
+    FIELD(gpo_cq_statistics, capacity, U32),  FIELD(gpo_cq_statistics, accepted, U64),
+    FIELD(gpo_cq_statistics, delivered, U64), FIELD(gpo_cq_statistics, drained, U64),
+    FIELD(gpo_cq_statistics, refused, U64),   FIELDS_END};
+
+static int cq_get_statistics(lua_State *L) {
+    state *s = the_state(L);
+    object *queue = check_object(L, s, 1, CLASS_CQ);
+    gpo_cq_statistics statistics = {.struct_size = sizeof statistics};
+    const gpo_status status = s->api->cq_get_statistics(HANDLE(queue, gpo_cq_t), &statistics);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, cq_statistics_fields, &statistics);
+    return 1;
+}
+
+/* Operations that were still under way will never be heard of: they end with GPO_CANCELLED. */
+static void cancel_operations(lua_State *L, state *s, int index) {
+    push_kept(L, index, QUEUE_OWNERS);
+    lua_newtable(L);
+    keep(L, index, QUEUE_OWNERS, -1);
+    lua_pop(L, 1);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        operation_object *operation = test_object(L, s, -1, CLASS_OPERATION);
+        if (operation && !operation->done) {
+            operation->entry.status = GPO_CANCELLED;
+            operation->done = 1;
+            tell_waiters(L, s);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+void destroy_cq(lua_State *L, state *s, object *o, int collected) {
+    cq_object *queue = (cq_object *)o;
+    const int index = lua_gettop(L);
+    s->api->cq_destroy(HANDLE(o, gpo_cq_t));
+    if (queue->fd >= 0) close(queue->fd);
+    queue->fd = -1;
+    free(queue->stash);
+    queue->stash = NULL;
+    queue->stashed = queue->stash_room = 0;
+    o->handle = NULL; /* who is told looks at it */
+    if (!collected) cancel_operations(L, s, index);
+}
+
+/* --- operations --- */
+
+/* The next number after `last`, in steps, under which the table has nothing. */
+int free_number(lua_State *L, int table, int last, int step) {
+    for (;;) {
+        last = last > INT32_MAX - step ? last % step + step : last + step;
+        lua_rawgeti(L, table, last);
+        const int is_free = lua_isnil(L, -1);
+        lua_pop(L, 1);
+        if (is_free) return last;
+    }
+}
+
+/* Marks a point: pushes the operation, or true where the caller gave a value for the entry (`value` != 0). */
+int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index, uint64_t extra) {
+    if (queue_index == 0) {
+        push_home(L, s, source_index);
+        queue_index = lua_gettop(L);
+    }
+    cq_object *queue = check_object(L, s, queue_index, CLASS_CQ);
+    push_kept(L, queue_index, QUEUE_OWNERS);
+    const int owners = lua_gettop(L), number = free_number(L, owners, queue->last[!value], 2);
+    queue->last[!value] = number;
+    if (value) {
+        lua_pushvalue(L, value);
+    } else {
+        operation_object *operation = new_object(L, s, CLASS_OPERATION, queue_index);
+        operation->base.handle = operation;
+        keep(L, -1, OPERATION_SOURCE, source_index);
+    }
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, owners, number);
+    const gpo_status status = call(s, source, HANDLE(&queue->base, gpo_cq_t), (uint64_t)number, extra);
+    if (status != GPO_SUCCESS) {
+        lua_pushnil(L);
+        lua_rawseti(L, owners, number);
+        return failure(L, s, status);
+    }
+    if (value) lua_pushboolean(L, 1);
+    return 1;
+}
+
+int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *source, uint64_t extra) {
+    const int has_queue = !lua_isnoneornil(L, queue_index), has_value = !lua_isnoneornil(L, queue_index + 1);
+    luaL_argcheck(L, has_queue || !has_value, queue_index, "a cq expected for a value");
+    return notify(L, s, has_queue ? queue_index : 0, has_value ? queue_index + 1 : 0, call, source, 1, extra);
+}
+
+static int operation_result_of(lua_State *L, state *s, operation_object *operation) {
+    if (!operation->done) {
+        lua_pushboolean(L, 0);
+        return 1;
+    }
+    const gpo_status status = operation->entry.status;
+    if (status != GPO_SUCCESS)
+        return failure_with(L, s, status, operation->message ? operation->message : s->api->status_text(status));
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static gpo_status wait_for_operation(lua_State *L, state *s, operation_object *operation, int queue_index,
+                                     int64_t timeout_ns) {
+    cq_object *queue = lua_touserdata(L, queue_index);
+    const int64_t deadline = deadline_after(timeout_ns);
+    lua_Hook hooks[2];
+    note_interrupt(L, s, hooks);
+    for (;;) {
+        serve(L, s);
+        const gpo_status status = operation->done || !queue->base.handle ? GPO_SUCCESS : pump(L, s, queue_index);
+        if (operation->done || status != GPO_SUCCESS) return status;
+        const int64_t slice = wait_slice(deadline);
+        if (timeout_ns == 0 || (deadline != INT64_MAX && slice == 0)) return GPO_TIMEOUT;
+        if (begin_waiting(s, HANDLE(&queue->base, gpo_cq_t))) {
+            s->api->cq_wait(HANDLE(&queue->base, gpo_cq_t), slice);
+            end_waiting(s);
+        }
+        check_interrupt(L, s, hooks);
+    }
+}
+
+int operation_wait_at(lua_State *L, state *s, int index, int64_t timeout_ns) {
+    operation_object *operation = lua_touserdata(L, index);
+    push_kept(L, index, 1);
+    const gpo_status status = wait_for_operation(L, s, operation, lua_gettop(L), timeout_ns);
+    return operation->done ? operation_result_of(L, s, operation) : failure(L, s, status);
+}
+
+static int operation_wait(lua_State *L) {
+    state *s = the_state(L);
+    check_object_even_closed(L, s, 1, CLASS_OPERATION);
+    const int64_t timeout_ns = check_timeout(L, 2);
+    return operation_wait_at(L, s, 1, timeout_ns);
+}
+
+static int operation_ready(lua_State *L) {
+    state *s = the_state(L);
+    operation_object *operation = check_object_even_closed(L, s, 1, CLASS_OPERATION);
+    lua_pushboolean(L, operation->done);
+    return 1;
+}
+
+static int operation_result(lua_State *L) {
+    state *s = the_state(L);
+    return operation_result_of(L, s, check_object_even_closed(L, s, 1, CLASS_OPERATION));
+}
+
+/* entry(): the completion's fields, or false. */
+static int operation_entry(lua_State *L) {
+    state *s = the_state(L);
+    operation_object *operation = check_object_even_closed(L, s, 1, CLASS_OPERATION);
+    if (operation->done) push_completion(L, s, &operation->entry);
+    else lua_pushboolean(L, 0);
+    return 1;
+}
+
+static int operation_cq(lua_State *L) {
+    state *s = the_state(L);
+    check_object_even_closed(L, s, 1, CLASS_OPERATION);
+    push_kept(L, 1, 1);
+    return 1;
+}
+
+/* when_done(f): f(operation) is called by whoever drains the queue; false if it is done already, and f isn't called. It
+ * may not yield. */
+static int operation_when_done(lua_State *L) {
+    state *s = the_state(L);
+    operation_object *operation = check_object_even_closed(L, s, 1, CLASS_OPERATION);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushboolean(L, !operation->done);
+    if (operation->done) return 1;
+    push_kept(L, 1, OPERATION_WAITERS);
+    if (!lua_istable(L, -1)) {
+        lua_pop(L, 1);
+        lua_createtable(L, 1, 0);
+        keep(L, 1, OPERATION_WAITERS, -1);
+    }
+    lua_pushvalue(L, 2);
+    lua_rawseti(L, -2, (int)lua_rawlen(L, -2) + 1);
+    lua_pop(L, 1);
+    return 1;
+}
+
+/* Closing one forgets nothing: who waits for it is still told. */
+void destroy_operation(lua_State *L, state *s, object *o, int collected) { (void)L, (void)s, (void)o, (void)collected; }
+
+void free_operation(object *o) {
+    operation_object *operation = (operation_object *)o;
+    free(operation->message);
+    operation->message = NULL;
+}
+
+/* poll(queues, timeout): waits until one of the queues in the table may have something; true, or false. For event loops. */
+int poll_queues(lua_State *L) {
+    state *s = the_state(L);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    const int64_t timeout_ns = check_timeout(L, 2), deadline = deadline_after(timeout_ns);
+    const int count = (int)lua_rawlen(L, 1);
+    struct pollfd *watched = lua_newuserdata(L, sizeof *watched * (size_t)(count + 1));
+    for (int i = 0; i < count; ++i) {
+        lua_rawgeti(L, 1, i + 1);
+        cq_object *queue = check_object(L, s, lua_gettop(L), CLASS_CQ);
+        int32_t descriptor = -1;
+        if (queue->fd < 0 && s->api->cq_fd(HANDLE(&queue->base, gpo_cq_t), &descriptor) == GPO_SUCCESS) queue->fd = descriptor;
+        watched[i] = (struct pollfd){.fd = queue->fd, .events = POLLIN};
+        lua_pop(L, 1);
+    }
+    lua_Hook hooks[2];
+    note_interrupt(L, s, hooks);
+    for (;;) {
+        const int64_t slice = timeout_ns == 0 ? 0 : wait_slice(deadline);
+        const int ready = poll(watched, (nfds_t)count, (int)((slice + 999999) / 1000000));
+        if (ready > 0 || slice == 0 || (deadline != INT64_MAX && now_ns() >= deadline)) {
+            lua_pushboolean(L, ready > 0);
+            return 1;
+        }
+        check_interrupt(L, s, hooks);
+    }
+}
+
+const luaL_Reg cq_methods[] = {
+    {"drain", cq_drain}, {"pump", cq_pump},   {"wait", cq_wait}, {"wake", cq_wake},
+    {"fd", cq_fd},       {"error", cq_error}, {"get_statistics", cq_get_statistics}, {NULL, NULL}};
+const luaL_Reg operation_methods[] = {
+    {"wait", operation_wait}, {"ready", operation_ready}, {"result", operation_result}, {"entry", operation_entry},
+    {"cq", operation_cq},     {"when_done", operation_when_done}, {NULL, NULL}};
+const luaL_Reg runtime_queue_methods[] = {{"cq_create", cq_create}, {NULL, NULL}};

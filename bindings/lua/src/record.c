@@ -1,0 +1,129 @@
+/* record.c: structs of the library as tables, by lists of their fields. */
+#include <string.h>
+
+#include "binding.h"
+
+static void *at(void *record, size_t offset) { return (char *)record + offset; }
+
+static int complain(lua_State *L, const char *name, const char *problem) {
+    return luaL_error(L, "option '%s': %s", name, problem);
+}
+
+/* The keys of a table are strings that stand in the list; raises with the list otherwise. */
+void check_keys(lua_State *L, int index, const field *fields, const char *what) {
+    luaL_checktype(L, index, LUA_TTABLE);
+    lua_pushnil(L);
+    while (lua_next(L, index)) {
+        lua_pop(L, 1);
+        const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+        const field *f = fields;
+        while (key && f->name && strcmp(f->name, key) != 0) ++f;
+        if (key && f->name) continue;
+        luaL_Buffer known;
+        luaL_buffinit(L, &known);
+        for (f = fields; f->name; ++f) {
+            if (f != fields) luaL_addstring(&known, ", ");
+            luaL_addstring(&known, f->name);
+        }
+        luaL_pushresult(&known);
+        luaL_error(L, "there is no %s '%s'; there are: %s", what, key ? key : luaL_typename(L, -2), lua_tostring(L, -1));
+    }
+}
+
+static void read_word(lua_State *L, const field *f, void *record) {
+    const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    for (uint32_t value = 0; f->words[value]; ++value)
+        if (strcmp(f->words[value], word) == 0) {
+            memcpy(at(record, f->offset), &value, sizeof value);
+            return;
+        }
+    luaL_Buffer known;
+    luaL_buffinit(L, &known);
+    for (const char *const *name = f->words; *name; ++name) {
+        if (name != f->words) luaL_addstring(&known, ", ");
+        luaL_addstring(&known, *name);
+    }
+    luaL_pushresult(&known);
+    luaL_error(L, "option '%s': one of these expected: %s", f->name, lua_tostring(L, -1));
+}
+
+static void read_field(lua_State *L, const field *f, void *record) {
+    uint64_t natural = 0;
+    int64_t integer = 0;
+    const char *problem = NULL;
+    switch (f->kind) {
+    case FIELD_U32:
+        problem = read_unsigned(L, -1, UINT32_MAX, &natural);
+        if (!problem) *(uint32_t *)at(record, f->offset) = (uint32_t)natural;
+        break;
+    case FIELD_U64:
+        problem = read_unsigned(L, -1, UINT64_MAX, &natural);
+        if (!problem) *(uint64_t *)at(record, f->offset) = natural;
+        break;
+    case FIELD_I32:
+        problem = read_signed(L, -1, INT32_MIN, INT32_MAX, &integer);
+        if (!problem) *(int32_t *)at(record, f->offset) = (int32_t)integer;
+        break;
+    case FIELD_STRING:
+        if (lua_type(L, -1) != LUA_TSTRING) problem = "a string expected";
+        else if (strlen(lua_tostring(L, -1)) != lua_rawlen(L, -1)) problem = "the string has a zero byte in it";
+        else *(const char **)at(record, f->offset) = lua_tostring(L, -1);
+        break;
+    case FIELD_FLAG:
+        if (!lua_isboolean(L, -1)) problem = "true or false expected";
+        else if (lua_toboolean(L, -1)) *(uint32_t *)at(record, f->offset) |= f->extra;
+        break;
+    case FIELD_WORD: read_word(L, f, record); break;
+    case FIELD_THREE: read_three(L, lua_gettop(L), f->name, at(record, f->offset)); break;
+    default: break; /* what only comes out, and what the caller reads */
+    }
+    if (problem) complain(L, f->name, problem);
+}
+
+void read_record(lua_State *L, int index, const field *fields, void *record) {
+    if (lua_isnoneornil(L, index)) return;
+    check_keys(L, index, fields, "option");
+    for (const field *f = fields; f->name; ++f) {
+        lua_getfield(L, index, f->name);
+        if (!lua_isnil(L, -1)) read_field(L, f, record);
+        lua_pop(L, 1);
+    }
+}
+
+static void push_field(lua_State *L, state *s, const field *f, const void *member) {
+    switch (f->kind) {
+    case FIELD_U32: push_unsigned(L, *(const uint32_t *)member); break;
+    case FIELD_I32: push_signed(L, *(const int32_t *)member); break;
+    case FIELD_U64: push_unsigned(L, *(const uint64_t *)member); break;
+    case FIELD_I64: push_signed(L, *(const int64_t *)member); break;
+    case FIELD_BOOL: lua_pushboolean(L, *(const uint32_t *)member != 0); break;
+    case FIELD_FLAG: lua_pushboolean(L, (*(const uint32_t *)member & f->extra) != 0); break;
+    case FIELD_CHARS: lua_pushlstring(L, member, strnlen(member, f->extra)); break;
+    case FIELD_BYTES: lua_pushlstring(L, member, f->extra); break;
+    case FIELD_STATUS: lua_pushstring(L, s->api->status_name(*(const gpo_status *)member)); break;
+    case FIELD_WORD: lua_pushstring(L, f->words[*(const uint32_t *)member]); break;
+    case FIELD_THREE:
+        lua_createtable(L, 3, 0);
+        for (int i = 0; i < 3; ++i) {
+            push_unsigned(L, ((const uint32_t *)member)[i]);
+            lua_rawseti(L, -2, i + 1);
+        }
+        break;
+    case FIELD_U64S:
+        lua_createtable(L, (int)(f->extra / 8), 0);
+        for (uint32_t i = 0; i < f->extra / 8; ++i) {
+            push_unsigned(L, ((const uint64_t *)member)[i]);
+            lua_rawseti(L, -2, (int)i + 1);
+        }
+        break;
+    default: lua_pushnil(L);
+    }
+}
+
+void push_record(lua_State *L, state *s, const field *fields, const void *record) {
+    lua_newtable(L);
+    for (const field *f = fields; f->name; ++f) {
+        push_field(L, s, f, (const char *)record + f->offset);
+        lua_setfield(L, -2, f->name);
+    }
+}

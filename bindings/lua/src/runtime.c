@@ -1,0 +1,231 @@
+/* runtime.c: runtimes: their beginning and end, what they count, their traces. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "binding.h"
+
+#define COLLECTED_SHUTDOWN_NS 10000000000 /* how long the collector waits for a runtime that nobody closed */
+
+static const char *const levels[] = {"default", "error", "warning", "info", "debug", NULL};
+static const char *const modes[] = {"balanced", "latency", NULL};
+static const field option_fields[] = {
+    FIELD(gpo_runtime_options, device, STRING),
+    WORD(gpo_runtime_options, log_level, levels),
+    WORD(gpo_runtime_options, completion_mode, modes),
+    FIELD(gpo_runtime_options, schedule_seed, U64),
+    FIELD(gpo_runtime_options, cache, STRING),
+    FIELD(gpo_runtime_options, label, STRING),
+    OTHER("log"),
+    FIELDS_END,
+};
+
+/* runtime_create([options]). log: function(level, line), called here, in waits. */
+int runtime_create(lua_State *L) {
+    state *s = the_state(L);
+    gpo_runtime_options options = {.struct_size = sizeof options};
+    lua_settop(L, 1);
+    read_record(L, 1, option_fields, &options);
+    runtime_object *o = new_object(L, s, CLASS_RUNTIME, 0);
+    if (!lua_isnoneornil(L, 1)) {
+        lua_getfield(L, 1, "log");
+        if (!lua_isnil(L, -1)) {
+            if (!lua_isfunction(L, -1)) return luaL_error(L, "option 'log': a function expected");
+            keep(L, 2, RUNTIME_LOG, 3);
+            options.log = log_line;
+        }
+        lua_settop(L, 2);
+    }
+    o->base.runtime = remember(L, s, 2);
+    runtime_context *context = make_context(s);
+    if (!context) return luaL_error(L, "not enough memory");
+    context->number = o->base.runtime;
+    context->seeded = options.schedule_seed != 0;
+    options.log_user = context;
+    gpo_runtime_t runtime = NULL;
+    gpo_status status = s->api->runtime_create(&options, &runtime);
+    if (status != GPO_SUCCESS) {
+        free_context(context);
+        return failure(L, s, status);
+    }
+    o->base.handle = runtime;
+    o->context = context;
+    status = make_home(L, s, 2);
+    if (status == GPO_SUCCESS) return 1;
+    const int results = failure(L, s, status);
+    close_object(L, s, 2, 1);
+    return results;
+}
+
+static gpo_status shut_down(state *s, void *context, int64_t timeout_ns) {
+    return s->api->runtime_shutdown(context, timeout_ns);
+}
+
+/* It is shut down and nobody calls any more: what was known of it outside Lua goes. */
+static void forget_runtime(lua_State *L, state *s, runtime_object *o, int index, int collected) {
+    runtime_context *context = o->context;
+    o->ended = 1;
+    push_kept(L, index, RUNTIME_HOME);
+    close_object(L, s, lua_gettop(L), collected);
+    lua_pop(L, 1);
+    if (!collected) serve(L, s);
+    o->context = NULL;
+    free_pipeline_contexts(context);
+    free_context(context);
+}
+
+static gpo_status shut_down_here(lua_State *L, state *s, runtime_object *o, int index, int64_t timeout_ns) {
+    const callers_here before = enter(L, s);
+    const gpo_status status = wait_by(L, s, shut_down, o->base.handle, timeout_ns);
+    leave(s, before);
+    if (status == GPO_SUCCESS) forget_runtime(L, s, o, index, 0);
+    return status;
+}
+
+/* shutdown([seconds]): as C's; false, text, "GPO_TIMEOUT" if something still runs. */
+static int runtime_shutdown(lua_State *L) {
+    state *s = the_state(L);
+    runtime_object *o = check_object(L, s, 1, CLASS_RUNTIME);
+    const int64_t timeout_ns = check_timeout(L, 2);
+    if (o->context->busy)
+        return failure_with(L, s, GPO_WOULD_DEADLOCK, "from inside a callback of the runtime: it would wait for itself");
+    const gpo_status status = shut_down_here(L, s, o, 1, timeout_ns);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    o->base.closed = 1;
+    o->base.handle = NULL;
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+void destroy_runtime(lua_State *L, state *s, object *o, int collected) {
+    runtime_object *runtime = (runtime_object *)o;
+    const int index = lua_gettop(L);
+    if (!collected && runtime->context->busy) {
+        o->closed = 0;
+        luaL_error(L, "a runtime can't be closed from inside one of its callbacks");
+    }
+    if (!collected) {
+        shut_down_here(L, s, runtime, index, -1);
+        return;
+    }
+    close_calls(runtime->context, &runtime->context->closed);
+    if (s->api->runtime_shutdown(HANDLE(o, gpo_runtime_t), COLLECTED_SHUTDOWN_NS) == GPO_SUCCESS)
+        forget_runtime(L, s, runtime, index, 1);
+    else
+        runtime->ended = 1;
+}
+
+static const field driver_fields[] = {
+    FIELD(gpo_driver_info, version, I32), FIELD(gpo_driver_info, software, BOOL), FIELD(gpo_driver_info, device_count, U32),
+    FIELD(gpo_driver_info, name, CHARS),  FIELD(gpo_driver_info, reason, CHARS),  FIELDS_END};
+static const field statistics_fields[] = {
+    FIELD(gpo_statistics, live_objects, U32),       FIELD(gpo_statistics, launches, U64),
+    FIELD(gpo_statistics, copies, U64),             FIELD(gpo_statistics, copied_bytes, U64),
+    FIELD(gpo_statistics, fills, U64),              FIELD(gpo_statistics, notifies, U64),
+    FIELD(gpo_statistics, completions, U64),        FIELD(gpo_statistics, failures, U64),
+    FIELD(gpo_statistics, held, U64),               FIELD(gpo_statistics, device_allocations, U64),
+    FIELD(gpo_statistics, host_registrations, U64), FIELD(gpo_statistics, pageable_copies, U64),
+    FIELD(gpo_statistics, pageable_bytes, U64),     FIELD(gpo_statistics, legacy_stream_uses, U64),
+    FIELD(gpo_statistics, module_loads, U64),       FIELDS_END};
+static const field metrics_fields[] = {
+    FIELD(gpo_metrics, devices, U32),           FIELD(gpo_metrics, streams, U64),
+    FIELD(gpo_metrics, operations_pending, U64), FIELD(gpo_metrics, operations_held, U64),
+    FIELD(gpo_metrics, completions_pending, U64), FIELD(gpo_metrics, notifies_refused, U64),
+    FIELD(gpo_metrics, arena_in_use, U64),      FIELD(gpo_metrics, arena_reserved, U64),
+    FIELD(gpo_metrics, arena_peak, U64),        FIELD(gpo_metrics, pool_in_use, U64),
+    FIELD(gpo_metrics, pool_reserved, U64),     FIELD(gpo_metrics, pool_peak, U64),
+    FIELD(gpo_metrics, latency_count, U64),     FIELD(gpo_metrics, latency_sum, U64),
+    FIELD(gpo_metrics, latencies, U64S),        FIELDS_END};
+static const field trace_info_fields[] = {
+    FIELD(gpo_trace_info, running, BOOL),       FIELD(gpo_trace_info, file_status, STATUS),
+    FIELD(gpo_trace_info, calls, U64),          FIELD(gpo_trace_info, operations, U64),
+    FIELD(gpo_trace_info, timed, U64),          FIELD(gpo_trace_info, completions, U64),
+    FIELD(gpo_trace_info, dropped, U64),        FIELD(gpo_trace_info, file_bytes, U64),
+    FIELD(gpo_trace_info, call_cost_ns, U64),   FIELD(gpo_trace_info, operation_cost_ns, U64),
+    FIELD(gpo_trace_info, clock_error_ns, U64), FIELDS_END};
+
+/* A method that gives a struct of a runtime out as a table. */
+#define INFORMATION(function, type, call, fields)                                              \
+    static int function(lua_State *L) {                                                        \
+        state *s = the_state(L);                                                               \
+        type record = {.struct_size = sizeof record};                                          \
+        object *o = check_object(L, s, 1, CLASS_RUNTIME);                                      \
+        const gpo_status status = s->api->call(HANDLE(o, gpo_runtime_t), &record);             \
+        if (status != GPO_SUCCESS) return failure(L, s, status);                               \
+        push_record(L, s, fields, &record);                                                    \
+        return 1;                                                                              \
+    }
+INFORMATION(runtime_driver, gpo_driver_info, runtime_driver, driver_fields)
+INFORMATION(runtime_statistics, gpo_statistics, runtime_statistics, statistics_fields)
+INFORMATION(trace_get_info, gpo_trace_info, trace_get_info, trace_info_fields)
+
+/* metrics(): as C's struct; `errors` is a table from names of statuses to counts. */
+static int runtime_metrics(lua_State *L) {
+    state *s = the_state(L);
+    gpo_metrics metrics = {.struct_size = sizeof metrics};
+    object *o = check_object(L, s, 1, CLASS_RUNTIME);
+    const gpo_status status = s->api->runtime_metrics(HANDLE(o, gpo_runtime_t), &metrics);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, metrics_fields, &metrics);
+    lua_newtable(L);
+    for (gpo_status error = 0; error < GPO_METRICS_ERRORS; ++error) {
+        if (metrics.errors[error] == 0) continue;
+        push_unsigned(L, metrics.errors[error]);
+        lua_setfield(L, -2, s->api->status_name(error));
+    }
+    lua_setfield(L, -2, "errors");
+    return 1;
+}
+
+struct reading {
+    const gpo_api *api;
+    gpo_runtime_t runtime;
+};
+
+static gpo_status read_metrics(void *context, char *buffer, size_t capacity, size_t *needed) {
+    const struct reading *r = context;
+    return r->api->metrics_text(r->runtime, buffer, capacity, needed);
+}
+
+static gpo_status read_summary(void *context, char *buffer, size_t capacity, size_t *needed) {
+    const struct reading *r = context;
+    return r->api->trace_summary(r->runtime, buffer, capacity, needed);
+}
+
+static int runtime_text(lua_State *L, text_reader read) {
+    state *s = the_state(L);
+    object *o = check_object(L, s, 1, CLASS_RUNTIME);
+    struct reading r = {s->api, HANDLE(o, gpo_runtime_t)};
+    return push_text(L, s, read, &r, 0);
+}
+static int metrics_text(lua_State *L) { return runtime_text(L, read_metrics); }
+static int trace_summary(lua_State *L) { return runtime_text(L, read_summary); }
+
+static const field trace_option_fields[] = {
+    FLAG(gpo_trace_options, "no_gpu_times", GPO_TRACE_NO_GPU_TIMES), FIELD(gpo_trace_options, path, STRING),
+    FIELD(gpo_trace_options, picture, STRING), FIELD(gpo_trace_options, title, STRING), FIELDS_END};
+
+static int trace_start(lua_State *L) {
+    state *s = the_state(L);
+    object *o = check_object(L, s, 1, CLASS_RUNTIME);
+    gpo_trace_options options = {.struct_size = sizeof options};
+    read_record(L, 2, trace_option_fields, &options);
+    return result(L, s, s->api->trace_start(HANDLE(o, gpo_runtime_t), &options));
+}
+
+static int trace_stop(lua_State *L) {
+    state *s = the_state(L);
+    return result(L, s, s->api->trace_stop(HANDLE((object *)check_object(L, s, 1, CLASS_RUNTIME), gpo_runtime_t)));
+}
+
+/* completions(): the queue of operations that name no other, for event loops to watch. */
+static int runtime_completions(lua_State *L) {
+    check_object(L, the_state(L), 1, CLASS_RUNTIME);
+    push_kept(L, 1, RUNTIME_HOME);
+    return 1;
+}
+
+const luaL_Reg runtime_methods[] = {
+    {"shutdown", runtime_shutdown},   {"driver", runtime_driver},         {"statistics", runtime_statistics},
+    {"metrics", runtime_metrics},     {"metrics_text", metrics_text},     {"trace_start", trace_start},
+    {"trace_stop", trace_stop},       {"trace_get_info", trace_get_info}, {"trace_summary", trace_summary},
+    {"completions", runtime_completions}, {NULL, NULL}};

@@ -1,0 +1,384 @@
+/* stream.c: streams, pools of them, events and timelines. */
+#include "binding.h"
+
+/* --- waiting: at once, else by sleeping in the library, else, where callbacks may come, by an operation --- */
+
+struct wait_for {
+    gpo_status (*wait)(state *s, const struct wait_for *w, int64_t timeout_ns);
+    notifier notify;
+    object *source;
+    uint64_t value;
+};
+
+static gpo_status attempt_wait(state *s, void *context, int64_t timeout_ns) {
+    const struct wait_for *w = context;
+    return w->wait(s, w, timeout_ns);
+}
+
+static int wait_method(lua_State *L, state *s, struct wait_for *w, int timeout_index) {
+    const int64_t timeout_ns = check_timeout(L, timeout_index);
+    if (timeout_ns != 0 && has_callers(s)) {
+        const gpo_status status = w->wait(s, w, 0);
+        if (status != GPO_TIMEOUT) return result(L, s, status);
+        const int results = notify(L, s, 0, 0, w->notify, w->source, 1, w->value);
+        if (results == 1) return operation_wait_at(L, s, lua_gettop(L), timeout_ns);
+        lua_settop(L, -results - 1); /* it can't be marked (it is captured, or the queue is full): by sleeping, then */
+    }
+    return result(L, s, wait_by(L, s, attempt_wait, w, timeout_ns));
+}
+
+/* --- streams --- */
+
+static const field stream_fields[] = {
+    FLAG(gpo_stream_options, "blocking", GPO_STREAM_BLOCKING), FIELD(gpo_stream_options, priority, I32),
+    FIELD(gpo_stream_options, max_held, U32), FIELD(gpo_stream_options, label, STRING), FIELDS_END};
+
+static int stream_create(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_stream_options options = {.struct_size = sizeof options};
+    read_record(L, 2, stream_fields, &options);
+    object *stream = new_object(L, s, CLASS_STREAM, 1);
+    return created(L, s, s->api->stream_create(HANDLE(device, gpo_device_t), &options, (gpo_stream_t *)&stream->handle));
+}
+
+/* stream_wrap(native [, options]): the CUstream as an integer. */
+static int stream_wrap(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    void *native = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
+    gpo_stream_options options = {.struct_size = sizeof options};
+    read_record(L, 3, stream_fields, &options);
+    object *stream = new_object(L, s, CLASS_STREAM, 1);
+    return created(L, s,
+                   s->api->stream_wrap(HANDLE(device, gpo_device_t), native, &options, (gpo_stream_t *)&stream->handle));
+}
+
+void destroy_stream(lua_State *L, state *s, object *o, int collected) {
+    (void)collected;
+    if (!((stream_object *)o)->pooled) {
+        s->api->stream_destroy(HANDLE(o, gpo_stream_t));
+        return;
+    }
+    push_kept(L, -1, STREAM_POOL);
+    const object *pool = lua_touserdata(L, -1);
+    if (pool->handle) s->api->stream_pool_release(HANDLE(pool, gpo_stream_pool_t), HANDLE(o, gpo_stream_t));
+    lua_pop(L, 1);
+}
+
+static const field info_fields[] = {
+    FLAG(gpo_stream_info, "blocking", GPO_STREAM_BLOCKING), FIELD(gpo_stream_info, priority, I32),
+    FIELD(gpo_stream_info, wrapped, BOOL), FIELD(gpo_stream_info, accepted, U64), FIELD(gpo_stream_info, completed, U64),
+    FIELD(gpo_stream_info, held, U64), FIELDS_END};
+
+static int stream_get_info(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM);
+    gpo_stream_info info = {.struct_size = sizeof info};
+    const gpo_status status = s->api->stream_get_info(HANDLE(stream, gpo_stream_t), &info);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, info_fields, &info);
+    return 1;
+}
+
+/* device(): the object that it was made from. */
+static int stream_device(lua_State *L) {
+    check_object(L, the_state(L), 1, CLASS_STREAM);
+    push_kept(L, 1, 1);
+    return 1;
+}
+
+static int stream_native(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM);
+    void *native = NULL;
+    const gpo_status status = s->api->stream_native(HANDLE(stream, gpo_stream_t), &native);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, (uint64_t)(uintptr_t)native);
+    return 1;
+}
+
+static int query_result(lua_State *L, state *s, gpo_status status) {
+    if (status != GPO_SUCCESS && status != GPO_NOT_READY) return failure(L, s, status);
+    lua_pushboolean(L, status == GPO_SUCCESS);
+    return 1;
+}
+
+static int stream_query(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM);
+    return query_result(L, s, s->api->stream_query(HANDLE(stream, gpo_stream_t)));
+}
+
+static gpo_status wait_for_stream(state *s, const struct wait_for *w, int64_t timeout_ns) {
+    return s->api->stream_wait(HANDLE(w->source, gpo_stream_t), timeout_ns);
+}
+
+static gpo_status notify_stream(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
+    (void)extra;
+    return s->api->stream_notify(HANDLE((object *)source, gpo_stream_t), cq, user_data);
+}
+
+static int stream_wait(lua_State *L) {
+    state *s = the_state(L);
+    struct wait_for w = {wait_for_stream, notify_stream, check_object(L, s, 1, CLASS_STREAM), 0};
+    return wait_method(L, s, &w, 2);
+}
+
+/* notify([cq [, value]]): an operation; with a value true, and drain() gives an entry with it. */
+static int stream_notify(lua_State *L) {
+    state *s = the_state(L);
+    return notify_method(L, s, 2, notify_stream, check_object(L, s, 1, CLASS_STREAM), 0);
+}
+
+struct timed {
+    object *stream, *since;
+};
+
+static gpo_status notify_timed(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
+    const struct timed *t = source;
+    (void)extra;
+    return s->api->stream_notify_timed(HANDLE(t->stream, gpo_stream_t), cq, user_data, HANDLE(t->since, gpo_event_t));
+}
+
+/* notify_timed(since [, cq [, value]]) */
+static int stream_notify_timed(lua_State *L) {
+    state *s = the_state(L);
+    struct timed t = {check_object(L, s, 1, CLASS_STREAM), check_object(L, s, 2, CLASS_EVENT)};
+    return notify_method(L, s, 3, notify_timed, &t, 0);
+}
+
+static int stream_cancel_held(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM);
+    uint64_t count = 0;
+    const gpo_status status = s->api->stream_cancel_held(HANDLE(stream, gpo_stream_t), &count);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, count);
+    return 1;
+}
+
+static int stream_wait_event(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM), *event = check_object(L, s, 2, CLASS_EVENT);
+    return result(L, s, s->api->stream_wait_event(HANDLE(stream, gpo_stream_t), HANDLE(event, gpo_event_t)));
+}
+
+static int stream_wait_stream(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM), *other = check_object(L, s, 2, CLASS_STREAM);
+    return result(L, s, s->api->stream_wait_stream(HANDLE(stream, gpo_stream_t), HANDLE(other, gpo_stream_t)));
+}
+
+static int stream_wait_timeline(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM), *timeline = check_object(L, s, 2, CLASS_TIMELINE);
+    return result(L, s, s->api->stream_wait_timeline(HANDLE(stream, gpo_stream_t), HANDLE(timeline, gpo_timeline_t),
+                                                     check_unsigned(L, 3, UINT64_MAX)));
+}
+
+static int stream_signal_timeline(lua_State *L) {
+    state *s = the_state(L);
+    object *stream = check_object(L, s, 1, CLASS_STREAM), *timeline = check_object(L, s, 2, CLASS_TIMELINE);
+    return result(L, s, s->api->stream_signal_timeline(HANDLE(stream, gpo_stream_t), HANDLE(timeline, gpo_timeline_t),
+                                                       check_unsigned(L, 3, UINT64_MAX)));
+}
+
+/* --- pools of streams --- */
+
+static const field pool_fields[] = {FIELD(gpo_stream_pool_options, streams, U32),
+                                    FIELD(gpo_stream_pool_options, priorities, U32),
+                                    FIELD(gpo_stream_pool_options, label, STRING), FIELDS_END};
+
+static int stream_pool_create(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_stream_pool_options options = {.struct_size = sizeof options};
+    read_record(L, 2, pool_fields, &options);
+    object *pool = new_object(L, s, CLASS_STREAM_POOL, 1);
+    return created(L, s,
+                   s->api->stream_pool_create(HANDLE(device, gpo_device_t), &options, (gpo_stream_pool_t *)&pool->handle));
+}
+
+/* acquire([priority]): a stream that closing gives back, as release does. */
+static int stream_pool_acquire(lua_State *L) {
+    state *s = the_state(L);
+    object *pool = check_object(L, s, 1, CLASS_STREAM_POOL);
+    const int32_t priority = lua_isnoneornil(L, 2) ? 0 : (int32_t)check_signed(L, 2, INT32_MIN, INT32_MAX);
+    push_kept(L, 1, 1);
+    stream_object *stream = new_object(L, s, CLASS_STREAM, lua_gettop(L));
+    keep(L, lua_gettop(L), STREAM_POOL, 1);
+    gpo_stream_t handle = NULL;
+    const gpo_status status = s->api->stream_pool_acquire(HANDLE(pool, gpo_stream_pool_t), priority, &handle);
+    stream->pooled = 1;
+    stream->base.handle = handle;
+    return created(L, s, status);
+}
+
+static int stream_pool_release(lua_State *L) {
+    state *s = the_state(L);
+    object *pool = check_object(L, s, 1, CLASS_STREAM_POOL), *stream = check_object(L, s, 2, CLASS_STREAM);
+    const gpo_status status =
+        s->api->stream_pool_release(HANDLE(pool, gpo_stream_pool_t), HANDLE(stream, gpo_stream_t));
+    if (status == GPO_SUCCESS) {
+        stream->closed = 1;
+        stream->handle = NULL;
+    }
+    return result(L, s, status);
+}
+
+/* --- events --- */
+
+static const field event_fields[] = {FLAG(gpo_event_options, "timing", GPO_EVENT_TIMING),
+                                     FLAG(gpo_event_options, "blocking_sync", GPO_EVENT_BLOCKING_SYNC),
+                                     FIELD(gpo_event_options, label, STRING), FIELDS_END};
+
+static int event_create(lua_State *L) {
+    state *s = the_state(L);
+    object *device = check_object(L, s, 1, CLASS_DEVICE);
+    gpo_event_options options = {.struct_size = sizeof options};
+    read_record(L, 2, event_fields, &options);
+    object *event = new_object(L, s, CLASS_EVENT, 1);
+    return created(L, s, s->api->event_create(HANDLE(device, gpo_device_t), &options, (gpo_event_t *)&event->handle));
+}
+
+static int event_record(lua_State *L) {
+    state *s = the_state(L);
+    object *event = check_object(L, s, 1, CLASS_EVENT), *stream = check_object(L, s, 2, CLASS_STREAM);
+    return result(L, s, s->api->event_record(HANDLE(event, gpo_event_t), HANDLE(stream, gpo_stream_t)));
+}
+
+static int event_query(lua_State *L) {
+    state *s = the_state(L);
+    object *event = check_object(L, s, 1, CLASS_EVENT);
+    return query_result(L, s, s->api->event_query(HANDLE(event, gpo_event_t)));
+}
+
+static gpo_status wait_for_event(state *s, const struct wait_for *w, int64_t timeout_ns) {
+    return s->api->event_wait(HANDLE(w->source, gpo_event_t), timeout_ns);
+}
+
+static gpo_status notify_event(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t extra) {
+    (void)extra;
+    return s->api->event_notify(HANDLE((object *)source, gpo_event_t), cq, user_data);
+}
+
+static int event_wait(lua_State *L) {
+    state *s = the_state(L);
+    struct wait_for w = {wait_for_event, notify_event, check_object(L, s, 1, CLASS_EVENT), 0};
+    return wait_method(L, s, &w, 2);
+}
+
+static int event_notify(lua_State *L) {
+    state *s = the_state(L);
+    return notify_method(L, s, 2, notify_event, check_object(L, s, 1, CLASS_EVENT), 0);
+}
+
+/* elapsed(end): nanoseconds of GPU time, or false while one is pending. */
+static int event_elapsed(lua_State *L) {
+    state *s = the_state(L);
+    object *start = check_object(L, s, 1, CLASS_EVENT), *end = check_object(L, s, 2, CLASS_EVENT);
+    int64_t nanoseconds = 0;
+    const gpo_status status = s->api->event_elapsed(HANDLE(start, gpo_event_t), HANDLE(end, gpo_event_t), &nanoseconds);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_signed(L, nanoseconds);
+    return 1;
+}
+
+static int event_native(lua_State *L) {
+    state *s = the_state(L);
+    object *event = check_object(L, s, 1, CLASS_EVENT);
+    void *native = NULL;
+    const gpo_status status = s->api->event_native(HANDLE(event, gpo_event_t), &native);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, (uint64_t)(uintptr_t)native);
+    return 1;
+}
+
+/* --- timelines --- */
+
+static const field timeline_fields[] = {FIELD(gpo_timeline_options, value, U64), FIELD(gpo_timeline_options, label, STRING),
+                                        FIELDS_END};
+
+static int timeline_create(lua_State *L) {
+    state *s = the_state(L);
+    object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
+    gpo_timeline_options options = {.struct_size = sizeof options};
+    read_record(L, 2, timeline_fields, &options);
+    object *timeline = new_object(L, s, CLASS_TIMELINE, 1);
+    return created(L, s,
+                   s->api->timeline_create(HANDLE(runtime, gpo_runtime_t), &options, (gpo_timeline_t *)&timeline->handle));
+}
+
+static int timeline_signal(lua_State *L) {
+    state *s = the_state(L);
+    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
+    return result(L, s, s->api->timeline_signal(HANDLE(timeline, gpo_timeline_t), check_unsigned(L, 2, UINT64_MAX)));
+}
+
+/* fail(name [, message]): name of a status of 50 or above. */
+static int timeline_fail(lua_State *L) {
+    state *s = the_state(L);
+    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
+    const gpo_status status = check_status_name(L, s, 2);
+    return result(L, s, s->api->timeline_fail(HANDLE(timeline, gpo_timeline_t), status, luaL_optstring(L, 3, NULL)));
+}
+
+static int timeline_value(lua_State *L) {
+    state *s = the_state(L);
+    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
+    uint64_t value = 0;
+    const gpo_status status = s->api->timeline_value(HANDLE(timeline, gpo_timeline_t), &value);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, value);
+    return 1;
+}
+
+static gpo_status wait_for_timeline(state *s, const struct wait_for *w, int64_t timeout_ns) {
+    return s->api->timeline_wait(HANDLE(w->source, gpo_timeline_t), w->value, timeout_ns);
+}
+
+static gpo_status notify_timeline(state *s, void *source, gpo_cq_t cq, uint64_t user_data, uint64_t value) {
+    return s->api->timeline_notify(HANDLE((object *)source, gpo_timeline_t), value, cq, user_data);
+}
+
+/* wait(value [, seconds]) */
+static int timeline_wait(lua_State *L) {
+    state *s = the_state(L);
+    struct wait_for w = {wait_for_timeline, notify_timeline, check_object(L, s, 1, CLASS_TIMELINE),
+                         check_unsigned(L, 2, UINT64_MAX)};
+    return wait_method(L, s, &w, 3);
+}
+
+/* notify(value [, cq [, user_data]]) */
+static int timeline_notify(lua_State *L) {
+    state *s = the_state(L);
+    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
+    return notify_method(L, s, 3, notify_timeline, timeline, check_unsigned(L, 2, UINT64_MAX));
+}
+
+const luaL_Reg stream_methods[] = {{"get_info", stream_get_info},
+                                   {"device", stream_device},
+                                   {"native", stream_native},
+                                   {"query", stream_query},
+                                   {"wait", stream_wait},
+                                   {"notify", stream_notify},
+                                   {"notify_timed", stream_notify_timed},
+                                   {"cancel_held", stream_cancel_held},
+                                   {"wait_event", stream_wait_event},
+                                   {"wait_stream", stream_wait_stream},
+                                   {"wait_timeline", stream_wait_timeline},
+                                   {"signal_timeline", stream_signal_timeline},
+                                   {NULL, NULL}};
+const luaL_Reg stream_pool_methods[] = {{"acquire", stream_pool_acquire}, {"release", stream_pool_release}, {NULL, NULL}};
+const luaL_Reg event_methods[] = {{"record", event_record},   {"query", event_query},     {"wait", event_wait},
+                                  {"notify", event_notify},   {"elapsed", event_elapsed}, {"native", event_native},
+                                  {NULL, NULL}};
+const luaL_Reg timeline_methods[] = {{"signal", timeline_signal}, {"fail", timeline_fail},     {"value", timeline_value},
+                                     {"wait", timeline_wait},     {"notify", timeline_notify}, {NULL, NULL}};
+const luaL_Reg device_stream_methods[] = {{"stream_create", stream_create},
+                                          {"stream_wrap", stream_wrap},
+                                          {"stream_pool_create", stream_pool_create},
+                                          {"event_create", event_create},
+                                          {NULL, NULL}};
+const luaL_Reg runtime_timeline_methods[] = {{"timeline_create", timeline_create}, {NULL, NULL}};
