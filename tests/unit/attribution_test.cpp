@@ -1,0 +1,130 @@
+// What a failure says where the driver can't tell which operation failed: the software GPU's driver, with that knowledge
+// taken away.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "driver/driver.h"
+#include "gpuorch/gpuorch.h"
+
+namespace {
+
+constexpr const char* kSource = R"(
+extern "C" __global__ void fine(unsigned *target) { *target = 1; }
+extern "C" __global__ void gate(const volatile unsigned *open) { while (*open == 0) { } }
+extern "C" __global__ void deadly(unsigned *target) { __trap(); }
+)";
+
+struct Silent final : gpo::driver::Driver {
+    explicit Silent(std::shared_ptr<gpo::driver::Driver> inner) : inner(std::move(inner)) {
+        table = this->inner->table;
+        version = this->inner->version;
+        name = this->inner->name;
+        software = this->inner->software;
+        builtin_image = this->inner->builtin_image;
+    }
+    gpo::driver::Compiler& compiler() override { return inner->compiler(); }
+    std::shared_ptr<gpo::driver::Driver> inner;
+};
+
+struct Messages {
+    std::string culprit, innocent;
+};
+
+Messages fail_on_two_streams() {
+    gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) -> std::shared_ptr<gpo::driver::Driver> {
+        return std::make_shared<Silent>(std::move(driver));
+    });
+    gpo_runtime_options options{};
+    options.struct_size = sizeof options;
+    options.device = "soft";
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_arena_t arena = nullptr;
+    gpo_module_t module = nullptr;
+    gpo_kernel_t fine = nullptr, gate = nullptr, deadly = nullptr;
+    gpo_stream_t culprit = nullptr, innocent = nullptr;
+    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+    gpo_stream_options stream_options{};
+    stream_options.struct_size = sizeof stream_options;
+    stream_options.label = "culprit";
+    REQUIRE(gpo_stream_create(device, &stream_options, &culprit) == GPO_SUCCESS);
+    stream_options.label = "innocent";
+    REQUIRE(gpo_stream_create(device, &stream_options, &innocent) == GPO_SUCCESS);
+    REQUIRE(gpo_arena_create(device, nullptr, &arena) == GPO_SUCCESS);
+    void* memory = nullptr;
+    REQUIRE(gpo_arena_allocate(arena, 256, 0, &memory) == GPO_SUCCESS);
+    auto* words = static_cast<unsigned*>(memory);
+    words[0] = words[16] = 0;
+    gpo_compile_options compile{};
+    compile.struct_size = sizeof compile;
+    compile.source = kSource;
+    REQUIRE(gpo_module_compile(device, &compile, &module) == GPO_SUCCESS);
+    REQUIRE(gpo_module_kernel(module, "fine", &fine) == GPO_SUCCESS);
+    REQUIRE(gpo_module_kernel(module, "gate", &gate) == GPO_SUCCESS);
+    REQUIRE(gpo_module_kernel(module, "deadly", &deadly) == GPO_SUCCESS);
+    const auto put = [](gpo_stream_t stream, gpo_kernel_t kernel, unsigned* word, const char* label) {
+        gpo_launch shape{};
+        shape.struct_size = sizeof shape;
+        for (int i = 0; i < 3; ++i) shape.grid[i] = shape.block[i] = 1;
+        shape.label = label;
+        const void* arguments[] = {&word};
+        REQUIRE(gpo_launch_kernel(stream, kernel, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
+    };
+    for (int i = 0; i < 3; ++i) put(culprit, fine, &words[32], "done");
+    REQUIRE(gpo_stream_wait(culprit, 30'000'000'000) == GPO_SUCCESS);
+    // Both wait behind a gate, so that all of it is pending when the one begins that fails.
+    put(innocent, gate, &words[16], "waiting");
+    put(innocent, fine, &words[33], "next");
+    put(culprit, gate, &words[0], "gate");
+    put(culprit, deadly, &words[34], "the deadly one");
+    put(culprit, fine, &words[35], "after");
+    __atomic_store_n(&words[0], 1u, __ATOMIC_SEQ_CST);
+    CHECK(gpo_stream_wait(culprit, 30'000'000'000) == GPO_DEVICE_LOST);
+    CHECK(gpo_stream_wait(innocent, 30'000'000'000) == GPO_DEVICE_LOST);
+    Messages messages;
+    gpo_error error{};
+    error.struct_size = sizeof error;
+    CHECK(gpo_object_error(culprit, &error) == GPO_SUCCESS);
+    messages.culprit = error.message;
+    CHECK(gpo_object_error(innocent, &error) == GPO_SUCCESS);
+    messages.innocent = error.message;
+    __atomic_store_n(&words[16], 1u, __ATOMIC_SEQ_CST);
+    CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
+    gpo::driver::set_interposer({});
+    return messages;
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("where the driver can't tell what failed, the suspects are what was not seen done") {
+    const Messages said = fail_on_two_streams();
+    INFO(said.culprit);
+    INFO(said.innocent);
+    CHECK(has(said.culprit, "suspects on stream `culprit`"));
+    CHECK(has(said.culprit, "the deadly one"));
+    CHECK(has(said.culprit, "after"));
+    CHECK_FALSE(has(said.culprit, "done"));
+    CHECK(has(said.innocent, "waiting"));
+    CHECK(has(said.innocent, "next"));
+    CHECK_FALSE(has(said.innocent, "the deadly one"));
+}
+
+TEST_CASE("with GPUORCH_ATTRIBUTE a stream has at most one suspect, the operation that ran") {
+    setenv("GPUORCH_ATTRIBUTE", "1", 1);
+    const Messages said = fail_on_two_streams();
+    unsetenv("GPUORCH_ATTRIBUTE");
+    INFO(said.culprit);
+    INFO(said.innocent);
+    CHECK(has(said.culprit, "suspects on stream `culprit`"));
+    CHECK(has(said.culprit, "the deadly one"));
+    CHECK_FALSE(has(said.culprit, "after"));
+    CHECK_FALSE(has(said.culprit, "gate"));
+    CHECK_FALSE(has(said.culprit, "done"));
+    CHECK(has(said.innocent, "waiting"));
+    CHECK_FALSE(has(said.innocent, "next"));
+}
