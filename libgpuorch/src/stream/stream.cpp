@@ -154,11 +154,11 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             fresh.front().operation = operation.keep();   // the last that may fail: some have effects once they are kept
             held_.splice(held_.end(), fresh);
             held_.back().operation->kept_behind(accepted_.load(std::memory_order_relaxed));
+            held_count_.store(held_.size(), std::memory_order_release);   // before it is counted as accepted: see query()
             note(operation);
             held_.back().operation->set_number(accepted_.load(std::memory_order_relaxed));
             if (trace::on() && held_since_ == 0) [[unlikely]] held_since_ = host::now();
             ++held_operations_;
-            held_count_.store(held_.size(), std::memory_order_release);
             runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
             // What it waits for may have come while it was being kept.
             RelaxedCapture relaxed(table());
@@ -202,7 +202,7 @@ void Stream::note(const Operation& operation) noexcept {
     recent.label.store(operation.label(), std::memory_order_relaxed);
     if (context_->software())
         recent.driver_number.store(context_->driver().submitted(native_), std::memory_order_relaxed);
-    accepted_.store(number, std::memory_order_relaxed);
+    accepted_.store(number, std::memory_order_release);
 }
 
 void Stream::issue_ready(Kept& spent) noexcept {
@@ -477,6 +477,7 @@ void Stream::refuse_lost() {
 gpo_status Stream::query() {
     refuse_lost();
     if (failed_.load(std::memory_order_acquire)) throw Failure(failure());
+    const uint64_t accepted = accepted_.load(std::memory_order_acquire);   // if one of these is held, that is seen next
     if (held()) return GPO_NOT_READY;
     DriverScope scope(*context_);
     refuse_capture("query");
@@ -487,6 +488,7 @@ gpo_status Stream::query() {
         if (context_->lost()) fail(error);
         throw Failure(error);
     }
+    seen_done(accepted);
     return GPO_SUCCESS;
 }
 

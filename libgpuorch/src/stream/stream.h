@@ -97,12 +97,16 @@ public:
     /// An event with timing, or NULL.
     CUevent trace_event() noexcept;
 
+    /// Everything up to this operation is done: somebody has found out.
+    void seen_done(uint64_t operation) noexcept {
+        uint64_t known = completed_.load(std::memory_order_relaxed);
+        while (known < operation && !completed_.compare_exchange_weak(known, operation, std::memory_order_relaxed)) {
+        }
+    }
+
     // --- for the scanner ---
     MarkQueue& marks() noexcept { return marks_; }
     bool deferring() const noexcept { return deferring_.load(std::memory_order_acquire); }
-    void seen_done(uint64_t operation) noexcept {
-        if (completed_.load(std::memory_order_relaxed) != operation) completed_.store(operation, std::memory_order_relaxed);
-    }
     /// When a mark of this stream was last seen reached. The scanner's own.
     uint64_t last_reached_ns() const noexcept { return last_reached_ns_; }
     void set_last_reached(uint64_t now) noexcept { last_reached_ns_ = now; }
