@@ -1,5 +1,6 @@
 // What it costs the host to put work on a stream: launches, event records, copies; from one thread and from eight.
 #include "bench/crew.h"
+#include "bench/gate.h"
 #include "bench/gpu.h"
 #include "bench/pairs.h"
 #include "bench/raw.h"
@@ -124,24 +125,6 @@ void eight_threads(Row& row) {
             return time / (count * threads);
         });
 }
-
-/// A flag in pinned memory that holds a kernel back.
-struct Gate {
-    explicit Gate(Gpu& gpu) : arena(gpu.arena(0)), kernel(gpu.kernel("gate")) {
-        void* memory = nullptr;
-        CHECK_GPO(gpo_arena_allocate(arena, 256, GPO_AUTO, &memory));
-        open = static_cast<unsigned*>(memory);
-    }
-    ~Gate() { gpo_arena_free(arena, open); }
-    void close(gpo_stream_t stream) {
-        __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
-        launch(stream, kernel, shape(1, 1), open);
-    }
-    void let_go() { __atomic_store_n(open, 1u, __ATOMIC_SEQ_CST); }
-    Arena arena;
-    Kernel kernel;
-    unsigned* open = nullptr;
-};
 
 void busy_stream(Row& row) {
     Gpu gpu;
