@@ -34,6 +34,8 @@ public:
     virtual void reached(const Outcome&) noexcept = 0;
     /// Somebody is blocked until then.
     virtual bool awaited() const noexcept { return false; }
+    /// It may be reached soon: fetches the memory that `reached` will write. Called again and again, in latency mode.
+    virtual void fetch_ahead() const noexcept {}
 };
 
 struct Mark {

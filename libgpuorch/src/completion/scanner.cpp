@@ -116,7 +116,7 @@ void Scanner::run() noexcept {
     uint64_t idle_since = host::now();
     for (unsigned spins = 0;;) {
         const uint32_t seen = signal_.load(std::memory_order_seq_cst);
-        if (arrived_.exchange(false, std::memory_order_seq_cst)) {
+        if (arrived_.load(std::memory_order_relaxed) && arrived_.exchange(false, std::memory_order_seq_cst)) {
             std::lock_guard lock(lock_);
             streams_.splice(streams_.end(), arrivals_);
         }
@@ -157,7 +157,8 @@ void Scanner::run() noexcept {
         uint64_t until = host::kForever;
         if (!park) {
             const uint64_t age = pending && now > oldest ? now - oldest : 0;
-            until = now + std::clamp(age / 16, kLeastSleep, kMostSleep);
+            const uint64_t rest = std::clamp(age / 16, kLeastSleep, kMostSleep);
+            until = now + rest - std::min(late_, rest / 2);
         }
         sleep_.store(park || until - now > kWorthWaking ? asleep : dozing, std::memory_order_seq_cst);
         // Whoever pushed a mark before reading sleep_ is seen here; whoever reads it later wakes us.
@@ -167,11 +168,19 @@ void Scanner::run() noexcept {
             idle_since = now;
             continue;
         }
-        host::wait(signal_, seen, until, park ? host::Sleep::light : host::Sleep::deep);
+        const bool woken = host::wait(signal_, seen, until, park ? host::Sleep::light : host::Sleep::deep);
         sleep_.store(awake, std::memory_order_seq_cst);
-        if (park) idle_since = host::now();
+        if (park)
+            idle_since = host::now();
+        else if (!woken)
+            note_lateness(host::now() - until);
     }
     streams_.clear();
+}
+
+// Timers are late by some microseconds (4 on a virtual machine with an H200), which short rests would be longer by.
+void Scanner::note_lateness(uint64_t late) noexcept {
+    late_ = (7 * late_ + std::min(late, kLeastSleep)) / 8;
 }
 
 // For good. A driver that refuses is asked again, a few times: then marks are failed with what it says of them.
@@ -312,7 +321,16 @@ bool Scanner::scan(Stream& stream) noexcept {
             stream.fail(failure);
         }
     }
-    if (done == 0 && !failure) return false;
+    if (done == 0 && !failure) {
+        if (context_.runtime().latency_mode()) {
+            const Mark& next = marks.at(0);
+            if (next.queue)
+                next.queue->fetch_ahead();
+            else if (next.target)
+                next.target->fetch_ahead();
+        }
+        return false;
+    }
     const uint64_t seen = host::now();
     stream.set_last_reached(seen);
     Returns returns(context_);

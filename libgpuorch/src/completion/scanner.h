@@ -46,6 +46,7 @@ private:
     CUresult ask(Stream& stream, Mark& mark) noexcept;
     bool any_marks() const noexcept;
     void enter() noexcept;
+    void note_lateness(uint64_t late) noexcept;
 
     Context& context_;
     uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
@@ -57,6 +58,7 @@ private:
     std::list<Ref<Stream>> streams_;             // the scanner's own
     bool entered_ = false;                       // the thread's: its context is current
     unsigned refusals_ = 0;                      // by the driver, to make it so
+    uint64_t late_ = 0;                          // ns that sleeps end after their time, lately
     alignas(64) std::atomic<uint32_t> signal_{0};  // wait word; from here on what those who wake it look at
     enum Sleep : uint32_t { awake, dozing, asleep };  // dozing: it wakes by itself soon enough for a new mark
     std::atomic<uint32_t> sleep_{awake};

@@ -19,6 +19,13 @@ Task::~Task() = default;
 
 void Task::reached(const Outcome& outcome) noexcept { executor_->due(*this, outcome); }
 
+void Task::fetch_ahead() const noexcept {
+    __builtin_prefetch(&state_, 1);
+    __builtin_prefetch(&outcome_, 1);
+    __builtin_prefetch(&*strand_, 1);  // that of an accepted task doesn't change
+    executor_->fetch_ahead();
+}
+
 Executor::Executor(Runtime& runtime, uint32_t threads, uint32_t capacity, bool spins, const char* label)
     : Object(runtime, Type::executor, label), thread_count_(threads), capacity_(capacity), spins_(spins),
       cancelled_(make_error(GPO_CANCELLED, "the executor was destroyed")) {}

@@ -44,6 +44,12 @@ public:
     /// The call, for one caller that finishes it. NULL if there is none of that number.
     Ref<HostCall> take_call(uint64_t number) noexcept;
 
+    /// A task may become due soon.
+    void fetch_ahead() const noexcept {
+        __builtin_prefetch(&lock_, 1);
+        __builtin_prefetch(&ready_last_, 1);
+    }
+
     void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }
     gpo_executor_statistics statistics() noexcept;
 

@@ -36,6 +36,7 @@ public:
 
     /// What it waits for has happened. Any thread; the first time counts.
     void reached(const Outcome& outcome) noexcept final;
+    void fetch_ahead() const noexcept final;
 
 protected:
     ~Task() override;
