@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "pipeline/range_source.h"
+
 namespace gpo::pipeline {
 
 namespace {
@@ -41,32 +43,11 @@ std::string quoted(const char* path, int descriptor) {
     return path ? text("file `", path, "`") : text("descriptor ", descriptor);
 }
 
-class FileSource final : public Source {
+class FileRange final : public Range {
 public:
-    FileSource(Descriptor file, std::string name, uint64_t offset, uint64_t bytes, Team& team)
-        : file_(std::move(file)), name_(std::move(name)), at_(offset), left_(bytes), total_(bytes), team_(team) {}
+    FileRange(Descriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
 
-    uint64_t total() const noexcept override { return total_; }
-
-    uint64_t fill(void* buffer, uint64_t capacity) override {
-        const uint64_t bytes = std::min(capacity, left_);
-        std::atomic<int> error{0};
-        team_.run(bytes, [&](uint64_t offset, uint64_t count) {
-            const int number = read_all(static_cast<char*>(buffer) + offset, at_ + offset, count);
-            if (number != 0) error.store(number, std::memory_order_relaxed);
-        });
-        const int number = error.load(std::memory_order_relaxed);
-        if (number == kShrank) fail(GPO_IO_ERROR, name_, " shrank while it was read");
-        if (number != 0) fail_file(GPO_IO_ERROR, number, name_, "can't be read");
-        at_ += bytes;
-        left_ -= bytes;
-        return bytes;
-    }
-
-private:
-    static constexpr int kShrank = -1;
-
-    int read_all(char* to, uint64_t at, uint64_t bytes) const noexcept {
+    int fetch(char* to, uint64_t at, uint64_t bytes) const noexcept override {
         while (bytes != 0) {
             const auto got = retry([&] {
                 return ::pread(file_.get(), to, std::min(bytes, kCallBytes), static_cast<off_t>(at));
@@ -79,20 +60,27 @@ private:
         }
         return 0;
     }
+    void fail(int error) const override {
+        if (error == kShrank) gpo::fail(GPO_IO_ERROR, name_, " shrank while it was read");
+        fail_file(GPO_IO_ERROR, error, name_, "can't be read");
+    }
+
+private:
+    static constexpr int kShrank = -1;
 
     const Descriptor file_;
     const std::string name_;
-    uint64_t at_, left_;
-    const uint64_t total_;
-    Team& team_;
 };
 
 /// Pipes, sockets, terminals, and files that don't know their size (/proc).
-class StreamSource final : public Source {
+class StreamSource final : public SerialSource {
 public:
     StreamSource(Descriptor file, std::string name, uint64_t most)
         : file_(std::move(file)), name_(std::move(name)), left_(most) {}
 
+    void interrupt() noexcept override { interrupt_.raise(); }
+
+private:
     uint64_t fill(void* buffer, uint64_t capacity) override {
         uint64_t filled = 0;
         capacity = std::min(capacity, left_);
@@ -111,9 +99,6 @@ public:
         return filled;
     }
 
-    void interrupt() noexcept override { interrupt_.raise(); }
-
-private:
     const Descriptor file_;
     const std::string name_;
     uint64_t left_;
@@ -255,7 +240,8 @@ std::unique_ptr<Source> open_file_source(const gpo_source& source, Team& team) {
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
     const auto size = static_cast<uint64_t>(about.st_size);
     const uint64_t offset = std::min(source.offset, size);
-    return std::make_unique<FileSource>(std::move(file), std::move(name), offset, std::min(size - offset, most), team);
+    return read_range(std::make_unique<FileRange>(std::move(file), std::move(name)), offset, std::min(size - offset, most),
+                      team);
 }
 
 std::unique_ptr<Sink> open_file_sink(const gpo_sink& sink) {

@@ -11,8 +11,10 @@ using namespace pipeline;
 namespace {
 
 constexpr uint32_t kDirectSlots = 3;   // enough where events alone hand a slot on
-constexpr uint32_t kHostSlots = 6;     // … where host threads fill and empty it
+constexpr uint32_t kHostSlots = 4;     // … where host threads fill and empty it
+constexpr uint32_t kGivenSlots = 6;    // … and the chunks' size was given: they may be small
 constexpr uint64_t kLikelyChunk = uint64_t{16} << 20;
+constexpr uint64_t kMuch = uint64_t{256} << 20, kLargeStaged = uint64_t{8} << 20;
 constexpr uint32_t kLeastUnderWay = 8; // chunks put on the device ahead of time where no host code looks at them
 
 Ref<Executor> executor_of(Runtime& runtime, const gpo_pipeline_options& options) {
@@ -83,19 +85,24 @@ std::unique_ptr<pipeline::Run> Pipeline::make_run(const gpo_source& source, cons
 
 void Pipeline::choose_needs(Run& run) {
     Needs& needs = run.needs;
+    run.automatic = plan_.chunk_bytes == GPO_AUTO;
     needs.stage_in = !run.source->direct();
     needs.stage_out = plan_.has_output() && run.sink->wants_output() && !run.sink->direct();
     needs.results = run.take && plan_.result_bytes != 0;
     needs.timing = plan_.timing;
     const bool host_code = needs.stage_in || needs.stage_out || run.take || plan_.has_stage_callbacks;
-    needs.slots = plan_.slots != GPO_AUTO ? plan_.slots : host_code ? kHostSlots : kDirectSlots;
+    needs.slots = plan_.slots != GPO_AUTO ? plan_.slots
+                  : !host_code             ? kDirectSlots
+                  : run.automatic          ? kHostSlots
+                                           : kGivenSlots;
     needs.chunks = host_code ? needs.slots : std::max(2 * needs.slots, kLeastUnderWay);
     if (needs.timing) run.ends.resize(needs.slots);
 
-    run.automatic = plan_.chunk_bytes == GPO_AUTO;
     if (run.automatic) {
-        // Pinned memory costs a millisecond a MiB to make: where it is needed, sizes beyond the trials' don't pay.
-        uint64_t limit = needs.stage_in || needs.stage_out ? Tuning::kLargeTrial : Tuning::kMost;
+        // Pinned memory takes time to make: where it is needed, chunks are larger than the trials' only where there is much
+        // to stream.
+        const bool staged = needs.stage_in || needs.stage_out;
+        uint64_t limit = !staged ? Tuning::kMost : run.source->total() >= kMuch ? kLargeStaged : Tuning::kLargeTrial;
         needs.chunk_bytes = std::max(limit / plan_.granule, uint64_t{1}) * plan_.granule;
         while (Slots::pinned_bytes(plan_, needs) > plan_.max_pinned_bytes && needs.chunk_bytes > plan_.granule) {
             limit = needs.chunk_bytes / 2;

@@ -1,7 +1,7 @@
 // Pipelines: a source, stages on the device, a sink, in chunks, with everything overlapped.
 //
-// Threads. A *reading* thread fills chunks from the source and puts their copy in, stages and copy out on three
-// streams; a mark behind the copy out tells a *writing* thread, which hands them to the sink in order. Both have
+// Threads. A *reading* thread fills chunks from the source, where that goes one ahead, and puts their copy in, stages and
+// copy out on three streams; a mark behind the copy out tells a *writing* thread, which hands them to the sink in order. Both have
 // helpers for moving bytes (team.h). They are started by the first run, park between runs, and end with the pipeline.
 //
 // A run ends on the writing thread, once the reading thread has done all that it will and every chunk is back from the
@@ -40,6 +40,7 @@ struct Run {
 
     // The reading thread's.
     uint64_t offset = 0, output_offset = 0, chunk_bytes = 0, staged_bytes = 0;
+    uint64_t size_asked = 0;     // of the next chunk, where it was asked for and couldn't be had yet
     // The writing thread's.
     EngineTimes times;
     bool times_known = false;
@@ -99,7 +100,8 @@ private:
     void read(Run& run) noexcept;
     void produce(Run& run);
     void prepare(Run& run, uint64_t chunk_bytes);
-    bool fill(Run& run, Chunk& chunk, uint64_t size);
+    bool begin_fill(Run& run, uint64_t index, bool needed);
+    bool finish_fill(Run& run, Chunk& chunk);
     void put_on_device(Run& run, Chunk& chunk);
     void run_stages(Chunk& chunk);
     void settle() noexcept;

@@ -1,5 +1,6 @@
 // The reading thread: fills chunks and puts them on the device.
 #include <algorithm>
+#include <utility>
 
 #include "pipeline/pipeline.h"
 
@@ -43,38 +44,46 @@ void Pipeline::produce(Run& run) {
         run.base_recorded_ns = host::now();
         slots_.record_base();
     }
+    uint64_t begun = 0;
     for (uint64_t index = 0;; ++index) {
-        uint64_t size;
-        {
-            host::Lock lock(flow_->lock);
-            flow_->room.wait(lock, host::kForever, [&] {
-                return flow_->stopping || flow_->submitted - flow_->consumed < run.needs.chunks;
-            });
-            if (flow_->stopping) return;
-            size = run.automatic ? flow_->tuning.next() : plan_.chunk_bytes;
-        }
-        if (size > slots_.capacity()) {
-            {
-                host::Lock lock(flow_->lock);
-                flow_->room.wait(lock, host::kForever,
-                                 [&] { return flow_->stopping || flow_->submitted == flow_->consumed; });
-                if (flow_->stopping) return;
-            }
-            prepare(run, size);
-            size = std::min(size, slots_.capacity());
-        }
-        Chunk& chunk = slots_.chunk(index);
-        if (!fill(run, chunk, size)) return;
+        for (; begun - index < run.source->ahead(); ++begun)
+            if (!begin_fill(run, begun, begun == index)) break;
+        if (begun == index) return;  // it is being stopped
+        Chunk& chunk = slots_.record(index);
+        if (!finish_fill(run, chunk)) return;
         put_on_device(run, chunk);
-        run.chunk_bytes = size;
     }
+}
+
+// Of a chunk that is needed waits until there is room. False: there is none for one that isn't, or the run is being stopped.
+bool Pipeline::begin_fill(Run& run, uint64_t index, bool needed) {
+    const auto room = [&](uint64_t under_way) {
+        host::Lock lock(flow_->lock);
+        const auto decided = [&] { return flow_->stopping || index - flow_->consumed < under_way; };
+        if (needed) flow_->room.wait(lock, host::kForever, decided);
+        return decided() && !flow_->stopping;
+    };
+    if (!room(run.needs.chunks)) return false;
+    if (run.size_asked == 0) {
+        host::Lock lock(flow_->lock);
+        run.size_asked = run.automatic ? flow_->tuning.next() : plan_.chunk_bytes;
+    }
+    if (run.size_asked > slots_.capacity()) {
+        // Buffers grow when nothing is in them.
+        if (!needed || !room(1)) return false;
+        prepare(run, run.size_asked);
+    }
+    Chunk& chunk = slots_.chunk(index);
+    chunk.capacity = std::min(std::exchange(run.size_asked, 0), slots_.capacity());
+    if (!run.source->direct()) run.source->begin(slots_.staging_in(chunk), chunk.capacity);
+    return true;
 }
 
 void Pipeline::prepare(Run& run, uint64_t chunk_bytes) {
     run.needs.chunk_bytes = chunk_bytes;
     for (;;) {
         try {
-            slots_.prepare(plan_, run.needs);
+            slots_.prepare(plan_, run.needs, crew_->in);
             break;
         } catch (const Failure& failure) {
             // A size that was ours to choose, and that there is no memory for.
@@ -96,16 +105,15 @@ void Pipeline::prepare(Run& run, uint64_t chunk_bytes) {
     flow_->stages = Ref<Stream>(&slots_.stages());
 }
 
-// False: the input has ended before this chunk, or the run is being stopped.
-bool Pipeline::fill(Run& run, Chunk& chunk, uint64_t size) {
+// False: the input has ended before this chunk.
+bool Pipeline::finish_fill(Run& run, Chunk& chunk) {
     chunk.offset = run.offset;
     if (const void* memory = run.source->direct()) {
-        chunk.bytes = std::min(size, run.source->total() - run.offset);
+        chunk.bytes = std::min(chunk.capacity, run.source->total() - run.offset);
         chunk.from = static_cast<const char*>(memory) + run.offset;
     } else {
-        void* const staging = slots_.staging_in(chunk);
-        chunk.bytes = run.source->fill(staging, size);
-        chunk.from = staging;
+        chunk.bytes = run.source->finish();
+        chunk.from = slots_.staging_in(chunk);
         if (run.source->staged()) run.staged_bytes += chunk.bytes;
     }
     if (chunk.bytes == 0) return false;
@@ -124,6 +132,7 @@ bool Pipeline::fill(Run& run, Chunk& chunk, uint64_t size) {
 }
 
 void Pipeline::put_on_device(Run& run, Chunk& chunk) {
+    run.chunk_bytes = chunk.capacity;
     chunk.submitted_ns = host::now();
     slots_.copy_in(chunk);
     slots_.begin_stages(chunk, plan_);

@@ -153,10 +153,10 @@ Slots::~Slots() {
 
 // --- what a run needs ---
 
-void Slots::prepare(const Plan& plan, const Needs& needs) {
+void Slots::prepare(const Plan& plan, const Needs& needs, Team& team) {
     make_streams();
     if (chunks_.size() != needs.chunks || timing_ != needs.timing) make_chunks(needs.chunks, needs.timing);
-    make_buffers(plan, needs);
+    make_buffers(plan, needs, team);
     slots_used_ = needs.slots;
 }
 
@@ -226,7 +226,7 @@ uint64_t Slots::pinned_bytes(const Plan& plan, const Needs& needs) noexcept {
     return all > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(all);
 }
 
-void Slots::make_buffers(const Plan& plan, const Needs& wanted) {
+void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
     if (wanted.chunk_bytes > chunk_bytes_ || wanted.slots > slots_) {
         // Runs of many kinds of needs come to one size that does for all.
         Needs needs = wanted;
@@ -253,32 +253,17 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted) {
         has_scratch_ = plan.scratch_bytes != 0;
         has_result_ = plan.result_bytes != 0;
     }
-    if (wanted.stage_in) need_pinned(pinned_in_, chunk_bytes_, slots_);
-    if (wanted.stage_out)
-        need_pinned(pinned_out_, static_cast<uint64_t>(aligned(plan.output_bytes(chunk_bytes_), kResultAlign)), slots_);
-    if (wanted.results)
-        need_pinned(pinned_results_, static_cast<uint64_t>(aligned(plan.result_bytes, kResultAlign)), slots_);
+    output_stride_ = static_cast<uint64_t>(aligned(plan.output_bytes(chunk_bytes_), kResultAlign));
+    result_stride_ = static_cast<uint64_t>(aligned(plan.result_bytes, kResultAlign));
+    if (wanted.stage_in) need_pinned(pinned_in_, chunk_bytes_ * slots_, team);
+    if (wanted.stage_out) need_pinned(pinned_out_, output_stride_ * slots_, team);
+    if (wanted.results) need_pinned(pinned_results_, result_stride_ * slots_, team);
 }
 
-void Slots::need_pinned(Pinned& pinned, uint64_t each, uint32_t slots) {
-    const uint64_t bytes = each * slots;
-    pinned.each = each;
-    if (bytes <= pinned.bytes) return;
-    free_pinned(pinned);
-    DriverScope scope(*context_);
-    context_->runtime().serialised(Serialising::host_registration);
-    void* memory = nullptr;
-    context_->check(context_->table().cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
-    pinned = {static_cast<char*>(memory), bytes, each};
-}
-
-void Slots::free_pinned(Pinned& pinned) noexcept {
-    if (!pinned.memory) return;
-    context_->runtime().serialised(Serialising::host_registration);
-    DriverTry scope(*context_);
-    // Of a context that is lost the driver frees nothing any more; the memory stays mapped, which harms nobody.
-    if (scope.entered()) context_->table().cuMemFreeHost(pinned.memory);
-    pinned = {};
+void Slots::need_pinned(PinnedMemory& pinned, uint64_t bytes, Team& team) {
+    if (bytes <= pinned.bytes()) return;
+    pinned.free(*context_);
+    pinned.allocate(*context_, bytes, team);
 }
 
 void Slots::free_buffers() noexcept {
@@ -290,9 +275,9 @@ void Slots::free_buffers() noexcept {
     device_memory_ = 0;
     chunk_bytes_ = 0;
     slots_ = 0;
-    free_pinned(pinned_in_);
-    free_pinned(pinned_out_);
-    free_pinned(pinned_results_);
+    pinned_in_.free(*context_);
+    pinned_out_.free(*context_);
+    pinned_results_.free(*context_);
 }
 
 Chunk& Slots::chunk(uint64_t index) noexcept {
@@ -310,13 +295,9 @@ Chunk& Slots::chunk(uint64_t index) noexcept {
     return chunk;
 }
 
-void* Slots::staging_in(const Chunk& chunk) const noexcept { return pinned_in_.memory + chunk.slot * pinned_in_.each; }
-void* Slots::staging_out(const Chunk& chunk) const noexcept {
-    return pinned_out_.memory + chunk.slot * pinned_out_.each;
-}
-void* Slots::staging_result(const Chunk& chunk) const noexcept {
-    return pinned_results_.memory + chunk.slot * pinned_results_.each;
-}
+void* Slots::staging_in(const Chunk& chunk) const noexcept { return pinned_in_.at(chunk.slot * chunk_bytes_); }
+void* Slots::staging_out(const Chunk& chunk) const noexcept { return pinned_out_.at(chunk.slot * output_stride_); }
+void* Slots::staging_result(const Chunk& chunk) const noexcept { return pinned_results_.at(chunk.slot * result_stride_); }
 
 // --- a chunk's way ---
 

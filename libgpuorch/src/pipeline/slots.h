@@ -9,6 +9,7 @@
 #include <atomic>
 #include <vector>
 
+#include "pipeline/pinned_memory.h"
 #include "pipeline/plan.h"
 #include "stream/stream.h"
 
@@ -17,6 +18,7 @@ namespace gpo::pipeline {
 /// A chunk on its way. Written by the reading thread until it is submitted, then read by the writing thread.
 struct Chunk {
     uint64_t index = 0, offset = 0, bytes = 0, output_offset = 0, output_bytes = 0;
+    uint64_t capacity = 0;                                        // bytes asked of the source
     uint32_t slot = 0;
     uint64_t input = 0, output = 0, scratch = 0, result = 0;      // device addresses
     const void* from = nullptr;                                   // host memory that it is copied from
@@ -53,9 +55,9 @@ public:
     Slots(const Slots&) = delete;
     Slots& operator=(const Slots&) = delete;
 
-    /// Makes streams, events and buffers, as far as those that there are don't do. Nothing may be under way. Throws,
-    /// and then leaves what can be used for lesser needs.
-    void prepare(const Plan& plan, const Needs& needs);
+    /// Makes streams, events and buffers, as far as those that there are don't do. Nothing may be under way, nor on the
+    /// team. Throws, and then leaves what can be used for lesser needs.
+    void prepare(const Plan& plan, const Needs& needs, Team& team);
 
     /// Pinned bytes that these needs take.
     static uint64_t pinned_bytes(const Plan& plan, const Needs& needs) noexcept;
@@ -99,15 +101,10 @@ private:
     void make_streams();
     void make_chunks(uint32_t count, bool timing);
     void give_chunks() noexcept;
-    void make_buffers(const Plan& plan, const Needs& needs);
+    void make_buffers(const Plan& plan, const Needs& needs, Team& team);
     void free_buffers() noexcept;
 
-    struct Pinned {
-        char* memory = nullptr;
-        uint64_t bytes = 0, each = 0;
-    };
-    void need_pinned(Pinned& pinned, uint64_t each, uint32_t slots);
-    void free_pinned(Pinned& pinned) noexcept;
+    void need_pinned(PinnedMemory& pinned, uint64_t bytes, Team& team);
 
     const Ref<Context> context_;
     const gpo_device_t device_;
@@ -125,7 +122,8 @@ private:
     bool has_output_ = false, has_scratch_ = false, has_result_ = false;
     uint32_t slots_ = 0;        // that there is memory for
     uint32_t slots_used_ = 1;   // of this run
-    Pinned pinned_in_, pinned_out_, pinned_results_;
+    uint64_t result_stride_ = 0, output_stride_ = 0;  // in pinned memory
+    PinnedMemory pinned_in_, pinned_out_, pinned_results_;
 };
 
 }  // namespace gpo::pipeline

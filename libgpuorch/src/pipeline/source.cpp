@@ -4,42 +4,36 @@
 #include <cstring>
 
 #include "pipeline/file.h"
+#include "pipeline/range_source.h"
 
 namespace gpo::pipeline {
 
 namespace {
 
-class MemorySource final : public Source {
+class MemoryRange final : public Range {
 public:
-    MemorySource(const void* memory, uint64_t bytes, bool pinned, Team& team)
-        : memory_(static_cast<const char*>(memory)), bytes_(bytes), pinned_(pinned), team_(team) {}
+    MemoryRange(const void* memory, bool pinned) : memory_(static_cast<const char*>(memory)), pinned_(pinned) {}
 
-    uint64_t total() const noexcept override { return bytes_; }
+    int fetch(char* to, uint64_t at, uint64_t bytes) const noexcept override {
+        std::memcpy(to, memory_ + at, bytes);
+        return 0;
+    }
+    void fail(int) const override { gpo::fail(GPO_INTERNAL, "memory can always be read"); }
     const void* direct() const noexcept override { return pinned_ ? memory_ : nullptr; }
     bool staged() const noexcept override { return true; }
 
-    uint64_t fill(void* buffer, uint64_t capacity) override {
-        const uint64_t bytes = std::min(capacity, bytes_ - at_);
-        const char* const from = memory_ + at_;
-        team_.run(bytes, [=](uint64_t offset, uint64_t count) {
-            std::memcpy(static_cast<char*>(buffer) + offset, from + offset, count);
-        });
-        at_ += bytes;
-        return bytes;
-    }
-
 private:
     const char* const memory_;
-    const uint64_t bytes_;
     const bool pinned_;
-    Team& team_;
-    uint64_t at_ = 0;
 };
 
-class CallbackSource final : public Source {
+class CallbackSource final : public SerialSource {
 public:
     CallbackSource(gpo_source_fn fill, void* user, const Owner& owner) : fill_(fill), user_(user), owner_(owner) {}
 
+    void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
+
+private:
     uint64_t fill(void* buffer, uint64_t capacity) override {
         uint64_t filled = 0;
         for (unsigned empty = 0; filled < capacity && !ended_;) {
@@ -58,9 +52,6 @@ public:
         return filled;
     }
 
-    void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
-
-private:
     const gpo_source_fn fill_;
     void* const user_;
     const Owner owner_;
@@ -109,7 +100,7 @@ std::unique_ptr<Source> open_source(const gpo_source& source, Context& context, 
             if (reinterpret_cast<uintptr_t>(source.memory) + source.bytes < source.bytes)
                 fail(GPO_INVALID_ARGUMENT, "source.bytes is more than the address space: ", source.bytes);
             const bool pinned = is_pinned(context, source.memory, source.bytes, "source.memory");
-            return std::make_unique<MemorySource>(source.memory, source.bytes, pinned, team);
+            return read_range(std::make_unique<MemoryRange>(source.memory, pinned), 0, source.bytes, team);
         }
         case GPO_SOURCE_KIND_FILE:
             return open_file_source(source, team);

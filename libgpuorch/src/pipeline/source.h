@@ -19,16 +19,37 @@ public:
     /// Bytes in all; 0: not known before the end.
     virtual uint64_t total() const noexcept { return 0; }
 
-    /// Not NULL: all of it lies in pinned memory, and is copied from there. `fill` isn't called then.
+    /// Not NULL: all of it lies in pinned memory, and is copied from there. Nothing is filled then.
     virtual const void* direct() const noexcept { return nullptr; }
 
-    /// Fills `buffer`: fewer bytes than `capacity` only at the end, 0 if the end was reached before. Sets `staged` if
-    /// the bytes were in the caller's memory before.
-    virtual uint64_t fill(void* buffer, uint64_t capacity) = 0;
+    /// How many buffers may be begun before the first of them is finished.
+    virtual unsigned ahead() const noexcept { return 1; }
+    /// Begins to fill `buffer`, where that can be done while the caller does something else.
+    virtual void begin(void* buffer, uint64_t capacity) = 0;
+    /// Waits for the buffer that was begun first, and returns how much is in it: fewer bytes than its capacity only at the
+    /// end, 0 if the end was reached before.
+    virtual uint64_t finish() = 0;
+    /// Whether the bytes were in the caller's memory before.
     virtual bool staged() const noexcept { return false; }
 
-    /// A fill that waits for data (a pipe) returns soon with what it has. Any thread.
+    /// A finish that waits for data (a pipe) returns soon with what it has. Any thread.
     virtual void interrupt() noexcept {}
+};
+
+/// A source whose bytes come one behind the other.
+class SerialSource : public Source {
+public:
+    void begin(void* buffer, uint64_t capacity) final {
+        buffer_ = buffer;
+        capacity_ = capacity;
+    }
+    uint64_t finish() final { return fill(buffer_, capacity_); }
+
+private:
+    virtual uint64_t fill(void* buffer, uint64_t capacity) = 0;
+
+    void* buffer_ = nullptr;
+    uint64_t capacity_ = 0;
 };
 
 /// What callbacks are called for: whose they are in messages and for GPO_WOULD_DEADLOCK.

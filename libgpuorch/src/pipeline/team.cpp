@@ -1,4 +1,4 @@
-// Pieces are taken from a common counter. A helper that comes when the counter has run out goes back to sleep.
+// Pieces are taken from a job's counter. A helper that comes when every counter has run out goes back to sleep.
 #include "pipeline/team.h"
 
 #include <algorithm>
@@ -33,46 +33,74 @@ void Team::stop() noexcept {
     threads_.clear();
 }
 
-void Team::work(const Part& part) noexcept {
-    for (;;) {
-        const uint64_t offset = next_.fetch_add(kPart, std::memory_order_relaxed);
-        if (offset >= bytes_) return;
-        part(offset, std::min(kPart, bytes_ - offset));
-    }
+bool Team::move_piece(Job& job) noexcept {
+    const uint64_t offset = job.next_.fetch_add(job.piece_, std::memory_order_relaxed);
+    if (offset >= job.bytes_) return false;
+    job.move(offset, std::min(job.piece_, job.bytes_ - offset));
+    return true;
 }
 
-void Team::run(uint64_t bytes, const Part& part) noexcept {
-    if (helpers_ == 0 || bytes < 2 * kPart) {
-        if (bytes != 0) part(0, bytes);
+Team::Job* Team::job_with_pieces() const noexcept {
+    Job* job = first_;
+    while (job && !job->has_pieces()) job = job->behind_;
+    return job;
+}
+
+void Team::begin(Job& job, uint64_t bytes, uint64_t piece) noexcept {
+    job.bytes_ = bytes;
+    job.piece_ = piece;
+    job.next_.store(0, std::memory_order_relaxed);
+    job.behind_ = nullptr;
+    // A block of few pieces is not worth waking anybody for: its caller moves it.
+    const bool shared = helpers_ != 0 && bytes >= 4 * piece;
+    if (shared && !started_) start();
+    host::Lock lock(lock_);
+    Job** last = &first_;
+    while (*last) last = &(*last)->behind_;
+    *last = &job;
+    if (shared) called_.notify_all();
+}
+
+void Team::finish(Job& job) noexcept {
+    while (move_piece(job)) {}
+    // While helpers are at the last pieces, there may be a job behind.
+    for (;;) {
+        Job* other;
+        {
+            host::Lock lock(lock_);
+            if (job.inside_ == 0 || !(other = job_with_pieces())) break;
+        }
+        move_piece(*other);
+    }
+    wait_and_forget(job);
+}
+
+void Team::abandon(Job& job) noexcept {
+    job.next_.store(job.bytes_, std::memory_order_relaxed);
+    wait_and_forget(job);
+}
+
+void Team::wait_and_forget(Job& job) noexcept {
+    host::Lock lock(lock_);
+    left_.wait(lock, host::kForever, [&] { return job.inside_ == 0; });
+    for (Job** at = &first_; *at; at = &(*at)->behind_) {
+        if (*at != &job) continue;
+        *at = job.behind_;
         return;
     }
-    if (!started_) start();
-    {
-        host::Lock lock(lock_);
-        bytes_ = bytes;
-        next_.store(0, std::memory_order_relaxed);
-        job_ = &part;
-        called_.notify_all();
-    }
-    work(part);
-    host::Lock lock(lock_);
-    job_ = nullptr;
-    left_.wait(lock, host::kForever, [this] { return inside_ == 0; });
 }
 
 void Team::help() noexcept {
     host::Lock lock(lock_);
     for (;;) {
-        called_.wait(lock, host::kForever, [this] {
-            return stopping_ || (job_ != nullptr && next_.load(std::memory_order_relaxed) < bytes_);
-        });
+        Job* job = nullptr;
+        called_.wait(lock, host::kForever, [&] { return stopping_ || (job = job_with_pieces()); });
         if (stopping_) return;
-        const Part& part = *job_;
-        ++inside_;
+        ++job->inside_;
         lock.unlock();
-        work(part);
+        while (move_piece(*job)) {}
         lock.lock();
-        if (--inside_ == 0) left_.notify_one();
+        if (--job->inside_ == 0) left_.notify_one();
     }
 }
 

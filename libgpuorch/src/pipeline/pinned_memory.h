@@ -1,0 +1,36 @@
+// Pinned memory of a pipeline's. Much of it is made out of pages of the process's own, by several threads at once, and then
+// registered with the driver: on a host with an H200 48 MiB take 4 ms so, and 16 ms by cuMemHostAlloc; copies are as fast.
+#pragma once
+
+#include <cstdint>
+
+#include "device/context.h"
+#include "pipeline/team.h"
+
+namespace gpo::pipeline {
+
+class PinnedMemory {
+public:
+    PinnedMemory() noexcept = default;
+    PinnedMemory(const PinnedMemory&) = delete;
+    PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+    /// There is none before. Throws Failure, and then there is none after. `team` isn't in use.
+    void allocate(Context& context, uint64_t bytes, Team& team);
+    /// To be called before it ends. Of a context that is lost the memory stays mapped, which harms nobody.
+    void free(Context& context) noexcept;
+
+    char* at(uint64_t offset) const noexcept { return memory_ + offset; }
+    uint64_t bytes() const noexcept { return bytes_; }
+
+private:
+    void map(uint64_t bytes);
+    void populate(Team& team);
+    void unmap() noexcept;
+
+    char* memory_ = nullptr;
+    uint64_t bytes_ = 0;
+    bool ours_ = false;      // pages of ours, not the driver's
+};
+
+}  // namespace gpo::pipeline

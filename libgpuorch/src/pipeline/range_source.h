@@ -1,0 +1,23 @@
+// A source whose bytes can be fetched at any place, by several threads at once: a file, memory. While one chunk is put on the
+// device the next one is fetched.
+#pragma once
+
+#include "pipeline/source.h"
+
+namespace gpo::pipeline {
+
+/// Bytes that are there. Any thread may call.
+class Range {
+public:
+    virtual ~Range() = default;
+    /// 0, or what `fail` makes a failure of.
+    virtual int fetch(char* to, uint64_t at, uint64_t bytes) const noexcept = 0;
+    [[noreturn]] virtual void fail(int error) const = 0;
+    virtual const void* direct() const noexcept { return nullptr; }
+    virtual bool staged() const noexcept { return false; }
+};
+
+/// Bytes [at, at + bytes) of the range.
+std::unique_ptr<Source> read_range(std::unique_ptr<const Range> range, uint64_t at, uint64_t bytes, Team& team);
+
+}  // namespace gpo::pipeline
