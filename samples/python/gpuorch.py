@@ -7,8 +7,11 @@
 The names are C's without their prefix: functions gpo.stream_create, constants gpo.STREAM_BLOCKING, structs
 gpo.StreamOptions(priority=-1), whose size is set. What a function writes it returns: handles, numbers, structs, texts.
 Arguments that may be NULL may be left out, at the end. A status that says "no" is an Error; gpo.stream_query and
-gpo.event_query return whether all is done. Handles close with close() or `with`; memory and callbacks have to stay as long
-as abi.json says ("stays_until"). Waits can be interrupted: Ctrl-C ends each of them.
+gpo.event_query return whether all is done. Handles close with close() or `with`. Waits can be interrupted: Ctrl-C ends each
+of them.
+
+Callbacks are Python functions, without C's `user`; structs come as they are. They are kept as long as they may be called. What
+one raises is printed, and is the status CALLBACK_FAILED. Memory that work still uses is the caller's to keep.
 
 The library is the one that the environment variable GPUORCH_LIBRARY names, else libgpuorch.so.0.
 """
@@ -77,7 +80,7 @@ def address(value):
 
 
 class Struct(ctypes.Structure):
-    """struct_size is set; texts may be str or paths; what a pointer leads to is kept alive."""
+    """struct_size is set; texts may be str or paths, arrays lists; what a pointer leads to is kept alive."""
 
     def __init__(self, **fields):
         super().__init__(struct_size=ctypes.sizeof(self))
@@ -93,6 +96,10 @@ class Struct(ctypes.Structure):
             value = os.fsencode(value)
         elif kind is ctypes.c_void_p:
             self.kept[name], value = value, address(value)
+        elif isinstance(value, list):  # an array that a pointer leads to
+            self.kept[name], value = value, (kind._type_ * len(value))(*value)
+        elif kind in self.library.callbacks and value is not None:
+            value = self.library.callback(kind, value)
         elif kind in INTEGERS.values():
             checked(kind, value)
         super().__setattr__(name, value)
@@ -139,11 +146,11 @@ class Function:
         result = result[0] if len(result) == 1 else tuple(result) or None
         if self.name.endswith("_query") and answer == self.library.NOT_READY:
             return False
+        if answer != self.library.SUCCESS:
+            for value in passed:  # a callback that wasn't accepted isn't owed
+                self.library.owed.pop(id(value), None)
         self.library.check(answer, result)
-        if self.name == "runtime_create":
-            self.library.runtimes.add(result.value)
-        elif self.name == "runtime_shutdown":
-            self.library.runtimes.discard(getattr(arguments[0], "value", None))
+        self.library.keep(self.name, arguments, result)
         return True if self.name.endswith("_query") else result
 
     def converted(self, number, value):
@@ -154,6 +161,8 @@ class Function:
             return ctypes.byref(value)
         if kind in INTEGERS.values():
             return checked(kind, value)
+        if kind in self.library.callbacks and value is not None:
+            return self.library.callback(kind, value, once=True)
         if kind is ctypes.c_void_p and isinstance(value, Handle):
             return value.value
         return address(value) if kind is ctypes.c_void_p else value
@@ -205,7 +214,8 @@ class Library:
         table = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)((abi["get_api"], library))(abi["version"])
         if not table:
             raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
-        self.types, self.interrupt, self.runtimes = {"void": None, **INTEGERS, "char": ctypes.c_char}, None, set()
+        self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char}, None
+        self.runtimes, self.callbacks, self.owed, self.returned, self.kept, self.runs = set(), set(), {}, [], [], {}
         self.declare(abi)
         self.loaded_version = ctypes.c_uint32.from_address(table + 4).value
         size = ctypes.c_uint32.from_address(table).value
@@ -240,10 +250,11 @@ class Library:
         for name in abi["handles"]:
             self.add(name, type(camel(name), (Handle,), {"library": self, "released_by": released[name]}))
         for one in abi["structs"]:
-            self.add(one["name"], type(camel(one["name"]), (Struct,), {}))
+            self.add(one["name"], type(camel(one["name"]), (Struct,), {"library": self}))
         for one in abi["callbacks"]:
             kinds = [self.kind(parameter["type"]) for parameter in one["parameters"]]
             self.add(one["name"], ctypes.CFUNCTYPE(self.kind(one["returns"]), *kinds))
+            self.callbacks.add(self.types[one["name"]])
         for one in abi["structs"]:
             struct = self.types[one["name"]]
             struct.kinds = {field["name"]: self.kind(field["type"]) * field["count"] if "count" in field else self.kind(field["type"])
@@ -281,22 +292,41 @@ class Library:
         error.result = result
         return error
 
-    def callback(self, kind, function):
-        """`function` for C: gpo.callback(gpo.SinkFn, take). What it raises is printed and is the status CALLBACK_FAILED; None is
-        SUCCESS. It has to stay as long as it may be called."""
+    def callback(self, kind, function, once=False):
+        """`function` for C. One that is called once is kept until it has been."""
         failed = self.CALLBACK_FAILED if kind._restype_ else None
 
-        def guarded(*arguments):
+        def guarded(_, *arguments):
             try:
-                answer = function(*arguments)
+                answer = function(*(getattr(value, "contents", value) if value else None for value in arguments)
+                                  if kind is not self.SourceFn else arguments)
                 return (answer or 0) if kind._restype_ else None
             except KeyboardInterrupt as interrupt:  # for the wait that this is inside of
                 self.interrupt = interrupt
             except BaseException:
                 sys.excepthook(*sys.exc_info())
+            finally:
+                if once:
+                    self.returned.append(made)
+                    del self.owed[id(made)]
             return failed
 
-        return kind(guarded)
+        self.returned.clear()  # not by themselves: they were still running
+        made = kind(guarded)
+        if once:
+            self.owed[id(made)] = made
+        return made
+
+    def keep(self, name, arguments, result):
+        """What has to stay after a call."""
+        if name == "runtime_create":
+            self.runtimes.add(result.value)
+        elif name == "runtime_shutdown":
+            self.runtimes.discard(arguments[0].value)
+        if name in ("runtime_create", "pipeline_create"):  # whose callbacks may come as long as they are there
+            self.kept.append(arguments)
+        elif name == "pipeline_start":  # the run before has ended
+            self.runs[arguments[0].value] = arguments
 
     def launch(self, stream, kernel, grid, block, *values, **options):
         """A kernel with arguments that know their size: ctypes numbers and structs."""

@@ -61,10 +61,10 @@ class Figures:
         self.crc = multiply(shift(count), self.crc) ^ crc
         self.bytes += count
 
-    def take(self, _, chunk):
+    def take(self, chunk):
         """Called for each chunk, in order."""
-        result = ctypes.cast(chunk.contents.result, ctypes.POINTER(Result)).contents
-        self.add(result.histogram, result.crc, chunk.contents.bytes)
+        result = Result.from_address(chunk.result)
+        self.add(result.histogram, result.crc, chunk.bytes)
 
     def add_run(self, elapsed_ns, copy_ns, hidden_ns):
         self.elapsed_ns, self.copy_ns, self.hidden_ns = self.elapsed_ns + elapsed_ns, self.copy_ns + copy_ns, self.hidden_ns + hidden_ns
@@ -104,9 +104,9 @@ class Job:
             arguments = [gpo.StageArgument(kind=kind) for kind in kinds]
             arguments.append(gpo.StageArgument(kind=gpo.STAGE_VALUE, value=tables, bytes=ctypes.sizeof(tables)))
             stage = gpo.Stage(kind=gpo.STAGE_KERNEL, kernel=kernel, block=(64,), bytes_per_block=64 << 10,
-                              arguments=(gpo.StageArgument * 5)(*arguments), argument_count=5)
+                              arguments=arguments, argument_count=5)
             self.pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(
-                stages=(gpo.Stage * 1)(stage), stage_count=1, flags=gpo.PIPELINE_TIMES, result_bytes=ctypes.sizeof(Result)))
+                stages=[stage], stage_count=1, flags=gpo.PIPELINE_TIMES, result_bytes=ctypes.sizeof(Result)))
 
     def interrupt(self, *_):
         self.interrupted = True
@@ -115,12 +115,12 @@ class Job:
     def stream(self, path):
         """What came of a file; a failure is raised."""
         gpo, figures = self.gpo, Figures()
-        take, target = gpo.callback(gpo.SinkFn, figures.take), None
+        target = None
         if self.folder is not None:
             target = os.path.join(self.folder, os.path.basename(path))
             if os.path.exists(path) and os.path.exists(target) and os.path.samefile(path, target):
                 raise gpuorch.Error("INVALID_ARGUMENT", gpo.INVALID_ARGUMENT, "it would be written over itself")
-        sink = gpo.Sink(kind=gpo.SINK_FILE if target else gpo.SINK_CALLBACK, path=target, take=take)
+        sink = gpo.Sink(kind=gpo.SINK_FILE if target else gpo.SINK_CALLBACK, path=target, take=figures.take)
         gpo.pipeline_start(self.pipeline, gpo.Source(kind=gpo.SOURCE_KIND_FILE, path=path), sink)
         while True:
             try:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
@@ -127,16 +128,14 @@ def what_a_callback_raises_is_a_status_and_the_rest_goes_on():
     sys.excepthook = lambda kind, value, trace: seen.append(value)
     try:
         with World() as w, gpo.executor_create(w.runtime) as executor:
-            def fails(_, call):
+            def fails(call):
                 raise ValueError("not today")
-            function = gpo.callback(gpo.HostFn, fails)
-            gpo.stream_host_call(w.stream, executor, function)
+            gpo.stream_host_call(w.stream, executor, fails)
             error = raises(gpuorch.Error, gpo.stream_wait, w.stream, -1)
             assert error.status == gpo.CALLBACK_FAILED and [str(one) for one in seen] == ["not today"], (error, seen)
             with gpo.stream_create(w.device) as other:
                 called = threading.Event()
-                then = gpo.callback(gpo.CompletionFn, lambda *_: called.set())
-                gpo.stream_then(other, executor, then)
+                gpo.stream_then(other, executor, lambda *_: called.set())
                 assert called.wait(30)
     finally:
         sys.excepthook = hook
@@ -145,26 +144,64 @@ def what_a_callback_raises_is_a_status_and_the_rest_goes_on():
 def a_callback_may_call_the_library():
     with World() as w, gpo.executor_create(w.runtime) as executor, gpo.stream_create(w.device) as other:
         answers, done = [], threading.Event()
-        def inside(_, completion, error):
-            answers.append((completion.contents.status, bool(error), gpo.stream_query(other)))
+        def inside(completion, error):
+            answers.append((completion.status, error, gpo.stream_query(other)))
             try:
                 gpo.executor_run(executor)
             except gpuorch.Error as deadlock:
                 answers.append(deadlock.status)
             done.set()
-        then = gpo.callback(gpo.CompletionFn, inside)
-        gpo.stream_then(w.stream, executor, then)
-        assert done.wait(30) and answers == [(0, False, True), gpo.WOULD_DEADLOCK], answers
+        gpo.stream_then(w.stream, executor, inside)
+        assert done.wait(30) and answers == [(0, None, True), gpo.WOULD_DEADLOCK], answers
 
 
 def callbacks_run_where_the_caller_runs_the_executor():
     with World() as w, gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER)) as executor:
         threads = []
-        then = gpo.callback(gpo.CompletionFn, lambda *_: threads.append(threading.current_thread()))
         for _ in range(3):
-            gpo.stream_then(w.stream, executor, then)
+            gpo.stream_then(w.stream, executor, lambda *_: threads.append(threading.current_thread()))
         assert gpo.executor_run(executor) == 3 and threads == [threading.main_thread()] * 3
 
+
+def callbacks_stay_until_they_were_called_and_no_longer():
+    with World() as w, gpo.executor_create(w.runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER, capacity=100)) as executor:
+        class Given:
+            def __call__(self, *_):
+                count.append(1)
+        count, given = [], [Given() for _ in range(100)]
+        there = [weakref.ref(one) for one in given]
+        while given:
+            gpo.stream_then(w.stream, executor, given.pop())
+        assert raises(gpuorch.Error, gpo.stream_then, w.stream, executor, print).status == gpo.WOULD_BLOCK
+        gc.collect()
+        assert all(one() for one in there)
+        gpo.executor_run(executor)
+        gpo.stream_then(w.stream, executor, lambda *_: None)  # what was called before goes with the next
+        gc.collect()
+        assert len(count) == 100 and not any(one() for one in there) and len(gpo.owed) == 1
+        gpo.executor_run(executor)
+
+
+def a_pipeline_calls_python_for_its_data_its_stages_and_its_results():
+    with World() as w:
+        data, taken = bytearray(os.urandom(3_000_001)), []
+        def fill(buffer, capacity, count):
+            now = data[:min(capacity, 700_000)]
+            ctypes.memmove(buffer, bytes(now), len(now))
+            count[0] = len(now)
+            del data[:len(now)]
+            return gpo.SUCCESS if data else gpo.END
+        def enqueue(stream, chunk):
+            gpo.copy_on_device(stream, chunk.output_address, chunk.input_address, chunk.bytes)
+        whole, stage = bytes(data), gpo.Stage(kind=gpo.STAGE_CALLBACK, enqueue=enqueue)
+        pipeline = gpo.pipeline_create(w.device, gpo.PipelineOptions(stages=[stage], stage_count=1))
+        del stage
+        gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_CALLBACK, fill=fill), gpo.Sink(
+            kind=gpo.SINK_CALLBACK, take=lambda chunk: taken.append(ctypes.string_at(chunk.output, chunk.output_bytes)) or None))
+        del fill, enqueue
+        gc.collect()
+        assert gpo.pipeline_wait(pipeline, -1).bytes_out == len(whole) and b"".join(taken) == whole
+        pipeline.close()
 
 def completions_are_futures():
     async def main():

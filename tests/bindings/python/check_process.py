@@ -31,14 +31,11 @@ event, cq = gpo.event_create(device), gpo.cq_create(runtime)
 executor = gpo.executor_create(runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER))
 gpo.stream_wait_timeline(stream, timeline, 1)
 gpo.event_record(event, stream)
-then = gpo.callback(gpo.CompletionFn, lambda *_: None)
-gpo.stream_then(stream, executor, then)
-fill = gpo.callback(gpo.SourceFn, lambda *_: time.sleep(0.001))
-enqueue = gpo.callback(gpo.StageFn, lambda *_: None)
-stages = (gpo.Stage * 1)(gpo.Stage(kind=gpo.STAGE_CALLBACK, enqueue=enqueue))
-pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(stages=stages, stage_count=1))
+gpo.stream_then(stream, executor, lambda *_: None)
+stage = gpo.Stage(kind=gpo.STAGE_CALLBACK, enqueue=lambda *_: None)
+pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(stages=[stage], stage_count=1))
 def start_pipeline():
-    gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_CALLBACK, fill=fill), gpo.Sink())
+    gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_CALLBACK, fill=lambda *_: time.sleep(0.001)), gpo.Sink())
 """
 # Kernels, copies and completions under way, and Python functions that the library's threads call.
 BUSY = """
@@ -48,11 +45,10 @@ executor = gpo.executor_create(runtime)
 def again(*_):
     time.sleep(0.0002)
     try:
-        gpo.stream_then(stream, executor, then)
+        gpo.stream_then(stream, executor, again)
     except gpuorch.Error:
         pass
-then = gpo.callback(gpo.CompletionFn, again)
-gpo.stream_then(stream, executor, then)
+gpo.stream_then(stream, executor, again)
 for i in range(20):
     gpo.fill(stream, memory, i, 4, 1 << 20)
     gpo.stream_notify(stream, cq, i)
@@ -91,8 +87,7 @@ async def gpuorch_wait():
 """
     # A shutdown cancels what is held; what it waits for is a callback.
     slow = """
-slow = gpo.callback(gpo.CompletionFn, lambda *_: time.sleep(2))
-gpo.stream_then(gpo.stream_create(device), gpo.executor_create(runtime), slow)
+gpo.stream_then(gpo.stream_create(device), gpo.executor_create(runtime), lambda *_: time.sleep(2))
 time.sleep(0.1)
 """
     for wait in waits:
@@ -119,8 +114,7 @@ def here(*_):
     time.sleep(30)
 other = gpo.stream_create(device)
 mine = gpo.executor_create(runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER))
-call = gpo.callback(gpo.CompletionFn, here)
-gpo.stream_then(other, mine, call)
+gpo.stream_then(other, mine, here)
 try:
     gpo.executor_run(mine)
 except KeyboardInterrupt:
@@ -160,7 +154,8 @@ def ways_out():
                 "threading.Thread(target=sys.exit).start()", 0),
             "a loop that is left": ("async def main():\n    done = gpuorch.Completions(gpo, runtime)\n"
                                     "    done.stream(stream)\n    sys.exit(9)\nasyncio.run(main())", 9),
-            "the death of a signal": ("os.kill(os.getpid(), 15)", -15)}
+            "the death of a signal": ("os.kill(os.getpid(), 15)", -15),
+            "sys.exit with a pipeline under way": (STUCK + "start_pipeline()\nsys.exit(6)", 6)}
     for name, (code, right) in ways.items():
         runs = 1000 if FULL else 5
         wrong = []
