@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""C's samples beside the main job: the first program, built as its first lines say, and the one that loads the library with
+dlopen, also where that is missing, older, newer or something else. And samples/run's choice of a language."""
+import os
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
+ODD = BUILD / "tests/libgpuorch_odd.so"
+
+
+def report(name, got, right, more=""):
+    print(f"PASS {name}" if got == right else f"FAIL {name}: {got!r} in place of {right!r} {more}")
+
+
+def build(name, folder, *libraries):
+    program = folder / name
+    subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                    f"-I{ROOT}/libgpuorch/include", "-o", program, ROOT / f"samples/c/{name}.c", *libraries], check=True)
+    return program
+
+
+def run(program, **settings):
+    return subprocess.run([program], env={**os.environ, **settings}, capture_output=True, text=True, timeout=120)
+
+
+def first(folder):
+    program = build("first", folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
+    result = run(program)
+    report("first.c computes", (result.returncode, result.stdout, result.stderr), (0, "42: GPO_SUCCESS, x[1000] is 500\n", ""))
+    result = run(program, GPUORCH_DEVICE="nonsense")
+    report("first.c says what failed", (result.returncode, "gpo_runtime_create: " in result.stderr), (1, True), result.stderr)
+
+
+def loaded(folder):
+    program = build("dlopen", folder, "-ldl")
+    needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
+    report("dlopen.c doesn't link the library", "gpuorch" in needed, False)
+    result = run(program, GPUORCH_LIBRARY=str(LIBRARY))
+    report("dlopen.c computes", (result.returncode, result.stdout, result.stderr),
+           (0, "driver soft, entry 7: GPO_SUCCESS, the last of 256 is 42\n", ""))
+    text = folder / "text.so"
+    text.write_text("not a library")
+    for name, settings, words in (
+            ("no library", {"GPUORCH_LIBRARY": "/none/libgpuorch.so"}, "/none/libgpuorch.so"),
+            ("a file that is none", {"GPUORCH_LIBRARY": str(text)}, "text.so"),
+            ("a library that is another", {"GPUORCH_LIBRARY": "libc.so.6"}, "no gpo_get_api"),
+            ("one that refuses the version", {"GPUORCH_LIBRARY": str(ODD), "GPUORCH_ODD": "refusing"}, "can't serve version 100"),
+            ("an older one", {"GPUORCH_LIBRARY": str(ODD), "GPUORCH_ODD": "truncated"}, "older")):
+        result = run(program, GPUORCH_COUNTED_LIBRARY=str(LIBRARY), **settings)
+        report(f"dlopen.c says so where it finds {name}", (result.returncode, words in result.stderr), (1, True), result.stderr)
+    result = run(program, GPUORCH_COUNTED_LIBRARY=str(LIBRARY), GPUORCH_LIBRARY=str(ODD), GPUORCH_ODD="extended")
+    report("dlopen.c works with a newer library", (result.returncode, "is 42" in result.stdout), (0, True), result.stderr)
+
+
+def languages():
+    for words in (["--lang"], ["--lang", "fortran", "x"], ["--lang="]):
+        result = subprocess.run([ROOT / "samples/run", *words], capture_output=True, text=True, timeout=60)
+        report(f"samples/run {' '.join(words)} names the languages that there are",
+               (result.returncode, result.stdout, "one of c, rust, lua, python" in result.stderr), (2, "", True))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        first(pathlib.Path(folder))
+        loaded(pathlib.Path(folder))
+    languages()
+
+
+main()
