@@ -59,6 +59,32 @@ TEST_CASE("what is pending shows in the gauges, and goes when it is done and dra
     CHECK(after.latencies[bucket] == before.latencies[bucket] + 1);
 }
 
+TEST_CASE("executors show with their threads, what they owe and what they have run") {
+    Gpu gpu;
+    const gpo_metrics before = metrics_of(gpu);
+    CHECK(before.executors == 0);
+    CHECK(before.callbacks == 0);
+    Executor threads = gpu.executor(0, 3), caller = gpu.executor(GPO_EXECUTOR_CALLER);
+    Timeline timeline = gpu.timeline();
+    const gpo_completion_fn nothing = [](void*, const gpo_completion*, const gpo_error*) {};
+    for (uint64_t i = 0; i < 5; ++i) REQUIRE_OK(gpo_timeline_then(timeline, 1, i % 2 ? threads : caller, nothing, nullptr));
+    const gpo_metrics during = metrics_of(gpu);
+    CHECK(during.executors == 2);
+    CHECK(during.executor_threads == 3);
+    CHECK(during.callbacks == 0);
+    CHECK(during.callbacks_pending == 5);
+    CHECK(contains(text_of(gpu), "gpuorch_callbacks_pending 5\n"));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    for (gpo_executor_t executor : {threads.get(), caller.get()}) REQUIRE_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+    threads.reset();
+    const gpo_metrics after = metrics_of(gpu);
+    CHECK(after.executors == 1);
+    CHECK(after.executor_threads == 0);
+    CHECK(after.callbacks == 5);   // of those that are gone, too
+    CHECK(after.callbacks_pending == 0);
+    CHECK(contains(text_of(gpu), "gpuorch_callbacks_total 5\n"));
+}
+
 TEST_CASE("memory of arenas and pools shows as in use, reserved and peak") {
     Gpu gpu;
     const gpo_metrics before = metrics_of(gpu);

@@ -41,6 +41,10 @@ typedef struct gpo_metrics {
     uint64_t latencies[GPO_METRICS_LATENCIES]; /* how many took at most 2^i microseconds and more than half that; the
                                     last: all longer ones */
     uint64_t errors[GPO_METRICS_ERRORS]; /* by status: calls on live objects, and completions, that failed with it */
+    uint64_t executors;
+    uint64_t executor_threads;   /* the library's, of all executors; callers' own are not known */
+    uint64_t callbacks;          /* count: run by executors, host calls and those of pipelines included */
+    uint64_t callbacks_pending;  /* accepted by executors and not run yet: due ones, and those that wait for their moment */
 } gpo_metrics;
 
 /* `metrics->struct_size` must be set. Blocks on nothing. */

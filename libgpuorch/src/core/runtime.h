@@ -35,6 +35,7 @@ struct Counters {
     std::atomic<uint64_t> latency_sum{0};                  // nanoseconds, of all completions
     std::array<std::atomic<uint64_t>, 32> latencies{};     // completions, by the logarithm of their microseconds
     std::array<std::atomic<uint64_t>, 96> errors{};        // by status
+    alignas(64) std::atomic<uint64_t> callbacks{0};        // run by executors: their threads' own line
 
     void count_completion(uint64_t latency_ns) noexcept {
         const auto place = std::min<size_t>(static_cast<size_t>(std::bit_width((latency_ns - (latency_ns != 0)) / 1000)),

@@ -183,6 +183,7 @@ bool Executor::run_one() noexcept {
         task->state_ = Task::State::called;
     }
     call(*task, task->outcome_, task->cancelled_);
+    runtime().counters.callbacks.fetch_add(1, std::memory_order_relaxed);
     bool again, last;
     {
         std::lock_guard lock(lock_);

@@ -1,6 +1,7 @@
 #include "metrics/metrics.h"
 
 #include "completion/queue.h"
+#include "executor/executor.h"
 #include "memory/arena.h"
 #include "memory/pool.h"
 #include "metrics/nvml.h"
@@ -17,6 +18,7 @@ gpo_metrics of_runtime(Runtime& runtime) {
     out.latency_sum = runtime.counters.latency_sum.load(std::memory_order_relaxed);
     for (size_t i = 0; i < GPO_METRICS_ERRORS; ++i)
         out.errors[i] = runtime.counters.errors[i].load(std::memory_order_relaxed);
+    out.callbacks = runtime.counters.callbacks.load(std::memory_order_relaxed);
     for (const auto& context : runtime.contexts()) {
         ++out.devices;
         for (const auto& stream : context->streams()) {
@@ -31,6 +33,13 @@ gpo_metrics of_runtime(Runtime& runtime) {
                 const gpo_cq_statistics queue = static_cast<CompletionQueue&>(object).statistics();
                 out.completions_pending += queue.accepted - std::min(queue.drained, queue.accepted);
                 out.notifies_refused += queue.refused;
+                break;
+            }
+            case Type::executor: {
+                const gpo_executor_statistics executor = static_cast<Executor&>(object).statistics();
+                ++out.executors;
+                out.executor_threads += executor.threads;
+                out.callbacks_pending += executor.pending;
                 break;
             }
             case Type::arena: {

@@ -84,6 +84,11 @@ void gauges(Text& out, const gpo_metrics& m) {
         .sample(m.completions_pending);
     out.metric("gpuorch_notifies_refused_total", "counter", "Notifies that met a full completion queue.")
         .sample(m.notifies_refused);
+    out.metric("gpuorch_executors", "gauge", "Executors that there are.").sample(m.executors);
+    out.metric("gpuorch_executor_threads", "gauge", "Threads of the library that run callbacks.").sample(m.executor_threads);
+    out.metric("gpuorch_callbacks_total", "counter", "Callbacks that executors have run.").sample(m.callbacks);
+    out.metric("gpuorch_callbacks_pending", "gauge", "Callbacks accepted by executors and not run yet.")
+        .sample(m.callbacks_pending);
     out.metric("gpuorch_memory_in_use_bytes", "gauge", "Memory handed out and not freed.")
         .sample(m.arena_in_use, "kind=\"arena\"")
         .sample(m.pool_in_use, "kind=\"pool\"");

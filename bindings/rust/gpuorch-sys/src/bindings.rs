@@ -986,10 +986,14 @@ pub struct gpo_metrics {
     pub latency_sum: u64,
     pub latencies: [u64; 32usize],
     pub errors: [u64; 96usize],
+    pub executors: u64,
+    pub executor_threads: u64,
+    pub callbacks: u64,
+    pub callbacks_pending: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_metrics"][::core::mem::size_of::<gpo_metrics>() - 1136usize];
+    ["Size of gpo_metrics"][::core::mem::size_of::<gpo_metrics>() - 1168usize];
     ["Alignment of gpo_metrics"][::core::mem::align_of::<gpo_metrics>() - 8usize];
     [
         "Offset of field: gpo_metrics::struct_size",
@@ -1042,6 +1046,18 @@ const _: () = {
     [
         "Offset of field: gpo_metrics::errors",
     ][::core::mem::offset_of!(gpo_metrics, errors) - 368usize];
+    [
+        "Offset of field: gpo_metrics::executors",
+    ][::core::mem::offset_of!(gpo_metrics, executors) - 1136usize];
+    [
+        "Offset of field: gpo_metrics::executor_threads",
+    ][::core::mem::offset_of!(gpo_metrics, executor_threads) - 1144usize];
+    [
+        "Offset of field: gpo_metrics::callbacks",
+    ][::core::mem::offset_of!(gpo_metrics, callbacks) - 1152usize];
+    [
+        "Offset of field: gpo_metrics::callbacks_pending",
+    ][::core::mem::offset_of!(gpo_metrics, callbacks_pending) - 1160usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
