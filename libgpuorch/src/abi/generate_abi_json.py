@@ -120,13 +120,16 @@ def text(value, indent=0):
     return json.dumps(value)
 
 
+def made():
+    return text(described()) + "\n"
+
+
 def main():
-    made = text(described()) + "\n"
     if "--check" in sys.argv:
-        if not OUTPUT.exists() or OUTPUT.read_text() != made:
+        if not OUTPUT.exists() or OUTPUT.read_text() != made():
             sys.exit(f"{OUTPUT.name} is out of date, run {pathlib.Path(__file__).name}")
     else:
-        OUTPUT.write_text(made)
+        OUTPUT.write_text(made())
 
 
 if __name__ == "__main__":

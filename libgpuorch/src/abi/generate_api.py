@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes include/gpuorch/api.h and src/abi/api_table.cpp from the public headers.
+"""Makes include/gpuorch/api.h, src/abi/api_table.cpp and abi.json from the public headers.
 
 src/abi/functions.txt holds the order of the table: one name a line, append-only, since a position in the table is ABI.
 New functions in the headers are appended to it. With --check nothing is written, and a difference is an error.
@@ -7,6 +7,7 @@ New functions in the headers are appended to it. With --check nothing is written
 import pathlib
 import sys
 
+import generate_abi_json
 import headers
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -94,6 +95,7 @@ extern "C" GPO_API const gpo_api* gpo_get_api(uint32_t version) {{
         return
     for path in stale:
         path.write_text(outputs[path])
+    generate_abi_json.OUTPUT.write_text(generate_abi_json.made())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""PyTorch and libgpuorch on one GPU: streams of each in the other, tensors in our copies and kernels, our memory in tensors, our
+launches in torch's graphs, and an await for torch's work. Needs PyTorch and a CUDA device; from a bundle: run check_torch."""
+import asyncio
+import ctypes
+import inspect
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "samples/python"))
+import gpuorch
+
+LIBRARY = os.environ.get("GPUORCH_LIBRARY") or f"{os.environ['GPUORCH_BUILD']}/libgpuorch/libgpuorch.so.0"
+NAME = "PyTorch"
+N = 1 << 20
+LONG = 100_000_000  # GPU cycles, some 50 ms: what is ordered wrongly comes before they have passed
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+class World:
+    """Our device and stream beside torch's current ones: both use the primary context."""
+
+    def __init__(self):
+        self.gpo = gpuorch.Library(LIBRARY)
+        self.runtime = self.gpo.runtime_create(self.gpo.RuntimeOptions(device="cuda"))
+        self.device = self.gpo.device_open(self.runtime)
+        self.stream = self.gpo.stream_create(self.device)
+        self.module = self.gpo.module_builtin(self.device)
+        self.scale_add = self.gpo.module_kernel(self.module, "gpo_scale_add_f32")  # y = a * x + y
+
+    def launch_scale_add(self, stream, y, x, a):
+        self.gpo.launch(stream, self.scale_add, [1024], [256], ctypes.c_uint64(y.data_ptr()), ctypes.c_uint64(x.data_ptr()),
+                        ctypes.c_float(a), ctypes.c_uint64(y.numel()))
+
+    def as_torchs(self):
+        return torch.cuda.ExternalStream(self.gpo.stream_native(self.stream))
+
+
+def torch_works_on_our_stream(w):
+    x, y = torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(w.as_torchs()):
+        torch.cuda._sleep(LONG)
+        x.fill_(3)
+    w.launch_scale_add(w.stream, y, x, 2.0)  # behind torch's fill, and nothing has waited
+    with torch.cuda.stream(w.as_torchs()):
+        y.add_(1)
+    w.gpo.stream_wait(w.stream, -1)
+    assert bool((y == 7).all()), y[:4]
+
+
+def we_work_on_torchs_stream(w):
+    theirs = torch.cuda.Stream()
+    x, y = torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")
+    torch.cuda.synchronize()
+    with w.gpo.stream_wrap(w.device, theirs.cuda_stream) as wrapped:
+        with torch.cuda.stream(theirs):
+            torch.cuda._sleep(LONG)
+            x.fill_(5)
+            w.gpo.copy_on_device(wrapped, y.data_ptr(), x.data_ptr(), 4 * N)
+            y.mul_(2)
+        w.gpo.stream_wait(wrapped, -1)
+    assert bool((y == 10).all()) and theirs.query(), y[:4]
+
+
+def we_work_on_the_stream_that_torch_uses_unless_told(w):
+    x, y = torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")
+    torch.cuda._sleep(LONG)
+    x.fill_(4)
+    with w.gpo.stream_wrap(w.device, torch.cuda.current_stream().cuda_stream) as wrapped:
+        w.launch_scale_add(wrapped, y, x, 0.5)
+        y.add_(1)
+        w.gpo.stream_wait(wrapped, -1)
+    assert bool((y == 3).all()), y[:4]
+
+
+def events_order_streams_of_both(w):
+    theirs, x, y = torch.cuda.Stream(), torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(theirs):
+        torch.cuda._sleep(LONG)
+        x.fill_(2)
+        happened = theirs.record_event()
+    w.as_torchs().wait_event(happened)  # ours behind theirs, by torch's event
+    w.launch_scale_add(w.stream, y, x, 3.0)
+    with w.gpo.event_create(w.device) as event, w.gpo.stream_wrap(w.device, theirs.cuda_stream) as wrapped:
+        w.gpo.event_record(event, w.stream)
+        w.gpo.stream_wait_event(wrapped, event)  # theirs behind ours, by our event
+        with torch.cuda.stream(theirs):
+            y.add_(1)
+        w.gpo.stream_wait(wrapped, -1)
+    assert bool((y == 7).all()), y[:4]
+
+
+def tensors_are_memory_like_any_other(w):
+    gpo, tensor, pinned = w.gpo, torch.zeros(N, device="cuda"), torch.arange(N, dtype=torch.float32).pin_memory()
+    torch.cuda.synchronize()
+    assert gpo.memory_describe(w.device, tensor.data_ptr()).kind == gpo.MEMORY_DEVICE
+    assert gpo.memory_describe(w.device, pinned.data_ptr()).kind == gpo.MEMORY_PINNED
+    before = gpo.runtime_statistics(w.runtime).pageable_copies
+    back = torch.zeros(N).pin_memory()
+    gpo.copy_to_device(w.stream, tensor.data_ptr(), pinned.data_ptr(), 4 * N)
+    w.launch_scale_add(w.stream, tensor, tensor, 1.0)
+    gpo.copy_to_host(w.stream, back.data_ptr(), tensor.data_ptr(), 4 * N)
+    gpo.stream_wait(w.stream, -1)
+    assert bool((back == 2 * pinned).all()) and gpo.runtime_statistics(w.runtime).pageable_copies == before
+    error = None
+    try:
+        gpo.copy_to_host(w.stream, back.data_ptr(), tensor.data_ptr(), 1 << 50)
+    except gpuorch.Error as refused:
+        error = refused
+    assert error and error.status == gpo.INVALID_ARGUMENT, error
+    assert float(torch.ones(4, device="cuda").sum()) == 4, "torch goes on"
+
+
+def our_memory_can_be_a_tensor(w):
+    gpo = w.gpo
+    with gpo.arena_create(w.device) as arena:
+        memory = gpo.arena_allocate(arena, 4 * N, gpo.AUTO)
+        host = torch.frombuffer((ctypes.c_float * N).from_address(memory), dtype=torch.float32)
+        assert host.is_pinned()
+        host.fill_(1.5)
+        with torch.cuda.stream(w.as_torchs()):
+            there = host.to("cuda", non_blocking=True)
+            there.mul_(2)
+            host.copy_(there, non_blocking=True)
+        gpo.stream_wait(w.stream, -1)
+        assert float(host.sum()) == 3 * N
+        gpo.arena_free(arena, memory)
+
+
+def our_launches_are_captured_into_torchs_graphs(w):
+    x, y = torch.ones(N, device="cuda"), torch.zeros(N, device="cuda")
+    w.launch_scale_add(w.stream, y, x, 0.0)  # loads the kernel
+    w.gpo.stream_wait(w.stream, -1)
+    busy, graph = w.gpo.stream_create(w.device), torch.cuda.CUDAGraph()
+    with w.gpo.cq_create(w.runtime) as cq, torch.cuda.graph(graph, stream=w.as_torchs()):
+        w.gpo.stream_notify(busy, cq, 1)  # our scanner works beside the capture
+        x.add_(1)
+        w.launch_scale_add(w.stream, y, x, 1.0)
+        w.gpo.cq_wait(cq, 10_000_000_000)
+    torch.cuda.synchronize()
+    assert float(y.sum()) == 0, "captured, not run"
+    for _ in range(3):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert bool((y == 2 + 3 + 4).all()), y[:4]
+    w.gpo.stream_wait(w.stream, -1)
+    busy.close()
+
+
+def torchs_work_can_be_awaited(w):
+    async def main():
+        theirs, x = torch.cuda.Stream(), torch.zeros(N, device="cuda")
+        torch.cuda.synchronize()
+        with gpuorch.Completions(w.gpo, w.runtime) as done, w.gpo.stream_wrap(w.device, theirs.cuda_stream) as wrapped:
+            turns = 0
+
+            async def others():
+                nonlocal turns
+                while True:
+                    turns += 1
+                    await asyncio.sleep(0.001)
+
+            beside = asyncio.create_task(others())
+            with torch.cuda.stream(theirs):
+                torch.cuda._sleep(LONG)
+                x.fill_(6)
+            await done.stream(wrapped)
+            beside.cancel()
+            assert theirs.query() and turns > 3 and float(x.sum()) == 6 * N, turns
+
+    asyncio.run(main())
+
+
+def why_not():
+    if torch is None:
+        return "PyTorch is not installed"
+    if not torch.cuda.is_available():
+        return "PyTorch sees no CUDA device"
+    return None
+
+
+def main():
+    if why_not():
+        print(f"SKIP {NAME}: {why_not()}")
+        return
+    print(f"{NAME} {torch.__version__}, {torch.cuda.get_device_name()}")
+    here = sys.modules[__name__]
+    tests = [one for _, one in inspect.getmembers(here, inspect.isfunction)
+             if one.__module__ == here.__name__ and list(inspect.signature(one).parameters) == ["w"]]
+    failed = 0
+    for test in sorted(tests, key=lambda one: one.__code__.co_firstlineno):
+        name = f"{NAME}: {test.__name__.replace('_', ' ')}"
+        w = World()
+        try:
+            test(w)
+            print(f"PASS {name}")
+        except Exception as error:
+            failed += 1
+            line = error.__traceback__.tb_next.tb_lineno if error.__traceback__.tb_next else 0
+            print(f"FAIL {name}: line {line}: {type(error).__name__}: {error}")
+        for handle in (w.scale_add, w.module, w.stream, w.device, w.runtime):
+            handle.close()
+    return 1 if failed else 0
+
+
+sys.exit(main())
