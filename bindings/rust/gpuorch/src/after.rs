@@ -1,7 +1,7 @@
-//! Letting go of something once a stream has passed all that is on it.
+//! Letting go of something once the work that uses it has ended.
 
-use crate::call::call;
 use crate::callback::contained;
+use crate::done::Awaited;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
 use std::any::Any;
@@ -11,11 +11,14 @@ type Parcel = Box<dyn Any + Send>;
 
 /// Drops `value` when all that is on the stream now has ended, well or not. Doesn't block.
 pub(crate) fn drop_after(stream: &Stream, value: Parcel) {
-    let runtime = &stream.device().runtime().inner;
+    drop_when(&Awaited::Stream(stream.clone()), value);
+}
+
+/// The same for anything that can be awaited.
+pub(crate) fn drop_when(what: &Awaited, value: Parcel) {
+    let runtime = &what.runtime().inner;
     let user = Box::into_raw(Box::new(value));
-    let asked =
-        runtime.waking().and_then(|executor| call!(stream_then(stream.as_raw(), executor, Some(passed), user.cast())));
-    if asked.is_err() {
+    if runtime.waking().and_then(|executor| what.then(executor, Some(passed), user.cast())).is_err() {
         // SAFETY: from into_raw, and nobody was given it: the call was refused.
         runtime.keep(*unsafe { Box::from_raw(user) });
     }

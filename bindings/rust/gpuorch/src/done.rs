@@ -3,9 +3,12 @@
 use crate::call::call;
 use crate::callback::contained;
 use crate::error::{ErrorKind, Result, completion_failure};
+use crate::event::Event;
+use crate::pipeline::Pipeline;
 use crate::runtime::Runtime;
 use crate::signal::Signal;
 use crate::stream::Stream;
+use crate::timeline::Timeline;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
 use std::fmt;
@@ -56,19 +59,35 @@ pub struct Done {
 /// What can be awaited. Each keeps what it needs alive.
 pub(crate) enum Awaited {
     Stream(Stream),
+    Event(Event),
+    Timeline(Timeline, u64),
+    Pipeline(Pipeline),
 }
 
 impl Awaited {
-    fn runtime(&self) -> &Runtime {
+    pub(crate) fn runtime(&self) -> &Runtime {
         match self {
             Self::Stream(stream) => stream.device().runtime(),
+            Self::Event(event) => event.device().runtime(),
+            Self::Timeline(timeline, _) => timeline.runtime(),
+            Self::Pipeline(pipeline) => pipeline.device().runtime(),
         }
     }
 
     /// Asks for a callback, once and whatever happens.
-    fn then(&self, executor: sys::gpo_executor_t, callback: sys::gpo_completion_fn, user: *mut c_void) -> Result<()> {
+    pub(crate) fn then(
+        &self,
+        executor: sys::gpo_executor_t,
+        callback: sys::gpo_completion_fn,
+        user: *mut c_void,
+    ) -> Result<()> {
         match self {
             Self::Stream(stream) => call!(stream_then(stream.as_raw(), executor, callback, user)),
+            Self::Event(event) => call!(event_then(event.as_raw(), executor, callback, user)),
+            Self::Timeline(timeline, value) => {
+                call!(timeline_then(timeline.as_raw(), *value, executor, callback, user))
+            }
+            Self::Pipeline(pipeline) => call!(pipeline_then(pipeline.as_raw(), executor, callback, user)),
         }
     }
 }

@@ -214,6 +214,12 @@ impl Error {
             }),
         }
     }
+
+    /// The same failure with what a callback has said.
+    pub(crate) fn with_note(mut self, note: &str) -> Self {
+        self.details.message = format!("{}: {note}", self.details.message);
+        self
+    }
 }
 
 impl fmt::Display for Error {

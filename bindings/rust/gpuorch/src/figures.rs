@@ -60,6 +60,30 @@ figures! {
     /// What an address is: fields of [`gpo_memory_info`](sys::gpo_memory_info).
     MemoryInfo(gpo_memory_info) {}
 
+    /// What a completion queue has taken and given: fields of [`gpo_cq_statistics`](sys::gpo_cq_statistics).
+    QueueStatistics(gpo_cq_statistics) {}
+
+    /// What an executor has accepted and called: fields of [`gpo_executor_statistics`](sys::gpo_executor_statistics).
+    ExecutorStatistics(gpo_executor_statistics) {}
+
+    /// What a runtime is doing: fields of [`gpo_metrics`](sys::gpo_metrics).
+    Metrics(gpo_metrics) {}
+
+    /// What a device says of itself: fields of [`gpo_device_metrics`](sys::gpo_device_metrics). -1 is not to be had.
+    DeviceMetrics(gpo_device_metrics) {
+        /// Why NVML isn't used; "" if it is.
+        reason
+    }
+
+    /// What a trace has recorded: fields of [`gpo_trace_info`](sys::gpo_trace_info).
+    TraceInfo(gpo_trace_info) {}
+
+    /// How far the run of a pipeline is: fields of [`gpo_pipeline_progress`](sys::gpo_pipeline_progress).
+    Progress(gpo_pipeline_progress) {}
+
+    /// What the run of a pipeline has done: fields of [`gpo_pipeline_result`](sys::gpo_pipeline_result).
+    RunSummary(gpo_pipeline_result) {}
+
     /// What a kernel needs: fields of [`gpo_kernel_attributes`](sys::gpo_kernel_attributes).
     KernelAttributes(gpo_kernel_attributes) {}
 
@@ -93,6 +117,13 @@ debug! {
     StreamInfo { accepted, completed, held, priority, wrapped }
     MemoryStatistics { in_use, reserved, peak_in_use, waiting, allocations, frees, driver_calls }
     MemoryInfo { kind, device_ordinal, start, bytes }
+    QueueStatistics { capacity, accepted, delivered, drained, refused }
+    ExecutorStatistics { threads, accepted, called, cancelled, refused, pending }
+    Metrics { devices, streams, operations_pending, operations_held, completions_pending, latency_count }
+    DeviceMetrics { memory_total, memory_used, utilization, power, temperature }
+    TraceInfo { running, calls, operations, timed, completions, dropped, file_bytes }
+    Progress { running, bytes_in, bytes_done, bytes_total, chunks_done, elapsed_ns }
+    RunSummary { bytes_in, bytes_out, chunks, elapsed_ns, chunk_bytes, slots }
     KernelAttributes { max_threads_per_block, registers_per_thread, parameter_count, static_shared_bytes }
 }
 

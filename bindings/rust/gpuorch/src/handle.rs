@@ -91,7 +91,9 @@ macro_rules! objects {
     )*};
 }
 
-objects! { Runtime, Device, Stream, StreamPool, Arena, Pool, Module, Kernel }
+objects! {
+    Runtime, Device, Stream, StreamPool, Event, Timeline, CompletionQueue, Executor, Arena, Pool, Module, Kernel, Pipeline,
+}
 
 /// Text as the library takes it.
 pub(crate) fn c_string(text: &str, function: &'static str) -> Result<CString> {

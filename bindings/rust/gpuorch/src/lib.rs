@@ -32,8 +32,8 @@
 //!   keep what they were made from. When the last one of a runtime goes, what runs is waited for.
 //! - What puts work on a stream returns at once. Work that moves bytes from or to host memory owns that memory until it
 //!   is done, and gives it back, on failure too: an [`Operation`].
-//! - Waiting blocks ([`Stream::wait`], [`Operation::wait`]) or is awaited: an [`Operation`], [`Stream::done`].
-//!   A future that isn't polled costs nothing; one that
+//! - Waiting blocks ([`Stream::wait`], [`Operation::wait`]) or is awaited: an [`Operation`], [`Stream::done`],
+//!   [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline. A future that isn't polled costs nothing; one that
 //!   is dropped or forgotten leaves its work alone. They are woken by the library's executor: no runtime is asked for,
 //!   and no thread is started here.
 //! - Device memory that is dropped is freed behind the work that uses it, without waiting.
@@ -44,27 +44,40 @@ mod arena;
 mod arguments;
 mod call;
 mod callback;
+mod completion;
+mod completions;
 mod copy;
 mod device;
 mod done;
 mod error;
+mod event;
+mod executor;
 mod figures;
 mod handle;
 mod host;
+mod host_call;
 mod kernel;
 mod memory;
+mod metrics;
 mod module;
 mod operation;
+pub mod pipeline;
 mod pool;
 mod runtime;
 mod signal;
 mod stream;
+mod timeline;
+mod trace;
 
 pub use arena::{Arena, ArenaBuilder, PinnedVec};
 pub use arguments::{Argument, Arguments, Parameter, Parameters, Slice};
+pub use completion::CompletionQueue;
+pub use completions::Completions;
 pub use device::{Device, DeviceBuilder, DeviceLimit};
 pub use done::{Completion, Done, Enqueued};
 pub use error::{Error, ErrorKind, NativeCode, Result};
+pub use event::{Event, EventBuilder};
+pub use executor::{Executor, ExecutorBuilder};
 pub use figures::{
     DeviceProperties, DriverInfo, KernelAttributes, MemoryInfo, MemoryStatistics, PeerProperties, Statistics,
     StreamInfo,
@@ -72,10 +85,14 @@ pub use figures::{
 pub use gpuorch_sys as sys;
 pub use handle::Object;
 pub use host::HostBuffer;
+pub use host_call::HostCall;
 pub use kernel::{BoundKernel, Dim3, Kernel, Launch};
 pub use memory::{DeviceBuffer, DeviceSlice};
 pub use module::{Compile, Module, compile_log};
 pub use operation::{Failed, Operation};
+pub use pipeline::Pipeline;
 pub use pool::{Pool, PoolBuilder};
 pub use runtime::{LogLevel, Runtime, RuntimeBuilder};
 pub use stream::{Stream, StreamBuilder, StreamPool, StreamPoolBuilder};
+pub use timeline::Timeline;
+pub use trace::Trace;

@@ -28,7 +28,8 @@ pub struct DeviceBuffer<T: Pod> {
 
 /// A piece of device memory, and which streams may still use it.
 pub(crate) struct Memory {
-    /// `None` for buffers without bytes.
+    address: u64,
+    /// `None` for buffers without bytes, and for what is another's.
     piece: Option<Piece>,
     /// Those that the library's own free doesn't wait for.
     elsewhere: Mutex<Vec<Stream>>,
@@ -57,8 +58,9 @@ impl Drop for Piece {
 }
 
 impl Memory {
-    pub(crate) fn address(&self) -> u64 {
-        self.piece.as_ref().map_or(0, |piece| piece.address)
+    /// What somebody else owns and frees.
+    pub(crate) fn borrowed(address: u64) -> Self {
+        Self { address, piece: None, elsewhere: Mutex::default() }
     }
 
     /// Remembers that `stream` uses the memory from now on.
@@ -158,7 +160,7 @@ pub(crate) fn bytes_of<T>(len: usize, function: &'static str) -> Result<u64> {
 impl<T: Pod> DeviceBuffer<T> {
     fn new(len: usize, address: u64, home: impl FnOnce() -> Home) -> Self {
         let piece = (address != 0).then(|| Piece { address, home: home() });
-        Self { memory: Memory { piece, elsewhere: Mutex::default() }, len, element: PhantomData }
+        Self { memory: Memory { address, piece, elsewhere: Mutex::default() }, len, element: PhantomData }
     }
 
     pub(crate) fn of_pool(len: usize, address: u64, pool: &Pool, stream: &Stream) -> Self {
@@ -187,7 +189,7 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Where it is in the device's memory; 0 for a buffer without bytes. What is done with it is not known to the buffer.
     pub fn address(&self) -> u64 {
-        self.memory.address()
+        self.memory.address
     }
 
     /// Tells the buffer that `stream` uses it in a way that it can't see: its memory then outlives what is on the stream
@@ -221,6 +223,10 @@ impl<T: Pod> Clone for DeviceSlice<'_, T> {
 impl<T: Pod> Copy for DeviceSlice<'_, T> {}
 
 impl<'a, T: Pod> DeviceSlice<'a, T> {
+    pub(crate) fn of(memory: &'a Memory, len: usize) -> Self {
+        Self { memory, start: 0, len, element: PhantomData }
+    }
+
     /// How many elements.
     pub fn len(&self) -> usize {
         self.len
@@ -249,7 +255,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
 
     /// Where it is in the device's memory.
     pub fn address(&self) -> u64 {
-        self.memory.address() + (self.start * size_of::<T>()) as u64
+        self.memory.address + (self.start * size_of::<T>()) as u64
     }
 
     /// Its size.

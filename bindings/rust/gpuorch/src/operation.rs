@@ -34,6 +34,10 @@ impl<B> Failed<B> {
         Self { error, buffer: Some(buffer) }
     }
 
+    pub(crate) fn of(error: Error, buffer: Option<B>) -> Self {
+        Self { error, buffer }
+    }
+
     /// What went wrong.
     pub fn error(&self) -> &Error {
         &self.error

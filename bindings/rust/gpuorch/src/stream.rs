@@ -23,7 +23,17 @@ pub struct Stream {
 struct Inner {
     raw: sys::gpo_stream_t,
     device: Device,
-    pool: Option<StreamPool>,
+    owner: Owner,
+}
+
+/// What becomes of a stream when its last clone goes.
+enum Owner {
+    /// It is destroyed.
+    Us,
+    /// It goes back.
+    Pool(StreamPool),
+    /// Nothing: it is somebody else's.
+    Nobody,
 }
 
 // SAFETY: a handle is a number, and any thread may call any function with it.
@@ -33,10 +43,11 @@ unsafe impl Sync for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        match &self.pool {
-            None => self.raw.destroy(),
+        match &self.owner {
+            Owner::Nobody => {}
+            Owner::Us => self.raw.destroy(),
             // Refused only where the runtime has been shut down.
-            Some(pool) => drop(status!(stream_pool_release(pool.as_raw(), self.raw))),
+            Owner::Pool(pool) => drop(status!(stream_pool_release(pool.as_raw(), self.raw))),
         }
     }
 }
@@ -112,7 +123,7 @@ impl<'a> StreamBuilder<'a> {
     }
 
     fn stream(&self, raw: sys::gpo_stream_t) -> Stream {
-        Stream { inner: Arc::new(Inner { raw, device: self.device.clone(), pool: None }) }
+        Stream { inner: Arc::new(Inner { raw, device: self.device.clone(), owner: Owner::Us }) }
     }
 }
 
@@ -120,6 +131,11 @@ impl Stream {
     /// The device whose stream it is.
     pub fn device(&self) -> &Device {
         &self.inner.device
+    }
+
+    /// A stream of somebody else's, while it lasts; then calls on it fail.
+    pub(crate) fn borrowed(raw: sys::gpo_stream_t, device: &Device) -> Self {
+        Self { inner: Arc::new(Inner { raw, device: device.clone(), owner: Owner::Nobody }) }
     }
 
     /// Whether all that was put on it is done; `Err` if it has failed.
@@ -236,7 +252,7 @@ impl StreamPool {
     pub fn acquire(&self, priority: i32) -> Result<Stream> {
         let mut raw = std::ptr::null_mut();
         call!(stream_pool_acquire(self.as_raw(), priority, &mut raw))?;
-        let inner = Inner { raw, device: self.inner.parent.clone(), pool: Some(self.clone()) };
+        let inner = Inner { raw, device: self.inner.parent.clone(), owner: Owner::Pool(self.clone()) };
         Ok(Stream { inner: Arc::new(inner) })
     }
 

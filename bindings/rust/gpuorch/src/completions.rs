@@ -1,0 +1,183 @@
+//! Completions as an asynchronous stream.
+
+use crate::callback::contained;
+use crate::done::{Awaited, Completion};
+use crate::error::{Result, completion_failure};
+use crate::event::Event;
+use crate::pipeline::Pipeline;
+use crate::stream::Stream;
+use crate::timeline::Timeline;
+use futures_core::FusedStream;
+use gpuorch_sys as sys;
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// What many streams, events, timelines and pipelines have done, in the order in which it was done.
+///
+/// Each `watch` adds one item, which comes with the number given; a failure comes with it, too. The stream ends when nothing
+/// is watched any more, and goes on when something is again. It implements
+/// [`futures_core::Stream`](futures_core::Stream). Dropping it changes nothing but that nobody is told.
+///
+/// ```
+/// use futures_core::Stream;
+/// # let runtime = gpuorch::Runtime::new()?;
+/// # let device = runtime.open_device()?;
+/// let mut completions = gpuorch::Completions::new();
+/// let streams = [device.stream()?, device.stream()?];
+/// for (number, stream) in streams.iter().enumerate() {
+///     completions.watch_stream(stream, number as u64)?;
+/// }
+/// # pollster::block_on(async {
+/// let mut seen = 0;
+/// while let Some((number, result)) =
+///     std::future::poll_fn(|context| std::pin::Pin::new(&mut completions).poll_next(context)).await
+/// {
+///     result?;
+///     seen += number;
+/// }
+/// assert_eq!(seen, 1);
+/// # Ok::<(), gpuorch::Error>(())
+/// # })?;
+/// # Ok::<(), gpuorch::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Completions {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    ready: VecDeque<Item>,
+    pending: usize,
+    waker: Option<Waker>,
+}
+
+type Item = (u64, Result<Completion>);
+
+/// What a callback is given.
+struct Watched {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Completions {
+    /// Nothing is watched yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An item when the stream has got to the point behind all that is on it now.
+    pub fn watch_stream(&self, stream: &Stream, number: u64) -> Result<()> {
+        self.watch(&Awaited::Stream(stream.clone()), number)
+    }
+
+    /// An item when the event's last recording is reached.
+    pub fn watch_event(&self, event: &Event, number: u64) -> Result<()> {
+        self.watch(&Awaited::Event(event.clone()), number)
+    }
+
+    /// An item when the timeline has reached `value`, or can't any more.
+    pub fn watch_timeline(&self, timeline: &Timeline, value: u64, number: u64) -> Result<()> {
+        self.watch(&Awaited::Timeline(timeline.clone(), value), number)
+    }
+
+    /// An item when the pipeline's run has ended.
+    pub fn watch_pipeline(&self, pipeline: &Pipeline, number: u64) -> Result<()> {
+        self.watch(&Awaited::Pipeline(pipeline.clone()), number)
+    }
+
+    /// How many items are still to come, those that are ready included.
+    pub fn len(&self) -> usize {
+        let state = self.shared.lock();
+        state.pending + state.ready.len()
+    }
+
+    /// Whether nothing is watched any more.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn watch(&self, what: &Awaited, number: u64) -> Result<()> {
+        let executor = what.runtime().inner.waking()?;
+        self.shared.lock().pending += 1;
+        let user = Box::into_raw(Box::new(Watched { shared: Arc::clone(&self.shared), number }));
+        let asked = what.then(executor, Some(arrived), user.cast());
+        if asked.is_err() {
+            // SAFETY: from into_raw, and nobody was given it: the call was refused.
+            drop(unsafe { Box::from_raw(user) });
+            self.shared.lock().pending -= 1;
+        }
+        asked
+    }
+}
+
+/// `user` is a boxed `Watched` of this call's.
+unsafe extern "C" fn arrived(user: *mut c_void, completion: *const sys::gpo_completion, error: *const sys::gpo_error) {
+    // SAFETY: see above; called once. The completion is valid during the call.
+    let (watched, completion) = unsafe { (Box::from_raw(user.cast::<Watched>()), *completion) };
+    let result = completion_failure(completion.status, error).map_or(Ok(Completion(completion)), Err);
+    let mut state = watched.shared.lock();
+    state.pending -= 1;
+    state.ready.push_back((watched.number, result));
+    let waker = state.waker.take();
+    drop(state);
+    // Outside the lock: a waker is anybody's code.
+    let _ = contained(move || waker.map(Waker::wake));
+}
+
+impl futures_core::Stream for Completions {
+    type Item = Item;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Item>> {
+        let waker = context.waker().clone();
+        let mut state = self.shared.lock();
+        if let Some(item) = state.ready.pop_front() {
+            return Poll::Ready(Some(item));
+        }
+        if state.pending == 0 {
+            return Poll::Ready(None);
+        }
+        let stale = state.waker.replace(waker);
+        drop(state);
+        drop(stale);
+        Poll::Pending
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len(), None)
+    }
+}
+
+impl FusedStream for Completions {
+    fn is_terminated(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl Drop for Completions {
+    fn drop(&mut self) {
+        let waker = self.shared.lock().waker.take();
+        drop(waker);
+    }
+}
+
+impl fmt::Debug for Completions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completions").field("to_come", &self.len()).finish()
+    }
+}

@@ -1,0 +1,242 @@
+//! Closures that are called when something is done.
+
+use crate::call::call;
+use crate::callback::contained;
+use crate::done::{Awaited, Completion};
+use crate::error::{Result, completion_failure};
+use crate::event::Event;
+use crate::figures::ExecutorStatistics;
+use crate::handle::{Owned, nanoseconds, optional_c_string, pointer};
+use crate::runtime::Runtime;
+use crate::stream::Stream;
+use crate::timeline::Timeline;
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Calls closures: on threads of its own, or where the caller runs it. Clones are the same executor.
+///
+/// A closure that was accepted is called exactly once, whatever happens to the work. Those of one stream run one at a time,
+/// in order. They may block and call anything; what would wait for the closure itself gives
+/// [`ErrorKind::WouldDeadlock`](crate::ErrorKind::WouldDeadlock). A panic ends in the executor, which counts it.
+///
+/// When the last clone goes, what it still owes is called with
+/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+///
+/// ```
+/// # let runtime = gpuorch::Runtime::new()?;
+/// # let stream = runtime.open_device()?.stream()?;
+/// let executor = runtime.executor()?;
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// stream.then(&executor, move |done| sender.send(done.is_ok()).unwrap())?;
+/// assert!(receiver.recv().unwrap());
+/// # Ok::<(), gpuorch::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Executor {
+    inner: Arc<Owned<sys::gpo_executor_t, Runtime>>,
+    panics: Arc<AtomicU64>,
+}
+
+/// What an executor is made with.
+#[must_use = "a builder makes nothing until `build`"]
+pub struct ExecutorBuilder<'a> {
+    runtime: &'a Runtime,
+    label: Option<String>,
+    options: sys::gpo_executor_options,
+}
+
+impl ExecutorBuilder<'_> {
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// How many threads it has; 2 if not said.
+    pub fn threads(mut self, count: u32) -> Self {
+        self.options.threads = count;
+        self
+    }
+
+    /// No threads: closures run where [`Executor::run`], [`run_for`](Executor::run_for) or [`poll`](Executor::poll) is
+    /// called.
+    pub fn run_by_caller(mut self) -> Self {
+        self.options.flags |= sys::GPO_EXECUTOR_CALLER;
+        self
+    }
+
+    /// While closures are owed one idle thread spins instead of sleeping: a core for speed.
+    pub fn spin(mut self) -> Self {
+        self.options.flags |= sys::GPO_EXECUTOR_SPIN;
+        self
+    }
+
+    /// Idle threads sleep.
+    pub fn sleep(mut self) -> Self {
+        self.options.flags |= sys::GPO_EXECUTOR_SLEEP;
+        self
+    }
+
+    /// How many closures may be accepted and not run; 65536 if not said. Beyond it calls give
+    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
+    pub fn capacity(mut self, closures: u32) -> Self {
+        self.options.capacity = closures;
+        self
+    }
+
+    /// Makes the executor, and starts its threads.
+    pub fn build(mut self) -> Result<Executor> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_executor_create")?;
+        self.options.label = pointer(&label);
+        let mut raw = std::ptr::null_mut();
+        call!(executor_create(self.runtime.as_raw(), &self.options, &mut raw))?;
+        Ok(Executor { inner: Arc::new(Owned { raw, parent: self.runtime.clone() }), panics: Arc::default() })
+    }
+}
+
+impl Runtime {
+    /// An executor with two threads.
+    pub fn executor(&self) -> Result<Executor> {
+        self.executor_builder().build()
+    }
+
+    /// For an executor with options.
+    pub fn executor_builder(&self) -> ExecutorBuilder<'_> {
+        ExecutorBuilder { runtime: self, label: None, options: sys::gpo_executor_options::new() }
+    }
+
+    /// From now on the log closure is called on this executor, in order; `None`: where lines arise, as at first.
+    pub fn set_log_executor(&self, executor: Option<&Executor>) -> Result<()> {
+        let executor = executor.map_or(std::ptr::null_mut(), Executor::as_raw);
+        call!(runtime_set_log_executor(self.as_raw(), executor))
+    }
+}
+
+impl Executor {
+    /// The runtime that it was made from.
+    pub fn runtime(&self) -> &Runtime {
+        &self.inner.parent
+    }
+
+    /// Runs closures on this thread until none is owed; gives how many.
+    pub fn run(&self) -> Result<u64> {
+        let mut count = 0;
+        call!(executor_run(self.as_raw(), &mut count))?;
+        Ok(count)
+    }
+
+    /// The same for a while: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if closures are still owed then.
+    pub fn run_for(&self, timeout: Duration) -> Result<u64> {
+        let mut count = 0;
+        call!(executor_run_for(self.as_raw(), nanoseconds(timeout), &mut count))?;
+        Ok(count)
+    }
+
+    /// Runs the closures that are due; gives how many.
+    pub fn poll(&self) -> Result<u64> {
+        let mut count = 0;
+        call!(executor_poll(self.as_raw(), &mut count))?;
+        Ok(count)
+    }
+
+    /// What it has accepted and called.
+    pub fn statistics(&self) -> Result<ExecutorStatistics> {
+        let mut statistics = ExecutorStatistics::empty();
+        call!(executor_get_statistics(self.as_raw(), &mut statistics.0))?;
+        Ok(statistics)
+    }
+
+    /// How many of its closures have panicked.
+    pub fn panics(&self) -> u64 {
+        self.panics.load(Ordering::Relaxed)
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_executor_t {
+        self.inner.raw
+    }
+
+    /// What counts panics, for closures that mustn't keep the executor alive: it ends with its last clone.
+    pub(crate) fn panic_count(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.panics)
+    }
+
+    fn call_when(&self, what: &Awaited, closure: impl FnOnce(Result<Completion>) + Send + 'static) -> Result<()> {
+        let (callback, user) = into_callback(self, closure);
+        let asked = what.then(self.as_raw(), callback.function, user);
+        if asked.is_err() {
+            // SAFETY: nobody was given it: the call was refused.
+            unsafe { (callback.refused)(user) };
+        }
+        asked
+    }
+}
+
+/// A closure, for one call.
+struct Callback<F> {
+    closure: F,
+    panics: Arc<AtomicU64>,
+}
+
+/// The two ways in which a closure that was boxed for the library ends.
+struct Ends {
+    function: sys::gpo_completion_fn,
+    refused: unsafe fn(*mut c_void),
+}
+
+fn into_callback<F: FnOnce(Result<Completion>) + Send + 'static>(
+    executor: &Executor,
+    closure: F,
+) -> (Ends, *mut c_void) {
+    let callback = Box::new(Callback { closure, panics: executor.panic_count() });
+    (Ends { function: Some(called::<F>), refused: refused::<F> }, Box::into_raw(callback).cast())
+}
+
+unsafe fn refused<F>(user: *mut c_void) {
+    // SAFETY: the caller has it from into_callback, with the same F.
+    drop(unsafe { Box::from_raw(user.cast::<Callback<F>>()) });
+}
+
+/// `user` is a boxed `Callback<F>` of this call's.
+unsafe extern "C" fn called<F: FnOnce(Result<Completion>) + Send + 'static>(
+    user: *mut c_void,
+    completion: *const sys::gpo_completion,
+    error: *const sys::gpo_error,
+) {
+    // SAFETY: see above; called once. The completion is valid during the call.
+    let (callback, completion) = unsafe { (Box::from_raw(user.cast::<Callback<F>>()), *completion) };
+    let Callback { closure, panics } = *callback;
+    let result = completion_failure(completion.status, error).map_or(Ok(Completion(completion)), Err);
+    if contained(move || closure(result)).is_err() {
+        panics.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Stream {
+    /// Calls a closure when the stream has got to the point behind all that is on it now.
+    pub fn then(&self, executor: &Executor, closure: impl FnOnce(Result<Completion>) + Send + 'static) -> Result<()> {
+        executor.call_when(&Awaited::Stream(self.clone()), closure)
+    }
+}
+
+impl Event {
+    /// Calls a closure when the last recording has been reached.
+    pub fn then(&self, executor: &Executor, closure: impl FnOnce(Result<Completion>) + Send + 'static) -> Result<()> {
+        executor.call_when(&Awaited::Event(self.clone()), closure)
+    }
+}
+
+impl Timeline {
+    /// Calls a closure when the timeline has reached `value`, or can't any more.
+    pub fn then(
+        &self,
+        value: u64,
+        executor: &Executor,
+        closure: impl FnOnce(Result<Completion>) + Send + 'static,
+    ) -> Result<()> {
+        executor.call_when(&Awaited::Timeline(self.clone(), value), closure)
+    }
+}

@@ -1,0 +1,30 @@
+//! What the library and its GPUs are doing, as numbers for whoever watches a service.
+
+use crate::call::{call, status, text};
+use crate::device::Device;
+use crate::error::Result;
+use crate::figures::{DeviceMetrics, Metrics};
+use crate::runtime::Runtime;
+
+impl Runtime {
+    /// What is pending, what memory is in use, how long completions took, what has failed. Blocks on nothing.
+    pub fn metrics(&self) -> Result<Metrics> {
+        let mut metrics = Metrics::empty();
+        call!(runtime_metrics(self.as_raw(), &mut metrics.0))?;
+        Ok(metrics)
+    }
+
+    /// All of it in Prometheus' text format 0.0.4.
+    pub fn metrics_text(&self) -> Result<String> {
+        text(|buffer, room, needed| status!(metrics_text(self.as_raw(), buffer, room, needed)), "gpo_metrics_text")
+    }
+}
+
+impl Device {
+    /// What the device says of itself: on CUDA devices through NVML. On the software GPU there is memory and nothing else.
+    pub fn metrics(&self) -> Result<DeviceMetrics> {
+        let mut metrics = DeviceMetrics::empty();
+        call!(device_get_metrics(self.as_raw(), &mut metrics.0))?;
+        Ok(metrics)
+    }
+}

@@ -1,0 +1,133 @@
+//! A chunk as the closures of stages and sinks see it.
+
+use crate::memory::{DeviceSlice, Memory};
+use bytemuck::Pod;
+use gpuorch_sys as sys;
+use std::fmt;
+use std::mem::size_of;
+
+/// One piece of the input, with all that belongs to it.
+pub struct Chunk<'a> {
+    raw: &'a sys::gpo_chunk,
+    sizes: Sizes,
+    input: Memory,
+    output: Memory,
+    scratch: Memory,
+    result: Memory,
+}
+
+/// How large the blocks are that every chunk has, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub(super) result: usize,
+    pub(super) scratch: usize,
+}
+
+/// Whether a sink wants more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Flow {
+    /// The next chunk may come.
+    Continue,
+    /// Enough: the run ends as a success.
+    Stop,
+}
+
+impl<'a> Chunk<'a> {
+    /// `raw` is the library's, for the length of a callback.
+    pub(super) fn new(raw: &'a sys::gpo_chunk, sizes: Sizes) -> Self {
+        Self {
+            raw,
+            sizes,
+            input: Memory::borrowed(raw.input_address),
+            output: Memory::borrowed(raw.output_address),
+            scratch: Memory::borrowed(raw.scratch_address),
+            result: Memory::borrowed(raw.result_address),
+        }
+    }
+
+    /// Which it is, from 0.
+    pub fn index(&self) -> u64 {
+        self.raw.index
+    }
+
+    /// Which set of buffers it has: below the number of slots.
+    pub fn slot(&self) -> u32 {
+        self.raw.slot
+    }
+
+    /// Where its first byte is in the input.
+    pub fn offset(&self) -> u64 {
+        self.raw.offset
+    }
+
+    /// How many bytes of input it has; the last may have fewer than the others.
+    pub fn bytes(&self) -> u64 {
+        self.raw.bytes
+    }
+
+    /// Where its first byte is in the output.
+    pub fn output_offset(&self) -> u64 {
+        self.raw.output_offset
+    }
+
+    /// How many bytes of output it has.
+    pub fn output_bytes(&self) -> u64 {
+        self.raw.output_bytes
+    }
+
+    /// Its output in host memory, in a sink; empty where it isn't brought there.
+    pub fn output(&self) -> &[u8] {
+        // SAFETY: the library gives so many bytes, for the length of the callback that `self` can't leave.
+        unsafe { bytes(self.raw.output, self.raw.output_bytes as usize) }
+    }
+
+    /// Its result in host memory, in a sink; empty if the pipeline has none.
+    pub fn result(&self) -> &[u8] {
+        // SAFETY: likewise.
+        unsafe { bytes(self.raw.result, self.sizes.result) }
+    }
+
+    /// The same as a value. Panics if results have another size.
+    pub fn result_as<T: Pod>(&self) -> T {
+        bytemuck::pod_read_unaligned(self.result())
+    }
+
+    /// Its input in device memory, in a stage.
+    pub fn device_input<T: Pod>(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::of(&self.input, self.raw.bytes as usize / size_of::<T>().max(1))
+    }
+
+    /// Its output in device memory, in a stage.
+    pub fn device_output<T: Pod>(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::of(&self.output, self.raw.output_bytes as usize / size_of::<T>().max(1))
+    }
+
+    /// Its scratch memory, in a stage.
+    pub fn device_scratch<T: Pod>(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::of(&self.scratch, self.sizes.scratch / size_of::<T>().max(1))
+    }
+
+    /// Its result in device memory, in a stage.
+    pub fn device_result<T: Pod>(&self) -> DeviceSlice<'_, T> {
+        DeviceSlice::of(&self.result, self.sizes.result / size_of::<T>().max(1))
+    }
+}
+
+/// # Safety
+///
+/// NULL, or so many bytes that nobody writes while the slice lives.
+unsafe fn bytes<'a>(start: *const std::ffi::c_void, len: usize) -> &'a [u8] {
+    if start.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller says so.
+    unsafe { std::slice::from_raw_parts(start.cast(), len) }
+}
+
+impl fmt::Debug for Chunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Chunk");
+        out.field("index", &self.index()).field("offset", &self.offset()).field("bytes", &self.bytes());
+        out.field("output_bytes", &self.output_bytes()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,265 @@
+//! A stream of data through the GPU, in chunks, with everything overlapped.
+
+mod chunk;
+mod run;
+mod sink;
+mod source;
+mod stage;
+
+pub use chunk::{Chunk, Flow};
+pub use run::{Finished, Run};
+pub use sink::Sink;
+pub use source::{Fill, Source};
+pub use stage::{
+    Index, Input, InputBytes, Offset, Output, OutputBytes, ResultBlock, Scratch, Stage, StageArgument, StageArguments,
+};
+
+use crate::call::call;
+use crate::callback::contained;
+use crate::device::Device;
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::figures::Progress;
+use crate::handle::{Raw, optional_c_string, pointer};
+use chunk::Sizes;
+use gpuorch_sys as sys;
+use stage::StageCall;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What cuts data into chunks, and computes on one while the one before is copied out and the one behind copied in.
+/// Clones are the same pipeline.
+///
+/// ```
+/// use gpuorch::{pipeline::*, Slice};
+/// # let runtime = gpuorch::Runtime::new()?;
+/// # let device = runtime.open_device()?;
+/// let module = device.compile(
+///     r#"extern "C" __global__ void invert(unsigned char *x, unsigned long long n, unsigned char *y) {
+///            for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+///                y[i] = ~x[i];
+///        }"#,
+/// )?;
+/// // SAFETY: it reads n bytes of x and writes as many of y, which the pipeline makes as large.
+/// let invert = unsafe { module.kernel("invert")?.bind::<(Slice<u8>, gpuorch::DeviceBuffer<u8>)>()? };
+/// let pipeline = device.pipeline().stage(Stage::kernel(&invert, (Input, Output))).build()?;
+/// let run = pipeline.start(Source::memory(vec![1u8; 100_000]), Sink::memory(vec![0u8; 100_000]))?;
+/// let finished = run.wait()?;
+/// assert!(finished.sink.iter().all(|&byte| byte == 254));
+/// # Ok::<(), gpuorch::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Pipeline {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    raw: sys::gpo_pipeline_t,
+    device: Device,
+    sizes: Sizes,
+    /// A [`Run`] that nobody has waited for or dropped: what would be told of two at once, nobody could tell apart.
+    taken: AtomicBool,
+    /// What the library calls, until the last run has ended: a run keeps the pipeline.
+    _stages: Vec<StageCall>,
+    /// What a stage's closure has said of its failure.
+    stage_failure: Arc<Mutex<Option<String>>>,
+    _progress: Option<Box<ProgressCall>>,
+    _executor: Option<Executor>,
+}
+
+// SAFETY: a handle is a number, and any thread may call any function with it; the rest is Send and Sync, or the library's.
+unsafe impl Send for Inner {}
+// SAFETY: likewise.
+unsafe impl Sync for Inner {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.raw.destroy();
+    }
+}
+
+struct ProgressCall {
+    call: Box<dyn Fn(&Progress) + Send + Sync>,
+}
+
+/// `user` is a `ProgressCall` that lives as long as the pipeline.
+unsafe extern "C" fn progressed(user: *mut c_void, progress: *const sys::gpo_pipeline_progress) {
+    // SAFETY: see above; the progress is valid during the call.
+    let (progressed, progress) = unsafe { (&*user.cast::<ProgressCall>(), Progress(*progress)) };
+    let _ = contained(|| (progressed.call)(&progress));
+}
+
+/// What a pipeline is made with.
+#[must_use = "a builder makes nothing until `build`"]
+pub struct PipelineBuilder<'a> {
+    device: &'a Device,
+    label: Option<String>,
+    options: sys::gpo_pipeline_options,
+    stages: Vec<Stage>,
+    progress: Option<Box<ProgressCall>>,
+    executor: Option<Executor>,
+}
+
+impl Device {
+    /// For a pipeline on this device.
+    pub fn pipeline(&self) -> PipelineBuilder<'_> {
+        let options = sys::gpo_pipeline_options::new();
+        PipelineBuilder { device: self, label: None, options, stages: Vec::new(), progress: None, executor: None }
+    }
+}
+
+impl PipelineBuilder<'_> {
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// What is done with a chunk, behind the stages there are. At least one, at most 64.
+    pub fn stage(mut self, stage: Stage) -> Self {
+        self.stages.push(stage);
+        self
+    }
+
+    /// The size of chunks, a multiple of the granule; found by measuring during the first run if not said.
+    pub fn chunk_bytes(mut self, bytes: u64) -> Self {
+        self.options.chunk_bytes = bytes;
+        self
+    }
+
+    /// Chunks, but for the last, are multiples of it; 4096 if not said.
+    pub fn granule(mut self, bytes: u64) -> Self {
+        self.options.granule = bytes;
+        self
+    }
+
+    /// How many chunks are under way at the same time; as many as keep every engine busy if not said.
+    pub fn slots(mut self, count: u32) -> Self {
+        self.options.slots = count;
+        self
+    }
+
+    /// Output bytes are input bytes times `numerator` / `denominator`, rounded up; 1:1 if not said.
+    pub fn output_ratio(mut self, numerator: u32, denominator: u32) -> Self {
+        (self.options.output_numerator, self.options.output_denominator) = (numerator, denominator);
+        self
+    }
+
+    /// Device memory for each chunk, not cleared.
+    pub fn scratch_bytes(mut self, bytes: u64) -> Self {
+        self.options.scratch_bytes = bytes;
+        self
+    }
+
+    /// A block for each chunk, zeroed before the stages, which the sink gets; at most 1 MiB.
+    pub fn result_bytes(mut self, bytes: u64) -> Self {
+        self.options.result_bytes = bytes;
+        self
+    }
+
+    /// A bound on staging memory; 1 GiB if not said.
+    pub fn max_pinned_bytes(mut self, bytes: u64) -> Self {
+        self.options.max_pinned_bytes = bytes;
+        self
+    }
+
+    /// Takes GPU times for [`RunSummary`](crate::RunSummary). Costs some 6 us a chunk.
+    pub fn times(mut self) -> Self {
+        self.options.flags |= sys::GPO_PIPELINE_TIMES;
+        self
+    }
+
+    /// Called no more often than every `interval`, and once at the end.
+    pub fn progress(mut self, interval: Duration, progress: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.options.progress_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        self.progress = Some(Box::new(ProgressCall { call: Box::new(progress) }));
+        self
+    }
+
+    /// Closures of sources, stages and sinks, and progress, run on this executor. A thread that runs it mustn't wait for
+    /// the pipeline but by awaiting its run.
+    pub fn executor(mut self, executor: &Executor) -> Self {
+        self.executor = Some(executor.clone());
+        self
+    }
+
+    /// Checks everything and makes the pipeline; buffers and streams are made by its first run.
+    pub fn build(mut self) -> Result<Pipeline> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_pipeline_create")?;
+        let arguments: Vec<_> = self.stages.iter().map(Stage::raw_arguments).collect();
+        let stage_failure = Arc::default();
+        let sizes = Sizes { result: self.options.result_bytes as usize, scratch: self.options.scratch_bytes as usize };
+        let mut stages = Vec::with_capacity(self.stages.len());
+        let mut calls = Vec::new();
+        for (stage, arguments) in self.stages.iter_mut().zip(&arguments) {
+            stages.push(stage.raw(arguments));
+            calls.extend(stage.take_call(self.device, sizes, &stage_failure));
+        }
+        // Their addresses stay what they are: nothing is added any more.
+        for (raw, call) in stages.iter_mut().filter(|stage| stage.kind == sys::GPO_STAGE_CALLBACK).zip(&mut calls) {
+            raw.user = (&raw mut *call).cast();
+        }
+        self.options.label = pointer(&label);
+        self.options.stages = stages.as_ptr();
+        self.options.stage_count = stages.len() as u32;
+        if let Some(progress) = &self.progress {
+            self.options.progress = Some(progressed);
+            self.options.progress_user = (&raw const **progress).cast_mut().cast();
+        }
+        self.options.executor = self.executor.as_ref().map_or(std::ptr::null_mut(), Executor::as_raw);
+        let mut raw = std::ptr::null_mut();
+        call!(pipeline_create(self.device.as_raw(), &self.options, &mut raw))?;
+        let inner = Inner {
+            raw,
+            device: self.device.clone(),
+            sizes,
+            taken: AtomicBool::new(false),
+            _stages: calls,
+            stage_failure,
+            _progress: self.progress,
+            _executor: self.executor,
+        };
+        Ok(Pipeline { inner: Arc::new(inner) })
+    }
+}
+
+impl Pipeline {
+    /// The device that it runs on.
+    pub fn device(&self) -> &Device {
+        &self.inner.device
+    }
+
+    /// Ends the run early: chunks under way are dropped, and the run ends with
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled). `Ok` if none runs.
+    pub fn cancel(&self) -> Result<()> {
+        call!(pipeline_cancel(self.as_raw()))
+    }
+
+    /// How far the run is, or the last one was.
+    pub fn progress(&self) -> Result<Progress> {
+        let mut progress = Progress::empty();
+        call!(pipeline_get_progress(self.as_raw(), &mut progress.0))?;
+        Ok(progress)
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_pipeline_t {
+        self.inner.raw
+    }
+
+    /// False if a run of it is still somebody's.
+    fn take(&self) -> bool {
+        !self.inner.taken.swap(true, Ordering::AcqRel)
+    }
+
+    /// What a stage's closure has said of its failure, once.
+    fn stage_failure(&self) -> Option<String> {
+        self.inner.stage_failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn give_back(&self) {
+        self.inner.taken.store(false, Ordering::Release);
+    }
+}

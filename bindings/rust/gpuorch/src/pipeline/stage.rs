@@ -1,0 +1,271 @@
+//! What is done with each chunk on the device.
+
+use super::chunk::{Chunk, Sizes};
+use crate::arguments::{Parameter, Parameters, Slice};
+use crate::callback::contained;
+use crate::device::Device;
+use crate::kernel::{BoundKernel, Dim3, Kernel};
+use crate::memory::DeviceBuffer;
+use crate::stream::Stream;
+use bytemuck::Pod;
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is done with each chunk on the device: a kernel, or work that a closure enqueues.
+pub struct Stage {
+    raw: sys::gpo_stage,
+    arguments: Vec<Passed>,
+    kernel: Option<Kernel>,
+    enqueue: Option<EnqueueFunction>,
+}
+
+type EnqueueFunction = Box<dyn FnMut(&Stream, &Chunk<'_>) -> Result<(), String> + Send>;
+
+/// What the library puts in the place of a parameter: its kind, and the bytes of a value.
+#[doc(hidden)]
+pub struct Passed {
+    kind: u32,
+    value: Vec<u8>,
+}
+
+// SAFETY: the raw struct's pointers are filled in when the pipeline is made; its kernel is a handle.
+unsafe impl Send for Stage {}
+
+impl Stage {
+    /// A kernel, launched for each chunk with values and with what is the chunk's: [`Input`], [`Output`], [`InputBytes`], …
+    /// It has as many threads as the chunk has bytes, unless told otherwise.
+    pub fn kernel<P: Parameters>(kernel: &BoundKernel<P>, arguments: impl StageArguments<P>) -> Self {
+        let mut raw = sys::gpo_stage::new();
+        raw.kind = sys::GPO_STAGE_KERNEL;
+        raw.kernel = kernel.kernel().as_raw();
+        Self { raw, arguments: arguments.list(), kernel: Some(kernel.kernel().clone()), enqueue: None }
+    }
+
+    /// A closure that enqueues the chunk's work on the stream it is given, and returns; it may not wait for it. An error or
+    /// a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
+    pub fn callback<E: Display>(
+        mut enqueue: impl FnMut(&Stream, &Chunk<'_>) -> Result<(), E> + Send + 'static,
+    ) -> Self {
+        let mut raw = sys::gpo_stage::new();
+        raw.kind = sys::GPO_STAGE_CALLBACK;
+        let enqueue: EnqueueFunction =
+            Box::new(move |stream, chunk| enqueue(stream, chunk).map_err(|error| error.to_string()));
+        Self { raw, arguments: Vec::new(), kernel: None, enqueue: Some(enqueue) }
+    }
+
+    /// Threads of a block; what occupancy suggests if not said.
+    #[must_use]
+    pub fn block(mut self, threads: impl Into<Dim3>) -> Self {
+        self.raw.block = threads.into().0;
+        self
+    }
+
+    /// Blocks, in place of a number that follows from the chunk's bytes.
+    #[must_use]
+    pub fn grid(mut self, blocks: impl Into<Dim3>) -> Self {
+        self.raw.grid = blocks.into().0;
+        self
+    }
+
+    /// How much of the input a block takes; one byte a thread if not said.
+    #[must_use]
+    pub fn bytes_per_block(mut self, bytes: u64) -> Self {
+        self.raw.bytes_per_block = bytes;
+        self
+    }
+
+    /// A cap on blocks, for kernels that loop.
+    #[must_use]
+    pub fn max_blocks(mut self, blocks: u32) -> Self {
+        self.raw.max_blocks = blocks;
+        self
+    }
+
+    /// Dynamic shared memory for a block.
+    #[must_use]
+    pub fn dynamic_shared_bytes(mut self, bytes: u64) -> Self {
+        self.raw.dynamic_shared_bytes = bytes;
+        self
+    }
+
+    pub(super) fn raw_arguments(&self) -> Vec<sys::gpo_stage_argument> {
+        let raw = |passed: &Passed| {
+            let mut raw = sys::gpo_stage_argument::new();
+            raw.kind = passed.kind;
+            if passed.kind == sys::GPO_STAGE_VALUE {
+                raw.value = passed.value.as_ptr().cast();
+                raw.bytes = passed.value.len() as u64;
+            }
+            raw
+        };
+        self.arguments.iter().map(raw).collect()
+    }
+
+    /// What the library is told, while `arguments` and this live.
+    pub(super) fn raw(&self, arguments: &[sys::gpo_stage_argument]) -> sys::gpo_stage {
+        let mut raw = self.raw;
+        raw.kernel = self.kernel.as_ref().map_or(std::ptr::null_mut(), Kernel::as_raw);
+        raw.arguments = arguments.as_ptr();
+        raw.argument_count = arguments.len() as u32;
+        raw.enqueue = self.enqueue.as_ref().map(|_| enqueue as _);
+        raw
+    }
+
+    pub(super) fn take_call(
+        &mut self,
+        device: &Device,
+        sizes: Sizes,
+        failure: &Arc<Mutex<Option<String>>>,
+    ) -> Option<StageCall> {
+        let function = self.enqueue.take()?;
+        Some(StageCall { function, device: device.clone(), sizes, failure: Arc::clone(failure) })
+    }
+}
+
+/// What the library's stage calls: as long as the pipeline.
+pub(super) struct StageCall {
+    function: EnqueueFunction,
+    device: Device,
+    sizes: Sizes,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+/// `user` is a `StageCall` that lives as long as the pipeline, and that nobody else touches; calls come one at a time.
+unsafe extern "C" fn enqueue(
+    user: *mut c_void,
+    stream: sys::gpo_stream_t,
+    chunk: *const sys::gpo_chunk,
+) -> sys::gpo_status {
+    // SAFETY: see above; the chunk is valid during the call.
+    let (call, chunk) = unsafe { (&mut *user.cast::<StageCall>(), &*chunk) };
+    let stream = Stream::borrowed(stream, &call.device);
+    let chunk = Chunk::new(chunk, call.sizes);
+    match contained(|| (call.function)(&stream, &chunk)).unwrap_or_else(Err) {
+        Ok(()) => sys::GPO_SUCCESS,
+        Err(text) => {
+            *call.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+            sys::GPO_CALLBACK_FAILED
+        }
+    }
+}
+
+/// What a stage may give for a parameter `P` of its kernel: a value for itself, or what is the chunk's.
+pub trait StageArgument<P: Parameter> {
+    #[doc(hidden)]
+    fn add_to(self, list: &mut Vec<Passed>);
+}
+
+impl<T: Pod> StageArgument<T> for T {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value: bytemuck::bytes_of(&self).to_vec() });
+    }
+}
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $name;
+
+        impl StageArgument<u64> for $name {
+            fn add_to(self, list: &mut Vec<Passed>) {
+                list.push(Passed { kind: sys::$kind, value: Vec::new() });
+            }
+        }
+    )*};
+}
+
+numbers! {
+    /// `unsigned long long`: how many bytes of input the chunk has.
+    InputBytes: GPO_STAGE_INPUT_BYTES;
+    /// `unsigned long long`: how many bytes of output.
+    OutputBytes: GPO_STAGE_OUTPUT_BYTES;
+    /// `unsigned long long`: which chunk it is, from 0.
+    Index: GPO_STAGE_INDEX;
+    /// `unsigned long long`: where its first byte is in the input.
+    Offset: GPO_STAGE_OFFSET;
+}
+
+macro_rules! buffers {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $name;
+
+        impl<T: Pod> StageArgument<DeviceBuffer<T>> for $name {
+            fn add_to(self, list: &mut Vec<Passed>) {
+                list.push(Passed { kind: sys::$kind, value: Vec::new() });
+            }
+        }
+    )*};
+}
+
+buffers! {
+    /// The address of the chunk's input; for a [`Slice<u8>`], with its bytes.
+    Input: GPO_STAGE_INPUT;
+    /// The address of its output; for a [`Slice<u8>`], with its bytes.
+    Output: GPO_STAGE_OUTPUT;
+    /// The address of its scratch memory.
+    Scratch: GPO_STAGE_SCRATCH;
+    /// The address of its result.
+    ResultBlock: GPO_STAGE_RESULT;
+}
+
+impl StageArgument<Slice<u8>> for Input {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        StageArgument::<DeviceBuffer<u8>>::add_to(self, list);
+        InputBytes.add_to(list);
+    }
+}
+
+impl StageArgument<Slice<u8>> for Output {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        StageArgument::<DeviceBuffer<u8>>::add_to(self, list);
+        OutputBytes.add_to(list);
+    }
+}
+
+/// What a stage may give for the parameters `P`: a tuple of [`StageArgument`]s.
+pub trait StageArguments<P: Parameters> {
+    #[doc(hidden)]
+    fn list(self) -> Vec<Passed>;
+}
+
+impl StageArguments<()> for () {
+    fn list(self) -> Vec<Passed> {
+        Vec::new()
+    }
+}
+
+macro_rules! tuples {
+    ($(($($parameter:ident $argument:ident $value:ident),*))*) => {$(
+        impl<$($parameter: Parameter, $argument: StageArgument<$parameter>),*> StageArguments<($($parameter,)*)>
+            for ($($argument,)*)
+        {
+            fn list(self) -> Vec<Passed> {
+                let ($($value,)*) = self;
+                let mut list = Vec::new();
+                $($value.add_to(&mut list);)*
+                list
+            }
+        }
+    )*};
+}
+
+tuples! {
+    (P0 A0 v0)
+    (P0 A0 v0, P1 A1 v1)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7, P8 A8 v8)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7, P8 A8 v8, P9 A9 v9)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7, P8 A8 v8, P9 A9 v9, P10 A10 v10)
+    (P0 A0 v0, P1 A1 v1, P2 A2 v2, P3 A3 v3, P4 A4 v4, P5 A5 v5, P6 A6 v6, P7 A7 v7, P8 A8 v8, P9 A9 v9, P10 A10 v10,
+     P11 A11 v11)
+}
