@@ -4,34 +4,10 @@ tools say of them, and the bindings made anew. Cargo's own tests are in the crat
 
 Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/rust/check_rust.py [PART]...
 """
-import os
-import pathlib
 import re
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-WORKSPACE = ROOT / "bindings" / "rust"
-BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build" / "tests")).resolve()
-LIBRARY = BUILD / "libgpuorch"
-COUNTING = BUILD / "tests" / "libgpuorch_counting.so"
-DEPS = pathlib.Path(os.environ.get("GPUORCH_DEPS", ROOT / "build" / "deps"))
-TARGET = ROOT / "build" / "rust"
-
-
-def environment(**more):
-    """What every cargo gets. Nothing leads to another libgpuorch than the one that was built."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_", "RUST"))
-            or name in ("CARGO_HOME", "RUSTUP_HOME")}
-    for name in ("GPUORCH_LIBRARY", "GPUORCH_LIB_DIR", "LD_LIBRARY_PATH", "LD_PRELOAD"):
-        kept.pop(name, None)
-    return {**kept, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never", "CARGO_INCREMENTAL": "0", **more}
-
-
-def cargo(*arguments, program="cargo", limit=540, **more):
-    outcome = subprocess.run([program, *arguments], cwd=WORKSPACE, env=environment(**more), text=True, timeout=limit,
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return outcome.returncode, outcome.stdout
+from workspace import COUNTING, LIBRARY, OLDEST, TARGET, cargo
 
 
 def say(name, good, text=""):
@@ -85,12 +61,21 @@ def clippy():
         say(" ".join(["clippy:", *features[1:]]).rstrip(":"), code == 0, output)
 
 
+def oldest():
+    if OLDEST.exists():
+        code, output = cargo("check", "--locked", "--features", "dynamic-loading", program=OLDEST,
+                             CARGO_TARGET_DIR=str(TARGET / "oldest"))
+        say("builds with Rust 1.85", code == 0, output)
+    else:
+        print("SKIP builds with Rust 1.85: Debian's cargo-web could not be fetched")
+
+
 def documentation():
     code, output = cargo("doc", "--locked", "--no-deps", DOCS_RS="1", RUSTDOCFLAGS="-D warnings")
     say("rustdoc, without the library", code == 0, output)
 
 
-PARTS = {part.__name__: part for part in (counted, linked, bindings, clippy, documentation)}
+PARTS = {part.__name__: part for part in (counted, linked, bindings, clippy, oldest, documentation)}
 
 if __name__ == "__main__":
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]

@@ -1,0 +1,48 @@
+"""Running cargo in bindings/rust, for the checks in this folder."""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+WORKSPACE = ROOT / "bindings" / "rust"
+BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build" / "tests")).resolve()
+LIBRARY = BUILD / "libgpuorch"
+COUNTING = BUILD / "tests" / "libgpuorch_counting.so"
+DEPS = pathlib.Path(os.environ.get("GPUORCH_DEPS", ROOT / "build" / "deps"))
+TARGET = ROOT / "build" / "rust"
+OLDEST = DEPS / "rust-1.85" / "bin" / "cargo"
+
+
+def environment(**more):
+    """What every cargo gets. Nothing leads to another libgpuorch than the one that was built."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_", "RUST"))
+            or name in ("CARGO_HOME", "RUSTUP_HOME")}
+    for name in ("GPUORCH_LIBRARY", "GPUORCH_LIB_DIR", "LD_LIBRARY_PATH", "LD_PRELOAD"):
+        kept.pop(name, None)
+    return {**kept, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never", "CARGO_INCREMENTAL": "0", **more}
+
+
+def program():
+    """The machine's cargo, or Debian's 1.85 where that is too old."""
+    try:
+        version = subprocess.run(["cargo", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    except (OSError, subprocess.CalledProcessError):
+        return OLDEST
+    return "cargo" if tuple(map(int, version.split(".")[:2])) >= (1, 85) else OLDEST
+
+
+def cargo(*arguments, program=None, limit=540, **more):
+    outcome = subprocess.run([program or PROGRAM, *arguments], cwd=WORKSPACE, env=environment(**more), text=True, timeout=limit,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return outcome.returncode, outcome.stdout
+
+
+PROGRAM = program()
+
+
+def built(*arguments):
+    """cargo build; whoever needs what it makes goes no further without."""
+    code, output = cargo("build", "--locked", *arguments)
+    if code != 0:
+        sys.exit(f"{output}\ncargo build {' '.join(arguments)} ended with exit code {code}")
