@@ -79,8 +79,8 @@ pub use error::{Error, ErrorKind, NativeCode, Result};
 pub use event::{Event, EventBuilder};
 pub use executor::{Executor, ExecutorBuilder};
 pub use figures::{
-    DeviceProperties, DriverInfo, KernelAttributes, MemoryInfo, MemoryStatistics, PeerProperties, Statistics,
-    StreamInfo,
+    DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes, MemoryInfo, MemoryStatistics,
+    Metrics, PeerProperties, Progress, QueueStatistics, RunSummary, Statistics, StreamInfo, TraceInfo,
 };
 pub use gpuorch_sys as sys;
 pub use handle::Object;
