@@ -384,8 +384,9 @@ void destroy_kernel(lua_State *L, state *s, object *o, int collected);
 void destroy_pipeline(lua_State *L, state *s, object *o, int collected);
 void destroy_executor(lua_State *L, state *s, object *o, int collected);
 void destroy_array(lua_State *L, state *s, object *o, int collected);
-/* Frees what a userdata holds of the host's memory beyond its closing, when the collector takes it. */
+/* Frees what a userdata holds beyond its closing, when the collector takes it. */
 void free_kernel(object *o);
 void free_operation(object *o);
+void free_cq(object *o);
 
 #endif

@@ -43,6 +43,12 @@ static int held_bytes(lua_State *L) {
     return 1;
 }
 
+/* now(): seconds on the clock that timeouts are on. */
+static int now(lua_State *L) {
+    lua_pushnumber(L, (lua_Number)now_ns() * 1e-9);
+    return 1;
+}
+
 /* What on_error is at first: the message goes to standard error. */
 static int print_error(lua_State *L) {
     const char *text = lua_tostring(L, 1);
@@ -60,7 +66,7 @@ static int close_state(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"runtime_create", runtime_create}, {"launch", make_launch}, {"array", make_host_array}, {"compile_log", compile_log},
     {"poll", poll_queues},              {"version", version},    {"held_bytes", held_bytes}, {"on_error", print_error},
-    {NULL, NULL}};
+    {"now", now},                           {NULL, NULL}};
 
 static state *push_state(lua_State *L) {
     state *s = lua_newuserdata(L, sizeof *s);

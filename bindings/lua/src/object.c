@@ -141,6 +141,7 @@ static int metamethod_gc(lua_State *L) {
     close_object(L, the_state(L), 1, 1);
     if (o->id == CLASS_KERNEL) free_kernel(o);
     if (o->id == CLASS_OPERATION) free_operation(o);
+    if (o->id == CLASS_CQ) free_cq(o);
     return 0;
 }
 

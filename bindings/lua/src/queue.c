@@ -164,11 +164,13 @@ static int cq_drain(lua_State *L) {
     return 1;
 }
 
-/* pump(): what an event loop calls when the descriptor is readable: operations and callbacks, no entries. */
+/* pump(): what an event loop calls when the descriptor is readable: operations and callbacks, no entries. A queue that is
+ * closed is readable for good: that is no mistake of the loop's. */
 static int cq_pump(lua_State *L) {
     state *s = the_state(L);
-    check_object(L, s, 1, CLASS_CQ);
+    const object *queue = check_object_even_closed(L, s, 1, CLASS_CQ);
     serve(L, s);
+    if (queue->closed || !queue->handle) return failure_with(L, s, GPO_STALE_HANDLE, "the cq is closed");
     return result(L, s, pump(L, s, 1));
 }
 
@@ -255,13 +257,18 @@ void destroy_cq(lua_State *L, state *s, object *o, int collected) {
     cq_object *queue = (cq_object *)o;
     const int index = lua_gettop(L);
     s->api->cq_destroy(HANDLE(o, gpo_cq_t));
-    if (queue->fd >= 0) close(queue->fd);
-    queue->fd = -1;
     free(queue->stash);
     queue->stash = NULL;
     queue->stashed = queue->stash_room = 0;
     o->handle = NULL; /* who is told looks at it */
     if (!collected) cancel_operations(L, s, index);
+}
+
+/* The descriptor stays until the userdata goes: loops may not have stopped watching it when the queue is closed. */
+void free_cq(object *o) {
+    cq_object *queue = (cq_object *)o;
+    if (queue->fd >= 0) close(queue->fd);
+    queue->fd = -1;
 }
 
 /* --- operations --- */

@@ -1,0 +1,115 @@
+--- An event loop for programs that have none: runs coroutines, and sleeps while all of them wait for GPU work.
+--
+--     local loop = require "gpuorch.loop"
+--     loop.spawn(function() stream:await() print "done" end)
+--     loop.run()
+--
+-- In a coroutine of the loop await() lets the others run. In any other, a generator inside one for instance, it waits.
+local gpuorch = require "gpuorch"
+
+local loop = {}
+local running = coroutine.running
+
+local ready, first, last = {}, 1, 0 -- tasks to be resumed, in order
+local sleepers = {}                 -- task → when it is woken at the latest
+local watched = {}                  -- completion queue → how many tasks wait for it to be drained
+local tasks = {}                    -- coroutine → task
+local alive = 0
+
+-- Makes a task go on; what it is woken for a second time meanwhile counts once.
+local function wake(task)
+    if not task.parked then return end
+    task.parked = false
+    sleepers[task] = nil
+    last = last + 1
+    ready[last] = task
+end
+
+local function park(task, timeout)
+    task.parked = true
+    if timeout and timeout >= 0 then sleepers[task] = gpuorch.now() + timeout end
+    coroutine.yield()
+end
+
+--- What await() calls in a coroutine of the loop.
+function loop.suspend(operation, timeout)
+    local task, queue = tasks[running()], operation:cq()
+    if operation:when_done(function() wake(task) end) then
+        watched[queue] = (watched[queue] or 0) + 1
+        park(task, timeout)
+        watched[queue] = watched[queue] > 1 and watched[queue] - 1 or nil
+    end
+    if operation:ready() then return operation:result() end
+    return false, gpuorch.status_text("GPO_TIMEOUT"), "GPO_TIMEOUT"
+end
+
+--- Makes a coroutine of a function and its arguments, which loop.run() starts.
+function loop.spawn(f, ...)
+    local thread = coroutine.create(f)
+    local task = {thread = thread, arguments = {...}, count = select("#", ...)}
+    tasks[thread] = task
+    alive = alive + 1
+    gpuorch.adopt(thread, loop)
+    task.parked = true
+    wake(task)
+    return thread
+end
+
+--- Lets the other coroutines run for some seconds.
+function loop.sleep(seconds)
+    local task = tasks[running()]
+    if not task then error("loop.sleep is for coroutines of the loop", 2) end
+    park(task, seconds)
+end
+
+--- What an error in a coroutine is given to: the message with its traceback, and the coroutine.
+function loop.on_error(message, thread) gpuorch.on_error(message, thread) end
+
+local unpack = table.unpack or unpack
+
+local function resume(task)
+    local good, problem = coroutine.resume(task.thread, unpack(task.arguments or {}, 1, task.count or 0))
+    task.arguments, task.count = nil, nil
+    if coroutine.status(task.thread) == "dead" then
+        tasks[task.thread] = nil
+        alive = alive - 1
+        if not good then loop.on_error(debug.traceback(task.thread, tostring(problem)), task.thread) end
+    elseif not task.parked then -- it yielded by itself: its turn comes again
+        task.parked = true
+        wake(task)
+    end
+end
+
+-- Wakes those whose time has come; how long until the next one's, or nil.
+local function wake_sleepers()
+    local now, soonest, late = gpuorch.now(), nil, {}
+    for task, deadline in pairs(sleepers) do
+        if deadline <= now then late[#late + 1] = task
+        elseif not soonest or deadline < soonest then soonest = deadline end
+    end
+    for i = 1, #late do wake(late[i]) end
+    return soonest and soonest - now
+end
+
+local function wait(timeout)
+    local queues = {}
+    for queue in pairs(watched) do queues[#queues + 1] = queue end
+    if #queues == 0 and not timeout then error("all coroutines wait for something that isn't the loop's", 0) end
+    if #queues == 1 then queues[1]:wait(timeout) else gpuorch.poll(queues, timeout) end
+    for i = 1, #queues do queues[i]:pump() end
+end
+
+--- Runs until every coroutine has ended.
+function loop.run()
+    while alive > 0 do
+        for _ = first, last do
+            local task = ready[first]
+            ready[first], first = nil, first + 1
+            resume(task)
+        end
+        local timeout = wake_sleepers()
+        if alive > 0 and first > last then wait(timeout) end
+    end
+end
+
+return loop

@@ -1,0 +1,221 @@
+-- await() under gpuorch.loop, luv and cqueues, and where there is none of them.
+local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
+local gpuorch, test, use, same, raises, fails = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails
+local loop = require "gpuorch.loop"
+
+-- Work that is done once the timeline is signalled.
+local function held(runtime, device)
+    local timeline, stream = assert(runtime:timeline_create()), assert(device:stream_create())
+    assert(stream:wait_timeline(timeline, 1))
+    return stream, timeline
+end
+
+-- The same tests for each loop: spawn(f) starts a coroutine, run() runs until all have ended, sleep(seconds) waits in one.
+local function tests_of(name, spawn, run, sleep)
+    test("under " .. name .. " await() lets other coroutines run", function()
+        local runtime, device = use()
+        local stream, timeline = held(runtime, device)
+        local order = {}
+        spawn(function()
+            order[#order + 1] = "waits"
+            same(stream:await(), true)
+            order[#order + 1] = "done"
+        end)
+        spawn(function()
+            sleep(0.01)
+            order[#order + 1] = "signals"
+            assert(timeline:signal(1))
+        end)
+        run()
+        same(table.concat(order, " "), "waits signals done")
+    end)
+
+    test("under " .. name .. " await() with a timeout returns false, and the operation is awaited again", function()
+        local runtime, device = use()
+        local stream, timeline = held(runtime, device)
+        local answers = {}
+        spawn(function()
+            local done = assert(stream:notify())
+            local answer, _, why = done:await(0.01)
+            answers[1], answers[2] = answer, why
+            assert(timeline:signal(1))
+            answers[3] = done:await(10)
+        end)
+        run()
+        same(answers[1], false)
+        same(answers[2], "GPO_TIMEOUT")
+        same(answers[3], true)
+    end)
+
+    test("under " .. name .. " a generator's coroutine waits in place", function()
+        local _, _, stream = use()
+        local values = {}
+        spawn(function()
+            local generator = coroutine.wrap(function()
+                for i = 1, 3 do
+                    same(stream:await(), true)
+                    coroutine.yield(i)
+                end
+            end)
+            for i in generator do values[#values + 1] = i end
+        end)
+        run()
+        same(table.concat(values, " "), "1 2 3")
+    end)
+
+    test("under " .. name .. " a failure reaches the coroutine that awaits", function()
+        local runtime, device = use()
+        local stream, timeline = held(runtime, device)
+        local got
+        spawn(function()
+            local _, message, status = stream:await()
+            got = status .. ": " .. message
+        end)
+        spawn(function() assert(timeline:fail("GPO_FAILED", "the sensor is gone")) end)
+        run()
+        same(got:match("^GPO_FAILED: .*the sensor is gone") ~= nil, true, got)
+    end)
+
+    test("under " .. name .. " whoever drains a queue wakes 1000 coroutines that wait for operations on it", function()
+        local runtime, device = use()
+        local stream, timeline = held(runtime, device)
+        local queue = assert(runtime:cq_create())
+        local woken = 0
+        for _ = 1, 1000 do
+            spawn(function()
+                same(stream:notify(queue):await(), true)
+                woken = woken + 1
+            end)
+        end
+        spawn(function()
+            sleep(0.01)
+            assert(timeline:signal(1))
+            while queue:get_statistics().drained < 1000 do
+                assert(queue:wait(10))
+                same(#assert(queue:drain()), 0)
+            end
+        end)
+        run()
+        same(woken, 1000)
+    end)
+
+    test("under " .. name .. " an error in a coroutine reaches on_error, and the others go on", function()
+        local _, _, stream = use()
+        local heard, went_on
+        local before = gpuorch.on_error
+        gpuorch.on_error = function(message) heard = message end
+        spawn(function()
+            assert(stream:await())
+            error("the coroutine fails")
+        end)
+        spawn(function()
+            assert(stream:await())
+            went_on = true
+        end)
+        pcall(run)
+        pcall(run)
+        gpuorch.on_error = before
+        same(went_on, true)
+        if name ~= "cqueues" then same(heard and heard:find("the coroutine fails", 1, true) ~= nil, true, tostring(heard)) end
+    end)
+
+    test("under " .. name .. " a coroutine awaits a pipeline whose callbacks are Lua's", function()
+        local _, device = use()
+        local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+        local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 0}}},
+                                                       chunk_bytes = 4096})
+        local chunks, result = 0, nil
+        spawn(function()
+            assert(pipeline:start({memory = ("x"):rep(40960)}, {take = function() chunks = chunks + 1 end}))
+            same(pipeline:await(), true)
+            result = assert(pipeline:wait(0))
+        end)
+        run()
+        same(chunks, 10)
+        same(result.bytes_in, 40960)
+    end)
+
+    test("under " .. name .. " coroutines that await are told when the runtime is closed", function()
+        local runtime, device = use()
+        local stream = held(runtime, device)
+        local got = {}
+        for i = 1, 3 do
+            spawn(function()
+                local _, _, status = stream:await()
+                got[i] = status
+            end)
+        end
+        spawn(function()
+            sleep(0.01)
+            runtime:close()
+        end)
+        run()
+        same(table.concat(got, " "), "GPO_CANCELLED GPO_CANCELLED GPO_CANCELLED")
+    end)
+end
+
+tests_of("gpuorch.loop", loop.spawn, loop.run, loop.sleep)
+
+local has_luv, uv = pcall(require, "luv")
+if has_luv then
+    local adapter = require "gpuorch.luv"
+    local function sleep(seconds)
+        local thread, timer = coroutine.running(), uv.new_timer()
+        timer:start(math.ceil(seconds * 1000), 0, function()
+            timer:close()
+            assert(coroutine.resume(thread))
+        end)
+        coroutine.yield()
+    end
+    tests_of("luv", adapter.spawn, uv.run, sleep)
+else
+    print("SKIP " .. h.interpreter .. ": luv isn't here: " .. tostring(uv):match("[^\n]*"))
+end
+
+local has_cqueues, cqueues = pcall(require, "cqueues")
+if has_cqueues then
+    require "gpuorch.cqueues"
+    local controller = cqueues.new()
+    tests_of("cqueues", function(f) controller:wrap(f) end, function() assert(controller:loop()) end, cqueues.sleep)
+else
+    print("SKIP " .. h.interpreter .. ": cqueues isn't here: " .. tostring(cqueues):match("[^\n]*"))
+end
+
+test("await() outside of any loop waits, on the main coroutine and in others", function()
+    local _, _, stream = use()
+    same(stream:await(), true)
+    same(coroutine.wrap(function() return stream:await() end)(), true)
+    same(stream:notify():await(10), true)
+end)
+
+test("coroutines dropped at any of their awaits are collected once the work is done, and nothing else is lost", function()
+    local runtime, device = use()
+    local seen = setmetatable({}, {__mode = "k"})
+    local resumed = 0
+    for dropped_at = 1, 5 do
+        local stream, timeline = held(runtime, device)
+        local thread
+        local scheduler = {suspend = function(operation)
+            local mine = coroutine.running()
+            operation:when_done(function() if thread == mine then resumed = resumed + 1 assert(coroutine.resume(mine)) end end)
+            coroutine.yield()
+        end}
+        thread = coroutine.create(function()
+            for i = 1, 5 do
+                if i == dropped_at then thread = nil end
+                stream:await()
+            end
+        end)
+        seen[thread] = true
+        gpuorch.adopt(thread, scheduler)
+        assert(coroutine.resume(thread))
+        assert(timeline:signal(1))
+        assert(stream:wait())
+        while not assert(stream:notify()):wait(10) do end
+        thread = nil
+    end
+    h.collect()
+    same(next(seen), nil, "a dropped coroutine")
+    same(resumed >= 1, true)
+    same(runtime:metrics().completions_pending, 0)
+end)
