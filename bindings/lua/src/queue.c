@@ -111,7 +111,7 @@ static void settle(lua_State *L, state *s, int index, cq_object *queue, const gp
     lua_pop(L, 2);
 }
 
-gpo_status pump(lua_State *L, state *s, int index) {
+static gpo_status take_entries(lua_State *L, state *s, int index) {
     cq_object *queue = lua_touserdata(L, index);
     gpo_completion entries[BATCH];
     uint64_t count = BATCH;
@@ -135,13 +135,19 @@ gpo_status pump(lua_State *L, state *s, int index) {
     return GPO_SUCCESS;
 }
 
+/* Requests are served behind the drain: what it takes of the queue may have been the wake for one. */
+gpo_status pump(lua_State *L, state *s, int index) {
+    const gpo_status status = take_entries(L, s, index);
+    serve(L, s);
+    return status;
+}
+
 /* drain([max]): the entries of values, as a table; operations have been told by then. */
 static int cq_drain(lua_State *L) {
     state *s = the_state(L);
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
     const uint64_t max = optional_unsigned(L, 2, UINT32_MAX, UINT32_MAX);
     lua_settop(L, 1);
-    serve(L, s);
     const gpo_status status = pump(L, s, 1);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     lua_newtable(L);
@@ -169,7 +175,6 @@ static int cq_drain(lua_State *L) {
 static int cq_pump(lua_State *L) {
     state *s = the_state(L);
     const object *queue = check_object_even_closed(L, s, 1, CLASS_CQ);
-    serve(L, s);
     if (queue->closed || !queue->handle) return failure_with(L, s, GPO_STALE_HANDLE, "the cq is closed");
     return result(L, s, pump(L, s, 1));
 }
@@ -338,7 +343,6 @@ static gpo_status wait_for_operation(lua_State *L, state *s, operation_object *o
     lua_Hook hooks[2];
     note_interrupt(L, s, hooks);
     for (;;) {
-        serve(L, s);
         const gpo_status status = operation->done || !queue->base.handle ? GPO_SUCCESS : pump(L, s, queue_index);
         if (operation->done || status != GPO_SUCCESS) return status;
         const int64_t slice = wait_slice(deadline);
