@@ -8,10 +8,12 @@ import sys
 import tempfile
 
 PROGRAMS = pathlib.Path(os.environ["GPUORCH_BUILD"]) / "tests"
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 
 def main():
-    environment = {**os.environ, "GPUORCH_DEVICE": "soft"}
+    environment = {**os.environ, "GPUORCH_DEVICE": "soft", "GPUORCH_LIBRARY": f"{PROGRAMS.parent}/libgpuorch/libgpuorch.so.0",
+                   "GPUORCH_BENCH_PYTHON": f"{sys.executable} {SAMPLES}/python/stream_files.py"}
     programs = sorted(path for path in PROGRAMS.glob("gpuorch_bench_*") if path.is_file() and path.suffix != ".so")
     if not programs:
         print("FAIL benchmarks: none were built")

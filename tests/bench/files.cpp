@@ -1,5 +1,6 @@
 // The main job (samples/c/stream_files.c) over files in the page cache: against the same readers with no GPU behind them, and,
-// on the software GPU, against a plain loop that does the same work.
+// on the software GPU, against a plain loop that does the same work. And the main job in other languages against it: those whose
+// commands the environment has, GPUORCH_BENCH_PYTHON, _RUST, _LUA and _LUAJIT.
 // LINK: objects
 #include <fcntl.h>
 #include <spawn.h>
@@ -13,7 +14,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <sstream>
 
 #include "bench/gpu.h"
 #include "bench/pairs.h"
@@ -101,8 +104,13 @@ struct SampleRun {
     std::string total;           // its last line
 };
 
-SampleRun run_sample(const std::string& program, const Files& files) {
-    std::vector<char*> arguments{const_cast<char*>(program.c_str())};
+/// `command`: a program and, behind spaces, what comes before the files.
+SampleRun run_sample(const std::string& command, const Files& files) {
+    std::istringstream text(command);
+    std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+    const std::string& program = words.at(0);
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
     for (const std::string& path : files.paths) arguments.push_back(const_cast<char*>(path.c_str()));
     arguments.push_back(nullptr);
     int ends[2];
@@ -112,7 +120,7 @@ SampleRun run_sample(const std::string& program, const Files& files) {
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
     const double begin = now_ns();
     pid_t child = 0;
-    const int problem = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
+    const int problem = posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (problem != 0) {
@@ -248,6 +256,30 @@ void against_loop(Row& row) {
     note_processes(row, seconds, total);
 }
 
+/// The part of a total that is the same in every language: all before the speed.
+std::string figures_of(const std::string& total) { return total.substr(0, total.rfind(',', total.find(" GB/s"))); }
+
+void against_c(Row& row, const std::string& command) {
+    const std::string in_c = sample();
+    const Files files(row.size(4, 4), row.size(uint64_t{1} << 30, uint64_t{8} << 20));
+    std::vector<double> seconds;
+    std::string total_in_c, total;
+    row.pairs(
+        [&] {
+            const SampleRun run = run_sample(in_c, files);
+            total_in_c = run.total;
+            return run.gigabytes_per_s;
+        },
+        [&] {
+            const SampleRun run = run_sample(command, files);
+            seconds.push_back(run.seconds);
+            total = run.total;
+            return run.gigabytes_per_s;
+        });
+    if (figures_of(total) != figures_of(total_in_c)) throw std::runtime_error("C says " + total_in_c + ", " + command + " says " + total);
+    note_processes(row, seconds, total);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -258,5 +290,16 @@ int main(int argc, char** argv) {
     bench.row({.name = "soft_main_job", .what = "main job over 256 MiB of files in the page cache", .unit = "GB/s",
                .base = "plain loop, one thread", .target = ratio_at_least(1), .target_on = on_soft, .devices = on_soft},
               against_loop);
+    static constexpr struct {
+        const char *variable, *row;
+    } languages[] = {{"GPUORCH_BENCH_PYTHON", "main_job_python"},
+                     {"GPUORCH_BENCH_RUST", "main_job_rust"},
+                     {"GPUORCH_BENCH_LUA", "main_job_lua"},
+                     {"GPUORCH_BENCH_LUAJIT", "main_job_luajit"}};
+    for (const auto& language : languages)
+        if (const char* const command = std::getenv(language.variable))
+            bench.row({.name = language.row, .what = "main job in another language over 4 GiB of files in the page cache",
+                       .unit = "GB/s", .base = "the same in C", .target = ratio_at_least(0.97)},
+                      [command](Row& row) { against_c(row, command); });
     return bench.finish();
 }
