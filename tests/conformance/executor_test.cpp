@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/arrivals.h"
 #include "support/gpu.h"
 
 using namespace gpo::test;
@@ -26,15 +27,19 @@ struct Record {
     };
     std::mutex lock;
     std::vector<Call> calls;
+    Arrivals came;
     static void callback(void* user, const gpo_completion* completion, const gpo_error* error) {
         auto& record = *static_cast<Record*>(user);
-        std::lock_guard lock(record.lock);
-        record.calls.push_back({*completion, error ? error->message : "", std::this_thread::get_id()});
+        {
+            std::lock_guard lock(record.lock);
+            record.calls.push_back({*completion, error ? error->message : "", std::this_thread::get_id()});
+        }
+        ++record.came;
     }
 };
 
 struct Count {
-    std::atomic<int> came{0};
+    Arrivals came;
     std::atomic<int> last{GPO_INTERNAL};
     static void callback(void* user, const gpo_completion* completion, const gpo_error*) {
         static_cast<Count*>(user)->last = completion->status;
@@ -48,24 +53,15 @@ gpo_executor_statistics statistics_of(gpo_executor_t executor) {
     return statistics;
 }
 
-template <class Done>
-bool soon(Done done) {
-    for (int i = 0; i < 30'000; ++i) {
-        if (done()) return true;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return false;
-}
-
 void wait_idle(gpo_executor_t executor) { CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr)); }
 
 /// A place where callbacks wait until the test lets them go on.
 struct Block {
-    std::atomic<bool> open{false}, entered{false};
+    Arrivals entered, open;
     static void callback(void* user, const gpo_completion*, const gpo_error*) {
         auto& block = *static_cast<Block*>(user);
-        block.entered = true;
-        while (!block.open) std::this_thread::sleep_for(std::chrono::microseconds(100));
+        ++block.entered;
+        block.open.reach(1);
     }
 };
 
@@ -81,10 +77,12 @@ TEST_CASE("a callback comes when the stream gets there, once, on a thread of the
         Stream stream = gpu.stream();
         gate.put_on(stream);
         REQUIRE_OK(gpo_stream_then(stream, executor, Record::callback, &record));
-        std::this_thread::sleep_for(std::chrono::milliseconds(3));
         CHECK(statistics_of(executor).called == 0);
+        const uint64_t opened = monotonic_ns();
         gate.open();
-        REQUIRE(soon([&] { return statistics_of(executor).called == 1; }));
+        REQUIRE(record.came.reach(1));
+        wait_idle(executor);
+        CHECK(statistics_of(executor).called == 1);
         REQUIRE(record.calls.size() == 1);
         const auto& call = record.calls[0];
         CHECK(call.thread != std::this_thread::get_id());
@@ -92,7 +90,7 @@ TEST_CASE("a callback comes when the stream gets there, once, on a thread of the
         CHECK(call.completion.user_data == reinterpret_cast<uint64_t>(&record));
         CHECK(call.completion.source == GPO_SOURCE_STREAM);
         CHECK(call.completion.operation == 1);
-        CHECK(call.completion.completed_ns >= call.completion.submitted_ns);
+        CHECK(call.completion.completed_ns >= opened);  // it didn't come before
     }
 }
 
@@ -156,7 +154,6 @@ TEST_CASE("an executor of the caller's calls on the thread that runs it, and now
     CHECK(count == 0);
     gate.open();
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
     CHECK(record.calls.empty());
     CHECK_OK(gpo_executor_run_for(executor, kPatience, &count));
     CHECK(count == 1);
@@ -166,10 +163,10 @@ TEST_CASE("an executor of the caller's calls on the thread that runs it, and now
     CHECK_OK(gpo_executor_run(executor, nullptr));
     CHECK(record.calls.size() == 2);
     REQUIRE_OK(gpo_stream_then(stream, executor, Record::callback, &record));
-    CHECK(soon([&] {
-        CHECK_OK(gpo_executor_poll(executor, &count));
-        return count == 1;
-    }));
+    do CHECK_OK(gpo_executor_poll(executor, &count));
+    while (count == 0);
+    CHECK(count == 1);
+    CHECK(record.calls.size() == 3);
 }
 
 TEST_CASE("events, timelines and pipelines call back too, and say what they are") {
@@ -244,12 +241,12 @@ TEST_CASE("a callback that blocks holds up its own stream's and nobody else's") 
     Count behind, beside;
     REQUIRE_OK(gpo_stream_then(stuck, executor, Block::callback, &block));
     REQUIRE_OK(gpo_stream_then(stuck, executor, Count::callback, &behind));
-    REQUIRE(soon([&] { return block.entered.load(); }));
+    REQUIRE(block.entered.reach(1));
     for (int i = 0; i < 100; ++i) REQUIRE_OK(gpo_stream_then(other, executor, Count::callback, &beside));
-    CHECK(soon([&] { return beside.came == 100; }));
+    CHECK(beside.came.reach(100));
     CHECK(behind.came == 0);
-    block.open = true;
-    CHECK(soon([&] { return behind.came == 1; }));
+    ++block.open;
+    CHECK(behind.came.reach(1));
 }
 
 TEST_CASE("shutdown times out while a callback blocks, and succeeds when it has returned") {
@@ -262,10 +259,10 @@ TEST_CASE("shutdown times out while a callback blocks, and succeeds when it has 
         Count behind;
         REQUIRE_OK(gpo_stream_then(stream, executor, Block::callback, &block));
         REQUIRE_OK(gpo_stream_then(stream, executor, Count::callback, &behind));
-        REQUIRE(soon([&] { return block.entered.load(); }));
+        REQUIRE(block.entered.reach(1));
         if (destroyed) executor.reset();
         CHECK_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(gpu.runtime, 20'000'000));
-        block.open = true;
+        ++block.open;
         CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
         CHECK(behind.came == 1);
         stream.release();
@@ -289,10 +286,7 @@ TEST_CASE("an executor that is destroyed calls back what it owes with GPO_CANCEL
         for (int i = 0; i < 3; ++i) REQUIRE_OK(gpo_stream_then(stream, executor, Record::callback, &record));
         REQUIRE_OK(gpo_timeline_then(never, 1, executor, Record::callback, &record));
         executor.reset();
-        CHECK(soon([&] {
-            std::lock_guard lock(record.lock);
-            return record.calls.size() == 4;
-        }));
+        CHECK(record.came.reach(4));
         for (const auto& call : record.calls) {
             CHECK(call.completion.status == GPO_CANCELLED);
             CHECK((call.thread == std::this_thread::get_id()) == (flags == GPO_EXECUTOR_CALLER));
@@ -374,7 +368,7 @@ TEST_CASE("a callback destroys its stream and its executor, on the executor's th
         struct Ends {
             gpo_stream_t stream;
             gpo_executor_t executor;
-            std::atomic<int> came{0};
+            Arrivals came{};
             gpo_status first = GPO_INTERNAL, second = GPO_INTERNAL;
             static void callback(void* user, const gpo_completion*, const gpo_error*) {
                 auto& me = *static_cast<Ends*>(user);
@@ -390,7 +384,8 @@ TEST_CASE("a callback destroys its stream and its executor, on the executor's th
         const gpo_executor_t handle = executor.release();
         stream.release();
         if (flags) CHECK_STATUS(GPO_CANCELLED, gpo_executor_run(handle, nullptr));
-        CHECK(soon([&] { return ends.came == 1 && behind.came == 1; }));
+        CHECK(ends.came.reach(1));
+        CHECK(behind.came.reach(1));
         CHECK_OK(ends.first);
         CHECK_OK(ends.second);
         CHECK(behind.last == GPO_CANCELLED);
@@ -533,6 +528,7 @@ TEST_CASE("on a stream that has failed the callback comes at once with that fail
 TEST_CASE("log lines are called on the executor that they were given, in order, until it is gone") {
     static std::mutex lock;
     static std::vector<std::pair<std::string, std::thread::id>> lines;
+    static std::thread::id threw;   // the thread that the latest line arose on
     lines.clear();
     auto options = sized<gpo_runtime_options>();
     options.log = [](void*, int32_t, const char* text) {
@@ -547,10 +543,11 @@ TEST_CASE("log lines are called on the executor that they were given, in order, 
     const auto make_line = [&](const char* text) {
         REQUIRE_OK(gpo_stream_then(stream, thrower,
                                    [](void* user, const gpo_completion*, const gpo_error*) {
+                                       threw = std::this_thread::get_id();
                                        throw std::runtime_error(static_cast<const char*>(user));
                                    },
                                    const_cast<char*>(text)));
-        REQUIRE(soon([&] { return statistics_of(thrower).pending == 0; }));
+        wait_idle(thrower);
     };
     make_line("first");
     make_line("second");
@@ -565,7 +562,7 @@ TEST_CASE("log lines are called on the executor that they were given, in order, 
     log.reset();
     make_line("fourth");
     REQUIRE(lines.size() == 3);
-    CHECK(lines[2].second != std::this_thread::get_id());
+    CHECK(lines[2].second == threw);
     REQUIRE_OK(gpo_runtime_set_log_executor(gpu.runtime, nullptr));
     make_line("fifth");
     CHECK(lines.size() == 4);

@@ -7,20 +7,12 @@
 #include <thread>
 #include <vector>
 
+#include "support/arrivals.h"
 #include "support/gpu.h"
 
 using namespace gpo::test;
 
 namespace {
-
-template <class Done>
-bool soon(Done done) {
-    for (int i = 0; i < 30'000; ++i) {
-        if (done()) return true;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return false;
-}
 
 uint64_t held(gpo_stream_t stream) {
     auto info = sized<gpo_stream_info>();
@@ -31,7 +23,7 @@ uint64_t held(gpo_stream_t stream) {
 /// A host call that returns what the test says, and remembers what it was told.
 struct Call {
     gpo_status answer = GPO_SUCCESS;
-    std::atomic<int> came{0};
+    Arrivals came;
     std::atomic<int> status{GPO_INTERNAL};
     std::atomic<uint64_t> number{0};
     std::string message;
@@ -97,7 +89,7 @@ TEST_CASE("the entries of marks around a host call name the operations before th
     REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 2));
     REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 3));
     CHECK(take(f.queue, 1)[0].operation == 1);
-    REQUIRE(soon([&] { return call.came == 1; }));
+    REQUIRE(call.came.reach(1));
     auto info = sized<gpo_stream_info>();
     REQUIRE_OK(gpo_stream_get_info(f.stream, &info));
     CHECK(info.completed == 1);
@@ -113,7 +105,7 @@ TEST_CASE("a host call under way holds the stream until another thread finishes 
     call.answer = GPO_NOT_READY;
     REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
     REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 5));
-    REQUIRE(soon([&] { return call.came == 1; }));
+    REQUIRE(call.came.reach(1));
     CHECK_STATUS(GPO_NOT_READY, gpo_stream_query(f.stream));
     CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(f.stream, 5'000'000));
     CHECK(read(f.words[0]) == 0);
@@ -132,17 +124,18 @@ TEST_CASE("a call that was finished before its function returned is finished as 
     Fixture f;
     struct Early {
         gpo_executor_t executor;
-        std::atomic<int> finished{GPO_INTERNAL};
+        const uint32_t& behind;
+        gpo_status finished = GPO_INTERNAL;
         static gpo_status function(void* user, const gpo_host_call* call) {
             auto& me = *static_cast<Early*>(user);
             me.finished = gpo_host_call_finish(me.executor, call->call, GPO_SUCCESS, nullptr);
-            std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            while (read(me.behind) != 5) std::this_thread::yield();   // what is behind it runs, and it has not returned
             return GPO_NOT_READY;
         }
-    } early{f.executor};
+    } early{f.executor, f.words[0]};
     REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Early::function, &early));
     REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 5));
-    CHECK_OK(gpo_stream_wait(f.stream, kPatience));
+    CHECK_OK(gpo_executor_run_for(f.executor, kPatience, nullptr));
     CHECK(early.finished == GPO_SUCCESS);
     CHECK(read(f.words[0]) == 5);
 }
@@ -164,17 +157,17 @@ TEST_CASE("a host call that fails, throws or is failed takes what is behind it a
         const gpo_status put = f.writer.write(f.stream, &f.words[1], 1);  // it may have failed already
         if (put == GPO_SUCCESS) {
             const gpo_status second = gpo_stream_host_call(f.stream, f.executor, Call::function, &behind);
-            if (second == GPO_SUCCESS && how != 2) CHECK(soon([&] { return behind.came == 1; }));
+            if (second == GPO_SUCCESS && how != 2) CHECK(behind.came.reach(1));
         }
-        REQUIRE(soon([&] { return call.came == 1; }));
+        REQUIRE(call.came.reach(1));
         if (how == 2) {
             CHECK(behind.came == 0);
             CHECK_OK(gpo_host_call_finish(f.executor, call.number, GPO_FAILED, "the disk is full"));
-            CHECK(soon([&] { return behind.came == 1; }));
+            CHECK(behind.came.reach(1));
             CHECK(behind.status == GPO_FAILED);
             CHECK(behind.message.find("the disk is full") != std::string::npos);
         }
-        REQUIRE(soon([&] { return gpo_stream_query(f.stream) != GPO_NOT_READY; }));
+        CHECK(gpo_stream_wait(f.stream, kPatience) != GPO_TIMEOUT);
         REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 2));
         const auto entries = take(f.queue, 2);
         CHECK(entries[0].status == GPO_SUCCESS);
@@ -196,7 +189,7 @@ TEST_CASE("a host call behind work that fails is told so, and does not hold the 
     REQUIRE_OK(gpo_stream_wait_timeline(f.stream, timeline, 1));
     REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
     REQUIRE_OK(gpo_timeline_fail(timeline, GPO_FAILED, "on purpose"));
-    CHECK(soon([&] { return call.came == 1; }));
+    CHECK(call.came.reach(1));
     CHECK(call.status == GPO_FAILED);
     CHECK(call.message.find("on purpose") != std::string::npos);
     CHECK(held(f.stream) == 0);
@@ -209,11 +202,11 @@ TEST_CASE("cancelling what is held cancels a host call that has not begun, and g
     REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &running));
     REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &waiting));
     REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 1));
-    REQUIRE(soon([&] { return running.came == 1; }));
+    REQUIRE(running.came.reach(1));
     uint64_t count = 0;
     REQUIRE_OK(gpo_stream_cancel_held(f.stream, &count));
     CHECK(count == 3);
-    CHECK(soon([&] { return waiting.came == 1; }));
+    CHECK(waiting.came.reach(1));
     CHECK(waiting.status == GPO_CANCELLED);
     REQUIRE_OK(f.writer.write(f.stream, &f.words[1], 2));
     CHECK_OK(gpo_stream_wait(f.stream, kPatience));
@@ -232,7 +225,7 @@ TEST_CASE("an executor that is destroyed, or a runtime that shuts down, finishes
         REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &running));
         REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 1));
         REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &waiting));
-        REQUIRE(soon([&] { return running.came == 1; }));
+        REQUIRE(running.came.reach(1));
         if (shutdown) {
             const gpo_executor_t executor = f.executor.release();
             CHECK_OK(gpo_runtime_shutdown(f.gpu.runtime, kPatience));
@@ -241,7 +234,7 @@ TEST_CASE("an executor that is destroyed, or a runtime that shuts down, finishes
             f.executor.reset();
             CHECK(take(f.queue, 1)[0].status == GPO_CANCELLED);
         }
-        CHECK(soon([&] { return waiting.came == 1; }));
+        CHECK(waiting.came.reach(1));
         CHECK(waiting.status == GPO_CANCELLED);
         CHECK(running.came == 1);
     }
@@ -297,7 +290,7 @@ TEST_CASE("the stream's handle may be destroyed while its host call is under way
     REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
     REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 6));
     REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 1));
-    REQUIRE(soon([&] { return call.came == 1; }));
+    REQUIRE(call.came.reach(1));
     f.stream.reset();
     REQUIRE_OK(gpo_host_call_finish(f.executor, call.number, GPO_SUCCESS, nullptr));
     CHECK(take(f.queue, 1)[0].status == GPO_SUCCESS);

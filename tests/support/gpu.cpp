@@ -1,6 +1,8 @@
 // The fixture: a runtime, its device, and what tests make from them.
 #include "support/gpu.h"
 
+#include <ctime>
+
 namespace gpo::test {
 
 namespace {
@@ -164,6 +166,12 @@ gpo_status Writer::write(gpo_stream_t stream, uint32_t* target, uint32_t value) 
 
 gpo_status Writer::add(gpo_stream_t stream, uint32_t* target, const uint32_t* source, uint32_t value) {
     return launch(stream, add_.get(), 1, 1, target, source, value);
+}
+
+uint64_t monotonic_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
 std::vector<gpo_completion> take(gpo_cq_t cq, size_t count) {

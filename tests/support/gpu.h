@@ -213,6 +213,9 @@ private:
 /// Takes `count` entries out of a queue, waiting for them.
 std::vector<gpo_completion> take(gpo_cq_t cq, size_t count);
 
+/// The clock of completions' times.
+uint64_t monotonic_ns();
+
 /// A number written by the GPU, read afresh.
 inline uint32_t read(const uint32_t& word) noexcept { return *const_cast<const volatile uint32_t*>(&word); }
 
