@@ -1,26 +1,60 @@
 #!/usr/bin/env python3
 """The cases of lifecycle.txt, by a driver in each language: each transcript is the file itself."""
 import difflib
+import functools
 import os
 import pathlib
+import shutil
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "rust"))
+import workspace
+
 ROOT = HERE.parents[2]
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
 CASES = HERE.parent / "lifecycle.txt"
 
 
+class NotHere(Exception):
+    """Why a language can't be tried on this machine."""
+
+
+def run(*command):
+    outcome = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if outcome.returncode != 0:
+        raise RuntimeError(outcome.stdout)
+
+
+# Each gives the command of its driver.
+
 def c(folder):
     program = folder / "driver"
-    subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-                    f"-I{ROOT}/libgpuorch/include", "-o", program, HERE / "driver.c", f"-L{BUILD}/libgpuorch", "-lgpuorch",
-                    f"-Wl,-rpath,{BUILD}/libgpuorch"], check=True)
+    run(*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+        f"-I{ROOT}/libgpuorch/include", "-o", program, HERE / "driver.c", f"-L{BUILD}/libgpuorch", "-lgpuorch",
+        f"-Wl,-rpath,{BUILD}/libgpuorch")
     return [program]
 
 
-DRIVERS = {"C": c}
+def rust(_):
+    if not shutil.which(workspace.PROGRAM):
+        raise NotHere("there is no cargo (.ci/setup rust installs it)")
+    code, output = workspace.cargo("build", "--locked", "-p", "gpuorch-samples", "--bin", "lifecycle", "--features", "dynamic-loading")
+    if code != 0:
+        raise RuntimeError(output)
+    return [workspace.TARGET / "debug/lifecycle"]
+
+
+def lua(interpreter, folder):
+    if not shutil.which(interpreter):
+        raise NotHere(f"there is no {interpreter} (.ci/setup lua installs it)")
+    run("make", "-s", "-C", ROOT / "bindings/lua", f"LUA={interpreter}", f"OUT={folder / interpreter}")
+    return ["env", f"LUA_CPATH={folder / interpreter}/?.so", interpreter, HERE / "driver.lua"]
+
+
+DRIVERS = {"C": c, "Rust": rust, "Lua 5.4": functools.partial(lua, "lua5.4"), "LuaJIT": functools.partial(lua, "luajit")}
 
 
 def lines(text):
@@ -36,7 +70,8 @@ def lines(text):
 
 
 def transcript(command, text):
-    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120,
+                            env={**os.environ, "GPUORCH_LIBRARY": str(BUILD / "libgpuorch/libgpuorch.so.0")})
     return result.returncode, lines(result.stdout), result.stderr
 
 
@@ -45,7 +80,15 @@ def main():
     wanted = lines(text)
     with tempfile.TemporaryDirectory() as folder:
         for language, prepare in DRIVERS.items():
-            command = prepare(pathlib.Path(folder))
+            try:
+                command = prepare(pathlib.Path(folder))
+            except NotHere as reason:
+                print(f"SKIP {language}: {reason}")
+                continue
+            except RuntimeError as error:
+                print(error)
+                print(f"FAIL {language}: the driver is built")
+                continue
             code, got, errors = transcript(command, text)
             for name, steps in wanted.items():
                 difference = [line for line in difflib.ndiff(steps, got.get(name, [])) if line[0] in "-+"]
