@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """C's samples beside the main job: the first program, built as its first lines say, and the one that loads the library with
-dlopen, also where that is missing, older, newer or something else. And samples/run's choice of a language."""
+dlopen, also where that is missing, older, newer or something else. The first programs as README.md shows them, and
+samples/run's choice of a language."""
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -56,6 +58,18 @@ def loaded(folder):
     report("dlopen.c works with a newer library", (result.returncode, "is 42" in result.stdout), (0, True), result.stderr)
 
 
+def readme():
+    """What is shown is the file's end, from where its code begins."""
+    text = (ROOT / "README.md").read_text()
+    shown = text[text.index("## A first program"):]
+    shown = dict(re.findall(r"```(c|rust|lua)\n(.*?)```", shown[:shown.index("\n## ", 3)], flags=re.S))
+    for language, suffix in (("c", "c"), ("rust", "rs"), ("lua", "lua")):
+        program = ROOT / f"samples/{language}/first.{suffix}"
+        if program.exists():
+            block = shown.get(language, "")
+            report(f"README.md shows {program.name} as it is", (program.read_text().endswith(block), block.count("\n") > 15), (True, True))
+
+
 def languages():
     for words in (["--lang"], ["--lang", "fortran", "x"], ["--lang="]):
         result = subprocess.run([ROOT / "samples/run", *words], capture_output=True, text=True, timeout=60)
@@ -67,6 +81,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         first(pathlib.Path(folder))
         loaded(pathlib.Path(folder))
+    readme()
     languages()
 
 
