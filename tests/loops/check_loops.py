@@ -3,6 +3,7 @@
 completions from four streams through a loop and checks that each comes once and in order (epoll:
 process/epoll_loop.cpp). gpuorch/asio.hpp is compiled with each Asio that it is for, as C++17 and as C++20; by Clang too with
 --full."""
+import json
 import os
 import pathlib
 import shutil
@@ -12,11 +13,11 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build" / "tests"))
 DEPS = pathlib.Path(os.environ.get("GPUORCH_DEPS", ROOT / "build" / "deps"))
-LIBRARY = BUILD / "libgpuorch" / "libgpuorch.so"
+LIBRARY = pathlib.Path(os.environ.get("GPUORCH_LIBRARY", BUILD / "libgpuorch" / "libgpuorch.so"))
 COMMON = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I", ROOT / "libgpuorch" / "include"]
-LINK = ["-L", LIBRARY.parent, "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}"]
+LINK = ["-L", LIBRARY.parent, "-lgpuorch", f"-Wl,-rpath,$ORIGIN/../lib:{LIBRARY.parent}"]
 BOOST_1_74 = DEPS / "boost-1.74" / "usr" / "include"
 
 
@@ -36,14 +37,19 @@ def run(command, **settings):
         return subprocess.CompletedProcess(command, -1, (expired.stdout or b"").decode(), "it ran into its time limit")
 
 
-def program(name, source, folder, compiler, libraries=(), also=()):
-    binary = folder / "program"
-    built = run([*compiler, *COMMON, HERE / source, "-o", binary, *LINK, *libraries])
+def build(name, file, source, folder, compiler, libraries=(), also=()):
+    """One program, beside which a line of programs.json says what it is."""
+    built = run([*compiler, *COMMON, HERE / source, "-o", folder / file, *LINK, *libraries])
     if built.returncode != 0:
         print(f"FAIL {name}: it does not compile")
         print(built.stderr[:4000])
         return
-    report(name, run([binary]), also)
+    note(folder, name, file, also)
+
+
+def note(folder, name, file, also=()):
+    with (folder / "programs.json").open("a") as programs:
+        programs.write(json.dumps([name, file, list(also)]) + "\n")
 
 
 def found(header, *flags):
@@ -61,10 +67,11 @@ def asio(folder):
                 print(f"SKIP {name}: {kind} is not here (.ci/setup installs it)")
                 continue
             also = [line for line in (version, "with co_await" if standard == "20" else None) if line]
-            program(name, "asio.cpp", folder, ["c++", f"-std=c++{standard}", *flags], also=also)
+            file = f"asio_{kind.split()[-1]}_{standard}"
+            build(name, file, "asio.cpp", folder, ["c++", f"-std=c++{standard}", *flags], also=also)
             # Clang 14 has no coroutines that Boost 1.74 knows of.
             if "--full" in sys.argv and not (standard == "20" and kind == "Boost 1.74"):
-                program(f"{name} with Clang", "asio.cpp", folder, ["clang++-14", f"-std=c++{standard}", *flags])
+                build(f"{name} with Clang", f"{file}_clang", "asio.cpp", folder, ["clang++-14", f"-std=c++{standard}", *flags])
 
 
 def go(folder):
@@ -80,19 +87,35 @@ def go(folder):
         print(f"FAIL {name}: it does not compile")
         print(built.stderr)
         return
-    report(name, run([folder / "go_loop", LIBRARY]))
+    note(folder, name, "go_loop")
+
+
+def build_all(folder):
+    if found("uv.h"):
+        # Static: another machine may not have it.
+        build("libuv", "libuv", "uv.cpp", folder, ["c++", "-std=c++17"], ["-l:libuv_a.a", "-ldl"])
+    else:
+        print("SKIP libuv: uv.h is not here (.ci/setup installs libuv1-dev)")
+    go(folder)
+    asio(folder)
+
+
+def run_all(folder):
+    report("asyncio, through dlopen", run([sys.executable, HERE / "loop_asyncio.py", LIBRARY]))
+    for line in (folder / "programs.json").read_text().splitlines():
+        name, file, also = json.loads(line)
+        report(name, run([folder / file, LIBRARY]), also)
 
 
 def main():
+    """Alone: builds and runs. --build FOLDER, --run FOLDER: one of the two."""
+    if "--build" in sys.argv or "--run" in sys.argv:
+        step, folder = sys.argv[-2:]
+        (build_all if step == "--build" else run_all)(pathlib.Path(folder))
+        return
     with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        if found("uv.h"):
-            program("libuv", "uv.cpp", folder, ["c++", "-std=c++17"], ["-luv"])
-        else:
-            print("SKIP libuv: uv.h is not here (.ci/setup installs libuv1-dev)")
-        report("asyncio, through dlopen", run([sys.executable, HERE / "loop_asyncio.py", LIBRARY]))
-        go(folder)
-        asio(folder)
+        build_all(pathlib.Path(folder))
+        run_all(pathlib.Path(folder))
 
 
 main()
