@@ -38,6 +38,11 @@ def said(output):
     return {match[1]: (match[2], match[3], match[4]) for match in map(LINE.fullmatch, output.splitlines()) if match}
 
 
+def besides(output):
+    """The other lines."""
+    return [line for line in output.splitlines() if not LINE.fullmatch(line)]
+
+
 class Folder:
     """Files to stream, a folder for the output, the program and its library, where any user may reach them."""
 
@@ -92,7 +97,8 @@ def whole(folder, table, *options):
     written = {name: (folder.out / pathlib.Path(name).name).read_bytes() == data.translate(table)
                for name, data in folder.files.items()}
     names = folder.leftovers()
-    return (code, 0), (said(out), right), (set(written.values()), {True}), (len(names), len(right) - 1), (errors, "")
+    return ((code, 0), (said(out), right), (besides(out), ["device: gpuorch software GPU"]), (set(written.values()), {True}),
+            (len(names), len(right) - 1), (errors, ""))
 
 
 def figures_and_files(folder):
@@ -116,7 +122,7 @@ def bad_files(folder):
     lines = errors.splitlines()
     report(f"{folder.language}: files that can't be read are named, the others are done, the exit code says so",
           (code, 1), (set(said(out)), {*good, "total"}), (len(lines), 3),
-          ([str(path) in line for path, line in zip(bad, lines)], [True] * 3), (folder.leftovers(), ["odd", "text"]))
+          ([line.startswith(f"stream_files: {path}: ") or line for path, line in zip(bad, lines)], [True] * 3), (folder.leftovers(), ["odd", "text"]))
     same = folder.path / "odd"
     code, _, errors = folder.run("-o", folder.path, same)
     report(f"{folder.language}: a file isn't written over itself", (code, 1), (str(same) in errors, True),
