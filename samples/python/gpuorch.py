@@ -84,7 +84,6 @@ class Struct(ctypes.Structure):
 
     def __init__(self, **fields):
         super().__init__(struct_size=ctypes.sizeof(self))
-        self.kept = {}
         for name, value in fields.items():
             if name not in self.kinds:
                 raise TypeError(f"{type(self).__name__} has no field {name}")
@@ -95,14 +94,17 @@ class Struct(ctypes.Structure):
         if kind is ctypes.c_char_p and value is not None:
             value = os.fsencode(value)
         elif kind is ctypes.c_void_p:
-            self.kept[name], value = value, address(value)
+            self.kept()[name], value = value, address(value)
         elif isinstance(value, list):  # an array that a pointer leads to
-            self.kept[name], value = value, (kind._type_ * len(value))(*value)
+            self.kept()[name], value = value, (kind._type_ * len(value))(*value)
         elif kind in self.library.callbacks and value is not None:
             value = self.library.callback(kind, value)
         elif kind in INTEGERS.values():
             checked(kind, value)
         super().__setattr__(name, value)
+
+    def kept(self):
+        return self.__dict__.setdefault("_kept", {})
 
 
 class Function:
@@ -181,7 +183,7 @@ class Function:
                     value.value = sums[i] = sums[i] + value.value
             if left >= 0:
                 left = max(end - time.monotonic_ns(), 0)
-            if answer != self.library.TIMEOUT or left == 0:
+            if answer != self.library.TIMEOUT or left == 0 or self.library.interrupt:
                 return answer
 
     def text(self, values):

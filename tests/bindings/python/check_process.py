@@ -113,10 +113,9 @@ def here(*_):
     print('called', flush=True)
     time.sleep(30)
 other = gpo.stream_create(device)
-mine = gpo.executor_create(runtime, gpo.ExecutorOptions(flags=gpo.EXECUTOR_CALLER))
-gpo.stream_then(other, mine, here)
+gpo.stream_then(other, executor, here)  # which owes another call that never comes
 try:
-    gpo.executor_run(mine)
+    gpo.executor_run(executor)
 except KeyboardInterrupt:
     print('interrupted', flush=True)
     os._exit(0)
