@@ -237,11 +237,11 @@ int64_t now_ns(void);
 int64_t deadline_after(int64_t timeout_ns); /* INT64_MAX: never */
 int64_t wait_slice(int64_t deadline);       /* how long to sleep before Ctrl-C is looked for; 0: the deadline has passed */
 /* Waits by calling `attempt` for short times until it returns something else than GPO_TIMEOUT, or the deadline has passed.
- * Callbacks and log lines run between; Ctrl-C raises. */
+ * Callbacks and log lines run between; Ctrl-C ends it, with GPO_CANCELLED or by raising. */
 typedef gpo_status (*wait_attempt)(state *s, void *context, int64_t timeout_ns);
 gpo_status wait_by(lua_State *L, state *s, wait_attempt attempt, void *context, int64_t timeout_ns);
 void note_interrupt(lua_State *L, state *s, lua_Hook hooks[2]);
-void check_interrupt(lua_State *L, state *s, const lua_Hook hooks[2]);
+int was_interrupted(lua_State *L, state *s, const lua_Hook hooks[2]);
 /* After GPO_OUT_OF_MEMORY: collects, and waits for frees that are behind a stream. */
 void reclaim(lua_State *L, state *s, gpo_device_t device);
 void account(lua_State *L, state *s, int64_t bytes); /* of a new array: steps the collector */

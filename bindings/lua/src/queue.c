@@ -351,7 +351,7 @@ static gpo_status wait_for_operation(lua_State *L, state *s, operation_object *o
             s->api->cq_wait(HANDLE(&queue->base, gpo_cq_t), slice);
             end_waiting(s);
         }
-        check_interrupt(L, s, hooks);
+        if (was_interrupted(L, s, hooks)) return GPO_CANCELLED;
     }
 }
 
@@ -446,11 +446,10 @@ int poll_queues(lua_State *L) {
     for (;;) {
         const int64_t slice = timeout_ns == 0 ? 0 : wait_slice(deadline);
         const int ready = poll(watched, (nfds_t)count, (int)((slice + 999999) / 1000000));
-        if (ready > 0 || slice == 0 || (deadline != INT64_MAX && now_ns() >= deadline)) {
+        if (ready > 0 || slice == 0 || (deadline != INT64_MAX && now_ns() >= deadline) || was_interrupted(L, s, hooks)) {
             lua_pushboolean(L, ready > 0);
             return 1;
         }
-        check_interrupt(L, s, hooks);
     }
 }
 

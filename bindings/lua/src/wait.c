@@ -25,10 +25,12 @@ void note_interrupt(lua_State *L, state *s, lua_Hook hooks[2]) {
     hooks[1] = s->main ? lua_gethook(s->main) : hooks[0];
 }
 
-/* The hook raises as soon as the main coroutine goes on; in another one the wait has to do it. */
-void check_interrupt(lua_State *L, state *s, const lua_Hook hooks[2]) {
+/* Whether the wait is to end. The hook raises when the C function returns; where it is only the main coroutine's, it is the
+ * wait that has to raise in this one. */
+int was_interrupted(lua_State *L, state *s, const lua_Hook hooks[2]) {
     const lua_Hook own = lua_gethook(L), main = s->main ? lua_gethook(s->main) : own;
-    if ((own && own != hooks[0]) || (main && main != hooks[1])) luaL_error(L, "interrupted!");
+    if (own && own != hooks[0]) return 1;
+    return main && main != hooks[1] ? luaL_error(L, "interrupted!") : 0;
 }
 
 static int64_t slice_until(int64_t deadline, int64_t longest) {
@@ -50,7 +52,7 @@ gpo_status wait_by(lua_State *L, state *s, wait_attempt attempt, void *context, 
             serve(L, s);
             return status;
         }
-        check_interrupt(L, s, hooks);
+        if (was_interrupted(L, s, hooks)) return GPO_CANCELLED;
     }
 }
 

@@ -1,0 +1,78 @@
+-- stream_files.lua [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU, as the main
+-- job in every language does (see samples/c/stream_files.c). The kernel counts the bytes of each chunk, maps them by a table of
+-- 256 and takes the CRC-32; reading, copying and writing beside it are the pipeline's work. Lua 5.2 to 5.4, and LuaJIT.
+local gpuorch = require "gpuorch"
+local LARGEST = [[find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\t%p\n' 2>/dev/null | sort -rn 2>/dev/null | ]] ..
+                [[awk -F '\t' '{ print $2 } (sum += $1) >= 67108864 { exit }']]
+local xor = bit32 and bit32.bxor or bit and function(a, b) return bit.bxor(a, b) % 2^32 end or load "local a, b = ... return a ~ b"
+local floor, options, files, failures, interrupted = math.floor, {}, {}, 0, false
+local function complain(about, message) io.stderr:write("stream_files: ", about, ": ", message, "\n") end
+local function say(...)
+    if not (io.write(string.format(...), "\n") and io.stdout:flush()) then complain("standard output", "not writable") os.exit(1, true) end
+end
+local function multiply(a, b) -- CRCs are polynomials over GF(2) modulo that of CRC-32; the highest bit is x^0
+    local product = 0
+    for i = 31, 0, -1 do
+        if floor(a / 2^i) % 2 == 1 then product = xor(product, b) end
+        b = b % 2 == 1 and xor(floor(b / 2), 0xedb88320) or floor(b / 2)
+    end
+    return product
+end
+local function with_zeros(crc, zeros, powers) -- bytes behind it
+    for k = 1, 32 do if floor(zeros / 2^(k - 1)) % 2 == 1 then crc = multiply(powers[k], crc) end end
+    return crc
+end
+local map = string.rep(".", 256):gsub("().", function(i) return string.char(256 - i) end)
+local first = 1
+while arg[first + 1] and arg[first]:find "^%-" do options[arg[first]], first = arg[first + 1], first + 2 end
+for i = first, #arg do files[#files + 1] = arg[i] end
+if #files == 0 then for line in io.popen(LARGEST):lines() do files[#files + 1] = line end end
+if options["--table"] then map = (io.open(options["--table"], "rb") or io.open "/dev/null"):read "*a" end
+if #map ~= 256 then io.stderr:write("stream_files: ", options["--table"], " is not a file of 256 bytes\n") os.exit(2, true) end
+local tables = gpuorch.array("u32", 96):from_string(map):fill(0x800000, 65) -- the kernel's struct Tables
+for k = 2, 32 do tables[64 + k] = multiply(tables[63 + k], tables[63 + k]) end
+local powers, runtime = tables:slice(65, 96), assert(gpuorch.runtime_create())
+local device, trace = assert(runtime:device_open()), options["--trace"]
+local module = assert(device:module_compile(assert(io.open((arg[0]:match "^(.*/)" or "") .. "../stream_files.cu")):read "*a"))
+local kernel = assert(module:kernel("stream_files", "ptr ptr ptr u64 bytes:384"))
+local pipeline = assert(device:pipeline_create{times = true, result_bytes = 2056, stages = {{kernel = kernel, block = 64,
+    bytes_per_block = 65536, arguments = {"input", "output", "result", "input_bytes", tables:to_string()}}}})
+if trace then assert(runtime:trace_start{picture = trace .. "/timeline.svg", path = trace .. "/trace.json"}) end
+local TIMES = {"elapsed_ns", "copy_in_ns", "copy_out_ns", "copy_hidden_ns"}
+-- Of a file, or of all: how often each byte occurs, at 1 to 256, the CRC and sums; 0 to begin with.
+local function figures() return setmetatable({}, {__index = function() return 0 end}) end
+local function add(f, counts, crc, bytes, run)
+    for i = 1, 256 do f[i] = f[i] + counts[i] end
+    f.crc, f.bytes = xor(with_zeros(f.crc, bytes, powers), crc), f.bytes + bytes
+    for _, name in ipairs(TIMES) do f[name] = f[name] + (run and run[name] or 0) end
+end
+local function print_figures(name, f)
+    local entropy, ones, copying = 0, 0xffffffff, f.copy_in_ns + f.copy_out_ns
+    for i = 1, 256 do if f[i] > 0 then entropy = entropy - f[i] / f.bytes * math.log(f[i] / f.bytes) / math.log(2) end end
+    say("%s: %.0f bytes, entropy %.4f, CRC-32 %08x, %.2f GB/s, %.0f %% of copying hidden", name, f.bytes, entropy,
+        xor(xor(with_zeros(ones, f.bytes, powers), f.crc), ones), f.bytes > 0 and f.bytes / f.elapsed_ns or 0,
+        copying > 0 and 100 * f.copy_hidden_ns / copying or 0)
+end
+local function stream_file(path)
+    local f, run, why, target = figures(), nil, nil, options["-o"] and options["-o"] .. "/" .. path:match "[^/]*$"
+    local same = target and os.execute(("test '%s' -ef '%s'"):format(path:gsub("'", "'\\''"), (target:gsub("'", "'\\''"))))
+    if same == true or same == 0 then return nil, "it would be written over itself" end
+    local function take(chunk) -- is called for each, in order
+        add(f, chunk.result:slice(1, 2048):as "u64", chunk.result:slice(2049, 2052):as "u32"[1], chunk.bytes)
+    end
+    local started, problem = pipeline:start({path = path}, {path = target, take = take})
+    if not started then return nil, problem end
+    if not pcall(function() run, why = pipeline:wait() end) then interrupted, run, why = pipeline:cancel(), pipeline:wait() end
+    for _, name in ipairs(TIMES) do f[name] = run and run[name] end
+    return run and f, why
+end
+say("device: %s", device:get_properties().name)
+local total = figures()
+for _, path in ipairs(files) do
+    local f, why = stream_file(path)
+    if f then print_figures(path, f) add(total, f, f.crc, f.bytes, f) else failures = failures + 1 complain(path, why) end
+    if interrupted then break end -- by Ctrl-C, which raises in the wait
+end
+print_figures("total", total)
+if trace then assert(runtime:trace_stop()) say("trace: %s/timeline.svg, %s/trace.json", trace, trace) end
+os.exit(interrupted and 130 or failures > 0 and 1 or 0, true)
