@@ -213,6 +213,7 @@ static int module_kernel(lua_State *L) {
     state *s = the_state(L);
     object *module = check_object(L, s, 1, CLASS_MODULE);
     const char *name = luaL_checkstring(L, 2);
+    lua_settop(L, 3);
     kernel_object *kernel = new_object(L, s, CLASS_KERNEL, 1);
     read_signature(L, 3, kernel);
     gpo_kernel_t handle = NULL;

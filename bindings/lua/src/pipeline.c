@@ -14,8 +14,9 @@ enum { PIPELINE_EXECUTOR = 2, PIPELINE_PROGRESS, PIPELINE_FILL, PIPELINE_TAKE, P
 /* What C's callbacks are given; it outlives the Lua object while the pipeline may still call. */
 typedef struct pipeline_context {
     struct pipeline_context *next;
-    runtime_context *runtime;
+    runtime_context *runtime; /* NULL: shut down */
     gpo_pipeline_t pipeline;
+    int held;           /* by its object, which frees it; else the runtime does when it is shut down */
     int number;         /* the pipeline object is known by it */
     int calls;          /* it has callbacks in Lua */
     int started;        /* and may be running */
@@ -347,6 +348,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
         s->api->pipeline_create(HANDLE(device, gpo_device_t), options, (gpo_pipeline_t *)&pipeline->base.handle);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     p->pipeline = HANDLE(&pipeline->base, gpo_pipeline_t);
+    p->held = 1;
     lua_settop(L, index);
     return 1;
 }
@@ -360,7 +362,7 @@ static int pipeline_create(lua_State *L) {
     read_record(L, 2, option_fields, &options);
     pipeline_object *pipeline = new_object(L, s, CLASS_PIPELINE, 1);
     runtime_context *context = context_of(L, s, device);
-    if (!context) return luaL_error(L, "the runtime is closed");
+    if (!context) return failure_with(L, s, GPO_INVALID_HANDLE, "the runtime is shut down");
     pipeline->number = remember(L, s, 3);
     pipeline_context *p = calloc(1, sizeof *p);
     if (!p) return luaL_error(L, "not enough memory");
@@ -372,15 +374,20 @@ static int pipeline_create(lua_State *L) {
     return create_pipeline(L, s, device, pipeline, &options);
 }
 
-static void free_context_of(pipeline_context *p) {
+static void unlink_context(pipeline_context *p) {
+    if (!p->runtime) return;
     pipeline_context **link = &p->runtime->pipelines;
     while (*link != p) link = &(*link)->next;
     *link = p->next;
-    free(p);
+    p->runtime = NULL;
 }
 
 void free_pipeline_contexts(runtime_context *context) {
-    while (context->pipelines) free_context_of(context->pipelines);
+    while (context->pipelines) {
+        pipeline_context *p = context->pipelines;
+        unlink_context(p);
+        if (!p->held) free(p);
+    }
 }
 
 /* A run is cancelled and waited for: it may be using memory of Lua's. One that doesn't end keeps what it uses, for good. */
@@ -389,8 +396,7 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
     pipeline_context *p = pipeline->context;
     const gpo_pipeline_t handle = HANDLE(o, gpo_pipeline_t);
     (void)collected;
-    const int known = context_of(L, s, o) != NULL;
-    int running = known && p->started && s->api->pipeline_wait(handle, 0, NULL) == GPO_TIMEOUT;
+    int running = p->runtime && p->started && s->api->pipeline_wait(handle, 0, NULL) == GPO_TIMEOUT;
     if (running) {
         s->api->pipeline_cancel(handle);
         close_calls(p->runtime, &p->closed);
@@ -398,9 +404,13 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
     }
     s->api->pipeline_destroy(handle);
     pipeline->context = NULL;
-    if (known && !running) free_context_of(p);
-    else if (known) p->pipeline = NULL;
-    if (!running) return;
+    p->held = 0;
+    p->pipeline = NULL;
+    if (!running) {
+        unlink_context(p);
+        free(p);
+        return;
+    }
     lua_getuservalue(L, -1);
     luaL_ref(L, LUA_REGISTRYINDEX);
 }

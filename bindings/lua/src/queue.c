@@ -61,11 +61,14 @@ gpo_status make_home(lua_State *L, state *s, int runtime) {
     return status;
 }
 
-static void push_home(lua_State *L, state *s, int index) {
+/* Pushes the queue of the runtime of the object at `index`; false, and anything is pushed, if that is shut down. */
+static int push_home(lua_State *L, state *s, int index) {
     const object *o = lua_touserdata(L, index);
-    if (!push_known(L, s, o->runtime)) luaL_error(L, "the runtime is closed");
+    if (!push_known(L, s, o->runtime)) return 0;
     push_kept(L, -1, RUNTIME_HOME);
     lua_replace(L, -2);
+    const object *queue = lua_touserdata(L, -1);
+    return queue && !queue->closed && queue->handle;
 }
 
 /* Tells those who wait for the operation on top of the stack, which is done now. */
@@ -199,15 +202,22 @@ static int cq_wake(lua_State *L) {
     return result(L, s, s->api->cq_wake(HANDLE((object *)check_object(L, s, 1, CLASS_CQ), gpo_cq_t)));
 }
 
+/* The descriptor, which is asked for once. Somebody may have asked for a call here before there was one to tell it by. */
+static gpo_status get_fd(state *s, cq_object *queue) {
+    if (queue->fd >= 0) return GPO_SUCCESS;
+    int32_t descriptor = -1;
+    const gpo_status status = s->api->cq_fd(HANDLE(&queue->base, gpo_cq_t), &descriptor);
+    if (status != GPO_SUCCESS) return status;
+    queue->fd = descriptor;
+    return s->api->cq_wake(HANDLE(&queue->base, gpo_cq_t));
+}
+
+/* fd(): readable when pump() or drain() may have something to do; it is the queue's, and closed with it. */
 static int cq_fd(lua_State *L) {
     state *s = the_state(L);
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
-    if (queue->fd < 0) {
-        int32_t descriptor = -1;
-        const gpo_status status = s->api->cq_fd(HANDLE(&queue->base, gpo_cq_t), &descriptor);
-        if (status != GPO_SUCCESS) return failure(L, s, status);
-        queue->fd = descriptor;
-    }
+    const gpo_status status = get_fd(s, queue);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
     lua_pushinteger(L, queue->fd);
     return 1;
 }
@@ -292,7 +302,7 @@ int free_number(lua_State *L, int table, int last, int step) {
 /* Marks a point: pushes the operation, or true where the caller gave a value for the entry (`value` != 0). */
 int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index, uint64_t extra) {
     if (queue_index == 0) {
-        push_home(L, s, source_index);
+        if (!push_home(L, s, source_index)) return failure_with(L, s, GPO_INVALID_HANDLE, "the runtime is shut down");
         queue_index = lua_gettop(L);
     }
     cq_object *queue = check_object(L, s, queue_index, CLASS_CQ);
@@ -436,8 +446,8 @@ int poll_queues(lua_State *L) {
     for (int i = 0; i < count; ++i) {
         lua_rawgeti(L, 1, i + 1);
         cq_object *queue = check_object(L, s, lua_gettop(L), CLASS_CQ);
-        int32_t descriptor = -1;
-        if (queue->fd < 0 && s->api->cq_fd(HANDLE(&queue->base, gpo_cq_t), &descriptor) == GPO_SUCCESS) queue->fd = descriptor;
+        const gpo_status status = get_fd(s, queue);
+        if (status != GPO_SUCCESS) return failure(L, s, status);
         watched[i] = (struct pollfd){.fd = queue->fd, .events = POLLIN};
         lua_pop(L, 1);
     }

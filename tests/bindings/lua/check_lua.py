@@ -7,8 +7,10 @@ Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/lua/check_lua.p
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -27,10 +29,17 @@ def build(lua, folder, **settings):
     return outcome.stdout if outcome.returncode != 0 or outcome.stdout else ""
 
 
+def build_helper(lua, folder):
+    """process.c, beside the module."""
+    flags = subprocess.run(["pkg-config", "--cflags", lua], text=True, capture_output=True, check=True).stdout.split()
+    subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror",
+                    "-fPIC", "-shared", *flags, "-o", folder / "process.so", HERE / "process.c"], check=True)
+
+
 def environment(lua, folder, **more):
     library = COUNTING if COUNTING.exists() else LIBRARY
     version = subprocess.run([lua, "-e", "io.write((_VERSION:gsub('Lua ', '')))"], text=True, capture_output=True).stdout
-    return {**os.environ, "GPUORCH_LIBRARY": str(library), "GPUORCH_COUNTED_LIBRARY": str(LIBRARY), "GPUORCH_DEVICE": "soft",
+    return {**os.environ, "GPUORCH_LIBRARY": str(library), "GPUORCH_COUNTED_LIBRARY": str(LIBRARY), "GPUORCH_DEVICE": "soft", "GPUORCH_SOFT_DEVICES": "2",
             "GPUORCH_TEST_HARNESS": str(HERE / "harness.lua"), "GPUORCH_TEST_LUA": lua, "GPUORCH_TEST_FILES": str(HERE),
             "GPUORCH_TEST_VERSION": version,
             "LUA_PATH": f"{SOURCE}/lua/?.lua;;", "LUA_CPATH": f"{folder}/?.so;;", **more}
@@ -49,6 +58,60 @@ def run(lua, script, folder, limit=60, **more):
         print(f"FAIL {lua}: {script.name} ended with {code}", flush=True)
 
 
+def outcome(lua, folder, script, *arguments, interrupt_after=None, **more):
+    """Exit code and all that a script said. `interrupt_after`: Ctrl-C once it has printed that line."""
+    process = subprocess.Popen([lua, HERE / script, *arguments], env=environment(lua, folder, **more), text=True, cwd=HERE,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    said = ""
+    try:
+        if interrupt_after:
+            said = process.stdout.readline()
+            time.sleep(0.1)  # into the wait
+            process.send_signal(signal.SIGINT)
+        said += process.communicate(timeout=60)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        said += process.communicate()[0] + "(no end within 60 s)"
+    return process.returncode, said
+
+
+def report(name, got, right, more=""):
+    print(f"PASS {name}" if got == right else f"{more}\nFAIL {name}: {got!r} in place of {right!r}", flush=True)
+
+
+def ends(lua, folder):
+    """Processes that end with work in flight; the library may not count there what it never gets to tell."""
+    real = {"GPUORCH_LIBRARY": str(LIBRARY)}
+    for way, code in (("exit", 3), ("exit and close", 4), ("close", 5), ("in a callback", 6), ("error", 1), ("return", 0)):
+        results = [outcome(lua, folder, "exit.lua", way, **real) for _ in range(3)]
+        report(f"{lua}: a process with work in flight ends with its exit code: {way}", {code for code, _ in results}, {code},
+               "".join(said for _, said in results))
+
+
+def interrupts(lua, folder):
+    """Ctrl-C ends every wait, as the interpreter's own error."""
+    for wait in ("stream", "event", "timeline", "device", "pipeline", "operation", "await", "queue", "poll", "executor", "loop",
+                 "coroutine", "shutdown"):
+        code, said = outcome(lua, folder, "interrupt.lua", wait, interrupt_after="waiting", GPUORCH_LIBRARY=str(LIBRARY))
+        report(f"{lua}: Ctrl-C ends the wait: {wait}", (code, "interrupted!" in said, "it came" in said), (1, True, False), said)
+
+
+def libraries(lua, folder):
+    """No library, another one, an older and a newer one: a message, never a crash."""
+    odd = BUILD / "tests/libgpuorch_odd.so"
+    text = folder / "text.so"
+    text.write_text("no library")
+    for name, settings, good, words in (
+            ("none", {"GPUORCH_LIBRARY": "/none/libgpuorch.so"}, False, "/none/libgpuorch.so"),
+            ("a file that is none", {"GPUORCH_LIBRARY": str(text)}, False, "text.so"),
+            ("another library", {"GPUORCH_LIBRARY": "libc.so.6"}, False, "it has no gpo_get_api"),
+            ("one that refuses the version", {"GPUORCH_LIBRARY": str(odd), "GPUORCH_ODD": "refusing"}, False, "this module was made for"),
+            ("an older one, with a shorter table", {"GPUORCH_LIBRARY": str(odd), "GPUORCH_ODD": "truncated"}, False, "a newer library"),
+            ("a newer one, with a longer table", {"GPUORCH_LIBRARY": str(odd), "GPUORCH_ODD": "extended"}, True, "")):
+        code, said = outcome(lua, folder, "require.lua", **settings)
+        report(f"{lua}: require where the library is {name}", (code, words in said), (0 if good else 1, True), said)
+
+
 def main():
     wishes = [word for word in sys.argv[1:] if not word.startswith("-")]
     luas = [lua for lua in LUAS if lua in wishes] or LUAS
@@ -59,9 +122,13 @@ def main():
             continue
         said = build(lua, MODULES / lua)
         print(f"FAIL {lua}: the module is built without a warning\n{said}" if said else f"PASS {lua}: the module is built without a warning")
+        build_helper(lua, MODULES / lua)
         for script in sorted(HERE.glob("*_test.lua")):
             if any(part in script.name for part in parts):
                 run(lua, script, MODULES / lua)
+        for part in (ends, interrupts, libraries):
+            if any(word in part.__name__ for word in parts):
+                part(lua, MODULES / lua)
 
 
 main()

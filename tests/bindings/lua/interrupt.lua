@@ -1,0 +1,52 @@
+-- interrupt.lua WAIT: waits for what never comes, in some way (check_lua.py sends Ctrl-C).
+local gpuorch = require "gpuorch"
+local runtime = assert(gpuorch.runtime_create{device = "soft"})
+local device = assert(runtime:device_open())
+local stream, event = assert(device:stream_create()), assert(device:event_create())
+local timeline, cq, executor = assert(runtime:timeline_create()), assert(runtime:cq_create()), assert(runtime:executor_create())
+assert(stream:wait_timeline(timeline, 1))
+assert(event:record(stream))
+local waits = {
+    stream = function() return stream:wait() end,
+    event = function() return event:wait() end,
+    timeline = function() return timeline:wait(1) end,
+    device = function() return device:wait() end,
+    operation = function() return stream:notify():wait() end,
+    await = function() return stream:await() end,
+    queue = function() return cq:wait() end,
+    poll = function() return gpuorch.poll({cq, runtime:completions()}) end,
+    coroutine = function() return coroutine.wrap(function() return stream:await() end)() end,
+    executor = function()
+        assert(stream:then_(executor, function() end))
+        return executor:run()
+    end,
+    pipeline = function()
+        local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+        local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 1}}}})
+        assert(pipeline:start({fill = function() return "x" end}, {take = function() end}))
+        return pipeline:wait()
+    end,
+    loop = function()
+        local loop = require "gpuorch.loop"
+        loop.spawn(function() stream:await() end)
+        return loop.run()
+    end,
+    shutdown = function()
+        local flag = assert(assert(device:arena_create()):allocate("u32", 1)):fill(0)
+        local spin = assert(device:module_compile[[
+            extern "C" __global__ void spin(volatile unsigned *flag) { while (*flag == 0) {} }
+        ]]):kernel("spin", "ptr")
+        assert(device:stream_create()):launch_kernel(spin, {grid = 1, block = 1}, flag)
+        local good, message = pcall(function()
+            local done, why = runtime:shutdown()
+            return done and "shut down" or why
+        end)
+        flag[1] = 1
+        return not good and error(message, 0)
+    end,
+}
+local wait = assert(waits[arg[1]])
+io.write "waiting\n"
+io.flush()
+assert(wait())
+print "it came"

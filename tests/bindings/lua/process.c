@@ -1,0 +1,71 @@
+/* process.c: a module for the tests: what a script can't do by itself. fork(), wait(pid): exit code, or minus the signal;
+ * pid(); threads(count, path, ...): runs a script in a Lua state of its own on each of so many threads, at the same time;
+ * the first message of one that failed, or nil. */
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int fork_process(lua_State *L) {
+    fflush(NULL);
+    lua_pushinteger(L, fork());
+    return 1;
+}
+
+static int wait_for(lua_State *L) {
+    int status = 0;
+    waitpid((pid_t)luaL_checkinteger(L, 1), &status, 0);
+    lua_pushinteger(L, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+    return 1;
+}
+
+static int pid(lua_State *L) {
+    lua_pushinteger(L, getpid());
+    return 1;
+}
+
+struct thread {
+    pthread_t thread;
+    const char *path;
+    char message[512];
+};
+
+static void *run(void *user) {
+    struct thread *t = user;
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    if (luaL_loadfile(L, t->path) != 0 || lua_pcall(L, 0, 0, 0) != 0)
+        snprintf(t->message, sizeof t->message, "%s", lua_tostring(L, -1));
+    lua_close(L);
+    return NULL;
+}
+
+static int threads(lua_State *L) {
+    struct thread list[16];
+    const int count = (int)luaL_checkinteger(L, 1);
+    luaL_argcheck(L, count >= 1 && count <= 16, 1, "1 to 16");
+    for (int i = 0; i < count; ++i) {
+        list[i] = (struct thread){.path = luaL_checkstring(L, 2)};
+        pthread_create(&list[i].thread, NULL, run, &list[i]);
+    }
+    lua_pushnil(L);
+    for (int i = 0; i < count; ++i) {
+        pthread_join(list[i].thread, NULL);
+        if (list[i].message[0]) lua_pushstring(L, list[i].message);
+    }
+    return 1;
+}
+
+__attribute__((visibility("default"))) int luaopen_process(lua_State *L) {
+    static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"pid", pid}, {"threads", threads}, {NULL, NULL}};
+    lua_newtable(L);
+    for (const luaL_Reg *f = functions; f->name; ++f) {
+        lua_pushcfunction(L, f->func);
+        lua_setfield(L, -2, f->name);
+    }
+    return 1;
+}

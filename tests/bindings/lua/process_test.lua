@@ -1,0 +1,38 @@
+-- Forked children, and several states on several threads. The states come first: nothing of the library may be in use
+-- where a child is to use it.
+local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
+local gpuorch, test, use, same, fails = h.gpuorch, h.test, h.use, h.same, h.fails
+local process = require "process"
+local folder = os.getenv "GPUORCH_TEST_FILES"
+local w = dofile(folder .. "/world.lua")
+
+test("in a forked child every call fails with GPO_FORKED, the child ends cleanly, and the parent goes on", function()
+    local world = w.world()
+    assert(world.stream:fill(world.array, 1))
+    local child = process.fork()
+    if child == 0 then
+        local wrong = 0
+        for _, call in ipairs(w.calls) do
+            local value, message, name = call.run(world)
+            if value ~= nil or name ~= "GPO_FORKED" then
+                wrong = wrong + 1
+                io.stderr:write(call.name, ": ", tostring(value), " ", tostring(message), " ", tostring(name), "\n")
+            end
+        end
+        local done, _, why = world.runtime:shutdown(0)
+        if done ~= nil or why ~= "GPO_FORKED" then wrong = wrong + 1 end
+        world.stream:close()
+        world.runtime:close()
+        collectgarbage()
+        os.exit(wrong, true)
+    end
+    same(process.wait(child), 0)
+    assert(world.stream:copy_to_host(world.host, world.array))
+    assert(world.stream:await())
+    same(world.host[64], 1)
+    world.runtime:close()
+end)
+
+test("two states on two threads each have their own library, queues and callbacks", function()
+    for count = 2, 4, 2 do same(process.threads(count, folder .. "/state.lua"), nil) end
+end)

@@ -1,0 +1,208 @@
+-- world.lua: every function of the library's table, called through Lua: world() makes one object of each kind, and `calls` has
+-- a call for each function. In a live world all succeed; in one that was shut down, or in a forked child, all fail.
+-- It takes two devices.
+local gpuorch = require "gpuorch"
+
+local calls = {}
+local function call(name, f) calls[#calls + 1] = {name = name, run = f} end
+
+local function world()
+    local w = {}
+    w.runtime = assert(gpuorch.runtime_create{device = "soft", label = "world", log = function() end})
+    w.device = assert(w.runtime:device_open{ordinal = 0, label = "device"})
+    w.peer = assert(w.runtime:device_open{ordinal = 1})
+    w.stream = assert(w.device:stream_create{label = "stream"})
+    w.other = assert(w.device:stream_create())
+    w.streams = assert(w.device:stream_pool_create())
+    w.event = assert(w.device:event_create{timing = true})
+    w.late = assert(w.device:event_create{timing = true})
+    w.timeline = assert(w.runtime:timeline_create())
+    w.cq = assert(w.runtime:cq_create())
+    w.arena = assert(w.device:arena_create())
+    w.pool = assert(w.device:pool_create())
+    w.module = assert(w.device:module_compile("__device__ unsigned counter[4];\nextern \"C\" __global__ void nothing() {}\n"))
+    w.kernel = assert(w.module:kernel("nothing"))
+    w.executor = assert(w.runtime:executor_create())
+    w.pipeline = assert(w.device:pipeline_create{stages = {{kernel = w.kernel}}})
+    w.host = assert(w.arena:allocate("u32", 64))
+    w.array = assert(w.device:memory_allocate("u32", 64))
+    w.pageable = gpuorch.array("u32", 1024)
+    w.value = 0
+    return w
+end
+
+-- Of the runtime: not in a world that was shut down, where it is closed.
+local of_runtime = {}
+local function runtime_call(name, f)
+    of_runtime[name] = true
+    call(name, function(w) return f(w, w.runtime) end)
+end
+runtime_call("runtime_driver", function(_, r) return r:driver() end)
+runtime_call("runtime_statistics", function(_, r) return r:statistics() end)
+runtime_call("runtime_metrics", function(_, r) return r:metrics() end)
+runtime_call("metrics_text", function(_, r) return r:metrics_text() end)
+runtime_call("device_count", function(_, r) return r:device_count() end)
+runtime_call("device_describe", function(_, r) return r:device_describe(0) end)
+runtime_call("device_describe_peer", function(_, r) return r:device_describe_peer(0, 0) end)
+runtime_call("device_open", function(_, r) return r:device_open() end)
+runtime_call("timeline_create", function(_, r) return r:timeline_create{value = 5} end)
+runtime_call("cq_create", function(_, r) return r:cq_create{capacity = 8} end)
+runtime_call("executor_create", function(_, r) return r:executor_create{capacity = 8, label = "x"} end)
+runtime_call("runtime_set_log_executor", function(w, r) return r:set_log_executor(w.executor) end)
+runtime_call("trace_start", function(_, r) return r:trace_start() end)
+runtime_call("trace_get_info", function(_, r) return r:trace_get_info() end)
+runtime_call("trace_summary", function(_, r) return r:trace_summary() end)
+runtime_call("trace_stop", function(_, r) return r:trace_stop() end)
+
+call("object_set_label", function(w) return w.event:set_label("begin") end)
+call("object_label", function(w) return w.event:label() end)
+call("object_error", function(w)
+    local found, message, name = w.device:error()
+    if name then return found, message, name end
+    return true
+end)
+
+call("device_get_properties", function(w) return w.device:get_properties() end)
+call("device_native", function(w) return w.device:native() end)
+call("device_memory", function(w) return w.device:memory() end)
+call("device_get_metrics", function(w) return w.device:get_metrics() end)
+call("device_enable_peer", function(w) return w.device:enable_peer(w.peer) end)
+call("device_disable_peer", function(w) return w.device:disable_peer(w.peer) end)
+call("device_get_limit", function(w) return w.device:get_limit("stack_bytes") end)
+call("device_set_limit", function(w) return w.device:set_limit("stack_bytes", 2048) end)
+call("device_wait", function(w) return w.device:wait(10) end)
+call("stream_priority_range", function(w) return w.device:stream_priority_range() end)
+
+call("stream_create", function(w) return w.device:stream_create{priority = -1, max_held = 16} end)
+call("stream_native", function(w)
+    local native, message, name = w.stream:native()
+    w.native_stream = native
+    return native, message, name
+end)
+call("stream_wrap", function(w) return w.device:stream_wrap(w.native_stream or 0) end)
+call("stream_get_info", function(w) return w.stream:get_info() end)
+call("stream_query", function(w) return w.other:query() end)
+call("event_create", function(w) return w.device:event_create{blocking_sync = true} end)
+call("event_record", function(w) return w.event:record(w.stream) end)
+call("launch_kernel", function(w) return w.stream:launch_kernel(w.kernel, {grid = 1, block = 1}) end)
+call("fill", function(w) return w.stream:fill(w.array, 7) end)
+call("fill_rows", function(w) return w.stream:fill_rows(w.array, 64, 1, 32, 4) end)
+call("copy_to_device", function(w) return w.stream:copy_to_device(w.array, w.host) end)
+call("copy_to_host", function(w) return w.stream:copy_to_host(w.host, w.array) end)
+call("copy_on_device", function(w) return w.stream:copy_on_device(w.array:slice(1, 32), w.array:slice(33, 64)) end)
+call("copy_peer", function(w) return w.stream:copy_peer(w.device, w.array:slice(1, 32), w.device, w.array:slice(33)) end)
+call("copy_batch", function(w) return w.stream:copy_batch{{destination = w.array, source = w.host}} end)
+call("copy_rows", function(w)
+    return w.stream:copy_rows{destination = w.array, destination_pitch = 16, source = w.host, source_pitch = 16, width = 16, height = 4}
+end)
+call("event_record", function(w) return w.late:record(w.stream) end)
+call("stream_wait_event", function(w) return w.other:wait_event(w.late) end)
+call("stream_wait_stream", function(w) return w.other:wait_stream(w.stream) end)
+call("stream_signal_timeline", function(w)
+    w.value = w.value + 1
+    return w.stream:signal_timeline(w.timeline, w.value)
+end)
+call("stream_wait_timeline", function(w) return w.other:wait_timeline(w.timeline, w.value) end)
+call("stream_wait", function(w) return w.other:wait(10) end)
+call("event_wait", function(w) return w.late:wait(10) end)
+call("event_query", function(w) return w.late:query() end)
+call("event_elapsed", function(w) return w.event:elapsed(w.late) end)
+call("event_native", function(w) return w.event:native() end)
+call("timeline_wait", function(w) return w.timeline:wait(w.value, 10) end)
+call("timeline_value", function(w) return w.timeline:value() end)
+call("timeline_signal", function(w)
+    w.value = w.value + 1
+    return w.timeline:signal(w.value)
+end)
+call("stream_cancel_held", function(w) return w.stream:cancel_held() end)
+call("stream_notify", function(w) return w.stream:notify(w.cq, "a value") end)
+call("stream_notify_timed", function(w) return w.stream:notify_timed(w.event, w.cq, 42) end)
+call("event_notify", function(w) return w.event:notify(w.cq, {}) end)
+call("timeline_notify", function(w) return w.timeline:notify(w.value, w.cq, 1.5) end)
+call("cq_wait", function(w) return w.cq:wait(10) end)
+call("cq_drain", function(w) return w.cq:drain() end)
+call("cq_wake", function(w) return w.cq:wake() end)
+call("cq_fd", function(w) return w.cq:fd() end)
+call("cq_get_statistics", function(w) return w.cq:get_statistics() end)
+call("stream_pool_create", function(w) return w.device:stream_pool_create{streams = 2} end)
+call("stream_pool_acquire", function(w)
+    local stream, message, name = w.streams:acquire()
+    w.acquired = stream or w.stream
+    return stream, message, name
+end)
+call("stream_pool_release", function(w) return w.streams:release(w.acquired) end)
+
+call("arena_create", function(w) return w.device:arena_create{max_bytes = 2^20, slab_bytes = 2^20} end)
+call("arena_allocate", function(w)
+    local array, message, name = w.arena:allocate("f32", 16, 512)
+    w.piece = array or w.host
+    return array, message, name
+end)
+call("arena_free", function(w) return w.arena:free(w.piece) end)
+call("arena_free_after", function(w) return w.arena:free_after(w.arena:allocate("u8", 1) or w.host, w.stream) end)
+call("arena_trim", function(w) return w.arena:trim(0) end)
+call("arena_statistics", function(w) return w.arena:statistics() end)
+call("host_register", function(w) return w.device:host_register(w.pageable) end)
+call("host_unregister", function(w) return w.device:host_unregister(w.pageable) end)
+call("memory_allocate", function(w)
+    local array, message, name = w.device:memory_allocate("u8", 100, "scratch")
+    w.scratch = array or w.array
+    return array, message, name
+end)
+call("memory_describe", function(w) return w.device:memory_describe(w.scratch) end)
+call("memory_free", function(w) return w.device:memory_free(w.scratch) end)
+call("pool_create", function(w) return w.device:pool_create{keep_bytes = 1} end)
+call("pool_allocate", function(w)
+    local array, message, name = w.pool:allocate(w.stream, "u8", 100)
+    w.pooled = array or w.array
+    return array, message, name
+end)
+call("pool_free", function(w) return w.pool:free(w.pooled, w.stream) end)
+call("pool_trim", function(w) return w.pool:trim() end)
+call("pool_statistics", function(w) return w.pool:statistics() end)
+
+call("module_compile", function(w) return w.device:module_compile("extern \"C\" __global__ void nothing() {}\n") end)
+call("module_image", function(w)
+    local image, message, name = w.module:image()
+    w.image = image
+    return image, message, name
+end)
+call("module_load", function(w) return w.device:module_load(w.image or "none", "loaded") end)
+call("module_builtin", function(w) return w.device:module_builtin() end)
+call("module_kernel", function(w) return w.module:kernel("nothing", "") end)
+call("module_symbol", function(w) return w.module:symbol("counter", "u32") end)
+call("kernel_get_attributes", function(w) return w.kernel:get_attributes() end)
+call("kernel_name", function(w) return w.kernel:name() end)
+call("kernel_native", function(w) return w.kernel:native() end)
+call("kernel_set_max_dynamic_shared", function(w) return w.kernel:set_max_dynamic_shared(1024) end)
+call("kernel_occupancy", function(w) return w.kernel:occupancy(64) end)
+call("kernel_suggest", function(w) return w.kernel:suggest() end)
+
+call("pipeline_create", function(w) return w.device:pipeline_create{stages = {{kernel = w.kernel}}, chunk_bytes = 4096} end)
+call("pipeline_start", function(w) return w.pipeline:start{memory = ("a"):rep(10000)} end)
+call("pipeline_notify", function(w) return w.pipeline:notify(w.cq, "the run") end)
+call("pipeline_wait", function(w) return w.pipeline:wait(10) end)
+call("pipeline_get_progress", function(w) return w.pipeline:get_progress() end)
+call("pipeline_cancel", function(w) return w.pipeline:cancel() end)
+call("pipeline_then", function(w) return w.pipeline:then_(w.executor, function() end) end)
+call("stream_then", function(w) return w.stream:then_(w.executor, function() end) end)
+call("event_then", function(w) return w.event:then_(w.executor, function() end) end)
+call("timeline_then", function(w) return w.timeline:then_(w.value, w.executor, function() end) end)
+call("stream_host_call", function(w)
+    return w.other:host_call(w.executor, function(host_call)
+        w.host_call = host_call.call
+        return false
+    end)
+end)
+call("executor_run_for", function(w)
+    local count, message, name
+    repeat count, message, name = w.executor:run_for(10) until w.host_call or not count
+    return count, message, name
+end)
+call("host_call_finish", function(w) return w.executor:host_call_finish(w.host_call or 1) end)
+call("executor_poll", function(w) return w.executor:poll() end)
+call("executor_run", function(w) return w.executor:run() end)
+call("executor_get_statistics", function(w) return w.executor:get_statistics() end)
+call("timeline_fail", function(w) return w.timeline:fail("GPO_CANCELLED", "enough") end)
+
+return {world = world, calls = calls, of_runtime = of_runtime}
