@@ -7,6 +7,7 @@ prepare(folder) puts what the program needs besides libgpuorch into `folder`, wh
 command; libgpuorch lies there too, and LD_LIBRARY_PATH and GPUORCH_LIBRARY lead to it.
 """
 import collections
+import json
 import math
 import os
 import pathlib
@@ -173,8 +174,20 @@ def own_files(folder):
           (lines.get(name), figures(pathlib.Path(name).read_bytes(), COMPLEMENT) if name else None))
 
 
+def traced(folder):
+    shown = folder.path / "shown"
+    shown.mkdir()
+    code, out, errors = folder.run("--trace", shown, folder.path / "text")
+    picture, trace = shown / "timeline.svg", shown / "trace.json"
+    report(f"{folder.language}: --trace draws what happened", (code, 0), (errors, ""),
+           (besides(out), ["device: gpuorch software GPU", f"trace: {picture}, {trace}"]),
+           (picture.read_text().startswith("<svg"), True), (len(json.loads(trace.read_text())) > 10, True))
+    code, out, errors = folder.run("--trace", folder.path / "none", folder.path / "one")
+    report(f"{folder.language}: a trace that can't be written is an error", (code, 1), (str(folder.path / "none") in errors, True))
+
+
 def check(language, prepare):
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path, language, prepare)
-        for part in (figures_and_files, bad_files, full_disk, closed_pipe, interrupted, own_files):
+        for part in (figures_and_files, bad_files, full_disk, closed_pipe, interrupted, traced, own_files):
             part(folder)
