@@ -216,8 +216,8 @@ static __gpo_variable_entry* __gpo_variables = nullptr;
 
 template <unsigned... I>
 struct __gpo_numbers {};
-template <unsigned N, unsigned... I>
-struct __gpo_count : __gpo_count<N - 1, N - 1, I...> {};
+template <unsigned __n, unsigned... I>
+struct __gpo_count : __gpo_count<__n - 1, __n - 1, I...> {};
 template <unsigned... I>
 struct __gpo_count<0, I...> {
     typedef __gpo_numbers<I...> type;
