@@ -163,13 +163,33 @@ TEST_CASE("held work fails with its timeline and never runs; the failure sticks 
     CHECK_STATUS(GPO_CALLBACK_FAILED, writer.write(stream, word.data(), 2));
     CHECK(object_error(stream).status == GPO_CALLBACK_FAILED);
     CHECK(read(word[0]) == 0);
-    // On a stream that has failed the entry comes at once, with that failure.
+    // On a stream that has failed the entry comes with that failure.
     REQUIRE_OK(gpo_stream_notify(stream, queue, 9));
     CHECK(take(queue, 1)[0].status == GPO_CALLBACK_FAILED);
     // Others go on.
     CHECK_OK(writer.write(other, word.data(), 3));
     CHECK_OK(gpo_stream_wait(other, kPatience));
     CHECK(read(word[0]) == 3);
+}
+
+TEST_CASE("a stream whose held work has failed is waited for as long as what it gave to the GPU before runs" * gated) {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Stream stream = gpu.stream();
+    {
+        Gate gate(gpu);
+        gate.put_on(stream);
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+        CHECK_OK(gpo_timeline_fail(timeline, GPO_FAILED, "no more frames"));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 2));
+        CHECK_STATUS(GPO_FAILED, gpo_stream_query(stream));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(stream, 5'000'000));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 5'000'000));
+    }
+    CHECK_STATUS(GPO_FAILED, gpo_stream_wait(stream, kPatience));
+    for (const auto& entry : take(queue, 2)) CHECK(entry.status == GPO_FAILED);
 }
 
 TEST_CASE("a timeline fails with the held work that was to signal it") {

@@ -54,7 +54,8 @@ typedef struct gpo_completion {
 
 /* Marks the point behind all that is on the stream now. GPO_WOULD_BLOCK if the queue is full, counting what was
  * accepted and has not been drained: nothing is marked then. GPO_CAPTURE_REFUSED on a stream that is captured. On a
- * stream that has failed the entry comes at once with that failure. `cq` must be of the same runtime. */
+ * stream that has failed the entry comes with that failure, when what the GPU was given before it has ended: memory that was
+ * in use is free then. `cq` must be of the same runtime. */
 GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data);
 
 /* The same, and the entry says how much GPU time lies between `since` (an event with GPO_EVENT_TIMING, recorded on the

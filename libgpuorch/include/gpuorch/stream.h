@@ -63,11 +63,12 @@ GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info *inf
 /* The CUstream behind the handle. */
 GPO_API gpo_status gpo_stream_native(gpo_stream_t stream, void **native);
 
-/* GPO_SUCCESS if all that was put on the stream is done, GPO_NOT_READY, or its failure. GPO_CAPTURE_REFUSED while the
+/* GPO_SUCCESS if all that was put on the stream is done, GPO_NOT_READY, or its failure, at once. GPO_CAPTURE_REFUSED while the
  * stream is captured. */
 GPO_API gpo_status gpo_stream_query(gpo_stream_t stream);
 
-/* Waits for all that was put on the stream before the call. GPO_TIMEOUT; its failure; GPO_CAPTURE_REFUSED.
+/* Waits for all that was put on the stream before the call. GPO_TIMEOUT; its failure, when nothing of it runs any more;
+ * GPO_CAPTURE_REFUSED.
  * Blocks on the GPU until the timeout. */
 GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns);
 

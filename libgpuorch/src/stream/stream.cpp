@@ -37,6 +37,7 @@ public:
     void kept_behind(uint64_t operation) noexcept override { mark_.operation = operation; }
     void drop(Stream& stream, const ErrorPtr& error) noexcept override {
         mark_.error = error;
+        stream.keep_behind_work(mark_);
         stream.push_mark(std::move(mark_));  // after the marks before it, whose work goes on
     }
     /// The mark of an operation that was refused.
@@ -447,12 +448,29 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     return true;
 }
 
-// A mark that comes back at once, with an error, behind those that are on their way.
+// A mark that comes back with an error, behind those that are on their way and what still runs.
 void Stream::push_failed(Mark mark, const ErrorPtr& error) {
     std::lock_guard lock(submit_);
     prepare_mark(held_.size() + 1);   // those that are held keep what is reserved for them
     mark.error = error;
+    keep_behind_work(mark);
     push_mark(std::move(mark));
+}
+
+void Stream::keep_behind_work(Mark& mark) noexcept {
+    mark.timing = false;
+    const DriverTry scope(*context_);
+    if (!scope.entered()) return;   // nothing runs any more
+    try {
+        if (capturing()) return;
+        const CUevent event = mark_event(false);
+        if (table().cuEventRecord(event, native_) == CUDA_SUCCESS)
+            mark.event = event;
+        else
+            return_event(false, event);
+    } catch (const std::exception&) {
+        // Without an event it follows the marks before it.
+    }
 }
 
 bool Stream::capturing() {
@@ -495,7 +513,9 @@ gpo_status Stream::query() {
 gpo_status Stream::wait(uint64_t deadline) {
     if (deadline != 0 && Runtime::in_callback_of(this))
         gpo::fail(GPO_WOULD_DEADLOCK, "a host call on ", describe(), " can't wait for the stream, which waits for it");
-    const gpo_status now = query();
+    // Of a stream that has failed what was put on it before may still run: that is waited for, too.
+    const bool runs_out = deadline != 0 && failed_.load(std::memory_order_acquire) && !context_->lost();
+    const gpo_status now = runs_out ? GPO_NOT_READY : query();
     if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
     auto waiter = make<Waiter>();
     mark(waiter);
@@ -520,7 +540,7 @@ void Stream::stop() noexcept { cancel_held(); }
 
 bool Stream::drain(uint64_t deadline) noexcept {
     try {
-        if (context_->lost() || failure()) return true;
+        if (context_->lost()) return true;
         {
             DriverScope scope(*context_);
             if (capturing()) return true;  // nothing of it runs

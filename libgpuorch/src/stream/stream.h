@@ -85,6 +85,8 @@ public:
     void return_event(bool timing, CUevent event) noexcept;
     /// Fills in the operation's number and the time.
     void push_mark(Mark&& mark) noexcept;
+    /// A mark that tells a failure: it comes when what the driver was given before has ended, whose memory is in use.
+    void keep_behind_work(Mark& mark) noexcept;
     void count_notify() noexcept { bump(notifies_, 1); }
 
     /// Where the GPU's part of the operation begins, for those that wait first (Operation::work).
