@@ -39,7 +39,7 @@ def tests(label, *arguments, **more):
 
 
 def counted():
-    tests("dynamic", "--features", "dynamic-loading", GPUORCH_LIBRARY=str(COUNTING))
+    tests("dynamic", "--features", "dynamic-loading", GPUORCH_LIBRARY=str(COUNTING), GPUORCH_SOFT_DEVICES="2")
 
 
 def linked():

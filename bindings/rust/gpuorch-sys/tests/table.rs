@@ -1,0 +1,41 @@
+//! The table as it is: what the crate `gpuorch` has no way to ask for.
+
+use gpuorch_sys::{GPO_BUFFER_TOO_SMALL, GPO_INVALID_ARGUMENT, GPO_SUCCESS, GPO_VERSION, api, gpo_error};
+use std::ffi::CStr;
+
+#[test]
+fn every_member_is_there() {
+    let api = api().expect("the library");
+    assert_eq!(api.struct_size as usize, size_of_val(api));
+    assert_eq!(api.library_version, GPO_VERSION);
+    assert!(api.status_name.is_some() && api.trace_summary.is_some());
+}
+
+#[test]
+fn a_status_has_a_name_and_a_text() {
+    let api = api().expect("the library");
+    // SAFETY: both take any number, and give static text.
+    let (name, text) = unsafe {
+        let (name, text) = (api.status_name.expect("a member"), api.status_text.expect("a member"));
+        (CStr::from_ptr(name(GPO_BUFFER_TOO_SMALL)), CStr::from_ptr(text(GPO_BUFFER_TOO_SMALL)))
+    };
+    assert_eq!(name, c"GPO_BUFFER_TOO_SMALL");
+    assert!(!text.is_empty());
+}
+
+#[test]
+fn what_has_no_size_or_no_room_is_refused() {
+    let api = api().expect("the library");
+    let mut error = gpo_error::new();
+    error.struct_size = 0;
+    // SAFETY: the struct says that it has no bytes, and none is touched.
+    assert_eq!(unsafe { api.last_error.expect("a member")(&mut error) }, GPO_INVALID_ARGUMENT);
+    let mut needed = 0;
+    let mut room = [0; 1];
+    let log = api.compile_log.expect("a member");
+    // SAFETY: the room is as large as is said: none.
+    assert_eq!(unsafe { log(room.as_mut_ptr(), 0, &mut needed) }, GPO_BUFFER_TOO_SMALL);
+    // SAFETY: one byte, for the terminator.
+    assert_eq!(unsafe { log(room.as_mut_ptr(), 1, &mut needed) }, GPO_SUCCESS);
+    assert_eq!((needed, room[0]), (1, 0));
+}

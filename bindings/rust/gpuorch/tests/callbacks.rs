@@ -1,0 +1,174 @@
+//! Closures that the library calls: exactly once, in order, and with an end to their panics.
+
+mod world;
+
+use gpuorch::{ErrorKind, Result};
+use std::sync::mpsc;
+use std::time::Duration;
+use world::world;
+
+#[test]
+fn closures_of_a_stream_run_in_order() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor_builder().label("callbacks").threads(2).capacity(1000).sleep().build()?;
+    let (sender, receiver) = mpsc::channel();
+    for number in 0..100 {
+        let sender = sender.clone();
+        w.stream.then(&executor, move |result| sender.send((number, result.is_ok())).expect("somebody listens"))?;
+    }
+    drop(sender);
+    assert!(receiver.iter().eq((0..100).map(|number| (number, true))));
+    let statistics = executor.statistics()?;
+    assert_eq!((statistics.accepted, executor.panics()), (100, 0));
+    Ok(())
+}
+
+#[test]
+fn a_panic_ends_in_the_executor_and_is_counted() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor()?;
+    struct PanicsToo;
+    impl Drop for PanicsToo {
+        fn drop(&mut self) {
+            panic!("and another");
+        }
+    }
+    w.stream.then(&executor, |_| panic!("a closure that panics"))?;
+    w.stream.then(&executor, |_| std::panic::panic_any(PanicsToo))?;
+    let event = w.device.event()?;
+    event.record(&w.stream)?;
+    event.then(&executor, |_| panic!("another {}", 1))?;
+    let (sender, receiver) = mpsc::channel();
+    w.stream.then(&executor, move |result| sender.send(result.is_ok()).expect("somebody listens"))?;
+    assert_eq!(receiver.recv(), Ok(true));
+    while executor.panics() < 3 {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+#[test]
+fn a_caller_runs_its_own() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor_builder().run_by_caller().build()?;
+    let here = std::thread::current().id();
+    let (sender, receiver) = mpsc::channel();
+    let timeline = w.runtime.timeline(0)?;
+    let told = sender.clone();
+    timeline.then(1, &executor, move |_| told.send(std::thread::current().id()).expect("somebody listens"))?;
+    assert_eq!(executor.poll()?, 0);
+    assert_eq!(executor.run_for(Duration::from_millis(1)).unwrap_err().kind(), ErrorKind::Timeout);
+    timeline.signal(1)?;
+    assert_eq!(executor.run()?, 1);
+    assert_eq!(receiver.recv(), Ok(here));
+    assert_eq!(executor.run_for(Duration::ZERO)?, 0);
+    // What it still owes when it goes is told so.
+    timeline.then(2, &executor, move |result| {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
+        sender.send(std::thread::current().id()).expect("somebody listens");
+    })?;
+    drop(executor);
+    assert!(receiver.recv().is_ok());
+    Ok(())
+}
+
+#[test]
+fn a_full_executor_refuses_and_gives_the_closure_up() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor_builder().run_by_caller().capacity(1).build()?;
+    let held = std::sync::Arc::new(());
+    let (first, second) = (held.clone(), held.clone());
+    w.stream.then(&executor, move |_| drop(first))?;
+    let refused = w.stream.then(&executor, move |_| drop(second)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::WouldBlock);
+    assert_eq!(std::sync::Arc::strong_count(&held), 2);
+    executor.run()?;
+    assert_eq!(std::sync::Arc::strong_count(&held), 1);
+    Ok(())
+}
+
+#[test]
+fn host_code_runs_in_stream_order() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor()?;
+    let (sender, receiver) = mpsc::channel();
+    let first = sender.clone();
+    w.stream.host_call(&executor, move || first.send(1).map_err(|_| "nobody listens"))?;
+    w.stream.host_call_under_way(&executor, move |call| {
+        std::thread::spawn(move || {
+            sender.send(2).expect("somebody listens");
+            call.finish(Ok::<(), &str>(())).expect("it is under way");
+        });
+    })?;
+    w.stream.wait()?;
+    assert!(receiver.iter().eq([1, 2]));
+    Ok(())
+}
+
+#[test]
+fn a_host_call_that_fails_panics_or_is_given_up_fails_the_stream() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor()?;
+    let fails = w.device.stream()?;
+    fails.host_call(&executor, || Err("the disk is full"))?;
+    // Dropped uncalled behind the failure, before or after it is known.
+    let _ = fails.host_call(&executor, || -> Result<(), &str> { panic!("it must not run") });
+    let error = fails.wait().unwrap_err();
+    assert_eq!(
+        (error.kind(), error.message().contains("the disk is full")),
+        (ErrorKind::CallbackFailed, true),
+        "{error}"
+    );
+
+    let panics = w.device.stream()?;
+    panics.host_call(&executor, || -> Result<(), &str> { panic!("no such frame") })?;
+    let error = panics.wait().unwrap_err();
+    assert_eq!((error.kind(), error.message().contains("no such frame")), (ErrorKind::CallbackFailed, true), "{error}");
+
+    let dropped = w.device.stream()?;
+    dropped.host_call_under_way(&executor, drop)?;
+    assert_eq!(dropped.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+
+    let late = w.device.stream()?;
+    let (sender, receiver) = mpsc::channel();
+    late.host_call_under_way(&executor, move |call| sender.send(call).expect("somebody listens"))?;
+    let call = receiver.recv().expect("the call");
+    late.cancel_held()?;
+    w.runtime.shutdown(Duration::from_secs(10))?;
+    assert!(call.finish(Ok::<(), &str>(())).is_err());
+    Ok(())
+}
+
+#[test]
+fn what_would_wait_for_itself_says_so() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor()?;
+    let (sender, receiver) = mpsc::channel();
+    let (stream, runtime, own) = (w.stream.clone(), w.runtime.clone(), executor.clone());
+    w.stream.host_call(&executor, move || {
+        let waited = stream.wait().map_err(|error| error.kind());
+        let ran = own.run().map_err(|error| error.kind());
+        let shut_down = runtime.shutdown(Duration::from_secs(1)).map_err(|error| error.kind());
+        sender.send((waited, ran, shut_down)).map_err(|_| "nobody listens")
+    })?;
+    let kind = ErrorKind::WouldDeadlock;
+    assert_eq!(receiver.recv(), Ok((Err(kind), Err(kind), Err(kind))));
+    Ok(())
+}
+
+#[test]
+fn the_last_handle_may_go_in_a_callback() -> Result<()> {
+    let (sender, receiver) = mpsc::channel();
+    {
+        let w = world();
+        let executor = w.runtime.executor()?;
+        let all = (w.runtime.clone(), w.device.clone(), w.stream.clone(), executor.clone());
+        w.stream.then(&executor, move |_| {
+            std::thread::sleep(Duration::from_millis(20));
+            drop(all);
+            sender.send(()).expect("somebody listens");
+        })?;
+    }
+    assert_eq!(receiver.recv(), Ok(()));
+    Ok(())
+}

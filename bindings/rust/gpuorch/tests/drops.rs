@@ -1,0 +1,142 @@
+//! Values dropped in any order, on any thread, while the GPU uses them; nothing is left behind.
+
+mod world;
+
+use gpuorch::{ErrorKind, Result};
+use std::any::Any;
+use std::time::{Duration, Instant};
+use world::world;
+
+/// Numbers that follow from a seed, so that a failure can be had again.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+#[test]
+fn any_order_will_do() -> Result<()> {
+    for seed in 0..40 {
+        let mut numbers = Numbers(seed);
+        let w = world();
+        let other = w.device.stream()?;
+        let (arena, pool) = (w.device.arena()?, w.device.pool()?);
+        let timeline = w.runtime.timeline(0)?;
+        let executor = w.runtime.executor()?;
+        let queue = w.runtime.completion_queue()?;
+        let x = pool.buffer::<u32>(&w.stream, 1000)?;
+        let y = w.device.buffer::<u32>(1000)?;
+        if seed % 2 == 0 {
+            w.stream.wait_timeline(&timeline, 1)?;
+        }
+        w.stream.fill(&x, 1)?;
+        let event = w.device.event()?;
+        event.record(&w.stream)?;
+        other.wait_event(&event)?;
+        other.copy_on_device(&x, &y)?;
+        let operation = other.copy_to_host(&y, arena.zeroed::<u32>(1000)?)?;
+        queue.notify(&other, 1)?;
+        let (done, reached) = (other.done(), timeline.reached(1));
+        other.then(&executor, |_| {})?;
+        let stream = w.stream.clone();
+        let mut all: Vec<Box<dyn Any + Send>> = vec![
+            Box::new(x),
+            Box::new(y),
+            Box::new(event),
+            Box::new(operation),
+            Box::new(done),
+            Box::new(reached),
+            Box::new(other),
+            Box::new(arena),
+            Box::new(pool),
+            Box::new(executor),
+            Box::new(queue),
+            Box::new(stream),
+            Box::new((w.device, w.stream)),
+            Box::new(w.runtime),
+        ];
+        let mut signal = Some(timeline);
+        while !all.is_empty() {
+            let one = all.swap_remove(numbers.below(all.len()));
+            match numbers.below(4) {
+                0 => drop(std::thread::spawn(move || drop(one)).join()),
+                _ => drop(one),
+            }
+            if all.len() == 5 {
+                let timeline = signal.take().expect("once");
+                timeline.signal(1)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_pools_buffer_outlives_its_use_on_another_stream() -> Result<()> {
+    let w = world();
+    let pool = w.device.pool()?;
+    let other = w.device.stream()?;
+    let timeline = w.runtime.timeline(0)?;
+    let x = pool.buffer::<u32>(&w.stream, 1 << 16)?;
+    w.stream.fill(&x, 8)?.wait()?;
+    other.wait_timeline(&timeline, 1)?;
+    let operation = other.copy_to_host(&x, vec![0; 1 << 16])?;
+    drop(x);
+    // It isn't handed out again while the other stream is held.
+    let y = pool.buffer::<u32>(&w.stream, 1 << 16)?;
+    w.stream.fill(&y, 9)?.wait()?;
+    assert_eq!(pool.statistics()?.in_use, 2 << 18);
+    timeline.signal(1)?;
+    assert!(operation.wait()?.iter().all(|&x| x == 8));
+    drop(y);
+    in_use_no_more(&pool)
+}
+
+#[test]
+fn a_pools_buffer_goes_although_its_stream_has_failed() -> Result<()> {
+    let w = world();
+    let pool = w.device.pool()?;
+    let timeline = w.runtime.timeline(0)?;
+    let (x, y) = (pool.buffer::<u32>(&w.stream, 1000)?, pool.buffer::<u32>(&w.stream, 1000)?);
+    w.stream.wait_timeline(&timeline, 1)?;
+    w.stream.fill(&x, 1)?;
+    drop(x);
+    timeline.fail(ErrorKind::Failed, "no frame")?;
+    assert!(w.stream.wait().is_err());
+    drop(y);
+    in_use_no_more(&pool)
+}
+
+fn in_use_no_more(pool: &gpuorch::Pool) -> Result<()> {
+    let start = Instant::now();
+    while pool.statistics()?.in_use != 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", pool.statistics()?);
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+#[test]
+fn rounds_leave_nothing_behind() -> Result<()> {
+    let w = world();
+    let objects = |w: &world::World| w.runtime.statistics().map(|statistics| statistics.live_objects);
+    // The first await makes what wakes futures.
+    pollster::block_on(w.stream.done())?;
+    let before = objects(&w)?;
+    for _ in 0..50 {
+        let (stream, arena) = (w.device.stream()?, w.device.arena()?);
+        let x = w.device.buffer::<u8>(100)?;
+        let operation = stream.copy_to_device(arena.zeroed::<u8>(100)?, &x)?;
+        drop((stream, arena, x));
+        drop(operation);
+    }
+    let start = Instant::now();
+    while objects(&w)? != before {
+        assert!(start.elapsed() < Duration::from_secs(20), "{} are left", objects(&w)? - before);
+        std::thread::yield_now();
+    }
+    Ok(())
+}

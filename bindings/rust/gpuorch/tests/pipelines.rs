@@ -1,0 +1,260 @@
+//! Runs of pipelines: what they read and write, what they give back, and how they fail.
+
+mod world;
+
+use gpuorch::pipeline::{
+    Fill, Finished, Flow, Index, Input, InputBytes, Offset, Output, OutputBytes, ResultBlock, Scratch, Sink, Source,
+    Stage,
+};
+use gpuorch::{Completions, DeviceBuffer, ErrorKind, Failed, Pipeline, Result, Slice};
+use std::io::{Read, Seek, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use world::{World, world};
+
+const SOURCE: &str = r#"
+extern "C" __global__ void invert(const unsigned char *x, unsigned long long n, unsigned char *y, unsigned long long m,
+                                  unsigned long long *sum, unsigned char by) {
+    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n && i < m; i += gridDim.x * blockDim.x) {
+        y[i] = x[i] ^ by;
+        atomicAdd(sum, (unsigned long long)x[i]);
+    }
+}
+extern "C" __global__ void where(unsigned long long *result, unsigned long long index, unsigned long long offset,
+                                 unsigned long long in, unsigned long long out, unsigned *scratch) {
+    scratch[0] = 1;
+    result[0] += index, result[1] += offset, result[2] += in, result[3] += out, result[4] += scratch[0];
+}
+"#;
+
+/// Inverts the bits, and sums the bytes.
+fn inverting(w: &World) -> Result<gpuorch::pipeline::PipelineBuilder<'_>> {
+    type Parameters = (Slice<u8>, Slice<u8>, DeviceBuffer<u64>, u8);
+    // SAFETY: it stays below both counts, and adds to one u64.
+    let invert = unsafe { w.device.compile(SOURCE)?.kernel("invert")?.bind::<Parameters>()? };
+    let stage = Stage::kernel(&invert, (Input, Output, ResultBlock, 255u8)).block(64).bytes_per_block(4096);
+    Ok(w.device.pipeline().stage(stage).result_bytes(8).chunk_bytes(64 << 10))
+}
+
+fn pipeline(w: &World) -> Result<Pipeline> {
+    inverting(w)?.build()
+}
+
+const BYTES: usize = 1_000_003;
+
+fn data() -> Vec<u8> {
+    (0..BYTES).map(|i| (i * 7 % 251) as u8).collect()
+}
+
+fn inverted() -> Vec<u8> {
+    data().iter().map(|byte| !byte).collect()
+}
+
+#[test]
+fn memory_goes_in_and_comes_back() -> Result<()> {
+    let w = world();
+    let pipeline = pipeline(&w)?;
+    let arena = w.device.arena()?;
+    let run = pipeline.start(Source::memory(arena.copy_of(&data())?), Sink::memory(arena.zeroed::<u8>(BYTES)?))?;
+    let finished = run.wait()?;
+    assert_eq!(finished.sink[..], inverted()[..]);
+    assert_eq!(finished.source[..], data()[..]);
+    assert_eq!((finished.summary.bytes_in, finished.summary.chunks), (BYTES as u64, 16));
+    // Under any runtime, again with what came back.
+    let run = pipeline.start(Source::memory(finished.source), Sink::memory(finished.sink))?;
+    assert_eq!(pollster::block_on(run)?.summary.bytes_out, BYTES as u64);
+    Ok(())
+}
+
+#[test]
+fn closures_readers_and_writers_are_sources_and_sinks() -> Result<()> {
+    let w = world();
+    let (calls, seen) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let counted = Arc::clone(&calls);
+    let executor = w.runtime.executor()?;
+    let pipeline = inverting(&w)?
+        .label("closures")
+        .slots(3)
+        .max_pinned_bytes(64 << 20)
+        .granule(4096)
+        .output_ratio(1, 1)
+        .times()
+        .executor(&executor)
+        .progress(Duration::ZERO, move |progress| {
+            assert!(progress.bytes_done <= BYTES as u64);
+            counted.fetch_add(1, Ordering::SeqCst);
+        })
+        .build()?;
+    let (sender, receiver) = mpsc::channel();
+    let mut at = 0;
+    let bytes = data();
+    let source = Source::callback(move |room| {
+        let count = room.len().min(BYTES - at).min(10_000);
+        room[..count].copy_from_slice(&bytes[at..at + count]);
+        at += count;
+        Ok::<_, &str>(if at == BYTES { Fill::End(count) } else { Fill::More(count) })
+    });
+    let sums = Arc::clone(&seen);
+    let sink = Sink::callback(move |chunk| {
+        sums.fetch_add(chunk.result_as::<u64>(), Ordering::SeqCst);
+        assert_eq!((chunk.output().len() as u64, chunk.offset()), (chunk.bytes(), chunk.output_offset()));
+        sender.send(chunk.output().to_vec()).map(|()| Flow::Continue)
+    });
+    pipeline.start(source, sink)?.wait()?;
+    assert_eq!(receiver.iter().flatten().collect::<Vec<_>>(), inverted());
+    assert_eq!(seen.load(Ordering::SeqCst), data().iter().map(|&byte| u64::from(byte)).sum());
+    assert!(calls.load(Ordering::SeqCst) > 0);
+    let (sender, receiver) = mpsc::channel();
+    struct Sender(mpsc::Sender<Vec<u8>>);
+    impl Write for Sender {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.send(bytes.to_vec()).map(|()| bytes.len()).map_err(std::io::Error::other)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    pipeline.start(Source::reader(std::io::Cursor::new(data())), Sink::writer(Sender(sender)))?.wait()?;
+    assert_eq!(receiver.iter().flatten().collect::<Vec<_>>(), inverted());
+    Ok(())
+}
+
+#[test]
+fn files_are_read_and_written() -> Result<()> {
+    let w = world();
+    let pipeline = pipeline(&w)?;
+    let folder = std::env::temp_dir().join(format!("gpuorch-rust-pipelines-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (from, to) = (folder.join("from"), folder.join("to"));
+    std::fs::write(&from, data()).expect("a file");
+    let chunks = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&chunks);
+    let sink = Sink::file(&to).take(move |chunk| {
+        assert_eq!(chunk.index(), counted.fetch_add(1, Ordering::SeqCst));
+        Ok::<_, &str>(Flow::Continue)
+    });
+    pipeline.start(Source::file(&from).offset(3).at_most(500_000), sink)?.wait()?;
+    assert_eq!(std::fs::read(&to).expect("the output"), &inverted()[3..500_003]);
+    assert_eq!(chunks.load(Ordering::SeqCst), 8);
+    let open = std::fs::File::open(&from).expect("it is there");
+    let out = std::fs::File::create(&to).expect("it can be written");
+    let finished = pipeline.start(Source::descriptor(open.into()), Sink::descriptor(out.into()))?.wait()?;
+    let mut out = std::fs::File::open(&to).expect("it is there");
+    drop(finished.sink);
+    let mut written = Vec::new();
+    out.rewind().and_then(|()| out.read_to_end(&mut written)).expect("it can be read");
+    assert_eq!(written, inverted());
+    let missing = pipeline.start(Source::file(folder.join("missing")), Sink::none()).unwrap_err();
+    assert_eq!(missing.error().kind(), ErrorKind::NotFound);
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    Ok(())
+}
+
+#[test]
+fn a_stage_knows_where_its_chunk_is() -> Result<()> {
+    let w = world();
+    type Parameters = (DeviceBuffer<u64>, u64, u64, u64, u64, DeviceBuffer<u32>);
+    // SAFETY: it adds to five u64, and writes one u32.
+    let kernel = unsafe { w.device.compile(SOURCE)?.kernel("where")?.bind::<Parameters>()? };
+    let given = (ResultBlock, Index, Offset, InputBytes, OutputBytes, Scratch);
+    let launched = kernel.clone();
+    let pipeline = w
+        .device
+        .pipeline()
+        .stage(Stage::kernel(&kernel, given).grid(1).block(1).dynamic_shared_bytes(0))
+        .stage(Stage::callback(move |stream, chunk| {
+            let (result, scratch) = (chunk.device_result::<u64>(), chunk.device_scratch::<u32>());
+            assert_eq!((result.len(), scratch.len()), (5, 16));
+            assert_eq!(chunk.device_input::<u8>().len() as u64, chunk.bytes());
+            assert_eq!(chunk.device_output::<u8>().len() as u64, chunk.output_bytes());
+            let arguments = (result, chunk.index(), chunk.offset(), chunk.bytes(), chunk.output_bytes(), scratch);
+            launched.launch(stream, &gpuorch::Launch::new(1, 1), arguments).map(drop)
+        }))
+        .result_bytes(40)
+        .scratch_bytes(64)
+        .chunk_bytes(4096)
+        .build()?;
+    let (sender, receiver) = mpsc::channel();
+    let sink = Sink::none().take(move |chunk| {
+        assert!(chunk.output().is_empty());
+        sender.send(chunk.result_as::<[u64; 5]>()).map(|()| Flow::Continue)
+    });
+    pipeline.start(Source::memory(vec![0u8; 9000]), sink)?.wait()?;
+    let wanted = [[0, 0, 8192, 8192, 2], [2, 8192, 8192, 8192, 2], [4, 16384, 1616, 1616, 2]];
+    assert!(receiver.iter().eq(wanted));
+    Ok(())
+}
+
+#[test]
+fn a_closure_that_fails_or_panics_ends_the_run_with_its_text() -> Result<()> {
+    let w = world();
+    let pipeline = pipeline(&w)?;
+    let memory = || Source::memory(data());
+    let run = pipeline.start(Source::callback(|_| Err("no more tape")), Sink::memory(data()))?;
+    fails(run.wait(), "no more tape");
+    let run =
+        pipeline.start(Source::callback(|_| -> Result<Fill, &str> { panic!("torn tape") }), Sink::memory(data()))?;
+    fails(run.wait(), "torn tape");
+    let run =
+        pipeline.start(Source::callback(|room| Ok::<_, &str>(Fill::More(room.len() + 1))), Sink::memory(data()))?;
+    fails(run.wait(), "bytes into");
+    let take = Sink::callback(|_| -> Result<Flow, &str> { panic!("no room") });
+    fails(pollster::block_on(pipeline.start(memory(), take)?), "no room");
+    // Enough is no failure.
+    let take = Sink::callback(|chunk| Ok::<_, &str>(if chunk.index() == 1 { Flow::Stop } else { Flow::Continue }));
+    pipeline.start(memory(), take)?.wait()?;
+    let stage = Stage::callback(|_, _| -> Result<(), &str> { panic!("no such stage") });
+    let broken = w.device.pipeline().stage(stage).build()?;
+    fails(broken.start(memory(), Sink::none())?.wait(), "no such stage");
+    Ok(())
+}
+
+#[track_caller]
+fn fails<S, K>(result: Result<Finished<S, K>, Failed<(S, K)>>, text: &str) {
+    let (error, values) = result.map(drop).unwrap_err().into_parts();
+    assert_eq!(error.kind(), ErrorKind::CallbackFailed);
+    assert!(error.message().contains(text), "{error}");
+    assert!(values.is_some());
+}
+
+#[test]
+fn a_run_is_cancelled_dropped_or_somebody_elses() -> Result<()> {
+    let w = world();
+    let pipeline = pipeline(&w)?;
+    let never = Completions::new();
+    let refused = never.watch_pipeline(&pipeline, 1).unwrap_err();
+    assert_eq!((refused.kind(), never.len()), (ErrorKind::InvalidState, 0));
+    let (open, gate) = mpsc::channel::<()>();
+    let source = || Source::callback(|room| Ok::<_, &str>(Fill::More(room.len())));
+    let run = pipeline.start(source(), Sink::none())?;
+    assert!(!run.wait_for(Duration::from_millis(1))?);
+    assert!(run.progress()?.running != 0);
+    let busy = pipeline.start(source(), Sink::none()).unwrap_err();
+    assert_eq!(busy.error().kind(), ErrorKind::InvalidState);
+    let queue = w.runtime.completion_queue()?;
+    queue.notify_pipeline(&pipeline, 5)?;
+    let completions = Completions::new();
+    completions.watch_pipeline(&pipeline, 6)?;
+    run.cancel()?;
+    assert_eq!(run.wait().unwrap_err().error().kind(), ErrorKind::Cancelled);
+    queue.wait()?;
+    assert_eq!(queue.drain(1)?[0].failed(), Some(ErrorKind::Cancelled));
+    // Dropped, it goes on; what it owns goes with its end.
+    let held = Arc::new(());
+    let owned = Arc::clone(&held);
+    let sink = Sink::callback(move |_| {
+        let _ = &owned;
+        gate.recv().map(|()| Flow::Stop)
+    });
+    drop(pipeline.start(Source::memory(data()), sink)?);
+    assert_eq!(Arc::strong_count(&held), 2);
+    open.send(()).expect("it waits");
+    while Arc::strong_count(&held) > 1 {
+        std::thread::yield_now();
+    }
+    while pipeline.start(Source::memory(vec![1u8]), Sink::none()).is_err() {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
