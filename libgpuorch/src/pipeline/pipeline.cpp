@@ -149,6 +149,7 @@ void Pipeline::start_threads() {
         }
     }
     crew_ = std::move(crew);
+    runtime().lingering(1);
 }
 
 // --- asking and waiting ---
@@ -266,11 +267,11 @@ void Pipeline::dismiss() noexcept {
     }
     slots_.close();
     if (!crew_) return;
-    if (!crew_->writer.is_current() && !crew_->reader.is_current()) {
+    if (crew_->writer.is_current() || crew_->reader.is_current())
+        runtime().errands().post(*crew_.release());
+    else
         crew_.reset();
-        return;
-    }
-    runtime().errands().post(*crew_.release());
+    runtime().lingering(-1);
 }
 
 ErrorPtr Pipeline::error_in_flight() noexcept {
