@@ -236,8 +236,9 @@ class Library:
     def find_abi(path):
         """Beside this file, in the source tree, or where the library was installed."""
         here, prefix = pathlib.Path(__file__).resolve().parent, pathlib.Path(path).resolve().parent.parent
+        prefixes = [prefix, prefix.parent, pathlib.Path("/usr/local"), pathlib.Path("/usr")]
         places = [here / "abi.json", here.parents[1] / "libgpuorch/abi.json",
-                  *(folder / "share/gpuorch/abi.json" for folder in (prefix, prefix.parent, pathlib.Path("/usr/local"), pathlib.Path("/usr")))]
+                  *(folder / "share/gpuorch/abi.json" for folder in prefixes)]
         for place in places:
             if place.exists():
                 return place
@@ -259,8 +260,10 @@ class Library:
             self.callbacks.add(self.types[one["name"]])
         for one in abi["structs"]:
             struct = self.types[one["name"]]
-            struct.kinds = {field["name"]: self.kind(field["type"]) * field["count"] if "count" in field else self.kind(field["type"])
-                            for field in one["fields"]}
+            struct.kinds = {}
+            for field in one["fields"]:
+                kind = self.kind(field["type"])
+                struct.kinds[field["name"]] = kind * field["count"] if "count" in field else kind
             struct._fields_ = list(struct.kinds.items())
 
     def add(self, name, kind):

@@ -67,7 +67,9 @@ class Figures:
         self.add(result.histogram, result.crc, chunk.bytes)
 
     def add_run(self, elapsed_ns, copy_ns, hidden_ns):
-        self.elapsed_ns, self.copy_ns, self.hidden_ns = self.elapsed_ns + elapsed_ns, self.copy_ns + copy_ns, self.hidden_ns + hidden_ns
+        self.elapsed_ns += elapsed_ns
+        self.copy_ns += copy_ns
+        self.hidden_ns += hidden_ns
 
     def print(self, name):
         shares = [count / self.bytes for count in self.histogram if count]
@@ -131,7 +133,8 @@ class Job:
                     gpo.pipeline_cancel(self.pipeline)
                 if sys.stderr.isatty():
                     now = gpo.pipeline_get_progress(self.pipeline)
-                    print(f"\r\033[K{path}: {now.bytes_done * 1e-6:.0f} of {now.bytes_total * 1e-6:.0f} MB", end="", file=sys.stderr)
+                    done, all_of_it = now.bytes_done * 1e-6, now.bytes_total * 1e-6
+                    print(f"\r\033[K{path}: {done:.0f} of {all_of_it:.0f} MB", end="", file=sys.stderr)
             finally:
                 if sys.stderr.isatty():
                     print("\r\033[K", end="", file=sys.stderr)

@@ -58,8 +58,8 @@ def assertions(abi):
 
 
 def complaints(abi):
-    result = subprocess.run([*os.environ.get("CC", "cc").split(), "-std=gnu11", "-Werror", "-fsyntax-only", f"-I{INCLUDE}", "-x", "c",
-                             "-"], input=assertions(abi), capture_output=True, text=True)
+    compiler = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-Werror", "-fsyntax-only", f"-I{INCLUDE}", "-x", "c", "-"]
+    result = subprocess.run(compiler, input=assertions(abi), capture_output=True, text=True)
     return re.findall(r"error: (.*)", result.stderr) or ([result.stderr] if result.returncode else [])
 
 

@@ -64,7 +64,8 @@ def main():
         if (name, outcome) not in must:
             wrong.append(f"{options.reasons.name} excuses {name} {outcome}, which nobody asks for")
         elif (name, outcome) in have:
-            wrong.append(f"{options.reasons.name} excuses {name}, which was seen to {outcome.removesuffix('s')}: take the line out")
+            wrong.append(f"{options.reasons.name} excuses {name}, which was seen to {outcome.removesuffix('s')}: "
+                         "take the line out")
     for text in wrong:
         print(f"FAIL {options.binding}: {text}")
     if not wrong:

@@ -78,6 +78,9 @@ class Folder:
         out, errors = process.communicate(timeout=120)
         return process.returncode, out, errors
 
+    def report(self, name, *facts):
+        report(f"{self.language}: {name}", *facts)
+
     def leftovers(self):
         names = sorted(path.name for path in self.out.iterdir())
         for path in self.out.iterdir():
@@ -103,12 +106,12 @@ def whole(folder, table, *options):
 
 
 def figures_and_files(folder):
-    report(f"{folder.language}: the figures are those of zlib and collections, the files are the complement", *whole(folder, COMPLEMENT))
+    folder.report("the figures are those of zlib and collections, the files are the complement", *whole(folder, COMPLEMENT))
     table = bytes(random.Random(9).choices(range(256), k=256))
     (folder.path / "table").write_bytes(table)
-    report(f"{folder.language}: --table maps by another table", *whole(folder, table, "--table", folder.path / "table"))
+    folder.report("--table maps by another table", *whole(folder, table, "--table", folder.path / "table"))
     code, _, errors = folder.run("--table", folder.path / "odd", folder.path / "one")
-    report(f"{folder.language}: a table of another size is refused", (code, 2), ("256 bytes" in errors, True))
+    folder.report("a table of another size is refused", (code, 2), ("256 bytes" in errors, True))
 
 
 def bad_files(folder):
@@ -121,12 +124,13 @@ def bad_files(folder):
     user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
     code, out, errors = folder.run("-o", folder.out, good[0], *bad, good[1], **user)
     lines = errors.splitlines()
-    report(f"{folder.language}: files that can't be read are named, the others are done, the exit code says so",
+    folder.report("files that can't be read are named, the others are done, the exit code says so",
           (code, 1), (set(said(out)), {*good, "total"}), (len(lines), 3),
-          ([line.startswith(f"stream_files: {path}: ") or line for path, line in zip(bad, lines)], [True] * 3), (folder.leftovers(), ["odd", "text"]))
+          ([line.startswith(f"stream_files: {path}: ") or line for path, line in zip(bad, lines)], [True] * 3),
+          (folder.leftovers(), ["odd", "text"]))
     same = folder.path / "odd"
     code, _, errors = folder.run("-o", folder.path, same)
-    report(f"{folder.language}: a file isn't written over itself", (code, 1), (str(same) in errors, True),
+    folder.report("a file isn't written over itself", (code, 1), (str(same) in errors, True),
           (same.read_bytes() == folder.files[str(same)], True))
 
 
@@ -135,19 +139,19 @@ def full_disk(folder):
         resource.setrlimit(resource.RLIMIT_FSIZE, (6_000_000, 6_000_000))
     name = str(folder.path / "large")
     code, out, errors = folder.run("-o", folder.out, name, folder.path / "odd", preexec_fn=limit)
-    report(f"{folder.language}: an output that has no room is named and taken away, the next one is written",
+    folder.report("an output that has no room is named and taken away, the next one is written",
           (code, 1), (str(folder.out / "large") in errors, True), (name in said(out), False),
           (folder.leftovers(), ["odd"]))
     with open("/dev/full", "w") as full:
         code, _, errors = folder.run(folder.path / "odd", stdout=full)
-    report(f"{folder.language}: a full disk under the standard output is an error", (code, 1), ("standard output" in errors, True))
+    folder.report("a full disk under the standard output is an error", (code, 1), ("standard output" in errors, True))
 
 
 def closed_pipe(folder):
     process = folder.start(folder.path / "large", folder.path / "large")
     process.stdout.close()
     errors = process.stderr.read()
-    report(f"{folder.language}: a closed pipe is an error, not a signal", (process.wait(60), 1), ("standard output" in errors, True))
+    folder.report("a closed pipe is an error, not a signal", (process.wait(60), 1), ("standard output" in errors, True))
 
 
 def interrupted(folder):
@@ -161,7 +165,7 @@ def interrupted(folder):
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     os.close(writer)
-    report(f"{folder.language}: Ctrl-C ends it cleanly", (process.returncode, 130), (set(said(out)), {str(folder.path / "odd"), "total"}),
+    folder.report("Ctrl-C ends it cleanly", (process.returncode, 130), (set(said(out)), {str(folder.path / "odd"), "total"}),
           (folder.leftovers(), ["odd"]))
 
 
@@ -170,7 +174,7 @@ def own_files(folder):
     lines = said(out)
     total = lines.pop("total", ("0",))
     name = next(iter(lines), None)
-    report(f"{folder.language}: without files it takes the machine's largest", (code, 0), (errors, ""), (int(total[0]) >= 64 << 20, True),
+    folder.report("without files it takes the machine's largest", (code, 0), (errors, ""), (int(total[0]) >= 64 << 20, True),
           (lines.get(name), figures(pathlib.Path(name).read_bytes(), COMPLEMENT) if name else None))
 
 
@@ -179,11 +183,11 @@ def traced(folder):
     shown.mkdir()
     code, out, errors = folder.run("--trace", shown, folder.path / "text")
     picture, trace = shown / "timeline.svg", shown / "trace.json"
-    report(f"{folder.language}: --trace draws what happened", (code, 0), (errors, ""),
+    folder.report("--trace draws what happened", (code, 0), (errors, ""),
            (besides(out), ["device: gpuorch software GPU", f"trace: {picture}, {trace}"]),
            (picture.read_text().startswith("<svg"), True), (len(json.loads(trace.read_text())) > 10, True))
     code, out, errors = folder.run("--trace", folder.path / "none", folder.path / "one")
-    report(f"{folder.language}: a trace that can't be written is an error", (code, 1), (str(folder.path / "none") in errors, True))
+    folder.report("a trace that can't be written is an error", (code, 1), (str(folder.path / "none") in errors, True))
 
 
 def check(language, prepare):

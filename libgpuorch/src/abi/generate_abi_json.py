@@ -114,7 +114,8 @@ def text(value, indent=0):
 
     space, end = " " * (indent + 1), " " * indent
     if isinstance(value, dict) and any(map(nested, value.values())):
-        return "{\n" + ",\n".join(f"{space}{json.dumps(key)}: {text(inner, indent + 1)}" for key, inner in value.items()) + f"\n{end}}}"
+        members = [f"{space}{json.dumps(key)}: {text(inner, indent + 1)}" for key, inner in value.items()]
+        return "{\n" + ",\n".join(members) + f"\n{end}}}"
     if nested(value):
         return "[\n" + ",\n".join(space + text(inner, indent + 1) for inner in value) + f"\n{end}]"
     return json.dumps(value)

@@ -66,7 +66,8 @@ def readme():
     for language, suffix in (("c", "c"), ("rust", "rs"), ("lua", "lua")):
         program = ROOT / f"samples/{language}/first.{suffix}"
         block = shown.get(language, "")
-        report(f"README.md shows {program.name} as it is", (program.read_text().endswith(block), block.count("\n") > 15), (True, True))
+        report(f"README.md shows {program.name} as it is",
+               (program.read_text().endswith(block), block.count("\n") > 15), (True, True))
 
 
 def languages():

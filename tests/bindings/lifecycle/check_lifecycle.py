@@ -41,7 +41,8 @@ def c(folder):
 def rust(_):
     if not shutil.which(workspace.PROGRAM):
         raise NotHere("there is no cargo (.ci/setup rust installs it)")
-    code, output = workspace.cargo("build", "--locked", "-p", "gpuorch-samples", "--bin", "lifecycle", "--features", "dynamic-loading")
+    code, output = workspace.cargo("build", "--locked", "-p", "gpuorch-samples", "--bin", "lifecycle",
+                                   "--features", "dynamic-loading")
     if code != 0:
         raise RuntimeError(output)
     return [workspace.TARGET / "debug/lifecycle"]

@@ -111,7 +111,8 @@ static const char *step(char words[4][16]) {
     gpo_status status = GPO_NOT_FOUND;
     if (!strcmp(verb, "close")) {
         status = close_object(a);
-        return status == GPO_SUCCESS || status == GPO_STALE_HANDLE || status == GPO_INVALID_HANDLE ? "closed" : gpo_status_name(status);
+        const int gone = status == GPO_STALE_HANDLE || status == GPO_INVALID_HANDLE;
+        return status == GPO_SUCCESS || gone ? "closed" : gpo_status_name(status);
     }
     if (!strcmp(verb, "drain") || !strcmp(verb, "entry")) {
         const char *entry = drain(a, *verb == 'e' ? 30LL * SECOND : 0);

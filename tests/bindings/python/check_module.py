@@ -274,8 +274,8 @@ def other_libraries(report):
             got = told(library, code + use, **settings)
             report(f"{name} is an ImportError that says so", (got[0], words in got[1] and "said: " in got[1]), (1, True), got)
     got = told(odd, code + use + "gpo.trace_start", GPUORCH_ODD="truncated")
-    report("an older library does what it can, and what it lacks is named", (got[0], "soft\n" in got[1], "has no trace_start" in got[1]),
-           (1, True, True), got)
+    report("an older library does what it can, and what it lacks is named",
+           (got[0], "soft\n" in got[1], "has no trace_start" in got[1]), (1, True, True), got)
     got = told(odd, code + use, GPUORCH_ODD="extended")
     report("a newer library does what this one knows", got, (0, "soft\n"))
 

@@ -76,8 +76,8 @@ def end(process):
 
 def interrupts():
     """Each wait, begun with all the time in the world, ends soon after Ctrl-C."""
-    waits = ["gpo.stream_wait(stream, -1)", "gpo.event_wait(event, -1)", "gpo.timeline_wait(timeline, 1, -1)", "gpo.cq_wait(cq, -1)",
-             "gpo.device_wait(device, 3600 * 10**9)", "gpo.executor_run(executor)", "gpo.executor_run_for(executor, -1)",
+    waits = ["gpo.stream_wait(stream, -1)", "gpo.event_wait(event, -1)", "gpo.timeline_wait(timeline, 1, -1)",
+             "gpo.cq_wait(cq, -1)", "gpo.device_wait(device, 3600 * 10**9)", "gpo.executor_run(executor)", "gpo.executor_run_for(executor, -1)",
              "start_pipeline(); gpo.pipeline_wait(pipeline, -1)", "gpo.runtime_shutdown(runtime, -1)",
              "asyncio.run(gpuorch_wait())"]
     wait_in_loop = """
@@ -193,7 +193,8 @@ def two_copies():
         code, out, errors = end(begin(f"""
 abi = gpuorch.Library.find_abi({str(LIBRARY)!r})
 other = gpuorch.Library({str(copy)!r}, abi)
-with other.runtime_create(other.RuntimeOptions(device="soft")) as second, other.device_open(second) as its, other.stream_create(its) as work:
+second = other.runtime_create(other.RuntimeOptions(device="soft"))
+with second, other.device_open(second) as its, other.stream_create(its) as work:
     for library, one, where in ((gpo, stream, device), (other, work, its)):
         memory = library.memory_allocate(where, 4096)
         library.fill(one, memory, 3, 4, 1024)
@@ -205,8 +206,8 @@ with other.runtime_create(other.RuntimeOptions(device="soft")) as second, other.
         print(error.name)
 runtime.close()
 """))
-    report("two copies of the library work in one process, and tell each other's handles apart", (code, out), (0, "INVALID_HANDLE\n"),
-           errors)
+    report("two copies of the library work in one process, and tell each other's handles apart",
+           (code, out), (0, "INVALID_HANDLE\n"), errors)
 
 
 def main():
