@@ -21,10 +21,6 @@ struct count {
     const char *function;
     atomic_ullong succeeded, failed;
 };
-/* Defined in what is made from the headers: a count, a counting function and a member of the table for each function. */
-static struct count counts[];
-static const size_t counts_size;
-static const gpo_api counting_table;
 
 static gpo_status counted(struct count *count, gpo_status status) {
     atomic_fetch_add(status == GPO_SUCCESS ? &count->succeeded : &count->failed, 1);
@@ -36,6 +32,7 @@ static void called(struct count *count) {
     atomic_fetch_add(&count->succeeded, 1);
 }
 
+/* Made from the headers: counts, counts_size, and counting_table, whose functions call the real ones. */
 #include "counted_functions.h"
 
 /* What the parent counted is the parent's to tell. */
