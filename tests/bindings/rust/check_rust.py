@@ -5,9 +5,10 @@ tools say of them, and the bindings made anew. Cargo's own tests are in the crat
 Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/rust/check_rust.py [PART]...
 """
 import re
+import subprocess
 import sys
 
-from workspace import COUNTING, LIBRARY, OLDEST, TARGET, cargo
+from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, TARGET, built, cargo
 
 
 def say(name, good, text=""):
@@ -19,9 +20,10 @@ def say(name, good, text=""):
         print(f"FAIL {name}", flush=True)
 
 
-def tests(label, *arguments, **more):
+def tests(label, *arguments, command=("test",), runner=None, **more):
     """cargo test: a line for each test, and one where it didn't come to its end."""
-    code, output = cargo("test", "--locked", "--no-fail-fast", *arguments, **more)
+    runner = ("--config", f"target.x86_64-unknown-linux-gnu.runner = {runner!r}") if runner else ()
+    code, output = cargo(*command, *runner, "--locked", "--no-fail-fast", *arguments, **more)
     failed = False
     for name, note, verdict in re.findall(r"^test (.+?)( - should panic| - compile fail)? \.\.\. (ok|FAILED|ignored.*)$",
                                           output, re.MULTILINE):
@@ -39,11 +41,12 @@ def tests(label, *arguments, **more):
 
 
 def counted():
+    built("-p", "gpuorch-fake", "--features", "gpuorch-sys/dynamic-loading")
     tests("dynamic", "--features", "dynamic-loading", GPUORCH_LIBRARY=str(COUNTING), GPUORCH_SOFT_DEVICES="2")
 
 
 def linked():
-    tests("linked", "--test", "streams", GPUORCH_LIB_DIR=str(LIBRARY), LD_LIBRARY_PATH=str(LIBRARY))
+    tests("linked", "-p", "gpuorch", "--test", "streams", "--test", "fake_table", GPUORCH_LIB_DIR=str(LIBRARY), LD_LIBRARY_PATH=str(LIBRARY))
 
 
 def bindings():
@@ -70,14 +73,51 @@ def oldest():
         print("SKIP builds with Rust 1.85: Debian's cargo-web could not be fetched")
 
 
+def package():
+    name = "packages hold all they need"
+    if PROGRAM == OLDEST:
+        print(f"SKIP {name}: cargo 1.85 can't package a workspace")
+    else:
+        code, output = cargo("package", "--workspace", "--locked", "--allow-dirty", GPUORCH_LIB_DIR=str(LIBRARY))
+        say(name, code == 0, output)
+
+
+def vendored():
+    """The library from the sources in the package: minutes, so only in full runs."""
+    if "--full" in sys.argv:
+        tests("vendored", "-p", "gpuorch-sys", "--features", "vendored", limit=1800, GPUORCH_DEPS=str(DEPS),
+              CARGO_TARGET_DIR=str(TARGET / "vendored"))
+
+
+def miri():
+    code, _ = cargo("miri", "--version")
+    if code == 0:
+        tests("miri", "-p", "gpuorch", "--test", "fake_table", command=("miri", "test"), GPUORCH_LIB_DIR=str(LIBRARY),
+              MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance", CARGO_TARGET_DIR=str(TARGET / "miri"))
+    else:
+        print("SKIP miri: the bindings over a fake table: Miri isn't installed")
+
+
+def asan():
+    """The suite over the library that was built with ASan, in GPUORCH_BUILD. What Rust's standard library never frees is no
+    leak of ours, so leaks aren't looked for here."""
+    runtime = subprocess.run(["c++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    built("-p", "gpuorch-fake", "--features", "gpuorch-sys/dynamic-loading")
+    tests("asan", "-p", "gpuorch", "--tests", "--features", "dynamic-loading", runner=f"env LD_PRELOAD={runtime}",
+          GPUORCH_LIBRARY=str(LIBRARY / "libgpuorch.so.0"), GPUORCH_SOFT_DEVICES="2",
+          ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1",
+          UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1")
+
+
 def documentation():
     code, output = cargo("doc", "--locked", "--no-deps", DOCS_RS="1", RUSTDOCFLAGS="-D warnings")
     say("rustdoc, without the library", code == 0, output)
 
 
-PARTS = {part.__name__: part for part in (counted, linked, bindings, clippy, oldest, documentation)}
+PARTS = {part.__name__: part for part in (counted, linked, bindings, clippy, oldest, documentation, package, vendored, miri,
+                                          asan)}
 
 if __name__ == "__main__":
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
-    for name in wanted or PARTS:
+    for name in wanted or (name for name in PARTS if name != "asan"):
         PARTS[name]()

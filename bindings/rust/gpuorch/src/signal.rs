@@ -2,9 +2,9 @@
 
 use std::task::{Context, Poll, Waker};
 
-#[cfg(loom)]
+#[cfg(gpuorch_loom)]
 use loom::sync::Mutex;
-#[cfg(not(loom))]
+#[cfg(not(gpuorch_loom))]
 use std::sync::Mutex;
 
 /// Set once by a callback, taken once by a future. The future may be polled with changing wakers, by changing threads, and
@@ -71,12 +71,12 @@ impl<T> Signal<T> {
         drop(waker);
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(gpuorch_loom))]
     fn lock(&self) -> std::sync::MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    #[cfg(loom)]
+    #[cfg(gpuorch_loom)]
     fn lock(&self) -> loom::sync::MutexGuard<'_, State<T>> {
         self.state.lock().unwrap()
     }

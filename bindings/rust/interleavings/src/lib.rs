@@ -1,0 +1,71 @@
+//! Every interleaving of a callback and the future that it wakes, by loom: gpuorch's own source, with loom's lock.
+#![cfg(test)]
+
+#[path = "../../gpuorch/src/signal.rs"]
+mod signal;
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+use signal::Signal;
+use std::future::poll_fn;
+use std::task::{Context, Poll, Wake, Waker};
+
+#[test]
+fn a_future_that_waits_is_always_woken() {
+    loom::model(|| {
+        let signal = Arc::new(Signal::new());
+        let callback = Arc::clone(&signal);
+        let thread = thread::spawn(move || callback.set(7));
+        assert_eq!(loom::future::block_on(poll_fn(|context| signal.poll(context))), 7);
+        thread.join().unwrap();
+    });
+}
+
+/// Counts wakes; of loom's, so that it sees who reads them.
+struct Counted(AtomicUsize);
+
+impl Wake for Counted {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn counted() -> (std::sync::Arc<Counted>, Waker) {
+    let counted = std::sync::Arc::new(Counted(AtomicUsize::new(0)));
+    (std::sync::Arc::clone(&counted), Waker::from(counted))
+}
+
+#[test]
+fn the_waker_of_the_last_poll_is_woken() {
+    loom::model(|| {
+        let signal = Arc::new(Signal::new());
+        let callback = Arc::clone(&signal);
+        let thread = thread::spawn(move || callback.set(7));
+        let (_, first) = counted();
+        let (last, waker) = counted();
+        let pending = signal.poll(&Context::from_waker(&first)).is_pending()
+            && signal.poll(&Context::from_waker(&waker)).is_pending();
+        thread.join().unwrap();
+        if pending {
+            assert_eq!(last.0.load(Ordering::SeqCst), 1);
+            assert_eq!(signal.poll(&Context::from_waker(&waker)), Poll::Ready(7));
+        }
+    });
+}
+
+#[test]
+fn a_future_that_goes_leaves_no_waker_behind() {
+    loom::model(|| {
+        let signal = Arc::new(Signal::new());
+        let (counted, waker) = counted();
+        let _ = signal.poll(&Context::from_waker(&waker));
+        drop(waker);
+        let callback = Arc::clone(&signal);
+        let thread = thread::spawn(move || callback.set(7));
+        signal.forget_waker();
+        thread.join().unwrap();
+        assert_eq!(std::sync::Arc::strong_count(&counted), 1);
+        assert!(counted.0.load(Ordering::SeqCst) <= 1);
+    });
+}
