@@ -21,7 +21,7 @@ ones after it are run all the same. Sections:
   checks        tests/*/check_*.py: scripts that print lines `PASS name`, `FAIL name: text`, `SKIP name: reason`
   runtimes rust lua   the same of bindings: tests/bindings/rust/check_*.py, tests/bindings/lua/check_*.py, and those of all
                 other folders there; what Rust's and Lua's have called is counted (tests/bindings/README.md)
-  asan tsan     the doctest programs again, built with ASan and UBSan, and with TSan
+  asan tsan     the doctest programs again, built with ASan and UBSan, and with TSan; with the former, Lua's tests too
 """
 import os
 import pathlib
@@ -328,6 +328,9 @@ class Session:
             self.suites("asan", "asan ", 2, {
                 "ASAN_OPTIONS": "detect_stack_use_after_return=0:strict_string_checks=1:allocator_may_return_null=1",
                 "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"})
+            if not self.patterns:
+                self.check("asan lua", [sys.executable, TESTS / "bindings" / "lua" / "check_lua.py", "--sanitized"],
+                           {**self.environment, "GPUORCH_BUILD": str(BUILD / "asan")})
         if self.wants("tsan") and self.build("tsan", "CMAKE_BUILD_TYPE=RelWithDebInfo", "GPUORCH_SANITIZE=thread"):
             self.suites("tsan", "tsan ", 2, {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"})
         if self.full and self.wants("clang"):

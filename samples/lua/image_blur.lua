@@ -59,7 +59,6 @@ local function draw()
     end
     return width, height, pixels
 end
-
 local width, height, before
 if arg[1] then width, height, before = read_ppm(arg[1]) else width, height, before = draw() end
 local runtime = assert(gpuorch.runtime_create())

@@ -2,6 +2,7 @@
  * memory of its root. An array remembers the streams that it was used on, and its memory is freed behind them. */
 #include <errno.h>
 #include <inttypes.h>
+#include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,10 @@ void destroy_array(lua_State *L, state *s, object *o, int collected) {
     let_go(L, s, array, index);
 }
 
+void free_in_child(array_object *array) {
+    if (array->kind == MEMORY_HOST && array->root == array) free((void *)(uintptr_t)array->address);
+}
+
 void forget_array(lua_State *L, state *s, array_object *array, int index) {
     array->base.closed = 1;
     array->base.handle = NULL;
@@ -399,13 +404,19 @@ static int array_from_string(lua_State *L) {
     return upload(L, s, array, stream, offset, bytes, length);
 }
 
-/* A file of the io library's (every Lua's userdata begins with its FILE *), or a path. `*own`: to be closed. */
+/* A file of the io library's, or a path. `*own`: to be closed. */
 static FILE *check_file(lua_State *L, int index, const char *mode, int *own) {
     *own = lua_type(L, index) == LUA_TSTRING;
     if (*own) return fopen(lua_tostring(L, index), mode);
-    FILE **file = luaL_checkudata(L, index, "FILE*");
+#if LUA_VERSION_NUM >= 502
+    luaL_Stream *stream = luaL_checkudata(L, index, LUA_FILEHANDLE);
+    luaL_argcheck(L, stream->closef, index, "the file is closed");
+    return stream->f;
+#else
+    FILE **file = luaL_checkudata(L, index, LUA_FILEHANDLE); /* LuaJIT's userdata begins with it, too */
     luaL_argcheck(L, *file, index, "the file is closed");
     return *file;
+#endif
 }
 
 static int file_failure(lua_State *L, state *s, int index) {

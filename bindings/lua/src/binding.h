@@ -103,7 +103,6 @@ void push_kept(lua_State *L, int index, int slot);
 int remember(lua_State *L, state *s, int index);
 int push_known(lua_State *L, state *s, int number); /* 0, and nil is pushed, if it is gone */
 struct runtime_context *context_of(lua_State *L, state *s, const object *o); /* NULL: its runtime is gone */
-int type_error(lua_State *L, int index, const char *expected);
 
 /* --- status.c --- */
 
@@ -310,6 +309,7 @@ array_object *new_array(lua_State *L, state *s, int parent, enum memory_kind kin
 void watch_runtime(lua_State *L, state *s, array_object *array);
 int on_host(const array_object *array);
 void forget_array(lua_State *L, state *s, array_object *array, int index); /* its memory was freed by hand */
+void free_in_child(array_object *array); /* memory of the host's own, in a forked child, where nothing else is freed */
 uint64_t check_element_count(lua_State *L, int index, enum element type);
 int array_index(lua_State *L);
 int array_newindex(lua_State *L);

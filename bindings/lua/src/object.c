@@ -1,4 +1,5 @@
 /* object.c: userdata around handles: their classes, their ends, and what they keep alive. */
+#include <stdio.h>
 #include <string.h>
 
 #include "binding.h"
@@ -13,7 +14,7 @@ void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     return metatable == s->metatables[id] ? memory : NULL;
 }
 
-int type_error(lua_State *L, int index, const char *expected) {
+static int type_error(lua_State *L, int index, const char *expected) {
     const char *got = luaL_typename(L, index);
     if (luaL_getmetafield(L, index, "__name")) got = lua_tostring(L, -1);
     return luaL_argerror(L, index, lua_pushfstring(L, "%s expected, got %s", expected, got));
@@ -21,7 +22,11 @@ int type_error(lua_State *L, int index, const char *expected) {
 
 void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id) {
     void *memory = test_object(L, s, index, id);
-    if (!memory) type_error(L, index, lua_pushfstring(L, "gpuorch.%s", classes[id].name));
+    if (!memory) {
+        char expected[32];
+        snprintf(expected, sizeof expected, "gpuorch.%s", classes[id].name);
+        type_error(L, index, expected);
+    }
     return memory;
 }
 
@@ -116,6 +121,7 @@ void close_object(lua_State *L, state *s, int index, int collected) {
     object *o = lua_touserdata(L, index);
     if (o->closed || !o->handle) return;
     o->closed = 1;
+    if (o->id == CLASS_ARRAY && !belongs_here(s)) free_in_child((array_object *)o);
     if (o->borrowed || !belongs_here(s)) o->handle = NULL;
     else if (!is_needed(s, o)) destroy(L, s, index, collected);
 }

@@ -9,7 +9,8 @@
 #define MOST_STAGES 64
 #define LONGEST_END_NS 10000000000 /* of a run that is cancelled because its pipeline is closed */
 
-enum { PIPELINE_EXECUTOR = 2, PIPELINE_PROGRESS, PIPELINE_FILL, PIPELINE_TAKE, PIPELINE_SOURCE, PIPELINE_SINK, PIPELINE_STAGES };
+enum { PIPELINE_EXECUTOR = 2, PIPELINE_PROGRESS, PIPELINE_FILL, PIPELINE_TAKE, PIPELINE_SOURCE, PIPELINE_SINK, PIPELINE_REST,
+       PIPELINE_STAGES };
 
 /* What C's callbacks are given; it outlives the Lua object while the pipeline may still call. */
 typedef struct pipeline_context {
@@ -23,6 +24,7 @@ typedef struct pipeline_context {
     int busy;           /* depth of its callbacks in progress */
     int closed;         /* they are answered with GPO_CANCELLED */
     uint64_t result_bytes;
+    size_t rest;        /* where the rest of a string begins that the source gave and had no room; 0: there is none */
     char message[512];  /* of the error that a callback raised in this run */
     struct stage_context {
         struct pipeline_context *pipeline;
@@ -125,32 +127,41 @@ static gpo_status take(void *user, const gpo_chunk *chunk) {
     return ask(p->runtime, &c.base);
 }
 
+/* Copies as much of the string on top as there is room for, from `offset` on; the rest is for the next call. */
+static void give_string(lua_State *L, callback *c, int pipeline, size_t offset) {
+    size_t length;
+    const char *bytes = lua_tolstring(L, -1, &length);
+    c->bytes = length - offset < c->capacity ? length - offset : c->capacity;
+    memcpy(c->buffer, bytes + offset, c->bytes);
+    c->pipeline->rest = offset + c->bytes < length ? offset + c->bytes : 0;
+    keep(L, pipeline, PIPELINE_REST, lua_gettop(L));
+}
+
 /* fill(buffer): a number of bytes put into the buffer, a string, or nil at the end. */
 static void run_fill(lua_State *L, state *s, request *r) {
     callback *c = (callback *)r;
-    if (!push_function(L, s, c)) {
-        r->answer = GPO_CANCELLED;
+    c->bytes = 0;
+    r->answer = GPO_CANCELLED;
+    if (!push_function(L, s, c)) return;
+    const int pipeline = lua_gettop(L) - 1;
+    if (c->pipeline->rest) {
+        push_kept(L, pipeline, PIPELINE_REST);
+        give_string(L, c, pipeline, c->pipeline->rest);
+        r->answer = GPO_SUCCESS;
         return;
     }
     push_borrowed(L, s, MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)c->buffer, c->capacity);
     lua_pushvalue(L, -1);
-    lua_insert(L, -3);
-    const int buffer = lua_gettop(L) - 2;
-    call_and_close(L, s, c, 1, 1, buffer, close_borrowed);
-    r->answer = GPO_SUCCESS;
-    c->bytes = 0;
-    if (lua_isnil(L, -1)) {
-        r->answer = GPO_END;
-    } else if (lua_type(L, -1) == LUA_TSTRING) {
-        size_t length;
-        const char *bytes = lua_tolstring(L, -1, &length);
-        if (length > c->capacity) luaL_error(L, "the source gave more bytes than the buffer has room for");
-        memcpy(c->buffer, bytes, length);
-        c->bytes = length;
-    } else {
+    lua_insert(L, -3); /* the buffer stays below the function */
+    r->answer = GPO_CALLBACK_FAILED;
+    call_and_close(L, s, c, 1, 1, lua_gettop(L) - 2, close_borrowed);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        give_string(L, c, pipeline, 0);
+    } else if (!lua_isnil(L, -1)) {
         const char *problem = read_unsigned(L, -1, c->capacity, &c->bytes);
         if (problem) luaL_error(L, "the source returned no number of bytes, string or nil: %s", problem);
     }
+    r->answer = lua_isnil(L, -1) ? GPO_END : GPO_SUCCESS;
 }
 
 static gpo_status fill(void *user, void *buffer, uint64_t capacity, uint64_t *bytes) {
@@ -517,6 +528,7 @@ static int pipeline_start(lua_State *L) {
     read_source(L, s, 2, p, &source);
     read_sink(L, s, 3, p, &sink);
     p->message[0] = '\0';
+    p->rest = 0;
     const gpo_status status = s->api->pipeline_start(HANDLE(&pipeline->base, gpo_pipeline_t), &source, &sink);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     p->started = 1;

@@ -272,9 +272,7 @@ void destroy_cq(lua_State *L, state *s, object *o, int collected) {
     cq_object *queue = (cq_object *)o;
     const int index = lua_gettop(L);
     s->api->cq_destroy(HANDLE(o, gpo_cq_t));
-    free(queue->stash);
-    queue->stash = NULL;
-    queue->stashed = queue->stash_room = 0;
+    queue->stashed = 0;
     o->handle = NULL; /* who is told looks at it */
     if (!collected) cancel_operations(L, s, index);
 }
@@ -284,6 +282,8 @@ void free_cq(object *o) {
     cq_object *queue = (cq_object *)o;
     if (queue->fd >= 0) close(queue->fd);
     queue->fd = -1;
+    free(queue->stash);
+    queue->stash = NULL;
 }
 
 /* --- operations --- */

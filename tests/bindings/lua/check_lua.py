@@ -2,7 +2,7 @@
 """bindings/lua: the module is built for each Lua there is, and each runs every *_test.lua here over the library that counts
 calls.
 
-Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/lua/check_lua.py [INTERPRETER | PART]...
+Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/lua/check_lua.py [--sanitized] [INTERPRETER | PART]...
 """
 import os
 import pathlib
@@ -22,18 +22,17 @@ MODULES = ROOT / "build/lua"
 LUAS = ("lua5.1", "lua5.2", "lua5.3", "lua5.4", "luajit")
 
 
-def build(lua, folder, **settings):
-    """The module for one Lua, in a folder of its own. What the compiler said, if it failed or warned."""
-    command = ["make", "-s", "-C", SOURCE, f"LUA={lua}", f"OUT={folder}", *(f"{name}={value}" for name, value in settings.items())]
-    outcome = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return outcome.stdout if outcome.returncode != 0 or outcome.stdout else ""
-
-
-def build_helper(lua, folder):
-    """process.c, beside the module."""
-    flags = subprocess.run(["pkg-config", "--cflags", lua], text=True, capture_output=True, check=True).stdout.split()
-    subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror",
-                    "-fPIC", "-shared", *flags, "-o", folder / "process.so", HERE / "process.c"], check=True)
+def build(lua, folder, *settings):
+    """The module for one Lua, in a folder of its own, and what a script can't do by itself (process.c). What the compiler
+    said, if it failed or warned."""
+    said = ""
+    flags = subprocess.run(["pkg-config", "--cflags", lua], text=True, capture_output=True).stdout.split()
+    for command in (["make", "-s", "-C", SOURCE, f"LUA={lua}", f"OUT={folder}", *settings],
+                    [*os.environ.get("CC", "cc").split(), "-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-fPIC",
+                     "-shared", *flags, "-o", folder / "process.so", HERE / "process.c"]):
+        outcome = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said += outcome.stdout + ("" if outcome.returncode == 0 else f"{command[0]} ended with {outcome.returncode}\n")
+    return said
 
 
 def environment(lua, folder, **more):
@@ -112,23 +111,55 @@ def libraries(lua, folder):
         report(f"{lua}: require where the library is {name}", (code, words in said), (0 if good else 1, True), said)
 
 
-def main():
-    wishes = [word for word in sys.argv[1:] if not word.startswith("-")]
-    luas = [lua for lua in LUAS if lua in wishes] or LUAS
-    parts = [word for word in wishes if word not in LUAS] or [""]
+def plain(luas, parts):
     for lua in luas:
         if not shutil.which(lua):
             print(f"SKIP {lua}: it isn't installed")
             continue
         said = build(lua, MODULES / lua)
-        print(f"FAIL {lua}: the module is built without a warning\n{said}" if said else f"PASS {lua}: the module is built without a warning")
-        build_helper(lua, MODULES / lua)
+        print(said, end="")
+        report(f"{lua}: the module is built without a warning", said, "")
         for script in sorted(HERE.glob("*_test.lua")):
             if any(part in script.name for part in parts):
                 run(lua, script, MODULES / lua)
-        for part in (ends, interrupts, libraries):
-            if any(word in part.__name__ for word in parts):
-                part(lua, MODULES / lua)
+        for check in (ends, interrupts, libraries):
+            if any(part in check.__name__ for part in parts):
+                check(lua, MODULES / lua)
+
+
+def sanitized(luas, parts):
+    """The test files over a library (GPUORCH_BUILD) and a module that were built with ASan and UBSan. The interpreter wasn't: it
+    gets their libraries, and a C++ runtime for ASan to find, by LD_PRELOAD, which compilers must not inherit."""
+    folder = ROOT / "build/lua-asan"
+    folder.mkdir(parents=True, exist_ok=True)
+    compiler = folder / "c++"
+    compiler.write_text("#!/bin/sh\nunset LD_PRELOAD\nexec c++ \"$@\"\n")
+    compiler.chmod(0o755)
+    preloaded = " ".join(subprocess.run([*os.environ.get("CXX", "c++").split(), f"-print-file-name={name}"], text=True,
+                                        capture_output=True, check=True).stdout.strip()
+                         for name in ("libasan.so", "libstdc++.so.6"))
+    for lua in luas:
+        if not shutil.which(lua):
+            print(f"SKIP asan {lua}: it isn't installed")
+            continue
+        flags = "-O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
+        said = build(lua, folder / lua, f"CFLAGS={flags}")
+        report(f"asan {lua}: the module is built", said, "")
+        for script in sorted(HERE.glob("*_test.lua")):
+            if any(part in script.name for part in parts):
+                run(lua, script, folder / lua, 300, GPUORCH_TEST_LUA=f"asan {lua}", GPUORCH_LIBRARY=str(LIBRARY),
+                    GPUORCH_CXX=str(compiler), LD_PRELOAD=preloaded,
+                    ASAN_OPTIONS="allocator_may_return_null=1:strict_string_checks=1",
+                    UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1")
+
+
+def main():
+    wishes = [word for word in sys.argv[1:] if not word.startswith("-")]
+    parts = [word for word in wishes if word not in LUAS] or [""]
+    if "--sanitized" in sys.argv:
+        sanitized([lua for lua in LUAS if lua in wishes] or ("lua5.1", "lua5.4"), parts)
+    else:
+        plain([lua for lua in LUAS if lua in wishes] or LUAS, parts)
 
 
 main()

@@ -1,0 +1,275 @@
+-- Lua functions that the library calls: executors, host calls, pipelines, log lines.
+local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
+local gpuorch, test, use, same, raises, fails = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails
+
+-- Runs f with a gpuorch.on_error that keeps the messages.
+local function heard(f)
+    local messages, before = {}, gpuorch.on_error
+    gpuorch.on_error = function(message) messages[#messages + 1] = message end
+    local good, problem = pcall(f)
+    gpuorch.on_error = before
+    if not good then error(problem, 0) end
+    return messages
+end
+
+local function copy_pipeline(device, options)
+    local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+    options = options or {}
+    options.stages = options.stages or {{kernel = copy, arguments = {"output", "input", 1024}}}
+    options.chunk_bytes = options.chunk_bytes or 4096
+    return device:pipeline_create(options)
+end
+
+test("callbacks run where the executor is run, in order, each once, with what became of the work", function()
+    local runtime, _, stream = use()
+    local executor = assert(runtime:executor_create())
+    local order = {}
+    for i = 1, 5 do
+        assert(stream:then_(executor, function(completion, problem)
+            same(completion.status, "GPO_SUCCESS")
+            same(problem, nil)
+            order[#order + 1] = i
+        end))
+    end
+    assert(stream:wait())
+    same(#order, 0)
+    same(executor:run(), 5)
+    same(table.concat(order), "12345")
+end)
+
+test("a host call runs in the order of its stream, and its failure is the stream's", function()
+    local runtime, _, stream = use()
+    local executor = assert(runtime:executor_create())
+    local ran = 0
+    assert(stream:host_call(executor, function(call) same(call.status, "GPO_SUCCESS") ran = ran + 1 end))
+    same(executor:run(), 1)
+    same(ran, 1)
+    same(stream:await(), true)
+    local messages = heard(function()
+        assert(stream:host_call(executor, function() error("the callback fails") end))
+        executor:run()
+    end)
+    same(messages[1]:find("the callback fails", 1, true) ~= nil, true)
+    fails("GPO_CALLBACK_FAILED", stream.wait, stream)
+    same(stream:error().status, "GPO_CALLBACK_FAILED")
+end)
+
+test("a callback that raises is reported, and the others run", function()
+    local runtime, _, stream = use()
+    local executor = assert(runtime:executor_create())
+    local ran = 0
+    local messages = heard(function()
+        for i = 1, 4 do
+            assert(stream:then_(executor, function()
+                ran = ran + 1
+                if i % 2 == 0 then error("number " .. i) end
+                if i == 3 then error({}) end
+            end))
+        end
+        same(executor:run(), 4)
+    end)
+    same(ran, 4)
+    same(#messages, 3)
+    same(messages[1]:find("number 2", 1, true) ~= nil, true)
+end)
+
+test("a callback may close its own stream, executor and queue", function()
+    local runtime, device, stream = use()
+    local executor, cq = assert(runtime:executor_create()), assert(runtime:cq_create())
+    local heard_of = {}
+    assert(stream:then_(executor, function()
+        stream:close()
+        cq:close()
+        executor:close()
+        heard_of[1] = "first"
+    end))
+    local other = assert(device:stream_create())
+    assert(other:then_(executor, function(completion) heard_of[2] = completion.status end))
+    executor:run()
+    same(heard_of[1], "first")
+    same(heard_of[2] == "GPO_SUCCESS" or heard_of[2] == "GPO_CANCELLED", true, tostring(heard_of[2]))
+    local operation = assert(other:notify())
+    operation:when_done(function(done) done:cq():close() end)
+    same(operation:wait(10), true)
+end)
+
+test("a callback calls back into everything, and what would wait for itself says so", function()
+    local runtime, device, stream = use()
+    local executor = assert(runtime:executor_create())
+    local answers = {}
+    assert(stream:then_(executor, function()
+        answers[1] = select(3, executor:run())
+        answers[2] = select(3, runtime:shutdown(0))
+        answers[3] = stream:wait(10)
+        answers[4] = stream:await(10)
+        answers[5] = #assert(runtime:cq_create():drain())
+    end))
+    executor:run()
+    same(answers[1], "GPO_WOULD_DEADLOCK")
+    same(answers[2], "GPO_WOULD_DEADLOCK")
+    same(answers[3], true)
+    same(answers[4], true)
+    same(answers[5], 0)
+    local pipeline, inside = nil, {}
+    pipeline = assert(copy_pipeline(device))
+    assert(pipeline:start({memory = ("z"):rep(8192)}, {take = function()
+        inside[1] = select(3, pipeline:wait())
+        inside[2] = select(3, runtime:shutdown(0))
+        inside[3] = assert(device:stream_create()):await()
+        inside[4] = pipeline:get_progress().running
+        inside[5] = select(2, pcall(runtime.close, runtime))
+    end}))
+    assert(pipeline:wait())
+    same(inside[1], "GPO_WOULD_DEADLOCK")
+    same(inside[2], "GPO_WOULD_DEADLOCK")
+    same(inside[3], true)
+    same(inside[4], true)
+    same(inside[5]:find("from inside", 1, true) ~= nil, true)
+end)
+
+test("a pipeline with a source, a stage, a sink and progress in Lua gives what went in, in order", function()
+    local _, device = use()
+    local text = {}
+    for i = 1, 100 do text[i] = ("chunk %04d "):format(i):rep(100) end
+    text = {table.concat(text)} -- more than a chunk: what has no room is asked for again
+    for i = 2, 51 do text[i] = ("line %04d "):format(i):rep(20) end
+    local given, taken, seen, stages = 0, {}, 0, 0
+    local pipeline = assert(copy_pipeline(device, {progress = function(now) seen = now.bytes_done end, result_bytes = 8, stages = {
+        {enqueue = function(stream, chunk)
+            stages = stages + 1
+            same(tostring(stream):match("^gpuorch.stream") ~= nil, true)
+            assert(stream:copy_on_device(chunk.output_address, chunk.input_address, chunk.bytes))
+            assert(stream:fill(chunk.result_address, chunk.index, "u32", 2))
+        end}}}))
+    local borrowed
+    assert(pipeline:start({fill = function(buffer)
+        given = given + 1
+        if given > 51 then return nil end
+        if given % 2 == 1 or #text[given] > #buffer then return text[given] end
+        buffer:slice(1, #text[given]):from_string(text[given])
+        return #text[given]
+    end}, {take = function(chunk)
+        taken[#taken + 1] = chunk.output:to_string()
+        same(chunk.result:as "u32"[1], chunk.index)
+        borrowed = chunk.output
+    end}))
+    local result = assert(pipeline:wait())
+    same(table.concat(taken), table.concat(text))
+    same(result.bytes_in, #table.concat(text))
+    same(stages, result.chunks)
+    same(seen, result.bytes_in)
+    raises("the array is closed", function() return borrowed[1] end)
+end)
+
+test("what a pipeline's callback raises ends the run and is its message; the pipeline can be started again", function()
+    local _, device = use()
+    local pipeline = assert(copy_pipeline(device))
+    for _, ends in ipairs{{{fill = function() error("no more sensor") end}, {}},
+                          {{fill = function() return {} end}, {}},
+                          {{memory = "abcd"}, {take = function() error("no more sensor") end}}} do
+        heard(function()
+            assert(pipeline:start(ends[1], ends[2]))
+            local run, message, name, result = pipeline:wait()
+            same(run, nil)
+            same(name, "GPO_CALLBACK_FAILED")
+            same(message:find("no more sensor", 1, true) ~= nil or message:find("no number of bytes", 1, true) ~= nil, true, message)
+            same(result.status, "GPO_CALLBACK_FAILED")
+        end)
+    end
+    assert(pipeline:start({memory = "abcd"}, {take = function() return false end}))
+    same(pipeline:wait().bytes_in, 4)
+end)
+
+test("a pipeline's callbacks run in an executor where it has one", function()
+    local runtime, device = use()
+    local executor = assert(runtime:executor_create())
+    local pipeline = assert(copy_pipeline(device, {executor = executor}))
+    local chunks, ended = 0, nil
+    assert(pipeline:start({memory = ("w"):rep(20480)}, {take = function() chunks = chunks + 1 end}))
+    assert(pipeline:then_(executor, function(completion) ended = completion.status end))
+    assert(executor:run())
+    same(chunks, 5)
+    same(ended, "GPO_SUCCESS")
+end)
+
+test("a pipeline that is closed, or collected, in the middle of a run ends, and its memory is safe", function()
+    local _, device = use()
+    for way = 1, 3 do
+        local pipeline = assert(copy_pipeline(device))
+        local memory, chunks = gpuorch.array("u8", 2^20), 0
+        if way == 3 then
+            assert(pipeline:start({memory = memory}, {memory = gpuorch.array("u8", 2^20)}))
+        else
+            assert(pipeline:start({fill = function(buffer) return #buffer end}, {take = function() chunks = chunks + 1 end}))
+            while chunks < 2 do pipeline:wait(0.01) end
+        end
+        if way == 1 then pipeline:close() end
+        pipeline, memory = nil, nil
+        h.collect()
+    end
+end)
+
+test("misuse of a pipeline is raised before anything is started", function()
+    local _, device = use()
+    local pipeline = assert(copy_pipeline(device))
+    raises("a source has one of", pipeline.start, pipeline, {})
+    raises("a source has one of", pipeline.start, pipeline, {path = "x", memory = "y"})
+    raises("a sink has at most one of", pipeline.start, pipeline, {memory = "y"}, {path = "x", descriptor = 1})
+    raises("more than the memory has", pipeline.start, pipeline, {memory = "y", bytes = 2})
+    raises("there is no option 'pat'", pipeline.start, pipeline, {pat = "y"})
+    fails("GPO_NOT_FOUND", pipeline.start, pipeline, {path = "/none"})
+    fails("GPO_INVALID_STATE", pipeline.wait, pipeline)
+    local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+    raises("argument 1 (ptr) of the stage's kernel", device.pipeline_create, device,
+           {stages = {{kernel = copy, arguments = {"outputs", "input", 1}}}})
+    raises("argument 3 (u64) of the stage's kernel: it is missing", device.pipeline_create, device,
+           {stages = {{kernel = copy, arguments = {"output", "input"}}}})
+    raises("stage 1: a kernel or a function", device.pipeline_create, device, {stages = {{}}})
+end)
+
+test("log lines come to the script while it waits, on its own thread", function()
+    local lines = {}
+    local runtime, device, stream = use{device = "soft", log_level = "debug", log = function(level, text)
+        lines[#lines + 1] = level .. " " .. text
+    end}
+    assert(device:stream_create{label = "never closed"})
+    same(stream:await(), true)
+    runtime:close()
+    same(#lines > 0, true)
+    same(lines[1]:match("^%a+ .") ~= nil, true, lines[1])
+    local raised = heard(function()
+        local other = assert(gpuorch.runtime_create{device = "soft", log_level = "debug", log = function() error("no log") end})
+        assert(assert(other:device_open()):stream_create()):await()
+        other:close()
+    end)
+    same(#raised > 0 and raised[1]:find("no log", 1, true) ~= nil, true)
+end)
+
+test("entries of a queue carry any value, and failures their error", function()
+    local runtime, device, stream = use()
+    local cq, timeline = assert(runtime:cq_create{capacity = 4}), assert(runtime:timeline_create())
+    local key = {}
+    for _, value in ipairs{key, "text", 3.5, false} do assert(stream:notify(cq, value)) end
+    local refused, _, name = stream:notify(cq, 5)
+    same(refused, false)
+    same(name, "GPO_WOULD_BLOCK")
+    local entries = {}
+    while #entries < 4 do
+        assert(cq:wait(10))
+        for _, entry in ipairs(assert(cq:drain(1))) do entries[#entries + 1] = entry end
+    end
+    same(entries[1].user_data, key)
+    same(entries[2].user_data, "text")
+    same(entries[3].user_data, 3.5)
+    same(entries[4].user_data, false)
+    same(entries[1].source, "stream")
+    local other = assert(device:stream_create())
+    assert(other:wait_timeline(timeline, 1))
+    assert(other:notify(cq, "fails"))
+    assert(timeline:fail("GPO_FAILED", "because"))
+    assert(cq:wait(10))
+    local entry = assert(cq:drain())[1]
+    same(entry.status, "GPO_FAILED")
+    fails("GPO_NOT_FOUND", cq.error, cq, 12345)
+    same(cq:error(entry.error_id).message:find("because", 1, true) ~= nil, true)
+end)

@@ -1,0 +1,140 @@
+-- Objects: their ends, wrong types, and collection in any order.
+local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
+local gpuorch, test, use, same, raises, fails = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails
+local w = dofile(os.getenv "GPUORCH_TEST_FILES" .. "/world.lua")
+
+test("require leaves no globals behind", function()
+    for name in pairs(_G) do same(tostring(name):find("gpuorch", 1, true), nil, name) end
+    same(package.loaded.gpuorch, gpuorch)
+end)
+
+test("close() can be called again, and everything else then says that the object is closed", function()
+    local world = w.world()
+    world.runtime:close()
+    for name, object in pairs(world) do
+        if type(object) == "userdata" then
+            object:close()
+            object:close()
+            same(tostring(object):find("closed", 1, true) ~= nil, true, tostring(object))
+            local method = ({array = "bytes", host = "bytes", pageable = "bytes"})[name] or "label"
+            raises("is closed", object[method], object)
+        end
+    end
+end)
+
+test("an object says what it is, with its label", function()
+    local _, device = use()
+    local stream = assert(device:stream_create{label = "upload"})
+    same(tostring(stream), 'gpuorch.stream "upload"')
+    assert(stream:set_label("download"))
+    same(stream:label(), "download")
+    same(tostring(device):match("^gpuorch%.device: ") ~= nil, true)
+    same(getmetatable(stream), "gpuorch.stream")
+end)
+
+test("objects of another kind, and other values, are refused by the name of what was expected", function()
+    local runtime, device, stream = use()
+    raises("gpuorch.event expected, got gpuorch.stream", stream.wait_event, stream, stream)
+    raises("gpuorch.stream expected, got number", stream.query, 42)
+    raises("gpuorch.stream expected, got no value", stream.query)
+    raises("gpuorch.stream expected, got ", stream.query, io.stdout)
+    raises("gpuorch.stream expected, got gpuorch.device", stream.query, device)
+    raises("there is no option 'colour'; there are: blocking, priority, max_held, label", device.stream_create, device, {colour = 1})
+    raises("option 'priority': ", device.stream_create, device, {priority = "high"})
+    raises("option 'blocking': true or false expected", device.stream_create, device, {blocking = 1})
+    raises("option 'completion_mode': one of these expected: balanced, latency", gpuorch.runtime_create, {completion_mode = "fast"})
+    raises("option 'label': the string has a zero byte in it", device.stream_create, device, {label = "a\0b"})
+    raises("seconds expected", stream.wait, stream, 0 / 0)
+    raises("the number has no integer representation", runtime.device_describe, runtime, 0.5)
+    raises("out of range", runtime.device_describe, runtime, -1)
+end)
+
+test("children keep their parents", function()
+    local stream
+    do
+        local runtime = assert(gpuorch.runtime_create{device = "soft"})
+        stream = assert(assert(runtime:device_open()):stream_create())
+    end
+    h.collect()
+    same(stream:query(), true)
+    same(stream:await(), true)
+    same(stream:device():label(), "")
+end)
+
+test("memory outlives the arena, pool and device that it came from, as long as an array is left", function()
+    local _, device, stream = use()
+    local arena, pool = assert(device:arena_create()), assert(device:pool_create())
+    local host, piece = assert(arena:allocate("u32", 16)), assert(pool:allocate(stream, "u32", 16))
+    arena:close()
+    pool:close()
+    device:close()
+    raises("the arena is closed", arena.allocate, arena, "u8", 1)
+    assert(stream:fill(piece, 9))
+    assert(stream:copy_to_host(host, piece))
+    assert(stream:await())
+    same(host[16], 9)
+    host:close()
+    piece:close()
+end)
+
+test("closing what works in flight use is safe, in any order", function()
+    for order = 1, 6 do
+        local runtime, device = use()
+        local stream, other = assert(device:stream_create()), assert(device:stream_create())
+        local timeline = assert(runtime:timeline_create())
+        local arena = assert(device:arena_create())
+        local host, x = assert(arena:allocate("u32", 2^16)), assert(device:memory_allocate("u32", 2^16))
+        assert(stream:wait_timeline(timeline, 1))
+        for _, s in ipairs{stream, other} do
+            for i = 1, 10 do assert(s:fill(x, i)) assert(s:copy_to_host(host, x)) end
+        end
+        local done = assert(stream:notify())
+        local list = {stream, other, host, x, arena, device}
+        for i = 0, #list - 1 do list[(i * (order % 2 == 0 and 5 or 1) + order) % 6 + 1]:close() end
+        assert(timeline:signal(1))
+        same(done:wait(10), true)
+    end
+end)
+
+test("everything may be collected at any time, in any order", function()
+    local step = _VERSION == "Lua 5.4" and function() collectgarbage("generational") collectgarbage("incremental") end or function() end
+    collectgarbage("setpause", 50)
+    for round = 1, 30 do
+        local world = w.world()
+        assert(world.stream:fill(world.array, 1))
+        assert(world.stream:copy_to_host(world.host, world.array))
+        assert(world.stream:notify())
+        assert(world.stream:notify(world.cq, {}))
+        assert(world.stream:then_(world.executor, function() end))
+        assert(world.pipeline:start{memory = ("a"):rep(10000)})
+        local names = {}
+        for name in pairs(world) do names[#names + 1] = name end
+        table.sort(names)
+        local at = round
+        while #names > 0 do
+            at = (at * 7 + 3) % #names
+            world[table.remove(names, at + 1)] = nil
+            if #names % 3 == 0 then collectgarbage(#names % 2 == 0 and "collect" or "step") step() end
+        end
+    end
+    collectgarbage("setpause", 200)
+    h.collect()
+end)
+
+test("Lua 5.4's to-be-closed variables close objects", function()
+    if _VERSION ~= "Lua 5.4" then
+        print("SKIP " .. h.interpreter .. ": to-be-closed variables: this Lua has none")
+        return "skip"
+    end
+    local runtime = use()
+    local kept = assert(load [[
+        local runtime = ...
+        local kept
+        do
+            local device <close> = assert(runtime:device_open())
+            kept = device
+        end
+        return kept
+    ]])(runtime)
+    same(tostring(kept), "gpuorch.device (closed)")
+end)
