@@ -15,6 +15,8 @@
 
 #include "compat.h"
 
+#pragma GCC visibility push(hidden) /* the module exports luaopen_gpuorch and nothing else */
+
 enum class_id {
     CLASS_RUNTIME,
     CLASS_DEVICE,
@@ -388,5 +390,7 @@ void destroy_array(lua_State *L, state *s, object *o, int collected);
 void free_kernel(object *o);
 void free_operation(object *o);
 void free_cq(object *o);
+
+#pragma GCC visibility pop
 
 #endif

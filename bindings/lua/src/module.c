@@ -32,6 +32,12 @@ static const gpo_api *open_library(lua_State *L) {
     return api; /* the library stays loaded: it can't be unloaded with work in flight, and is marked so itself */
 }
 
+/* A callback may still be on its way out of this module when lua_close() would unload it. */
+static void stay_loaded(void) {
+    Dl_info self;
+    if (dladdr((const void *)(uintptr_t)stay_loaded, &self)) dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static int version(lua_State *L) {
     push_unsigned(L, the_state(L)->api->version());
     return 1;
@@ -76,6 +82,7 @@ static state *push_state(lua_State *L) {
     lua_setfield(L, -2, "__gc");
     lua_setmetatable(L, -2);
     s->api = open_library(L);
+    stay_loaded();
     s->pid = getpid();
     s->bridge = make_bridge(s->api);
     if (!s->bridge) luaL_error(L, "not enough memory");

@@ -100,22 +100,29 @@ def rock(folder):
                (0, "100\n", ""), made.stdout + made.stderr)
 
 
-def types(folder, lua):
-    """Every function and method has a type, and every type is one of a function or method that there is."""
-    script = """
-        local gpuorch = require "gpuorch"
-        for name, value in pairs(gpuorch) do if type(value) == "function" then print("gpuorch." .. name) end end
-        for class, methods in pairs(gpuorch.classes()) do for name in pairs(methods) do print(class .. ":" .. name) end end
-    """
-    result = run(folder, lua, "-e", script)
-    have = set(result.stdout.split())
-    text = (SOURCE / "types/gpuorch.lua").read_text()
+def bound():
+    """What the C sources bind: "gpuorch.f" for functions, "class:m" for methods."""
+    text = {path.name: path.read_text() for path in (SOURCE / "src").glob("*.c")}
+    sets = {name: re.findall(r'\{"(\w+)", \w+\}', body)
+            for source in text.values()
+            for name, body in re.findall(r"luaL_Reg (\w+)\[\] = \{(.*?)\{NULL, NULL\}", source, re.S)}
+    found = {f"gpuorch.{name}" for part in ("functions", "status_functions") for name in sets[part]}
+    table = re.search(r"const class_info classes\[CLASS_COUNT\] = \{(.*?)^\};", text["object.c"], re.S | re.M)[1]
+    for name, methods in re.findall(r'\{"(\w+)", sizeof\(\w+\),\s*\{(.*?)\}', table, re.S):
+        found |= {f"{name}:{method}" for part in re.findall(r"\w+_methods", methods) for method in sets[part]}
+    awaited = re.findall(r"methods\.(\w+)\.await", text["await.c"])
+    return found | {f"{name}:await" for name in awaited} | {"gpuorch.adopt", "gpuorch.add_probe"}
+
+
+def types(lua):
+    """Every function and method has a type, and every type is of a function or method that there is."""
+    have, text = bound(), (SOURCE / "types/gpuorch.lua").read_text()
     typed = {f"gpuorch.{name}" for name in re.findall(r"^function gpuorch\.(\w+)\(", text, re.M)}
-    typed |= {f"{owner}:{name}" for owner, name in re.findall(r"^function (\w+):(\w+)\(", text, re.M)}
-    inherited = {f"{owner}:{name}" for owner in {entry.split(":")[0] for entry in have if ":" in entry}
-                 for name in ("close", "error", "label", "set_label")}
-    report("types/gpuorch.lua has what the module has", (sorted(have - typed - inherited), sorted(typed - have)), ([], []), result.stderr)
-    report("types/gpuorch.lua is Lua", subprocess.run([lua, "-e", f"assert(loadfile {str(SOURCE / 'types/gpuorch.lua')!r})"]).returncode, 0)
+    typed |= {f"{owner}:{name}" for owner, name in re.findall(r"^function (\w+):(\w+)\(", text, re.M)} - {
+        f"object:{name}" for name in ("close", "error", "label", "set_label")}
+    report("types/gpuorch.lua has what the module has", (sorted(have - typed), sorted(typed - have)), ([], []))
+    code = subprocess.run([lua, "-e", f"assert(loadfile '{SOURCE}/types/gpuorch.lua')"], capture_output=True, text=True)
+    report("types/gpuorch.lua is Lua", (code.returncode, code.stderr), (0, ""))
 
 
 def main():
@@ -130,7 +137,7 @@ def main():
             first(folder, lua)
             image(folder, lua)
             examples(folder, lua)
-        types(folder, "lua5.4")
+        types("lua5.4")
         rock(folder)
 
 

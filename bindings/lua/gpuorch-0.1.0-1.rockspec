@@ -1,0 +1,36 @@
+rockspec_format = "3.0"
+package = "gpuorch"
+version = "0.1.0-1"
+source = {
+   url = "git+file://.", -- made in its folder: luarocks make
+}
+description = {
+   summary = "GPU work that overlaps, awaited by coroutines: libgpuorch for Lua",
+   detailed = [[
+Devices, streams, kernels from CUDA C++ in the script, typed arrays, pipelines over files, completions for event loops.
+Needs libgpuorch.so.0 at run time, no CUDA: without a GPU it runs on the library's software GPU.]],
+   license = "Apache-2.0",
+}
+supported_platforms = {"linux"}
+dependencies = {"lua >= 5.1, < 5.5"}
+external_dependencies = {
+   GPUORCH = {header = "gpuorch/api.h"}, -- GPUORCH_DIR or GPUORCH_INCDIR say where
+}
+build = {
+   type = "builtin",
+   modules = {
+      gpuorch = {
+         sources = {
+            "src/array.c", "src/await.c", "src/bridge.c", "src/copy.c", "src/device.c", "src/element.c", "src/executor.c",
+            "src/kernel.c", "src/memory.c", "src/module.c", "src/number.c", "src/object.c", "src/pipeline.c", "src/queue.c",
+            "src/record.c", "src/runtime.c", "src/status.c", "src/stream.c", "src/wait.c",
+         },
+         defines = {"_GNU_SOURCE"},
+         incdirs = {"$(GPUORCH_INCDIR)"},
+         libraries = {"dl", "pthread"},
+      },
+      ["gpuorch.loop"] = "lua/gpuorch/loop.lua",
+      ["gpuorch.luv"] = "lua/gpuorch/luv.lua",
+      ["gpuorch.cqueues"] = "lua/gpuorch/cqueues.lua",
+   },
+}

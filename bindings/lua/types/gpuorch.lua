@@ -1,0 +1,824 @@
+---@meta gpuorch
+-- Types of the module for the Lua language server. What each function does is said where C's is: gpo_<object>_<verb> in
+-- libgpuorch/include/gpuorch/*.h is object:verb here. Failure is nil, message, name of the status; false, message, name is an
+-- answer such as GPO_TIMEOUT or GPO_WOULD_BLOCK. Mistakes in the call are raised. Times that are given are seconds, times that
+-- come back are nanoseconds where their name ends in _ns.
+
+---@alias gpuorch.element "u8"|"i8"|"u16"|"i16"|"u32"|"i32"|"u64"|"i64"|"f32"|"f64"
+---@alias gpuorch.exact integer|string an integer, or as a decimal string what the interpreter's numbers can't hold
+---@alias gpuorch.three integer|integer[] one to three numbers
+---@alias gpuorch.failure table {status, native_code, native_domain, operation, function, object, message}
+---@alias gpuorch.completion table {status, source, operation, submitted_ns, completed_ns, gpu_ns, error_id, user_data}
+
+---@class gpuorch.launch_options
+---@field grid gpuorch.three blocks
+---@field block gpuorch.three threads
+---@field cluster gpuorch.three?
+---@field dynamic_shared_bytes integer?
+---@field cooperative boolean?
+---@field priority integer?
+---@field label string?
+
+---@class gpuorch.stage
+---@field kernel kernel?
+---@field arguments any[]? values, and the words input, output, scratch, result, input_bytes, output_bytes, index, offset
+---@field enqueue fun(stream: stream, chunk: gpuorch.chunk)? in place of a kernel
+---@field block gpuorch.three?
+---@field grid gpuorch.three?
+---@field bytes_per_block integer?
+---@field max_blocks integer?
+---@field dynamic_shared_bytes integer?
+---@field label string?
+
+---@class gpuorch.pipeline_options
+---@field stages gpuorch.stage[]
+---@field chunk_bytes integer?
+---@field granule integer?
+---@field slots integer?
+---@field output_numerator integer?
+---@field output_denominator integer?
+---@field scratch_bytes integer?
+---@field result_bytes integer?
+---@field max_pinned_bytes integer?
+---@field times boolean? take GPU times
+---@field progress fun(progress: table)?
+---@field progress_ns integer?
+---@field executor executor? where the callbacks run, in place of the waits
+---@field label string?
+
+---@class gpuorch.source one of path, descriptor, memory and fill
+---@field path string?
+---@field descriptor integer?
+---@field memory array|string?
+---@field fill (fun(buffer: array): integer|string|nil)? bytes put into the buffer, a string, or nil at the end
+---@field bytes integer?
+---@field offset integer?
+
+---@class gpuorch.sink at most one of path, descriptor and memory
+---@field path string?
+---@field descriptor integer?
+---@field memory array?
+---@field take (fun(chunk: gpuorch.chunk): boolean?)? false: enough
+
+---@class gpuorch.chunk
+---@field index integer
+---@field slot integer
+---@field offset integer
+---@field bytes integer
+---@field output_offset integer
+---@field output_bytes integer
+---@field output array? of bytes, for sinks; during the call
+---@field result array? of bytes, for sinks; during the call
+---@field input_address gpuorch.exact
+---@field output_address gpuorch.exact
+---@field scratch_address gpuorch.exact
+---@field result_address gpuorch.exact
+
+---@class launch
+local launch = {}
+
+--- Every object below but arrays and operations is one, too.
+---@class object
+local object = {}
+
+--- idempotent; also by the collector and by Lua 5.4's <close>
+function object:close() end
+
+--- its sticky failure, else the last failure of a call on it
+---@return gpuorch.failure?
+function object:error() end
+
+---@return string
+function object:label() end
+
+---@param label? string
+---@return true?
+function object:set_label(label) end
+
+---@class runtime: object
+local runtime = {}
+
+--- what still runs after the timeout goes on: it can be called again
+---@param seconds? number
+---@return boolean?
+function runtime:shutdown(seconds) end
+
+---@return table?
+function runtime:driver() end
+
+---@return table?
+function runtime:statistics() end
+
+--- `errors` from names of statuses to counts
+---@return table?
+function runtime:metrics() end
+
+--- Prometheus' text format
+---@return string?
+function runtime:metrics_text() end
+
+---@param options? {path: string?, picture: string?, title: string?, no_gpu_times: boolean?}
+---@return true?
+function runtime:trace_start(options) end
+
+---@return true?
+function runtime:trace_stop() end
+
+---@return table?
+function runtime:trace_get_info() end
+
+---@return string?
+function runtime:trace_summary() end
+
+--- the queue of operations that name no other
+---@return cq
+function runtime:completions() end
+
+---@param options? {capacity: integer?, label: string?}
+---@return cq?
+function runtime:cq_create(options) end
+
+---@return integer?
+function runtime:device_count() end
+
+--- ordinals count from 0
+---@param ordinal? integer
+---@return table?
+function runtime:device_describe(ordinal) end
+
+---@param from integer
+---@param to integer
+---@return table?
+function runtime:device_describe_peer(from, to) end
+
+---@param options? {ordinal: integer?, native_context: gpuorch.exact?, label: string?}
+---@return device?
+function runtime:device_open(options) end
+
+---@param options? {value: gpuorch.exact?, label: string?}
+---@return timeline?
+function runtime:timeline_create(options) end
+
+--- its callbacks run in run(), run_for() and poll()
+---@param options? {capacity: integer?, spin: boolean?, sleep: boolean?, label: string?}
+---@return executor?
+function runtime:executor_create(options) end
+
+---@param executor? executor
+---@return true?
+function runtime:set_log_executor(executor) end
+
+---@class device: object
+local device = {}
+
+---@return table?
+function device:get_properties() end
+
+---@param seconds? number
+---@return boolean?
+function device:wait(seconds) end
+
+--- CUcontext and CUdevice
+---@return gpuorch.exact?, integer?
+function device:native() end
+
+--- free and total bytes
+---@return gpuorch.exact?, gpuorch.exact?
+function device:memory() end
+
+---@param peer device
+---@return true?
+function device:enable_peer(peer) end
+
+---@param peer device
+---@return true?
+function device:disable_peer(peer) end
+
+---@param limit "stack_bytes"|"printf_bytes"|"heap_bytes"|"pending_launches"|"l2_fetch_bytes"|"persisting_l2_bytes"
+---@return integer?
+function device:get_limit(limit) end
+
+---@param limit string
+---@param value integer
+---@return true?
+function device:set_limit(limit, value) end
+
+---@return table?
+function device:get_metrics() end
+
+--- least and greatest
+---@return integer?, integer?
+function device:stream_priority_range() end
+
+---@param options? {blocking: boolean?, priority: integer?, max_held: integer?, label: string?}
+---@return stream?
+function device:stream_create(options) end
+
+--- a CUstream of another library's
+---@param native gpuorch.exact
+---@param options? table
+---@return stream?
+function device:stream_wrap(native, options) end
+
+---@param options? {streams: integer?, priorities: integer?, label: string?}
+---@return stream_pool?
+function device:stream_pool_create(options) end
+
+---@param options? {timing: boolean?, blocking_sync: boolean?, label: string?}
+---@return event?
+function device:event_create(options) end
+
+--- pinned memory
+---@param options? {write_combined: boolean?, max_bytes: integer?, slab_bytes: integer?, initial_bytes: integer?, numa_node: integer?, label: string?}
+---@return arena?
+function device:arena_create(options) end
+
+---@param options? {max_bytes: integer?, keep_bytes: integer?, initial_bytes: integer?, label: string?}
+---@return pool?
+function device:pool_create(options) end
+
+--- a device array
+---@param type gpuorch.element
+---@param count integer
+---@param label? string
+---@return array?
+function device:memory_allocate(type, count, label) end
+
+---@param memory array|gpuorch.exact
+---@return true?
+function device:memory_free(memory) end
+
+---@param memory array|gpuorch.exact
+---@return table?
+function device:memory_describe(memory) end
+
+--- an array takes its options second
+---@param memory array|gpuorch.exact
+---@param bytes? integer
+---@param options? {read_only: boolean?}
+---@return true?
+function device:host_register(memory, bytes, options) end
+
+---@param memory array|gpuorch.exact
+---@return true?
+function device:host_unregister(memory) end
+
+--- CUDA C++
+---@param source string|table
+---@param options? {file_name: string?, label: string?, no_cache: boolean?, options: string[]?, name_expressions: string[]?, headers: table<string, string>?}
+---@return module?
+function device:module_compile(source, options) end
+
+---@param image string
+---@param label? string
+---@return module?
+function device:module_load(image, label) end
+
+---@return module?
+function device:module_builtin() end
+
+---@param options gpuorch.pipeline_options
+---@return pipeline?
+function device:pipeline_create(options) end
+
+---@class stream: object
+local stream = {}
+
+---@return table?
+function stream:get_info() end
+
+---@return device
+function stream:device() end
+
+--- the CUstream
+---@return gpuorch.exact?
+function stream:native() end
+
+--- false: not ready
+---@return boolean?
+function stream:query() end
+
+---@param seconds? number
+---@return boolean?
+function stream:wait(seconds) end
+
+--- an operation; with user_data true, and the queue's drain() gives an entry
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function stream:notify(queue, user_data) end
+
+---@param since event
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function stream:notify_timed(since, queue, user_data) end
+
+--- yields under gpuorch.loop, luv and cqueues, waits elsewhere
+---@param seconds? number
+---@return boolean?
+function stream:await(seconds) end
+
+--- gpo_stream_then
+---@param executor executor
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function stream:then_(executor, f) end
+
+--- false from f: under way until host_call_finish
+---@param executor executor
+---@param f? fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean
+---@return boolean?
+function stream:host_call(executor, f) end
+
+---@return integer?
+function stream:cancel_held() end
+
+---@param event event
+---@return true?
+function stream:wait_event(event) end
+
+---@param other stream
+---@return true?
+function stream:wait_stream(other) end
+
+---@param timeline timeline
+---@param value gpuorch.exact
+---@return true?
+function stream:wait_timeline(timeline, value) end
+
+---@param timeline timeline
+---@param value gpuorch.exact
+---@return true?
+function stream:signal_timeline(timeline, value) end
+
+---@param destination array|gpuorch.exact
+---@param source array|string|gpuorch.exact
+---@param bytes? integer
+---@return true?
+function stream:copy_to_device(destination, source, bytes) end
+
+---@param destination array|gpuorch.exact
+---@param source array|gpuorch.exact
+---@param bytes? integer
+---@return true?
+function stream:copy_to_host(destination, source, bytes) end
+
+---@param destination array|gpuorch.exact
+---@param source array|gpuorch.exact
+---@param bytes? integer
+---@return true?
+function stream:copy_on_device(destination, source, bytes) end
+
+---@param destination_device device
+---@param destination array|gpuorch.exact
+---@param source_device device
+---@param source array|gpuorch.exact
+---@param bytes? integer
+---@return true?
+function stream:copy_peer(destination_device, destination, source_device, source, bytes) end
+
+---@param copies {destination: array|gpuorch.exact, source: array|gpuorch.exact, bytes: integer?}[]
+---@return true?
+function stream:copy_batch(copies) end
+
+--- in bytes
+---@param copy {destination: array|gpuorch.exact, destination_pitch: integer, source: array|gpuorch.exact, source_pitch: integer, width: integer, height: integer}
+---@return true?
+function stream:copy_rows(copy) end
+
+--- type and count with an address only
+---@param destination array|gpuorch.exact
+---@param value number|string
+---@param type? gpuorch.element
+---@param count? integer
+---@return true?
+function stream:fill(destination, value, type, count) end
+
+--- bytes
+---@param destination array|gpuorch.exact
+---@param pitch integer
+---@param value integer
+---@param width integer
+---@param height integer
+---@return true?
+function stream:fill_rows(destination, pitch, value, width, height) end
+
+--- arguments by the kernel's signature
+---@param kernel kernel
+---@param launch launch|gpuorch.launch_options
+---@param ... any
+---@return true?
+function stream:launch_kernel(kernel, launch, ...) end
+
+---@class stream_pool: object
+local stream_pool = {}
+
+--- closing the stream gives it back
+---@param priority? integer
+---@return stream?
+function stream_pool:acquire(priority) end
+
+---@param stream stream
+---@return true?
+function stream_pool:release(stream) end
+
+---@class event: object
+local event = {}
+
+---@param stream stream
+---@return true?
+function event:record(stream) end
+
+---@return boolean?
+function event:query() end
+
+---@param seconds? number
+---@return boolean?
+function event:wait(seconds) end
+
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function event:notify(queue, user_data) end
+
+---@param seconds? number
+---@return boolean?
+function event:await(seconds) end
+
+---@param executor executor
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function event:then_(executor, f) end
+
+--- nanoseconds; false while one is pending
+---@param end_ event
+---@return integer|boolean?
+function event:elapsed(end_) end
+
+--- the CUevent
+---@return gpuorch.exact?
+function event:native() end
+
+---@class timeline: object
+local timeline = {}
+
+---@param value gpuorch.exact
+---@return true?
+function timeline:signal(value) end
+
+---@param status string
+---@param message? string
+---@return true?
+function timeline:fail(status, message) end
+
+---@return gpuorch.exact?
+function timeline:value() end
+
+---@param value gpuorch.exact
+---@param seconds? number
+---@return boolean?
+function timeline:wait(value, seconds) end
+
+---@param value gpuorch.exact
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function timeline:notify(value, queue, user_data) end
+
+---@param value gpuorch.exact
+---@param seconds? number
+---@return boolean?
+function timeline:await(value, seconds) end
+
+---@param value gpuorch.exact
+---@param executor executor
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function timeline:then_(value, executor, f) end
+
+--- A completion queue.
+---@class cq: object
+local cq = {}
+
+--- entries with user_data; operations are told meanwhile
+---@param max? integer
+---@return gpuorch.completion[]?
+function cq:drain(max) end
+
+--- operations and callbacks only: for event loops
+---@return boolean?
+function cq:pump() end
+
+---@param seconds? number
+---@return boolean?
+function cq:wait(seconds) end
+
+---@return true?
+function cq:wake() end
+
+--- readable when there may be something; the queue closes it
+---@return integer?
+function cq:fd() end
+
+---@param error_id? integer
+---@return gpuorch.failure?
+function cq:error(error_id) end
+
+---@return table?
+function cq:get_statistics() end
+
+--- A point that is waited for. Closing one forgets nothing.
+---@class operation
+local operation = {}
+
+---@return boolean
+function operation:ready() end
+
+--- false: not ready
+---@return boolean?
+function operation:result() end
+
+---@return gpuorch.completion|false
+function operation:entry() end
+
+---@param seconds? number
+---@return boolean?
+function operation:wait(seconds) end
+
+---@param seconds? number
+---@return boolean?
+function operation:await(seconds) end
+
+---@return cq
+function operation:cq() end
+
+--- called by whoever drains the queue; false: it is done already, and f isn't called
+---@param f fun(operation: operation)
+---@return boolean
+function operation:when_done(f) end
+
+--- Pinned memory.
+---@class arena: object
+local arena = {}
+
+---@param type gpuorch.element
+---@param count integer
+---@param alignment? integer
+---@return array?
+function arena:allocate(type, count, alignment) end
+
+---@param array array
+---@return true?
+function arena:free(array) end
+
+---@param array array
+---@param stream stream
+---@return true?
+function arena:free_after(array, stream) end
+
+---@param keep_bytes? integer
+---@return true?
+function arena:trim(keep_bytes) end
+
+---@return table?
+function arena:statistics() end
+
+--- Device memory in stream order.
+---@class pool: object
+local pool = {}
+
+---@param stream stream
+---@param type gpuorch.element
+---@param count integer
+---@return array?
+function pool:allocate(stream, type, count) end
+
+---@param array array
+---@param stream stream
+---@return true?
+function pool:free(array, stream) end
+
+---@param keep_bytes? integer
+---@return true?
+function pool:trim(keep_bytes) end
+
+---@return table?
+function pool:statistics() end
+
+--- Typed memory of host or device; array[i] from 1 to #array on the host. Of a device array strings and files take a stream first.
+---@class array
+local array = {}
+
+---@param value number|string
+---@param first? integer
+---@param last? integer
+---@return array
+function array:fill(value, first, last) end
+
+--- shares the memory
+---@param first integer
+---@param last? integer
+---@return array
+function array:slice(first, last) end
+
+--- the same memory as another type
+---@param type gpuorch.element
+---@return array
+function array:as(type) end
+
+---@return gpuorch.element
+function array:type() end
+
+---@return integer
+function array:bytes() end
+
+--- for ffi.cast; keep the array
+---@return gpuorch.exact
+function array:pointer() end
+
+---@param stream? stream
+---@return string?
+function array:to_string(stream) end
+
+--- [stream,] bytes [, byte offset from 0]
+---@param ... stream|string|integer
+---@return array?
+function array:from_string(...) end
+
+--- [stream,] file or path: elements read
+---@param ... stream|string|file*
+---@return integer?
+function array:read_file(...) end
+
+--- [stream,] file or path
+---@param ... stream|string|file*
+---@return array?
+function array:write_file(...) end
+
+---@class module: object
+local module = {}
+
+--- words u8 to u64, i8 to i64, f32, f64, ptr, bytes:N
+---@param name string
+---@param signature? string
+---@return kernel?
+function module:kernel(name, signature) end
+
+---@return string?
+function module:image() end
+
+--- address and bytes, or with a type a device array
+---@param name string
+---@param type? gpuorch.element
+---@return gpuorch.exact|array?, gpuorch.exact?
+function module:symbol(name, type) end
+
+---@class kernel: object
+local kernel = {}
+
+---@return table?
+function kernel:get_attributes() end
+
+---@return string?
+function kernel:name() end
+
+--- the CUfunction
+---@return gpuorch.exact?
+function kernel:native() end
+
+---@param bytes integer
+---@return true?
+function kernel:set_max_dynamic_shared(bytes) end
+
+---@param threads integer
+---@param dynamic_shared_bytes? integer
+---@return integer?
+function kernel:occupancy(threads, dynamic_shared_bytes) end
+
+--- threads and blocks
+---@param dynamic_shared_bytes? integer
+---@param max_threads? integer
+---@return integer?, integer?
+function kernel:suggest(dynamic_shared_bytes, max_threads) end
+
+---@class executor: object
+local executor = {}
+
+--- until nothing is owed: how many callbacks ran
+---@return integer?
+function executor:run() end
+
+---@param seconds? number
+---@return integer|boolean?
+function executor:run_for(seconds) end
+
+---@return integer?
+function executor:poll() end
+
+---@param call integer
+---@param status? string
+---@param message? string
+---@return true?
+function executor:host_call_finish(call, status, message) end
+
+---@return table?
+function executor:get_statistics() end
+
+---@class pipeline: object
+local pipeline = {}
+
+---@param source gpuorch.source
+---@param sink? gpuorch.sink
+---@return true?
+function pipeline:start(source, sink) end
+
+--- what the run did; with a failure it comes fourth
+---@param seconds? number
+---@return table|boolean?
+function pipeline:wait(seconds) end
+
+---@param seconds? number
+---@return boolean?
+function pipeline:await(seconds) end
+
+---@param queue? cq
+---@param user_data? any
+---@return operation|boolean?
+function pipeline:notify(queue, user_data) end
+
+---@param executor executor
+---@param f fun(completion: gpuorch.completion, failure: gpuorch.failure?)
+---@return boolean?
+function pipeline:then_(executor, f) end
+
+---@return true?
+function pipeline:cancel() end
+
+---@return table?
+function pipeline:get_progress() end
+
+local gpuorch = {}
+
+--- log lines come while the script waits
+---@param options? {device: string?, log: fun(level: string, line: string)?, log_level: string?, completion_mode: string?, schedule_seed: gpuorch.exact?, cache: string?, label: string?}
+---@return runtime?
+function gpuorch.runtime_create(options) end
+
+--- pageable memory of the host's, zeroed
+---@param type gpuorch.element
+---@param count integer
+---@return array?
+function gpuorch.array(type, count) end
+
+--- read once, for many launches
+---@param options gpuorch.launch_options
+---@return launch
+function gpuorch.launch(options) end
+
+---@return integer
+function gpuorch.version() end
+
+---@return gpuorch.failure?
+function gpuorch.last_error() end
+
+---@param status integer
+---@return string
+function gpuorch.status_name(status) end
+
+---@param status string|integer
+---@return string
+function gpuorch.status_text(status) end
+
+---@return string?
+function gpuorch.compile_log() end
+
+--- of arrays that are alive
+---@return integer
+function gpuorch.held_bytes() end
+
+--- seconds on the clock of timeouts
+---@return number
+function gpuorch.now() end
+
+--- errors in callbacks and coroutines; assign your own
+---@param message string
+---@param coroutine? thread
+function gpuorch.on_error(message, coroutine) end
+
+--- waits until one of the queues may have something
+---@param queues cq[]
+---@param seconds? number
+---@return boolean
+function gpuorch.poll(queues, seconds) end
+
+--- for event loops: await() in this coroutine calls the scheduler
+---@param coroutine thread
+---@param scheduler {suspend: fun(operation: operation, seconds: number?): any}
+function gpuorch.adopt(coroutine, scheduler) end
+
+--- for event loops that make coroutines themselves: the running one's scheduler
+---@param probe? fun(): table
+function gpuorch.add_probe(probe) end
+
+return gpuorch
