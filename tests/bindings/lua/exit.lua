@@ -1,6 +1,6 @@
 -- exit.lua WAY: ends in some way while streams, a pipeline and its callbacks are under way (check_lua.py).
 local gpuorch = require "gpuorch"
-local runtime = assert(gpuorch.runtime_create{device = "soft", log = function() end})
+local runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", log = function() end})
 local device = assert(runtime:device_open())
 local stream = assert(device:stream_create())
 local x = assert(device:memory_allocate("u32", 2^16))

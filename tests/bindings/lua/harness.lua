@@ -10,7 +10,7 @@ local opened = {}
 
 -- use{options of the runtime}: runtime, device, stream.
 local function use(options)
-    local runtime = assert(gpuorch.runtime_create(options or {device = "soft"}))
+    local runtime = assert(gpuorch.runtime_create(options or {device = os.getenv "GPUORCH_DEVICE"}))
     opened[#opened + 1] = runtime
     local device = assert(runtime:device_open())
     return runtime, device, assert(device:stream_create())

@@ -1,6 +1,6 @@
 -- interrupt.lua WAIT: waits for what never comes, in some way (check_lua.py sends Ctrl-C).
 local gpuorch = require "gpuorch"
-local runtime = assert(gpuorch.runtime_create{device = "soft"})
+local runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE"})
 local device = assert(runtime:device_open())
 local stream, event = assert(device:stream_create()), assert(device:event_create())
 local timeline, cq, executor = assert(runtime:timeline_create()), assert(runtime:cq_create()), assert(runtime:executor_create())

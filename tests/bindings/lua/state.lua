@@ -2,7 +2,7 @@
 local gpuorch = require "gpuorch"
 local loop = require "gpuorch.loop"
 for round = 1, 3 do
-    local runtime = assert(gpuorch.runtime_create{device = "soft", log = function() end, log_level = "debug"})
+    local runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", log = function() end, log_level = "debug"})
     local device = assert(runtime:device_open())
     local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
     local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 1024}}},

@@ -8,7 +8,7 @@ local function call(name, f) calls[#calls + 1] = {name = name, run = f} end
 
 local function world()
     local w = {}
-    w.runtime = assert(gpuorch.runtime_create{device = "soft", label = "world", log = function() end})
+    w.runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", label = "world", log = function() end})
     w.device = assert(w.runtime:device_open{ordinal = 0, label = "device"})
     w.peer = assert(w.runtime:device_open{ordinal = 1})
     w.stream = assert(w.device:stream_create{label = "stream"})
