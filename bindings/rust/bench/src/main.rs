@@ -1,0 +1,138 @@
+//! What the bindings cost over the same C calls: a query, a launch with three arguments, an await under tokio.
+//!
+//!     cargo run --release -p gpuorch-overhead
+//!
+//! Both arms run in turn, 31 rounds each, in one process; a row has the medians, in nanoseconds a call, and what was
+//! allocated by the binding's arm. The C arm calls the library's table; that of the await is a oneshot channel which the
+//! same callback sends to.
+
+use gpuorch::sys;
+use gpuorch::{DeviceBuffer, Launch, Result, Runtime, Stream};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+const ROUNDS: usize = 31;
+
+/// The system's allocator, and how often this thread has called it.
+struct Counting;
+
+thread_local!(static ALLOCATIONS: Cell<usize> = const { Cell::new(0) });
+
+// SAFETY: the system's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller has it.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as the caller has it.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Nanoseconds a call.
+fn timed(calls: usize, mut run: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    for _ in 0..calls {
+        run();
+    }
+    start.elapsed().as_nanos() as f64 / calls as f64
+}
+
+/// Runs both arms in turn, with `between` after each, and prints the row.
+fn compare(name: &str, calls: usize, mut ours: impl FnMut(), mut theirs: impl FnMut(), between: impl Fn()) {
+    let (mut of_ours, mut of_theirs, mut allocated) = (Vec::new(), Vec::new(), 0);
+    for round in 0..=ROUNDS {
+        let before = ALLOCATIONS.get();
+        let our_time = timed(calls, &mut ours);
+        allocated = ALLOCATIONS.get() - before;
+        between();
+        let their_time = timed(calls, &mut theirs);
+        between();
+        // The first warms up.
+        if round != 0 {
+            of_ours.push(our_time);
+            of_theirs.push(their_time);
+        }
+    }
+    let differences = of_ours.iter().zip(&of_theirs).map(|(ours, theirs)| ours - theirs).collect();
+    let (rust, c, over) = (median(of_ours), median(of_theirs), median(differences));
+    println!("{name:<26} {rust:>9.1} {c:>9.1} {over:>9.1} {:>11.2}", allocated as f64 / calls as f64);
+}
+
+/// `user` is a boxed `oneshot::Sender<()>` of this call's.
+unsafe extern "C" fn send(user: *mut c_void, _: *const sys::gpo_completion, _: *const sys::gpo_error) {
+    // SAFETY: see above; called once.
+    let sender = unsafe { Box::from_raw(user.cast::<oneshot::Sender<()>>()) };
+    let _ = sender.send(());
+}
+
+fn awaits(api: &sys::gpo_api, runtime: &Runtime, stream: &Stream) -> Result<()> {
+    let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let executor = runtime.executor()?;
+    let then = api.stream_then.expect("a member");
+    let ours = || tokio.block_on(async { stream.done().await.map(drop) }).expect("it is done");
+    let theirs = || {
+        tokio.block_on(async {
+            let (sender, receiver) = oneshot::channel::<()>();
+            let user = Box::into_raw(Box::new(sender)).cast();
+            // SAFETY: the callback has the sender, once.
+            assert_eq!(unsafe { then(stream.as_raw(), executor.as_raw(), Some(send), user) }, sys::GPO_SUCCESS);
+            receiver.await.expect("it is done");
+        });
+    };
+    compare("await under tokio", 200, ours, theirs, || {});
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let runtime = Runtime::new()?;
+    let device = runtime.open_device()?;
+    let stream = device.stream()?;
+    let api = sys::api().expect("the library");
+    println!("{}: {ROUNDS} rounds", device.properties()?.name());
+    println!("{:<26} {:>9} {:>9} {:>9} {:>11}", "ns a call", "Rust", "C", "over", "allocations");
+
+    let query = api.stream_query.expect("a member");
+    let ours = || assert!(stream.is_done().expect("it is done"));
+    // SAFETY: the stream is alive.
+    let theirs = || assert_eq!(unsafe { query(stream.as_raw()) }, sys::GPO_SUCCESS);
+    compare("query", 20_000, ours, theirs, || {});
+
+    let module = device.compile(r#"extern "C" __global__ void nothing(float *, unsigned, float) {}"#)?;
+    let kernel = module.kernel("nothing")?;
+    // SAFETY: it does nothing with an address, a number and a float.
+    let bound = unsafe { kernel.bind::<(DeviceBuffer<f32>, u32, f32)>()? };
+    let x = device.buffer::<f32>(64)?;
+    let shape = Launch::new(1, 1);
+    let mut raw = sys::gpo_launch::new();
+    (raw.grid, raw.block) = ([1; 3], [1; 3]);
+    let launch = api.launch_kernel.expect("a member");
+    let ours = || {
+        bound.launch(&stream, &shape, (&x, 64, 0.5)).expect("it is accepted");
+    };
+    let (address, n, by) = (x.address(), 64u32, 0.5f32);
+    let theirs = || {
+        let arguments = [(&raw const address).cast::<c_void>(), (&raw const n).cast(), (&raw const by).cast()];
+        let (arguments, sizes) = (arguments.as_ptr(), [8, 4, 4].as_ptr());
+        // SAFETY: the handles are alive, and the arguments the kernel's.
+        let status = unsafe { launch(stream.as_raw(), kernel.as_raw(), &raw, arguments, sizes, 3) };
+        assert_eq!(status, sys::GPO_SUCCESS);
+    };
+    compare("launch, 3 arguments", 1000, ours, theirs, || stream.wait().expect("it is done"));
+
+    awaits(api, &runtime, &stream)
+}
