@@ -39,6 +39,7 @@ public:
         __builtin_prefetch(&head_, 1);
     }
 
+    using Object::drain;   // at shutdown: nothing to wait for
     uint64_t drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept;
     gpo_status wait(uint64_t deadline);
     void wake() noexcept;

@@ -365,6 +365,9 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
     if (shut_down_) return GPO_INVALID_HANDLE;
     shutting_down_.store(true, std::memory_order_seq_cst);
     table_->for_each([&](Object& object) { object.stop(); });
+    // Streams without a handle: one that waits for a signal that is held behind it is let go by nobody else.
+    ContextKey key;
+    for (auto context = next_context(key, true); context; context = next_context(key, false)) context->cancel_held();
     if (!drain_objects(deadline)) return GPO_TIMEOUT;
     report_leaks();
     set_log_route(nullptr);

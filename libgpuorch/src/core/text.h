@@ -25,7 +25,7 @@ public:
 
 private:
     size_t size_ = 0;
-    char characters_[N] = "";
+    char characters_[N] = {};
 };
 
 namespace detail {

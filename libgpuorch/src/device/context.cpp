@@ -308,6 +308,22 @@ std::vector<Ref<Stream>> Context::streams() const {
     return out;
 }
 
+void Context::cancel_held() noexcept {
+    for (;;) {
+        Ref<Stream> held;
+        {
+            std::lock_guard lock(streams_lock_);
+            for (Stream* stream : streams_)
+                if (stream->held() && stream->try_retain()) {
+                    held = Ref<Stream>::adopt(stream);
+                    break;
+                }
+        }
+        if (!held) return;
+        held->cancel_held();
+    }
+}
+
 // Whoever marked it last let go of it after that; and nobody takes a reference out of streams_ meanwhile.
 bool Context::claim_unused(Stream& stream) noexcept {
     if (!stream.only()) return false;

@@ -66,6 +66,8 @@ public:
     void add_stream(Stream& stream);
     void remove_stream(Stream& stream) noexcept;
     std::vector<Ref<Stream>> streams() const;
+    /// Cancels what is held on all streams, those too whose handles are gone. Takes no memory.
+    void cancel_held() noexcept;
     /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it any
     /// more, and the caller destroys it.
     bool claim_unused(Stream& stream) noexcept;
