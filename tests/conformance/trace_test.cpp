@@ -281,11 +281,10 @@ TEST_CASE("traces begin and end while other threads work, and nothing of theirs 
                             (ended != GPO_SUCCESS && ended != GPO_INVALID_STATE);
             }
         });
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    while (stopped.load() < 20) std::this_thread::yield();
     stop.store(true);
     for (auto& thread : threads) thread.join();
     CHECK(failures.load() == 0);
-    CHECK(started.load() > 0);
     if (started.load() > stopped.load()) CHECK_OK(gpo_trace_stop(gpu.runtime));
     REQUIRE_OK(start(gpu, folder / "last.json"));
     work(gpu);

@@ -206,7 +206,7 @@ TEST_CASE("a stream writes values, and waits for values that the host or another
     const auto at = [&](int i) { return reinterpret_cast<CUdeviceptr>(words + i); };
     OK(gpu.cu->cuStreamWaitValue32(a, at(0), 3, CU_STREAM_WAIT_VALUE_GEQ));
     OK(gpu.cu->cuStreamWriteValue32(a, at(1), 7, 0));
-    OK(gpu.cu->cuStreamWaitValue32(b, at(1), 7, CU_STREAM_WAIT_VALUE_EQ));
+    OK(gpu.cu->cuStreamWaitValue32(b, at(1), 7, CU_STREAM_WAIT_VALUE_EQ | CU_STREAM_WAIT_VALUE_FLUSH));
     OK(gpu.cu->cuStreamWriteValue32(b, at(2), 9, 0));
     IS(gpu.cu->cuStreamQuery(b), CUDA_ERROR_NOT_READY);
     __atomic_store_n(words, 4u, __ATOMIC_RELEASE);

@@ -157,7 +157,7 @@ CUresult CUDAAPI write_value(CUstream handle, CUdeviceptr address, cuuint32_t va
 
 CUresult CUDAAPI wait_value(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
     return enter_live([&](Machine& machine) -> CUresult {
-        require(!(flags & ~unsigned(3 | CU_STREAM_WAIT_VALUE_FLUSH << 30)));
+        require(!(flags & ~unsigned(3 | CU_STREAM_WAIT_VALUE_FLUSH)));
         require_value_address(machine, address);
         machine.need_clock();
         Submission submission(machine, handle);

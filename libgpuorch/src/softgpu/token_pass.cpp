@@ -347,7 +347,7 @@ private:
     std::string namespace_shared_for(const FunctionFound& found) const {
         std::string out;
         for (const auto& [name, local] : namespace_shared_) {
-            const auto mentions = [&](TokenRange range) {
+            const auto mentions = [&, &name = name](TokenRange range) {
                 for (uint32_t at = range.begin; at < range.end; ++at)
                     if (all_[at].is(name) && !is_member(at)) return true;
                 return false;
