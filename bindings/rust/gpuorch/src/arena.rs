@@ -13,7 +13,6 @@ use std::mem::{align_of, size_of};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Hands out pinned memory, which it takes from the driver in large slabs. Clones are the same arena; what it has handed
 /// out keeps it.
@@ -106,10 +105,14 @@ impl Arena {
         }
         let mut memory = std::ptr::null_mut();
         let alignment = align_of::<T>().max(256) as u64;
-        call!(arena_allocate(self.as_raw(), bytes as u64, alignment, &mut memory))?;
-        let memory = NonNull::new(memory.cast::<T>()).ok_or_else(too_large)?;
-        self.device().runtime().inner.pinned.fetch_add(1, Ordering::AcqRel);
-        Ok(PinnedVec { memory, len, arena: Some(self.clone()) })
+        let runtime = &self.device().runtime().inner;
+        runtime.pin()?;
+        let allocated = call!(arena_allocate(self.as_raw(), bytes as u64, alignment, &mut memory));
+        let memory = allocated.and_then(|()| NonNull::new(memory.cast::<T>()).ok_or_else(too_large));
+        if memory.is_err() {
+            runtime.unpin();
+        }
+        Ok(PinnedVec { memory: memory?, len, arena: Some(self.clone()) })
     }
 
     /// A vector with the elements of a slice.
@@ -169,7 +172,7 @@ impl<T: Pod> PinnedVec<T> {
             crate::after::drop_after(stream, Box::new(Piece { address: this.memory.as_ptr() as usize, arena }));
             return freed;
         }
-        arena.device().runtime().inner.pinned.fetch_sub(1, Ordering::AcqRel);
+        arena.device().runtime().inner.unpin();
         Ok(())
     }
 }
@@ -184,7 +187,7 @@ impl Drop for Piece {
     fn drop(&mut self) {
         // Refused only where the arena's runtime has been shut down.
         let _ = status!(arena_free(self.arena.as_raw(), self.address as *mut std::ffi::c_void));
-        self.arena.device().runtime().inner.pinned.fetch_sub(1, Ordering::AcqRel);
+        self.arena.device().runtime().inner.unpin();
     }
 }
 

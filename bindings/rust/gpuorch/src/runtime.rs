@@ -10,7 +10,7 @@ use gpuorch_sys as sys;
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -29,7 +29,9 @@ pub(crate) struct Inner {
     waking: OnceLock<Waking>,
     making_waking: Mutex<()>,
     /// How many pieces of the library's host memory Rust code can reach: they would go with the runtime.
-    pub(crate) pinned: AtomicUsize,
+    pinned: AtomicUsize,
+    /// No piece is handed out any more. Set before `pinned` is read, and read after that is raised: one sees the other.
+    closing: AtomicBool,
     kept: Kept,
 }
 
@@ -173,6 +175,7 @@ impl RuntimeBuilder {
             waking: OnceLock::new(),
             making_waking: Mutex::new(()),
             pinned: AtomicUsize::new(0),
+            closing: AtomicBool::new(false),
             kept: Kept { _log: log, values: Mutex::default() },
         };
         Ok(Runtime { inner: Arc::new(inner) })
@@ -248,12 +251,20 @@ impl Runtime {
     /// [`ErrorKind::Timeout`]: something still runs; it can be called again. [`ErrorKind::InvalidState`]: pinned vectors are
     /// alive, whose memory would go with it. [`ErrorKind::WouldDeadlock`]: from inside a callback.
     pub fn shutdown(&self, timeout: Duration) -> Result<()> {
-        let alive = self.inner.pinned.load(Ordering::Acquire);
-        if alive != 0 {
+        self.inner.closing.store(true, Ordering::SeqCst);
+        let alive = self.inner.pinned.load(Ordering::SeqCst);
+        let ended = if alive == 0 {
+            call!(runtime_shutdown(self.inner.raw, nanoseconds(timeout)))
+        } else {
             let message = format!("{alive} pinned vectors are alive, or on their way through a stream");
-            return Err(Error::new(ErrorKind::InvalidState, "gpo_runtime_shutdown", message));
+            Err(Error::new(ErrorKind::InvalidState, "gpo_runtime_shutdown", message))
+        };
+        // Where it hasn't begun, the runtime goes on.
+        if ended.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::InvalidState | ErrorKind::WouldDeadlock))
+        {
+            self.inner.closing.store(false, Ordering::SeqCst);
         }
-        call!(runtime_shutdown(self.inner.raw, nanoseconds(timeout)))
+        ended
     }
 
     /// The library's handle.
@@ -278,6 +289,24 @@ impl Inner {
         let mut raw = std::ptr::null_mut();
         call!(executor_create(self.raw, &options, &mut raw))?;
         Ok(self.waking.get_or_init(|| Waking(raw)).0)
+    }
+
+    /// To be called before a piece of host memory is handed out; then [`unpin`](Self::unpin) when it isn't reached any more.
+    pub(crate) fn pin(&self) -> Result<()> {
+        self.pinned.fetch_add(1, Ordering::SeqCst);
+        if self.closing.load(Ordering::SeqCst) {
+            self.unpin();
+            return Err(Error::new(
+                ErrorKind::ShutDown,
+                "gpo_arena_allocate",
+                "the runtime is shut down, or about to be",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unpin(&self) {
+        self.pinned.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Keeps a value until all work has ended.

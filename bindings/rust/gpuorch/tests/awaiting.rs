@@ -162,6 +162,25 @@ fn an_operation_that_is_dropped_or_forgotten_does_its_work() -> Result<()> {
 }
 
 #[test]
+fn a_borrowed_slice_is_copied_before_write_returns() -> Result<()> {
+    let w = world();
+    let timeline = w.runtime.timeline(0)?;
+    let (x, y) = (w.device.buffer::<u32>(1000)?, w.device.buffer::<u32>(1000)?);
+    w.stream.wait_timeline(&timeline, 1)?;
+    let mut pageable = vec![1; 1000];
+    let mut pinned = w.device.arena()?.copy_of(&[2; 1000])?;
+    w.stream.write(&pageable, &x)?;
+    w.stream.write(&pinned, &y)?;
+    pageable.fill(9);
+    pinned.fill(9);
+    drop((pageable, pinned));
+    timeline.signal(1)?;
+    assert_eq!(w.stream.copy_to_host(&x, vec![0; 1000])?.wait()?, [1; 1000]);
+    assert_eq!(w.stream.copy_to_host(&y, vec![0; 1000])?.wait()?, [2; 1000]);
+    Ok(())
+}
+
+#[test]
 fn buffers_come_back_from_a_stream_that_fails() -> Result<()> {
     let w = world();
     let timeline = w.runtime.timeline(0)?;
