@@ -331,6 +331,8 @@ class Session:
             if not self.patterns:
                 self.check("asan lua", [sys.executable, TESTS / "bindings" / "lua" / "check_lua.py", "--sanitized"],
                            {**self.environment, "GPUORCH_BUILD": str(BUILD / "asan")})
+                self.check("asan rust", [sys.executable, TESTS / "bindings" / "rust" / "check_rust.py", "asan"],
+                           {**self.environment, "GPUORCH_BUILD": str(BUILD / "asan")})
         if self.wants("tsan") and self.build("tsan", "CMAKE_BUILD_TYPE=RelWithDebInfo", "GPUORCH_SANITIZE=thread"):
             self.suites("tsan", "tsan ", 2, {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"})
         if self.full and self.wants("clang"):

@@ -101,9 +101,11 @@ def miri():
 def asan():
     """The suite over the library that was built with ASan, in GPUORCH_BUILD. What Rust's standard library never frees is no
     leak of ours, so leaks aren't looked for here."""
-    runtime = subprocess.run(["c++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    # Before all else, and with the C++ runtime, so that its exceptions are seen.
+    first = " ".join(subprocess.run(["c++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+                     for name in ("libasan.so", "libstdc++.so.6"))
     built("-p", "gpuorch-fake", "--features", "gpuorch-sys/dynamic-loading")
-    tests("asan", "-p", "gpuorch", "--tests", "--features", "dynamic-loading", runner=f"env LD_PRELOAD={runtime}",
+    tests("asan", "-p", "gpuorch", "--tests", "--features", "dynamic-loading", runner=["env", f"LD_PRELOAD={first}"],
           GPUORCH_LIBRARY=str(LIBRARY / "libgpuorch.so.0"), GPUORCH_SOFT_DEVICES="2",
           ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1",
           UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1")
