@@ -109,7 +109,7 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
     struct stat from, to;
     if (folder) snprintf(target, sizeof target, "%s/%s", folder, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
     if (folder && !stat(path, &from) && !stat(target, &to) && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-        return fprintf(stderr, "stream_files: %s would be written over itself\n", path);
+        return fprintf(stderr, "stream_files: %s: it would be written over itself\n", path);
     gpo_source source = {.struct_size = sizeof source, .kind = GPO_SOURCE_KIND_FILE, .path = path};
     gpo_sink sink = {.struct_size = sizeof sink, .kind = folder ? GPO_SINK_FILE : GPO_SINK_CALLBACK,
                      .path = folder ? target : NULL, .take = take, .user = figures};

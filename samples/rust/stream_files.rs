@@ -138,7 +138,7 @@ impl Job {
             Some(folder) => Sink::file(self.target(folder, path)?).take(take),
             None => Sink::callback(take),
         };
-        let run = self.pipeline.start(Source::file(path), sink)?;
+        let run = self.pipeline.start(Source::file(path), sink).map_err(gpuorch::Error::from)?;
         while !run.wait_for(Duration::from_millis(100))? {
             if self.interrupted.load(Relaxed) {
                 run.cancel()?;
@@ -155,7 +155,7 @@ impl Job {
         if stderr().is_terminal() {
             eprint!("\r\x1b[K");
         }
-        let run = run.wait()?.summary;
+        let run = run.wait().map_err(gpuorch::Error::from)?.summary;
         let mut figures = *figures.lock().map_err(|error| error.to_string())?;
         figures.elapsed = run.elapsed_ns;
         figures.copied = run.copy_in_ns + run.copy_out_ns;
@@ -235,7 +235,9 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
                 total.hidden += figures.hidden;
             }
             Err(error) => {
-                eprintln!("stream_files: {file}: {error}");
+                let message =
+                    error.downcast_ref::<gpuorch::Error>().map_or_else(|| error.to_string(), |e| e.message().into());
+                eprintln!("stream_files: {file}: {message}");
                 failures += 1;
             }
         }
