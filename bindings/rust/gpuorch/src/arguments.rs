@@ -26,11 +26,12 @@ pub unsafe trait Parameter {
 }
 
 /// An address and how many elements are there: two parameters of the kernel's, `T *` and `unsigned long long`.
+#[derive(Debug)]
 pub struct Slice<T>(PhantomData<T>);
 
 /// The two parameters that a [`Slice`] is.
 #[doc(hidden)]
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Counted {
     address: u64,
     count: u64,

@@ -95,6 +95,34 @@ objects! {
     Runtime, Device, Stream, StreamPool, Event, Timeline, CompletionQueue, Executor, Arena, Pool, Module, Kernel, Pipeline,
 }
 
+/// What is shown of builders and the like: their name.
+macro_rules! shown_by_name {
+    ($([$($generics:tt)*] $type:ty = $name:literal),* $(,)?) => {$(
+        impl<$($generics)*> std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct($name).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+shown_by_name! {
+    [] crate::RuntimeBuilder = "RuntimeBuilder",
+    [] crate::DeviceBuilder<'_> = "DeviceBuilder",
+    [] crate::StreamBuilder<'_> = "StreamBuilder",
+    [] crate::StreamPoolBuilder<'_> = "StreamPoolBuilder",
+    [] crate::EventBuilder<'_> = "EventBuilder",
+    [] crate::ExecutorBuilder<'_> = "ExecutorBuilder",
+    [] crate::ArenaBuilder<'_> = "ArenaBuilder",
+    [] crate::PoolBuilder<'_> = "PoolBuilder",
+    [] crate::Compile<'_> = "Compile",
+    [] crate::Trace<'_> = "Trace",
+    [] crate::pipeline::PipelineBuilder<'_> = "PipelineBuilder",
+    [] crate::pipeline::Stage = "Stage",
+    [S] crate::pipeline::Source<S> = "Source",
+    [K] crate::pipeline::Sink<K> = "Sink",
+}
+
 /// Text as the library takes it.
 pub(crate) fn c_string(text: &str, function: &'static str) -> Result<CString> {
     CString::new(text).map_err(|_| Error::new(ErrorKind::InvalidArgument, function, format!("{text:?} holds a NUL")))

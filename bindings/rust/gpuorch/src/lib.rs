@@ -39,6 +39,8 @@
 //! - Device memory that is dropped is freed behind the work that uses it, without waiting.
 //! - A panic in a callback ends there, and becomes a status.
 
+#![deny(missing_debug_implementations)]
+
 mod after;
 mod arena;
 mod arguments;

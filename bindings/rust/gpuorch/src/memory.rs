@@ -273,3 +273,10 @@ impl<'a, T: Pod> From<&'a DeviceBuffer<T>> for DeviceSlice<'a, T> {
         buffer.all()
     }
 }
+
+impl<T: Pod> fmt::Debug for DeviceSlice<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let type_name = std::any::type_name::<T>();
+        f.debug_struct("DeviceSlice").field("element", &type_name).field("len", &self.len).finish_non_exhaustive()
+    }
+}

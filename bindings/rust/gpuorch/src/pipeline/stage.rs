@@ -25,6 +25,7 @@ type EnqueueFunction = Box<dyn FnMut(&Stream, &Chunk<'_>) -> Result<(), String> 
 
 /// What the library puts in the place of a parameter: its kind, and the bytes of a value.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Passed {
     kind: u32,
     value: Vec<u8>,
