@@ -43,6 +43,16 @@ struct runtime_context;
 /* Slots of a runtime's own table. */
 enum { RUNTIME_LOG = 2, RUNTIME_HOME };
 
+typedef struct object {
+    enum class_id id;
+    int closed;
+    int borrowed;         /* 1: closing it destroys nothing */
+    int users;            /* arrays that need the handle to be freed; a closed object keeps it for them */
+    int runtime;          /* the runtime is known by this number; 0: it has none */
+    void *handle;         /* the library's; NULL: none yet, or none any more */
+} object;
+
+enum { RECOGNISED = 64 };
 typedef struct state {
     const gpo_api *api;
     const void *metatables[CLASS_COUNT]; /* their addresses: a userdata with that metatable is of that class */
@@ -53,6 +63,7 @@ typedef struct state {
     int classes, module;  /* registry references: metatables by number, the module's table, */
     int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
     int runner, caller;   /* and what runs requests and owed calls, protected */
+    object *recognised[RECOGNISED]; /* userdata that are known to be objects, by their address (object.c) */
     struct request *request;
     const struct call *call;
     struct runtime_context *contexts;
@@ -60,15 +71,6 @@ typedef struct state {
     int64_t unstepped;    /* of them, those that the collector hasn't been told of */
     int pid;              /* of the process that loaded the module: a fork's child leaves the rest alone */
 } state;
-
-typedef struct object {
-    enum class_id id;
-    int closed;
-    int borrowed;         /* 1: closing it destroys nothing */
-    int users;            /* arrays that need the handle to be freed; a closed object keeps it for them */
-    int runtime;          /* the runtime is known by this number; 0: it has none */
-    void *handle;         /* the library's; NULL: none yet, or none any more */
-} object;
 
 #define HANDLE(object, type) ((type)(object)->handle)
 

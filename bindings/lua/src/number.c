@@ -26,9 +26,6 @@ static const char *read_text(const char *text, exact *out) {
 }
 
 const char *read_exact(lua_State *L, int index, exact *out) {
-    const int type = lua_type(L, index);
-    if (type == LUA_TSTRING) return read_text(lua_tostring(L, index), out);
-    if (type != LUA_TNUMBER) return "an integer expected";
 #if HAS_INTEGERS
     if (lua_isinteger(L, index)) {
         const lua_Integer value = lua_tointeger(L, index);
@@ -37,6 +34,9 @@ const char *read_exact(lua_State *L, int index, exact *out) {
         return NULL;
     }
 #endif
+    const int type = lua_type(L, index);
+    if (type == LUA_TSTRING) return read_text(lua_tostring(L, index), out);
+    if (type != LUA_TNUMBER) return "an integer expected";
     const double value = lua_tonumber(L, index);
     if (!(floor(value) == value)) return "the number has no integer representation";
     if (!(fabs(value) <= EXACT_IN_DOUBLE))
