@@ -14,7 +14,12 @@ local waits = {
     operation = function() return stream:notify():wait() end,
     await = function() return stream:await() end,
     queue = function() return cq:wait() end,
-    poll = function() return gpuorch.poll({cq, runtime:completions()}) end,
+    poll = function()
+        local queues = {cq, runtime:completions()}
+        gpuorch.poll(queues, 0) -- a descriptor that is new is readable once
+        for _, queue in ipairs(queues) do queue:pump() end
+        return gpuorch.poll(queues)
+    end,
     coroutine = function() return coroutine.wrap(function() return stream:await() end)() end,
     executor = function()
         assert(stream:then_(executor, function() end))

@@ -1,11 +1,12 @@
 /* process.c: a module for the tests: what a script can't do by itself. fork(), wait(pid): exit code, or minus the signal;
  * pid(); threads(count, path, ...): runs a script in a Lua state of its own on each of so many threads, at the same time;
- * the first message of one that failed, or nil. */
+ * the first message of one that failed, or nil. states(count, path): the same one after the other. setenv(name, value). */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +45,19 @@ static void *run(void *user) {
     return NULL;
 }
 
+static int states(lua_State *L) {
+    const int count = (int)luaL_checkinteger(L, 1);
+    struct thread t = {.path = luaL_checkstring(L, 2)};
+    for (int i = 0; i < count && !t.message[0]; ++i) run(&t);
+    lua_pushstring(L, t.message[0] ? t.message : NULL);
+    return 1;
+}
+
+static int set_environment(lua_State *L) {
+    lua_pushboolean(L, setenv(luaL_checkstring(L, 1), luaL_checkstring(L, 2), 1) == 0);
+    return 1;
+}
+
 static int threads(lua_State *L) {
     struct thread list[16];
     const int count = (int)luaL_checkinteger(L, 1);
@@ -61,7 +75,8 @@ static int threads(lua_State *L) {
 }
 
 __attribute__((visibility("default"))) int luaopen_process(lua_State *L) {
-    static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"pid", pid}, {"threads", threads}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"pid", pid}, {"threads", threads},
+                                         {"states", states}, {"setenv", set_environment}, {NULL, NULL}};
     lua_newtable(L);
     for (const luaL_Reg *f = functions; f->name; ++f) {
         lua_pushcfunction(L, f->func);

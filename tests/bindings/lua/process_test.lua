@@ -33,6 +33,40 @@ test("in a forked child every call fails with GPO_FORKED, the child ends cleanly
     world.runtime:close()
 end)
 
+-- How many descriptors and threads this process has.
+local function held()
+    h.collect()
+    local list = assert(io.popen(("ls /proc/%d/fd | wc -l; ls /proc/%d/task | wc -l"):format(process.pid(), process.pid())))
+    local descriptors, threads = list:read("*l", "*l")
+    list:close()
+    return descriptors .. " descriptors, " .. threads .. " threads"
+end
+
+test("states that are closed with work in flight, one after the other, leave no descriptor and no thread", function()
+    same(process.states(2, folder .. "/in_flight.lua"), nil)
+    local before = held()
+    same(process.states(20, folder .. "/in_flight.lua"), nil)
+    same(held(), before)
+end)
+
+test("two copies of the library serve two modules in one state", function()
+    local library, copy = os.getenv "GPUORCH_LIBRARY", os.tmpname()
+    assert(os.execute(("cp '%s' '%s'"):format(os.getenv "GPUORCH_COUNTED_LIBRARY", copy)))
+    process.setenv("GPUORCH_LIBRARY", copy)
+    package.loaded.gpuorch = nil
+    local second = require "gpuorch"
+    package.loaded.gpuorch = gpuorch
+    process.setenv("GPUORCH_LIBRARY", library)
+    os.remove(copy)
+    local _, _, stream = use()
+    local runtime = assert(second.runtime_create{device = "soft"})
+    local other = assert(assert(runtime:device_open()):stream_create())
+    same(stream:await(), true)
+    same(other:await(), true)
+    h.raises("gpuorch.stream expected", stream.wait_stream, stream, other)
+    runtime:close()
+end)
+
 test("two states on two threads each have their own library, queues and callbacks", function()
     for count = 2, 4, 2 do same(process.threads(count, folder .. "/state.lua"), nil) end
 end)

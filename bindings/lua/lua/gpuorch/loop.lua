@@ -34,9 +34,14 @@ end
 --- What await() calls in a coroutine of the loop.
 function loop.suspend(operation, timeout)
     local task, queue = tasks[running()], operation:cq()
-    if operation:when_done(function() wake(task) end) then
+    local function done() -- may come after the timeout, while the task waits for something else
+        if task.operation == operation then wake(task) end
+    end
+    if operation:when_done(done) then
+        task.operation = operation
         watched[queue] = (watched[queue] or 0) + 1
         park(task, timeout)
+        task.operation = nil
         watched[queue] = watched[queue] > 1 and watched[queue] - 1 or nil
     end
     if operation:ready() then return operation:result() end

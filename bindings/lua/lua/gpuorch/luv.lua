@@ -61,14 +61,18 @@ end
 --- What await() calls in a coroutine that spawn() made.
 function adapter.suspend(operation, timeout)
     local task, queue = tasks[running()], operation:cq()
-    if operation:when_done(function() wake(task) end) then
-        task.parked = true
+    local function done() -- may come after the timeout, while the task waits for something else
+        if task.operation == operation then wake(task) end
+    end
+    if operation:when_done(done) then
+        task.parked, task.operation = true, operation
         if timeout and timeout >= 0 then
             task.timer = task.timer or uv.new_timer()
             task.timer:start(math.ceil(timeout * 1000), 0, function() wake(task) end)
         end
         watch(queue)
         coroutine.yield()
+        task.operation = nil
         unwatch(queue)
     end
     if operation:ready() then return operation:result() end
