@@ -216,7 +216,14 @@ unsafe extern "C" fn called<F: FnOnce(Result<Completion>) + Send + 'static>(
 }
 
 impl Stream {
-    /// Calls a closure when the stream has got to the point behind all that is on it now.
+    /// Calls a closure when the stream has got to the point behind all that is on it now. It comes on another thread:
+    ///
+    /// ```compile_fail,E0277
+    /// # fn then(stream: gpuorch::Stream, executor: gpuorch::Executor) {
+    /// let here = std::rc::Rc::new(());
+    /// stream.then(&executor, move |_| drop(here));
+    /// # }
+    /// ```
     pub fn then(&self, executor: &Executor, closure: impl FnOnce(Result<Completion>) + Send + 'static) -> Result<()> {
         executor.call_when(&Awaited::Stream(self.clone()), closure)
     }

@@ -42,6 +42,14 @@ impl Kernel {
     /// - touches no memory but that of the buffers it is given, within their lengths, and its own;
     /// - leaves values of their types in them: any bytes, since `T` is `Pod`.
     ///
+    /// Without that promise nothing is bound, and nothing launched:
+    ///
+    /// ```compile_fail,E0133
+    /// # fn bind(kernel: gpuorch::Kernel) {
+    /// let halve = kernel.bind::<(gpuorch::Slice<f32>,)>();
+    /// # }
+    /// ```
+    ///
     /// A kernel that believes a count given beside an address trusts every caller of [`BoundKernel::launch`]: let it have a
     /// `Slice`.
     pub unsafe fn bind<P: Parameters>(&self) -> Result<BoundKernel<P>> {

@@ -206,7 +206,16 @@ impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
     }
 }
 
-/// A part of a [`DeviceBuffer`].
+/// A part of a [`DeviceBuffer`], which it doesn't outlive:
+///
+/// ```compile_fail,E0505
+/// # fn part(stream: gpuorch::Stream, x: gpuorch::DeviceBuffer<u8>) -> gpuorch::Result<()> {
+/// let half = x.slice(..x.len() / 2);
+/// drop(x);
+/// stream.fill(half, 0)?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct DeviceSlice<'a, T: Pod> {
     memory: &'a Memory,
     start: usize,

@@ -15,6 +15,16 @@ use std::time::Duration;
 /// It was put on the stream before this was returned. Awaiting it, or [`wait`](Self::wait), waits for the stream as far as
 /// it goes by then, and gives the buffer back, as a part of [`Failed`] if the copy has failed. Dropping it doesn't stop the
 /// copy: the buffer goes when the stream has passed. Forgetting it leaks the buffer, and nothing else.
+///
+/// Meanwhile the buffer is out of reach:
+///
+/// ```compile_fail,E0382
+/// # fn copy(stream: gpuorch::Stream, x: gpuorch::DeviceBuffer<u8>, mut host: gpuorch::PinnedVec<u8>) -> gpuorch::Result<()> {
+/// let operation = stream.copy_to_device(host, &x)?;
+/// host[0] = 1; // the copy may be reading it
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "the buffer comes back when this is awaited or waited for"]
 pub struct Operation<B: Send + 'static> {
     stream: Stream,

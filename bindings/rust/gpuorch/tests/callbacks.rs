@@ -157,6 +157,44 @@ fn what_would_wait_for_itself_says_so() -> Result<()> {
 }
 
 #[test]
+fn a_closure_that_blocks_holds_up_nobody_else_and_a_shutdown_until_its_timeout() -> Result<()> {
+    let w = world();
+    let executor = w.runtime.executor_builder().threads(2).build()?;
+    let (open, gate) = mpsc::channel::<()>();
+    let (sender, receiver) = mpsc::channel();
+    w.stream.then(&executor, move |_| drop(gate.recv()))?;
+    let other = w.device.stream()?;
+    other.then(&executor, move |result| sender.send(result.is_ok()).expect("somebody listens"))?;
+    assert_eq!(receiver.recv(), Ok(true));
+    pollster::block_on(other.done())?;
+    let late = w.runtime.shutdown(Duration::from_millis(20)).unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::Timeout);
+    assert_eq!(w.device.stream().unwrap_err().kind(), ErrorKind::ShutDown);
+    open.send(()).expect("it waits");
+    w.runtime.shutdown(Duration::from_secs(10))
+}
+
+#[test]
+fn a_closure_may_drop_its_own_stream_timeline_and_executor() -> Result<()> {
+    let w = world();
+    let (sender, receiver) = mpsc::channel();
+    let (stream, executor, timeline) = (w.device.stream()?, w.runtime.executor()?, w.runtime.timeline(0)?);
+    let x = w.device.buffer::<u8>(1 << 20)?;
+    stream.fill(&x, 1)?;
+    stream.signal_timeline(&timeline, 1)?;
+    let all = (stream.clone(), executor.clone(), timeline.clone(), x);
+    let told = sender.clone();
+    timeline.then(1, &executor, move |result| {
+        drop(all);
+        told.send(result.is_ok()).expect("somebody listens");
+    })?;
+    stream.then(&executor, move |result| sender.send(result.is_ok()).expect("somebody listens"))?;
+    drop((stream, executor, timeline));
+    assert!(receiver.iter().eq([true, true]));
+    w.runtime.shutdown(Duration::from_secs(10))
+}
+
+#[test]
 fn the_last_handle_may_go_in_a_callback() -> Result<()> {
     let (sender, receiver) = mpsc::channel();
     {
