@@ -14,8 +14,6 @@
 //! Without any, the library is linked: from the folder `GPUORCH_LIB_DIR`, else where pkg-config finds it.
 //! `dynamic-loading` links nothing and opens it at run time; `vendored` builds it from the sources in this package.
 
-#![cfg_attr(docsrs, feature(doc_cfg))]
-
 mod loading;
 mod structs;
 

@@ -38,6 +38,13 @@
 //!   and no thread is started here.
 //! - Device memory that is dropped is freed behind the work that uses it, without waiting.
 //! - A panic in a callback ends there, and becomes a status.
+//!
+//! # Where the library comes from
+//!
+//! It is linked: from the folder `GPUORCH_LIB_DIR`, else where pkg-config finds it. With the feature `dynamic-loading` it is
+//! opened when it is first needed, the file that `GPUORCH_LIBRARY` names or `libgpuorch.so.0`, and a machine without it gets
+//! [`ErrorKind::NoLibrary`]; with `vendored` it is built from sources in the package `gpuorch-sys` and linked statically. A
+//! library that is older than this crate and lacks a function gives [`ErrorKind::NotSupported`] where that is called.
 
 #![deny(missing_debug_implementations)]
 

@@ -162,7 +162,7 @@ fn a_closure_that_blocks_holds_up_nobody_else_and_a_shutdown_until_its_timeout()
     let executor = w.runtime.executor_builder().threads(2).build()?;
     let (open, gate) = mpsc::channel::<()>();
     let (sender, receiver) = mpsc::channel();
-    w.stream.then(&executor, move |_| drop(gate.recv()))?;
+    w.stream.then(&executor, move |_| gate.recv().expect("it is opened"))?;
     let other = w.device.stream()?;
     other.then(&executor, move |result| sender.send(result.is_ok()).expect("somebody listens"))?;
     assert_eq!(receiver.recv(), Ok(true));
