@@ -76,7 +76,7 @@ void Attempt::accepted(uint64_t mark) {
 bool Attempt::ask(const char* text, const std::function<gpo_status()>& call) { return judge(text, call(), true); }
 
 bool Attempt::open(const gpo_runtime_options& options) {
-    return STEP(*this, gpo_runtime_create(&options, &runtime)) && STEP(*this, gpo_device_open(runtime, nullptr, &device)) &&
+    return (shared_ || STEP(*this, gpo_runtime_create(&options, &runtime))) && STEP(*this, gpo_device_open(runtime, nullptr, &device)) &&
            STEP(*this, gpo_cq_create(runtime, nullptr, &queue));
 }
 
@@ -128,6 +128,7 @@ void Attempt::finish() {
     finished_ = true;
     // Under trouble a shutdown may fail, with a status; it can then be asked again.
     trouble_.end();
+    if (shared_) return;
     if (device && queue) check_sound();
     if (queue) {
         const auto all_came = [this] {

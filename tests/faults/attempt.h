@@ -38,6 +38,8 @@ public:
     gpo_device_t device = nullptr;
     gpo_cq_t queue = nullptr;
 
+    /// For a runtime that is there already, and that somebody else shuts down meanwhile, by the end of the trouble.
+    void use(gpo_runtime_t there) { runtime = there, shared_ = true; }
     /// Opens runtime, device and queue. False if that failed.
     bool open(const gpo_runtime_options& options = sized<gpo_runtime_options>());
 
@@ -58,6 +60,8 @@ public:
     void finish();
 
     int failures() const { return failures_; }
+    /// The runtime may be shut down meanwhile.
+    bool shared() const { return shared_; }
 
 private:
     bool judge(const char* text, gpo_status status, bool answers);
@@ -68,7 +72,7 @@ private:
     uint64_t marks_ = 0;
     std::string story_;                      // what was marked and what failed, in order: for messages
     int failures_ = 0;
-    bool finished_ = false;
+    bool finished_ = false, shared_ = false;
 };
 
 struct Scenario {

@@ -111,7 +111,7 @@ void traces(Attempt& a) {
     }
     auto info = sized<gpo_trace_info>();
     STEP(a, gpo_trace_get_info(a.runtime, &info));
-    CHECK(info.running == (started ? 1 : 0));
+    if (!a.shared()) CHECK(info.running == (started ? 1 : 0));
     std::vector<char> text(1 << 16);
     if (started) {
         STEP(a, gpo_trace_summary(a.runtime, text.data(), text.size(), nullptr));
@@ -249,7 +249,7 @@ void queues(Attempt& a) {
     STEP(a, gpo_cq_wait(queue, kPatience));
     auto error = sized<gpo_error>();
     const gpo_status unknown = gpo_cq_error(queue, 99, &error);
-    CHECK(unknown == GPO_NOT_FOUND);   // also without memory to say which
+    if (!a.shared()) CHECK(unknown == GPO_NOT_FOUND);   // also without memory to say which
     auto statistics = sized<gpo_cq_statistics>();
     STEP(a, gpo_cq_get_statistics(queue, &statistics));
     Timeline timeline;
