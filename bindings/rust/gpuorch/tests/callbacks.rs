@@ -186,11 +186,17 @@ fn a_closure_may_drop_its_own_stream_timeline_and_executor() -> Result<()> {
     let told = sender.clone();
     timeline.then(1, &executor, move |result| {
         drop(all);
-        told.send(result.is_ok()).expect("somebody listens");
+        told.send(result.map(drop)).expect("somebody listens");
     })?;
-    stream.then(&executor, move |result| sender.send(result.is_ok()).expect("somebody listens"))?;
+    stream.then(&executor, move |result| sender.send(result.map(drop)).expect("somebody listens"))?;
     drop((stream, executor, timeline));
-    assert!(receiver.iter().eq([true, true]));
+    // The executor may have gone before the stream was seen done: then its closure is told that.
+    let mut told = 0;
+    for result in receiver {
+        told += 1;
+        assert!(result.is_ok() || result.is_err_and(|error| error.kind() == ErrorKind::Cancelled));
+    }
+    assert_eq!(told, 2);
     w.runtime.shutdown(Duration::from_secs(10))
 }
 
