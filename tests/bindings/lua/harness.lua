@@ -6,6 +6,12 @@ local unpack = table.unpack or unpack
 local interpreter = os.getenv "GPUORCH_TEST_LUA" or _VERSION
 local pattern = os.getenv "GPUORCH_TEST_PATTERN" or ""
 
+-- Under stress the collector runs all the time.
+if os.getenv "GPUORCH_TEST_STRESS" then
+    collectgarbage("setpause", 1)
+    collectgarbage("setstepmul", 10000)
+end
+
 local opened = {}
 
 -- use{options of the runtime}: runtime, device, stream.
