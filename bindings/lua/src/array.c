@@ -152,7 +152,8 @@ static void free_host_memory(lua_State *L, state *s, array_object *array, int in
     int busy = 0;
     void *memory = (void *)(uintptr_t)array->address;
     wait_until_idle(L, s, array, index, &busy);
-    if (array->registered && !*array->ended && device && s->api->host_unregister(HANDLE(device, gpo_device_t), memory) != GPO_SUCCESS)
+    if (array->registered && !*array->ended && device &&
+        s->api->host_unregister(HANDLE(device, gpo_device_t), memory) != GPO_SUCCESS)
         busy = 1;
     /* Where a copy may still write there, it is better lost than reused. */
     if (!busy) free(memory);
@@ -257,9 +258,11 @@ int array_length(lua_State *L) {
 
 /* First and last element given at `index` and the one after, by default all. Sets `*count`. */
 static uint64_t check_range(lua_State *L, int index, const array_object *array, uint64_t *count) {
-    const uint64_t first = optional_unsigned(L, index, UINT64_MAX, 1), last = optional_unsigned(L, index + 1, UINT64_MAX, array->count);
+    const uint64_t first = optional_unsigned(L, index, UINT64_MAX, 1),
+                   last = optional_unsigned(L, index + 1, UINT64_MAX, array->count);
     luaL_argcheck(L, first >= 1 && first <= array->count + 1, index, "the first element is outside the array");
-    luaL_argcheck(L, last <= array->count && last + 1 >= first, index + 1, "the last element is outside the array, or before the first");
+    luaL_argcheck(L, last <= array->count && last + 1 >= first, index + 1,
+                  "the last element is outside the array, or before the first");
     *count = last + 1 - first;
     return first;
 }
@@ -400,7 +403,8 @@ static int array_from_string(lua_State *L) {
     size_t length;
     const char *bytes = luaL_checklstring(L, arguments, &length);
     const uint64_t offset = optional_unsigned(L, arguments + 1, UINT64_MAX, 0);
-    luaL_argcheck(L, offset <= ARRAY_BYTES(array) && length <= ARRAY_BYTES(array) - offset, arguments, "the string is longer than the array");
+    luaL_argcheck(L, offset <= ARRAY_BYTES(array) && length <= ARRAY_BYTES(array) - offset, arguments,
+                  "the string is longer than the array");
     return upload(L, s, array, stream, offset, bytes, length);
 }
 

@@ -204,6 +204,7 @@ typedef struct runtime_context {
     gpo_cq_t home;               /* the queue of operations that name no other */
     int closed;                  /* its callbacks are answered with GPO_CANCELLED */
     int busy;                    /* depth of its callbacks that run here */
+    int dropped;                 /* lines of log that found no room since the last one that did */
     int seeded;                  /* its threads run on a schedule: none may wait for Lua */
     struct pipeline_context *pipelines;
 } runtime_context;
@@ -369,7 +370,7 @@ typedef struct pipeline_object {
 
 int runtime_create(lua_State *L);
 int has_callers(state *s); /* a pipeline is running that may call back here */
-void free_pipeline_contexts(runtime_context *context);
+void free_pipeline_contexts(lua_State *L, runtime_context *context);
 void make_caller(lua_State *L, state *s, int state_index);
 void make_await(lua_State *L, int module, int list, int state_index);
 

@@ -4,6 +4,7 @@
  *
  * The bridge lives as long as a runtime may call, which can be longer than the Lua state: from then on every request is
  * answered with GPO_CANCELLED at once. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ struct bridge {
     const gpo_api *api;
     request *first, **last;
     line *first_line, **last_line;
-    int lines, dropped;
+    int lines;
     gpo_cq_t waiting; /* the queue that the state's thread waits for; NULL: it doesn't */
     int references;   /* the state, and each context */
     lua_State *running; /* who is inside a call that calls back on its own thread, */
@@ -187,7 +188,7 @@ void log_line(void *user, int32_t level, const char *text) {
         ++b->lines;
         l = NULL;
     } else {
-        ++b->dropped;
+        ++context->dropped;
     }
     pthread_mutex_unlock(&b->mutex);
     free(l);
@@ -271,18 +272,33 @@ static void run_here(lua_State *L, state *s, request *r) {
 
 static const char *const levels[] = {"none", "error", "warning", "info", "debug"};
 
-/* Calls the runtime's log function, which is at RUNTIME_LOG. */
-static void tell_line(lua_State *L, state *s, const line *l) {
-    if (push_known(L, s, l->context->number)) {
+/* Calls the log function of the runtime that is known by the number. */
+static void tell(lua_State *L, state *s, int runtime, int level, const char *text) {
+    if (push_known(L, s, runtime)) {
         push_kept(L, -1, RUNTIME_LOG);
-        lua_pushstring(L, levels[l->level >= GPO_LOG_ERROR && l->level <= GPO_LOG_DEBUG ? l->level : 0]);
-        lua_pushstring(L, l->text);
+        lua_pushstring(L, levels[level >= GPO_LOG_ERROR && level <= GPO_LOG_DEBUG ? level : 0]);
+        lua_pushstring(L, text);
         if (call_protected(L, s, 2, 0) != 0) report(L, s);
     }
     lua_pop(L, 1);
 }
 
-/* Takes the next line, or what says how many found no room. NULL: there is none. */
+static void tell_line(lua_State *L, state *s, const line *l) {
+    /* The function may end the runtime, and its context: what is needed of that is read before. */
+    runtime_context *context = l->context;
+    const int runtime = context->number;
+    char text[64];
+    pthread_mutex_lock(&s->bridge->mutex);
+    const int dropped = context->dropped;
+    context->dropped = 0;
+    pthread_mutex_unlock(&s->bridge->mutex);
+    tell(L, s, runtime, l->level, l->text);
+    if (!dropped) return;
+    snprintf(text, sizeof text, "%d lines of log found no room", dropped);
+    tell(L, s, runtime, GPO_LOG_WARNING, text);
+}
+
+/* Takes the next line. NULL: there is none. */
 static line *next_line(struct bridge *b) {
     pthread_mutex_lock(&b->mutex);
     line *l = b->first_line;

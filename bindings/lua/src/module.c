@@ -16,7 +16,8 @@ static const gpo_api *open_library(lua_State *L) {
     const char *path = given && *given ? given : LIBRARY;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        luaL_error(L, "gpuorch: the library can't be loaded: %s; install libgpuorch, or set GPUORCH_LIBRARY to its path", dlerror());
+        luaL_error(L, "gpuorch: the library can't be loaded: %s; install libgpuorch, or set GPUORCH_LIBRARY to its path",
+                   dlerror());
     const gpo_api *(*get)(uint32_t);
     uint32_t (*version)(void);
     *(void **)&get = dlsym(library, "gpo_get_api");

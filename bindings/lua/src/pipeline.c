@@ -1,232 +1,11 @@
-/* pipeline.c: pipelines, whose sources, stages, sinks and progress may be Lua functions. The library calls them on threads
- * of its own, or in an executor; they run here while the state waits, and may not yield. */
+/* pipeline.c: pipelines: what they are made of, their runs and their ends. What they call of Lua's is in callback.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "binding.h"
+#include "pipeline.h"
 
-#define MOST_STAGES 64
 #define LONGEST_END_NS 10000000000 /* of a run that is cancelled because its pipeline is closed */
-
-enum { PIPELINE_EXECUTOR = 2, PIPELINE_PROGRESS, PIPELINE_FILL, PIPELINE_TAKE, PIPELINE_SOURCE, PIPELINE_SINK, PIPELINE_REST,
-       PIPELINE_STAGES };
-
-/* What C's callbacks are given; it outlives the Lua object while the pipeline may still call. */
-typedef struct pipeline_context {
-    struct pipeline_context *next;
-    runtime_context *runtime; /* NULL: shut down */
-    gpo_pipeline_t pipeline;
-    int held;           /* by its object, which frees it; else the runtime does when it is shut down */
-    int number;         /* the pipeline object is known by it */
-    int calls;          /* it has callbacks in Lua */
-    int started;        /* and may be running */
-    int busy;           /* depth of its callbacks in progress */
-    int closed;         /* they are answered with GPO_CANCELLED */
-    uint64_t result_bytes;
-    size_t rest;        /* where the rest of a string begins that the source gave and had no room; 0: there is none */
-    char message[512];  /* of the error that a callback raised in this run */
-    struct stage_context {
-        struct pipeline_context *pipeline;
-        int number;
-    } stages[MOST_STAGES];
-} pipeline_context;
-
-/* --- callbacks --- */
-
-typedef struct callback {
-    request base;
-    pipeline_context *pipeline;
-    const gpo_chunk *chunk;
-    const gpo_pipeline_progress *progress;
-    void *buffer;
-    uint64_t capacity, bytes;
-    gpo_stream_t stream;
-    int slot;            /* where the pipeline object keeps the function */
-} callback;
-
-static void keep_message(request *r, const char *text) {
-    pipeline_context *p = ((callback *)r)->pipeline;
-    snprintf(p->message, sizeof p->message, "%.*s", (int)strcspn(text, "\n"), text);
-}
-
-/* Pushes the function, below its arguments. False: the pipeline's object is gone. */
-static int push_function(lua_State *L, state *s, const callback *c) {
-    if (!push_known(L, s, c->pipeline->number)) return 0;
-    push_kept(L, -1, c->slot);
-    return lua_isfunction(L, -1);
-}
-
-/* Pushes a u8 array of memory that is the library's, for the time of the call. */
-static void push_borrowed(lua_State *L, state *s, enum memory_kind kind, uint64_t address, uint64_t bytes) {
-    array_object *array = new_array(L, s, 0, kind, ELEMENT_U8, address, bytes);
-    array->base.handle = array;
-    array->base.borrowed = 1;
-}
-
-static void set_borrowed(lua_State *L, state *s, const char *name, enum memory_kind kind, uint64_t address, uint64_t bytes) {
-    if (address == 0) return;
-    push_borrowed(L, s, kind, address, bytes);
-    lua_setfield(L, -2, name);
-}
-
-static const char *const chunk_arrays[] = {"output", "result", "input_address", "output_address", "scratch_address",
-                                           "result_address", NULL};
-
-static void push_chunk(lua_State *L, state *s, const pipeline_context *p, const gpo_chunk *chunk) {
-    static const field fields[] = {FIELD(gpo_chunk, slot, U32), FIELD(gpo_chunk, index, U64), FIELD(gpo_chunk, offset, U64),
-                                   FIELD(gpo_chunk, bytes, U64), FIELD(gpo_chunk, output_offset, U64),
-                                   FIELD(gpo_chunk, output_bytes, U64), FIELD(gpo_chunk, input_address, U64),
-                                   FIELD(gpo_chunk, output_address, U64), FIELD(gpo_chunk, scratch_address, U64),
-                                   FIELD(gpo_chunk, result_address, U64), FIELDS_END};
-    push_record(L, s, fields, chunk);
-    set_borrowed(L, s, "output", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->output, chunk->output_bytes);
-    set_borrowed(L, s, "result", MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)chunk->result, p->result_bytes);
-}
-
-/* After a call its borrowed arrays are closed, whatever happened. */
-static void close_chunk(lua_State *L, state *s, int index) {
-    for (const char *const *name = chunk_arrays; *name; ++name) {
-        lua_getfield(L, index, *name);
-        if (test_object(L, s, -1, CLASS_ARRAY)) close_object(L, s, lua_gettop(L), 1);
-        lua_pop(L, 1);
-    }
-}
-
-/* Calls the function below `arguments` values. Whatever is raised is raised again once `close` has been done to the value
- * at `borrowed`. */
-static void call_and_close(lua_State *L, state *s, callback *c, int arguments, int results, int borrowed,
-                           void (*close)(lua_State *, state *, int)) {
-    ++c->pipeline->busy;
-    const int failed = call_protected(L, s, arguments, results);
-    --c->pipeline->busy;
-    if (borrowed) close(L, s, borrowed);
-    if (failed) lua_error(L);
-}
-
-static void close_borrowed(lua_State *L, state *s, int index) { close_object(L, s, index, 1); }
-
-/* take(chunk): false from it is enough; anything else goes on. */
-static void run_take(lua_State *L, state *s, request *r) {
-    callback *c = (callback *)r;
-    if (!push_function(L, s, c)) {
-        r->answer = GPO_CANCELLED;
-        return;
-    }
-    push_chunk(L, s, c->pipeline, c->chunk);
-    lua_pushvalue(L, -1);
-    lua_insert(L, -3); /* the chunk stays below the function */
-    const int chunk = lua_gettop(L) - 2;
-    call_and_close(L, s, c, 1, 1, chunk, close_chunk);
-    r->answer = lua_isboolean(L, -1) && !lua_toboolean(L, -1) ? GPO_END : GPO_SUCCESS;
-}
-
-static gpo_status take(void *user, const gpo_chunk *chunk) {
-    pipeline_context *p = user;
-    callback c = {.base = {.run = run_take, .failed = keep_message, .closed = &p->closed}, .pipeline = p, .chunk = chunk, .slot = PIPELINE_TAKE};
-    return ask(p->runtime, &c.base);
-}
-
-/* Copies as much of the string on top as there is room for, from `offset` on; the rest is for the next call. */
-static void give_string(lua_State *L, callback *c, int pipeline, size_t offset) {
-    size_t length;
-    const char *bytes = lua_tolstring(L, -1, &length);
-    c->bytes = length - offset < c->capacity ? length - offset : c->capacity;
-    memcpy(c->buffer, bytes + offset, c->bytes);
-    c->pipeline->rest = offset + c->bytes < length ? offset + c->bytes : 0;
-    keep(L, pipeline, PIPELINE_REST, lua_gettop(L));
-}
-
-/* fill(buffer): a number of bytes put into the buffer, a string, or nil at the end. */
-static void run_fill(lua_State *L, state *s, request *r) {
-    callback *c = (callback *)r;
-    c->bytes = 0;
-    r->answer = GPO_CANCELLED;
-    if (!push_function(L, s, c)) return;
-    const int pipeline = lua_gettop(L) - 1;
-    if (c->pipeline->rest) {
-        push_kept(L, pipeline, PIPELINE_REST);
-        give_string(L, c, pipeline, c->pipeline->rest);
-        r->answer = GPO_SUCCESS;
-        return;
-    }
-    push_borrowed(L, s, MEMORY_BORROWED_HOST, (uint64_t)(uintptr_t)c->buffer, c->capacity);
-    lua_pushvalue(L, -1);
-    lua_insert(L, -3); /* the buffer stays below the function */
-    r->answer = GPO_CALLBACK_FAILED;
-    call_and_close(L, s, c, 1, 1, lua_gettop(L) - 2, close_borrowed);
-    if (lua_type(L, -1) == LUA_TSTRING) {
-        give_string(L, c, pipeline, 0);
-    } else if (!lua_isnil(L, -1)) {
-        const char *problem = read_unsigned(L, -1, c->capacity, &c->bytes);
-        if (problem) luaL_error(L, "the source returned no number of bytes, string or nil: %s", problem);
-    }
-    r->answer = lua_isnil(L, -1) ? GPO_END : GPO_SUCCESS;
-}
-
-static gpo_status fill(void *user, void *buffer, uint64_t capacity, uint64_t *bytes) {
-    pipeline_context *p = user;
-    callback c = {.base = {.run = run_fill, .failed = keep_message, .closed = &p->closed}, .pipeline = p, .buffer = buffer, .capacity = capacity,
-                  .slot = PIPELINE_FILL};
-    const gpo_status status = ask(p->runtime, &c.base);
-    *bytes = c.bytes;
-    return status;
-}
-
-/* enqueue(stream, chunk) */
-static void run_enqueue(lua_State *L, state *s, request *r) {
-    callback *c = (callback *)r;
-    if (!push_function(L, s, c)) {
-        r->answer = GPO_CANCELLED;
-        return;
-    }
-    const int pipeline = lua_gettop(L) - 1;
-    push_kept(L, pipeline, 1);
-    stream_object *stream = new_object(L, s, CLASS_STREAM, lua_gettop(L));
-    lua_replace(L, -2);
-    stream->base.handle = c->stream;
-    stream->base.borrowed = 1;
-    push_chunk(L, s, c->pipeline, c->chunk);
-    /* stream, chunk, function, stream, chunk */
-    lua_pushvalue(L, -3);
-    lua_pushvalue(L, -3);
-    lua_pushvalue(L, -3);
-    const int chunk = lua_gettop(L) - 3, stream_index = chunk - 1;
-    lua_remove(L, stream_index - 1);
-    ++c->pipeline->busy;
-    const int failed = call_protected(L, s, 2, 0);
-    --c->pipeline->busy;
-    close_chunk(L, s, chunk - 1);
-    close_object(L, s, stream_index - 1, 1);
-    if (failed) lua_error(L);
-    r->answer = GPO_SUCCESS;
-}
-
-static gpo_status enqueue(void *user, gpo_stream_t stream, const gpo_chunk *chunk) {
-    const struct stage_context *stage = user;
-    callback c = {.base = {.run = run_enqueue, .failed = keep_message, .closed = &stage->pipeline->closed},
-                  .pipeline = stage->pipeline, .chunk = chunk, .stream = stream, .slot = PIPELINE_STAGES + stage->number};
-    return ask(stage->pipeline->runtime, &c.base);
-}
-
-static const field progress_fields[] = {
-    FIELD(gpo_pipeline_progress, running, BOOL),     FIELD(gpo_pipeline_progress, bytes_in, U64),
-    FIELD(gpo_pipeline_progress, bytes_done, U64),   FIELD(gpo_pipeline_progress, bytes_total, U64),
-    FIELD(gpo_pipeline_progress, chunks_done, U64),  FIELD(gpo_pipeline_progress, elapsed_ns, U64), FIELDS_END};
-
-static void run_progress(lua_State *L, state *s, request *r) {
-    callback *c = (callback *)r;
-    r->answer = GPO_SUCCESS;
-    if (!push_function(L, s, c)) return;
-    push_record(L, s, progress_fields, c->progress);
-    call_and_close(L, s, c, 1, 0, 0, NULL);
-}
-
-static void progress(void *user, const gpo_pipeline_progress *now) {
-    pipeline_context *p = user;
-    callback c = {.base = {.run = run_progress, .closed = &p->closed}, .pipeline = p, .progress = now, .slot = PIPELINE_PROGRESS};
-    ask(p->runtime, &c.base);
-}
 
 /* --- creation --- */
 
@@ -251,8 +30,13 @@ static uint32_t argument_kind(const parameter *p, const char *name) {
     return 0;
 }
 
+/* Threads that run on a schedule may not wait for Lua. */
+static int cannot_call(const pipeline_context *p) { return p->calls && p->runtime && p->runtime->seeded; }
+static const char *const no_calls = "functions of Lua's can't be called in a runtime with a schedule_seed";
+
 /* The arguments of the stage on top of the stack; the memory for them is left in the table at `anchor`. */
-static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, const kernel_object *kernel, gpo_stage *stage) {
+static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, const kernel_object *kernel,
+                           gpo_stage *stage) {
     lua_getfield(L, stage_index, "arguments");
     const int arguments = lua_gettop(L);
     const uint32_t given = lua_istable(L, arguments) ? (uint32_t)lua_rawlen(L, arguments) : 0;
@@ -304,7 +88,7 @@ static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipelin
         stage->kind = GPO_STAGE_CALLBACK;
         p->stages[number] = (struct stage_context){p, number};
         p->calls = 1;
-        stage->enqueue = enqueue;
+        stage->enqueue = enqueue_here;
         stage->user = &p->stages[number];
         keep(L, pipeline, PIPELINE_STAGES + number, lua_gettop(L));
         lua_settop(L, index);
@@ -321,7 +105,8 @@ static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipelin
     lua_settop(L, index);
 }
 
-static int create_pipeline(lua_State *L, state *s, object *device, pipeline_object *pipeline, gpo_pipeline_options *options) {
+static int create_pipeline(lua_State *L, state *s, object *device, pipeline_object *pipeline,
+                           gpo_pipeline_options *options) {
     pipeline_context *p = pipeline->context;
     const int index = lua_gettop(L);
     lua_newtable(L); /* what arguments point to; the pipeline keeps it, for its kernels and arrays */
@@ -342,7 +127,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     if (!lua_isnil(L, -1)) {
         if (!lua_isfunction(L, -1)) return luaL_error(L, "option 'progress': a function expected");
         keep(L, index, PIPELINE_PROGRESS, lua_gettop(L));
-        options->progress = progress;
+        options->progress = progress_here;
         options->progress_user = p;
         p->calls = 1;
     }
@@ -352,8 +137,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
         options->executor = HANDLE(executor, gpo_executor_t);
         keep(L, index, PIPELINE_EXECUTOR, lua_gettop(L));
     }
-    if (p->calls && p->runtime->seeded)
-        return failure_with(L, s, GPO_NOT_SUPPORTED, "callbacks in a runtime with a schedule_seed: its threads may not wait for Lua");
+    if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
     p->result_bytes = options->result_bytes;
     const gpo_status status =
         s->api->pipeline_create(HANDLE(device, gpo_device_t), options, (gpo_pipeline_t *)&pipeline->base.handle);
@@ -393,15 +177,18 @@ static void unlink_context(pipeline_context *p) {
     p->runtime = NULL;
 }
 
-void free_pipeline_contexts(runtime_context *context) {
+void free_pipeline_contexts(lua_State *L, runtime_context *context) {
     while (context->pipelines) {
         pipeline_context *p = context->pipelines;
         unlink_context(p);
+        if (p->reference) luaL_unref(L, LUA_REGISTRYINDEX, p->reference);
+        p->reference = 0;
         if (!p->held) free(p);
     }
 }
 
-/* A run is cancelled and waited for: it may be using memory of Lua's. One that doesn't end keeps what it uses, for good. */
+/* A run is cancelled and waited for: it may be using memory of Lua's. What one that doesn't end uses
+ * stays until its runtime is shut down. */
 void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
     pipeline_object *pipeline = (pipeline_object *)o;
     pipeline_context *p = pipeline->context;
@@ -423,7 +210,7 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
         return;
     }
     lua_getuservalue(L, -1);
-    luaL_ref(L, LUA_REGISTRYINDEX);
+    p->reference = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 /* Whether somebody may call that a wait has to be woken for. */
@@ -481,7 +268,7 @@ static void read_source(lua_State *L, state *s, int index, pipeline_context *p, 
         ++kinds;
         if (!lua_isfunction(L, -1)) luaL_error(L, "option 'fill': a function expected");
         source->kind = GPO_SOURCE_KIND_CALLBACK;
-        source->fill = fill;
+        source->fill = fill_here;
         source->user = p;
         p->calls = 1;
         keep(L, 1, PIPELINE_FILL, lua_gettop(L));
@@ -508,7 +295,7 @@ static void read_sink(lua_State *L, state *s, int index, pipeline_context *p, gp
     if (has_field(L, index, "take")) {
         if (!lua_isfunction(L, -1)) luaL_error(L, "option 'take': a function expected");
         if (!kinds) sink->kind = GPO_SINK_CALLBACK;
-        sink->take = take;
+        sink->take = take_here;
         sink->user = p;
         p->calls = 1;
         keep(L, 1, PIPELINE_TAKE, lua_gettop(L));
@@ -527,6 +314,7 @@ static int pipeline_start(lua_State *L) {
         return failure_with(L, s, GPO_INVALID_STATE, "the pipeline is running: one run at a time");
     read_source(L, s, 2, p, &source);
     read_sink(L, s, 3, p, &sink);
+    if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
     p->message[0] = '\0';
     p->rest = 0;
     const gpo_status status = s->api->pipeline_start(HANDLE(&pipeline->base, gpo_pipeline_t), &source, &sink);
@@ -570,7 +358,8 @@ static int pipeline_wait(lua_State *L) {
     const int64_t timeout_ns = check_timeout(L, 2);
     gpo_pipeline_result outcome = {.struct_size = sizeof outcome};
     struct pipeline_wait w = {HANDLE(&pipeline->base, gpo_pipeline_t), &outcome};
-    if (p->busy) return failure_with(L, s, GPO_WOULD_DEADLOCK, "from inside a callback of the pipeline: it would wait for itself");
+    if (p->busy)
+        return failure_with(L, s, GPO_WOULD_DEADLOCK, "from inside a callback of the pipeline: it would wait for itself");
     gpo_status status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
     if (status == GPO_TIMEOUT && timeout_ns != 0 && p->calls && notify(L, s, 0, 0, notify_pipeline, pipeline, 1, 0) == 1) {
         operation_wait_at(L, s, lua_gettop(L), timeout_ns);

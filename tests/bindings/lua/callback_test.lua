@@ -227,6 +227,14 @@ test("misuse of a pipeline is raised before anything is started", function()
     raises("stage 1: a kernel or a function", device.pipeline_create, device, {stages = {{}}})
 end)
 
+test("a runtime with a seeded schedule runs no function of Lua's in its threads, and says so", function()
+    local _, device, stream = use{device = "soft", schedule_seed = 7}
+    same(stream:await(), true)
+    fails("GPO_NOT_SUPPORTED", copy_pipeline, device, {progress = function() end})
+    local pipeline = assert(copy_pipeline(device))
+    fails("GPO_NOT_SUPPORTED", pipeline.start, pipeline, {memory = "abcd"}, {take = function() end})
+end)
+
 test("log lines come to the script while it waits, on its own thread", function()
     local lines = {}
     local runtime, device, stream = use{device = "soft", log_level = "debug", log = function(level, text)

@@ -1,6 +1,8 @@
 /* process.c: a module for the tests: what a script can't do by itself. fork(), wait(pid): exit code, or minus the signal;
  * pid(); threads(count, path, ...): runs a script in a Lua state of its own on each of so many threads, at the same time;
- * the first message of one that failed, or nil. states(count, path): the same one after the other. setenv(name, value). */
+ * the first message of one that failed, or nil. states(count, path): the same one after the other. setenv(name, value).
+ * held(): how many descriptors and threads the process has. */
+#include <dirent.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -58,6 +60,19 @@ static int set_environment(lua_State *L) {
     return 1;
 }
 
+static int entries(const char *path) {
+    int count = 0;
+    DIR *folder = opendir(path);
+    while (folder && readdir(folder)) ++count;
+    if (folder) closedir(folder);
+    return count - 2; /* . and .. */
+}
+
+static int held(lua_State *L) {
+    lua_pushfstring(L, "%d descriptors, %d threads", entries("/proc/self/fd") - 1, entries("/proc/self/task"));
+    return 1;
+}
+
 static int threads(lua_State *L) {
     struct thread list[16];
     const int count = (int)luaL_checkinteger(L, 1);
@@ -76,7 +91,7 @@ static int threads(lua_State *L) {
 
 __attribute__((visibility("default"))) int luaopen_process(lua_State *L) {
     static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"pid", pid}, {"threads", threads},
-                                         {"states", states}, {"setenv", set_environment}, {NULL, NULL}};
+                                         {"states", states}, {"setenv", set_environment}, {"held", held}, {NULL, NULL}};
     lua_newtable(L);
     for (const luaL_Reg *f = functions; f->name; ++f) {
         lua_pushcfunction(L, f->func);

@@ -33,20 +33,12 @@ test("in a forked child every call fails with GPO_FORKED, the child ends cleanly
     world.runtime:close()
 end)
 
--- How many descriptors and threads this process has.
-local function held()
-    h.collect()
-    local list = assert(io.popen(("ls /proc/%d/fd | wc -l; ls /proc/%d/task | wc -l"):format(process.pid(), process.pid())))
-    local descriptors, threads = list:read("*l", "*l")
-    list:close()
-    return descriptors .. " descriptors, " .. threads .. " threads"
-end
-
 test("states that are closed with work in flight, one after the other, leave no descriptor and no thread", function()
     same(process.states(2, folder .. "/in_flight.lua"), nil)
-    local before = held()
+    h.collect()
+    local before = process.held()
     same(process.states(20, folder .. "/in_flight.lua"), nil)
-    same(held(), before)
+    same(process.held(), before)
 end)
 
 test("two copies of the library serve two modules in one state", function()

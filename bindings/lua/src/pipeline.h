@@ -1,0 +1,45 @@
+/* pipeline.h: what a pipeline's own functions (pipeline.c) and those that C calls back (callback.c) share. */
+#ifndef GPUORCH_LUA_PIPELINE_H
+#define GPUORCH_LUA_PIPELINE_H
+
+#include "binding.h"
+
+#pragma GCC visibility push(hidden)
+
+#define MOST_STAGES 64
+
+enum { PIPELINE_EXECUTOR = 2, PIPELINE_PROGRESS, PIPELINE_FILL, PIPELINE_TAKE, PIPELINE_SOURCE, PIPELINE_SINK, PIPELINE_REST,
+       PIPELINE_STAGES };
+
+/* What C's callbacks are given; it outlives the Lua object while the pipeline may still call. */
+typedef struct pipeline_context {
+    struct pipeline_context *next;
+    runtime_context *runtime; /* NULL: shut down */
+    gpo_pipeline_t pipeline;
+    int held;           /* by its object, which frees it; else the runtime does when it is shut down */
+    int number;         /* the pipeline object is known by it */
+    int calls;          /* it has callbacks in Lua */
+    int started;        /* and may be running */
+    int busy;           /* depth of its callbacks in progress */
+    int reference;      /* registry reference to what a run uses that outlived its object; 0: none */
+    int closed;         /* they are answered with GPO_CANCELLED */
+    uint64_t result_bytes;
+    size_t rest;        /* where the rest of a string begins that the source gave and had no room; 0: there is none */
+    char message[512];  /* of the error that a callback raised in this run */
+    struct stage_context {
+        struct pipeline_context *pipeline;
+        int number;
+    } stages[MOST_STAGES];
+} pipeline_context;
+
+extern const field progress_fields[];
+
+/* C's callbacks; `user` is a pipeline_context, of enqueue_here one of its stages. */
+gpo_status take_here(void *user, const gpo_chunk *chunk);
+gpo_status fill_here(void *user, void *buffer, uint64_t capacity, uint64_t *bytes);
+gpo_status enqueue_here(void *user, gpo_stream_t stream, const gpo_chunk *chunk);
+void progress_here(void *user, const gpo_pipeline_progress *progress);
+
+#pragma GCC visibility pop
+
+#endif
