@@ -24,7 +24,7 @@
     } \
     prefix unsigned with_zeros(unsigned crc, unsigned long long zeros, const unsigned *powers) { /* bytes behind it */ \
         for (int k = 0; zeros != 0; ++k, zeros >>= 1) \
-            if (zeros & 1) crc = multiply(powers[k], crc); \
+            if (zeros & 1) crc = multiply(powers[k % 32], crc);  /* x^(8 * 2^32) is x^8 again */ \
         return crc; \
     }
 SHARED_CODE(static) static struct Tables tables;

@@ -19,7 +19,7 @@ local function multiply(a, b) -- CRCs are polynomials over GF(2) modulo that of 
     return product
 end
 local function with_zeros(crc, zeros, powers) -- bytes behind it
-    for k = 1, 32 do if floor(zeros / 2^(k - 1)) % 2 == 1 then crc = multiply(powers[k], crc) end end
+    for k = 0, 52 do if floor(zeros / 2^k) % 2 == 1 then crc = multiply(powers[k % 32 + 1], crc) end end -- x^(8 * 2^32) is x^8
     return crc
 end
 local map = string.rep(".", 256):gsub("().", function(i) return string.char(256 - i) end)

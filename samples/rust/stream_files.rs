@@ -65,7 +65,7 @@ impl Tables {
 
     /// The CRC of what `crc` is of, and so many zeros behind it.
     fn with_zeros(&self, crc: u32, zeros: u64) -> u32 {
-        (0..32).filter(|k| zeros >> k & 1 != 0).fold(crc, |crc, k| multiply(self.powers[k], crc))
+        (0..64).filter(|k| zeros >> k & 1 != 0).fold(crc, |crc, k| multiply(self.powers[k % 32], crc)) // x^(8 * 2^32) is x^8 again
     }
 }
 

@@ -18,6 +18,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -192,8 +193,25 @@ def traced(folder):
     folder.report("a trace that can't be written is an error", (code, 1), (str(folder.path / "none") in errors, True))
 
 
+def more_than_32_bits(folder):
+    """With --full: half a minute."""
+    size = (1 << 32) + 7
+    with (folder.path / "long").open("wb") as long:
+        long.truncate(size)
+    crc, ones = 0, b"\xff" * (1 << 24)
+    for _ in range(1 << 8):
+        crc = zlib.crc32(ones, crc)
+    crc = zlib.crc32(ones[:7], crc)
+    code, out, errors = folder.run(folder.path / "long")
+    right = (str(size), "0.0000", f"{crc:08x}")
+    folder.report("a file of more than 4 GiB", (code, 0), (said(out), {str(folder.path / "long"): right, "total": right}), (errors, ""))
+    (folder.path / "long").unlink()
+
+
 def check(language, prepare):
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path, language, prepare)
         for part in (figures_and_files, bad_files, full_disk, closed_pipe, interrupted, traced, own_files):
             part(folder)
+        if "--full" in sys.argv:
+            more_than_32_bits(folder)
