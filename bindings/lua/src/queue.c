@@ -93,13 +93,10 @@ static char *failure_text(state *s, const cq_object *queue, const gpo_completion
     return strdup(error.message);
 }
 
-/* Marks the operation of an entry as done, or keeps the entry for drain(). Allocates nothing of Lua's, so that no entry
- * is lost to an error. */
+static int is_operation(const gpo_completion *entry) { return (int)(entry->user_data & 1); }
+
+/* Marks the operation of an entry as done. Allocates nothing of Lua's, so that no entry is lost to an error. */
 static void settle(lua_State *L, state *s, int index, cq_object *queue, const gpo_completion *entry) {
-    if (!(entry->user_data & 1)) {
-        queue->stash[queue->stashed++] = *entry;
-        return;
-    }
     push_kept(L, index, QUEUE_OWNERS);
     lua_rawgeti(L, -1, (int)entry->user_data);
     operation_object *operation = test_object(L, s, -1, CLASS_OPERATION);
@@ -130,10 +127,11 @@ static gpo_status take_entries(lua_State *L, state *s, int index) {
         const gpo_status status =
             s->api->cq_drain(HANDLE(&queue->base, gpo_cq_t), entries, sizeof entries[0], BATCH, &count);
         if (status != GPO_SUCCESS) return status;
-        for (uint64_t i = 0; i < count; ++i) {
-            /* Telling a waiter may drain this queue too, and fill the stash. */
-            settle(L, s, index, queue, &entries[i]);
-        }
+        /* Values first: who is told of an operation may drain this queue too, and use up the room that was made. */
+        for (uint64_t i = 0; i < count; ++i)
+            if (!is_operation(&entries[i])) queue->stash[queue->stashed++] = entries[i];
+        for (uint64_t i = 0; i < count; ++i)
+            if (is_operation(&entries[i])) settle(L, s, index, queue, &entries[i]);
     }
     return GPO_SUCCESS;
 }

@@ -281,3 +281,29 @@ test("entries of a queue carry any value, and failures their error", function()
     fails("GPO_NOT_FOUND", cq.error, cq, 12345)
     same(cq:error(entry.error_id).message:find("because", 1, true) ~= nil, true)
 end)
+
+test("who is told of an operation may drain the same queue, however full it is", function()
+    local runtime, device = use()
+    local cq, timeline, stream = assert(runtime:cq_create()), assert(runtime:timeline_create()), assert(device:stream_create())
+    assert(stream:wait_timeline(timeline, 1))
+    local drained, told = 0, 0
+    for i = 1, 1000 do
+        assert(stream:notify(cq, i))
+        if i % 50 == 1 then
+            assert(stream:notify(cq)):when_done(function(operation)
+                told = told + 1
+                local entries = assert(operation:cq():drain(i % 100 == 1 and 7 or nil))
+                drained = drained + #entries
+            end)
+        end
+    end
+    assert(timeline:signal(1))
+    assert(stream:wait())
+    while drained < 1000 do
+        assert(cq:wait(10))
+        local entries = assert(cq:drain()) -- meanwhile others may be told, and drain
+        drained = drained + #entries
+    end
+    same(drained, 1000)
+    same(told, 20)
+end)
