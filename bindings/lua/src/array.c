@@ -137,15 +137,16 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
     if (own) s->api->stream_destroy(stream);
 }
 
-static void free_pinned_piece(lua_State *L, state *s, array_object *array, int index, gpo_arena_t arena, gpo_device_t device) {
-    int own = 0, busy = 0;
+static void free_pinned_piece(lua_State *L, state *s, array_object *array, int index, gpo_arena_t arena,
+                              gpo_device_t device) {
+    int own = 0;
     void *memory = (void *)(uintptr_t)array->address;
     const gpo_stream_t stream = stream_behind(L, s, array, index, device, &own);
     gpo_status status = stream ? s->api->arena_free_after(arena, memory, stream) : s->api->arena_free(arena, memory);
     if (own) s->api->stream_destroy(stream);
-    if (status == GPO_SUCCESS || !stream) return;
-    wait_until_idle(L, s, array, index, &busy);
-    if (!busy) s->api->arena_free(arena, memory);
+    /* Where it can't be left to the stream, it is freed once the device is idle; better lost than reused. */
+    if (status != GPO_SUCCESS && stream && s->api->device_wait(device, LONGEST_FREE_NS) != GPO_TIMEOUT)
+        s->api->arena_free(arena, memory);
 }
 
 static void free_host_memory(lua_State *L, state *s, array_object *array, int index, const object *device) {

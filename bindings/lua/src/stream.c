@@ -63,6 +63,7 @@ void destroy_stream(lua_State *L, state *s, object *o, int collected) {
     push_kept(L, -1, STREAM_POOL);
     const object *pool = lua_touserdata(L, -1);
     if (pool->handle) s->api->stream_pool_release(HANDLE(pool, gpo_stream_pool_t), HANDLE(o, gpo_stream_t));
+    drop_user(L, s, lua_gettop(L));
     lua_pop(L, 1);
 }
 
@@ -210,19 +211,30 @@ static int stream_pool_acquire(lua_State *L) {
     keep(L, lua_gettop(L), STREAM_POOL, 1);
     gpo_stream_t handle = NULL;
     const gpo_status status = s->api->stream_pool_acquire(HANDLE(pool, gpo_stream_pool_t), priority, &handle);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
     stream->pooled = 1;
     stream->base.handle = handle;
-    return created(L, s, status);
+    ++pool->users; /* a pool that is closed lets go of its streams when the last of them is given back */
+    return 1;
 }
 
 static int stream_pool_release(lua_State *L) {
     state *s = the_state(L);
     object *pool = check_object(L, s, 1, CLASS_STREAM_POOL), *stream = check_object(L, s, 2, CLASS_STREAM);
+    push_kept(L, 2, STREAM_POOL);
+    if (lua_touserdata(L, -1) != pool) /* C says why: it is not out of this pool */
+        return result(L, s, s->api->stream_pool_release(HANDLE(pool, gpo_stream_pool_t), HANDLE(stream, gpo_stream_t)));
+    if (stream->users) { /* arrays need the handle to be freed behind it: it is given back with the last, or now if idle */
+        close_object(L, s, 2, 0);
+        lua_pushboolean(L, 1);
+        return 1;
+    }
     const gpo_status status =
         s->api->stream_pool_release(HANDLE(pool, gpo_stream_pool_t), HANDLE(stream, gpo_stream_t));
     if (status == GPO_SUCCESS) {
         stream->closed = 1;
         stream->handle = NULL;
+        drop_user(L, s, 1);
     }
     return result(L, s, status);
 }

@@ -96,6 +96,31 @@ test("closing what works in flight use is safe, in any order", function()
     end
 end)
 
+test("streams of a pool are given back when they are closed, collected or released, with their work in flight", function()
+    local runtime, device = use()
+    local arena, timeline = assert(device:arena_create()), assert(runtime:timeline_create())
+    local pool, x = assert(device:stream_pool_create{streams = 1}), assert(device:memory_allocate("u32", 2^16))
+    local hosts, done = {}, {}
+    for way = 1, 3 do
+        local stream = assert(pool:acquire())
+        hosts[way] = assert(arena:allocate("u32", 2^16))
+        if way == 1 then assert(stream:wait_timeline(timeline, 1)) end
+        assert(stream:copy_to_host(hosts[way], x))
+        done[way] = assert(stream:notify())
+        if way == 1 then stream:close() elseif way == 2 then assert(pool:release(stream)) end
+    end
+    local other = assert(device:stream_create())
+    fails("GPO_INVALID_ARGUMENT", pool.release, pool, other)
+    pool:close()
+    h.collect()
+    raises("the stream_pool is closed", pool.acquire, pool)
+    hosts = nil
+    h.collect()
+    assert(timeline:signal(1))
+    for way = 1, 3 do same(done[way]:wait(10), true) end
+    same(arena:statistics().in_use <= 3 * 2^18, true)
+end)
+
 test("everything may be collected at any time, in any order", function()
     local step = _VERSION == "Lua 5.4" and function() collectgarbage("generational") collectgarbage("incremental") end or function() end
     collectgarbage("setpause", 50)
