@@ -62,16 +62,17 @@ local function stream_file(path)
     end
     local started, problem = pipeline:start({path = path}, {path = target, take = take})
     if not started then return nil, problem end
-    if not pcall(function() run, why = pipeline:wait() end) then interrupted, run, why = pipeline:cancel(), pipeline:wait() end
+    run, why = pipeline:wait()
     for _, name in ipairs(TIMES) do f[name] = run and run[name] end
     return run and f, why
 end
 say("device: %s", device:get_properties().name)
 local total = figures()
 for _, path in ipairs(files) do
-    local f, why = stream_file(path)
+    local ended, f, why = pcall(stream_file, path) -- Ctrl-C raises
+    if not ended then interrupted, f, why = pipeline:cancel(), pipeline:wait() and nil, "interrupted" end
     if f then print_figures(path, f) add(total, f, f.crc, f.bytes, f) else failures = failures + 1 complain(path, why) end
-    if interrupted then break end -- by Ctrl-C, which raises in the wait
+    if interrupted then break end
 end
 print_figures("total", total)
 if trace then assert(runtime:trace_stop()) say("trace: %s/timeline.svg, %s/trace.json", trace, trace) end
