@@ -5,6 +5,13 @@
 
 namespace {
 
+// One in a thousand found the mark that was lost, when one was.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSeeds = 500;
+#else
+constexpr uint64_t kSeeds = 3000;
+#endif
+
 void expect_entry(gpo_cq_t queue, uint64_t number) {
     gpo_completion entry{};
     uint64_t count = 0;
@@ -18,7 +25,7 @@ void expect_entry(gpo_cq_t queue, uint64_t number) {
 }  // namespace
 
 TEST_CASE("a mark made just before its stream is destroyed is told of under every schedule") {
-    for (uint64_t seed = 1; seed <= 3000; ++seed) {
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
         CAPTURE(seed);
         gpo_runtime_options options{};
         options.struct_size = sizeof options;
