@@ -1,4 +1,5 @@
 // Runtimes: creation, the driver they choose, statistics, log, shutdown.
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <string>
@@ -254,6 +255,13 @@ TEST_CASE("a deterministic runtime does the same work, and excludes others") {
     for (uint64_t i = 0; i < 8; ++i) REQUIRE_OK(gpo_stream_notify(stream, queue, i));
     const auto entries = take(queue, 8);
     for (uint64_t i = 0; i < 8; ++i) CHECK(entries[i].user_data == i);
+    // Another thread has its turn while this one is in a call that waits.
+    std::atomic<gpo_status> elsewhere{-1};
+    std::thread other_thread([&] { elsewhere = gpo_runtime_shutdown(runtime, kPatience); });
+    while (elsewhere == -1) gpo_cq_wait(queue, 1'000'000);
+    other_thread.join();
+    CHECK(elsewhere == GPO_INVALID_STATE);
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 8));
     CHECK_OK(gpo_runtime_shutdown(runtime, kPatience));
     REQUIRE_OK(gpo_runtime_create(nullptr, &other));
     CHECK_OK(gpo_runtime_shutdown(other, 0));

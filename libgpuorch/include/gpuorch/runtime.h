@@ -49,7 +49,8 @@ GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options *options, gpo_ru
  * timeout, every pending completion is delivered into its queue, threads are joined, leaks are logged by label, and
  * every handle of the runtime becomes invalid.
  * GPO_TIMEOUT: something still runs; the runtime takes no work, and the call can be made again. GPO_WOULD_DEADLOCK from
- * inside a callback of the runtime. One of several callers gets GPO_SUCCESS, the others GPO_INVALID_HANDLE.
+ * inside a callback of the runtime. One of several callers gets GPO_SUCCESS, the others GPO_INVALID_HANDLE. GPO_INVALID_STATE,
+ * without an effect, if the runtime is deterministic and another thread created it.
  * Blocks on the GPU and on callbacks that are running, until the timeout. */
 GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_ns);
 

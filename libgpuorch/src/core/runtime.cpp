@@ -361,6 +361,8 @@ bool Runtime::close_objects(uint64_t deadline) noexcept {
 
 gpo_status Runtime::shutdown(uint64_t deadline) {
     if (in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "a callback of the runtime can't shut it down");
+    if (schedule_ && !schedule_->made_here())
+        fail(GPO_INVALID_STATE, "a deterministic runtime is shut down by the thread that created it");
     std::lock_guard lock(shutdown_lock_);
     if (shut_down_) return GPO_INVALID_HANDLE;
     shutting_down_.store(true, std::memory_order_seq_cst);

@@ -113,6 +113,7 @@ struct Schedule::Run {
     cpu_set_t processors_before;       // of the thread that made the schedule
     bool pinned = false;
     std::vector<Actor*> actors;        // those that have not ended, by number; each belongs to its thread
+    const Actor* first = nullptr;      // of the thread that made the schedule
 
     uint64_t draw(uint64_t below) noexcept { return mix(random_state += 0x9e3779b97f4a7c15) % below; }
 
@@ -380,6 +381,7 @@ Schedule::Schedule(uint64_t seed) : run_(std::make_unique<Run>(seed)) {
     if (run != nullptr) throw std::logic_error("a schedule is in force already");
     run_->stay_on_one_processor();
     self = run_->add("main");
+    run_->first = self;
     run = run_.get();
     detail::schedule_in_force.store(true, std::memory_order_relaxed);
 }
@@ -402,6 +404,7 @@ Schedule::~Schedule() {
 uint64_t Schedule::trace_hash() const noexcept { return run_->hash; }
 uint64_t Schedule::steps() const noexcept { return run_->steps; }
 bool Schedule::deadlocked() const noexcept { return run_->deadlocked; }
+bool Schedule::made_here() const noexcept { return self != nullptr && self == run_->first; }
 bool Schedule::active() noexcept { return detail::scheduled(); }
 
 ActorScope::ActorScope(const char* name) {

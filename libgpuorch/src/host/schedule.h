@@ -39,6 +39,8 @@ public:
     bool deadlocked() const noexcept;
 
     static bool active() noexcept;
+    /// Whether the calling thread is the one that made it, the only one that may end it.
+    bool made_here() const noexcept;
 
     struct Run;
 
