@@ -186,9 +186,9 @@ static int host_call_finish(lua_State *L) {
     object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
     const uint64_t call = check_unsigned(L, 2, UINT64_MAX);
     const gpo_status status = lua_isnoneornil(L, 3) ? GPO_SUCCESS : check_status_name(L, s, 3);
+    const char *message = luaL_optstring(L, 4, NULL);
     const callers_here before = enter(L, s);
-    const gpo_status finished =
-        s->api->host_call_finish(HANDLE(executor, gpo_executor_t), call, status, luaL_optstring(L, 4, NULL));
+    const gpo_status finished = s->api->host_call_finish(HANDLE(executor, gpo_executor_t), call, status, message);
     leave(s, before);
     return result(L, s, finished);
 }
@@ -196,6 +196,7 @@ static int host_call_finish(lua_State *L) {
 /* --- running --- */
 
 struct run {
+    lua_State *L;
     gpo_executor_t executor;
     uint64_t count;
 };
@@ -203,7 +204,9 @@ struct run {
 static gpo_status run_for(state *s, void *context, int64_t timeout_ns) {
     struct run *r = context;
     uint64_t count = 0;
+    const callers_here before = enter(r->L, s);
     const gpo_status status = s->api->executor_run_for(r->executor, timeout_ns, &count);
+    leave(s, before);
     r->count += count;
     return status;
 }
@@ -218,10 +221,8 @@ static int ran(lua_State *L, state *s, const struct run *r, gpo_status status) {
 static int run_until(lua_State *L, int64_t timeout_ns) {
     state *s = the_state(L);
     executor_object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
-    struct run r = {HANDLE(&executor->base, gpo_executor_t), 0};
-    const callers_here before = enter(L, s);
+    struct run r = {L, HANDLE(&executor->base, gpo_executor_t), 0};
     const gpo_status status = wait_by(L, s, run_for, &r, timeout_ns);
-    leave(s, before);
     return ran(L, s, &r, status);
 }
 
@@ -232,7 +233,7 @@ static int executor_run_for(lua_State *L) { return run_until(L, check_timeout(L,
 static int executor_poll(lua_State *L) {
     state *s = the_state(L);
     executor_object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
-    struct run r = {HANDLE(&executor->base, gpo_executor_t), 0};
+    struct run r = {L, HANDLE(&executor->base, gpo_executor_t), 0};
     serve(L, s);
     const callers_here before = enter(L, s);
     const gpo_status status = s->api->executor_poll(r.executor, &r.count);

@@ -56,8 +56,17 @@ int runtime_create(lua_State *L) {
     return results;
 }
 
+struct ending {
+    lua_State *L;
+    gpo_runtime_t runtime;
+};
+
 static gpo_status shut_down(state *s, void *context, int64_t timeout_ns) {
-    return s->api->runtime_shutdown(context, timeout_ns);
+    const struct ending *e = context;
+    const callers_here before = enter(e->L, s);
+    const gpo_status status = s->api->runtime_shutdown(e->runtime, timeout_ns);
+    leave(s, before);
+    return status;
 }
 
 /* It is shut down and nobody calls any more: what was known of it outside Lua goes. */
@@ -74,9 +83,8 @@ static void forget_runtime(lua_State *L, state *s, runtime_object *o, int index,
 }
 
 static gpo_status shut_down_here(lua_State *L, state *s, runtime_object *o, int index, int64_t timeout_ns) {
-    const callers_here before = enter(L, s);
-    const gpo_status status = wait_by(L, s, shut_down, o->base.handle, timeout_ns);
-    leave(s, before);
+    struct ending e = {L, HANDLE(&o->base, gpo_runtime_t)};
+    const gpo_status status = wait_by(L, s, shut_down, &e, timeout_ns);
     if (status == GPO_SUCCESS) forget_runtime(L, s, o, index, 0);
     return status;
 }
