@@ -44,11 +44,13 @@ static const char **read_headers(lua_State *L, int table, uint32_t *count) {
     const char **strings = lua_newuserdata(L, sizeof *strings * 2 * (*count + 1));
     uint32_t at = 0;
     for (lua_pushnil(L); lua_next(L, headers); lua_pop(L, 1), ++at) {
+        if (at == *count) luaL_error(L, "option 'headers': the table was changed meanwhile");
         if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
             luaL_error(L, "option 'headers': a table from names to texts expected");
         strings[at] = lua_tostring(L, -2);
         strings[*count + at] = lua_tostring(L, -1);
     }
+    if (at != *count) luaL_error(L, "option 'headers': the table was changed meanwhile");
     return strings;
 }
 

@@ -84,7 +84,8 @@ void read_record(lua_State *L, int index, const field *fields, void *record) {
     if (lua_isnoneornil(L, index)) return;
     check_keys(L, index, fields, "option");
     for (const field *f = fields; f->name; ++f) {
-        lua_getfield(L, index, f->name);
+        lua_pushstring(L, f->name);
+        lua_rawget(L, index);
         if (!lua_isnil(L, -1)) read_field(L, f, record);
         lua_pop(L, 1);
     }
