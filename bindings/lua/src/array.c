@@ -53,7 +53,9 @@ static array_object *check_host_array(lua_State *L, state *s, int index) {
 
 void use_array(lua_State *L, state *s, int array_index, array_object *array, int stream_index, stream_object *stream) {
     array_object *root = array->root;
-    if (root->last_stream == stream || root->kind == MEMORY_DEVICE) return; /* what C frees behind all streams by itself */
+    if (root->last_stream == stream) return;
+    /* C frees it behind all streams of its own device. */
+    if (root->kind == MEMORY_DEVICE && root->base.above == stream->base.above) return;
     lua_pushvalue(L, array_index);
     if (root != array) {
         push_kept(L, array_index, 1);
@@ -133,8 +135,30 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
         if (s->api->stream_create(device, &options, &stream) != GPO_SUCCESS) return;
         own = 1;
     }
-    s->api->pool_free(pool, stream, array->address);
+    const gpo_status status = s->api->pool_free(pool, stream, array->address);
     if (own) s->api->stream_destroy(stream);
+    /* A stream that has failed takes no free: then any does, once the device is idle. */
+    const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
+    if (status == GPO_SUCCESS || s->api->device_wait(device, LONGEST_FREE_NS) == GPO_TIMEOUT) return;
+    if (s->api->stream_create(device, &options, &stream) != GPO_SUCCESS) return;
+    s->api->pool_free(pool, stream, array->address);
+    s->api->stream_destroy(stream);
+}
+
+/* Behind all streams of its device, one of which waits for those of other devices that used it. */
+static void free_device_piece(lua_State *L, state *s, array_object *array, int index, gpo_device_t device) {
+    gpo_stream_t waiting = NULL;
+    for (int i = 0; i < array->streams; ++i) {
+        push_kept(L, index, ARRAY_STREAMS + i);
+        const object *used = lua_touserdata(L, -1);
+        lua_pop(L, 1);
+        if (!used->handle || s->api->stream_query(HANDLE(used, gpo_stream_t)) == GPO_SUCCESS) continue;
+        const gpo_stream_options options = {.struct_size = sizeof options, .label = "lua frees"};
+        if (!waiting && s->api->stream_create(device, &options, &waiting) != GPO_SUCCESS) return;
+        s->api->stream_wait_stream(waiting, HANDLE(used, gpo_stream_t));
+    }
+    s->api->memory_free(device, array->address);
+    if (waiting) s->api->stream_destroy(waiting);
 }
 
 static void free_pinned_piece(lua_State *L, state *s, array_object *array, int index, gpo_arena_t arena,
@@ -172,7 +196,7 @@ static void forget_streams(lua_State *L, state *s, array_object *array, int inde
 
 /* What an array holds beside its memory. */
 static void let_go(lua_State *L, state *s, array_object *array, int index) {
-    s->held_bytes -= (int64_t)ARRAY_BYTES(array);
+    if (!array->base.borrowed) s->held_bytes -= (int64_t)ARRAY_BYTES(array);
     forget_streams(L, s, array, index);
     if (!array->counted) return;
     array->counted = 0;
@@ -197,7 +221,7 @@ void destroy_array(lua_State *L, state *s, object *o, int collected) {
         const gpo_device_t device = above ? HANDLE(above, gpo_device_t) : NULL;
         if (array->kind == MEMORY_PINNED) free_pinned_piece(L, s, array, index, HANDLE(parent, gpo_arena_t), device);
         else if (array->kind == MEMORY_POOL) free_pool_piece(L, s, array, index, HANDLE(parent, gpo_pool_t), device);
-        else if (array->kind == MEMORY_DEVICE) s->api->memory_free(HANDLE(parent, gpo_device_t), array->address);
+        else if (array->kind == MEMORY_DEVICE) free_device_piece(L, s, array, index, HANDLE(parent, gpo_device_t));
     } else if (array->kind == MEMORY_HOST) {
         free_host_memory(L, s, array, index, parent);
     }

@@ -49,6 +49,7 @@ typedef struct object {
     int borrowed;         /* 1: closing it destroys nothing */
     int users;            /* arrays that need the handle to be freed; a closed object keeps it for them */
     int runtime;          /* the runtime is known by this number; 0: it has none */
+    void *above;          /* the handle of the parent that it was made from, to be compared only; NULL: none */
     void *handle;         /* the library's; NULL: none yet, or none any more */
 } object;
 
@@ -175,7 +176,8 @@ typedef struct field {
 /* Keys that the caller reads by itself. */
 #define OTHER(name) {name, FIELD_SKIP, 0, 0, NULL}
 #define FIELDS_END {NULL, FIELD_SKIP, 0, 0, NULL}
-/* Reads the table at `index` (none or nil: nothing) into a zeroed struct. Strings stay the table's. Raises for keys that
+/* Reads the table at `index` (none or nil: nothing) into a zeroed struct. Strings stay the table's, so what its metatable
+ * would give isn't asked for: nobody would keep that. Raises for keys that
  * are none of the fields', naming them. */
 void read_record(lua_State *L, int index, const field *fields, void *record);
 void push_record(lua_State *L, state *s, const field *fields, const void *record);
@@ -224,7 +226,8 @@ int run_request(lua_State *L);
 /* Around a wait for a queue, so that whoever asks wakes it. False: somebody has asked already. */
 int begin_waiting(state *s, gpo_cq_t queue);
 void end_waiting(state *s);
-/* Around a call of the library's that calls back on this thread. */
+/* Around a call of the library's that calls back on this thread. Nothing may raise between the two, waits included: who is
+ * said to be inside would stay so, and may be collected. */
 typedef struct callers_here {
     lua_State *running;
     pthread_t thread;

@@ -69,6 +69,7 @@ void *new_object(lua_State *L, state *s, enum class_id id, int parent) {
     if (parent) {
         const object *above = lua_touserdata(L, parent);
         o->runtime = above->runtime;
+        o->above = above->handle;
         lua_pushvalue(L, parent);
         lua_rawseti(L, -2, 1);
     }
@@ -116,7 +117,8 @@ runtime_context *context_of(lua_State *L, state *s, const object *o) {
 static void destroy(lua_State *L, state *s, int index, int collected) {
     object *o = lua_touserdata(L, index);
     lua_pushvalue(L, index);
-    classes[o->id].destroy(L, s, o, collected);
+    /* Of what is another's only an array has something to let go: its streams. */
+    if (!o->borrowed || o->id == CLASS_ARRAY) classes[o->id].destroy(L, s, o, collected);
     lua_pop(L, 1);
     o->handle = NULL;
 }
@@ -132,7 +134,7 @@ void close_object(lua_State *L, state *s, int index, int collected) {
     if (o->closed || !o->handle) return;
     o->closed = 1;
     if (o->id == CLASS_ARRAY && !belongs_here(s)) free_in_child((array_object *)o);
-    if (o->borrowed || !belongs_here(s)) o->handle = NULL;
+    if (!belongs_here(s)) o->handle = NULL;
     else if (!is_needed(s, o)) destroy(L, s, index, collected);
 }
 

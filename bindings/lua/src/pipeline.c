@@ -241,14 +241,16 @@ static int has_field(lua_State *L, int index, const char *name) {
     return !lua_isnil(L, -1);
 }
 
-static void read_source(lua_State *L, state *s, int index, pipeline_context *p, gpo_source *source) {
+/* Gives where on the stack the memory is that the run uses; 0: it has none. */
+static int read_source(lua_State *L, state *s, int index, pipeline_context *p, gpo_source *source) {
     luaL_checktype(L, index, LUA_TTABLE);
     read_record(L, index, source_fields, source);
-    int kinds = 0;
+    int kinds = 0, memory = 0;
     if (has_field(L, index, "path")) ++kinds, source->kind = GPO_SOURCE_KIND_FILE;
     if (has_field(L, index, "descriptor")) ++kinds, source->kind = GPO_SOURCE_KIND_FILE;
     if (has_field(L, index, "memory")) {
         ++kinds;
+        memory = lua_gettop(L);
         source->kind = GPO_SOURCE_KIND_MEMORY;
         const uint64_t asked = source->bytes;
         if (lua_type(L, -1) == LUA_TSTRING) {
@@ -274,18 +276,21 @@ static void read_source(lua_State *L, state *s, int index, pipeline_context *p, 
         keep(L, 1, PIPELINE_FILL, lua_gettop(L));
     }
     if (kinds != 1) luaL_error(L, one_of_source);
+    return memory;
 }
 
-static void read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo_sink *sink) {
-    if (lua_isnoneornil(L, index)) return;
+/* The same for what the run writes to. */
+static int read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo_sink *sink) {
+    if (lua_isnoneornil(L, index)) return 0;
     luaL_checktype(L, index, LUA_TTABLE);
     read_record(L, index, sink_fields, sink);
-    int kinds = 0;
+    int kinds = 0, memory = 0;
     if (has_field(L, index, "path")) ++kinds, sink->kind = GPO_SINK_FILE;
     if (has_field(L, index, "descriptor")) ++kinds, sink->kind = GPO_SINK_FILE;
     if (has_field(L, index, "memory")) {
         ++kinds;
-        const array_object *array = check_array(L, s, lua_gettop(L));
+        memory = lua_gettop(L);
+        const array_object *array = check_array(L, s, memory);
         if (!on_host(array)) luaL_error(L, "option 'memory': an array of the host's expected");
         sink->kind = GPO_SINK_MEMORY;
         sink->memory = (void *)(uintptr_t)array->address;
@@ -300,6 +305,7 @@ static void read_sink(lua_State *L, state *s, int index, pipeline_context *p, gp
         p->calls = 1;
         keep(L, 1, PIPELINE_TAKE, lua_gettop(L));
     }
+    return memory;
 }
 
 /* start(source [, sink]) */
@@ -312,16 +318,16 @@ static int pipeline_start(lua_State *L) {
     lua_settop(L, 3);
     if (p->started && s->api->pipeline_wait(HANDLE(&pipeline->base, gpo_pipeline_t), 0, NULL) == GPO_TIMEOUT)
         return failure_with(L, s, GPO_INVALID_STATE, "the pipeline is running: one run at a time");
-    read_source(L, s, 2, p, &source);
-    read_sink(L, s, 3, p, &sink);
+    const int read_from = read_source(L, s, 2, p, &source), written_to = read_sink(L, s, 3, p, &sink);
     if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
     p->message[0] = '\0';
     p->rest = 0;
     const gpo_status status = s->api->pipeline_start(HANDLE(&pipeline->base, gpo_pipeline_t), &source, &sink);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     p->started = 1;
-    keep(L, 1, PIPELINE_SOURCE, 2);
-    keep(L, 1, PIPELINE_SINK, 3);
+    /* The memory itself: the tables are the caller's to change. */
+    keep(L, 1, PIPELINE_SOURCE, read_from ? read_from : 2);
+    keep(L, 1, PIPELINE_SINK, written_to ? written_to : 3);
     lua_pushboolean(L, 1);
     return 1;
 }

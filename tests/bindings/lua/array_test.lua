@@ -158,3 +158,57 @@ test("memory that runs out is looked for among the garbage, and behind streams t
     same(#kept, 2)
     collectgarbage("restart")
 end)
+
+test("a device array is freed behind the streams of another device that use it", function()
+    local runtime, device, stream = use()
+    local peer = assert(runtime:device_open{ordinal = 1})
+    local there = assert(peer:stream_create())
+    local timeline = assert(runtime:timeline_create())
+    local sevens, copy = assert(device:memory_allocate("u8", 4096)), assert(peer:memory_allocate("u8", 4096))
+    assert(stream:fill(sevens, 7))
+    assert(stream:wait())
+    assert(there:wait_timeline(timeline, 1))
+    assert(there:copy_peer(peer, copy, device, sevens))
+    sevens:close()
+    gpuorch.poll({}, 0.2) -- time to free it too early
+    local nines = {}
+    for i = 1, 8 do
+        nines[i] = assert(device:memory_allocate("u8", 4096))
+        assert(stream:fill(nines[i], 9))
+    end
+    assert(timeline:signal(1))
+    assert(there:wait())
+    same(copy:to_string(there), ("\7"):rep(4096))
+end)
+
+test("an array of a pool goes back though the stream that used it has failed", function()
+    local runtime, device, stream = use()
+    local pool, timeline = assert(device:pool_create()), assert(runtime:timeline_create())
+    local array = assert(pool:allocate(stream, "u8", 4096))
+    assert(stream:wait_timeline(timeline, 1))
+    assert(timeline:fail("GPO_FAILED", "by the test"))
+    same(stream:wait(), nil)
+    array:close()
+    assert(device:stream_create()):wait()
+    same(pool:statistics().in_use, 0)
+end)
+
+test("a variable's array lets its module go", function()
+    local runtime, device, stream = use()
+    local before = runtime:statistics().live_objects
+    local module = assert(device:module_compile("__device__ unsigned counter[4];"))
+    local counter = assert(module:symbol("counter", "u32"))
+    assert(stream:fill(counter, 3))
+    assert(stream:wait())
+    counter:close()
+    module:close()
+    same(runtime:statistics().live_objects, before)
+end)
+
+test("options are what the table itself has", function()
+    local runtime = use()
+    local asked = 0
+    local options = setmetatable({}, {__index = function() asked = asked + 1 end})
+    assert(runtime:executor_create(options))
+    same(asked, 0)
+end)

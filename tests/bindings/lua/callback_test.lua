@@ -307,3 +307,57 @@ test("who is told of an operation may drain the same queue, however full it is",
     same(drained, 1000)
     same(told, 20)
 end)
+
+test("what a stage has used on its stream is freed behind it, though the stage has returned", function()
+    local runtime, device = use()
+    local arena, timeline = assert(device:arena_create()), assert(runtime:timeline_create())
+    local waiting
+    local pipeline = assert(device:pipeline_create{chunk_bytes = 4096, stages = {{enqueue = function(stream, chunk)
+        local sevens = assert(arena:allocate("u8", 4096)):fill(7)
+        assert(stream:wait_timeline(timeline, 1))
+        assert(stream:copy_to_device(chunk.output_address, sevens, chunk.bytes))
+        waiting = sevens
+    end}}})
+    local taken
+    local before = arena:statistics().in_use
+    assert(pipeline:start({memory = ("x"):rep(4096)}, {take = function(chunk) taken = chunk.output:to_string() end}))
+    while not waiting do same(pipeline:wait(0.01), false) end
+    waiting:close()
+    local nines = assert(arena:allocate("u8", 4096)):fill(9)
+    assert(timeline:signal(1))
+    assert(pipeline:wait(10))
+    same(taken, ("\7"):rep(4096))
+    nines:close()
+    pipeline:close()
+    assert(device:wait(10))
+    same(arena:statistics().in_use, before)
+end)
+
+test("a run keeps the memory that it was started with, whatever becomes of the tables that named it", function()
+    local _, device = use()
+    local pipeline = assert(copy_pipeline(device, {slots = 2, stages = {{enqueue = function(stream, chunk)
+        assert(stream:copy_on_device(chunk.output_address, chunk.input_address, chunk.bytes))
+    end}}}))
+    local kept = setmetatable({}, {__mode = "v"})
+    local source, sink = {memory = gpuorch.array("u8", 65536):fill(7)}, {memory = gpuorch.array("u8", 65536)}
+    kept.source, kept.sink = source.memory, sink.memory
+    assert(pipeline:start(source, sink))
+    source.memory, sink.memory = nil, nil
+    h.collect()
+    same(kept.source ~= nil and kept.sink ~= nil, true) -- it stands still before its first stage is called here
+    assert(pipeline:wait())
+    same(kept.sink:to_string(), ("\7"):rep(65536))
+end)
+
+test("nobody is said to be inside a call that was a mistake", function()
+    local runtime, _, stream = use()
+    for _ = 1, 50 do
+        coroutine.wrap(function()
+            local executor = assert(runtime:executor_create())
+            assert(stream:then_(executor, function() error("called in a coroutine that is gone") end))
+            assert(stream:wait())
+            raises("string expected", executor.host_call_finish, executor, 1, "GPO_CANCELLED", {})
+        end)()
+        h.collect()
+    end
+end)
