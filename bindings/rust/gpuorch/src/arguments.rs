@@ -73,38 +73,57 @@ unsafe impl<T: Pod> Parameter for Slice<T> {
 
 /// What a launch may give for a parameter `P`: a value for itself, `&DeviceBuffer<T>` or a [`DeviceSlice<T>`] for a
 /// `DeviceBuffer<T>` or [`Slice<T>`].
-pub trait Argument<P: Parameter> {
+///
+/// # Safety
+///
+/// An address that `value` gives is that of elements which the buffer behind it has, as many as it says, and the buffer
+/// knows that the stream uses it. Nobody can make one up in safe code:
+///
+/// ```compile_fail,E0200
+/// struct Anywhere;
+/// impl gpuorch::Argument<gpuorch::DeviceBuffer<f32>> for Anywhere {
+///     fn value(self, _: &gpuorch::Stream) -> u64 {
+///         0xbad
+///     }
+/// }
+/// ```
+pub unsafe trait Argument<P: Parameter> {
     #[doc(hidden)]
     fn value(self, stream: &Stream) -> P::Value;
 }
 
-impl<T: Pod> Argument<T> for T {
+// SAFETY: it gives no address of a buffer's.
+unsafe impl<T: Pod> Argument<T> for T {
     fn value(self, _: &Stream) -> T {
         self
     }
 }
 
-impl<T: Pod> Argument<DeviceBuffer<T>> for DeviceSlice<'_, T> {
+// SAFETY: the address of what it borrows, which is told of the stream.
+unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for DeviceSlice<'_, T> {
     fn value(self, stream: &Stream) -> u64 {
         self.used_on(stream);
         self.address()
     }
 }
 
-impl<T: Pod> Argument<DeviceBuffer<T>> for &DeviceBuffer<T> {
+// SAFETY: likewise.
+unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for &DeviceBuffer<T> {
     fn value(self, stream: &Stream) -> u64 {
         Argument::<DeviceBuffer<T>>::value(self.all(), stream)
     }
 }
 
-impl<T: Pod> Argument<Slice<T>> for DeviceSlice<'_, T> {
+// SAFETY: likewise, with its length.
+unsafe impl<T: Pod> Argument<Slice<T>> for DeviceSlice<'_, T> {
     fn value(self, stream: &Stream) -> Counted {
         self.used_on(stream);
         Counted { address: self.address(), count: self.len() as u64 }
     }
 }
 
-impl<T: Pod> Argument<Slice<T>> for &DeviceBuffer<T> {
+// SAFETY: likewise.
+unsafe impl<T: Pod> Argument<Slice<T>> for &DeviceBuffer<T> {
     fn value(self, stream: &Stream) -> Counted {
         Argument::<Slice<T>>::value(self.all(), stream)
     }
@@ -119,7 +138,12 @@ pub trait Parameters {
 }
 
 /// What a launch may give for the parameters `P`: a tuple of [`Argument`]s.
-pub trait Arguments<P: Parameters> {
+///
+/// # Safety
+///
+/// `pass` gives as many pointers and sizes as `P` has parameters of a kernel's, each to a value of that size which
+/// [`Argument`] allows.
+pub unsafe trait Arguments<P: Parameters> {
     #[doc(hidden)]
     fn pass<R>(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R;
 }
@@ -147,7 +171,8 @@ macro_rules! tuples {
             const BYTES: u64 = 0 $(+ $parameter::SIZES[0] as u64 + $parameter::SIZES[1] as u64)*;
         }
 
-        impl<$($parameter: Parameter, $argument: Argument<$parameter>),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
+        // SAFETY: what its members give, in order.
+        unsafe impl<$($parameter: Parameter, $argument: Argument<$parameter>),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
             #[inline]
             fn pass<R>(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R {
                 let ($($value,)*) = self;
@@ -165,7 +190,8 @@ impl Parameters for () {
     const BYTES: u64 = 0;
 }
 
-impl Arguments<()> for () {
+// SAFETY: no parameters.
+unsafe impl Arguments<()> for () {
     fn pass<R>(self, _: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R {
         launch(&[], &[])
     }
