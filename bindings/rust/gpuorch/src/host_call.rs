@@ -114,10 +114,12 @@ impl HostCall {
     ///
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if it was cancelled, or its executor has gone.
     pub fn finish<E: fmt::Display>(mut self, result: Result<(), E>) -> Result<()> {
+        // The text is the caller's to make, and may panic: then the call is dropped unfinished.
+        let failure = result.err().map(|error| error.to_string());
         self.finished = true;
-        match result {
-            Ok(()) => self.tell(sys::GPO_SUCCESS, None),
-            Err(error) => self.tell(sys::GPO_CALLBACK_FAILED, Some(&error.to_string())),
+        match failure {
+            None => self.tell(sys::GPO_SUCCESS, None),
+            Some(text) => self.tell(sys::GPO_CALLBACK_FAILED, Some(&text)),
         }
     }
 

@@ -216,3 +216,19 @@ fn the_last_handle_may_go_in_a_callback() -> Result<()> {
     assert_eq!(receiver.recv(), Ok(()));
     Ok(())
 }
+
+#[test]
+fn a_failure_whose_text_panics_doesnt_leave_the_stream_waiting() -> Result<()> {
+    struct Unspeakable;
+    impl std::fmt::Display for Unspeakable {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no words for it")
+        }
+    }
+    let w = world();
+    let executor = w.runtime.executor()?;
+    w.stream.host_call_under_way(&executor, |call| drop(call.finish(Err(Unspeakable))))?;
+    let error = w.stream.wait_for(Duration::from_secs(10)).unwrap_err();
+    assert_eq!((error.kind(), executor.panics()), (ErrorKind::CallbackFailed, 1));
+    Ok(())
+}
