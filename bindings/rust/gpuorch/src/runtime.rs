@@ -10,7 +10,7 @@ use gpuorch_sys as sys;
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -30,8 +30,9 @@ pub(crate) struct Inner {
     making_waking: Mutex<()>,
     /// How many pieces of the library's host memory Rust code can reach: they would go with the runtime.
     pinned: AtomicUsize,
-    /// No piece is handed out any more. Set before `pinned` is read, and read after that is raised: one sees the other.
-    closing: AtomicBool,
+    /// How many shutdowns are on their way or have begun: while there are any, no piece is handed out. Raised before `pinned`
+    /// is read, and read after that is raised: one sees the other.
+    closing: AtomicUsize,
     kept: Kept,
 }
 
@@ -175,7 +176,7 @@ impl RuntimeBuilder {
             waking: OnceLock::new(),
             making_waking: Mutex::new(()),
             pinned: AtomicUsize::new(0),
-            closing: AtomicBool::new(false),
+            closing: AtomicUsize::new(0),
             kept: Kept { _log: log, values: Mutex::default() },
         };
         Ok(Runtime { inner: Arc::new(inner) })
@@ -251,7 +252,7 @@ impl Runtime {
     /// [`ErrorKind::Timeout`]: something still runs; it can be called again. [`ErrorKind::InvalidState`]: pinned vectors are
     /// alive, whose memory would go with it. [`ErrorKind::WouldDeadlock`]: from inside a callback.
     pub fn shutdown(&self, timeout: Duration) -> Result<()> {
-        self.inner.closing.store(true, Ordering::SeqCst);
+        self.inner.closing.fetch_add(1, Ordering::SeqCst);
         let alive = self.inner.pinned.load(Ordering::SeqCst);
         let ended = if alive == 0 {
             call!(runtime_shutdown(self.inner.raw, nanoseconds(timeout)))
@@ -262,7 +263,7 @@ impl Runtime {
         // Where it hasn't begun, the runtime goes on.
         if ended.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::InvalidState | ErrorKind::WouldDeadlock))
         {
-            self.inner.closing.store(false, Ordering::SeqCst);
+            self.inner.closing.fetch_sub(1, Ordering::SeqCst);
         }
         ended
     }
@@ -294,7 +295,7 @@ impl Inner {
     /// To be called before a piece of host memory is handed out; then [`unpin`](Self::unpin) when it isn't reached any more.
     pub(crate) fn pin(&self) -> Result<()> {
         self.pinned.fetch_add(1, Ordering::SeqCst);
-        if self.closing.load(Ordering::SeqCst) {
+        if self.closing.load(Ordering::SeqCst) != 0 {
             self.unpin();
             return Err(Error::new(
                 ErrorKind::ShutDown,
