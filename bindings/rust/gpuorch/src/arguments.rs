@@ -1,5 +1,6 @@
 //! What kernels take: types for their parameters, and the values that launches give them.
 
+use crate::error::Result;
 use crate::memory::{DeviceBuffer, DeviceSlice};
 use crate::stream::Stream;
 use bytemuck::Pod;
@@ -82,49 +83,49 @@ unsafe impl<T: Pod> Parameter for Slice<T> {
 /// ```compile_fail,E0200
 /// struct Anywhere;
 /// impl gpuorch::Argument<gpuorch::DeviceBuffer<f32>> for Anywhere {
-///     fn value(self, _: &gpuorch::Stream) -> u64 {
-///         0xbad
+///     fn value(self, _: &gpuorch::Stream) -> gpuorch::Result<u64> {
+///         Ok(0xbad)
 ///     }
 /// }
 /// ```
 pub unsafe trait Argument<P: Parameter> {
     #[doc(hidden)]
-    fn value(self, stream: &Stream) -> P::Value;
+    fn value(self, stream: &Stream) -> Result<P::Value>;
 }
 
 // SAFETY: it gives no address of a buffer's.
 unsafe impl<T: Pod> Argument<T> for T {
-    fn value(self, _: &Stream) -> T {
-        self
+    fn value(self, _: &Stream) -> Result<T> {
+        Ok(self)
     }
 }
 
 // SAFETY: the address of what it borrows, which is told of the stream.
 unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for DeviceSlice<'_, T> {
-    fn value(self, stream: &Stream) -> u64 {
-        self.used_on(stream);
-        self.address()
+    fn value(self, stream: &Stream) -> Result<u64> {
+        self.given_to_kernel_on(stream)?;
+        Ok(self.address())
     }
 }
 
 // SAFETY: likewise.
 unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for &DeviceBuffer<T> {
-    fn value(self, stream: &Stream) -> u64 {
+    fn value(self, stream: &Stream) -> Result<u64> {
         Argument::<DeviceBuffer<T>>::value(self.all(), stream)
     }
 }
 
 // SAFETY: likewise, with its length.
 unsafe impl<T: Pod> Argument<Slice<T>> for DeviceSlice<'_, T> {
-    fn value(self, stream: &Stream) -> Counted {
-        self.used_on(stream);
-        Counted { address: self.address(), count: self.len() as u64 }
+    fn value(self, stream: &Stream) -> Result<Counted> {
+        self.given_to_kernel_on(stream)?;
+        Ok(Counted { address: self.address(), count: self.len() as u64 })
     }
 }
 
 // SAFETY: likewise.
 unsafe impl<T: Pod> Argument<Slice<T>> for &DeviceBuffer<T> {
-    fn value(self, stream: &Stream) -> Counted {
+    fn value(self, stream: &Stream) -> Result<Counted> {
         Argument::<Slice<T>>::value(self.all(), stream)
     }
 }
@@ -145,7 +146,7 @@ pub trait Parameters {
 /// [`Argument`] allows.
 pub unsafe trait Arguments<P: Parameters> {
     #[doc(hidden)]
-    fn pass<R>(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R;
+    fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> Result<()>) -> Result<()>;
 }
 
 /// Room for two parameters of the kernel's for each of the tuple's.
@@ -174,9 +175,9 @@ macro_rules! tuples {
         // SAFETY: what its members give, in order.
         unsafe impl<$($parameter: Parameter, $argument: Argument<$parameter>),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
             #[inline]
-            fn pass<R>(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R {
+            fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> Result<()>) -> Result<()> {
                 let ($($value,)*) = self;
-                $(let $value = $value.value(stream);)*
+                $(let $value = $value.value(stream)?;)*
                 let mut passed = Passed::<$room> { pointers: [std::ptr::null(); $room], sizes: [0; $room], count: 0 };
                 $(passed.add::<$parameter>(&$value);)*
                 launch(&passed.pointers[..passed.count], &passed.sizes[..passed.count])
@@ -192,7 +193,7 @@ impl Parameters for () {
 
 // SAFETY: no parameters.
 unsafe impl Arguments<()> for () {
-    fn pass<R>(self, _: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> R) -> R {
+    fn pass(self, _: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> Result<()>) -> Result<()> {
         launch(&[], &[])
     }
 }

@@ -75,6 +75,23 @@ impl Memory {
         }
     }
 
+    /// The same for a kernel, whose addresses the library doesn't check: another runtime's may have gone with it.
+    pub(crate) fn given_to_kernel_on(&self, stream: &Stream) -> Result<()> {
+        let device = match &self.piece {
+            None => return Ok(()),
+            Some(Piece { home: Home::Device(device), .. }) => device,
+            Some(Piece { home: Home::Pool(_, home), .. }) => home.device(),
+        };
+        if device.as_raw() != stream.device().as_raw()
+            && device.runtime().as_raw() != stream.device().runtime().as_raw()
+        {
+            let message = "a buffer among the arguments is of another runtime than the stream";
+            return Err(Error::new(ErrorKind::InvalidArgument, "gpo_launch_kernel", message.to_owned()));
+        }
+        self.used_on(stream);
+        Ok(())
+    }
+
     #[cold]
     fn used_elsewhere(&self, stream: &Stream) {
         let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
@@ -274,6 +291,10 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
 
     pub(crate) fn used_on(&self, stream: &Stream) {
         self.memory.used_on(stream);
+    }
+
+    pub(crate) fn given_to_kernel_on(&self, stream: &Stream) -> Result<()> {
+        self.memory.given_to_kernel_on(stream)
     }
 }
 

@@ -241,3 +241,23 @@ fn log_lines_come_to_the_closure() -> Result<()> {
     drop((stream, executor));
     Ok(())
 }
+
+#[test]
+fn a_kernel_takes_no_buffer_of_another_runtime() -> Result<()> {
+    let w = world();
+    let other = Runtime::new()?;
+    let device = other.open_device()?;
+    let (plain, pool) = (device.buffer::<f32>(1000)?, device.pool()?);
+    let pooled = pool.buffer::<f32>(&device.stream()?, 1000)?;
+    for gone in [false, true] {
+        if gone {
+            other.shutdown(Duration::from_secs(10))?;
+        }
+        for x in [&plain, &pooled] {
+            let error = w.launch_scale(x, 2.0).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().contains("of another runtime"), "{error}");
+        }
+    }
+    Ok(())
+}
