@@ -1,5 +1,8 @@
 -- exit.lua WAY: ends in some way while streams, a pipeline and its callbacks are under way (check_lua.py).
-local gpuorch = require "gpuorch"
+local gpuorch
+-- It was there before the module, so its finalizer comes last, when the module has ended: a failure, and no crash.
+local late = setmetatable({}, {__gc = function() gpuorch.runtime_create() end})
+gpuorch = require "gpuorch"
 local runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", log = function() end})
 local device = assert(runtime:device_open())
 local stream = assert(device:stream_create())
