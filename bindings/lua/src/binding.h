@@ -57,7 +57,7 @@ enum { RECOGNISED = 64 };
 typedef struct state {
     const gpo_api *api;
     const void *metatables[CLASS_COUNT]; /* their addresses: a userdata with that metatable is of that class */
-    struct bridge *bridge;
+    struct bridge *bridge; /* NULL: the Lua state is being closed, and only finalizers from before the module still run */
     lua_State *main;      /* the main coroutine; NULL where it isn't known (5.1, loaded from another coroutine) */
     lua_State *running;   /* who is inside a call that calls back here (executors, shutdown); NULL: nobody */
     int serving;          /* depth of callbacks in progress: nothing may yield */
@@ -88,6 +88,7 @@ typedef struct class_info {
     void (*destroy)(lua_State *L, state *s, object *o, int collected);
 } class_info;
 extern const class_info classes[CLASS_COUNT];
+extern const char state_is_closed[]; /* what a finalizer hears that comes after the module's own */
 
 void make_classes(lua_State *L, state *s, int state_index);
 void push_functions(lua_State *L, int state_index, const luaL_Reg *functions); /* into the table on top */
@@ -96,6 +97,7 @@ void *new_object(lua_State *L, state *s, enum class_id id, int parent);
 /* The object at an index, raising if it is none of that class, or closed. */
 void *check_object(lua_State *L, state *s, int index, enum class_id id);
 void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id);
+int is_open(const state *s, const object *o);
 void *test_object(lua_State *L, state *s, int index, enum class_id id);     /* NULL where it is something else */
 void *optional_object(lua_State *L, state *s, int index, enum class_id id); /* NULL for none and nil */
 object *any_object(lua_State *L, state *s, int index); /* open, of a class with a handle of the library's */

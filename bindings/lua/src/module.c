@@ -63,9 +63,19 @@ static int print_error(lua_State *L) {
     return 0;
 }
 
+/* Comes last of the module's finalizers. Not every Lua runs those of what others' finalizers made meanwhile: runtimes among
+ * that are shut down here. */
 static int close_state(lua_State *L) {
     state *s = lua_touserdata(L, 1);
-    if (s->bridge && belongs_here(s)) close_bridge(s->bridge);
+    if (!s->bridge) return 0;
+    if (belongs_here(s)) {
+        for (runtime_context *context = s->contexts, *next; context; context = next) {
+            next = context->next;
+            if (push_known(L, s, context->number)) close_object(L, s, lua_gettop(L), 1);
+            lua_pop(L, 1);
+        }
+        close_bridge(s->bridge);
+    }
     s->bridge = NULL;
     return 0;
 }

@@ -24,6 +24,8 @@ void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     return memory;
 }
 
+const char state_is_closed[] = "the Lua state is being closed";
+
 static int type_error(lua_State *L, int index, const char *expected) {
     const char *got = luaL_typename(L, index);
     if (luaL_getmetafield(L, index, "__name")) got = lua_tostring(L, -1);
@@ -40,10 +42,13 @@ void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id 
     return memory;
 }
 
+int is_open(const state *s, const object *o) { return !o->closed && o->handle && s->bridge; }
+
 void *check_object(lua_State *L, state *s, int index, enum class_id id) {
     object *o = check_object_even_closed(L, s, index, id);
-    if (o->closed || !o->handle) luaL_argerror(L, index, lua_pushfstring(L, "the %s is closed", classes[id].name));
-    return o;
+    if (is_open(s, o)) return o;
+    luaL_argerror(L, index, s->bridge ? lua_pushfstring(L, "the %s is closed", classes[id].name) : state_is_closed);
+    return NULL;
 }
 
 void *optional_object(lua_State *L, state *s, int index, enum class_id id) {
@@ -58,6 +63,7 @@ object *any_object(lua_State *L, state *s, int index) {
 }
 
 void *new_object(lua_State *L, state *s, enum class_id id, int parent) {
+    if (!s->bridge) luaL_error(L, "%s", state_is_closed);
     object *o = lua_newuserdata(L, classes[id].size);
     memset(o, 0, classes[id].size);
     o->id = id;
@@ -149,7 +155,7 @@ static int method_close(lua_State *L) {
     int known = 0;
     for (int id = 0; o && id < CLASS_COUNT && !known; ++id) known = test_object(L, s, 1, (enum class_id)id) != NULL;
     if (!known) type_error(L, 1, "an object of gpuorch");
-    close_object(L, s, 1, 0);
+    close_object(L, s, 1, !s->bridge);
     return 0;
 }
 

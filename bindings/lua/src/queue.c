@@ -176,7 +176,7 @@ static int cq_drain(lua_State *L) {
 static int cq_pump(lua_State *L) {
     state *s = the_state(L);
     const object *queue = check_object_even_closed(L, s, 1, CLASS_CQ);
-    if (queue->closed || !queue->handle) return failure_with(L, s, GPO_STALE_HANDLE, "the cq is closed");
+    if (!is_open(s, queue)) return failure_with(L, s, GPO_STALE_HANDLE, "the cq is closed");
     return result(L, s, pump(L, s, 1));
 }
 
@@ -351,7 +351,9 @@ static gpo_status wait_for_operation(lua_State *L, state *s, operation_object *o
     lua_Hook hooks[2];
     note_interrupt(L, s, hooks);
     for (;;) {
-        const gpo_status status = operation->done || !queue->base.handle ? GPO_SUCCESS : pump(L, s, queue_index);
+        /* A queue that was collected tells nobody, and a finalizer may come even after that. */
+        const gpo_status status = operation->done ? GPO_SUCCESS
+                                  : is_open(s, &queue->base) ? pump(L, s, queue_index) : GPO_STALE_HANDLE;
         if (operation->done || status != GPO_SUCCESS) return status;
         const int64_t slice = wait_slice(deadline);
         if (timeout_ns == 0 || (deadline != INT64_MAX && slice == 0)) return GPO_TIMEOUT;

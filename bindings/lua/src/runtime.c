@@ -25,7 +25,7 @@ int runtime_create(lua_State *L) {
     gpo_runtime_options options = {.struct_size = sizeof options};
     lua_settop(L, 1);
     /* A finalizer from before the module was loaded, in lua_close. */
-    if (!s->bridge) return failure_with(L, s, GPO_SHUT_DOWN, "the Lua state is being closed");
+    if (!s->bridge) return failure_with(L, s, GPO_SHUT_DOWN, state_is_closed);
     read_record(L, 1, option_fields, &options);
     runtime_object *o = new_object(L, s, CLASS_RUNTIME, 0);
     if (!lua_isnoneornil(L, 1)) {

@@ -89,6 +89,14 @@ def ends(lua, folder):
                "".join(said for _, said in results))
 
 
+def finalizers(lua, folder):
+    """Finalizers that come at any time while a state is closed: an answer or an error, never a crash or a wait for ever."""
+    code, said = outcome(lua, folder, "late.lua", GPUORCH_LIBRARY=str(LIBRARY))
+    for place in ("everything", "the streams", "the device", "the runtime", "the module"):
+        report(f"{lua}: a finalizer from behind {place} ends, when the state is closed", f"behind {place}: ended\n" in said, True, said)
+    report(f"{lua}: a finalizer from before the module hears that the state is being closed", (code, "before the module: ended\n" in said), (0, True), said)
+
+
 def interrupts(lua, folder):
     """Ctrl-C ends every wait, as the interpreter's own error."""
     for wait in ("stream", "event", "timeline", "device", "pipeline", "operation", "await", "queue", "poll", "executor", "loop",
@@ -125,7 +133,7 @@ def plain(luas, parts):
         for script in sorted(HERE.glob("*_test.lua")):
             if any(part in script.name for part in parts):
                 run(lua, script, MODULES / lua)
-        for check in (ends, interrupts, libraries):
+        for check in (ends, finalizers, interrupts, libraries):
             if any(part in check.__name__ for part in parts):
                 check(lua, MODULES / lua)
 
