@@ -35,7 +35,7 @@ array_object *new_array(lua_State *L, state *s, int parent, enum memory_kind kin
 
 int on_host(const array_object *array) { return array->root->kind <= MEMORY_BORROWED_HOST; }
 
-static int is_gone(const array_object *array) { return array->root->base.closed || array->base.closed || *array->root->ended; }
+int is_gone(const array_object *array) { return array->root->base.closed || array->base.closed || *array->root->ended; }
 
 array_object *check_array(lua_State *L, state *s, int index) {
     array_object *array = check_object_even_closed(L, s, index, CLASS_ARRAY);

@@ -178,12 +178,14 @@ typedef struct field {
 /* Keys that the caller reads by itself. */
 #define OTHER(name) {name, FIELD_SKIP, 0, 0, NULL}
 #define FIELDS_END {NULL, FIELD_SKIP, 0, 0, NULL}
-/* Reads the table at `index` (none or nil: nothing) into a zeroed struct. Strings stay the table's, so what its metatable
- * would give isn't asked for: nobody would keep that. Raises for keys that
- * are none of the fields', naming them. */
+/* The table at `index`, which is a place on the stack, gives way to a copy: what is read of that stays as long as it is there,
+ * whatever finalizers do to the caller's meanwhile; what a metatable would give isn't in it. */
+void copy_table(lua_State *L, int index);
+/* … whose keys are the fields', else raises with their names. */
+void take_table(lua_State *L, int index, const field *fields, const char *what);
+/* … and reads it into a zeroed struct (none or nil: nothing). Strings stay the copy's. */
 void read_record(lua_State *L, int index, const field *fields, void *record);
 void push_record(lua_State *L, state *s, const field *fields, const void *record);
-void check_keys(lua_State *L, int index, const field *fields, const char *what);
 
 /* --- bridge.c: calls from other threads --- */
 
@@ -311,7 +313,8 @@ typedef struct array_object {
 } array_object;
 
 #define ARRAY_BYTES(array) ((array)->count * element_sizes[(array)->type])
-array_object *check_array(lua_State *L, state *s, int index); /* raising if its memory is gone */
+int is_gone(const array_object *array); /* its memory, or it was closed */
+array_object *check_array(lua_State *L, state *s, int index); /* raising if it is gone */
 /* Before work with it is put on a stream. */
 void use_array(lua_State *L, state *s, int array_index, array_object *array, int stream_index, stream_object *stream);
 array_object *new_array(lua_State *L, state *s, int parent, enum memory_kind kind, enum element type, uint64_t address,

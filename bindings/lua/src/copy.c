@@ -11,20 +11,26 @@ typedef struct end {
     uint64_t bytes;      /* that it has; UINT64_MAX for an address */
     array_object *array; /* NULL: none */
     int index;
+    const char *name;    /* of the field that it is; NULL: it is an argument */
 } end;
 
 enum { HOST_END = 1, DEVICE_END = 2, STRING_END = 4 };
 
-static end read_end(lua_State *L, state *s, int index, int allowed) {
-    end e = {0, UINT64_MAX, NULL, index};
-    if (test_object(L, s, index, CLASS_ARRAY)) {
-        e.array = check_array(L, s, index);
+static int complain(lua_State *L, int index, const char *name, const char *problem) {
+    return name ? luaL_error(L, "field '%s': %s", name, problem) : luaL_argerror(L, index, problem);
+}
+
+/* The value at `index`: an argument, or what the field `name` has. */
+static end read_end(lua_State *L, state *s, int index, const char *name, int allowed) {
+    end e = {0, UINT64_MAX, NULL, index, name};
+    if ((e.array = test_object(L, s, index, CLASS_ARRAY))) {
+        if (is_gone(e.array)) complain(L, index, name, "the array is closed");
         e.address = e.array->address;
         e.bytes = ARRAY_BYTES(e.array);
         const int side = on_host(e.array) ? HOST_END : DEVICE_END;
         if (!(allowed & side))
-            luaL_argerror(L, index, side == HOST_END ? "a device array expected, got one of the host's"
-                                                     : "an array of the host's expected, got a device array");
+            complain(L, index, name, side == HOST_END ? "a device array expected, got one of the host's"
+                                                      : "an array of the host's expected, got a device array");
         return e;
     }
     if ((allowed & STRING_END) && lua_type(L, index) == LUA_TSTRING) {
@@ -33,25 +39,26 @@ static end read_end(lua_State *L, state *s, int index, int allowed) {
         e.bytes = length;
         return e;
     }
-    e.address = check_unsigned(L, index, UINT64_MAX);
+    const char *problem = read_unsigned(L, index, UINT64_MAX, &e.address);
+    if (problem) complain(L, index, name, lua_type(L, index) == LUA_TNUMBER ? problem : "an array or an address expected");
     return e;
 }
 
-/* The number of bytes given at `index`, or what both ends have. */
-static uint64_t check_bytes(lua_State *L, int index, const end *to, const end *from) {
-    uint64_t bytes = to->bytes < from->bytes ? to->bytes : from->bytes;
+/* The number of bytes given at `index`, or what both ends have. `name`: as an end's. */
+static uint64_t check_bytes(lua_State *L, int index, const char *name, const end *to, const end *from) {
+    uint64_t bytes = to->bytes < from->bytes ? to->bytes : from->bytes, asked = 0;
     if (lua_isnoneornil(L, index)) {
         if (to->bytes != from->bytes && to->bytes != UINT64_MAX && from->bytes != UINT64_MAX) {
             char text[128];
             snprintf(text, sizeof text, "%" PRIu64 " bytes to %" PRIu64 ": slice one, or give the number of bytes",
                      from->bytes, to->bytes);
-            luaL_argerror(L, to->index, text);
+            complain(L, to->index, to->name, text);
         }
-        luaL_argcheck(L, bytes != UINT64_MAX, index, "the number of bytes expected, since neither end tells it");
+        if (bytes == UINT64_MAX) complain(L, index, name, "the number of bytes expected, since neither end tells it");
         return bytes;
     }
-    const uint64_t asked = check_unsigned(L, index, UINT64_MAX);
-    luaL_argcheck(L, asked <= bytes, index, "more bytes than an end has");
+    const char *problem = read_unsigned(L, index, UINT64_MAX, &asked);
+    if (problem || asked > bytes) complain(L, index, name, problem ? problem : "more bytes than an end has");
     return asked;
 }
 
@@ -63,8 +70,8 @@ static void use_end(lua_State *L, state *s, const end *e, stream_object *stream)
 static int copy_to_device(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
-    const end to = read_end(L, s, 2, DEVICE_END), from = read_end(L, s, 3, HOST_END | STRING_END);
-    const uint64_t bytes = check_bytes(L, 4, &to, &from);
+    const end to = read_end(L, s, 2, NULL, DEVICE_END), from = read_end(L, s, 3, NULL, HOST_END | STRING_END);
+    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
     use_end(L, s, &to, stream);
     use_end(L, s, &from, stream);
     return result(L, s, s->api->copy_to_device(HANDLE(&stream->base, gpo_stream_t), to.address,
@@ -75,8 +82,8 @@ static int copy_to_device(lua_State *L) {
 static int copy_to_host(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
-    const end to = read_end(L, s, 2, HOST_END), from = read_end(L, s, 3, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 4, &to, &from);
+    const end to = read_end(L, s, 2, NULL, HOST_END), from = read_end(L, s, 3, NULL, DEVICE_END);
+    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
     use_end(L, s, &to, stream);
     use_end(L, s, &from, stream);
     return result(L, s, s->api->copy_to_host(HANDLE(&stream->base, gpo_stream_t), (void *)(uintptr_t)to.address,
@@ -87,8 +94,8 @@ static int copy_to_host(lua_State *L) {
 static int copy_on_device(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
-    const end to = read_end(L, s, 2, DEVICE_END), from = read_end(L, s, 3, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 4, &to, &from);
+    const end to = read_end(L, s, 2, NULL, DEVICE_END), from = read_end(L, s, 3, NULL, DEVICE_END);
+    const uint64_t bytes = check_bytes(L, 4, NULL, &to, &from);
     use_end(L, s, &to, stream);
     use_end(L, s, &from, stream);
     return result(L, s, s->api->copy_on_device(HANDLE(&stream->base, gpo_stream_t), to.address, from.address, bytes));
@@ -99,8 +106,8 @@ static int copy_peer(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     object *to_device = check_object(L, s, 2, CLASS_DEVICE), *from_device = check_object(L, s, 4, CLASS_DEVICE);
-    const end to = read_end(L, s, 3, DEVICE_END), from = read_end(L, s, 5, DEVICE_END);
-    const uint64_t bytes = check_bytes(L, 6, &to, &from);
+    const end to = read_end(L, s, 3, NULL, DEVICE_END), from = read_end(L, s, 5, NULL, DEVICE_END);
+    const uint64_t bytes = check_bytes(L, 6, NULL, &to, &from);
     use_end(L, s, &to, stream);
     use_end(L, s, &from, stream);
     return result(L, s, s->api->copy_peer(HANDLE(&stream->base, gpo_stream_t), HANDLE(to_device, gpo_device_t), to.address,
@@ -115,18 +122,25 @@ static int copy_batch(lua_State *L) {
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
+    copy_table(L, 2);
     const int count = (int)lua_rawlen(L, 2);
     gpo_copy *copies = lua_newuserdata(L, sizeof *copies * (size_t)(count + 1));
     memset(copies, 0, sizeof *copies * (size_t)(count + 1));
     for (int i = 0; i < count; ++i) {
         lua_rawgeti(L, 2, i + 1);
-        check_keys(L, 4, piece_fields, "field");
+        take_table(L, 4, piece_fields, "field");
+        lua_rawseti(L, 2, i + 1);
+    }
+    /* From here on the collector doesn't run: no finalizer closes an array that has been read. */
+    for (int i = 0; i < count; ++i) {
+        lua_rawgeti(L, 2, i + 1);
         lua_getfield(L, 4, "destination");
         lua_getfield(L, 4, "source");
         lua_getfield(L, 4, "bytes");
-        const end to = read_end(L, s, 5, HOST_END | DEVICE_END), from = read_end(L, s, 6, HOST_END | DEVICE_END);
+        const end to = read_end(L, s, 5, "destination", HOST_END | DEVICE_END),
+                  from = read_end(L, s, 6, "source", HOST_END | DEVICE_END);
         copies[i] = (gpo_copy){.struct_size = sizeof *copies, .destination = to.address, .source = from.address,
-                               .bytes = check_bytes(L, 7, &to, &from)};
+                               .bytes = check_bytes(L, 7, "bytes", &to, &from)};
         use_end(L, s, &to, stream);
         use_end(L, s, &from, stream);
         lua_settop(L, 3);
@@ -156,7 +170,8 @@ static int copy_rows(lua_State *L) {
     lua_settop(L, 2);
     lua_getfield(L, 2, "destination");
     lua_getfield(L, 2, "source");
-    const end to = read_end(L, s, 3, HOST_END | DEVICE_END), from = read_end(L, s, 4, HOST_END | DEVICE_END);
+    const end to = read_end(L, s, 3, "destination", HOST_END | DEVICE_END),
+              from = read_end(L, s, 4, "source", HOST_END | DEVICE_END);
     check_rows(L, &to, copy.destination_pitch, copy.width, copy.height, "destination");
     check_rows(L, &from, copy.source_pitch, copy.width, copy.height, "source");
     copy.destination = to.address;
@@ -184,7 +199,7 @@ static const char *read_pattern(lua_State *L, int index, enum element type, uint
 static int fill(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
-    const end to = read_end(L, s, 2, HOST_END | DEVICE_END);
+    const end to = read_end(L, s, 2, NULL, HOST_END | DEVICE_END);
     const enum element type = to.array ? to.array->type : check_element_type(L, 4);
     uint64_t count = to.array ? to.array->count : check_element_count(L, 5, type);
     uint32_t pattern = 0, bytes = 0;
@@ -198,7 +213,7 @@ static int fill(lua_State *L) {
 static int fill_rows(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
-    const end to = read_end(L, s, 2, HOST_END | DEVICE_END);
+    const end to = read_end(L, s, 2, NULL, HOST_END | DEVICE_END);
     const uint64_t pitch = check_unsigned(L, 3, UINT64_MAX), value = check_unsigned(L, 4, UINT8_MAX),
                    width = check_unsigned(L, 5, UINT64_MAX), height = check_unsigned(L, 6, UINT64_MAX);
     check_rows(L, &to, pitch, width, height, "destination");

@@ -21,12 +21,13 @@ static const char **read_strings(lua_State *L, int table, const char *name, uint
     *count = 0;
     if (lua_isnil(L, -1)) return NULL;
     if (!lua_istable(L, -1)) luaL_error(L, "option '%s': a table of strings expected", name);
+    copy_table(L, lua_gettop(L));
     const int total = (int)lua_rawlen(L, -1);
     const char **strings = lua_newuserdata(L, sizeof *strings * (size_t)(total + 1));
     for (int i = 0; i < total; ++i) {
         lua_rawgeti(L, -2, i + 1);
         if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "option '%s': a table of strings expected", name);
-        strings[i] = lua_tostring(L, -1); /* the table keeps it */
+        strings[i] = lua_tostring(L, -1); /* the copy keeps it */
         lua_pop(L, 1);
     }
     *count = (uint32_t)total;
@@ -40,17 +41,16 @@ static const char **read_headers(lua_State *L, int table, uint32_t *count) {
     if (lua_isnil(L, -1)) return NULL;
     if (!lua_istable(L, -1)) luaL_error(L, "option 'headers': a table from names to texts expected");
     const int headers = lua_gettop(L);
+    copy_table(L, headers);
     for (lua_pushnil(L); lua_next(L, headers); lua_pop(L, 1)) ++*count;
     const char **strings = lua_newuserdata(L, sizeof *strings * 2 * (*count + 1));
     uint32_t at = 0;
     for (lua_pushnil(L); lua_next(L, headers); lua_pop(L, 1), ++at) {
-        if (at == *count) luaL_error(L, "option 'headers': the table was changed meanwhile");
         if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
             luaL_error(L, "option 'headers': a table from names to texts expected");
         strings[at] = lua_tostring(L, -2);
         strings[*count + at] = lua_tostring(L, -1);
     }
-    if (at != *count) luaL_error(L, "option 'headers': the table was changed meanwhile");
     return strings;
 }
 

@@ -82,6 +82,8 @@ static void read_stage(lua_State *L, state *s, int pipeline, int anchor, pipelin
     *stage = (gpo_stage){.struct_size = sizeof *stage, .kind = GPO_STAGE_KERNEL};
     if (!lua_istable(L, index)) luaL_error(L, "option 'stages': a table of tables expected");
     read_record(L, index, stage_fields, stage);
+    lua_pushvalue(L, index);
+    lua_rawseti(L, anchor, (int)lua_rawlen(L, anchor) + 1);
     lua_getfield(L, index, "enqueue");
     if (!lua_isnil(L, -1)) {
         if (!lua_isfunction(L, -1)) luaL_error(L, "option 'enqueue': a function expected");

@@ -9,9 +9,22 @@ static int complain(lua_State *L, const char *name, const char *problem) {
     return luaL_error(L, "option '%s': %s", name, problem);
 }
 
-/* The keys of a table are strings that stand in the list; raises with the list otherwise. */
-void check_keys(lua_State *L, int index, const field *fields, const char *what) {
+void copy_table(lua_State *L, int index) {
+    luaL_checkstack(L, 10, NULL);
+    lua_newtable(L);
+    const int copy = lua_gettop(L);
+    lua_pushnil(L);
+    while (lua_next(L, index)) { /* nothing here lets the collector run, and finalizers change the table */
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, copy);
+    }
+    lua_replace(L, index);
+}
+
+void take_table(lua_State *L, int index, const field *fields, const char *what) {
     luaL_checktype(L, index, LUA_TTABLE);
+    copy_table(L, index);
     lua_pushnil(L);
     while (lua_next(L, index)) {
         lua_pop(L, 1);
@@ -82,7 +95,7 @@ static void read_field(lua_State *L, const field *f, void *record) {
 
 void read_record(lua_State *L, int index, const field *fields, void *record) {
     if (lua_isnoneornil(L, index)) return;
-    check_keys(L, index, fields, "option");
+    take_table(L, index, fields, "option");
     for (const field *f = fields; f->name; ++f) {
         lua_pushstring(L, f->name);
         lua_rawget(L, index);
