@@ -109,6 +109,18 @@ Kernel Gpu::kernel(const std::string& source, const char* name) {
     return kernel;
 }
 
+bool Gpu::has_header(const char* name) {
+    const std::string source = "#include <" + std::string(name) + ">\n";
+    auto options = sized<gpo_compile_options>();
+    options.source = source.c_str();
+    Module module;
+    const gpo_status status = gpo_module_compile(device, &options, module.out());
+    if (status == GPO_COMPILE_FAILED && std::string(last_error().message).find("could not open source file") != std::string::npos)
+        return false;
+    REQUIRE_OK(status);
+    return true;
+}
+
 Device Gpu::second_device() {
     uint32_t count = 0;
     REQUIRE_OK(gpo_device_count(runtime, &count));

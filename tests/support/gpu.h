@@ -150,6 +150,9 @@ public:
     /// Compiles CUDA C++ (once for each text) and finds a kernel in it.
     Kernel kernel(const std::string& source, const char* name);
 
+    /// Whether kernels can include this header of the CUDA toolkit: NVRTC finds it only where there is a toolkit.
+    bool has_header(const char* name);
+
     /// Second device of the runtime: an empty owner where there is none.
     Device second_device();
 
