@@ -76,13 +76,13 @@ const gpo_soft_parameter pointer_and_int[] = {{0, 8}, {8, 4}};
 const gpo_soft_parameter large_parameters[] = {{0, 8}, {8, sizeof(Large)}};
 
 const gpo_soft_kernel kernels[] = {
-    {"add", add_parameters, 3, 0, 0, 1024, add},
-    {"wait_for", two_pointers, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, wait_for},
-    {"fail_when", pointer_and_int, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, fail_when},
-    {"count", two_pointers, 1, 0, 0, 1024, count},
-    {"sum_large", large_parameters, 2, 0, 0, 1024, sum_large},
-    {"read_table", two_pointers, 1, 0, 0, 1024, read_table},
-    {"shared_user", nullptr, 0, 0, 1024, 256, shared_user},
+    {"add", add_parameters, 3, 0, 0, 1024, add, {}},
+    {"wait_for", two_pointers, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, wait_for, {}},
+    {"fail_when", pointer_and_int, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, fail_when, {}},
+    {"count", two_pointers, 1, 0, 0, 1024, count, {}},
+    {"sum_large", large_parameters, 2, 0, 0, 1024, sum_large, {}},
+    {"read_table", two_pointers, 1, 0, 0, 1024, read_table, {}},
+    {"shared_user", nullptr, 0, 0, 1024, 256, shared_user, {}},
 };
 const gpo_soft_variable variables[] = {{"table", table, sizeof table, 0}};
 

@@ -93,6 +93,7 @@ struct Shape {
     gpo_soft_dim3 grid{1, 1, 1}, block{1, 1, 1};
     size_t shared = 0;
     bool cooperative = false;
+    gpo_soft_dim3 cluster{1, 1, 1};
 };
 
 class Device {
@@ -113,6 +114,7 @@ public:
         launch.block = shape.block;
         launch.dynamic_shared_bytes = shape.shared;
         launch.cooperative = shape.cooperative;
+        launch.cluster = shape.cluster;
         REQUIRE(kernel.parameter_count == sizeof...(Arguments));
         size_t index = 0;
         (put(launch.arguments, kernel.parameters[index++], arguments), ...);

@@ -88,6 +88,31 @@ extern "C" __global__ void spinlock(int *counter) {
     __threadfence();
     atomicExch(&lock_word, 0);
 }
+// Blocks of a cluster pass numbers on through each other's shared memory; one of them may fail.
+extern "C" __global__ void cluster_ring(int *out, int rounds, int failing) {
+    __shared__ int box[2];
+    cg::cluster_group cluster = cg::this_cluster();
+    const unsigned rank = cluster.block_rank(), next = (rank + 1) % cluster.num_blocks();
+    if (threadIdx.x == 0) box[0] = 0;
+    cluster.sync();
+    for (int round = 0; round < rounds; ++round) {
+        if ((int)blockIdx.x == failing && round == rounds / 2 && threadIdx.x == 1) __trap();
+        if (threadIdx.x == 0) cluster.map_shared_rank(box, next)[(round + 1) & 1] = box[round & 1] + 1;
+        cluster.sync();
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = box[rounds & 1];
+}
+// Everybody adds to one number in the first block's shared memory, that block too.
+extern "C" __global__ void cluster_add(unsigned *out, int times) {
+    __shared__ unsigned sum;
+    cg::cluster_group cluster = cg::this_cluster();
+    if (threadIdx.x == 0) sum = 0;
+    cluster.sync();
+    unsigned *there = cluster.map_shared_rank(&sum, 0);
+    for (int i = 0; i < times; ++i) atomicAdd(there, 1);
+    cluster.sync();
+    if (cluster.block_rank() == 0 && threadIdx.x == 0) out[blockIdx.x / cluster.num_blocks()] = sum;
+}
 extern "C" __global__ void lonely() { if (threadIdx.x == 0) { __syncwarp(3u); } else { __syncthreads(); } }
 )");
     return compiled;
@@ -111,6 +136,37 @@ TEST_CASE("a cooperative grid meets at grid.sync()") {
     device.run(program().kernel("grid_sync"), {{32, 1, 1}, {64, 1, 1}, 0, true}, cells.data(), 10);
     for (unsigned i = 0; i < 32; ++i) CHECK(cells[i] == 10);
     CHECK(cells[32] == 0);
+}
+
+TEST_CASE("blocks of a cluster run together, on one worker and on more, and with a whole grid that does") {
+    for (const unsigned workers : {1u, 2u, 5u})
+        for (const bool cooperative : {false, true}) {
+            Device device(workers);
+            std::vector<int> out(48);
+            device.run(program().kernel("cluster_ring"), {{12, 4, 1}, {40, 1, 1}, 0, cooperative, {2, 4, 1}}, out.data(), 50, -1);
+            for (unsigned i = 0; i < 12; ++i) CHECK(out[i] == 50);
+        }
+}
+
+TEST_CASE("atomics of several blocks on the shared memory of one lose nothing") {
+    Device device(4);
+    std::vector<unsigned> out(4);
+    device.run(program().kernel("cluster_add"), {{32, 1, 1}, {64, 1, 1}, 0, false, {8, 1, 1}}, out.data(), 200);
+    for (const unsigned sum : out) CHECK(sum == 8 * 64 * 200);
+}
+
+TEST_CASE("a block that fails ends its cluster, and the regions serve the next one") {
+    for (const unsigned workers : {1u, 3u}) {
+        Device device(workers);
+        std::vector<int> out(16);
+        for (int failing = 0; failing < 8; ++failing) {
+            const KernelOutcome outcome =
+                device.launch(program().kernel("cluster_ring"), {{16, 1, 1}, {64, 1, 1}, 0, false, {8, 1, 1}}, out.data(), 9, failing)->wait();
+            CHECK(outcome.result == CUDA_ERROR_LAUNCH_FAILED);
+        }
+        device.run(program().kernel("cluster_ring"), {{16, 1, 1}, {64, 1, 1}, 0, false, {8, 1, 1}}, out.data(), 7, -1);
+        for (const int value : out) CHECK(value == 7);
+    }
 }
 
 TEST_CASE("a consumer block gets what a producer block writes, on one worker and on more") {

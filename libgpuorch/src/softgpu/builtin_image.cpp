@@ -113,7 +113,7 @@ constexpr gpo_soft_parameter kAdd[] = {{0, 8}, {8, 8}, {16, 8}, {24, 8}};
 template <size_t N>
 constexpr gpo_soft_kernel kernel(const char* name, const gpo_soft_parameter (&parameters)[N],
                                  void (*run)(gpo_soft_block*), uint32_t shared_bytes = 0) {
-    return {name, parameters, N, 0, shared_bytes, 1024, run};
+    return {name, parameters, N, 0, shared_bytes, 1024, run, {}};
 }
 
 constexpr gpo_soft_kernel kKernels[] = {

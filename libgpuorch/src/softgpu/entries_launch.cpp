@@ -14,6 +14,7 @@ constexpr unsigned kMaxThreads = 1024, kPortableCluster = 8, kMaxCluster = 16;
 struct Shape {
     gpo_soft_dim3 grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
     size_t shared = 0;
+    bool has_cluster = false;
     bool cooperative = false;
     bool has_priority = false;
     int priority = 0;
@@ -24,15 +25,27 @@ struct Shape {
 
 /// What doesn't depend on the function.
 void check_shape(const Shape& shape) {
-    const auto& [grid, block, cluster, shared, cooperative, has_priority, priority] = shape;
-    (void)shared, (void)cooperative, (void)has_priority, (void)priority;
+    const gpo_soft_dim3 &grid = shape.grid, &block = shape.block;
     require(grid.x && grid.y && grid.z && block.x && block.y && block.z);
     require(grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535);
     require(block.x <= kMaxThreads && block.y <= kMaxThreads && block.z <= 64 && shape.threads() <= kMaxThreads);
+}
+
+/// How blocks come in clusters: as the function says, else as the launch does. Lock held.
+void check_cluster(const Function& function, Shape& shape) {
+    const gpo_soft_dim3& required = function.kernel->cluster;
+    const gpo_soft_dim3 &grid = shape.grid, &cluster = shape.cluster;
+    if (required.x) {
+        require(!shape.has_cluster || (cluster.x == required.x && cluster.y == required.y && cluster.z == required.z),
+                CUDA_ERROR_INVALID_CLUSTER_SIZE);
+        shape.cluster = required;
+    }
     require(cluster.x && cluster.y && cluster.z && cluster.x <= kMaxCluster && cluster.y <= kMaxCluster &&
                 cluster.z <= kMaxCluster,
             CUDA_ERROR_INVALID_CLUSTER_SIZE);
     require(grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0,
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    require(cluster.x * cluster.y * cluster.z <= (function.non_portable_cluster ? kMaxCluster : kPortableCluster),
             CUDA_ERROR_INVALID_CLUSTER_SIZE);
 }
 
@@ -41,8 +54,6 @@ void check_function(Machine& machine, const Function& function, const Shape& sha
     require(shape.threads() <= function.kernel->max_threads, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     require(shape.shared <= size_t(function.dynamic_shared_limit) &&
             shape.shared + function.kernel->static_shared_bytes <= kSharedMost);
-    const unsigned cluster = shape.cluster.x * shape.cluster.y * shape.cluster.z;
-    require(cluster <= (function.non_portable_cluster ? kMaxCluster : kPortableCluster), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     if (shape.cooperative) {
         const Executor& executor = *function.module->context->device->executor;
         const uint64_t resident = uint64_t(machine.multiprocessors) *
@@ -77,12 +88,13 @@ void read_arguments(const Function& function, void** parameters, void** extra, s
     std::memcpy(arguments.data(), buffer, function.argument_bytes);
 }
 
-CUresult launch(Machine& machine, CUfunction handle, const Shape& shape, CUstream stream, void** parameters, void** extra) {
+CUresult launch(Machine& machine, CUfunction handle, Shape shape, CUstream stream, void** parameters, void** extra) {
     check_shape(shape);
     Submission submission(machine, stream);
     Function* function = machine.functions.find(handle);
     require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
     require(function->module->context == &submission.context(), CUDA_ERROR_INVALID_HANDLE);
+    check_cluster(*function, shape);
     check_function(machine, *function, shape);
     KernelLaunch asked;
     read_arguments(*function, parameters, extra, asked.arguments);
@@ -126,6 +138,7 @@ Shape shape_of(const CUlaunchConfig& config) {
             case CU_LAUNCH_ATTRIBUTE_IGNORE: break;
             case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = value.cooperative != 0; break;
             case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+                shape.has_cluster = true;
                 shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
                 break;
             case CU_LAUNCH_ATTRIBUTE_PRIORITY:
@@ -204,13 +217,12 @@ CUresult CUDAAPI max_active_clusters(int* clusters, CUfunction handle, const CUl
     return enter_live([&](Machine& machine) -> CUresult {
         require(clusters != nullptr && config != nullptr);
         current_context(machine);
-        const Shape shape = shape_of(*config);
+        Shape shape = shape_of(*config);
         check_shape(shape);
         host::Lock hold(machine.lock);
         const Function& function = function_of(machine, handle);
+        check_cluster(function, shape);
         const unsigned cluster = shape.cluster.x * shape.cluster.y * shape.cluster.z;
-        require(cluster <= (function.non_portable_cluster ? kMaxCluster : kPortableCluster),
-                CUDA_ERROR_INVALID_CLUSTER_SIZE);
         *clusters = int(resident(function, shape.threads(), shape.shared) * machine.multiprocessors / cluster);
         return CUDA_SUCCESS;
     });

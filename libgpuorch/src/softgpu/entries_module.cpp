@@ -217,10 +217,10 @@ CUresult CUDAAPI get_attribute(int* value, CUfunction_attribute attribute, CUfun
             case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
             case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = function.dynamic_shared_limit; break;
             case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = function.carveout; break;
-            case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-            case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-            case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-            case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = 0; break;
+            case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = 0; break;
+            case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *value = int(function.kernel->cluster.x); break;
+            case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: *value = int(function.kernel->cluster.y); break;
+            case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = int(function.kernel->cluster.z); break;
             case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = function.non_portable_cluster; break;
             case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = function.cluster_policy; break;
             default: return CUDA_ERROR_INVALID_VALUE;

@@ -2,7 +2,7 @@
 //
 // Memory. What was prepared never fails for lack of it. Queues are lists of what is in them. A worker has the region for
 // blocks that run to their end from its start on. Of the regions for blocks that wait there are, of each size, as many as
-// the most demanding launch prepared so far can't do without (one, or a cooperative grid's): more are made where memory
+// the most demanding launch prepared so far can't do without (one, a cluster's, or a cooperative grid's): more are made where memory
 // allows, and where it doesn't a block waits for one that is in use.
 //
 // A worker takes, in turn, a resident block that has yielded and something new. Blocks of kernels that can't wait are
@@ -102,7 +102,7 @@ public:
         Launches prepared;
         const Launch& launch = prepared.emplace_back(std::move(request), print_);
         if (launch.waits())
-            need_regions(RegionLayout::stack_count(launch.thread_count), launch.request.cooperative ? launch.block_count : 1);
+            need_regions(RegionLayout::stack_count(launch.thread_count), together(launch));
         return prepared;
     }
 
@@ -142,8 +142,13 @@ private:
         Launch* launch = nullptr;
         Block* resident = nullptr;   // a block to go on with
         uint64_t first = 0, count = 0;   // or new blocks
-        Region* region = nullptr;    // for the one new block of a kernel that waits
+        Region* region = nullptr;    // for new blocks of a kernel that waits, a cluster of them: a list
     };
+
+    /// Blocks that must be resident at once.
+    static uint64_t together(const Launch& launch) noexcept {
+        return launch.request.cooperative ? launch.block_count : launch.cluster_size;
+    }
 
     void end() noexcept {
         {
@@ -179,7 +184,7 @@ private:
     // -- under lock_ -------------------------------------------------------------------------------------------------
 
     bool fits(const Launch& launch) const {
-        const uint64_t blocks = launch.request.cooperative ? launch.block_count : 1;
+        const uint64_t blocks = together(launch);
         const uint64_t threads = blocks * whole_warps(launch.thread_count);
         const uint64_t shared = blocks * shared_of(*launch.request.kernel, launch.request.dynamic_shared_bytes);
         return resident_blocks_ == 0 ||
@@ -219,6 +224,20 @@ private:
         }
     }
 
+    /// So many, as a list; NULL if there aren't.
+    Region* take_regions(unsigned stacks, uint32_t count) noexcept {
+        Region* list = nullptr;
+        for (; count != 0; --count) {
+            Region* region = take_region(stacks);
+            if (!region) {
+                while (list) keep(*std::exchange(list, list->next));
+                return nullptr;
+            }
+            region->next = std::exchange(list, region);
+        }
+        return list;
+    }
+
     /// The next new blocks that may start. A launch that can't start keeps later ones of kernels that wait from
     /// overtaking it (a cooperative grid would never find room), but not those that need no residency.
     Work take_new() {
@@ -238,13 +257,13 @@ private:
                     blocked = true;
                     continue;
                 }
-                work.count = 1;
-                work.region = take_region(RegionLayout::stack_count(launch.thread_count));
+                work.count = launch.cluster_size;
+                work.region = take_regions(RegionLayout::stack_count(launch.thread_count), launch.cluster_size);
                 if (!work.region) {
                     blocked = true;   // what runs gives its own back
                     continue;
                 }
-                count_resident(launch, true);
+                for (uint64_t i = 0; i < work.count; ++i) count_resident(launch, true);
             }
             launch.next_block += work.count;
             if (launch.next_block == launch.block_count) started_.splice(started_.end(), waiting_, at);
@@ -310,11 +329,7 @@ private:
     /// True when the block ended; false when it has only spun.
     bool run_resident(Work& work, Context& home, GuardedThread& guarded) {
         Launch& launch = *work.launch;
-        Block* block = work.resident;
-        if (!block) {
-            block = Block::place(*work.region, launch, work.first,
-                                 static_cast<uint32_t>(work.first % multiprocessors_));
-        }
+        Block* block = work.resident ? work.resident : place_cluster(work);
         Block::State state = Block::State::stopped;
         if (!launch.stopped()) {
             guarded.enter(block);
@@ -332,20 +347,52 @@ private:
             return false;
         }
         if (state == Block::State::stopped) block->forget_contexts();
-        give_back(launch, block->region(), state == Block::State::stopped);
+        Block::Cluster& cluster = block->cluster_of();
+        const uint32_t count = launch.cluster_size;
+        if (cluster.unended.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+            std::array<Region*, Block::kMostPerCluster> regions;
+            for (uint32_t i = 0; i < count; ++i) regions[i] = &static_cast<Block*>(cluster.blocks[i])->region();
+            for (uint32_t i = 0; i < count; ++i) give_back(launch, *regions[i]);
+        }
+        if (state == Block::State::stopped) take_up_stuck();
         ended(launch, 1);
         return true;
     }
 
+    /// Places the new blocks, and returns the first of them; the others are ready for any worker.
+    Block* place_cluster(const Work& work) {
+        std::array<gpo_soft_block*, Block::kMostPerCluster> blocks;
+        Region* region = work.region;
+        for (uint64_t i = 0; i < work.count; ++i) {
+            Region* next = region->next;
+            blocks[i] = Block::place(*region, *work.launch, work.first + i,
+                                     static_cast<uint32_t>((work.first + i) % multiprocessors_));
+            region = next;
+        }
+        Block::join(blocks.data(), static_cast<uint32_t>(work.count));
+        if (work.count > 1) {
+            {
+                host::Lock lock(lock_);
+                for (uint64_t i = 1; i < work.count; ++i) ready_.push(static_cast<Block&>(*blocks[i]));
+            }
+            changed_.notify_all();
+        }
+        return static_cast<Block*>(blocks[0]);
+    }
+
     /// A block has ended, of a launch that was stopped: those that wait for nothing that can come end too.
-    void give_back(const Launch& launch, Region& region, bool stopped) noexcept {
+    void take_up_stuck() noexcept {
+        host::Lock lock(lock_);
+        ready_.push_all(stuck_);
+    }
+
+    void give_back(const Launch& launch, Region& region) noexcept {
         bool surplus;
         {
             host::Lock lock(lock_);
             count_resident(launch, false);
             surplus = stacks_kept_ + region.stacks() > kStacksKept;
             if (!surplus) keep(region);
-            if (stopped) ready_.push_all(stuck_);
             resident_hint_ = static_cast<unsigned>(resident_blocks_);
         }
         if (!surplus) return;

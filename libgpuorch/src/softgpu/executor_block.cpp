@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <utility>
 
 #include "host/schedule.h"
 #include "softgpu/executor_region.h"
@@ -41,6 +42,19 @@ Block& block_here() noexcept {
     return *reinterpret_cast<Block*>(here & ~(RegionLayout::kAlignment - 1));
 }
 
+/// Where block `number` of a launch is in its grid: clusters one after the other, and their blocks within them.
+gpo_soft_dim3 place_in_grid(const Launch& launch, uint64_t number) noexcept {
+    const gpo_soft_dim3 &grid = launch.request.grid, &cluster = launch.request.cluster;
+    const auto split = [](uint64_t index, unsigned x, unsigned y) {
+        return gpo_soft_dim3{static_cast<unsigned>(index % x), static_cast<unsigned>(index / x % y),
+                             static_cast<unsigned>(index / x / y)};
+    };
+    if (launch.cluster_size == 1) return split(number, grid.x, grid.y);
+    const gpo_soft_dim3 which = split(number / launch.cluster_size, grid.x / cluster.x, grid.y / cluster.y);
+    const gpo_soft_dim3 within = split(number % launch.cluster_size, cluster.x, cluster.y);
+    return {which.x * cluster.x + within.x, which.y * cluster.y + within.y, which.z * cluster.z + within.z};
+}
+
 /// Where a stack begins, below its end: hot frames of neighbouring stacks shall not fall into the same cache sets.
 size_t colour(uint32_t slot) noexcept { return (slot * 7 % 60) * 64; }
 
@@ -54,9 +68,10 @@ Block* Block::place(Region& region, Launch& launch, uint64_t number, uint32_t mu
     block.grid = request.grid;
     block.block = request.block;
     block.cluster = request.cluster;
-    block.block_index = {static_cast<unsigned>(number % request.grid.x),
-                         static_cast<unsigned>(number / request.grid.x % request.grid.y),
-                         static_cast<unsigned>(number / request.grid.x / request.grid.y)};
+    block.block_index = place_in_grid(launch, number);
+    block.cluster_size = launch.cluster_size;
+    block.cluster_rank = static_cast<uint32_t>(number % launch.cluster_size);
+    block.cluster_blocks = nullptr;
     const size_t statics = (request.kernel->static_shared_bytes + 1023) & ~size_t{1023};
     block.static_shared = region.base() + RegionLayout::kShared;
     block.dynamic_shared = region.base() + RegionLayout::kShared + statics;
@@ -84,6 +99,20 @@ Block* Block::place(Region& region, Launch& launch, uint64_t number, uint32_t mu
                                           RegionLayout::kMainStackEnd - RegionLayout::kMainStack, main_entry);
     block.resume_ = &block.main_parked_;
     return &block;
+}
+
+void Block::join(gpo_soft_block* const* blocks, uint32_t count) noexcept {
+    Cluster& cluster = block_of(blocks[0]).cluster_;
+    for (uint32_t rank = 0; rank < count; ++rank) {
+        Block& block = block_of(blocks[rank]);
+        cluster.blocks[rank] = &block;
+        block.cluster_blocks = cluster.blocks;
+        block.cluster_of_ = &cluster;
+        block.cluster_phase_ = block.cluster_arrived_ = 0;
+        block.cluster_joined_ = block.cluster_watched_ = false;
+    }
+    cluster.barrier.store(Cluster::packed(0, count, 0), std::memory_order_relaxed);
+    cluster.unended.store(count, std::memory_order_relaxed);
 }
 
 void Block::forget_contexts() noexcept {
@@ -166,7 +195,7 @@ GPO_NO_TSAN void Block::run_threads(void (*body)(void*), void* closure) noexcept
     ready_warps_ = 0;
     arrived_ = gathered_ = answer_ = 0;
     for (uint32_t w = 0; w * 32 < count_; ++w)
-        warps_[w] = Warp{count_ - w * 32 >= 32 ? ~0u : (1u << (count_ - w * 32)) - 1, 0, 0, 0, 0};
+        warps_[w] = Warp{count_ - w * 32 >= 32 ? ~0u : (1u << (count_ - w * 32)) - 1, 0, 0, 0, 0, 0};
     current_ = start_next();
     switch_context(main_, current_->context);
     count_ = 0;
@@ -177,6 +206,7 @@ void Block::assign(Thread& self) noexcept {
     const uint32_t number = started_++;
     self.linear = number;
     self.index = next_index_;
+    self.cluster_ticket = 0;
     if (++next_index_.x == block.x) {
         next_index_.x = 0;
         if (++next_index_.y == block.y) {
@@ -286,6 +316,12 @@ GPO_NO_TSAN void Block::thread_ended(Thread& self) noexcept {
     --alive_;
     if (arrived_ != 0 && arrived_ == alive_) release_barrier();
     if (warps_[warp].at_warp) release_groups(warp);
+    if (cluster_arrived_ != 0) {
+        see_cluster_phase();
+        if (cluster_arrived_ != 0 && self.cluster_ticket == cluster_phase_ + 1) --cluster_arrived_;
+        arrive_at_cluster();
+    }
+    if (alive_ == 0 && cluster_size > 1) cluster_of_->leave(cluster_joined_, cluster_phase_);
     if (started_ < count_) {
         assign(self);
         return;
@@ -343,6 +379,74 @@ GPO_NO_TSAN uint32_t Block::barrier(uint32_t operation, uint32_t value) noexcept
         case GPO_SOFT_BARRIER_OR: return answer_ != 0;
         default: return 0;
     }
+}
+
+// -- the cluster's barrier. The block arrives when all its threads that haven't ended have, and one of those that wait looks
+// for the others.
+
+void Block::Cluster::arrive() noexcept {
+    uint64_t seen = barrier.load(std::memory_order_relaxed);
+    for (;;) {
+        const auto phase = static_cast<uint32_t>(seen >> 32);
+        const uint32_t live = seen >> 16 & 0xffff, arrived = (seen & 0xffff) + 1;
+        const uint64_t next = arrived == live ? packed(phase + 1, live, 0) : packed(phase, live, arrived);
+        if (barrier.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) return;
+    }
+}
+
+void Block::Cluster::leave(bool had_arrived, uint32_t at_phase) noexcept {
+    uint64_t seen = barrier.load(std::memory_order_relaxed);
+    for (;;) {
+        const auto phase = static_cast<uint32_t>(seen >> 32);
+        const uint32_t live = (seen >> 16 & 0xffff) - 1;
+        const uint32_t arrived = (seen & 0xffff) - (had_arrived && phase == at_phase ? 1 : 0);
+        const bool over = arrived != 0 && arrived == live;
+        if (barrier.compare_exchange_weak(seen, over ? packed(phase + 1, live, 0) : packed(phase, live, arrived),
+                                          std::memory_order_acq_rel))
+            return;
+    }
+}
+
+/// If the phase is over, those who waited for it can go on.
+void Block::see_cluster_phase() noexcept {
+    const uint32_t phase = cluster_of_->phase();
+    if (phase == cluster_phase_) return;
+    cluster_phase_ = phase;
+    cluster_arrived_ = 0;
+    cluster_joined_ = false;
+    for (uint32_t w = 0; w * 32 < count_; ++w)
+        if (warps_[w].at_cluster) make_ready(w, std::exchange(warps_[w].at_cluster, 0));
+}
+
+void Block::arrive_at_cluster() noexcept {
+    if (cluster_joined_ || cluster_arrived_ == 0 || cluster_arrived_ != alive_) return;
+    cluster_joined_ = true;
+    cluster_of_->arrive();
+}
+
+GPO_NO_TSAN void Block::cluster_arrive() noexcept {
+    Thread& self = *current_;
+    see_cluster_phase();
+    self.cluster_ticket = cluster_phase_ + 1;
+    ++cluster_arrived_;
+    arrive_at_cluster();
+}
+
+GPO_NO_TSAN void Block::cluster_wait() noexcept {
+    Thread& self = *current_;
+    for (see_cluster_phase(); self.cluster_ticket == cluster_phase_ + 1; see_cluster_phase()) {
+        if (!cluster_watched_) {
+            cluster_watched_ = true;
+            yield();
+            cluster_watched_ = false;
+            continue;
+        }
+        const uint32_t warp = self.linear / 32, lane = 1u << (self.linear % 32);
+        warps_[warp].at_cluster |= lane;
+        make_unready(warp, lane);
+        wait(self);
+    }
+    if (owner().stopped()) leave(State::stopped);
 }
 
 /// Lets the lanes of `mask` go on if all of them that are left wait for that mask, each with its answer.
@@ -500,11 +604,15 @@ GPO_NO_TSAN uint64_t service_warp(gpo_soft_block* block, uint32_t operation, uin
     return block_of(block).warp(operation, mask, value, argument);
 }
 
+GPO_NO_TSAN void service_cluster_arrive(gpo_soft_block* block) { block_of(block).cluster_arrive(); }
+GPO_NO_TSAN void service_cluster_wait(gpo_soft_block* block) { block_of(block).cluster_wait(); }
+
 }  // namespace
 
 const gpo_soft_services kServices = {
     GPO_SOFT_KERNEL_ABI, service_yield,        service_fail,        service_print,   service_clock,
     service_clock,       service_grid_barrier, service_run_threads, service_barrier, service_warp,
+    service_cluster_arrive, service_cluster_wait,
 };
 
 }  // namespace gpo::softgpu

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,12 +30,14 @@ struct alignas(128) Thread {
     uint64_t argument;
     uint32_t mask;            // lanes it waits for
     uint32_t operation;
+    uint32_t cluster_ticket;  // of the last phase of the cluster's barrier that it has come to, and 1; 0: none
 };
 static_assert(sizeof(Thread) == sizeof(gpo_soft_thread) &&
               offsetof(Thread, linear) == offsetof(gpo_soft_thread, linear));
 
 struct Block : gpo_soft_block {
     enum class State { running, ended, yielded, stuck, stopped };
+    static constexpr unsigned kMostPerCluster = 16;
 
     struct Warp {
         uint32_t live;        // lanes that haven't ended, those not started yet among them
@@ -42,10 +45,29 @@ struct Block : gpo_soft_block {
         uint32_t at_barrier;
         uint32_t at_warp;     // lanes that wait in an operation with a mask
         uint32_t at_active;   // lanes that wait to learn who is with them
+        uint32_t at_cluster;  // lanes that wait for the cluster's barrier and leave looking at it to another thread
+    };
+
+    /// What a cluster's blocks have in common; the first block's is used. Any of their workers.
+    struct Cluster {
+        gpo_soft_block* blocks[kMostPerCluster];
+        /// Of the barrier: its phase, the blocks that haven't ended, those of them that have arrived.
+        std::atomic<uint64_t> barrier;
+        std::atomic<uint32_t> unended;   // blocks whose regions are still needed
+
+        static uint64_t packed(uint32_t phase, uint32_t live, uint32_t arrived) noexcept {
+            return uint64_t{phase} << 32 | live << 16 | arrived;
+        }
+        uint32_t phase() const noexcept { return static_cast<uint32_t>(barrier.load(std::memory_order_acquire) >> 32); }
+        void arrive() noexcept;
+        /// A block has ended; `phase` is the one it had arrived at, if it `had_arrived`.
+        void leave(bool had_arrived, uint32_t phase) noexcept;
     };
 
     /// Builds the block `number` of `launch` in `region`. `reset` says that contexts left there may not be reused.
     static Block* place(Region& region, Launch& launch, uint64_t number, uint32_t multiprocessor);
+    /// Makes one cluster of blocks that were placed, in the order of their ranks.
+    static void join(gpo_soft_block* const* blocks, uint32_t count) noexcept;
     /// Runs the block until it ends or goes home. `home` is the calling worker's.
     State run(Context& home) noexcept;
     /// Contexts parked on the stacks are of no use any more: the block was dropped in the middle.
@@ -61,10 +83,13 @@ struct Block : gpo_soft_block {
     void yield() noexcept;
     uint32_t barrier(uint32_t operation, uint32_t value) noexcept;
     uint64_t warp(uint32_t operation, uint32_t mask, uint64_t value, uint64_t argument) noexcept;
+    void cluster_arrive() noexcept;
+    void cluster_wait() noexcept;
     [[noreturn]] void leave(State state) noexcept;
     uint64_t clock() noexcept;
     const Thread* current() const noexcept { return current_; }
     bool has_fibers() const noexcept { return count_ != 0; }
+    Cluster& cluster_of() noexcept { return *cluster_of_; }
 
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
@@ -88,6 +113,8 @@ private:
     void release_groups(uint32_t warp) noexcept;
     bool release_active(uint32_t warp) noexcept;
     bool release_all_active() noexcept;
+    void see_cluster_phase() noexcept;
+    void arrive_at_cluster() noexcept;
 
     Region* region_;
     State state_;
@@ -104,6 +131,12 @@ private:
     uint32_t ready_warps_;
     uint32_t arrived_, gathered_, answer_;   // the barrier's
     uint32_t barriers_;       // how many there have been
+    Cluster cluster_;         // used if this is the cluster's first block
+    Cluster* cluster_of_;
+    uint32_t cluster_phase_;  // of the cluster's barrier, as last seen
+    uint32_t cluster_arrived_;   // threads that have come to it and haven't ended
+    bool cluster_joined_;     // all have: so has the block
+    bool cluster_watched_;    // one of those that wait looks whether the phase is over
     uint64_t ticks_;          // see clock()
     uint32_t parked_, used_;  // stacks with a fiber to be used again; stacks in use or parked
     std::array<Warp, 32> warps_;

@@ -14,6 +14,7 @@ Launch::Launch(KernelLaunch asked, const PrintSink& sink)
     : request(std::move(asked)),
       block_count(uint64_t{request.grid.x} * request.grid.y * request.grid.z),
       thread_count(request.block.x * request.block.y * request.block.z),
+      cluster_size(request.cluster.x * request.cluster.y * request.cluster.z),
       unfinished(block_count),
       sink_(sink) {
     arguments.reserve(request.kernel->parameter_count);

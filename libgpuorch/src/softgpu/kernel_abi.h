@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GPO_SOFT_KERNEL_ABI 1
+#define GPO_SOFT_KERNEL_ABI 2
 #define GPO_SOFT_REGION_BITS 28
 
 extern "C" {
@@ -39,6 +39,11 @@ struct gpo_soft_block {
     uint32_t stack_shift;              // a thread's state is threads[(stack pointer - stacks) >> stack_shift]
     uintptr_t stacks;
     gpo_soft_thread* threads;
+    uint32_t cluster_rank;             // its number among the blocks of its cluster, x fastest
+    uint32_t cluster_size;             // how many they are; 1 in a launch without clusters
+    /// The blocks of the cluster by rank, in kernels with GPO_SOFT_KERNEL_WAITS: they lie in like regions, so shared
+    /// memory of one is as far from its gpo_soft_block as that of any other.
+    gpo_soft_block* const* cluster_blocks;
     uint64_t scratch[4];               // the image's, zero when the block starts
 };
 
@@ -82,6 +87,9 @@ struct gpo_soft_services {
     uint32_t (*barrier)(gpo_soft_block*, uint32_t operation, uint32_t value);
     /// Waits for all lanes of `mask` that haven't ended.
     uint64_t (*warp)(gpo_soft_block*, uint32_t operation, uint32_t mask, uint64_t value, uint64_t argument);
+    /// A thread has come to the cluster's barrier; and waits there for all threads of the cluster that haven't ended.
+    void (*cluster_arrive)(gpo_soft_block*);
+    void (*cluster_wait)(gpo_soft_block*);
 };
 
 struct gpo_soft_parameter { uint32_t offset, size; };
@@ -99,6 +107,7 @@ struct gpo_soft_kernel {
     uint32_t max_threads;                      // __launch_bounds__, 1024 where there are none
     /// Runs every thread of one block to its end. Called on a stack of the block's region.
     void (*run)(gpo_soft_block*);
+    gpo_soft_dim3 cluster;                     // __cluster_dims__; zeros where there are none
 };
 
 struct gpo_soft_variable { const char* name; void* address; size_t size; uint32_t constant; };

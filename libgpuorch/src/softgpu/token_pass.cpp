@@ -357,16 +357,30 @@ private:
         return out;
     }
 
-    std::string launch_bound(const FunctionFound& found) const {
-        if (found.launch_bounds == 0 || !all_[found.launch_bounds + 1].is("(")) return "1024";
-        const uint32_t open = found.launch_bounds + 1;
-        uint32_t end = open + 1;
-        for (; end < all_[open].match && !all_[end].is(","); ++end) {
-            if (all_[end].is("(")) end = all_[end].match;
-            else if (all_[end].is("<") && all_[end - 1].kind == TokenKind::identifier)
-                end = after_angles(tokens_, end, all_[open].match) - 1;
+    /// The arguments of an attribute, as expressions; none for the token 0.
+    std::vector<std::string> attribute_arguments(uint32_t attribute) const {
+        std::vector<std::string> arguments;
+        if (attribute == 0 || !all_[attribute + 1].is("(")) return arguments;
+        const uint32_t close = all_[attribute + 1].match;
+        for (uint32_t begin = attribute + 2; begin < close;) {
+            uint32_t end = begin;
+            for (; end < close && !all_[end].is(","); ++end) {
+                if (all_[end].is("(")) end = all_[end].match;
+                else if (all_[end].is("<") && all_[end - 1].kind == TokenKind::identifier)
+                    end = after_angles(tokens_, end, close) - 1;
+            }
+            arguments.push_back("(unsigned)(" + rendered({begin, end}) + ")");
+            begin = end + 1;
         }
-        return "(unsigned)(" + rendered({open + 1, end}) + ")";
+        return arguments;
+    }
+
+    /// What is known of a kernel besides its body, as constants of its tag.
+    std::string kernel_constants(const FunctionFound& found, const FunctionTraits& traits) const {
+        std::vector<std::string> cluster = attribute_arguments(found.cluster_dims);
+        cluster.resize(3, cluster.empty() ? "0" : "1");
+        return "device_shared = " + std::string(traits.device_shared ? "1" : "0") + ", cluster_x = " + cluster[0] +
+               ", cluster_y = " + cluster[1] + ", cluster_z = " + cluster[2];
     }
 
     /// Names of parameters with __grid_constant__: all threads may look at one copy.
@@ -389,9 +403,11 @@ private:
         const std::string inlined = traits.waits     ? " mutable"
                                     : options_.clang ? " __attribute__((always_inline)) mutable"
                                                      : " mutable __attribute__((always_inline))";
+        const std::vector<std::string> bounds = attribute_arguments(found.launch_bounds);
+        const std::string bound = bounds.empty() ? "1024" : bounds.front();
         insert_after(found.body.begin - 1,
-                     " struct __gpo_tag { enum { device_shared = " + std::string(traits.device_shared ? "1" : "0") +
-                         " }; }; __gpo_run_block<__gpo_tag, " + flags + ", " + launch_bound(found) + ">([=" +
+                     " struct __gpo_tag { enum { " + kernel_constants(found, traits) +
+                         " }; }; __gpo_run_block<__gpo_tag, " + flags + ", " + bound + ">([=" +
                          by_reference(found.parameters) + "](const __gpo_view __gpo_t)" + inlined +
                          " { (void)__gpo_t; " + dynamic + "{");
         if (!found.internal) return;

@@ -85,7 +85,7 @@ private:
     struct Seen {
         bool global = false, device = false, constant = false, shared = false, external = false, is_const = false;
         bool class_key = false, is_operator = false, is_template = false, instantiation = false, type_alias = false;
-        uint32_t static_token = 0, launch_bounds = 0, name = 0, parameters = 0, pointer = 0;
+        uint32_t static_token = 0, launch_bounds = 0, cluster_dims = 0, name = 0, parameters = 0, pointer = 0;
     };
 
     uint32_t declaration(const uint32_t begin, const uint32_t end, bool in_class) {
@@ -185,6 +185,7 @@ private:
         else if (token.is("using") || token.is("typedef") || token.is("friend")) seen.type_alias = true;
         else if (class_key(token)) seen.class_key = true;
         else if (token.is("__launch_bounds__")) seen.launch_bounds = at;
+        else if (token.is("__cluster_dims__")) seen.cluster_dims = at;
         if (among(kWithParentheses, token.text)) return all_[at + 1].is("(") ? all_[at + 1].match : at;
         if (seen.parameters == 0 && !token.text.starts_with("__attribute")) seen.name = at;
         return at;
@@ -219,6 +220,7 @@ private:
         function.in_class = in_class;
         function.internal = seen.static_token != 0;
         function.launch_bounds = seen.launch_bounds;
+        function.cluster_dims = seen.cluster_dims;
         function.scopes = scopes_;
         function.user = !all_[begin].system;
         function.name = all_[seen.name].text;

@@ -30,6 +30,7 @@ struct FunctionFound {
     bool in_class = false;
     bool internal = false;                // static
     uint32_t launch_bounds = 0;           // the __launch_bounds__ token; 0: none
+    uint32_t cluster_dims = 0;            // the __cluster_dims__ token; 0: none
     std::vector<std::string> scopes;      // namespaces around it
     bool user = true;                     // not from a system header
 };

@@ -15,10 +15,11 @@ constexpr std::array<std::string_view, 9> kObserving = {
 constexpr std::array<std::string_view, 8> kObservingMembers = {
     "load",      "exchange",  "compare_exchange_weak", "compare_exchange_strong",
     "fetch_add", "fetch_sub", "test_and_set",          "wait"};
-constexpr std::array<std::string_view, 18> kGroupWaits = {
+constexpr std::array<std::string_view, 24> kGroupWaits = {
     "sync", "shfl", "shfl_up", "shfl_down", "shfl_xor", "any", "all", "ballot", "match_any", "match_all", "reduce",
     "inclusive_scan", "exclusive_scan", "coalesced_threads", "barrier_wait", "barrier_arrive", "arrive_and_wait",
-    "labeled_partition"};
+    "labeled_partition", "binary_partition", "map_shared_rank", "query_shared_rank", "memcpy_async", "wait",
+    "wait_prior"};
 constexpr std::array<std::string_view, 5> kIndexed = {"printf", "__gpo_assert_fail", "__trap", "this_thread_block",
                                                       "__gpo_fail"};
 
@@ -29,7 +30,8 @@ bool among(const std::array<std::string_view, N>& words, std::string_view word) 
 
 bool waits_by_name(std::string_view word) {
     return word.starts_with("__syncthreads") || word.starts_with("__syncwarp") || word.starts_with("__shfl_") ||
-           word.starts_with("__match_") || word.starts_with("__reduce_") || word == "__ballot_sync" ||
+           word.starts_with("__match_") || word.starts_with("__reduce_") || word.starts_with("__cluster_") ||
+           word == "__isClusterShared" || word == "__ballot_sync" ||
            word == "__any_sync" || word == "__all_sync" || word == "__activemask";
 }
 
@@ -249,7 +251,7 @@ private:
             if (token.kind != TokenKind::identifier) continue;
             const bool member = at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->") || all_[at - 1].is("::"));
             if (waits_by_name(token.text)) traits.waits = true;
-            if (groups_ && among(kGroupWaits, token.text) && (member || token.is("coalesced_threads")))
+            if (groups_ && among(kGroupWaits, token.text) && (member || all_[at + 1].is("(") || all_[at + 1].is("<")))
                 traits.waits = true;
             if (token.is("goto")) jumps.push_back(at);
             if (token.is("__shared__") && !function.kernel) traits.device_shared = true;

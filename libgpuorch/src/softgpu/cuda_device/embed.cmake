@@ -1,12 +1,13 @@
 # Makes a .cpp of the device header, so that no file of ours is needed at run time. Sets `embedded_headers_source`.
-file(GLOB embedded_headers CONFIGURE_DEPENDS
-  "${CMAKE_CURRENT_LIST_DIR}/*.h" "${CMAKE_CURRENT_LIST_DIR}/include/*" "${CMAKE_CURRENT_LIST_DIR}/../kernel_abi.h")
+file(GLOB embedded_headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*.h" "${CMAKE_CURRENT_LIST_DIR}/../kernel_abi.h")
+file(GLOB_RECURSE embedded_includes CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/include/*")
+list(APPEND embedded_headers ${embedded_includes})
 set(embedded_text "// Made from softgpu/cuda_device at configuration.\n#include \"softgpu/compiler_headers.h\"\n\n")
 string(APPEND embedded_text "namespace gpo::softgpu {\n\nstd::span<const EmbeddedHeader> embedded_headers() {\n")
 string(APPEND embedded_text "    static constexpr EmbeddedHeader kHeaders[] = {\n")
 foreach(embedded_header IN LISTS embedded_headers)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${embedded_header}")
-  get_filename_component(embedded_name "${embedded_header}" NAME)
+  string(REGEX REPLACE "^.*/cuda_device/(include/)?|^.*/" "" embedded_name "${embedded_header}")
   file(READ "${embedded_header}" embedded_content)
   string(APPEND embedded_text "        {\"${embedded_name}\", R\"gpo(${embedded_content})gpo\"},\n")
 endforeach()

@@ -6,6 +6,7 @@
 #include "gpo_thread.h"
 #include "gpo_atomics.h"
 #include "gpo_warp.h"
+#include "gpo_cluster.h"
 #include "gpo_math.h"
 #include "gpo_print.h"
 #include "assert.h"

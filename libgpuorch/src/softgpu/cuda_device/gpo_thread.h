@@ -27,9 +27,11 @@ __gpo_inline gpo_soft_thread* __gpo_thread() {
     return block->threads + ((__gpo_stack() - block->stacks) >> block->stack_shift);
 }
 
-/// Is it memory of this block: shared, or on a thread's stack? No other core touches it while the block runs.
+/// Is it memory of this block: shared, or on a thread's stack? No other core touches it while the block runs, unless
+/// that runs another block of the cluster.
 __gpo_inline bool __gpo_own(const volatile void* address) {
-    return ((reinterpret_cast<uintptr_t>(address) ^ __gpo_stack()) >> GPO_SOFT_REGION_BITS) == 0;
+    return ((reinterpret_cast<uintptr_t>(address) ^ __gpo_stack()) >> GPO_SOFT_REGION_BITS) == 0 &&
+           __gpo_block()->cluster_size <= 1;
 }
 
 // -- threadIdx and its like ------------------------------------------------------------------------------------------
@@ -81,6 +83,7 @@ enum { __gpo_waits = 1, __gpo_index_in_memory = 2, __gpo_abi = GPO_SOFT_KERNEL_A
 /// Set while the image's table is made: kernels then tell what they need instead of running.
 struct __gpo_description {
     unsigned static_shared, flags, max_threads;
+    gpo_soft_dim3 cluster;
 };
 static __gpo_description* __gpo_describing = nullptr;
 
@@ -175,6 +178,9 @@ __gpo_inline void __gpo_run_block(const Body& body) {
         __gpo_describing->static_shared = __gpo_device_shared<Tag>() + __gpo_shared_layout<Tag>::total;
         __gpo_describing->flags = Flags & __gpo_waits ? GPO_SOFT_KERNEL_WAITS : 0u;
         __gpo_describing->max_threads = MaxThreads;
+        __gpo_describing->cluster.x = Tag::cluster_x;
+        __gpo_describing->cluster.y = Tag::cluster_y;
+        __gpo_describing->cluster.z = Tag::cluster_z;
         return;
     }
     gpo_soft_block* block = __gpo_block();

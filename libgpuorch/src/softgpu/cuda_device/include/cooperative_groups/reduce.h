@@ -1,0 +1,3 @@
+// All of it is in cooperative_groups.h.
+#pragma once
+#include "cooperative_groups.h"
