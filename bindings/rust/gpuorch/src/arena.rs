@@ -1,10 +1,11 @@
 //! Pinned host memory: what copies run from and to beside other work.
 
+use crate::builder::builder;
 use crate::call::{call, status};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::figures::MemoryStatistics;
-use crate::handle::{Owned, optional_c_string, pointer};
+use crate::handle::Owned;
 use crate::host::HostBuffer;
 use bytemuck::Pod;
 use gpuorch_sys as sys;
@@ -21,63 +22,29 @@ pub struct Arena {
     inner: Arc<Owned<sys::gpo_arena_t, Device>>,
 }
 
-/// What an arena is made with.
-#[must_use = "a builder makes nothing until `build`"]
-pub struct ArenaBuilder<'a> {
-    device: &'a Device,
-    label: Option<String>,
-    options: sys::gpo_arena_options,
+builder! {
+    /// What an arena is made with.
+    ArenaBuilder of Arena: arena_create(Device, gpo_arena_options);
+    fields {
+        /// A cap on what is taken from the driver.
+        max_bytes: u64,
+        /// The least size of a slab; 64 MiB if not said.
+        slab_bytes: u64,
+        /// What is taken at once, so that the first allocations are fast.
+        initial_bytes: u64,
+    }
+    flags {
+        /// Faster for the GPU to read, very slow for the host to.
+        write_combined: GPO_ARENA_WRITE_COMBINED,
+    }
 }
 
-impl<'a> ArenaBuilder<'a> {
-    pub(crate) fn new(device: &'a Device) -> Self {
-        Self { device, label: None, options: sys::gpo_arena_options::new() }
-    }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// A cap on what is taken from the driver.
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.options.max_bytes = bytes;
-        self
-    }
-
-    /// The least size of a slab; 64 MiB if not said.
-    pub fn slab_bytes(mut self, bytes: u64) -> Self {
-        self.options.slab_bytes = bytes;
-        self
-    }
-
-    /// What is taken at once, so that the first allocations are fast.
-    pub fn initial_bytes(mut self, bytes: u64) -> Self {
-        self.options.initial_bytes = bytes;
-        self
-    }
-
-    /// Faster for the GPU to read, very slow for the host to.
-    pub fn write_combined(mut self) -> Self {
-        self.options.flags |= sys::GPO_ARENA_WRITE_COMBINED;
-        self
-    }
-
+impl ArenaBuilder<'_> {
     /// Which NUMA node slabs go to; near the device if not said.
     pub fn numa_node(mut self, node: i32) -> Self {
         self.options.flags |= sys::GPO_ARENA_NUMA;
         self.options.numa_node = node;
         self
-    }
-
-    /// Makes the arena.
-    pub fn build(mut self) -> Result<Arena> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_arena_create")?;
-        self.options.label = pointer(&label);
-        let mut raw = std::ptr::null_mut();
-        call!(arena_create(self.device.as_raw(), &self.options, &mut raw))?;
-        Ok(Arena { inner: Arc::new(Owned { raw, parent: self.device.clone() }) })
     }
 }
 

@@ -1,10 +1,11 @@
 //! Points in a stream that can be asked about, waited for and timed.
 
+use crate::builder::builder;
 use crate::call::{call, status};
 use crate::device::Device;
 use crate::done::{Awaited, Done, Enqueued};
 use crate::error::{Error, ErrorKind, Result, failure};
-use crate::handle::{FOR_EVER, Owned, nanoseconds, optional_c_string, pointer};
+use crate::handle::{FOR_EVER, Owned, nanoseconds};
 use crate::stream::Stream;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
@@ -17,42 +18,15 @@ pub struct Event {
     inner: Arc<Owned<sys::gpo_event_t, Device>>,
 }
 
-/// What an event is made with.
-#[must_use = "a builder makes nothing until `build`"]
-pub struct EventBuilder<'a> {
-    device: &'a Device,
-    label: Option<String>,
-    flags: u32,
-}
-
-impl EventBuilder<'_> {
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// It takes times; without, it is cheaper for the GPU.
-    pub fn timing(mut self) -> Self {
-        self.flags |= sys::GPO_EVENT_TIMING;
-        self
-    }
-
-    /// Whoever waits for it sleeps at once, in place of spinning for a while.
-    pub fn blocking_sync(mut self) -> Self {
-        self.flags |= sys::GPO_EVENT_BLOCKING_SYNC;
-        self
-    }
-
-    /// Makes the event.
-    pub fn build(self) -> Result<Event> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_event_create")?;
-        let mut options = sys::gpo_event_options::new();
-        options.flags = self.flags;
-        options.label = pointer(&label);
-        let mut raw = std::ptr::null_mut();
-        call!(event_create(self.device.as_raw(), &options, &mut raw))?;
-        Ok(Event { inner: Arc::new(Owned { raw, parent: self.device.clone() }) })
+builder! {
+    /// What an event is made with.
+    EventBuilder of Event: event_create(Device, gpo_event_options);
+    fields {}
+    flags {
+        /// It takes times; without, it is cheaper for the GPU.
+        timing: GPO_EVENT_TIMING,
+        /// Whoever waits for it sleeps at once, in place of spinning for a while.
+        blocking_sync: GPO_EVENT_BLOCKING_SYNC,
     }
 }
 
@@ -64,7 +38,7 @@ impl Device {
 
     /// For an event with options.
     pub fn event_builder(&self) -> EventBuilder<'_> {
-        EventBuilder { device: self, label: None, flags: 0 }
+        EventBuilder::new(self)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Closures that are called when something is done.
 
+use crate::builder::builder;
 use crate::call::call;
 use crate::callback::contained;
 use crate::done::{Awaited, Completion};
 use crate::error::{Result, completion_failure};
 use crate::event::Event;
 use crate::figures::ExecutorStatistics;
-use crate::handle::{Owned, nanoseconds, optional_c_string, pointer};
+use crate::handle::{Owned, nanoseconds};
 use crate::runtime::Runtime;
 use crate::stream::Stream;
 use crate::timeline::Timeline;
@@ -40,60 +41,24 @@ pub struct Executor {
     panics: Arc<AtomicU64>,
 }
 
-/// What an executor is made with.
-#[must_use = "a builder makes nothing until `build`"]
-pub struct ExecutorBuilder<'a> {
-    runtime: &'a Runtime,
-    label: Option<String>,
-    options: sys::gpo_executor_options,
-}
-
-impl ExecutorBuilder<'_> {
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
+builder! {
+    /// What an executor is made with. Its threads, where it has any, start with `build`.
+    ExecutorBuilder of Executor: executor_create(Runtime, gpo_executor_options), panics;
+    fields {
+        /// How many threads it has; 2 if not said.
+        threads: u32,
+        /// How many closures may be accepted and not run; 65536 if not said. Beyond it calls give
+        /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
+        capacity: u32,
     }
-
-    /// How many threads it has; 2 if not said.
-    pub fn threads(mut self, count: u32) -> Self {
-        self.options.threads = count;
-        self
-    }
-
-    /// No threads: closures run where [`Executor::run`], [`run_for`](Executor::run_for) or [`poll`](Executor::poll) is
-    /// called.
-    pub fn run_by_caller(mut self) -> Self {
-        self.options.flags |= sys::GPO_EXECUTOR_CALLER;
-        self
-    }
-
-    /// While closures are owed one idle thread spins instead of sleeping: a core for speed.
-    pub fn spin(mut self) -> Self {
-        self.options.flags |= sys::GPO_EXECUTOR_SPIN;
-        self
-    }
-
-    /// Idle threads sleep.
-    pub fn sleep(mut self) -> Self {
-        self.options.flags |= sys::GPO_EXECUTOR_SLEEP;
-        self
-    }
-
-    /// How many closures may be accepted and not run; 65536 if not said. Beyond it calls give
-    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
-    pub fn capacity(mut self, closures: u32) -> Self {
-        self.options.capacity = closures;
-        self
-    }
-
-    /// Makes the executor, and starts its threads.
-    pub fn build(mut self) -> Result<Executor> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_executor_create")?;
-        self.options.label = pointer(&label);
-        let mut raw = std::ptr::null_mut();
-        call!(executor_create(self.runtime.as_raw(), &self.options, &mut raw))?;
-        Ok(Executor { inner: Arc::new(Owned { raw, parent: self.runtime.clone() }), panics: Arc::default() })
+    flags {
+        /// No threads: closures run where [`Executor::run`], [`run_for`](Executor::run_for) or [`poll`](Executor::poll)
+        /// is called.
+        run_by_caller: GPO_EXECUTOR_CALLER,
+        /// While closures are owed one idle thread spins instead of sleeping: a core for speed.
+        spin: GPO_EXECUTOR_SPIN,
+        /// Idle threads sleep.
+        sleep: GPO_EXECUTOR_SLEEP,
     }
 }
 
@@ -105,7 +70,7 @@ impl Runtime {
 
     /// For an executor with options.
     pub fn executor_builder(&self) -> ExecutorBuilder<'_> {
-        ExecutorBuilder { runtime: self, label: None, options: sys::gpo_executor_options::new() }
+        ExecutorBuilder::new(self)
     }
 
     /// From now on the log closure is called on this executor, in order; `None`: where lines arise, as at first.

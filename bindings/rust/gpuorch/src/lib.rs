@@ -51,6 +51,7 @@
 mod after;
 mod arena;
 mod arguments;
+mod builder;
 mod call;
 mod callback;
 mod completion;

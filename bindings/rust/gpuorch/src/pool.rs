@@ -1,11 +1,12 @@
 //! Stream-ordered pools of device memory.
 
 use crate::after::drop_after;
+use crate::builder::builder;
 use crate::call::{call, status};
 use crate::device::Device;
 use crate::error::Result;
 use crate::figures::MemoryStatistics;
-use crate::handle::{Owned, optional_c_string, pointer};
+use crate::handle::Owned;
 use crate::memory::{DeviceBuffer, bytes_of};
 use crate::stream::Stream;
 use bytemuck::Pod;
@@ -19,51 +20,18 @@ pub struct Pool {
     inner: Arc<Owned<sys::gpo_pool_t, Device>>,
 }
 
-/// What a pool is made with.
-#[must_use = "a builder makes nothing until `build`"]
-pub struct PoolBuilder<'a> {
-    device: &'a Device,
-    label: Option<String>,
-    options: sys::gpo_pool_options,
-}
-
-impl<'a> PoolBuilder<'a> {
-    pub(crate) fn new(device: &'a Device) -> Self {
-        Self { device, label: None, options: sys::gpo_pool_options::new() }
+builder! {
+    /// What a pool is made with.
+    PoolBuilder of Pool: pool_create(Device, gpo_pool_options);
+    fields {
+        /// A cap on bytes in use.
+        max_bytes: u64,
+        /// What is kept from the system while idle; all of it, until trimmed, if not said.
+        keep_bytes: u64,
+        /// What is taken at once, so that the first allocations are fast.
+        initial_bytes: u64,
     }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// A cap on bytes in use.
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.options.max_bytes = bytes;
-        self
-    }
-
-    /// What is kept from the system while idle; all of it, until trimmed, if not said.
-    pub fn keep_bytes(mut self, bytes: u64) -> Self {
-        self.options.keep_bytes = bytes;
-        self
-    }
-
-    /// What is taken at once, so that the first allocations are fast.
-    pub fn initial_bytes(mut self, bytes: u64) -> Self {
-        self.options.initial_bytes = bytes;
-        self
-    }
-
-    /// Makes the pool.
-    pub fn build(mut self) -> Result<Pool> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_pool_create")?;
-        self.options.label = pointer(&label);
-        let mut raw = std::ptr::null_mut();
-        call!(pool_create(self.device.as_raw(), &self.options, &mut raw))?;
-        Ok(Pool { inner: Arc::new(Owned { raw, parent: self.device.clone() }) })
-    }
+    flags {}
 }
 
 impl Pool {

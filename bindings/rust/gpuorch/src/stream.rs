@@ -1,5 +1,6 @@
 //! Queues of GPU work, and pools of them.
 
+use crate::builder::builder;
 use crate::call::{call, status};
 use crate::device::Device;
 use crate::done::{Awaited, Done, Enqueued};
@@ -201,49 +202,16 @@ pub struct StreamPool {
     inner: Arc<Owned<sys::gpo_stream_pool_t, Device>>,
 }
 
-/// What a pool of streams is made with.
-#[must_use = "a builder makes nothing until `build`"]
-pub struct StreamPoolBuilder<'a> {
-    device: &'a Device,
-    label: Option<String>,
-    streams: u32,
-    priorities: u32,
-}
-
-impl<'a> StreamPoolBuilder<'a> {
-    pub(crate) fn new(device: &'a Device) -> Self {
-        Self { device, label: None, streams: sys::GPO_AUTO, priorities: sys::GPO_AUTO }
+builder! {
+    /// What a pool of streams is made with.
+    StreamPoolBuilder of StreamPool: stream_pool_create(Device, gpo_stream_pool_options);
+    fields {
+        /// How many streams each priority has; 4 if not said.
+        streams: u32,
+        /// How many priorities, from 0 to greater ones; 1 if not said.
+        priorities: u32,
     }
-
-    /// The name for errors, logs, statistics and traces.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
-    }
-
-    /// How many streams each priority has; 4 if not said.
-    pub fn streams(mut self, count: u32) -> Self {
-        self.streams = count;
-        self
-    }
-
-    /// How many priorities, from 0 to greater ones; 1 if not said.
-    pub fn priorities(mut self, levels: u32) -> Self {
-        self.priorities = levels;
-        self
-    }
-
-    /// Makes the pool and its streams.
-    pub fn build(self) -> Result<StreamPool> {
-        let label = optional_c_string(self.label.as_deref(), "gpo_stream_pool_create")?;
-        let mut options = sys::gpo_stream_pool_options::new();
-        options.streams = self.streams;
-        options.priorities = self.priorities;
-        options.label = pointer(&label);
-        let mut raw = std::ptr::null_mut();
-        call!(stream_pool_create(self.device.as_raw(), &options, &mut raw))?;
-        Ok(StreamPool { inner: Arc::new(Owned { raw, parent: self.device.clone() }) })
-    }
+    flags {}
 }
 
 impl StreamPool {
