@@ -4,7 +4,7 @@
 //!
 //! Both arms run in turn, 31 rounds each, in one process; a row has the medians, in nanoseconds a call, and what was
 //! allocated by the binding's arm. The C arm calls the library's table; that of the await is a oneshot channel which the
-//! same callback sends to.
+//! same callback sends to. Launches go to a stream that is held, and run between the blocks.
 
 use gpuorch::sys;
 use gpuorch::{DeviceBuffer, Launch, Result, Runtime, Stream};
@@ -152,27 +152,39 @@ fn main() -> Result<()> {
     let theirs = || assert_eq!(unsafe { query(stream.as_raw()) }, sys::GPO_SUCCESS);
     compare("query", Clock::Thread, 20_000, ours, theirs, || {});
 
-    let module = device.compile(r#"extern "C" __global__ void nothing(float *, unsigned, float) {}"#)?;
-    let kernel = module.kernel("nothing")?;
-    // SAFETY: it does nothing with an address, a number and a float.
-    let bound = unsafe { kernel.bind::<(DeviceBuffer<f32>, u32, f32)>()? };
-    let x = device.buffer::<f32>(64)?;
+    let kernel = device.builtin_module()?.kernel("gpo_fill_u32")?;
+    // SAFETY: module.h has its parameters: where, with what and how much; nothing is filled here.
+    let bound = unsafe { kernel.bind::<(DeviceBuffer<u32>, u32, u64)>()? };
+    let x = device.buffer::<u32>(64)?;
     let shape = Launch::new(1, 1);
     let mut raw = sys::gpo_launch::new();
     (raw.grid, raw.block) = ([1; 3], [1; 3]);
     let launch = api.launch_kernel.expect("a member");
     let ours = || {
-        bound.launch(&stream, &shape, (&x, 64, 0.5)).expect("it is accepted");
+        bound.launch(&stream, &shape, (&x, 7, 0)).expect("it is accepted");
     };
-    let (address, n, by) = (x.address(), 64u32, 0.5f32);
+    let (address, value, count) = (x.address(), 7u32, 0u64);
     let theirs = || {
-        let arguments = [(&raw const address).cast::<c_void>(), (&raw const n).cast(), (&raw const by).cast()];
-        let (arguments, sizes) = (arguments.as_ptr(), [8, 4, 4].as_ptr());
+        let arguments = [(&raw const address).cast::<c_void>(), (&raw const value).cast(), (&raw const count).cast()];
+        let (arguments, sizes) = (arguments.as_ptr(), [8, 4, 8].as_ptr());
         // SAFETY: the handles are alive, and the arguments the kernel's.
         let status = unsafe { launch(stream.as_raw(), kernel.as_raw(), &raw, arguments, sizes, 3) };
         assert_eq!(status, sys::GPO_SUCCESS);
     };
-    compare("launch, 3 arguments", Clock::Thread, 1000, ours, theirs, || stream.wait().expect("it is done"));
+    // The stream is held meanwhile: on the software GPU the kernels would have the processors, and the caches, of what is timed.
+    let gate = runtime.timeline(0)?;
+    let turns = Cell::new(1);
+    let hold = || {
+        stream.wait_timeline(&gate, turns.get()).expect("it is accepted");
+    };
+    let release = || {
+        gate.signal(turns.replace(turns.get() + 1)).expect("it rises");
+        stream.wait().expect("it is done");
+        hold();
+    };
+    hold();
+    compare("launch, 3 arguments", Clock::Thread, 1000, ours, theirs, release);
+    gate.signal(turns.get())?;
 
     awaits(api, &runtime, &stream)
 }

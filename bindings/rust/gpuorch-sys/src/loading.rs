@@ -47,6 +47,7 @@ impl std::error::Error for LoadError {}
 /// The library's functions. A member is `None` where the library is older than these bindings and lacks it.
 ///
 /// The first call loads the library, if it isn't linked; the answer never changes. Any thread may call it.
+#[inline]
 pub fn api() -> Result<&'static gpo_api, &'static LoadError> {
     static API: OnceLock<Result<gpo_api, LoadError>> = OnceLock::new();
     API.get_or_init(load).as_ref()

@@ -132,8 +132,8 @@ unsafe impl<T: Pod> Argument<Slice<T>> for &DeviceBuffer<T> {
 
 /// A kernel's parameters: a tuple of up to twelve [`Parameter`]s.
 pub trait Parameters {
-    /// How many parameters of the kernel's they are.
-    const COUNT: usize;
+    /// The sizes of the kernel's parameters that they are, in order.
+    const SIZES: &'static [u32];
     /// Their bytes without padding.
     const BYTES: u64;
 }
@@ -142,59 +142,65 @@ pub trait Parameters {
 ///
 /// # Safety
 ///
-/// `pass` gives as many pointers and sizes as `P` has parameters of a kernel's, each to a value of that size which
-/// [`Argument`] allows.
+/// `pass` gives as many pointers as `P` has sizes, each to a value of that size which [`Argument`] allows.
 pub unsafe trait Arguments<P: Parameters> {
     #[doc(hidden)]
-    fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> Result<()>) -> Result<()>;
+    fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()>;
 }
 
-/// Room for two parameters of the kernel's for each of the tuple's.
-struct Passed<const N: usize> {
-    pointers: [*const c_void; N],
-    sizes: [u32; N],
-    count: usize,
-}
-
-impl<const N: usize> Passed<N> {
-    #[inline]
-    fn add<P: Parameter>(&mut self, value: &P::Value) {
-        P::point_to(value, &mut self.pointers[self.count..]);
-        self.sizes[self.count..self.count + P::COUNT].copy_from_slice(&P::SIZES[..P::COUNT]);
-        self.count += P::COUNT;
+/// The sizes of the parts of a tuple's members, one behind the other.
+const fn flattened<const ROOM: usize>(members: &[(usize, [u32; 2])]) -> [u32; ROOM] {
+    let (mut sizes, mut count, mut member) = ([0; ROOM], 0, 0);
+    while member < members.len() {
+        let (parts, of_parts) = members[member];
+        let mut part = 0;
+        while part < parts {
+            sizes[count] = of_parts[part];
+            (count, part) = (count + 1, part + 1);
+        }
+        member += 1;
     }
+    sizes
 }
 
 macro_rules! tuples {
     ($(($($parameter:ident $argument:ident $value:ident),*) $room:literal)*) => {$(
         impl<$($parameter: Parameter),*> Parameters for ($($parameter,)*) {
-            const COUNT: usize = 0 $(+ $parameter::COUNT)*;
+            const SIZES: &'static [u32] = {
+                let room: &'static [u32] = &flattened::<$room>(&[$(($parameter::COUNT, $parameter::SIZES)),*]);
+                room.split_at(0 $(+ $parameter::COUNT)*).0
+            };
             const BYTES: u64 = 0 $(+ $parameter::SIZES[0] as u64 + $parameter::SIZES[1] as u64)*;
         }
 
         // SAFETY: what its members give, in order.
         unsafe impl<$($parameter: Parameter, $argument: Argument<$parameter>),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
             #[inline]
-            fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> Result<()>) -> Result<()> {
+            fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()> {
                 let ($($value,)*) = self;
                 $(let $value = $value.value(stream)?;)*
-                let mut passed = Passed::<$room> { pointers: [std::ptr::null(); $room], sizes: [0; $room], count: 0 };
-                $(passed.add::<$parameter>(&$value);)*
-                launch(&passed.pointers[..passed.count], &passed.sizes[..passed.count])
+                // Room for two parameters of the kernel's for each of the tuple's.
+                let mut pointers = [std::ptr::null(); $room];
+                let mut count = 0;
+                $(
+                    $parameter::point_to(&$value, &mut pointers[count..]);
+                    count += $parameter::COUNT;
+                )*
+                launch(&pointers[..count])
             }
         }
     )*};
 }
 
 impl Parameters for () {
-    const COUNT: usize = 0;
+    const SIZES: &'static [u32] = &[];
     const BYTES: u64 = 0;
 }
 
 // SAFETY: no parameters.
 unsafe impl Arguments<()> for () {
-    fn pass(self, _: &Stream, launch: impl FnOnce(&[*const c_void], &[u32]) -> Result<()>) -> Result<()> {
-        launch(&[], &[])
+    fn pass(self, _: &Stream, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()> {
+        launch(&[])
     }
 }
 

@@ -55,12 +55,12 @@ impl Kernel {
     pub unsafe fn bind<P: Parameters>(&self) -> Result<BoundKernel<P>> {
         let known = self.attributes()?;
         let count = known.parameter_count as usize;
-        if count != 0 && (count != P::COUNT || known.parameter_bytes < P::BYTES) {
+        if count != 0 && (count != P::SIZES.len() || known.parameter_bytes < P::BYTES) {
             let message = format!(
                 "kernel `{}` has {count} parameters of {} bytes in all, not {} of {}",
                 self.name().unwrap_or_default(),
                 known.parameter_bytes,
-                P::COUNT,
+                P::SIZES.len(),
                 P::BYTES
             );
             return Err(Error::new(ErrorKind::InvalidArgument, "Kernel::bind", message));
@@ -140,10 +140,9 @@ impl<P: Parameters> BoundKernel<P> {
         launch: &Launch<'_>,
         arguments: impl Arguments<P>,
     ) -> Result<Enqueued<'s>> {
-        arguments.pass(stream, |pointers, sizes| {
+        arguments.pass(stream, |pointers| {
             // Whoever bound the kernel has said that these are its parameters.
-            let count = pointers.len() as u32;
-            let (pointers, sizes) = (pointers.as_ptr(), sizes.as_ptr());
+            let (pointers, sizes, count) = (pointers.as_ptr(), P::SIZES.as_ptr(), P::SIZES.len() as u32);
             call!(launch_kernel(stream.as_raw(), self.kernel.as_raw(), &launch.raw, pointers, sizes, count))
         })?;
         Ok(Enqueued { stream })
