@@ -31,12 +31,13 @@ impl Stream {
     ) -> Result<Operation<B>, Failed<B>> {
         let destination = destination.into();
         let source = host.as_slice();
-        let copied = same_length(source.len(), destination.len(), "gpo_copy_to_device").and_then(|()| {
+        const FUNCTION: &str = "gpo_copy_to_device";
+        let fitting = same_length(source.len(), destination.len(), FUNCTION);
+        let copied = fitting.and_then(|()| destination.given_to(self, FUNCTION)).and_then(|()| {
             // The operation keeps the buffer where it is until the stream has passed.
             let bytes = size_of_val(source) as u64;
             call!(copy_to_device(self.as_raw(), destination.address(), source.as_ptr().cast(), bytes))
         });
-        destination.used_on(self);
         match copied {
             Ok(()) => Ok(Operation::new(self, host)),
             Err(error) => Err(Failed::new(error, host)),
@@ -51,12 +52,13 @@ impl Stream {
     ) -> Result<Operation<B>, Failed<B>> {
         let source = source.into();
         let destination = host.as_mut_slice();
-        let copied = same_length(destination.len(), source.len(), "gpo_copy_to_host").and_then(|()| {
+        const FUNCTION: &str = "gpo_copy_to_host";
+        let fitting = same_length(destination.len(), source.len(), FUNCTION);
+        let copied = fitting.and_then(|()| source.given_to(self, FUNCTION)).and_then(|()| {
             // The operation keeps the buffer where it is, and out of reach, until the stream has passed.
             let bytes = size_of_val(destination) as u64;
             call!(copy_to_host(self.as_raw(), destination.as_mut_ptr().cast(), source.address(), bytes))
         });
-        source.used_on(self);
         match copied {
             Ok(()) => Ok(Operation::new(self, host)),
             Err(error) => Err(Failed::new(error, host)),
@@ -71,7 +73,9 @@ impl Stream {
         destination: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<Enqueued<'_>> {
         let destination = destination.into();
-        same_length(elements.len(), destination.len(), "gpo_copy_to_device")?;
+        const FUNCTION: &str = "gpo_copy_to_device";
+        same_length(elements.len(), destination.len(), FUNCTION)?;
+        destination.given_to(self, FUNCTION)?;
         // From pageable memory the library has taken the bytes when the call returns; from pinned memory the GPU does later.
         let address = elements.as_ptr() as u64;
         if self.device().describe_memory(address)?.kind != sys::GPO_MEMORY_PAGEABLE {
@@ -79,7 +83,6 @@ impl Stream {
         } else {
             let bytes = size_of_val(elements) as u64;
             call!(copy_to_device(self.as_raw(), destination.address(), elements.as_ptr().cast(), bytes))?;
-            destination.used_on(self);
         }
         Ok(Enqueued { stream: self })
     }
@@ -91,9 +94,9 @@ impl Stream {
         destination: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<Enqueued<'_>> {
         let (source, destination) = (source.into(), destination.into());
-        same_length(source.len(), destination.len(), "gpo_copy_on_device")?;
+        self.between(source, destination, "gpo_copy_on_device")?;
         call!(copy_on_device(self.as_raw(), destination.address(), source.address(), source.bytes()))?;
-        self.uses(source, destination)
+        Ok(Enqueued { stream: self })
     }
 
     /// Copies between two devices of one runtime, over the direct path where there is one.
@@ -105,10 +108,10 @@ impl Stream {
         destination: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<Enqueued<'_>> {
         let (source, destination) = (source.into(), destination.into());
-        same_length(source.len(), destination.len(), "gpo_copy_peer")?;
+        self.between(source, destination, "gpo_copy_peer")?;
         let bytes = source.bytes();
         call!(copy_peer(self.as_raw(), to.as_raw(), destination.address(), from.as_raw(), source.address(), bytes))?;
-        self.uses(source, destination)
+        Ok(Enqueued { stream: self })
     }
 
     /// Copies many pieces within the device by one call of the driver, in no order among themselves: made for pieces of
@@ -116,7 +119,7 @@ impl Stream {
     pub fn copy_batch<T: Pod>(&self, pieces: &[(DeviceSlice<'_, T>, DeviceSlice<'_, T>)]) -> Result<Enqueued<'_>> {
         let mut copies = Vec::with_capacity(pieces.len());
         for (source, destination) in pieces {
-            same_length(source.len(), destination.len(), "gpo_copy_batch")?;
+            self.between(*source, *destination, "gpo_copy_batch")?;
             let mut copy = sys::gpo_copy::new();
             copy.source = source.address();
             copy.destination = destination.address();
@@ -125,10 +128,6 @@ impl Stream {
         }
         let stride = size_of::<sys::gpo_copy>() as u64;
         call!(copy_batch(self.as_raw(), copies.as_ptr(), stride, copies.len() as u64))?;
-        for (source, destination) in pieces {
-            source.used_on(self);
-            destination.used_on(self);
-        }
         Ok(Enqueued { stream: self })
     }
 
@@ -145,6 +144,8 @@ impl Stream {
         let (source, destination) = (source.into(), destination.into());
         rows_fit(source.len(), source_pitch, width, height, FUNCTION)?;
         rows_fit(destination.len(), destination_pitch, width, height, FUNCTION)?;
+        source.given_to(self, FUNCTION)?;
+        destination.given_to(self, FUNCTION)?;
         let mut copy = sys::gpo_copy_2d::new();
         copy.source = source.address();
         copy.source_pitch = (source_pitch * size_of::<T>()) as u64;
@@ -153,12 +154,13 @@ impl Stream {
         copy.width = (width * size_of::<T>()) as u64;
         copy.height = height as u64;
         call!(copy_rows(self.as_raw(), &copy))?;
-        self.uses(source, destination)
+        Ok(Enqueued { stream: self })
     }
 
     /// Sets every element to `value`, which is 1, 2 or 4 bytes large.
     pub fn fill<'a, T: Pod>(&self, destination: impl Into<DeviceSlice<'a, T>>, value: T) -> Result<Enqueued<'_>> {
         let destination = destination.into();
+        destination.given_to(self, "gpo_fill")?;
         let mut bits = [0; 4];
         let bytes = bytemuck::bytes_of(&value);
         if let Some(low) = bits.get_mut(..bytes.len()) {
@@ -167,7 +169,6 @@ impl Stream {
         let element = size_of::<T>() as u32;
         let count = destination.len() as u64;
         call!(fill(self.as_raw(), destination.address(), u32::from_le_bytes(bits), element, count))?;
-        destination.used_on(self);
         Ok(Enqueued { stream: self })
     }
 
@@ -180,17 +181,24 @@ impl Stream {
         (width, height): (usize, usize),
     ) -> Result<Enqueued<'_>> {
         let destination = destination.into();
-        rows_fit(destination.len(), pitch, width, height, "gpo_fill_rows")?;
+        const FUNCTION: &str = "gpo_fill_rows";
+        rows_fit(destination.len(), pitch, width, height, FUNCTION)?;
+        destination.given_to(self, FUNCTION)?;
         let (width, height) = (width as u64, height as u64);
         call!(fill_rows(self.as_raw(), destination.address(), pitch as u64, value.into(), width, height))?;
-        destination.used_on(self);
         Ok(Enqueued { stream: self })
     }
 
-    fn uses<T: Pod>(&self, source: DeviceSlice<'_, T>, destination: DeviceSlice<'_, T>) -> Result<Enqueued<'_>> {
-        source.used_on(self);
-        destination.used_on(self);
-        Ok(Enqueued { stream: self })
+    /// Of a copy that `function` is about to put on the stream.
+    fn between<T: Pod>(
+        &self,
+        source: DeviceSlice<'_, T>,
+        destination: DeviceSlice<'_, T>,
+        function: &'static str,
+    ) -> Result<()> {
+        same_length(source.len(), destination.len(), function)?;
+        source.given_to(self, function)?;
+        destination.given_to(self, function)
     }
 }
 

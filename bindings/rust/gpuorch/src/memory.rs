@@ -29,8 +29,10 @@ pub struct DeviceBuffer<T: Pod> {
 /// A piece of device memory, and which streams may still use it.
 pub(crate) struct Memory {
     address: u64,
-    /// `None` for buffers without bytes, and for what is another's.
+    /// `None` for buffers without bytes, and for what is a chunk's.
     piece: Option<Piece>,
+    /// What is a chunk's: only its stage's stream may use it, whose handle this is; 0 where none may.
+    only_on: Option<usize>,
     /// Those that the library's own free doesn't wait for.
     elsewhere: Mutex<Vec<Stream>>,
 }
@@ -58,13 +60,15 @@ impl Drop for Piece {
 }
 
 impl Memory {
-    /// What somebody else owns and frees.
-    pub(crate) fn borrowed(address: u64) -> Self {
-        Self { address, piece: None, elsewhere: Mutex::default() }
+    /// What a pipeline owns, and gives to the next chunk when `stream` has passed; without one, in a sink, it has done so.
+    pub(crate) fn of_chunk(address: u64, stream: Option<&Stream>) -> Self {
+        let only_on = Some(stream.map_or(0, |stream| stream.as_raw() as usize));
+        Self { address, piece: None, only_on, elsewhere: Mutex::default() }
     }
 
     /// Remembers that `stream` uses the memory from now on.
-    pub(crate) fn used_on(&self, stream: &Stream) {
+    #[inline]
+    fn used_on(&self, stream: &Stream) {
         let known = match &self.piece {
             None => true,
             Some(Piece { home: Home::Device(device), .. }) => stream.device().as_raw() == device.as_raw(),
@@ -75,21 +79,39 @@ impl Memory {
         }
     }
 
-    /// The same for a kernel, whose addresses the library doesn't check: another runtime's may have gone with it.
-    pub(crate) fn given_to_kernel_on(&self, stream: &Stream) -> Result<()> {
-        let device = match &self.piece {
-            None => return Ok(()),
-            Some(Piece { home: Home::Device(device), .. }) => device,
-            Some(Piece { home: Home::Pool(_, home), .. }) => home.device(),
-        };
-        if device.as_raw() != stream.device().as_raw()
-            && device.runtime().as_raw() != stream.device().runtime().as_raw()
-        {
-            let message = "a buffer among the arguments is of another runtime than the stream";
-            return Err(Error::new(ErrorKind::InvalidArgument, "gpo_launch_kernel", message.to_owned()));
+    /// The same for what `function` is about to put on the stream. Refuses what can't be waited for before the memory goes: a
+    /// chunk's on another stream than its stage's, and another runtime's, which may have gone with it.
+    #[inline]
+    pub(crate) fn given_to(&self, stream: &Stream, function: &'static str) -> Result<()> {
+        if self.piece.is_none() {
+            return self.refuse_elsewhere(stream, function);
         }
+        self.reachable_from(stream.device(), function)?;
         self.used_on(stream);
         Ok(())
+    }
+
+    /// Refuses memory of another runtime than the device's.
+    #[inline]
+    pub(crate) fn reachable_from(&self, device: &Device, function: &'static str) -> Result<()> {
+        let home = match &self.piece {
+            None => return Ok(()),
+            Some(Piece { home: Home::Device(home), .. }) => home,
+            Some(Piece { home: Home::Pool(_, home), .. }) => home.device(),
+        };
+        if home.as_raw() == device.as_raw() || home.runtime().as_raw() == device.runtime().as_raw() {
+            return Ok(());
+        }
+        let message = "a buffer among the arguments is of another runtime";
+        Err(Error::new(ErrorKind::InvalidArgument, function, message))
+    }
+
+    fn refuse_elsewhere(&self, stream: &Stream, function: &'static str) -> Result<()> {
+        if self.only_on.is_none_or(|only_on| only_on == stream.as_raw() as usize) {
+            return Ok(());
+        }
+        let message = "a chunk's device memory is for the stream that its stage's closure is given, and for no other";
+        Err(Error::new(ErrorKind::InvalidState, function, message))
     }
 
     #[cold]
@@ -177,7 +199,8 @@ pub(crate) fn bytes_of<T>(len: usize, function: &'static str) -> Result<u64> {
 impl<T: Pod> DeviceBuffer<T> {
     fn new(len: usize, address: u64, home: impl FnOnce() -> Home) -> Self {
         let piece = (address != 0).then(|| Piece { address, home: home() });
-        Self { memory: Memory { address, piece, elsewhere: Mutex::default() }, len, element: PhantomData }
+        let memory = Memory { address, piece, only_on: None, elsewhere: Mutex::default() };
+        Self { memory, len, element: PhantomData }
     }
 
     pub(crate) fn of_pool(len: usize, address: u64, pool: &Pool, stream: &Stream) -> Self {
@@ -207,6 +230,10 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Where it is in the device's memory; 0 for a buffer without bytes. What is done with it is not known to the buffer.
     pub fn address(&self) -> u64 {
         self.memory.address
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// Tells the buffer that `stream` uses it in a way that it can't see: its memory then outlives what is on the stream
@@ -289,12 +316,9 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
         (self.len * size_of::<T>()) as u64
     }
 
-    pub(crate) fn used_on(&self, stream: &Stream) {
-        self.memory.used_on(stream);
-    }
-
-    pub(crate) fn given_to_kernel_on(&self, stream: &Stream) -> Result<()> {
-        self.memory.given_to_kernel_on(stream)
+    #[inline]
+    pub(crate) fn given_to(&self, stream: &Stream, function: &'static str) -> Result<()> {
+        self.memory.given_to(stream, function)
     }
 }
 

@@ -6,7 +6,7 @@ use gpuorch::pipeline::{
     Fill, Finished, Flow, Index, Input, InputBytes, Offset, Output, OutputBytes, ResultBlock, Scratch, Sink, Source,
     Stage,
 };
-use gpuorch::{Completions, DeviceBuffer, ErrorKind, Failed, Pipeline, Result, Slice};
+use gpuorch::{Completions, DeviceBuffer, ErrorKind, Failed, Pipeline, Result, Runtime, Slice};
 use std::io::{Read, Seek, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -25,6 +25,14 @@ extern "C" __global__ void where(unsigned long long *result, unsigned long long 
                                  unsigned long long in, unsigned long long out, unsigned *scratch) {
     scratch[0] = 1;
     result[0] += index, result[1] += offset, result[2] += in, result[3] += out, result[4] += scratch[0];
+}
+extern "C" __global__ void map(const unsigned char *x, unsigned long long n, unsigned char *y, unsigned long long m,
+                               const unsigned char *table, unsigned long long entries, unsigned long long *seen) {
+    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n && i < m; i += gridDim.x * blockDim.x)
+        if (x[i] < entries) {
+            y[i] = table[x[i]];
+            atomicAdd(seen, 1ull);
+        }
 }
 "#;
 
@@ -183,6 +191,99 @@ fn a_stage_knows_where_its_chunk_is() -> Result<()> {
     pipeline.start(Source::memory(vec![0u8; 9000]), sink)?.wait()?;
     let wanted = [[0, 0, 8192, 8192, 2], [2, 8192, 8192, 8192, 2], [4, 16384, 1616, 1616, 2]];
     assert!(receiver.iter().eq(wanted));
+    Ok(())
+}
+
+#[test]
+fn a_stage_keeps_buffers_for_all_chunks() -> Result<()> {
+    let w = world();
+    type Parameters = (Slice<u8>, Slice<u8>, Slice<u8>, DeviceBuffer<u64>);
+    // SAFETY: it stays below the three counts, and adds to one u64.
+    let map = unsafe { w.device.compile(SOURCE)?.kernel("map")?.bind::<Parameters>()? };
+    let table = w.device.buffer::<u8>(256)?;
+    let complement: Vec<u8> = (0..=255).rev().collect();
+    w.stream.write(&complement, &table)?.wait()?;
+    let pool = w.device.pool()?;
+    let seen = Arc::new(pool.buffer::<u64>(&w.stream, 1)?);
+    w.stream.write(&[0], &*seen)?.wait()?;
+    let stage = Stage::kernel(&map, (Input, Output, table, Arc::clone(&seen))).block(64).bytes_per_block(4096);
+    let pipeline = w.device.pipeline().stage(stage).chunk_bytes(64 << 10).build()?;
+    for round in 1..=2 {
+        let finished = pipeline.start(Source::memory(data()), Sink::memory(vec![0u8; BYTES]))?.wait()?;
+        assert_eq!(finished.sink, inverted());
+        assert_eq!(w.stream.copy_to_host(&*seen, vec![0; 1])?.wait()?, [round * BYTES as u64]);
+    }
+    // Both live as long as the pipeline, which a run keeps, too.
+    let (open, gate) = mpsc::channel::<()>();
+    let sink = Sink::callback(move |_| gate.recv().map(|()| Flow::Stop));
+    let run = pipeline.start(Source::memory(data()), sink)?;
+    drop((pipeline, run));
+    assert_eq!(Arc::strong_count(&seen), 2);
+    open.send(()).expect("it waits");
+    while Arc::strong_count(&seen) > 1 {
+        std::thread::yield_now();
+    }
+    drop(seen);
+    w.stream.wait()?;
+    assert_eq!(pool.statistics()?.in_use, 0);
+    Ok(())
+}
+
+#[test]
+fn a_stage_takes_no_buffer_of_another_runtime() -> Result<()> {
+    let w = world();
+    let other = Runtime::new()?.open_device()?.buffer::<u64>(1)?;
+    // SAFETY: it is never run.
+    let add = unsafe { w.device.builtin_module()?.kernel("gpo_fill_u32")?.bind::<(DeviceBuffer<u64>, u32, u64)>()? };
+    let stage = Stage::kernel(&add, (other, 0, 0));
+    let error = w.device.pipeline().stage(stage).build().map(drop).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.message().contains("another runtime")),
+        (ErrorKind::InvalidArgument, true),
+        "{error}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_chunks_memory_is_for_its_stages_stream_alone() -> Result<()> {
+    let w = world();
+    let (other, arena) = (w.device.stream()?, w.device.arena()?);
+    // SAFETY: it stays within n.
+    let scale = unsafe { w.device.compile(world::SOURCE)?.kernel("scale")?.bind::<(Slice<f32>, f32)>()? };
+    let elsewhere = other.clone();
+    let x = Arc::new(w.device.buffer::<f32>(1024)?);
+    let y = Arc::clone(&x);
+    let every_use = move |stream: &gpuorch::Stream, input: gpuorch::DeviceSlice<'_, f32>| -> Vec<Result<()>> {
+        let host = || arena.zeroed::<f32>(1024).expect("room");
+        vec![
+            stream.copy_to_host(input, host()).map(drop).map_err(Into::into),
+            stream.copy_to_device(host(), input).map(drop).map_err(Into::into),
+            stream.write(&[1.0; 1024], input).map(drop),
+            stream.fill(input, 1.0).map(drop),
+            stream.copy_on_device(input, &*y).map(drop),
+            stream.copy_on_device(&*y, input).map(drop),
+            stream.copy_batch(&[(input, y.all())]).map(drop),
+            stream.copy_rows(input, 32, &*y, 32, (32, 32)).map(drop),
+            scale.launch(stream, &gpuorch::Launch::new(1, 64), (input, 1.0)).map(drop),
+        ]
+    };
+    let refused = |results: Vec<Result<()>>| {
+        results.into_iter().all(|result| result.is_err_and(|error| error.kind() == ErrorKind::InvalidState))
+    };
+    let in_sink = every_use.clone();
+    let stage = Stage::callback(move |stream, chunk| {
+        if !refused(every_use(&elsewhere, chunk.device_input())) {
+            return Err("accepted on another stream".to_owned());
+        }
+        every_use(stream, chunk.device_input()).into_iter().collect::<Result<()>>().map_err(|error| error.to_string())
+    });
+    let pipeline = w.device.pipeline().stage(stage).chunk_bytes(4096).build()?;
+    let sink = Sink::callback(move |chunk| match refused(in_sink(&other, chunk.device_input())) {
+        true => Ok(Flow::Continue),
+        false => Err("accepted in a sink"),
+    });
+    pipeline.start(Source::memory(vec![0u8; 8192]), sink)?.wait()?;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! A chunk as the closures of stages and sinks see it.
 
 use crate::memory::{DeviceSlice, Memory};
+use crate::stream::Stream;
 use bytemuck::Pod;
 use gpuorch_sys as sys;
 use std::fmt;
@@ -33,16 +34,12 @@ pub enum Flow {
 }
 
 impl<'a> Chunk<'a> {
-    /// `raw` is the library's, for the length of a callback.
-    pub(super) fn new(raw: &'a sys::gpo_chunk, sizes: Sizes) -> Self {
-        Self {
-            raw,
-            sizes,
-            input: Memory::borrowed(raw.input_address),
-            output: Memory::borrowed(raw.output_address),
-            scratch: Memory::borrowed(raw.scratch_address),
-            result: Memory::borrowed(raw.result_address),
-        }
+    /// `raw` is the library's, for the length of a callback. `stream` is what a stage's is given.
+    pub(super) fn new(raw: &'a sys::gpo_chunk, sizes: Sizes, stream: Option<&Stream>) -> Self {
+        let [input, output, scratch, result] =
+            [raw.input_address, raw.output_address, raw.scratch_address, raw.result_address]
+                .map(|address| Memory::of_chunk(address, stream));
+        Self { raw, sizes, input, output, scratch, result }
     }
 
     /// Which it is, from 0.
@@ -92,7 +89,9 @@ impl<'a> Chunk<'a> {
         bytemuck::pod_read_unaligned(self.result())
     }
 
-    /// Its input in device memory, in a stage.
+    /// Its input in device memory, in a stage. What is in device memory can be used on the stream that the stage's closure is
+    /// given; another one is refused with [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState), since the memory is the
+    /// next chunk's once that stream has passed.
     pub fn device_input<T: Pod>(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::of(&self.input, self.raw.bytes as usize / size_of::<T>().max(1))
     }

@@ -23,7 +23,7 @@ use crate::figures::Progress;
 use crate::handle::{Raw, optional_c_string, pointer};
 use chunk::Sizes;
 use gpuorch_sys as sys;
-use stage::StageCall;
+use stage::{StageBuffer, StageCall};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,13 +37,14 @@ use std::time::Duration;
 /// # let runtime = gpuorch::Runtime::new()?;
 /// # let device = runtime.open_device()?;
 /// let module = device.compile(
-///     r#"extern "C" __global__ void invert(unsigned char *x, unsigned long long n, unsigned char *y) {
-///            for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+///     r#"extern "C" __global__ void invert(unsigned char *x, unsigned long long n,
+///                                          unsigned char *y, unsigned long long m) {
+///            for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n && i < m; i += gridDim.x * blockDim.x)
 ///                y[i] = ~x[i];
 ///        }"#,
 /// )?;
-/// // SAFETY: it reads n bytes of x and writes as many of y, which the pipeline makes as large.
-/// let invert = unsafe { module.kernel("invert")?.bind::<(Slice<u8>, gpuorch::DeviceBuffer<u8>)>()? };
+/// // SAFETY: it reads below n and writes below m, the lengths of the two slices.
+/// let invert = unsafe { module.kernel("invert")?.bind::<(Slice<u8>, Slice<u8>)>()? };
 /// let pipeline = device.pipeline().stage(Stage::kernel(&invert, (Input, Output))).build()?;
 /// let run = pipeline.start(Source::memory(vec![1u8; 100_000]), Sink::memory(vec![0u8; 100_000]))?;
 /// let finished = run.wait()?;
@@ -67,6 +68,8 @@ struct Inner {
     stage_failure: Arc<Mutex<Option<String>>>,
     _progress: Option<Box<ProgressCall>>,
     _executor: Option<Executor>,
+    /// What kernels are given for every chunk. They go behind the handle: no run is left then.
+    _buffers: Vec<Arc<dyn StageBuffer>>,
 }
 
 // SAFETY: a handle is a number, and any thread may call any function with it; the rest is Send and Sync, or the library's.
@@ -189,6 +192,10 @@ impl PipelineBuilder<'_> {
     pub fn build(mut self) -> Result<Pipeline> {
         let label = optional_c_string(self.label.as_deref(), "gpo_pipeline_create")?;
         let arguments: Vec<_> = self.stages.iter().map(Stage::raw_arguments).collect();
+        let mut buffers = Vec::new();
+        for stage in &self.stages {
+            buffers.extend(stage.buffers(self.device)?);
+        }
         let stage_failure = Arc::default();
         let sizes = Sizes { result: self.options.result_bytes as usize, scratch: self.options.scratch_bytes as usize };
         let mut stages = Vec::with_capacity(self.stages.len());
@@ -220,6 +227,7 @@ impl PipelineBuilder<'_> {
             stage_failure,
             _progress: self.progress,
             _executor: self.executor,
+            _buffers: buffers,
         };
         Ok(Pipeline { inner: Arc::new(inner) })
     }

@@ -126,7 +126,7 @@ unsafe extern "C" fn take(user: *mut c_void, chunk: *const sys::gpo_chunk) -> sy
     // SAFETY: see above; the chunk is valid during the call.
     let (call, chunk) = unsafe { (&mut *user.cast::<SinkCall>(), &*chunk) };
     let Some(function) = &mut call.function else { return sys::GPO_SUCCESS };
-    let chunk = Chunk::new(chunk, call.sizes);
+    let chunk = Chunk::new(chunk, call.sizes, None);
     match contained(|| function(&chunk)).unwrap_or_else(Err) {
         Ok(Flow::Continue) => sys::GPO_SUCCESS,
         Ok(Flow::Stop) => sys::GPO_END,

@@ -5,7 +5,7 @@ use crate::arguments::{Parameter, Parameters, Slice};
 use crate::callback::contained;
 use crate::device::Device;
 use crate::kernel::{BoundKernel, Dim3, Kernel};
-use crate::memory::DeviceBuffer;
+use crate::memory::{DeviceBuffer, Memory};
 use crate::stream::Stream;
 use bytemuck::Pod;
 use gpuorch_sys as sys;
@@ -23,19 +23,37 @@ pub struct Stage {
 
 type EnqueueFunction = Box<dyn FnMut(&Stream, &Chunk<'_>) -> Result<(), String> + Send>;
 
-/// What the library puts in the place of a parameter: its kind, and the bytes of a value.
+/// What the library puts in the place of a parameter: its kind, the bytes of a value, and the buffer whose address that is.
 #[doc(hidden)]
-#[derive(Debug)]
 pub struct Passed {
     kind: u32,
     value: Vec<u8>,
+    buffer: Option<Arc<dyn StageBuffer>>,
+}
+
+impl std::fmt::Debug for Passed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Passed").field("kind", &self.kind).field("value", &self.value).finish_non_exhaustive()
+    }
+}
+
+/// A buffer among a stage's arguments, which lives as long as the pipeline.
+pub(super) trait StageBuffer: Send + Sync {
+    fn memory(&self) -> &Memory;
+}
+
+impl<T: Pod + Send + Sync> StageBuffer for DeviceBuffer<T> {
+    fn memory(&self) -> &Memory {
+        self.memory()
+    }
 }
 
 // SAFETY: the raw struct's pointers are filled in when the pipeline is made; its kernel is a handle.
 unsafe impl Send for Stage {}
 
 impl Stage {
-    /// A kernel, launched for each chunk with values and with what is the chunk's: [`Input`], [`Output`], [`InputBytes`], …
+    /// A kernel, launched for each chunk with values, with what is the chunk's: [`Input`], [`Output`], [`InputBytes`], …, and
+    /// with buffers that the pipeline keeps: a [`DeviceBuffer`], or an `Arc` of one.
     /// It has as many threads as the chunk has bytes, unless told otherwise.
     pub fn kernel<P: Parameters>(kernel: &BoundKernel<P>, arguments: impl StageArguments<P>) -> Self {
         let mut raw = sys::gpo_stage::new();
@@ -91,6 +109,15 @@ impl Stage {
         self
     }
 
+    /// The buffers that its kernel gets whatever the chunk. Refused if they aren't of the pipeline's runtime.
+    pub(super) fn buffers(&self, device: &Device) -> crate::Result<Vec<Arc<dyn StageBuffer>>> {
+        let buffers: Vec<_> = self.arguments.iter().filter_map(|passed| passed.buffer.clone()).collect();
+        for buffer in &buffers {
+            buffer.memory().reachable_from(device, "gpo_pipeline_create")?;
+        }
+        Ok(buffers)
+    }
+
     pub(super) fn raw_arguments(&self) -> Vec<sys::gpo_stage_argument> {
         let raw = |passed: &Passed| {
             let mut raw = sys::gpo_stage_argument::new();
@@ -142,7 +169,7 @@ unsafe extern "C" fn enqueue(
     // SAFETY: see above; the chunk is valid during the call.
     let (call, chunk) = unsafe { (&mut *user.cast::<StageCall>(), &*chunk) };
     let stream = Stream::borrowed(stream, &call.device);
-    let chunk = Chunk::new(chunk, call.sizes);
+    let chunk = Chunk::new(chunk, call.sizes, Some(&stream));
     match contained(|| (call.function)(&stream, &chunk)).unwrap_or_else(Err) {
         Ok(()) => sys::GPO_SUCCESS,
         Err(text) => {
@@ -152,7 +179,8 @@ unsafe extern "C" fn enqueue(
     }
 }
 
-/// What a stage may give for a parameter `P` of its kernel: a value for itself, or what is the chunk's.
+/// What a stage may give for a parameter `P` of its kernel: a value for itself, what is the chunk's, or a buffer that the
+/// pipeline keeps.
 pub trait StageArgument<P: Parameter> {
     #[doc(hidden)]
     fn add_to(self, list: &mut Vec<Passed>);
@@ -160,7 +188,39 @@ pub trait StageArgument<P: Parameter> {
 
 impl<T: Pod> StageArgument<T> for T {
     fn add_to(self, list: &mut Vec<Passed>) {
-        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value: bytemuck::bytes_of(&self).to_vec() });
+        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value: bytemuck::bytes_of(&self).to_vec(), buffer: None });
+    }
+}
+
+/// The same memory for all chunks: a table, weights, a sum. The pipeline keeps the buffer, and what is in it when a run starts
+/// is what its kernels see; whoever keeps a clone of the `Arc` can read it afterwards.
+impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for Arc<DeviceBuffer<T>> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        let value = self.address().to_ne_bytes().to_vec();
+        list.push(Passed { kind: sys::GPO_STAGE_VALUE, value, buffer: Some(self) });
+    }
+}
+
+/// Likewise, with its length.
+impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for Arc<DeviceBuffer<T>> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        let len = self.len() as u64;
+        StageArgument::<DeviceBuffer<T>>::add_to(self, list);
+        len.add_to(list);
+    }
+}
+
+/// Likewise, the pipeline's alone.
+impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for DeviceBuffer<T> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        StageArgument::<DeviceBuffer<T>>::add_to(Arc::new(self), list);
+    }
+}
+
+/// Likewise, with its length.
+impl<T: Pod + Send + Sync> StageArgument<Slice<T>> for DeviceBuffer<T> {
+    fn add_to(self, list: &mut Vec<Passed>) {
+        StageArgument::<Slice<T>>::add_to(Arc::new(self), list);
     }
 }
 
@@ -172,7 +232,7 @@ macro_rules! numbers {
 
         impl StageArgument<u64> for $name {
             fn add_to(self, list: &mut Vec<Passed>) {
-                list.push(Passed { kind: sys::$kind, value: Vec::new() });
+                list.push(Passed { kind: sys::$kind, value: Vec::new(), buffer: None });
             }
         }
     )*};
@@ -197,7 +257,7 @@ macro_rules! buffers {
 
         impl<T: Pod> StageArgument<DeviceBuffer<T>> for $name {
             fn add_to(self, list: &mut Vec<Passed>) {
-                list.push(Passed { kind: sys::$kind, value: Vec::new() });
+                list.push(Passed { kind: sys::$kind, value: Vec::new(), buffer: None });
             }
         }
     )*};
