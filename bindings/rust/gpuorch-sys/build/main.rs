@@ -27,12 +27,20 @@ fn main() {
     #[cfg(feature = "vendored")]
     vendored::build_and_link();
     #[cfg(not(feature = "vendored"))]
-    if let Err(error) = pkg_config::Config::new().atleast_version(env!("CARGO_PKG_VERSION")).probe("gpuorch") {
+    if let Err(error) = pkg_config::Config::new().atleast_version(library_version()).probe("gpuorch") {
         fail(&format!(
             "libgpuorch was not found. Name its folder with GPUORCH_LIB_DIR or let PKG_CONFIG_PATH lead to gpuorch.pc; or \
              use the feature `dynamic-loading`, which opens it at run time, or `vendored`, which builds it.\n{error}"
         ));
     }
+}
+
+/// Of the library that the bindings are made from: what stands behind the `+` of the package's version.
+#[cfg(not(feature = "vendored"))]
+fn library_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+        .split_once('+')
+        .map_or_else(|| fail("its version names no library's"), |(_, version)| version)
 }
 
 fn link_from(folder: &Path) {

@@ -1,6 +1,9 @@
 //! The table as it is: what the crate `gpuorch` has no way to ask for.
 
-use gpuorch_sys::{GPO_BUFFER_TOO_SMALL, GPO_INVALID_ARGUMENT, GPO_SUCCESS, GPO_VERSION, api, gpo_error};
+use gpuorch_sys::{
+    GPO_BUFFER_TOO_SMALL, GPO_INVALID_ARGUMENT, GPO_SUCCESS, GPO_VERSION, GPO_VERSION_MAJOR, GPO_VERSION_MINOR,
+    GPO_VERSION_PATCH, api, gpo_error,
+};
 use std::ffi::CStr;
 
 #[test]
@@ -9,6 +12,13 @@ fn every_member_is_there() {
     assert_eq!(api.struct_size as usize, size_of_val(api));
     assert_eq!(api.library_version, GPO_VERSION);
     assert!(api.status_name.is_some() && api.trace_summary.is_some());
+}
+
+#[test]
+fn the_packages_version_names_the_librarys() {
+    let headers = format!("{GPO_VERSION_MAJOR}.{GPO_VERSION_MINOR}.{GPO_VERSION_PATCH}");
+    let (_, named) = env!("CARGO_PKG_VERSION").split_once('+').expect("the library's version");
+    assert_eq!(named, headers);
 }
 
 #[test]
