@@ -49,6 +49,12 @@ static array_object *check_host_array(lua_State *L, state *s, int index) {
     return array;
 }
 
+void push_root(lua_State *L, int index) {
+    const array_object *array = lua_touserdata(L, index);
+    if (array->root == array) lua_pushvalue(L, index);
+    else push_kept(L, index, 1);
+}
+
 /* --- the streams that used it --- */
 
 void use_array(lua_State *L, state *s, int array_index, array_object *array, int stream_index, stream_object *stream) {
@@ -56,11 +62,7 @@ void use_array(lua_State *L, state *s, int array_index, array_object *array, int
     if (root->last_stream == stream) return;
     /* C frees it behind all streams of its own device. */
     if (root->kind == MEMORY_DEVICE && root->base.above == stream->base.above) return;
-    lua_pushvalue(L, array_index);
-    if (root != array) {
-        push_kept(L, array_index, 1);
-        lua_replace(L, -2);
-    }
+    push_root(L, array_index);
     const int index = lua_gettop(L);
     lua_getuservalue(L, index);
     int free_slot = 0;
@@ -307,11 +309,7 @@ static int array_fill(lua_State *L) {
 }
 
 static int push_view(lua_State *L, state *s, array_object *array, enum element type, uint64_t address, uint64_t count) {
-    lua_pushvalue(L, 1);
-    if (array->root != array) {
-        push_kept(L, 1, 1);
-        lua_replace(L, -2);
-    }
+    push_root(L, 1);
     array_object *view = new_array(L, s, lua_gettop(L), array->kind, type, address, count);
     view->root = array->root;
     view->base.handle = array->root->base.handle;

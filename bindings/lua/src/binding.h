@@ -47,7 +47,7 @@ typedef struct object {
     enum class_id id;
     int closed;
     int borrowed;         /* 1: closing it destroys nothing */
-    int users;            /* arrays that need the handle to be freed; a closed object keeps it for them */
+    int users;            /* what needs the handle: arrays to be freed, runs their memory; a closed object keeps it for them */
     int runtime;          /* the runtime is known by this number; 0: it has none */
     void *above;          /* the handle of the parent that it was made from, to be compared only; NULL: none */
     void *handle;         /* the library's; NULL: none yet, or none any more */
@@ -102,7 +102,7 @@ void *test_object(lua_State *L, state *s, int index, enum class_id id);     /* N
 void *optional_object(lua_State *L, state *s, int index, enum class_id id); /* NULL for none and nil */
 object *any_object(lua_State *L, state *s, int index); /* open, of a class with a handle of the library's */
 void close_object(lua_State *L, state *s, int index, int collected);
-void drop_user(lua_State *L, state *s, int index); /* one array less; a closed object goes with the last */
+void drop_user(lua_State *L, state *s, int index); /* one less; a closed object goes with the last */
 /* Keeps the value at `value` alive as long as the object at `index`, under `slot` (2 and above; 1 is the parent). */
 void keep(lua_State *L, int index, int slot, int value);
 void push_kept(lua_State *L, int index, int slot);
@@ -321,6 +321,7 @@ array_object *new_array(lua_State *L, state *s, int parent, enum memory_kind kin
                         uint64_t count);
 void watch_runtime(lua_State *L, state *s, array_object *array);
 int on_host(const array_object *array);
+void push_root(lua_State *L, int index); /* of the array at `index` */
 void forget_array(lua_State *L, state *s, array_object *array, int index); /* its memory was freed by hand */
 void free_in_child(array_object *array); /* memory of the host's own, in a forked child, where nothing else is freed */
 uint64_t check_element_count(lua_State *L, int index, enum element type);
@@ -378,7 +379,7 @@ typedef struct pipeline_object {
 
 int runtime_create(lua_State *L);
 int has_callers(state *s); /* a pipeline is running that may call back here */
-void free_pipeline_contexts(lua_State *L, runtime_context *context);
+void free_pipeline_contexts(lua_State *L, state *s, runtime_context *context);
 void make_caller(lua_State *L, state *s, int state_index);
 void make_await(lua_State *L, int module, int list, int state_index);
 

@@ -7,6 +7,40 @@
 
 #define LONGEST_END_NS 10000000000 /* of a run that is cancelled because its pipeline is closed */
 
+/* --- the memory of runs --- */
+
+/* An array that a run may be using is held: though it is closed, or collected before its pipeline is, its memory stays.
+ * `kept` is where a pipeline's own table is on the stack, or one in it. */
+static void hold(lua_State *L, state *s, int kept, int slot) {
+    lua_rawgeti(L, kept, slot);
+    if (test_object(L, s, lua_gettop(L), CLASS_ARRAY)) ++((array_object *)lua_touserdata(L, -1))->root->base.users;
+    lua_pop(L, 1);
+}
+
+static void release(lua_State *L, state *s, int kept, int slot) {
+    lua_rawgeti(L, kept, slot);
+    if (test_object(L, s, lua_gettop(L), CLASS_ARRAY)) {
+        push_root(L, lua_gettop(L));
+        drop_user(L, s, lua_gettop(L));
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    lua_pushnil(L);
+    lua_rawseti(L, kept, slot);
+}
+
+static void release_source_and_sink(lua_State *L, state *s, int kept) {
+    release(L, s, kept, PIPELINE_SOURCE);
+    release(L, s, kept, PIPELINE_SINK);
+}
+
+static void release_arguments(lua_State *L, state *s, int kept) {
+    lua_rawgeti(L, kept, PIPELINE_ARGUMENTS);
+    const int arguments = lua_gettop(L);
+    for (int i = (int)lua_rawlen(L, arguments); i > 0; --i) release(L, s, arguments, i);
+    lua_pop(L, 1);
+}
+
 /* --- creation --- */
 
 static const field stage_fields[] = {
@@ -112,7 +146,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     pipeline_context *p = pipeline->context;
     const int index = lua_gettop(L);
     lua_newtable(L); /* what arguments point to; the pipeline keeps it, for its kernels and arrays */
-    keep(L, index, PIPELINE_STAGES + MOST_STAGES, index + 1);
+    keep(L, index, PIPELINE_ARGUMENTS, index + 1);
     lua_getfield(L, 2, "stages");
     if (!lua_istable(L, -1)) return luaL_error(L, "option 'stages': a table of stages expected");
     const int stages = lua_gettop(L), count = (int)lua_rawlen(L, stages);
@@ -146,6 +180,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     if (status != GPO_SUCCESS) return failure(L, s, status);
     p->pipeline = HANDLE(&pipeline->base, gpo_pipeline_t);
     p->held = 1;
+    for (int i = (int)lua_rawlen(L, index + 1); i > 0; --i) hold(L, s, index + 1, i);
     lua_settop(L, index);
     return 1;
 }
@@ -179,11 +214,17 @@ static void unlink_context(pipeline_context *p) {
     p->runtime = NULL;
 }
 
-void free_pipeline_contexts(lua_State *L, runtime_context *context) {
+void free_pipeline_contexts(lua_State *L, state *s, runtime_context *context) {
     while (context->pipelines) {
         pipeline_context *p = context->pipelines;
         unlink_context(p);
-        if (p->reference) luaL_unref(L, LUA_REGISTRYINDEX, p->reference);
+        if (p->reference) {
+            lua_rawgeti(L, LUA_REGISTRYINDEX, p->reference);
+            release_source_and_sink(L, s, lua_gettop(L));
+            release_arguments(L, s, lua_gettop(L));
+            lua_pop(L, 1);
+            luaL_unref(L, LUA_REGISTRYINDEX, p->reference);
+        }
         p->reference = 0;
         if (!p->held) free(p);
     }
@@ -206,12 +247,15 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
     pipeline->context = NULL;
     p->held = 0;
     p->pipeline = NULL;
+    lua_getuservalue(L, -1);
     if (!running) {
+        release_source_and_sink(L, s, lua_gettop(L));
+        release_arguments(L, s, lua_gettop(L));
+        lua_pop(L, 1);
         unlink_context(p);
         free(p);
         return;
     }
-    lua_getuservalue(L, -1);
     p->reference = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
@@ -318,18 +362,27 @@ static int pipeline_start(lua_State *L) {
     gpo_source source = {.struct_size = sizeof source};
     gpo_sink sink = {.struct_size = sizeof sink};
     lua_settop(L, 3);
-    if (p->started && s->api->pipeline_wait(HANDLE(&pipeline->base, gpo_pipeline_t), 0, NULL) == GPO_TIMEOUT)
+    if (p->busy || (p->started && s->api->pipeline_wait(HANDLE(&pipeline->base, gpo_pipeline_t), 0, NULL) == GPO_TIMEOUT))
         return failure_with(L, s, GPO_INVALID_STATE, "the pipeline is running: one run at a time");
     const int read_from = read_source(L, s, 2, p, &source), written_to = read_sink(L, s, 3, p, &sink);
     if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
     p->message[0] = '\0';
     p->rest = 0;
-    const gpo_status status = s->api->pipeline_start(HANDLE(&pipeline->base, gpo_pipeline_t), &source, &sink);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    p->started = 1;
+    lua_getuservalue(L, 1);
+    const int kept = lua_gettop(L);
+    release_source_and_sink(L, s, kept);
     /* The memory itself: the tables are the caller's to change. */
     keep(L, 1, PIPELINE_SOURCE, read_from ? read_from : 2);
     keep(L, 1, PIPELINE_SINK, written_to ? written_to : 3);
+    hold(L, s, kept, PIPELINE_SOURCE);
+    hold(L, s, kept, PIPELINE_SINK);
+    const gpo_status status = s->api->pipeline_start(HANDLE(&pipeline->base, gpo_pipeline_t), &source, &sink);
+    if (status != GPO_SUCCESS) {
+        const int results = failure(L, s, status);
+        release_source_and_sink(L, s, kept);
+        return results;
+    }
+    p->started = 1;
     lua_pushboolean(L, 1);
     return 1;
 }
@@ -376,15 +429,15 @@ static int pipeline_wait(lua_State *L) {
     } else if (status == GPO_TIMEOUT && timeout_ns != 0) {
         status = wait_by(L, s, wait_for_pipeline, &w, timeout_ns);
     }
-    if (status == GPO_SUCCESS) {
-        push_record(L, s, result_fields, &outcome);
-        return 1;
-    }
-    if (status == GPO_CALLBACK_FAILED && p->message[0]) failure_with(L, s, status, p->message);
-    else failure(L, s, status);
-    if (status == GPO_TIMEOUT) return 3;
+    if (status == GPO_TIMEOUT) return failure(L, s, status);
+    int results = 1;
+    if (status == GPO_CALLBACK_FAILED && p->message[0]) results += failure_with(L, s, status, p->message);
+    else if (status != GPO_SUCCESS) results += failure(L, s, status);
+    lua_getuservalue(L, 1);
+    release_source_and_sink(L, s, lua_gettop(L));
+    lua_pop(L, 1);
     push_record(L, s, result_fields, &outcome);
-    return 4;
+    return results;
 }
 
 static int pipeline_notify(lua_State *L) {

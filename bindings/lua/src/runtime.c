@@ -80,7 +80,7 @@ static void forget_runtime(lua_State *L, state *s, runtime_object *o, int index,
     lua_pop(L, 1);
     if (!collected) serve(L, s);
     o->context = NULL;
-    free_pipeline_contexts(L, context);
+    free_pipeline_contexts(L, s, context);
     free_context(context);
 }
 

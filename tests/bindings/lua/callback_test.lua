@@ -345,8 +345,49 @@ test("a run keeps the memory that it was started with, whatever becomes of the t
     source.memory, sink.memory = nil, nil
     h.collect()
     same(kept.source ~= nil and kept.sink ~= nil, true) -- it stands still before its first stage is called here
+    local filled = kept.sink
     assert(pipeline:wait())
-    same(kept.sink:to_string(), ("\7"):rep(65536))
+    same(filled:to_string(), ("\7"):rep(65536))
+end)
+
+test("memory that is closed while a run uses it stays until the run has ended", function()
+    local _, device = use()
+    local arena = assert(device:arena_create())
+    local before = arena:statistics().in_use
+    for _, how in ipairs{"pinned", "pageable", "sliced"} do
+        local function array()
+            if how == "pageable" then return gpuorch.array("u8", 65536) end
+            return assert(arena:allocate("u8", 65536))
+        end
+        local add = assert(device:module_compile[[
+            extern "C" __global__ void add(const unsigned char *in, unsigned char *out, const unsigned char *by) {
+                unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+                out[i] = in[i] + by[0];
+            }]])
+        local source, sink, ten, taken = array():fill(7), array(), array():fill(10), {}
+        local go = false
+        local pipeline = assert(device:pipeline_create{chunk_bytes = 4096, slots = 2, stages = {
+            {enqueue = function() go = true end},
+            {kernel = assert(add:kernel("add", "ptr ptr ptr")), grid = 4, block = 1024, arguments = {"input", "output", ten}}}})
+        local from, to = source, sink
+        if how == "sliced" then from, to = source:slice(1, 32768), sink:slice(1, 32768) end
+        assert(pipeline:start({memory = from}, {memory = to, take = function(chunk)
+            taken[#taken + 1] = chunk.output:to_string()
+        end}))
+        source:close()
+        sink:close()
+        ten:close()
+        raises("the array is closed", function() return source[1] end)
+        local others = {}
+        for i = 1, 3 do others[i] = array():fill(9) end -- where closed arrays were, if they are gone
+        assert(pipeline:wait())
+        same(go, true)
+        same(table.concat(taken) == ("\17"):rep(how == "sliced" and 32768 or 65536), true)
+        for i = 1, 3 do same(others[i]:to_string() == ("\9"):rep(65536), true) others[i]:close() end
+        pipeline:close()
+    end
+    assert(device:wait(10))
+    same(arena:statistics().in_use, before)
 end)
 
 test("nobody is said to be inside a call that was a mistake", function()
