@@ -53,7 +53,7 @@ typedef struct object {
     void *handle;         /* the library's; NULL: none yet, or none any more */
 } object;
 
-enum { RECOGNISED = 64 };
+enum { RECOGNISED = 256 };
 typedef struct state {
     const gpo_api *api;
     const void *metatables[CLASS_COUNT]; /* their addresses: a userdata with that metatable is of that class */
@@ -94,10 +94,22 @@ void make_classes(lua_State *L, state *s, int state_index);
 void push_functions(lua_State *L, int state_index, const luaL_Reg *functions); /* into the table on top */
 /* Pushes a new object without a handle; its parent is the value at `parent`, or none if that is 0. */
 void *new_object(lua_State *L, state *s, enum class_id id, int parent);
+/* Which userdata are known to be the module's: asking Lua for a metatable is most of what a short call costs. An object
+ * leaves its place when it is collected, so that nothing else at that address is ever taken for it; no light userdata has it,
+ * since nobody is given the address as one. */
+static inline object **place_of(state *s, const void *memory) {
+    const uintptr_t number = (uintptr_t)memory / 16;
+    return &s->recognised[(number ^ number >> 8) % RECOGNISED];
+}
+static inline int is_open(const state *s, const object *o) { return !o->closed && o->handle && s->bridge; }
 /* The object at an index, raising if it is none of that class, or closed. */
-void *check_object(lua_State *L, state *s, int index, enum class_id id);
+void *check_unknown_object(lua_State *L, state *s, int index, enum class_id id);
+static inline void *check_object(lua_State *L, state *s, int index, enum class_id id) {
+    object *o = lua_touserdata(L, index);
+    if (o && *place_of(s, o) == o && o->id == id && is_open(s, o)) return o;
+    return check_unknown_object(L, s, index, id);
+}
 void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id);
-int is_open(const state *s, const object *o);
 void *test_object(lua_State *L, state *s, int index, enum class_id id);     /* NULL where it is something else */
 void *optional_object(lua_State *L, state *s, int index, enum class_id id); /* NULL for none and nil */
 object *any_object(lua_State *L, state *s, int index); /* open, of a class with a handle of the library's */
@@ -352,7 +364,7 @@ typedef struct launch_object {
     gpo_launch launch;
     char label[64];
 } launch_object;
-/* Writes the value at `index` as a parameter; why it can't be, or NULL. `*array`: what it points into, or NULL. */
+/* Writes the value at `index` as a parameter; why it can't be, or NULL. `*array`: what it points into; NULL before, else. */
 const char *read_parameter(lua_State *L, state *s, int index, const parameter *p, void *out, array_object **array);
 const char *parameter_name(const parameter *p, char text[32]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);

@@ -55,8 +55,14 @@ const char *read_element(lua_State *L, int index, enum element type, void *out) 
     } else {
         problem = read_unsigned(L, index, largest[type], &bits);
     }
-    if (!problem) memcpy(out, &bits, element_sizes[type]); /* little-endian: the low bytes */
-    return problem;
+    if (problem) return problem;
+    switch (element_sizes[type]) { /* little-endian: the low bytes */
+    case 1: memcpy(out, &bits, 1); break;
+    case 2: memcpy(out, &bits, 2); break;
+    case 4: memcpy(out, &bits, 4); break;
+    default: memcpy(out, &bits, 8);
+    }
+    return NULL;
 }
 
 #define PUSH(type, push)               \

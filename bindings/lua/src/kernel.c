@@ -368,7 +368,6 @@ int make_launch(lua_State *L) {
 }
 
 const char *read_parameter(lua_State *L, state *s, int index, const parameter *p, void *out, array_object **array) {
-    *array = NULL;
     if (p->kind < ELEMENT_COUNT) return read_element(L, index, (enum element)p->kind, out);
     if (p->kind == PARAMETER_BYTES) {
         if (lua_type(L, index) != LUA_TSTRING) return "a string of bytes expected";
@@ -377,8 +376,8 @@ const char *read_parameter(lua_State *L, state *s, int index, const parameter *p
         return NULL;
     }
     uint64_t address = 0;
-    if (test_object(L, s, index, CLASS_ARRAY)) {
-        *array = check_array(L, s, index);
+    if ((*array = test_object(L, s, index, CLASS_ARRAY))) {
+        if (is_gone(*array)) return "the array is closed";
         address = (*array)->address;
     } else if (!lua_isnil(L, index)) {
         const char *problem = read_unsigned(L, index, UINT64_MAX, &address);
@@ -408,7 +407,7 @@ static int launch_kernel(lua_State *L) {
     if (given != (int)kernel->count)
         return luaL_error(L, "the kernel has %d parameters, got %d arguments", (int)kernel->count, given);
     for (uint32_t i = 0; i < kernel->count; ++i) {
-        array_object *array;
+        array_object *array = NULL;
         const int index = FIRST_ARGUMENT + (int)i;
         const char *problem =
             read_parameter(L, s, index, &kernel->parameters[i], kernel->values + kernel->parameters[i].offset, &array);

@@ -11,6 +11,21 @@
 
 #define EXACT_IN_DOUBLE 9007199254740992.0 /* 2^53 */
 
+/* What most integers are: a number that the interpreter holds exactly. */
+static int read_plain(lua_State *L, int index, int64_t *out) {
+#if HAS_INTEGERS
+    if (!lua_isinteger(L, index)) return 0;
+    *out = lua_tointeger(L, index);
+    return 1;
+#else
+    if (lua_type(L, index) != LUA_TNUMBER) return 0;
+    const double value = lua_tonumber(L, index);
+    if (!(value >= -EXACT_IN_DOUBLE && value <= EXACT_IN_DOUBLE)) return 0;
+    *out = (int64_t)value;
+    return (double)*out == value;
+#endif
+}
+
 static const char *read_text(const char *text, exact *out) {
     const char *digits = text + (*text == '-');
     char *end;
@@ -26,14 +41,12 @@ static const char *read_text(const char *text, exact *out) {
 }
 
 const char *read_exact(lua_State *L, int index, exact *out) {
-#if HAS_INTEGERS
-    if (lua_isinteger(L, index)) {
-        const lua_Integer value = lua_tointeger(L, index);
-        out->negative = value < 0;
-        out->magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    int64_t plain;
+    if (read_plain(L, index, &plain)) {
+        out->negative = plain < 0;
+        out->magnitude = plain < 0 ? 0 - (uint64_t)plain : (uint64_t)plain;
         return NULL;
     }
-#endif
     const int type = lua_type(L, index);
     if (type == LUA_TSTRING) return read_text(lua_tostring(L, index), out);
     if (type != LUA_TNUMBER) return "an integer expected";
@@ -47,6 +60,11 @@ const char *read_exact(lua_State *L, int index, exact *out) {
 }
 
 const char *read_unsigned(lua_State *L, int index, uint64_t max, uint64_t *out) {
+    int64_t plain;
+    if (read_plain(L, index, &plain) && plain >= 0 && (uint64_t)plain <= max) {
+        *out = (uint64_t)plain;
+        return NULL;
+    }
     exact value;
     const char *problem = read_exact(L, index, &value);
     if (problem) return problem;
@@ -60,6 +78,7 @@ const char *read_unsigned(lua_State *L, int index, uint64_t max, uint64_t *out) 
 }
 
 const char *read_signed(lua_State *L, int index, int64_t min, int64_t max, int64_t *out) {
+    if (read_plain(L, index, out) && *out >= min && *out <= max) return NULL;
     exact value;
     const char *problem = read_exact(L, index, &value);
     if (problem) return problem;

@@ -4,17 +4,12 @@
 
 #include "binding.h"
 
-/* Which userdata are known to be the module's: asking Lua for a metatable is most of what a short call costs. An object
- * leaves its place when it is collected, so that nothing else at that address is ever taken for it. */
-static object **place_of(state *s, const void *memory) {
-    return &s->recognised[(uintptr_t)memory / 16 % RECOGNISED];
-}
-
 void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     object *memory = lua_touserdata(L, index);
-    if (!memory || lua_type(L, index) != LUA_TUSERDATA) return NULL;
+    if (!memory) return NULL;
     object **place = place_of(s, memory);
     if (*place == memory) return memory->id == id ? memory : NULL;
+    if (lua_type(L, index) != LUA_TUSERDATA) return NULL;
     /* The metatable's address says what a userdata is: nothing is looked up by name. */
     if (!lua_getmetatable(L, index)) return NULL;
     const void *metatable = lua_topointer(L, -1);
@@ -42,9 +37,7 @@ void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id 
     return memory;
 }
 
-int is_open(const state *s, const object *o) { return !o->closed && o->handle && s->bridge; }
-
-void *check_object(lua_State *L, state *s, int index, enum class_id id) {
+void *check_unknown_object(lua_State *L, state *s, int index, enum class_id id) {
     object *o = check_object_even_closed(L, s, index, id);
     if (is_open(s, o)) return o;
     luaL_argerror(L, index, s->bridge ? lua_pushfstring(L, "the %s is closed", classes[id].name) : state_is_closed);

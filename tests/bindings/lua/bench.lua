@@ -1,5 +1,6 @@
 -- bench.lua: what a call costs in Lua over the same call in C: query of an idle stream, and launch of a kernel with three
--- arguments and reused options. In one process, alternating, median of 31 rounds; garbage is what the heap grew by meanwhile.
+-- arguments and reused options. In one process, alternating, medians of 31 rounds; garbage is what the heap grew by meanwhile,
+-- which in one round or two is a trace of LuaJIT's compiler.
 -- tests/bindings/lua/bench builds it and runs it in each Lua.
 local gpuorch, bench = require "gpuorch", require "bench"
 local ROUNDS, QUERIES, LAUNCHES = 31, 20000, 2000
@@ -28,7 +29,7 @@ local function median(list)
 end
 
 local function row(name, count, in_lua, in_c)
-    local of_lua, of_c, over, garbage = {}, {}, {}, 0
+    local of_lua, of_c, over, garbage = {}, {}, {}, {}
     for round = 0, ROUNDS do
         collectgarbage()
         collectgarbage "stop"
@@ -41,11 +42,11 @@ local function row(name, count, in_lua, in_c)
         bench.wait()
         if round > 0 then -- the first one warms up
             of_lua[round], of_c[round], over[round] = a, b, a - b
-            garbage = math.max(garbage, grown)
+            garbage[round] = grown
         end
     end
     print(("%-8s %-22s Lua %7.1f ns   C %7.1f ns   over C %7.1f ns   garbage %.2f bytes a call"):format(
-        os.getenv "GPUORCH_TEST_LUA" or _VERSION, name, median(of_lua), median(of_c), median(over), garbage / count))
+        os.getenv "GPUORCH_TEST_LUA" or _VERSION, name, median(of_lua), median(of_c), median(over), median(garbage) / count))
 end
 row("query", QUERIES, query, bench.query)
 row("launch, 3 arguments", LAUNCHES, launch, bench.launch)
