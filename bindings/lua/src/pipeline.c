@@ -373,8 +373,8 @@ static int pipeline_start(lua_State *L) {
     release_source_and_sink(L, s, kept);
     /* The memory itself: the tables are the caller's to change. */
     keep(L, 1, PIPELINE_SOURCE, read_from ? read_from : 2);
-    keep(L, 1, PIPELINE_SINK, written_to ? written_to : 3);
     hold(L, s, kept, PIPELINE_SOURCE);
+    keep(L, 1, PIPELINE_SINK, written_to ? written_to : 3);
     hold(L, s, kept, PIPELINE_SINK);
     const gpo_status status = s->api->pipeline_start(HANDLE(&pipeline->base, gpo_pipeline_t), &source, &sink);
     if (status != GPO_SUCCESS) {
