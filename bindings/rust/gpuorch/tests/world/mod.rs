@@ -1,6 +1,8 @@
 //! What the tests start from: a software GPU (or what `GPUORCH_DEVICE` says), and kernels on it.
 #![allow(dead_code)]
 
+pub mod calls;
+
 use gpuorch::{BoundKernel, Device, Launch, Result, Runtime, Slice, Stream};
 
 pub struct World {

@@ -1,0 +1,281 @@
+//! A call of every function that the crate has, on objects made for it, by the names that C has for them.
+
+use super::{SOURCE, World};
+use gpuorch::pipeline::{Input, Output, Sink, Source, Stage};
+use gpuorch::{
+    Arena, BoundKernel, CompletionQueue, Device, DeviceBuffer, DeviceLimit, Error, Event, Executor, Failed, Launch,
+    Module, Object, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool, Timeline,
+};
+use std::time::Duration;
+
+pub struct Calls {
+    runtime: Runtime,
+    device: Device,
+    stream: Stream,
+    other: Stream,
+    streams: StreamPool,
+    acquired: Stream,
+    event: Event,
+    timeline: Timeline,
+    fails: Timeline,
+    queue: CompletionQueue,
+    executor: Executor,
+    arena: Arena,
+    pool: Pool,
+    x: DeviceBuffer<u8>,
+    y: DeviceBuffer<u8>,
+    module: Module,
+    scale: BoundKernel<(Slice<f32>, f32)>,
+    fill: BoundKernel<(DeviceBuffer<u32>, u32, u64)>,
+    floats: DeviceBuffer<f32>,
+    pipeline: Pipeline,
+}
+
+/// What is called by dropping, by other names of the same call, by failing, or by whoever uses these calls.
+pub const ELSEWHERE: &[&str] = &[
+    "status_name",
+    "status_text",
+    "last_error",
+    "version",
+    "runtime_create",
+    "runtime_shutdown",
+    "device_destroy",
+    "event_destroy",
+    "timeline_destroy",
+    "stream_destroy",
+    "stream_pool_destroy",
+    "stream_pool_release",
+    "arena_destroy",
+    "arena_free",
+    "memory_free",
+    "pool_destroy",
+    "pool_free",
+    "module_destroy",
+    "kernel_destroy",
+    "cq_destroy",
+    "pipeline_destroy",
+    "executor_destroy",
+];
+
+impl Calls {
+    pub fn new(w: &World) -> Result<Self> {
+        let device = w.runtime.open_device()?;
+        let streams = device.stream_pool().build()?;
+        let module = device.compile(SOURCE)?;
+        // SAFETY: see its source.
+        let scale = unsafe { module.kernel("scale")?.bind()? };
+        // SAFETY: module.h has its parameters: where, with what and how much, which is nothing wherever it is launched.
+        let fill = unsafe { device.builtin_module()?.kernel("gpo_fill_u32")?.bind()? };
+        let stage = Stage::kernel(&fill, (Output, 7, 0));
+        Ok(Self {
+            stream: device.stream()?,
+            other: device.stream()?,
+            acquired: streams.acquire(0)?,
+            streams,
+            event: device.event_builder().timing().build()?,
+            timeline: w.runtime.timeline(0)?,
+            fails: w.runtime.timeline(0)?,
+            queue: w.runtime.completion_queue()?,
+            executor: w.runtime.executor_builder().run_by_caller().build()?,
+            arena: device.arena()?,
+            pool: device.pool()?,
+            x: device.buffer(64)?,
+            y: device.buffer(64)?,
+            floats: device.buffer(64)?,
+            module,
+            scale,
+            pipeline: device.pipeline().stage(stage).chunk_bytes(4096).build()?,
+            fill,
+            runtime: w.runtime.clone(),
+            device,
+        })
+    }
+
+    /// Makes the calls one after the other, and gives what came of each.
+    pub fn every(&self) -> Vec<(&'static str, Result<()>)> {
+        let later = Duration::from_secs(20);
+        let mut results = Vec::new();
+        macro_rules! calls {
+            ($($name:ident: $call:expr;)*) => {
+                $(results.push((stringify!($name), $call.map(drop).map_err(Error::from)));)*
+            };
+        }
+        let Self { runtime, device, stream, other, x, y, event, timeline, queue, executor, .. } = self;
+        let kernel = self.scale.kernel();
+        let mut page = vec![0u8; 4096];
+        calls! {
+            runtime_driver: runtime.driver();
+            runtime_statistics: runtime.statistics();
+            device_count: runtime.device_count();
+            device_describe: runtime.describe_device(0);
+            device_describe_peer: runtime.describe_peers(0, 0);
+            device_open: runtime.open_device();
+            timeline_create: runtime.timeline(0);
+            cq_create: runtime.completion_queue();
+            executor_create: runtime.executor();
+            runtime_set_log_executor: runtime.set_log_executor(None);
+            runtime_metrics: runtime.metrics();
+            metrics_text: runtime.metrics_text();
+            trace_start: runtime.trace().start();
+            trace_stop: runtime.stop_trace();
+            trace_get_info: runtime.trace_info();
+            trace_summary: runtime.trace_summary();
+            object_set_label: runtime.set_label("called");
+            object_label: runtime.label();
+            object_error: runtime.last_error();
+
+            device_get_properties: device.properties();
+            device_wait: device.wait_for(later);
+            device_native: device.native();
+            device_memory: device.memory();
+            device_enable_peer: device.enable_peer(device);
+            device_disable_peer: device.disable_peer(device);
+            device_get_limit: device.limit(DeviceLimit::Stack);
+            device_set_limit: device.set_limit(DeviceLimit::Stack, 1024);
+            device_get_metrics: device.metrics();
+            stream_create: device.stream();
+            // SAFETY: the default stream of its context.
+            stream_wrap: unsafe { device.stream_builder().wrap(std::ptr::null_mut()) };
+            stream_priority_range: device.stream_priorities();
+            stream_pool_create: device.stream_pool().build();
+            stream_pool_acquire: self.streams.acquire(0);
+            event_create: device.event();
+            arena_create: device.arena();
+            pool_create: device.pool();
+            memory_allocate: device.buffer::<u8>(1);
+            memory_describe: device.describe_memory(x.address());
+            // SAFETY: the page lives on, and is used by no copy.
+            host_register: unsafe { device.register_memory(page.as_mut_ptr().cast(), 4096, false) };
+            // SAFETY: likewise.
+            host_unregister: unsafe { device.unregister_memory(page.as_mut_ptr().cast()) };
+            module_compile: device.compile(SOURCE);
+            compile_log: gpuorch::compile_log();
+            module_builtin: device.builtin_module();
+            // SAFETY: it is no image.
+            module_load: unsafe { device.load_module(b"nothing", None) };
+            pipeline_create: device.pipeline().stage(Stage::kernel(&self.fill, (Input, 7, 0))).build();
+
+            stream_query: stream.is_done();
+            stream_wait: stream.wait_for(later);
+            stream_get_info: stream.info();
+            stream_native: self.acquired.native();
+            stream_wait_stream: stream.wait_stream(other);
+            event_record: event.record(other);
+            stream_wait_event: stream.wait_event(event);
+            timeline_signal: timeline.signal(1);
+            stream_wait_timeline: stream.wait_timeline(timeline, 1);
+            stream_signal_timeline: stream.signal_timeline(timeline, 2);
+            copy_on_device: stream.copy_on_device(x, y);
+            copy_peer: stream.copy_peer(device, x, device, y);
+            copy_batch: stream.copy_batch(&[(x.all(), y.all())]);
+            copy_rows: stream.copy_rows(x, 8, y, 8, (4, 2));
+            fill: stream.fill(x, 1);
+            fill_rows: stream.fill_rows(x, 8, 1, (4, 2));
+            launch_kernel: self.scale.launch(stream, &Launch::each(64, 64), (&self.floats, 1.0));
+            copy_to_device: stream.copy_to_device(vec![0; 64], x).map_err(Error::from).and_then(waited);
+            copy_to_host: stream.copy_to_host(x, vec![0; 64]).map_err(Error::from).and_then(waited);
+            copy_to_device: stream.write(&[0; 64], x);
+            stream_then: stream.then(executor, |_| {});
+            stream_host_call: stream.host_call(executor, || Ok::<(), &str>(()));
+            event_then: event.then(executor, |_| {});
+            timeline_then: timeline.then(1, executor, |_| {});
+            executor_run_for: executor.run_for(later);
+            executor_run: executor.run();
+            executor_poll: executor.poll();
+            executor_get_statistics: executor.statistics();
+            host_call_finish: called_under_way(stream, executor);
+            stream_cancel_held: stream.cancel_held();
+            stream_then: pollster::block_on(stream.done());
+
+            event_query: event.is_done();
+            event_wait: event.wait_for(later);
+            event_elapsed: event.since(event);
+            event_native: event.native();
+            event_then: pollster::block_on(event.done());
+
+            timeline_value: timeline.value();
+            timeline_wait: timeline.wait_for(2, later);
+            timeline_fail: self.fails.fail(gpuorch::ErrorKind::Failed, "on purpose");
+            timeline_then: pollster::block_on(timeline.reached(1));
+
+            stream_notify: queue.notify(stream, 1);
+            stream_notify_timed: queue.notify_timed(stream, 2, event);
+            event_notify: queue.notify_event(event, 3);
+            timeline_notify: queue.notify_timeline(timeline, 1, 4);
+            cq_wait: queue.wait_for(later);
+            cq_drain: queue.drain(1);
+            cq_wake: queue.wake();
+            cq_fd: queue.fd();
+            cq_get_statistics: queue.statistics();
+            cq_error: failure_of(queue, &self.fails);
+
+            arena_allocate: self.arena.zeroed::<u8>(1);
+            arena_free_after: self.arena.zeroed::<u8>(1).and_then(|vec| vec.free_after(stream));
+            arena_trim: self.arena.trim(0);
+            arena_statistics: self.arena.statistics();
+            pool_allocate: self.pool.buffer::<u8>(stream, 1);
+            pool_trim: self.pool.trim(0);
+            pool_statistics: self.pool.statistics();
+
+            module_kernel: self.module.kernel("scale");
+            module_symbol: self.module.symbol("scale");
+            module_image: self.module.image();
+            kernel_get_attributes: kernel.attributes();
+            kernel_name: kernel.name();
+            kernel_native: kernel.native();
+            kernel_set_max_dynamic_shared: kernel.set_max_dynamic_shared(1);
+            kernel_occupancy: kernel.occupancy(64, 0);
+            kernel_suggest: kernel.suggest(0, 0);
+
+            pipeline_start: self.pipeline.start(Source::memory(vec![1u8]), Sink::none()).map_err(Error::from).and_then(
+                |run| {
+                    run.wait_for(later)?;
+                    run.wait().map_err(Error::from)
+                },
+            );
+            pipeline_wait: self.run().and_then(|run| run.wait().map_err(Error::from));
+            pipeline_then: self.run().and_then(|run| pollster::block_on(run).map_err(Error::from));
+            pipeline_notify: self.run().and_then(|run| {
+                queue.notify_pipeline(&self.pipeline, 5)?;
+                run.wait().map_err(Error::from)
+            });
+            pipeline_cancel: self.pipeline.cancel();
+            pipeline_get_progress: self.pipeline.progress();
+            stream_wait: stream.wait_for(later);
+        }
+        results
+    }
+
+    fn run(&self) -> Result<gpuorch::pipeline::Run<Vec<u8>, ()>> {
+        self.pipeline.start(Source::memory(vec![1u8]), Sink::none()).map_err(Failed::into)
+    }
+}
+
+fn waited<B: Send + 'static>(operation: gpuorch::Operation<B>) -> Result<B> {
+    operation.wait().map_err(Error::from)
+}
+
+/// A host call that ends when another thread has said so.
+fn called_under_way(stream: &Stream, executor: &Executor) -> Result<()> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    stream.host_call_under_way(executor, move |call| sender.send(call).expect("somebody listens"))?;
+    loop {
+        executor.poll()?;
+        if let Ok(call) = receiver.recv_timeout(Duration::from_millis(1)) {
+            return call.finish(Ok::<(), &str>(()));
+        }
+    }
+}
+
+/// The details of a failure that a queue tells of.
+fn failure_of(queue: &CompletionQueue, failed: &Timeline) -> Result<Error> {
+    queue.notify_timeline(failed, u64::MAX, 9)?;
+    loop {
+        queue.wait_for(Duration::from_secs(20))?;
+        for entry in queue.drain(16)? {
+            if entry.user_data == 9 {
+                return queue.error(&entry);
+            }
+        }
+    }
+}
