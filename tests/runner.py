@@ -293,7 +293,7 @@ class Session:
 
     def check(self, label, command, environment):
         self.matched += 1
-        outcome = run(command, 600, environment)
+        outcome = run(command, 600 * (10 if self.full else 1), environment)
         passed, failed, rest = 0, 0, []
         for line in outcome.output.splitlines():
             kind, _, text = line.partition(" ")

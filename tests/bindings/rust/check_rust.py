@@ -85,7 +85,7 @@ def package():
 def vendored():
     """The library from the sources in the package: minutes, so only in full runs."""
     if "--full" in sys.argv:
-        tests("vendored", "-p", "gpuorch-sys", "--features", "vendored", limit=1800, GPUORCH_DEPS=str(DEPS),
+        tests("vendored", "-p", "gpuorch-sys", "--features", "vendored", GPUORCH_DEPS=str(DEPS),
               CARGO_TARGET_DIR=str(TARGET / "vendored"))
 
 

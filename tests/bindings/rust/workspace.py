@@ -32,7 +32,7 @@ def program():
     return "cargo" if tuple(map(int, version.split(".")[:2])) >= (1, 85) else OLDEST
 
 
-def cargo(*arguments, program=None, limit=540, **more):
+def cargo(*arguments, program=None, limit=5400 if os.environ.get("GPUORCH_TEST_FULL") else 540, **more):
     outcome = subprocess.run([program or PROGRAM, *arguments], cwd=WORKSPACE, env=environment(**more), text=True, timeout=limit,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return outcome.returncode, outcome.stdout
