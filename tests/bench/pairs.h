@@ -5,9 +5,10 @@
 //               [&](Row& row) { row.pairs([&] { return base_block(); }, [&] { return our_block(); }); });
 //
 // A *block* is enough repetitions that the clock doesn't matter; it returns one figure in the row's unit. A *pair* is a block
-// of each arm, in an order drawn anew for every pair, so that drift and the effect of the predecessor cancel out. A row's
-// answer is the median of the pairs' ratios. Its interval is of order statistics, which assume nothing of the distribution:
-// the ranks between which the median lies with a probability of 95 % or more (for fewer than six pairs: all of them).
+// of each arm; of two pairs each arm is first in one, which one is drawn, so that drift and the effect of the predecessor
+// cancel out. A row's answer is the median of the pairs' ratios. Its interval is of order statistics, which assume nothing of
+// the distribution: the ranks between which the median lies with a probability of 95 % or more (for fewer than six pairs: all
+// of them).
 #pragma once
 
 #include <cstdint>

@@ -93,12 +93,15 @@ void Row::pairs(const Block& base, const Block& ours) {
         base();
         ours();
     }
+    bool base_first = false;
     for (int i = 0; i < options.pairs; ++i) {
         if (i >= 5 && now_ns() - begin > options.row_seconds * 1e9) {
             note("stopped after " + std::to_string(i) + " pairs for time");
             break;
         }
-        if (random_() & 1) {
+        // Of two pairs each arm is first in one.
+        base_first = i % 2 == 0 ? (random_() & 1) != 0 : !base_first;
+        if (base_first) {
             base_.push_back(base());
             ours_.push_back(ours());
         } else {
