@@ -222,7 +222,7 @@ typedef struct runtime_context {
     gpo_cq_t home;               /* the queue of operations that name no other */
     int closed;                  /* its callbacks are answered with GPO_CANCELLED */
     int busy;                    /* depth of its callbacks that run here */
-    int dropped;                 /* lines of log that found no room since the last one that did */
+    int dropped;                 /* lines of log that found no room since the state was last told */
     int seeded;                  /* its threads run on a schedule: none may wait for Lua */
     struct pipeline_context *pipelines;
 } runtime_context;

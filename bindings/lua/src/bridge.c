@@ -283,19 +283,26 @@ static void tell(lua_State *L, state *s, int runtime, int level, const char *tex
     lua_pop(L, 1);
 }
 
-static void tell_line(lua_State *L, state *s, const line *l) {
-    /* The function may end the runtime, and its context: what is needed of that is read before. */
-    runtime_context *context = l->context;
-    const int runtime = context->number;
-    char text[64];
+/* How many lines found no room behind those that have been told, of one of the runtimes; 0: none of any. */
+static int next_dropped(state *s, int *runtime) {
+    int dropped = 0;
     pthread_mutex_lock(&s->bridge->mutex);
-    const int dropped = context->dropped;
-    context->dropped = 0;
+    for (runtime_context *context = s->contexts; context && !dropped; context = context->next) {
+        dropped = context->dropped;
+        context->dropped = 0;
+        *runtime = context->number;
+    }
     pthread_mutex_unlock(&s->bridge->mutex);
-    tell(L, s, runtime, l->level, l->text);
-    if (!dropped) return;
-    snprintf(text, sizeof text, "%d lines of log found no room", dropped);
-    tell(L, s, runtime, GPO_LOG_WARNING, text);
+    return dropped;
+}
+
+static void tell_dropped(lua_State *L, state *s) {
+    int runtime = 0;
+    for (int dropped; (dropped = next_dropped(s, &runtime));) {
+        char text[64];
+        snprintf(text, sizeof text, "%d lines of log found no room", dropped);
+        tell(L, s, runtime, GPO_LOG_WARNING, text);
+    }
 }
 
 /* Takes the next line. NULL: there is none. */
@@ -323,5 +330,7 @@ void serve(lua_State *L, state *s) {
         pthread_cond_broadcast(&b->answered);
         pthread_mutex_unlock(&b->mutex);
     }
-    for (line *l; (l = next_line(b)); free(l)) tell_line(L, s, l);
+    /* The function may end the runtime, and its context: what is needed of that is read before. */
+    for (line *l; (l = next_line(b)); free(l)) tell(L, s, l->context->number, l->level, l->text);
+    tell_dropped(L, s);
 }

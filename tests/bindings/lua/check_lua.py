@@ -105,6 +105,13 @@ def interrupts(lua, folder):
         report(f"{lua}: Ctrl-C ends the wait: {wait}", (code, "interrupted!" in said, "it came" in said), (1, True, False), said)
 
 
+def logs(lua, folder):
+    """Lines that come while the state doesn't wait are kept, up to 1000; how many there were beyond is told."""
+    _, said = outcome(lua, folder, "log.lua", GPUORCH_LIBRARY=str(BUILD / "tests/libgpuorch_odd.so"), GPUORCH_ODD="talkative")
+    report(f"{lua}: lines of log that found no room are counted", said.split("\n")[0],
+           "1001\tinfo line 1\tinfo line 1000\twarning 500 lines of log found no room", said)
+
+
 def libraries(lua, folder):
     """No library, another one, an older and a newer one: a message, never a crash."""
     odd = BUILD / "tests/libgpuorch_odd.so"
@@ -133,7 +140,7 @@ def plain(luas, parts):
         for script in sorted(HERE.glob("*_test.lua")):
             if any(part in script.name for part in parts):
                 run(lua, script, MODULES / lua)
-        for check in (ends, finalizers, interrupts, libraries):
+        for check in (ends, finalizers, interrupts, logs, libraries):
             if any(part in check.__name__ for part in parts):
                 check(lua, MODULES / lua)
 
