@@ -64,9 +64,12 @@ static uint32_t argument_kind(const parameter *p, const char *name) {
     return 0;
 }
 
-/* Threads that run on a schedule may not wait for Lua. */
-static int cannot_call(const pipeline_context *p) { return p->calls && p->runtime && p->runtime->seeded; }
-static const char *const no_calls = "functions of Lua's can't be called in a runtime with a schedule_seed";
+/* Threads that run on a schedule may not wait for Lua, but for an executor. */
+static int cannot_call(const pipeline_context *p) {
+    return p->calls && !p->has_executor && p->runtime && p->runtime->seeded;
+}
+static const char *const no_calls =
+    "in a runtime with a schedule_seed functions of Lua's are called in an executor only: option 'executor'";
 
 /* The arguments of the stage on top of the stack; the memory for them is left in the table at `anchor`. */
 static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, const kernel_object *kernel,
@@ -172,6 +175,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
     if (executor) {
         options->executor = HANDLE(executor, gpo_executor_t);
         keep(L, index, PIPELINE_EXECUTOR, lua_gettop(L));
+        p->has_executor = 1;
     }
     if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
     p->result_bytes = options->result_bytes;

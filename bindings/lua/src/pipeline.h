@@ -18,7 +18,8 @@ typedef struct pipeline_context {
     gpo_pipeline_t pipeline;
     int held;           /* by its object, which frees it; else the runtime does when it is shut down */
     int number;         /* the pipeline object is known by it */
-    int calls;          /* it has callbacks in Lua */
+    int calls;          /* it has callbacks in Lua, */
+    int has_executor;   /* called in an executor of Lua's */
     int started;        /* and may be running */
     int busy;           /* depth of its callbacks in progress */
     int reference;      /* registry reference to what a run uses that outlived its object; 0: none */

@@ -227,12 +227,37 @@ test("misuse of a pipeline is raised before anything is started", function()
     raises("stage 1: a kernel or a function", device.pipeline_create, device, {stages = {{}}})
 end)
 
-test("a runtime with a seeded schedule runs no function of Lua's in its threads, and says so", function()
+test("a runtime with a seeded schedule calls no function of Lua's from its threads, and says so", function()
     local _, device, stream = use{device = "soft", schedule_seed = 7}
     same(stream:await(), true)
     fails("GPO_NOT_SUPPORTED", copy_pipeline, device, {progress = function() end})
     local pipeline = assert(copy_pipeline(device))
     fails("GPO_NOT_SUPPORTED", pipeline.start, pipeline, {memory = "abcd"}, {take = function() end})
+end)
+
+test("a runtime with a seeded schedule calls a pipeline's functions in an executor, in the same order each time", function()
+    local function order_of_calls(seed)
+        local runtime = assert(gpuorch.runtime_create{device = "soft", schedule_seed = seed})
+        local device, executor = assert(runtime:device_open()), assert(runtime:executor_create())
+        local order, given, ended = {}, 0, nil
+        local pipeline = assert(copy_pipeline(device, {executor = executor}))
+        assert(pipeline:start({fill = function()
+            given = given + 1
+            order[#order + 1] = "fill"
+            return given <= 20 and ("s"):rep(4096) or nil
+        end}, {take = function(chunk)
+            order[#order + 1] = "take"
+            same(chunk.output:to_string(), ("s"):rep(4096))
+        end}))
+        assert(pipeline:then_(executor, function(completion) ended = completion.status end))
+        assert(executor:run())
+        same(ended, "GPO_SUCCESS")
+        runtime:close()
+        return table.concat(order, " ")
+    end
+    local order = order_of_calls(7)
+    same(select(2, order:gsub("take", "")), 20)
+    for _ = 1, 3 do same(order_of_calls(7), order) end
 end)
 
 test("log lines come to the script while it waits, on its own thread", function()
