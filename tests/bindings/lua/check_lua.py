@@ -2,8 +2,10 @@
 """bindings/lua: the module is built for each Lua there is, and each runs every *_test.lua here over the library that counts
 calls.
 
-Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/lua/check_lua.py [--sanitized] [INTERPRETER | PART]...
+Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/lua/check_lua.py [--full] [--sanitized] [INTERPRETER | PART]...
 """
+import concurrent.futures
+import functools
 import os
 import pathlib
 import shutil
@@ -19,6 +21,7 @@ BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build/tests")).reso
 LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
 COUNTING = BUILD / "tests/libgpuorch_counting.so"
 MODULES = ROOT / "build/lua"
+FULL = "--full" in sys.argv
 LUAS = ("lua5.1", "lua5.2", "lua5.3", "lua5.4", "luajit")
 
 
@@ -37,16 +40,20 @@ def build(lua, folder, *settings):
     return said
 
 
+@functools.cache
+def version_of(lua):
+    return subprocess.run([lua, "-e", "io.write((_VERSION:gsub('Lua ', '')))"], text=True, capture_output=True).stdout
+
+
 def environment(lua, folder, **more):
     library = COUNTING if COUNTING.exists() else LIBRARY
-    version = subprocess.run([lua, "-e", "io.write((_VERSION:gsub('Lua ', '')))"], text=True, capture_output=True).stdout
     return {**os.environ, "GPUORCH_LIBRARY": str(library), "GPUORCH_COUNTED_LIBRARY": str(LIBRARY), "GPUORCH_DEVICE": "soft", "GPUORCH_SOFT_DEVICES": "2",
             "GPUORCH_TEST_HARNESS": str(HERE / "harness.lua"), "GPUORCH_TEST_LUA": lua, "GPUORCH_TEST_FILES": str(HERE),
-            "GPUORCH_TEST_VERSION": version,
+            "GPUORCH_TEST_VERSION": version_of(lua),
             "LUA_PATH": f"{SOURCE}/lua/?.lua;;", "LUA_CPATH": f"{folder}/?.so;;", **more}
 
 
-def run(lua, script, folder, limit=60, **more):
+def run(lua, script, folder, limit=600 if FULL else 60, **more):
     """Runs a test file; its lines are the report. A file that doesn't come to its end has failed."""
     try:
         outcome = subprocess.run([lua, script], env=environment(lua, folder, **more), text=True, timeout=limit, cwd=HERE,
@@ -81,12 +88,15 @@ def report(name, got, right, more=""):
 
 
 def ends(lua, folder):
-    """Processes that end with work in flight; the library may not count there what it never gets to tell."""
+    """Processes that end with work in flight, 10 times in each way, with --full 1,000 times; the library may not count there
+    what it never gets to tell."""
     real = {"GPUORCH_LIBRARY": str(LIBRARY)}
-    for way, code in (("exit", 3), ("exit and close", 4), ("close", 5), ("in a callback", 6), ("error", 1), ("return", 0)):
-        results = [outcome(lua, folder, "exit.lua", way, **real) for _ in range(3)]
-        report(f"{lua}: a process with work in flight ends with its exit code: {way}", {code for code, _ in results}, {code},
-               "".join(said for _, said in results))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as beside:
+        for way, code in (("exit", 3), ("exit and close", 4), ("close", 5), ("in a callback", 6), ("error", 1), ("return", 0),
+                          ("at once", 7), ("beside another state", 8)):
+            results = list(beside.map(lambda _: outcome(lua, folder, "exit.lua", way, **real), range(1000 if FULL else 10)))
+            report(f"{lua}: a process with work in flight ends with its exit code: {way}", {code for code, _ in results}, {code},
+                   "".join(said for ended, said in results if ended != code)[-4000:])
 
 
 def finalizers(lua, folder):

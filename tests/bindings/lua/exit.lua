@@ -22,6 +22,12 @@ assert(pipeline:start({fill = function(buffer) return #buffer end}, {take = func
 end}))
 while way == "in a callback" or chunks < 2 do pipeline:wait(0.01) end
 if way == "exit" then os.exit(3) end
+if way == "at once" then require "process".exit(7) end
+if way == "beside another state" then
+    require "process".start(os.getenv "GPUORCH_TEST_FILES" .. "/state.lua")
+    pipeline:wait(0.01)
+    os.exit(8)
+end
 if way == "exit and close" then os.exit(4, true) end
 if way == "close" then runtime:close() os.exit(5) end
 if way == "error" then error("the script fails", 0) end

@@ -1,7 +1,8 @@
 /* process.c: a module for the tests: what a script can't do by itself. fork(), wait(pid): exit code, or minus the signal;
  * pid(); threads(count, path, ...): runs a script in a Lua state of its own on each of so many threads, at the same time;
  * the first message of one that failed, or nil. states(count, path): the same one after the other. setenv(name, value).
- * held(): how many descriptors and threads the process has. */
+ * held(): how many descriptors and threads the process has. start(path): runs a script on a thread that nobody waits for.
+ * exit(code): ends the process with nothing of its own being run. */
 #include <dirent.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -73,6 +74,19 @@ static int held(lua_State *L) {
     return 1;
 }
 
+/* The thread is left alone, whatever becomes of the process. */
+static int start(lua_State *L) {
+    struct thread *t = calloc(1, sizeof *t);
+    if (!t || !(t->path = strdup(luaL_checkstring(L, 1)))) return luaL_error(L, "not enough memory");
+    pthread_create(&t->thread, NULL, run, t);
+    return 0;
+}
+
+static int exit_at_once(lua_State *L) {
+    _exit((int)luaL_checkinteger(L, 1));
+    return 0;
+}
+
 static int threads(lua_State *L) {
     struct thread list[16];
     const int count = (int)luaL_checkinteger(L, 1);
@@ -91,7 +105,8 @@ static int threads(lua_State *L) {
 
 __attribute__((visibility("default"))) int luaopen_process(lua_State *L) {
     static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"pid", pid}, {"threads", threads},
-                                         {"states", states}, {"setenv", set_environment}, {"held", held}, {NULL, NULL}};
+                                         {"states", states}, {"setenv", set_environment}, {"held", held}, {"start", start},
+                                         {"exit", exit_at_once}, {NULL, NULL}};
     lua_newtable(L);
     for (const luaL_Reg *f = functions; f->name; ++f) {
         lua_pushcfunction(L, f->func);
