@@ -1,5 +1,5 @@
 /* device.c: the GPUs that a runtime sees, and the ones that it has opened. Devices are numbered from 0, as in C. */
-#include "binding.h"
+#include "methods.h"
 
 static const field property_fields[] = {
     FIELD(gpo_device_properties, native_ordinal, I32),
@@ -32,15 +32,7 @@ static const field property_fields[] = {
     FIELDS_END,
 };
 
-static int device_count(lua_State *L) {
-    state *s = the_state(L);
-    uint32_t count = 0;
-    const gpo_status status =
-        s->api->device_count(HANDLE((object *)check_object(L, s, 1, CLASS_RUNTIME), gpo_runtime_t), &count);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, count);
-    return 1;
-}
+NUMBER_METHOD(device_count, runtime, uint32_t)
 
 static int device_describe(lua_State *L) {
     state *s = the_state(L);
@@ -71,24 +63,9 @@ static int device_describe_peer(lua_State *L) {
 static const field open_fields[] = {FIELD(gpo_device_options, ordinal, U32), FIELD(gpo_device_options, native_context, U64),
                                     FIELD(gpo_device_options, label, STRING), FIELDS_END};
 
-static int device_open(lua_State *L) {
-    state *s = the_state(L);
-    object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
-    gpo_device_options options = {.struct_size = sizeof options};
-    read_record(L, 2, open_fields, &options);
-    object *device = new_object(L, s, CLASS_DEVICE, 1);
-    return created(L, s, s->api->device_open(HANDLE(runtime, gpo_runtime_t), &options, (gpo_device_t *)&device->handle));
-}
+CREATE_METHOD(device_open, runtime, device, gpo_device_options, open_fields)
 
-static int device_get_properties(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    gpo_device_properties properties = {.struct_size = sizeof properties};
-    const gpo_status status = s->api->device_get_properties(HANDLE(device, gpo_device_t), &properties);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, property_fields, &properties);
-    return 1;
-}
+RECORD_METHOD(device_get_properties, device, gpo_device_properties, property_fields)
 
 static gpo_status wait_for_device(state *s, void *context, int64_t timeout_ns) {
     return s->api->device_wait(context, timeout_ns);
@@ -125,17 +102,9 @@ static int device_memory(lua_State *L) {
     return 2;
 }
 
-static int device_enable_peer(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE), *peer = check_object(L, s, 2, CLASS_DEVICE);
-    return result(L, s, s->api->device_enable_peer(HANDLE(device, gpo_device_t), HANDLE(peer, gpo_device_t)));
-}
+PAIR_METHOD(device_enable_peer, device, device)
 
-static int device_disable_peer(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE), *peer = check_object(L, s, 2, CLASS_DEVICE);
-    return result(L, s, s->api->device_disable_peer(HANDLE(device, gpo_device_t), HANDLE(peer, gpo_device_t)));
-}
+PAIR_METHOD(device_disable_peer, device, device)
 
 static const char *const limits[] = {"stack_bytes", "printf_bytes",    "heap_bytes",         "pending_launches",
                                      "l2_fetch_bytes", "persisting_l2_bytes", NULL};
@@ -167,15 +136,7 @@ static const field metrics_fields[] = {
     FIELD(gpo_device_metrics, pcie_received, I64),      FIELD(gpo_device_metrics, reason, CHARS),
     FIELDS_END};
 
-static int device_get_metrics(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    gpo_device_metrics metrics = {.struct_size = sizeof metrics};
-    const gpo_status status = s->api->device_get_metrics(HANDLE(device, gpo_device_t), &metrics);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, metrics_fields, &metrics);
-    return 1;
-}
+RECORD_METHOD(device_get_metrics, device, gpo_device_metrics, metrics_fields)
 
 /* stream_priority_range(): the least and the greatest. */
 static int stream_priority_range(lua_State *L) {

@@ -2,7 +2,7 @@
  * threads: its functions run in run(), run_for() and poll(), and where it is closed or its runtime shut down. */
 #include <stdlib.h>
 
-#include "binding.h"
+#include "methods.h"
 
 enum { EXECUTOR_FUNCTIONS = 2 };
 
@@ -247,15 +247,7 @@ static const field statistics_fields[] = {
     FIELD(gpo_executor_statistics, threw, U64),     FIELD(gpo_executor_statistics, refused, U64),
     FIELD(gpo_executor_statistics, pending, U64),   FIELDS_END};
 
-static int executor_get_statistics(lua_State *L) {
-    state *s = the_state(L);
-    object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
-    gpo_executor_statistics statistics = {.struct_size = sizeof statistics};
-    const gpo_status status = s->api->executor_get_statistics(HANDLE(executor, gpo_executor_t), &statistics);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, statistics_fields, &statistics);
-    return 1;
-}
+RECORD_METHOD(executor_get_statistics, executor, gpo_executor_statistics, statistics_fields)
 
 /* set_log_executor([executor]) of a runtime */
 static int set_log_executor(lua_State *L) {

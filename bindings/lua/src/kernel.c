@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binding.h"
+#include "methods.h"
 
 #define MOST_PARAMETER_BYTES 32764 /* of a kernel, in CUDA 12.1 and later */
 
@@ -109,21 +109,7 @@ static int module_builtin(lua_State *L) {
     return created(L, s, s->api->module_builtin(HANDLE(device, gpo_device_t), (gpo_module_t *)&module->handle));
 }
 
-struct reading {
-    const gpo_api *api;
-    void *handle;
-};
-
-static gpo_status read_image(void *context, char *buffer, size_t capacity, size_t *needed) {
-    const struct reading *r = context;
-    return r->api->module_image(r->handle, buffer, capacity, needed);
-}
-
-static int module_image(lua_State *L) {
-    state *s = the_state(L);
-    struct reading r = {s->api, ((object *)check_object(L, s, 1, CLASS_MODULE))->handle};
-    return push_text(L, s, read_image, &r, 1);
-}
+TEXT_METHOD(module_image, module, 1)
 
 /* symbol(name): address and bytes; symbol(name, type): a device array. */
 static int module_symbol(lua_State *L) {
@@ -252,36 +238,11 @@ static const field attribute_fields[] = {
     FIELD(gpo_kernel_attributes, ptx_version, I32),            FIELD(gpo_kernel_attributes, binary_version, I32),
     FIELDS_END};
 
-static int kernel_get_attributes(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    gpo_kernel_attributes attributes = {.struct_size = sizeof attributes};
-    const gpo_status status = s->api->kernel_get_attributes(HANDLE(kernel, gpo_kernel_t), &attributes);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, attribute_fields, &attributes);
-    return 1;
-}
+RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, attribute_fields)
 
-static gpo_status read_name(void *context, char *buffer, size_t capacity, size_t *needed) {
-    const struct reading *r = context;
-    return r->api->kernel_name(r->handle, buffer, capacity, needed);
-}
+TEXT_METHOD(kernel_name, kernel, 0)
 
-static int kernel_name(lua_State *L) {
-    state *s = the_state(L);
-    struct reading r = {s->api, ((object *)check_object(L, s, 1, CLASS_KERNEL))->handle};
-    return push_text(L, s, read_name, &r, 0);
-}
-
-static int kernel_native(lua_State *L) {
-    state *s = the_state(L);
-    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
-    void *function = NULL;
-    const gpo_status status = s->api->kernel_native(HANDLE(kernel, gpo_kernel_t), &function);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, (uint64_t)(uintptr_t)function);
-    return 1;
-}
+NATIVE_METHOD(kernel_native, kernel)
 
 static int kernel_set_max_dynamic_shared(lua_State *L) {
     state *s = the_state(L);

@@ -1,7 +1,7 @@
 /* memory.c: arenas, pools, device memory, and what moves bytes between them. */
 #include <string.h>
 
-#include "binding.h"
+#include "methods.h"
 
 /* --- allocations: once more after a collection, where memory is short --- */
 
@@ -123,15 +123,7 @@ static int arena_trim(lua_State *L) {
     return result(L, s, s->api->arena_trim(HANDLE(arena, gpo_arena_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
 }
 
-static int arena_statistics(lua_State *L) {
-    state *s = the_state(L);
-    object *arena = check_object(L, s, 1, CLASS_ARENA);
-    gpo_memory_statistics statistics = {.struct_size = sizeof statistics};
-    const gpo_status status = s->api->arena_statistics(HANDLE(arena, gpo_arena_t), &statistics);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, statistics_fields, &statistics);
-    return 1;
-}
+RECORD_METHOD(arena_statistics, arena, gpo_memory_statistics, statistics_fields)
 
 /* --- memory of the caller's --- */
 
@@ -272,15 +264,7 @@ static int pool_trim(lua_State *L) {
     return result(L, s, s->api->pool_trim(HANDLE(pool, gpo_pool_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
 }
 
-static int pool_statistics(lua_State *L) {
-    state *s = the_state(L);
-    object *pool = check_object(L, s, 1, CLASS_POOL);
-    gpo_memory_statistics statistics = {.struct_size = sizeof statistics};
-    const gpo_status status = s->api->pool_statistics(HANDLE(pool, gpo_pool_t), &statistics);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, statistics_fields, &statistics);
-    return 1;
-}
+RECORD_METHOD(pool_statistics, pool, gpo_memory_statistics, statistics_fields)
 
 const luaL_Reg arena_methods[] = {{"allocate", arena_allocate}, {"free", arena_free},
                                   {"free_after", arena_free_after}, {"trim", arena_trim},

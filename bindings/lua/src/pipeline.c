@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "methods.h"
 #include "pipeline.h"
 
 #define LONGEST_END_NS 10000000000 /* of a run that is cancelled because its pipeline is closed */
@@ -449,21 +450,9 @@ static int pipeline_notify(lua_State *L) {
     return notify_method(L, s, 2, notify_pipeline, check_object(L, s, 1, CLASS_PIPELINE), 0);
 }
 
-static int pipeline_cancel(lua_State *L) {
-    state *s = the_state(L);
-    object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
-    return result(L, s, s->api->pipeline_cancel(HANDLE(pipeline, gpo_pipeline_t)));
-}
+PLAIN_METHOD(pipeline_cancel, pipeline)
 
-static int pipeline_get_progress(lua_State *L) {
-    state *s = the_state(L);
-    object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
-    gpo_pipeline_progress now = {.struct_size = sizeof now};
-    const gpo_status status = s->api->pipeline_get_progress(HANDLE(pipeline, gpo_pipeline_t), &now);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, progress_fields, &now);
-    return 1;
-}
+RECORD_METHOD(pipeline_get_progress, pipeline, gpo_pipeline_progress, progress_fields)
 
 const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},   {"wait", pipeline_wait},
                                      {"notify", pipeline_notify}, {"cancel", pipeline_cancel},

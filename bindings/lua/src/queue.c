@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "binding.h"
+#include "methods.h"
 
 enum { QUEUE_OWNERS = 2 };                            /* slots of a queue's own table */
 enum { OPERATION_SOURCE = 2, OPERATION_WAITERS = 3 }; /* … and of an operation's */
@@ -195,10 +195,7 @@ static int cq_wait(lua_State *L) {
     return result(L, s, wait_by(L, s, wait_for_entry, queue, check_timeout(L, 2)));
 }
 
-static int cq_wake(lua_State *L) {
-    state *s = the_state(L);
-    return result(L, s, s->api->cq_wake(HANDLE((object *)check_object(L, s, 1, CLASS_CQ), gpo_cq_t)));
-}
+PLAIN_METHOD(cq_wake, cq)
 
 /* The descriptor, which is asked for once. Somebody may have asked for a call here before there was one to tell it by. */
 static gpo_status get_fd(state *s, cq_object *queue) {
@@ -237,15 +234,7 @@ static const field cq_statistics_fields[] = {
     FIELD(gpo_cq_statistics, delivered, U64), FIELD(gpo_cq_statistics, drained, U64),
     FIELD(gpo_cq_statistics, refused, U64),   FIELDS_END};
 
-static int cq_get_statistics(lua_State *L) {
-    state *s = the_state(L);
-    object *queue = check_object(L, s, 1, CLASS_CQ);
-    gpo_cq_statistics statistics = {.struct_size = sizeof statistics};
-    const gpo_status status = s->api->cq_get_statistics(HANDLE(queue, gpo_cq_t), &statistics);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, cq_statistics_fields, &statistics);
-    return 1;
-}
+RECORD_METHOD(cq_get_statistics, cq, gpo_cq_statistics, cq_statistics_fields)
 
 /* Operations that were still under way will never be heard of: they end with GPO_CANCELLED. */
 static void cancel_operations(lua_State *L, state *s, int index) {

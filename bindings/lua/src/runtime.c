@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binding.h"
+#include "methods.h"
 
 #define COLLECTED_SHUTDOWN_NS 10000000000 /* how long the collector waits for a runtime that nobody closed */
 
@@ -155,20 +155,9 @@ static const field trace_info_fields[] = {
     FIELD(gpo_trace_info, call_cost_ns, U64),   FIELD(gpo_trace_info, operation_cost_ns, U64),
     FIELD(gpo_trace_info, clock_error_ns, U64), FIELDS_END};
 
-/* A method that gives a struct of a runtime out as a table. */
-#define INFORMATION(function, type, call, fields)                                              \
-    static int function(lua_State *L) {                                                        \
-        state *s = the_state(L);                                                               \
-        type record = {.struct_size = sizeof record};                                          \
-        object *o = check_object(L, s, 1, CLASS_RUNTIME);                                      \
-        const gpo_status status = s->api->call(HANDLE(o, gpo_runtime_t), &record);             \
-        if (status != GPO_SUCCESS) return failure(L, s, status);                               \
-        push_record(L, s, fields, &record);                                                    \
-        return 1;                                                                              \
-    }
-INFORMATION(runtime_driver, gpo_driver_info, runtime_driver, driver_fields)
-INFORMATION(runtime_statistics, gpo_statistics, runtime_statistics, statistics_fields)
-INFORMATION(trace_get_info, gpo_trace_info, trace_get_info, trace_info_fields)
+RECORD_METHOD(runtime_driver, runtime, gpo_driver_info, driver_fields)
+RECORD_METHOD(runtime_statistics, runtime, gpo_statistics, statistics_fields)
+RECORD_METHOD(trace_get_info, runtime, gpo_trace_info, trace_info_fields)
 
 /* metrics(): as C's struct; `errors` is a table from names of statuses to counts. */
 static int runtime_metrics(lua_State *L) {
@@ -188,29 +177,8 @@ static int runtime_metrics(lua_State *L) {
     return 1;
 }
 
-struct reading {
-    const gpo_api *api;
-    gpo_runtime_t runtime;
-};
-
-static gpo_status read_metrics(void *context, char *buffer, size_t capacity, size_t *needed) {
-    const struct reading *r = context;
-    return r->api->metrics_text(r->runtime, buffer, capacity, needed);
-}
-
-static gpo_status read_summary(void *context, char *buffer, size_t capacity, size_t *needed) {
-    const struct reading *r = context;
-    return r->api->trace_summary(r->runtime, buffer, capacity, needed);
-}
-
-static int runtime_text(lua_State *L, text_reader read) {
-    state *s = the_state(L);
-    object *o = check_object(L, s, 1, CLASS_RUNTIME);
-    struct reading r = {s->api, HANDLE(o, gpo_runtime_t)};
-    return push_text(L, s, read, &r, 0);
-}
-static int metrics_text(lua_State *L) { return runtime_text(L, read_metrics); }
-static int trace_summary(lua_State *L) { return runtime_text(L, read_summary); }
+TEXT_METHOD(metrics_text, runtime, 0)
+TEXT_METHOD(trace_summary, runtime, 0)
 
 static const field trace_option_fields[] = {
     FLAG(gpo_trace_options, "no_gpu_times", GPO_TRACE_NO_GPU_TIMES), FIELD(gpo_trace_options, path, STRING),
@@ -224,10 +192,7 @@ static int trace_start(lua_State *L) {
     return result(L, s, s->api->trace_start(HANDLE(o, gpo_runtime_t), &options));
 }
 
-static int trace_stop(lua_State *L) {
-    state *s = the_state(L);
-    return result(L, s, s->api->trace_stop(HANDLE((object *)check_object(L, s, 1, CLASS_RUNTIME), gpo_runtime_t)));
-}
+PLAIN_METHOD(trace_stop, runtime)
 
 /* completions(): the queue of operations that name no other, for event loops to watch. */
 static int runtime_completions(lua_State *L) {

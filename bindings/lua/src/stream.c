@@ -1,5 +1,5 @@
 /* stream.c: streams, pools of them, events and timelines. */
-#include "binding.h"
+#include "methods.h"
 
 /* --- waiting: at once, else by sleeping in the library, else, where callbacks may come, by an operation --- */
 
@@ -33,14 +33,7 @@ static const field stream_fields[] = {
     FLAG(gpo_stream_options, "blocking", GPO_STREAM_BLOCKING), FIELD(gpo_stream_options, priority, I32),
     FIELD(gpo_stream_options, max_held, U32), FIELD(gpo_stream_options, label, STRING), FIELDS_END};
 
-static int stream_create(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    gpo_stream_options options = {.struct_size = sizeof options};
-    read_record(L, 2, stream_fields, &options);
-    object *stream = new_object(L, s, CLASS_STREAM, 1);
-    return created(L, s, s->api->stream_create(HANDLE(device, gpo_device_t), &options, (gpo_stream_t *)&stream->handle));
-}
+CREATE_METHOD(stream_create, device, stream, gpo_stream_options, stream_fields)
 
 /* stream_wrap(native [, options]): the CUstream as an integer. */
 static int stream_wrap(lua_State *L) {
@@ -72,15 +65,7 @@ static const field info_fields[] = {
     FIELD(gpo_stream_info, wrapped, BOOL), FIELD(gpo_stream_info, accepted, U64), FIELD(gpo_stream_info, completed, U64),
     FIELD(gpo_stream_info, held, U64), FIELDS_END};
 
-static int stream_get_info(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM);
-    gpo_stream_info info = {.struct_size = sizeof info};
-    const gpo_status status = s->api->stream_get_info(HANDLE(stream, gpo_stream_t), &info);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_record(L, s, info_fields, &info);
-    return 1;
-}
+RECORD_METHOD(stream_get_info, stream, gpo_stream_info, info_fields)
 
 /* device(): the object that it was made from. */
 static int stream_device(lua_State *L) {
@@ -89,15 +74,7 @@ static int stream_device(lua_State *L) {
     return 1;
 }
 
-static int stream_native(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM);
-    void *native = NULL;
-    const gpo_status status = s->api->stream_native(HANDLE(stream, gpo_stream_t), &native);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, (uint64_t)(uintptr_t)native);
-    return 1;
-}
+NATIVE_METHOD(stream_native, stream)
 
 static int query_result(lua_State *L, state *s, gpo_status status) {
     if (status != GPO_SUCCESS && status != GPO_NOT_READY) return failure(L, s, status);
@@ -149,27 +126,11 @@ static int stream_notify_timed(lua_State *L) {
     return notify_method(L, s, 3, notify_timed, &t, 0);
 }
 
-static int stream_cancel_held(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM);
-    uint64_t count = 0;
-    const gpo_status status = s->api->stream_cancel_held(HANDLE(stream, gpo_stream_t), &count);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, count);
-    return 1;
-}
+NUMBER_METHOD(stream_cancel_held, stream, uint64_t)
 
-static int stream_wait_event(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM), *event = check_object(L, s, 2, CLASS_EVENT);
-    return result(L, s, s->api->stream_wait_event(HANDLE(stream, gpo_stream_t), HANDLE(event, gpo_event_t)));
-}
+PAIR_METHOD(stream_wait_event, stream, event)
 
-static int stream_wait_stream(lua_State *L) {
-    state *s = the_state(L);
-    object *stream = check_object(L, s, 1, CLASS_STREAM), *other = check_object(L, s, 2, CLASS_STREAM);
-    return result(L, s, s->api->stream_wait_stream(HANDLE(stream, gpo_stream_t), HANDLE(other, gpo_stream_t)));
-}
+PAIR_METHOD(stream_wait_stream, stream, stream)
 
 static int stream_wait_timeline(lua_State *L) {
     state *s = the_state(L);
@@ -191,15 +152,7 @@ static const field pool_fields[] = {FIELD(gpo_stream_pool_options, streams, U32)
                                     FIELD(gpo_stream_pool_options, priorities, U32),
                                     FIELD(gpo_stream_pool_options, label, STRING), FIELDS_END};
 
-static int stream_pool_create(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    gpo_stream_pool_options options = {.struct_size = sizeof options};
-    read_record(L, 2, pool_fields, &options);
-    object *pool = new_object(L, s, CLASS_STREAM_POOL, 1);
-    return created(L, s,
-                   s->api->stream_pool_create(HANDLE(device, gpo_device_t), &options, (gpo_stream_pool_t *)&pool->handle));
-}
+CREATE_METHOD(stream_pool_create, device, stream_pool, gpo_stream_pool_options, pool_fields)
 
 /* acquire([priority]): a stream that closing gives back, as release does. */
 static int stream_pool_acquire(lua_State *L) {
@@ -245,20 +198,9 @@ static const field event_fields[] = {FLAG(gpo_event_options, "timing", GPO_EVENT
                                      FLAG(gpo_event_options, "blocking_sync", GPO_EVENT_BLOCKING_SYNC),
                                      FIELD(gpo_event_options, label, STRING), FIELDS_END};
 
-static int event_create(lua_State *L) {
-    state *s = the_state(L);
-    object *device = check_object(L, s, 1, CLASS_DEVICE);
-    gpo_event_options options = {.struct_size = sizeof options};
-    read_record(L, 2, event_fields, &options);
-    object *event = new_object(L, s, CLASS_EVENT, 1);
-    return created(L, s, s->api->event_create(HANDLE(device, gpo_device_t), &options, (gpo_event_t *)&event->handle));
-}
+CREATE_METHOD(event_create, device, event, gpo_event_options, event_fields)
 
-static int event_record(lua_State *L) {
-    state *s = the_state(L);
-    object *event = check_object(L, s, 1, CLASS_EVENT), *stream = check_object(L, s, 2, CLASS_STREAM);
-    return result(L, s, s->api->event_record(HANDLE(event, gpo_event_t), HANDLE(stream, gpo_stream_t)));
-}
+PAIR_METHOD(event_record, event, stream)
 
 static int event_query(lua_State *L) {
     state *s = the_state(L);
@@ -297,30 +239,14 @@ static int event_elapsed(lua_State *L) {
     return 1;
 }
 
-static int event_native(lua_State *L) {
-    state *s = the_state(L);
-    object *event = check_object(L, s, 1, CLASS_EVENT);
-    void *native = NULL;
-    const gpo_status status = s->api->event_native(HANDLE(event, gpo_event_t), &native);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, (uint64_t)(uintptr_t)native);
-    return 1;
-}
+NATIVE_METHOD(event_native, event)
 
 /* --- timelines --- */
 
 static const field timeline_fields[] = {FIELD(gpo_timeline_options, value, U64), FIELD(gpo_timeline_options, label, STRING),
                                         FIELDS_END};
 
-static int timeline_create(lua_State *L) {
-    state *s = the_state(L);
-    object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
-    gpo_timeline_options options = {.struct_size = sizeof options};
-    read_record(L, 2, timeline_fields, &options);
-    object *timeline = new_object(L, s, CLASS_TIMELINE, 1);
-    return created(L, s,
-                   s->api->timeline_create(HANDLE(runtime, gpo_runtime_t), &options, (gpo_timeline_t *)&timeline->handle));
-}
+CREATE_METHOD(timeline_create, runtime, timeline, gpo_timeline_options, timeline_fields)
 
 static int timeline_signal(lua_State *L) {
     state *s = the_state(L);
@@ -336,15 +262,7 @@ static int timeline_fail(lua_State *L) {
     return result(L, s, s->api->timeline_fail(HANDLE(timeline, gpo_timeline_t), status, luaL_optstring(L, 3, NULL)));
 }
 
-static int timeline_value(lua_State *L) {
-    state *s = the_state(L);
-    object *timeline = check_object(L, s, 1, CLASS_TIMELINE);
-    uint64_t value = 0;
-    const gpo_status status = s->api->timeline_value(HANDLE(timeline, gpo_timeline_t), &value);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
-    push_unsigned(L, value);
-    return 1;
-}
+NUMBER_METHOD(timeline_value, timeline, uint64_t)
 
 static gpo_status wait_for_timeline(state *s, const struct wait_for *w, int64_t timeout_ns) {
     return s->api->timeline_wait(HANDLE(w->source, gpo_timeline_t), w->value, timeout_ns);
