@@ -85,11 +85,23 @@ impl CompletionQueue {
         call!(pipeline_notify(pipeline.as_raw(), self.as_raw(), user_data))
     }
 
-    /// Takes up to `most` entries out. Doesn't block; each entry goes to one caller.
+    /// Takes up to `most` entries out: `usize::MAX` for all that there are. Doesn't block; each entry goes to one caller.
     pub fn drain(&self, most: usize) -> Result<Vec<Completion>> {
-        let mut entries = vec![sys::gpo_completion::new(); most];
-        let count = self.drain_into(&mut entries)?;
-        Ok(entries[..count].iter().map(|&entry| Completion(entry)).collect())
+        let mut taken = Vec::new();
+        let mut piece = [sys::gpo_completion::new(); 64];
+        loop {
+            let room = piece.len().min(most - taken.len());
+            let count = match self.drain_into(&mut piece[..room]) {
+                Ok(count) => count,
+                Err(error) if taken.is_empty() => return Err(error),
+                // What was taken is nobody else's any more.
+                Err(_) => 0,
+            };
+            taken.extend(piece[..count].iter().map(|&entry| Completion(entry)));
+            if count < room || taken.len() == most {
+                return Ok(taken);
+            }
+        }
     }
 
     /// The same into the caller's memory: gives how many entries it has written.

@@ -4,7 +4,7 @@ use crate::call::call;
 use crate::done::Enqueued;
 use crate::error::{Error, ErrorKind, Result};
 use crate::host::HostBuffer;
-use crate::memory::DeviceSlice;
+use crate::memory::{DeviceSlice, bytes_of};
 use crate::operation::{Failed, Operation};
 use crate::stream::Stream;
 use bytemuck::Pod;
@@ -148,10 +148,10 @@ impl Stream {
         destination.given_to(self, FUNCTION)?;
         let mut copy = sys::gpo_copy_2d::new();
         copy.source = source.address();
-        copy.source_pitch = (source_pitch * size_of::<T>()) as u64;
+        copy.source_pitch = bytes_of::<T>(source_pitch, FUNCTION)?;
         copy.destination = destination.address();
-        copy.destination_pitch = (destination_pitch * size_of::<T>()) as u64;
-        copy.width = (width * size_of::<T>()) as u64;
+        copy.destination_pitch = bytes_of::<T>(destination_pitch, FUNCTION)?;
+        copy.width = bytes_of::<T>(width, FUNCTION)?;
         copy.height = height as u64;
         call!(copy_rows(self.as_raw(), &copy))?;
         Ok(Enqueued { stream: self })

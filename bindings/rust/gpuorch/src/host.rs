@@ -5,7 +5,15 @@ use bytemuck::Pod;
 /// A buffer in host memory that an [`Operation`](crate::Operation) can own.
 ///
 /// [`PinnedVec`](crate::PinnedVec) is copied from and to beside other work; a `Vec` or boxed slice works too, is slower,
-/// and serialises.
+/// and serialises. What is only borrowed won't do: its owner could take it back while the GPU uses it.
+///
+/// ```compile_fail,E0277
+/// # fn copy(stream: gpuorch::Stream, x: gpuorch::DeviceBuffer<u8>) -> gpuorch::Result<()> {
+/// let mut host = vec![0u8; 100];
+/// stream.copy_to_host(&x, &mut host)?;
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Safety
 ///

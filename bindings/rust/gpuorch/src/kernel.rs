@@ -247,7 +247,15 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The operation's name for errors and traces, in place of the kernel's.
+    /// The operation's name for errors and traces, in place of the kernel's. It is read by each launch:
+    ///
+    /// ```compile_fail,E0597
+    /// let launch = {
+    ///     let label = std::ffi::CString::new("blur").unwrap();
+    ///     gpuorch::Launch::new(1, 64).label(&label)
+    /// };
+    /// println!("{launch:?}");
+    /// ```
     #[must_use]
     pub fn label(mut self, label: &'a CStr) -> Self {
         self.raw.label = label.as_ptr();

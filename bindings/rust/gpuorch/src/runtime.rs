@@ -260,6 +260,10 @@ impl Runtime {
             let message = format!("{alive} pinned vectors are alive, or on their way through a stream");
             Err(Error::new(ErrorKind::InvalidState, "gpo_runtime_shutdown", message))
         };
+        if ended.is_ok() {
+            let kept = std::mem::take(&mut *self.inner.kept.values.lock().unwrap_or_else(PoisonError::into_inner));
+            drop(kept);
+        }
         // Where it hasn't begun, the runtime goes on.
         if ended.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::InvalidState | ErrorKind::WouldDeadlock))
         {

@@ -2,7 +2,8 @@
 
 mod world;
 
-use gpuorch::{Completions, ErrorKind, Result, Timeline};
+use gpuorch::pipeline::{Input, Sink, Source, Stage};
+use gpuorch::{Completions, DeviceBuffer, ErrorKind, Result, Timeline};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,6 +29,12 @@ async fn round(w: &World) -> Result<()> {
     let host = w.stream.copy_to_host(&x, host)?.await?;
     assert!(host.iter().all(|&x| x == 3.0));
     w.stream.done().await?;
+    // SAFETY: it has no elements to fill.
+    let fill = unsafe { w.device.builtin_module()?.kernel("gpo_fill_u32")?.bind::<(DeviceBuffer<u32>, u32, u64)>()? };
+    let pipeline = w.device.pipeline().stage(Stage::kernel(&fill, (Input, 1, 0))).chunk_bytes(4096).build()?;
+    let finished =
+        pipeline.start(Source::memory(vec![5u8; 10_000]), Sink::memory(arena.zeroed::<u8>(10_000)?))?.await?;
+    assert_eq!((finished.source.len(), finished.sink.len()), (10_000, 10_000));
     Ok(())
 }
 
@@ -97,7 +104,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 #[test]
 fn a_future_can_be_dropped_or_forgotten_at_every_await() -> Result<()> {
     for forgotten in [false, true] {
-        for polls in 0..12 {
+        for polls in 0..15 {
             let w = world();
             w.scale()?;
             let counted = Arc::new(Counted::default());

@@ -2,8 +2,9 @@
 
 mod world;
 
-use gpuorch::{ErrorKind, Result};
+use gpuorch::{ErrorKind, HostBuffer, Result};
 use std::any::Any;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use world::world;
 
@@ -116,6 +117,46 @@ fn in_use_no_more(pool: &gpuorch::Pool) -> Result<()> {
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", pool.statistics()?);
         std::thread::yield_now();
     }
+    Ok(())
+}
+
+/// A buffer that says when it goes.
+struct Watched {
+    bytes: Vec<u8>,
+    _alive: Arc<()>,
+}
+
+// SAFETY: the elements are the vector's, which is nobody else's.
+unsafe impl HostBuffer for Watched {
+    type Element = u8;
+
+    fn as_slice(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+#[test]
+fn what_a_shutdown_has_outlasted_goes_with_it() -> Result<()> {
+    let w = world();
+    let (executor, x, held) = (w.runtime.executor()?, w.device.buffer::<u8>(100)?, Arc::new(()));
+    let copy = w.stream.copy_to_host(&x, Watched { bytes: vec![0; 100], _alive: Arc::clone(&held) })?;
+    let ((open, gate), (begin, begun)) = (mpsc::channel::<()>(), mpsc::channel());
+    w.stream.host_call(&executor, move || {
+        begin.send(()).expect("somebody listens");
+        gate.recv()
+    })?;
+    begun.recv().expect("it begins");
+    assert_eq!(w.runtime.shutdown(Duration::from_millis(20)).unwrap_err().kind(), ErrorKind::Timeout);
+    // Nobody can be asked any more to say when the stream has passed.
+    drop(copy);
+    assert_eq!(Arc::strong_count(&held), 2);
+    open.send(()).expect("it waits");
+    w.runtime.shutdown(Duration::from_secs(20))?;
+    assert_eq!(Arc::strong_count(&held), 1);
     Ok(())
 }
 

@@ -222,6 +222,24 @@ fn a_queue_is_drained_by_a_loop() -> Result<()> {
 }
 
 #[test]
+fn all_of_a_queue_is_drained_whatever_that_is() -> Result<()> {
+    let w = world();
+    let queue = w.runtime.completion_queue()?;
+    for number in 0..3000 {
+        queue.notify(&w.stream, number)?;
+    }
+    w.stream.wait()?;
+    let mut seen = Vec::new();
+    while seen.len() < 3000 {
+        queue.wait_for(Duration::from_secs(10))?;
+        seen.extend(queue.drain(usize::MAX)?.iter().map(|entry| entry.user_data));
+    }
+    assert!(seen.into_iter().eq(0..3000));
+    assert!(queue.drain(usize::MAX)?.is_empty() && queue.drain(0)?.is_empty());
+    Ok(())
+}
+
+#[test]
 fn memory_is_described_and_registered() -> Result<()> {
     let w = world();
     let arena = w.device.arena_builder().label("pinned").slab_bytes(1 << 20).initial_bytes(1 << 20).build()?;

@@ -320,6 +320,27 @@ fn fails<S, K>(result: Result<Finished<S, K>, Failed<(S, K)>>, text: &str) {
 }
 
 #[test]
+fn a_closure_that_panics_when_it_goes_leaves_the_pipeline_free() -> Result<()> {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("not without a fight");
+        }
+    }
+    let w = world();
+    let pipeline = pipeline(&w)?;
+    let panics = Panics;
+    let sink = Sink::callback(move |_| {
+        let _ = &panics;
+        Ok::<_, &str>(Flow::Continue)
+    });
+    let run = pipeline.start(Source::memory(data()), sink)?;
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.wait().map(drop))).is_err());
+    pipeline.start(Source::memory(data()), Sink::none())?.wait()?;
+    Ok(())
+}
+
+#[test]
 fn a_run_is_cancelled_dropped_or_somebody_elses() -> Result<()> {
     let w = world();
     let pipeline = pipeline(&w)?;

@@ -53,6 +53,9 @@ fn what_is_wrong_is_named() -> Result<()> {
     assert_eq!(kind(w.device.pipeline().build()), ErrorKind::InvalidArgument);
     let x = w.device.buffer::<u32>(10)?;
     assert_eq!(kind(w.stream.copy_rows(&x, 4, &x, 4, (4, 3))), ErrorKind::InvalidArgument);
+    // One row, or none, has its elements whatever the pitch.
+    assert_eq!(kind(w.stream.copy_rows(&x, usize::MAX, &x, 4, (4, 1))), ErrorKind::InvalidArgument);
+    assert_eq!(kind(w.stream.copy_rows(&x, 4, &x, usize::MAX, (4, 0))), ErrorKind::InvalidArgument);
     assert_eq!(kind(w.stream.fill(&w.device.buffer::<u64>(1)?, 1)), ErrorKind::InvalidArgument);
     let error = w.device.arena_builder().max_bytes(4096).build()?.zeroed::<u8>(1 << 20).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);

@@ -7,7 +7,16 @@ use gpuorch_sys as sys;
 use std::fmt;
 use std::mem::size_of;
 
-/// One piece of the input, with all that belongs to it.
+/// One piece of the input, with all that belongs to it, for as long as a closure has it:
+///
+/// ```compile_fail,E0521
+/// use gpuorch::pipeline::Stage;
+/// let mut kept = None;
+/// let stage = Stage::callback(move |_, chunk| {
+///     kept = Some(chunk.device_input::<u8>()); // the next chunk's, when this returns
+///     Ok::<_, gpuorch::Error>(())
+/// });
+/// ```
 pub struct Chunk<'a> {
     raw: &'a sys::gpo_chunk,
     sizes: Sizes,

@@ -118,8 +118,9 @@ impl<S, K> Parts<S, K> {
             use std::ptr::read;
             (read(&this.source), read(&this.sink), read(&this.calls), read(&this.pipeline))
         };
-        drop(calls);
+        // First, since closures are the caller's, and may panic when they go.
         pipeline.give_back();
+        drop(calls);
         (source, sink)
     }
 }

@@ -53,7 +53,15 @@ unsafe impl Send for Stage {}
 
 impl Stage {
     /// A kernel, launched for each chunk with values, with what is the chunk's: [`Input`], [`Output`], [`InputBytes`], …, and
-    /// with buffers that the pipeline keeps: a [`DeviceBuffer`], or an `Arc` of one.
+    /// with buffers that the pipeline keeps: a [`DeviceBuffer`], or an `Arc` of one. It keeps no borrowed one:
+    ///
+    /// ```compile_fail,E0277
+    /// # use gpuorch::{pipeline::{Input, Stage}, BoundKernel, DeviceBuffer};
+    /// # fn stage(map: BoundKernel<(DeviceBuffer<u8>, DeviceBuffer<u8>)>, table: DeviceBuffer<u8>) {
+    /// Stage::kernel(&map, (Input, &table));
+    /// # }
+    /// ```
+    ///
     /// It has as many threads as the chunk has bytes, unless told otherwise.
     pub fn kernel<P: Parameters>(kernel: &BoundKernel<P>, arguments: impl StageArguments<P>) -> Self {
         let mut raw = sys::gpo_stage::new();
