@@ -15,6 +15,9 @@ use world::{World, world};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What makes the calls, once.
+type Every = Box<dyn FnOnce() + Send>;
+
 /// What became of each call.
 type Outcomes = Vec<(&'static str, Option<ErrorKind>)>;
 
@@ -24,7 +27,7 @@ fn outcomes(w: &World) -> Outcomes {
 }
 
 /// The calls are made by a callback of `w`'s, which `begin` starts and hands what makes them.
-fn inside(what: &str, w: World, begin: impl FnOnce(&World, Box<dyn FnOnce() + Send>)) {
+fn inside(what: &str, w: World, begin: impl FnOnce(&World, Every)) {
     let wanted = outcomes(&world());
     let (sender, receiver) = mpsc::channel();
     let same = World { runtime: w.runtime.clone(), device: w.device.clone(), stream: w.stream.clone() };
@@ -73,7 +76,11 @@ fn a_closure_that_is_told_of_work_calls_every_function() {
 fn a_host_call_calls_every_function() {
     inside("stream.host_call", world(), |w, calls| {
         let executor = w.runtime.executor().expect("an executor");
-        w.stream.host_call(&executor, move || Ok::<_, &str>(calls())).expect("it is accepted");
+        let calls = move || {
+            calls();
+            Ok::<_, &str>(())
+        };
+        w.stream.host_call(&executor, calls).expect("it is accepted");
         std::mem::forget(executor);
     });
 }
@@ -88,10 +95,19 @@ fn inside_pipeline(which: &'static str) {
         };
         let turns = [turn.clone(), turn.clone(), turn.clone(), turn];
         let [fill, enqueue, take, progress] = turns;
-        let stage = Stage::callback(move |_, _| Ok::<_, &str>(enqueue("stage")));
+        let stage = Stage::callback(move |_, _| {
+            enqueue("stage");
+            Ok::<_, &str>(())
+        });
         let pipeline = w.device.pipeline().stage(stage).progress(Duration::ZERO, move |_| progress("progress"));
-        let source = Source::callback(move |room| Ok::<_, &str>((fill("source"), Fill::End(room.len().min(100))).1));
-        let sink = Sink::callback(move |_| Ok::<_, &str>((take("sink"), Flow::Continue).1));
+        let source = Source::callback(move |room| {
+            fill("source");
+            Ok::<_, &str>(Fill::End(room.len().min(100)))
+        });
+        let sink = Sink::callback(move |_| {
+            take("sink");
+            Ok::<_, &str>(Flow::Continue)
+        });
         let run = pipeline.chunk_bytes(4096).build().expect("a pipeline").start(source, sink).expect("it starts");
         run.wait().expect("it ends");
     });
@@ -119,7 +135,7 @@ fn a_progress_closure_calls_every_function() {
 
 #[test]
 fn a_log_closure_calls_every_function() {
-    let calls: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>> = Arc::default();
+    let calls: Arc<Mutex<Option<Every>>> = Arc::default();
     let once = Arc::clone(&calls);
     let log = move |_: LogLevel, _: &str| {
         let calls = once.lock().expect("no panic").take();
@@ -137,7 +153,7 @@ fn a_log_closure_calls_every_function() {
 
 #[test]
 fn a_waker_calls_every_function() {
-    struct Woken(Mutex<Option<Box<dyn FnOnce() + Send>>>, AtomicBool);
+    struct Woken(Mutex<Option<Every>>, AtomicBool);
     impl Wake for Woken {
         fn wake(self: Arc<Self>) {
             self.1.store(true, Ordering::SeqCst);
