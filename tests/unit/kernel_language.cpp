@@ -348,3 +348,26 @@ extern "C" __global__ void tiles(int *out, int *elected) {
     for (int i = 0; i < 64; ++i) CHECK(out[i] == i / 8 * 64 + 28 + 1000 * (i / 8) + 100000);
     CHECK(elected == 22);
 }
+
+TEST_CASE("the host's own C++ headers may be included, and what needs no run-time library used") {
+    const Program program(R"(
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <type_traits>
+#include <utility>
+template <class T> __device__ T most() { return std::is_integral<T>::value ? std::numeric_limits<T>::max() : T(1); }
+extern "C" __global__ void library(double *out, int x) {
+    std::pair<int, double> both(std::abs(x), std::abs(-2.5));
+    std::swap(both.second, out[1]);
+    out[0] = std::max(both.first, 3) + std::abs(-1.5f) + abs(-7ll);
+    out[2] = most<int>() + most<float>();
+    out[3] = std::sqrt(16.0f) + std::fabs(-0.5);
+}
+)");
+    Device device;
+    std::vector<double> out = {0, 9, 0, 0};
+    device.run(program.kernel("library"), {}, out.data(), -5);
+    CHECK(out == std::vector<double>{5 + 1.5 + 7, 2.5, 2147483648.0, 4.5});
+}

@@ -10,18 +10,20 @@ namespace gpo::softgpu {
 namespace {
 
 // Without effect here: the device is one, always exact (which fast-math options allow), and has no registers to save.
-constexpr std::array<std::string_view, 27> kWithoutEffect = {
+constexpr std::array<std::string_view, 29> kWithoutEffect = {
     "--use_fast_math", "-use_fast_math", "--generate-line-info", "-lineinfo", "--device-debug", "-G",
     "--device-as-default-execution-space", "-default-device", "--device-c", "-dc", "--device-w", "-dw",
     "--extra-device-vectorization", "-extra-device-vectorization", "--restrict", "-restrict",
     "--extensible-whole-program", "-ewp", "--display-error-number", "-err-no", "--no-display-error-number",
     "-no-err-no", "--device-int128",
-    "-device-int128", "--builtin-move-forward=true", "--builtin-initializer-list=true", "--minimal"};
-constexpr std::array<std::string_view, 23> kWithoutEffectValued = {
+    "-device-int128", "--builtin-move-forward=true", "--builtin-initializer-list=true", "--minimal", "--device-float128", "-device-float128"};
+constexpr std::array<std::string_view, 36> kWithoutEffectValued = {
     "--gpu-architecture", "-arch", "--gpu-code", "-code", "--maxrregcount", "-maxrregcount", "--ftz", "-ftz",
     "--prec-sqrt", "-prec-sqrt", "--prec-div", "-prec-div", "--relocatable-device-code", "-rdc", "--optimization-info",
     "-opt-info",
-    "--ptxas-options", "-Xptxas", "--diag-suppress", "-diag-suppress", "--split-compile", "-split-compile", "--dopt"};
+    "--ptxas-options", "-Xptxas", "--diag-suppress", "-diag-suppress", "--split-compile", "-split-compile", "--dopt",
+    "--diag-error", "-diag-error", "--diag-warn", "-diag-warn", "--Ofast-compile", "-Ofc", "--brief-diagnostics", "-brief-diag",
+    "--modify-stack-limit", "-modify-stack-limit", "--jump-table-density", "-jtd", "--frandom-seed"};
 
 struct Option {
     std::string_view name, value;

@@ -8,7 +8,7 @@ string(APPEND embedded_text "    static constexpr EmbeddedHeader kHeaders[] = {\
 foreach(embedded_header IN LISTS embedded_headers)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${embedded_header}")
   get_filename_component(embedded_name "${embedded_header}" NAME)
-  if(embedded_header MATCHES "/include/(cooperative_groups/[^/]*)$")
+  if(embedded_header MATCHES "/cuda_device/include/(.*)$")
     set(embedded_name "${CMAKE_MATCH_1}")
   endif()
   file(READ "${embedded_header}" embedded_content)
