@@ -29,10 +29,12 @@ def main():
     unresolved = subprocess.run(["ldd", "-r", LIBRARY], capture_output=True, text=True)
     check("it lacks no symbol", [line for line in (unresolved.stdout + unresolved.stderr).splitlines()
                                  if "undefined symbol" in line][:5])
-    # One entry is the compiler's own (frame_dummy).
+    # One entry is the compiler's own (frame_dummy), one is Asio's: its constants are empty, but have destructors to register.
     size = re.search(r"\(INIT_ARRAYSZ\)\s+(\d+)", dynamic)
-    count = int(size.group(1)) // 8 - 1 if size else 0
-    check("it has no static constructor", f"{count} of them" if count > 0 else "")
+    count = int(size.group(1)) // 8 - 2 if size else 0
+    constructors = set(re.findall(r"_GLOBAL__(?:sub_)?I_\S+", read("readelf", "-sW")))
+    ours = [name for name in constructors if not re.search("RunQueue|run_queue", name)]
+    check("it has no static constructor but Asio's", ours or (f"{count} of them" if count > 0 else ""))
     stack = re.search(r"GNU_STACK.*?(RWE?)\s", read("readelf", "-lW"))
     check("its stack is not executable", "" if stack and stack.group(1) == "RW" else "it is")
 

@@ -23,6 +23,7 @@ void Task::fetch_ahead() const noexcept {
     __builtin_prefetch(&state_, 1);
     __builtin_prefetch(&outcome_, 1);
     __builtin_prefetch(&*strand_, 1);  // that of an accepted task doesn't change
+    __builtin_prefetch(strand_->posted, 1);
     executor_->fetch_ahead();
 }
 
@@ -100,9 +101,7 @@ gpo_status Executor::accept(Task& task, const void* order) {
         task.strand_ = strand_of(order);
         ++task.strand_->tasks;
         task.state_ = Task::State::owed;
-        task.before_ = owed_last_;
-        (owed_last_ ? owed_last_->after_ : owed_first_) = &task;
-        owed_last_ = &task;
+        owed_.add(task);
         task.retain();
         ++accepted_;
         pending_.fetch_add(1, std::memory_order_seq_cst);
@@ -112,9 +111,15 @@ gpo_status Executor::accept(Task& task, const void* order) {
     return GPO_SUCCESS;
 }
 
-void Executor::unlink(Task& task) noexcept {
-    (task.before_ ? task.before_->after_ : owed_first_) = task.after_;
-    (task.after_ ? task.after_->before_ : owed_last_) = task.before_;
+void Executor::List::add(Task& task) noexcept {
+    task.before_ = last;
+    (last ? last->after_ : first) = &task;
+    last = &task;
+}
+
+void Executor::List::remove(Task& task) noexcept {
+    (task.before_ ? task.before_->after_ : first) = task.after_;
+    (task.after_ ? task.after_->before_ : last) = task.before_;
     task.before_ = task.after_ = nullptr;
 }
 
@@ -123,7 +128,7 @@ void Executor::withdraw(Task& task) noexcept {
     {
         std::lock_guard lock(lock_);
         if (task.state_ != Task::State::owed) return;
-        unlink(task);
+        owed_.remove(task);
         task.state_ = Task::State::called;
         --task.strand_->tasks;
         --accepted_;
@@ -144,64 +149,70 @@ void Executor::due(Task& task, const Outcome& outcome) noexcept {
 }
 
 bool Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept {
-    unlink(task);
+    owed_.remove(task);
     task.state_ = Task::State::due;
     task.outcome_ = outcome;
     task.cancelled_ = cancelled;
     Strand& strand = *task.strand_;
     (strand.last ? strand.last->after_ : strand.first) = &task;
     strand.last = &task;
+    if (task.awaited_) due_awaited_.add(task);  // the only one of its strand
     if (strand.scheduled) return false;
     strand.scheduled = true;
-    strand.retain();
-    make_ready(strand);
+    make_ready(task.strand_);
     return true;
 }
 
-void Executor::make_ready(Strand& strand) noexcept {
-    strand.next_ready = nullptr;
-    (ready_last_ ? ready_last_->next_ready : ready_first_) = &strand;
-    ready_last_ = &strand;
+void Executor::make_ready(Ref<Strand> strand) noexcept {
     ready_.fetch_add(1, std::memory_order_seq_cst);
+    run_queue_.post(std::move(strand));
 }
 
 // --- running ---
 
+namespace {
+
+/// Whether what the thread polled last was a task's call: a strand may have been abandoned meanwhile.
+thread_local bool called_one;
+
+}  // namespace
+
 bool Executor::run_one() noexcept {
-    Strand* strand;
+    called_one = false;
+    run_queue_.poll_one();
+    return called_one;
+}
+
+void Executor::run(Ref<Strand> strand) noexcept {
+    ready_.fetch_sub(1, std::memory_order_seq_cst);
     Task* task;
     {
         std::lock_guard lock(lock_);
-        strand = ready_first_;
-        if (!strand) return false;
-        ready_first_ = strand->next_ready;
-        if (!ready_first_) ready_last_ = nullptr;
-        ready_.fetch_sub(1, std::memory_order_seq_cst);
         task = strand->first;
+        if (!task) return;
+        if (task->awaited_) due_awaited_.remove(*task);
         strand->first = task->after_;
         if (!strand->first) strand->last = nullptr;
         task->state_ = Task::State::called;
     }
     call(*task, task->outcome_, task->cancelled_);
     runtime().counters.callbacks.fetch_add(1, std::memory_order_relaxed);
-    bool again, last;
+    bool last;
     {
         std::lock_guard lock(lock_);
         ++called_;
         cancelled_count_ += task->cancelled_;
         --strand->tasks;
-        again = strand->first != nullptr;
-        if (again)
-            make_ready(*strand);  // behind the others that are ready
+        if (strand->first)
+            make_ready(std::move(strand));  // behind the others that are ready
         else
             strand->scheduled = false;
         last = pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
     }
-    if (!again) strand->release();
     // Whoever runs this goes on with what is ready: nobody has to be woken for it.
     if (last && (watchers_.load(std::memory_order_seq_cst) != 0 || closing_.load(std::memory_order_seq_cst))) wake_all();
     task->release();
-    return true;
+    called_one = true;
 }
 
 void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept {
@@ -260,6 +271,8 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
             if (run_one()) {
                 ++served;
                 idle_since = 0;
+            } else {
+                host::step(0);  // somebody is about to post it, or was quicker
             }
             if (deadline != host::kForever && host::now() >= deadline) break;
             continue;
@@ -369,7 +382,7 @@ void Executor::cancel_owed() noexcept {
     Outcome outcome;
     outcome.error = cancelled_;
     outcome.submitted_ns = outcome.completed_ns = host::now();
-    while (owed_first_) become_due(*owed_first_, outcome, true);
+    while (owed_.first) become_due(*owed_.first, outcome, true);
 }
 
 void Executor::cancel_calls() noexcept {
@@ -413,22 +426,17 @@ void Executor::stop() noexcept {
     if (thread_count_ == 0) abandon_awaited();
 }
 
-// Whoever waits for them may be waited for itself, by the thread that is to run what is left. Each has a strand of its own.
+// Whoever waits for them may be waited for itself, by the thread that is to run what is left. Their strands stay posted, with
+// nothing to call.
 void Executor::abandon_awaited() noexcept {
-    Strand* abandoned = nullptr;
+    Task* abandoned = nullptr;
     {
         std::lock_guard lock(lock_);
-        Strand* ready = std::exchange(ready_first_, nullptr);
-        ready_last_ = nullptr;
-        ready_.store(0, std::memory_order_seq_cst);
-        while (ready) {
-            Strand* strand = std::exchange(ready, ready->next_ready);
-            if (!strand->first->awaited_) {
-                make_ready(*strand);
-                continue;
-            }
-            strand->next_ready = std::exchange(abandoned, strand);
-            strand->first->state_ = Task::State::called;
+        while (Task* task = due_awaited_.first) {
+            due_awaited_.remove(*task);
+            task->strand_->first = task->strand_->last = nullptr;
+            task->state_ = Task::State::called;
+            task->after_ = std::exchange(abandoned, task);
             --accepted_;
             pending_.fetch_sub(1, std::memory_order_seq_cst);
         }
@@ -436,11 +444,9 @@ void Executor::abandon_awaited() noexcept {
     if (!abandoned) return;
     wake_all();
     while (abandoned) {
-        Strand* strand = std::exchange(abandoned, abandoned->next_ready);
-        Task* task = std::exchange(strand->first, nullptr);
+        Task* task = std::exchange(abandoned, abandoned->after_);
         task->abandon();
         task->release();
-        strand->release();
     }
 }
 

@@ -1,11 +1,10 @@
 // Executors: tasks that have become due are called by threads of the library, or by callers.
 //
-// Why there is no io_context inside. Posting to one allocates, and delivery may not fail: here all that a delivery needs is
-// made when it is accepted. Its threads sleep where the host seam can't see them, so nothing of it could run in the
-// deterministic mode. And it brings static constructors. What is left of it would be one list under one mutex.
+// Strands that have a task that is due are posted to an Asio io_context (run_queue.h), and whoever runs the executor polls
+// that. Sleeping is this class's own, by the host seam, so that the deterministic mode sees it.
 //
 // Sleeping. Idle threads wait on `signal_`, which changes with every event that may concern one: a strand that becomes
-// ready, the last task called, the end. Where the executor spins, one idle thread (`spinning_`) polls `ready_` instead
+// ready, the last task called, the end. Where the executor spins, one idle thread (`spinning_`) asks `ready_` instead
 // while tasks are owed and for a millisecond after; whoever makes a strand ready then wakes nobody. The spinner gives the
 // role up before it runs a task, and looks once more whether there is something for others to do.
 #pragma once
@@ -14,7 +13,7 @@
 #include <vector>
 
 #include "core/runtime.h"
-#include "executor/task.h"
+#include "executor/run_queue.h"
 #include "gpuorch/executor.h"
 
 namespace gpo {
@@ -45,10 +44,7 @@ public:
     Ref<HostCall> take_call(uint64_t number) noexcept;
 
     /// A task may become due soon.
-    void fetch_ahead() const noexcept {
-        __builtin_prefetch(&lock_, 1);
-        __builtin_prefetch(&ready_last_, 1);
-    }
+    void fetch_ahead() const noexcept { __builtin_prefetch(&lock_, 1); }
 
     void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }
     gpo_executor_statistics statistics() noexcept;
@@ -57,6 +53,9 @@ public:
     void close() noexcept override;
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
+
+    /// The first task of a strand that was posted, for RunQueue alone.
+    void run(Ref<Strand> strand) noexcept;
 
 private:
     friend class Task;
@@ -68,11 +67,17 @@ private:
     };
 
     ~Executor() override;
+    /// A list of tasks by before_ and after_, under lock_.
+    struct List {
+        Task* first = nullptr;
+        Task* last = nullptr;
+        void add(Task& task) noexcept;
+        void remove(Task& task) noexcept;
+    };
     /// Under lock_. True if its strand became ready with it.
     bool become_due(Task& task, const Outcome& outcome, bool cancelled) noexcept;
     void due(Task& task, const Outcome& outcome) noexcept;
-    void make_ready(Strand& strand) noexcept;                                       // under lock_
-    void unlink(Task& task) noexcept;                                               // under lock_
+    void make_ready(Ref<Strand> strand) noexcept;                                   // under lock_
     Ref<Strand> strand_of(const void* order);                                       // under lock_
     bool run_one() noexcept;
     void call(Task& task, const Outcome& outcome, bool cancelled) noexcept;
@@ -91,11 +96,10 @@ private:
     const bool spins_;
     const ErrorPtr cancelled_;                       // made ahead: teardown must not need memory
 
+    RunQueue run_queue_;                             // strands with a task that is due and nobody is calling
     host::Mutex lock_;
-    Task* owed_first_ = nullptr;                     // under lock_, as all up to the next empty line
-    Task* owed_last_ = nullptr;
-    Strand* ready_first_ = nullptr;
-    Strand* ready_last_ = nullptr;
+    List owed_;                                      // under lock_, as all up to the next empty line
+    List due_awaited_;
     std::map<const void*, Ref<Strand>> strands_;     // by what they order; idle ones are swept out now and then
     size_t sweep_at_ = 64;
     std::map<uint64_t, Ref<HostCall>> calls_;
@@ -104,7 +108,7 @@ private:
 
     alignas(64) std::atomic<uint32_t> signal_{0};    // wait word
     std::atomic<uint32_t> none_owed_{0};             // wait word: changes when the last task was called
-    std::atomic<uint32_t> ready_{0};                 // strands in the ready list
+    std::atomic<uint32_t> ready_{0};                 // strands in run_queue_
     std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
     std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};
     std::atomic<bool> closing_{false};

@@ -5,6 +5,8 @@
 // became due. All of that is the executor's, under its lock.
 #pragma once
 
+#include <cstddef>
+
 #include "completion/mark.h"
 
 namespace gpo {
@@ -20,8 +22,10 @@ public:
     uint64_t tasks = 0;      // accepted and not called
     class Task* first = nullptr;
     class Task* last = nullptr;
-    bool scheduled = false;  // in the list of ready strands, or at a thread
-    Strand* next_ready = nullptr;
+    bool scheduled = false;  // posted to be run, or at a thread
+
+    static constexpr size_t kPosted = 64;
+    alignas(std::max_align_t) std::byte posted[kPosted];  // what Asio notes while it is posted: run_queue.h
 };
 
 class Task : public Reached {
@@ -57,8 +61,8 @@ private:
     Ref<Strand> strand_;
     State state_ = State::made;
     bool cancelled_ = false;
-    Task* before_ = nullptr;  // in the list of those owed; also next in the strand
-    Task* after_ = nullptr;
+    Task* before_ = nullptr;  // in the list of those owed, then, of an awaited one, of those due
+    Task* after_ = nullptr;   // else the next in its strand
     Outcome outcome_;
 };
 

@@ -1,0 +1,58 @@
+#include "executor/run_queue.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "executor/executor.h"
+
+namespace gpo {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// The room in a strand, for the one operation that Asio makes of posting it. It frees that before it calls the handler.
+template <class T>
+struct RoomInStrand {
+    using value_type = T;
+
+    explicit RoomInStrand(Strand& strand) noexcept : strand(&strand) {}
+    template <class U>
+    RoomInStrand(const RoomInStrand<U>& other) noexcept : strand(other.strand) {}
+
+    T* allocate([[maybe_unused]] size_t count) const noexcept {
+        static_assert(sizeof(T) <= Strand::kPosted && alignof(T) <= alignof(std::max_align_t));
+        return reinterpret_cast<T*>(strand->posted);
+    }
+    void deallocate(T*, size_t) const noexcept {}
+    template <class U>
+    bool operator==(const RoomInStrand<U>& other) const noexcept { return strand == other.strand; }
+
+    Strand* strand;
+};
+
+struct Posted {
+    using allocator_type = RoomInStrand<std::byte>;
+    allocator_type get_allocator() const noexcept { return allocator_type(*strand); }
+    void operator()() noexcept { strand->executor.run(std::move(strand)); }
+
+    Ref<Strand> strand;
+};
+
+}  // namespace
+
+struct RunQueue::Context {
+    asio::io_context io;
+    // Without it a poll that finds nothing stops the context.
+    const asio::executor_work_guard<asio::io_context::executor_type> stays = asio::make_work_guard(io);
+};
+
+RunQueue::RunQueue() : context_(std::make_unique<Context>()) {}
+RunQueue::~RunQueue() = default;
+
+void RunQueue::post(Ref<Strand> strand) noexcept { asio::post(context_->io, Posted{std::move(strand)}); }
+
+bool RunQueue::poll_one() noexcept { return context_->io.poll_one() != 0; }
+
+}  // namespace gpo

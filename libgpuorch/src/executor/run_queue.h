@@ -1,0 +1,30 @@
+// What an executor's threads run: an Asio io_context, to which strands are posted when they become ready.
+//
+// Asio keeps what is ready and calls it; nobody sleeps inside it, for every sleep is the host seam's (executor.cpp). A strand
+// is posted once at a time, and what Asio notes of that lies in the strand: posting needs no memory and can't fail.
+#pragma once
+
+#include <memory>
+
+#include "executor/task.h"
+
+namespace gpo {
+
+class RunQueue {
+public:
+    /// Throws std::bad_alloc.
+    RunQueue();
+    /// What was posted and not polled is let go, not run.
+    ~RunQueue();
+
+    /// The strand, which is not posted, will be run by whoever polls.
+    void post(Ref<Strand> strand) noexcept;
+    /// Runs (Executor::run) the strand that was posted first. False if there was none.
+    bool poll_one() noexcept;
+
+private:
+    struct Context;
+    const std::unique_ptr<Context> context_;
+};
+
+}  // namespace gpo
