@@ -11,13 +11,15 @@ LIBRARY = BUILD / "libgpuorch"
 COUNTING = BUILD / "tests" / "libgpuorch_counting.so"
 DEPS = pathlib.Path(os.environ.get("GPUORCH_DEPS", ROOT / "build" / "deps"))
 TARGET = ROOT / "build" / "rust"
+# How this machine reaches a registry.
+NETWORK = ("CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_")
 OLDEST = DEPS / "rust-1.85" / "bin" / "cargo"
 
 
 def environment(**more):
     """What every cargo gets. Nothing leads to another libgpuorch than the one that was built."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_", "RUST"))
-            or name in ("CARGO_HOME", "RUSTUP_HOME")}
+            or name in ("CARGO_HOME", "RUSTUP_HOME") or name.startswith(NETWORK)}
     for name in ("GPUORCH_LIBRARY", "GPUORCH_LIB_DIR", "LD_LIBRARY_PATH", "LD_PRELOAD"):
         kept.pop(name, None)
     return {**kept, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never", "CARGO_INCREMENTAL": "0", **more}
