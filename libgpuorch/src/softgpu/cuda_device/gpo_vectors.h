@@ -28,6 +28,22 @@ __GPO_VECTOR(float, float, 8, 16)
 __GPO_VECTOR(double, double, 16, 16)
 #undef __GPO_VECTOR
 
+// CUDA 13's names for four of 8 bytes: aligned to 16, as ever, or to 32.
+#define __GPO_ALIGNED_FOUR(name, T, A)                                                  \
+    struct __attribute__((aligned(A))) name##_##A##a { T x, y, z, w; };                 \
+    static inline name##_##A##a make_##name##_##A##a(T x, T y, T z, T w) {              \
+        name##_##A##a v = {x, y, z, w};                                                 \
+        return v;                                                                       \
+    }
+__GPO_ALIGNED_FOUR(long4, long, 16) __GPO_ALIGNED_FOUR(long4, long, 32)
+__GPO_ALIGNED_FOUR(ulong4, unsigned long, 16) __GPO_ALIGNED_FOUR(ulong4, unsigned long, 32)
+__GPO_ALIGNED_FOUR(longlong4, long long, 16) __GPO_ALIGNED_FOUR(longlong4, long long, 32)
+__GPO_ALIGNED_FOUR(ulonglong4, unsigned long long, 16) __GPO_ALIGNED_FOUR(ulonglong4, unsigned long long, 32)
+__GPO_ALIGNED_FOUR(double4, double, 16) __GPO_ALIGNED_FOUR(double4, double, 32)
+#undef __GPO_ALIGNED_FOUR
+
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+
 struct dim3 {
     unsigned int x, y, z;
     constexpr dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy), z(vz) {}
