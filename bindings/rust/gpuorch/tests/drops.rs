@@ -2,11 +2,12 @@
 
 mod world;
 
-use gpuorch::{ErrorKind, HostBuffer, Result};
+use gpuorch::{ErrorKind, HostBuffer, Launch, Result};
 use std::any::Any;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use world::world;
+use world::{SOURCE, world};
 
 /// Numbers that follow from a seed, so that a failure can be had again.
 struct Numbers(u64);
@@ -142,19 +143,23 @@ unsafe impl HostBuffer for Watched {
 #[test]
 fn what_a_shutdown_has_outlasted_goes_with_it() -> Result<()> {
     let w = world();
-    let (executor, x, held) = (w.runtime.executor()?, w.device.buffer::<u8>(100)?, Arc::new(()));
-    let copy = w.stream.copy_to_host(&x, Watched { bytes: vec![0; 100], _alive: Arc::clone(&held) })?;
-    let ((open, gate), (begin, begun)) = (mpsc::channel::<()>(), mpsc::channel());
-    w.stream.host_call(&executor, move || {
-        begin.send(()).expect("somebody listens");
-        gate.recv()
-    })?;
-    begun.recv().expect("it begins");
+    let (x, held) = (w.device.buffer::<u8>(4096)?, Arc::new(()));
+    // SAFETY: it reads an address, that of the flag, until there is something else than 0.
+    let wait = unsafe { w.device.compile(SOURCE)?.kernel("wait_for")?.bind::<(u64, u64)>()? };
+    let flag: Vec<AtomicU32> = (0..1024).map(|_| AtomicU32::new(0)).collect();
+    let mut host = Watched { bytes: vec![0; 4096], _alive: Arc::clone(&held) };
+    // SAFETY: both outlive the runtime's work, and are written by nobody meanwhile. (A pageable copy would wait for the kernel.)
+    unsafe {
+        w.device.register_memory(flag.as_ptr().cast_mut().cast(), 4096, false)?;
+        w.device.register_memory(host.bytes.as_mut_ptr().cast(), 4096, false)?;
+    }
+    wait.launch(&w.stream, &Launch::new(1, 1), (flag.as_ptr() as u64, 1))?;
+    let copy = w.stream.copy_to_host(&x, host)?;
     assert_eq!(w.runtime.shutdown(Duration::from_millis(20)).unwrap_err().kind(), ErrorKind::Timeout);
     // Nobody can be asked any more to say when the stream has passed.
     drop(copy);
     assert_eq!(Arc::strong_count(&held), 2);
-    open.send(()).expect("it waits");
+    flag[0].store(1, Ordering::SeqCst);
     w.runtime.shutdown(Duration::from_secs(20))?;
     assert_eq!(Arc::strong_count(&held), 1);
     Ok(())
