@@ -235,10 +235,11 @@ impl Calls {
             );
             pipeline_wait: self.run().and_then(|run| run.wait().map_err(Error::from));
             pipeline_then: self.run().and_then(|run| pollster::block_on(run).map_err(Error::from));
-            pipeline_notify: self.run().and_then(|run| {
-                queue.notify_pipeline(&self.pipeline, 5)?;
-                run.wait().map_err(Error::from)
-            });
+            pipeline_notify: {
+                let run = self.run();
+                let notified = queue.notify_pipeline(&self.pipeline, 5);
+                run.and_then(|run| run.wait().map_err(Error::from)).and(notified)
+            };
             pipeline_cancel: self.pipeline.cancel();
             pipeline_get_progress: self.pipeline.progress();
             stream_wait: stream.wait_for(later);
