@@ -7,6 +7,7 @@
 #include "gpo_atomics.h"
 #include "gpo_warp.h"
 #include "gpo_cluster.h"
-#include "gpo_math.h"
+#include "gpo_special.h"
+#include "gpo_lanes.h"
 #include "gpo_print.h"
 #include "assert.h"
