@@ -2,7 +2,8 @@
 
 mod world;
 
-use gpuorch::{ErrorKind, HostBuffer, Launch, Result};
+use gpuorch::pipeline::{Sink, Source, Stage};
+use gpuorch::{Completions, DeviceBuffer, ErrorKind, HostBuffer, Launch, Result};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,8 +44,21 @@ fn any_order_will_do() -> Result<()> {
         queue.notify(&other, 1)?;
         let (done, reached) = (other.done(), timeline.reached(1));
         other.then(&executor, |_| {})?;
+        let completions = Completions::new();
+        completions.watch_stream(&other, 1)?;
+        // SAFETY: it has no elements to fill.
+        let fill =
+            unsafe { w.device.builtin_module()?.kernel("gpo_fill_u32")?.bind::<(DeviceBuffer<u32>, u32, u64)>()? };
+        let stage = Stage::kernel(&fill, (w.device.buffer::<u32>(10)?, 1, 0));
+        let pipeline = w.device.pipeline().stage(stage).chunk_bytes(4096).build()?;
+        completions.watch_stream(&w.stream, 2)?;
+        let run = pipeline.start(Source::memory(vec![1u8; 50_000]), Sink::memory(arena.zeroed::<u8>(50_000)?))?;
         let stream = w.stream.clone();
         let mut all: Vec<Box<dyn Any + Send>> = vec![
+            Box::new(completions),
+            Box::new(fill),
+            Box::new(pipeline),
+            Box::new(run),
             Box::new(x),
             Box::new(y),
             Box::new(event),

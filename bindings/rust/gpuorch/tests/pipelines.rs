@@ -308,6 +308,20 @@ fn a_closure_that_fails_or_panics_ends_the_run_with_its_text() -> Result<()> {
     let stage = Stage::callback(|_, _| -> Result<(), &str> { panic!("no such stage") });
     let broken = w.device.pipeline().stage(stage).build()?;
     fails(broken.start(memory(), Sink::none())?.wait(), "no such stage");
+    // A failure without words is one all the same.
+    struct Unspeakable;
+    impl std::fmt::Display for Unspeakable {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no words for it")
+        }
+    }
+    let broken = w.device.pipeline().stage(Stage::callback(|_, _| Err(Unspeakable))).build()?;
+    fails(broken.start(memory(), Sink::none())?.wait(), "no words for it");
+    fails(pipeline.start(Source::callback(|_| Err(Unspeakable)), Sink::none())?.wait(), "no words for it");
+    fails(pipeline.start(memory(), Sink::callback(|_| Err(Unspeakable)))?.wait(), "no words for it");
+    // Progress is only told of.
+    let told = inverting(&w)?.progress(Duration::ZERO, |_| panic!("no progress")).build()?;
+    told.start(memory(), Sink::none())?.wait()?;
     Ok(())
 }
 
