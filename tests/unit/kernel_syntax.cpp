@@ -2,6 +2,9 @@
 #include "kernel_device.h"
 
 #include <algorithm>
+#include <cstdlib>
+
+#include "support/report.h"
 
 using namespace kernel_test;
 
@@ -83,6 +86,42 @@ extern "C" __global__ auto kernel(int *__restrict__ out, const Config config = C
     CHECK(program.variable<void*>("one_function") != nullptr);
     CHECK(program.variable<int>("corner")[1] == 4);
     CHECK(program.variable<unsigned char>("map")[1] == 2);
+}
+
+TEST_CASE("a source compiles by Clang as by GCC") {
+    if (system("command -v clang++-14 >/dev/null || command -v clang++ >/dev/null") != 0)
+        return gpo::test::skip("there is no Clang");
+    const char* const before = getenv("GPUORCH_CXX");
+    setenv("GPUORCH_CXX", system("command -v clang++-14 >/dev/null") == 0 ? "clang++-14" : "clang++", 1);
+    const Program program(R"(
+#define KERNEL extern "C" __global__
+struct __builtin_align__(8) Pair { int a, b; };
+template <int N> __global__ __launch_bounds__(32 * N) void turned(int *out) {
+    __shared__ int s[N][32];
+    s[threadIdx.x / 32][threadIdx.x % 32] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = s[N - 1 - threadIdx.x / 32][threadIdx.x % 32];
+}
+[[maybe_unused]] __global__ void attributed([[maybe_unused]] int *p, int) { *p = alignof(Pair); }
+KERNEL void lambdas(int *p) {
+    __shared__ struct { int a; } local;
+    if (threadIdx.x == 0) local.a = 4;
+    __syncthreads();
+    const auto add = [&, k = 3](auto q) -> int { return q + k + local.a; };
+    p[threadIdx.x] = add(threadIdx.x);
+}
+)",
+                          {"turned<2>", "attributed", "lambdas"});
+    if (before) setenv("GPUORCH_CXX", before, 1);
+    else unsetenv("GPUORCH_CXX");
+    Device device;
+    std::vector<int> out(64);
+    device.run(program.kernel("turned<2>"), {{1, 1, 1}, {64, 1, 1}}, out.data());
+    for (int i = 0; i < 64; ++i) CHECK(out[i] == (i + 32) % 64);
+    device.run(program.kernel("attributed"), {}, out.data(), 0);
+    CHECK(out[0] == 8);
+    device.run(program.kernel("lambdas"), {{1, 1, 1}, {8, 1, 1}}, out.data());
+    for (int i = 0; i < 8; ++i) CHECK(out[i] == i + 7);
 }
 
 TEST_CASE("which kernels wait is decided by what they reach") {

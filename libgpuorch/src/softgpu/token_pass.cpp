@@ -170,6 +170,10 @@ private:
                 at = all_[at + 1].match;
                 continue;
             }
+            if (token.is("[") && all_[at + 1].is("[")) {   // an attribute: Clang takes it for a lambda in there
+                at = token.match;
+                continue;
+            }
             out += token.text;
             out += ' ';
         }
