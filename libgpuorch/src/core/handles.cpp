@@ -13,12 +13,17 @@ namespace gpo {
 
 namespace handle {
 
+namespace detail {
+
+std::atomic<Table*> g_tables[kPositions];
+constinit thread_local Ledger* t_ledger = nullptr;
+
+}  // namespace detail
+
+using namespace detail;
+
 namespace {
 
-constexpr uint32_t kPositionBits = 12, kPositions = 1u << kPositionBits;
-
-// The registry of runtimes: the one piece of global state. Tables are added and never removed.
-std::atomic<Table*> g_tables[kPositions];
 host::Mutex g_lock;          // of the list of free tables
 Table* g_free[kPositions];   // tables without a runtime
 uint32_t g_free_count = 0;
@@ -33,31 +38,11 @@ uint32_t random_number() noexcept {
     return value;
 }
 
-constexpr uint32_t index_of(uint64_t handle) { return handle & ((1u << kIndexBits) - 1); }
-constexpr uint32_t generation_of(uint64_t handle) { return handle >> kIndexBits & ((1u << kGenerationBits) - 1); }
-constexpr Type type_of(uint64_t handle) {
-    return static_cast<Type>(handle >> (kIndexBits + kGenerationBits) & ((1u << kTypeBits) - 1));
-}
-constexpr uint32_t tag_of(uint64_t handle) {
-    return static_cast<uint32_t>(handle >> (kIndexBits + kGenerationBits + kTypeBits));
-}
-
-// The notes of one thread. Ledgers are never freed: one that its thread has left is used again by another.
-struct Ledger {
-    static constexpr unsigned kNotes = 64;
-    Note notes[kNotes];
-    unsigned used = 0;                 // the thread's own: notes from here on are free
-    uint32_t tag = 0;                  // the thread's own: of the last pin
-    std::atomic<unsigned> reach{0};    // notes that were ever used: as far as destroy has to look
-    std::atomic<bool> taken{true};
-    Ledger* next = nullptr;
-};
-
 std::atomic<Ledger*> g_ledgers{nullptr};
+std::atomic<uint32_t> g_ledger_count{0};
 pthread_key_t g_key;
 pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
 bool g_key_made = false;
-thread_local Ledger* t_ledger = nullptr;
 
 void leave_ledger(void* ledger) {
     t_ledger = nullptr;  // a destructor that runs after this and calls us takes one anew
@@ -74,6 +59,7 @@ Ledger* take_ledger() noexcept {
     if (!found) {
         found = new (std::nothrow) Ledger;
         if (!found) return nullptr;
+        found->number = g_ledger_count.fetch_add(1, std::memory_order_relaxed);
         found->next = g_ledgers.load(std::memory_order_relaxed);
         while (!g_ledgers.compare_exchange_weak(found->next, found, std::memory_order_acq_rel)) {
         }
@@ -86,7 +72,7 @@ Ledger* take_ledger() noexcept {
 }  // namespace
 
 // Closes a destroyed slot if nobody is inside.
-void finish(Slot& slot) noexcept {
+void detail::finish(Slot& slot) noexcept {
     host::heavy_fence();
     for (Ledger* ledger = g_ledgers.load(std::memory_order_acquire); ledger; ledger = ledger->next) {
         const unsigned reach = ledger->reach.load(std::memory_order_acquire);
@@ -102,15 +88,7 @@ void finish(Slot& slot) noexcept {
     object->release();
 }
 
-void unpin(Slot& slot, Note& note) noexcept {
-    note.store(nullptr, std::memory_order_release);
-    Ledger* ledger = t_ledger;
-    if (ledger && &note == &ledger->notes[ledger->used - 1]) --ledger->used;  // pins end in any order; most in theirs
-    host::light_fence();
-    if (slot.closing.load(std::memory_order_acquire) == 1) [[unlikely]] finish(slot);
-}
-
-Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {
+Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {
     *status = GPO_INVALID_HANDLE;
     const uint32_t tag = tag_of(handle);
     if (tag == 0 || (type != Type::none && type_of(handle) != type)) return nullptr;
@@ -119,30 +97,25 @@ Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept 
     Slot* slot = table->slot(index_of(handle));
     if (!slot) return nullptr;
     Ledger* ledger = t_ledger;
-    if (!ledger) [[unlikely]] ledger = take_ledger();
-    if (ledger && ledger->used > 0 && !ledger->notes[ledger->used - 1].load(std::memory_order_relaxed)) [[unlikely]]
-        while (ledger->used > 0 && !ledger->notes[ledger->used - 1].load(std::memory_order_relaxed)) --ledger->used;
-    if (!ledger || ledger->used == Ledger::kNotes) [[unlikely]] {
+    if (!ledger) ledger = take_ledger();
+    if (!ledger || ledger->used == Ledger::kNotes) {
         *status = GPO_OUT_OF_MEMORY;
         return nullptr;
     }
-    Note& own = ledger->notes[ledger->used++];
-    if (ledger->reach.load(std::memory_order_relaxed) < ledger->used)
-        ledger->reach.store(ledger->used, std::memory_order_release);
-    own.store(slot, std::memory_order_release);
-    host::light_fence();
-    if (slot->handle.load(std::memory_order_acquire) == handle) [[likely]] {
-        *note = &own;
-        ledger->tag = tag;
-        return slot;
-    }
+    if (ledger->reach.load(std::memory_order_relaxed) == ledger->used)
+        ledger->reach.store(ledger->used + 1, std::memory_order_release);
+    if (Slot* pinned = try_pin(handle, type, note)) return pinned;
     const uint32_t generation = slot->generation.load(std::memory_order_acquire);
     const bool was_given_out = generation > generation_of(handle) ||
                                (generation == generation_of(handle) &&
                                 static_cast<Type>(slot->last_type.load(std::memory_order_acquire)) == type_of(handle));
     if (was_given_out && type_of(handle) != Type::none && type_of(handle) <= Type::executor) *status = GPO_STALE_HANDLE;
-    unpin(*slot, own);
     return nullptr;
+}
+
+uint32_t first_thread_number() noexcept {
+    const Ledger* ledger = take_ledger();
+    return ledger ? ledger->number : kNoThread;
 }
 
 uint32_t last_tag() noexcept { return t_ledger ? t_ledger->tag : 0; }
@@ -194,11 +167,6 @@ void Table::release() noexcept {
     tag_.store(0, std::memory_order_seq_cst);
     std::lock_guard lock(g_lock);
     g_free[g_free_count++] = this;
-}
-
-Slot* Table::slot(uint32_t index) const noexcept {
-    Slot* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
-    return chunk ? chunk + index % kChunk : nullptr;
 }
 
 uint64_t Table::insert(Object& object) {

@@ -25,6 +25,7 @@
 
 #include "core/object.h"
 #include "gpuorch/types.h"
+#include "host/fence.h"
 
 namespace gpo {
 
@@ -42,14 +43,55 @@ struct Slot {
 
 class Table;
 
-using Note = std::atomic<Slot*>;  // a line of a ledger
+using Note = std::atomic<Slot*>;  // a line of a ledger; only the thread that it was given to may use it
+
+// The notes of one thread. Ledgers are never freed: one that its thread has left is used again by another. They lie at
+// multiples of their size, so that a note leads to its ledger, and no two of them share a line.
+inline constexpr size_t kLedgerBytes = 1024;
+struct alignas(kLedgerBytes) Ledger {
+    static constexpr unsigned kNotes = 64;
+    static Ledger& of(Note& note) noexcept {
+        return *reinterpret_cast<Ledger*>(reinterpret_cast<uintptr_t>(&note) & ~(kLedgerBytes - 1));
+    }
+    Note notes[kNotes];
+    unsigned used = 0;                 // the thread's own: notes from here on are free; the one before is not
+    uint32_t tag = 0;                  // the thread's own: of the last pin
+    std::atomic<unsigned> reach{0};    // notes that were ever used: as far as destroy has to look
+    std::atomic<bool> taken{true};
+    uint32_t number = 0;               // of ledgers made before it
+    Ledger* next = nullptr;
+};
+static_assert(sizeof(Ledger) == kLedgerBytes);
+
+namespace detail {
+extern constinit thread_local Ledger* t_ledger;
+Slot* try_pin(uint64_t handle, Type type, Note** note) noexcept;
+Slot* pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
+void finish(Slot& slot) noexcept;
+}  // namespace detail
 
 /// Closes the object if it was destroyed meanwhile and this was the last pin.
-void unpin(Slot& slot, Note& note) noexcept;
+inline void unpin(Slot& slot, Note& note) noexcept {
+    note.store(nullptr, std::memory_order_release);
+    Ledger& ledger = Ledger::of(note);
+    // Pins end in any order; most in theirs.
+    while (ledger.used > 0 && !ledger.notes[ledger.used - 1].load(std::memory_order_relaxed)) --ledger.used;
+    host::light_fence();
+    if (slot.closing.load(std::memory_order_acquire) == 1) [[unlikely]] detail::finish(slot);
+}
 
 /// The pinned slot, or NULL with GPO_INVALID_HANDLE, GPO_STALE_HANDLE, or GPO_OUT_OF_MEMORY (a thread's first call, or its
 /// 64th pin at once) in `status`. `type` none: any.
-Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
+inline Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
+
+/// Of the calling thread: small, no other running thread's, and another's again once this one has ended. kNoThread if there
+/// is no memory for its ledger.
+inline constexpr uint32_t kNoThread = UINT32_MAX;
+uint32_t first_thread_number() noexcept;
+inline uint32_t thread_number() noexcept {
+    const Ledger* ledger = detail::t_ledger;
+    return ledger ? ledger->number : first_thread_number();
+}
 
 /// Of the runtime whose handle the calling thread pinned last, since it forgot about others; 0: none.
 uint32_t last_tag() noexcept;
@@ -84,14 +126,18 @@ public:
     uint32_t tag() const noexcept { return tag_.load(std::memory_order_acquire); }
 
 private:
-    friend Slot* pin(uint64_t, Type, Note**, gpo_status*) noexcept;
+    friend Slot* detail::try_pin(uint64_t, Type, Note**) noexcept;
+    friend Slot* detail::pin_slowly(uint64_t, Type, Note**, gpo_status*) noexcept;
     friend gpo_status destroy(uint64_t, Type) noexcept;
-    friend void finish(Slot&) noexcept;
+    friend void detail::finish(Slot&) noexcept;
     static constexpr uint32_t kChunk = 256, kChunks = (1u << kIndexBits) / kChunk;
 
     void visit_each(void (*visit)(const void*, Object&), const void* each);
     explicit Table(uint32_t position) noexcept : position_(position) {}
-    Slot* slot(uint32_t index) const noexcept;
+    Slot* slot(uint32_t index) const noexcept {
+        Slot* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
+        return chunk ? chunk + index % kChunk : nullptr;
+    }
     void recycle(Slot& slot) noexcept;
 
     const uint32_t position_;
@@ -104,6 +150,52 @@ private:
     uint32_t last_tag_ = 0;
     uint32_t generation_limit_ = (1u << kGenerationBits) - 1;
 };
+
+namespace detail {
+
+inline constexpr uint32_t kPositionBits = 12, kPositions = 1u << kPositionBits;
+// The registry of runtimes: the one piece of global state. Tables are added and never removed.
+extern std::atomic<Table*> g_tables[kPositions];
+
+constexpr uint32_t index_of(uint64_t handle) { return handle & ((1u << kIndexBits) - 1); }
+constexpr uint32_t generation_of(uint64_t handle) { return handle >> kIndexBits & ((1u << kGenerationBits) - 1); }
+constexpr Type type_of(uint64_t handle) {
+    return static_cast<Type>(handle >> (kIndexBits + kGenerationBits) & ((1u << kTypeBits) - 1));
+}
+constexpr uint32_t tag_of(uint64_t handle) {
+    return static_cast<uint32_t>(handle >> (kIndexBits + kGenerationBits + kTypeBits));
+}
+
+// What a call pays for each handle. NULL if there is anything to say or to prepare first.
+inline Slot* try_pin(uint64_t handle, Type type, Note** note) noexcept {
+    const uint32_t tag = tag_of(handle);
+    const Table* table = g_tables[tag & (kPositions - 1)].load(std::memory_order_acquire);
+    Ledger* ledger = t_ledger;
+    if (!table || !ledger) [[unlikely]] return nullptr;
+    const unsigned used = ledger->used;
+    if (tag == 0 || table->tag() != tag || (type != Type::none && type_of(handle) != type) ||
+        used >= ledger->reach.load(std::memory_order_relaxed)) [[unlikely]] return nullptr;
+    Slot* slot = table->slot(index_of(handle));
+    if (!slot) [[unlikely]] return nullptr;
+    Note& own = ledger->notes[used];
+    ledger->used = used + 1;
+    own.store(slot, std::memory_order_release);
+    host::light_fence();
+    if (slot->handle.load(std::memory_order_acquire) != handle) [[unlikely]] {
+        unpin(*slot, own);
+        return nullptr;
+    }
+    *note = &own;
+    ledger->tag = tag;
+    return slot;
+}
+
+}  // namespace detail
+
+inline Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {
+    Slot* slot = detail::try_pin(handle, type, note);
+    return slot ? slot : detail::pin_slowly(handle, type, note, status);
+}
 
 }  // namespace handle
 
