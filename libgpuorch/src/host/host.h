@@ -29,6 +29,9 @@ void scheduled_step() noexcept;
 /// Set once it is known that the processor's time stamps tick evenly, before the first use of ticks() that matters.
 extern std::atomic<bool> even_ticks;
 void look_at_ticks() noexcept;
+enum ForkState : int { kUnwatched, kParent, kChild };
+extern std::atomic<int> fork_state;  // kUnwatched until the fork handler is registered: no static constructor does it
+bool watch_forks() noexcept;
 }  // namespace detail
 
 /// Nanoseconds on a steady clock (CLOCK_MONOTONIC; the virtual clock in deterministic mode).
@@ -160,6 +163,9 @@ private:
 unsigned processors() noexcept;
 
 /// True in a child process that was forked after this library was first used: its threads are gone.
-bool forked() noexcept;
+inline bool forked() noexcept {
+    if (detail::fork_state.load(std::memory_order_relaxed) == detail::kParent) [[likely]] return false;
+    return detail::watch_forks();
+}
 
 }  // namespace gpo::host

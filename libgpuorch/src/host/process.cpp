@@ -109,21 +109,12 @@ unsigned limit_by_groups(unsigned most) noexcept {
     return most;
 }
 
-// Zero until the fork handler is registered: no static constructor does it.
-enum ForkState : int { kUnwatched, kParent, kChild };
-constinit std::atomic<int> fork_state{kUnwatched};
 constinit std::atomic<uint32_t> fork_count{0};
 
 void in_child() noexcept {
-    fork_state.store(kChild, std::memory_order_relaxed);
+    detail::fork_state.store(detail::kChild, std::memory_order_relaxed);
     fork_count.fetch_add(1, std::memory_order_relaxed);
     detail::forget_running_threads();
-}
-
-bool watch_forks() noexcept {
-    int state = kUnwatched;
-    if (fork_state.compare_exchange_strong(state, kParent)) pthread_atfork(nullptr, nullptr, in_child);
-    return fork_state.load(std::memory_order_relaxed) == kChild;
 }
 
 }  // namespace
@@ -133,14 +124,15 @@ unsigned processors() noexcept {
     return limit_by_groups(processors_of_mask());
 }
 
-bool forked() noexcept {
-    const int state = fork_state.load(std::memory_order_relaxed);
-    if (state == kParent) [[likely]]
-        return false;
-    return watch_forks();
-}
-
 namespace detail {
+
+constinit std::atomic<int> fork_state{kUnwatched};
+
+bool watch_forks() noexcept {
+    int state = kUnwatched;
+    if (fork_state.compare_exchange_strong(state, kParent)) pthread_atfork(nullptr, nullptr, in_child);
+    return fork_state.load(std::memory_order_relaxed) == kChild;
+}
 
 uint32_t forks() noexcept { return fork_count.load(std::memory_order_relaxed); }
 

@@ -407,8 +407,8 @@ bool Schedule::deadlocked() const noexcept { return run_->deadlocked; }
 bool Schedule::made_here() const noexcept { return self != nullptr && self == run_->first; }
 bool Schedule::active() noexcept { return detail::scheduled(); }
 
-ActorScope::ActorScope(const char* name) {
-    if (!detail::scheduled() || self != nullptr) return;
+void ActorScope::enter(const char* name) {
+    if (self != nullptr) return;
     {
         Locked locked;
         if (run == nullptr) return;
@@ -417,9 +417,8 @@ ActorScope::ActorScope(const char* name) {
     await_turn(actor_);
 }
 
-ActorScope::~ActorScope() {
-    if (actor_ == nullptr) return;
-    leave(actor_);
+void ActorScope::leave() noexcept {
+    host::leave(actor_);
     delete actor_;
 }
 

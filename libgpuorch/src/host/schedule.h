@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "host/host.h"
+
 namespace gpo::host {
 
 namespace detail {
@@ -52,12 +54,18 @@ private:
 /// nothing. A user's own second thread is one only while it is inside a call of ours.
 class ActorScope {
 public:
-    explicit ActorScope(const char* name);
-    ~ActorScope();
+    explicit ActorScope(const char* name) {
+        if (detail::scheduled()) [[unlikely]] enter(name);
+    }
+    ~ActorScope() {
+        if (actor_) [[unlikely]] leave();
+    }
     ActorScope(const ActorScope&) = delete;
     ActorScope& operator=(const ActorScope&) = delete;
 
 private:
+    void enter(const char* name);
+    void leave() noexcept;
     detail::Actor* actor_ = nullptr;
 };
 
