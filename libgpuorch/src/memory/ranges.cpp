@@ -32,7 +32,7 @@ RangeMap::RangeMap() {
 RangeMap::~RangeMap() = default;
 
 // The last leaf whose first address is not above `address`; kNone if all are above.
-uint32_t RangeMap::leaf_before(const Directory& directory, uint64_t address) noexcept {
+[[gnu::always_inline]] inline uint32_t RangeMap::leaf_before(const Directory& directory, uint64_t address) noexcept {
     uint32_t low = 0, high = directory.count.load(std::memory_order_acquire);
     while (low < high) {
         const uint32_t middle = (low + high) / 2;
@@ -44,7 +44,12 @@ uint32_t RangeMap::leaf_before(const Directory& directory, uint64_t address) noe
     return low == 0 ? kNone : low - 1;
 }
 
-uint32_t RangeMap::entry_before(const Leaf& leaf, uint64_t address) noexcept {
+[[gnu::always_inline]] inline Range RangeMap::read(const Entry& entry) noexcept {
+    return {entry.start.load(std::memory_order_acquire), entry.end.load(std::memory_order_acquire),
+            entry.tag.load(std::memory_order_acquire), entry.owner.load(std::memory_order_acquire)};
+}
+
+[[gnu::always_inline]] inline uint32_t RangeMap::entry_before(const Leaf& leaf, uint64_t address) noexcept {
     uint32_t low = 0, high = leaf.count.load(std::memory_order_acquire);
     while (low < high) {
         const uint32_t middle = (low + high) / 2;
@@ -56,25 +61,25 @@ uint32_t RangeMap::entry_before(const Leaf& leaf, uint64_t address) noexcept {
     return low == 0 ? kNone : low - 1;
 }
 
-Range RangeMap::search(uint64_t address) const noexcept {
+// The last entry that begins at `address` or before; NULL if there is none.
+[[gnu::always_inline]] inline const RangeMap::Entry* RangeMap::search(uint64_t address) const noexcept {
     const Directory& directory = *directory_.load(std::memory_order_acquire);
     const uint32_t position = leaf_before(directory, address);
-    if (position == kNone) return {};
+    if (position == kNone) return nullptr;
     const Leaf* leaf = directory.leaves[position].load(std::memory_order_acquire);
-    if (!leaf) return {};
+    if (!leaf) return nullptr;
     const uint32_t index = entry_before(*leaf, address);
-    if (index == kNone) return {};
-    const Range range = read(leaf->entries[index]);
-    if (address < range.start || address >= range.end) return {};
-    return range;
+    return index == kNone ? nullptr : &leaf->entries[index];
 }
 
 Range RangeMap::find(uint64_t address) const noexcept {
     for (unsigned spins = 0;; ++spins) {
         const uint64_t before = sequence_.load(std::memory_order_acquire);
         if (!(before & 1)) [[likely]] {
-            const Range range = search(address);
-            if (sequence_.load(std::memory_order_relaxed) == before) [[likely]] return range;
+            Range range;
+            if (const Entry* entry = search(address)) [[likely]] range = read(*entry);
+            if (sequence_.load(std::memory_order_relaxed) == before) [[likely]]
+                return address < range.end ? range : Range{};
         }
         host::step(spins);
     }
@@ -104,11 +109,6 @@ std::vector<Range> RangeMap::of(const void* owner) const {
             if (const Range range = read(leaf.entries[j]); range.owner == owner) out.push_back(range);
     }
     return out;
-}
-
-Range RangeMap::read(const Entry& entry) noexcept {
-    return {entry.start.load(std::memory_order_acquire), entry.end.load(std::memory_order_acquire),
-            entry.tag.load(std::memory_order_acquire), entry.owner.load(std::memory_order_acquire)};
 }
 
 void RangeMap::move(Entry& to, const Entry& from) noexcept {

@@ -66,7 +66,7 @@ private:
     };
 
     class Change;
-    Range search(uint64_t address) const noexcept;
+    const Entry* search(uint64_t address) const noexcept;
     static uint32_t leaf_before(const Directory& directory, uint64_t address) noexcept;
     static uint32_t entry_before(const Leaf& leaf, uint64_t address) noexcept;
     static void move(Entry& to, const Entry& from) noexcept;
