@@ -343,3 +343,51 @@ TEST_CASE("seventy thousand small pieces live side by side") {
     for (void* piece : pieces) REQUIRE(h.free(piece));
     CHECK(h.heap.consistent());
 }
+
+TEST_CASE("what threads freed that have ended, and what they had taken and left, is there for those that come after") {
+    Heap h(options(16 * kMiB, 4 * kMiB, 4));
+    void* left = nullptr;
+    for (int generation = 0; generation < 40; ++generation) {
+        std::thread([&] {
+            if (left) REQUIRE(h.free(left));
+            std::vector<void*> pieces;
+            for (int i = 0; i < 300; ++i) pieces.push_back(h.take(16 << 10));  // 4.7 MiB of the 16
+            left = pieces.back();
+            pieces.pop_back();
+            for (void* piece : pieces) REQUIRE(h.free(piece));
+        }).join();
+        REQUIRE(h.heap.totals().in_use == 16 << 10);
+    }
+    REQUIRE(h.free(left));
+    h.heap.trim(0);
+    CHECK(h.heap.totals().reserved == 0);
+    CHECK(h.heap.totals().allocations == 40 * 300);
+    CHECK(h.heap.totals().frees == 40 * 300);
+}
+
+TEST_CASE("pieces that other threads free, far more than an inbox holds, all come back to the shard that they are of") {
+    Heap h(options(0, 16 * kMiB, 4));
+    std::vector<void*> pieces;
+    for (int i = 0; i < 2000; ++i) pieces.push_back(h.take(512));
+    std::thread([&] {
+        for (void* piece : pieces) REQUIRE(h.free(piece));
+        for (void* piece : pieces) REQUIRE_FALSE(h.free(piece));
+    }).join();
+    CHECK(h.heap.totals().in_use == 0);
+    CHECK(h.heap.totals().frees == 2000);
+    CHECK(h.heap.totals().peak_in_use == 2000 * 512);
+    CHECK(h.heap.consistent());
+}
+
+TEST_CASE("the peak of one thread that allocates is exact whoever frees") {
+    Heap h(options(0, 16 * kMiB, 4));
+    std::vector<void*> pieces;
+    for (int round = 0; round < 50; ++round) {
+        for (int i = 0; i < 10; ++i) pieces.push_back(h.take(4096));
+        std::thread([&] {
+            for (void* piece : pieces) REQUIRE(h.free(piece));
+        }).join();
+        pieces.clear();
+    }
+    CHECK(h.heap.totals().peak_in_use == 10 * 4096);
+}

@@ -54,9 +54,7 @@ void Arena::fail_free(const void* memory) {
 }
 
 void Arena::free(void* memory) {
-    SlabHeap::Piece piece;
-    if (!heap_.claim(reinterpret_cast<uint64_t>(memory), piece)) fail_free(memory);
-    heap_.release(piece);
+    if (!heap_.free(reinterpret_cast<uint64_t>(memory))) fail_free(memory);
 }
 
 void Arena::free_after(void* memory, Stream& stream) {

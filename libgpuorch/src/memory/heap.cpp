@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "core/handles.h"
 
 namespace gpo {
 
@@ -17,15 +18,10 @@ constexpr unsigned kMostShards = 32;
 constexpr uint64_t kLeastSpan = 64 << 10, kMostSpan = 4 << 20;
 constexpr uint32_t kBlockMask = Tlsf::kMaxIndex;
 constexpr unsigned kShardShift = 24;
+constexpr unsigned kDrainEvery = 32;   // allocations
+static_assert(kBlockMask >> Inbox::kItemBits == 0 && kShardShift == Inbox::kItemBits);
 
 uint64_t round_up(uint64_t value, uint64_t to) noexcept { return (value + to - 1) / to * to; }
-
-// Threads are numbered as they come, so that those of a process spread over the shards.
-unsigned thread_number() noexcept {
-    static std::atomic<unsigned> next{0};
-    static thread_local const unsigned number = next.fetch_add(1, std::memory_order_relaxed);
-    return number;
-}
 
 unsigned shards_wanted(unsigned asked) {
     if (asked == 0) asked = host::detail::scheduled() ? 1 : host::processors();
@@ -76,8 +72,11 @@ SlabHeap::~SlabHeap() {
     }
 }
 
-unsigned SlabHeap::own_shard() const noexcept {
-    return shard_count_ == 1 ? 0 : 1 + (thread_number() & (shard_count_ - 2));
+SlabHeap::Own SlabHeap::own_shard() const noexcept {
+    if (shard_count_ == 1) return {0, false};
+    const uint32_t thread = handle::thread_number();
+    const unsigned number = 1 + (thread & (shard_count_ - 2));
+    return {number, thread < shard_count_ - 1};
 }
 
 // --- handing out ---
@@ -85,10 +84,10 @@ unsigned SlabHeap::own_shard() const noexcept {
 void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment) {
     const uint32_t size = granules(bytes), aligned = alignment_granules(alignment);
     if (size == 0) return nullptr;
-    const unsigned own = own_shard();
+    const Own own = own_shard();
     if (uint64_t{size} + aligned - 1 > small_) {
-        if (own != 0) settle(own);
-        return allocate_in(0, size, aligned);
+        if (own.number != 0) settle(own);
+        return allocate_in({0, false}, size, aligned);
     }
     for (;;) {
         if (void* memory = allocate_in(own, size, aligned)) return memory;
@@ -96,12 +95,16 @@ void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment) {
     }
 }
 
-void* SlabHeap::allocate_in(unsigned number, uint32_t size, uint32_t alignment) {
-    Shard& shard = shards_[number];
-    std::lock_guard lock(shard.lock);
-    drain(number);
-    const Tlsf::Index block = shard.heap.allocate(size, alignment);
-    return block ? hand_out(number, block) : nullptr;
+void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
+    Shard& shard = shards_[own.number];
+    const host::OwnedLock lock(shard.lock, own.owner);
+    if (shard.allocations % kDrainEvery == 0) [[unlikely]] drain(shard);
+    Tlsf::Index block = shard.heap.allocate(size, alignment);
+    if (!block) [[unlikely]] {
+        drain(shard);
+        block = shard.heap.allocate(size, alignment);
+    }
+    return block ? hand_out(own.number, block) : nullptr;
 }
 
 // Under the shard's lock.
@@ -109,37 +112,51 @@ void* SlabHeap::hand_out(unsigned number, Tlsf::Index index) noexcept {
     Shard& shard = shards_[number];
     const Tlsf::Block& block = shard.heap.at(index);
     Slab& slab = *slabs_[block.slab].load(std::memory_order_acquire);
-    slab.table[block.offset].store(number << kShardShift | index, std::memory_order_release);
+    const uint32_t offset = block.offset;
+    slab.table[offset].store(number << kShardShift | index, std::memory_order_release);
     shard.in_use += block.size * kGranule;
     ++shard.allocations;
-    // The sum over all shards, kept up to date only now and then, for it is everybody's: what isn't published is less than
-    // a span for each shard. A new peak publishes.
-    const uint64_t total = total_.load(std::memory_order_relaxed) + shard.in_use - shard.published;
-    if (total > peak_.load(std::memory_order_relaxed) || number == 0 ||
-        shard.in_use - shard.published + span_ * kGranule > 2 * span_ * kGranule) [[unlikely]]
+    if (number == 0)
         publish(shard);
-    return slab.origin + uint64_t{block.offset} * kGranule;
+    else if (shard.in_use - shard.quiet_from > shard.quiet_bytes) [[unlikely]]
+        look_at_peak(shard);
+    return slab.origin + uint64_t{offset} * kGranule;
 }
 
-void SlabHeap::publish(Shard& shard) noexcept {
+// The sum over all shards is everybody's, so a shard tells it only now and then what it has in use: when that may be a new
+// peak, and when it is off by a span.
+void SlabHeap::look_at_peak(Shard& shard) noexcept {
+    drain(shard);  // what others have freed is no part of a peak
+    const uint64_t total = publish(shard);
+    const uint64_t span = span_ * kGranule;
+    shard.quiet_from = shard.in_use - std::min(span, shard.in_use);
+    shard.quiet_bytes = shard.in_use - shard.quiet_from + std::min(span, peak_.load(std::memory_order_relaxed) - total);
+}
+
+// What is in use altogether.
+uint64_t SlabHeap::publish(Shard& shard) noexcept {
     const uint64_t change = shard.in_use - shard.published;
-    if (change == 0) return;
+    if (change == 0) return total_.load(std::memory_order_relaxed);
     const uint64_t total = total_.fetch_add(change, std::memory_order_relaxed) + change;
     shard.published = shard.in_use;
     uint64_t peak = peak_.load(std::memory_order_relaxed);
     while (total > peak && !peak_.compare_exchange_weak(peak, total, std::memory_order_relaxed)) {
     }
+    return total;
 }
 
-void SlabHeap::settle(unsigned number) noexcept {
-    Shard& shard = shards_[number];
-    std::lock_guard lock(shard.lock);
-    drain(number);
+// Before the calling thread takes memory elsewhere: its shard looks at the peak when it is next allocated from.
+void SlabHeap::settle(Own own) noexcept {
+    Shard& shard = shards_[own.number];
+    const host::OwnedLock lock(shard.lock, own.owner);
+    drain(shard);
     publish(shard);
+    shard.quiet_from = shard.in_use + 1;
+    shard.quiet_bytes = 0;
 }
 
-bool SlabHeap::add_span(unsigned number) {
-    Shard& shard = shards_[number];
+bool SlabHeap::add_span(Own own) {
+    Shard& shard = shards_[own.number];
     Shard& central = shards_[0];
     Tlsf::Index span = 0;
     Tlsf::Block block;
@@ -150,7 +167,7 @@ bool SlabHeap::add_span(unsigned number) {
         block = central.heap.at(span);
     }
     try {
-        std::lock_guard lock(shard.lock);
+        const host::OwnedLock lock(shard.lock, own.owner);
         shard.spans.reserve(shard.spans.size() + 1);
         shard.spans.push_back(shard.heap.add(block.slab, block.offset, block.size, span));
     } catch (...) {
@@ -173,22 +190,34 @@ void SlabHeap::return_span(Shard& shard, Tlsf::Index first) noexcept {
 
 // --- taking back ---
 
-bool SlabHeap::claim(uint64_t address, Piece& piece) noexcept {
+// Where the table has the piece that begins at `address`; NULL if there can't be one.
+std::atomic<uint32_t>* SlabHeap::entry_of(uint64_t address) const noexcept {
     const Range range = ranges_.find(address);
-    if (range.tag != kSlabTag) return false;
-    Slab& slab = *static_cast<Slab*>(range.owner);
-    if (slab.heap != this) return false;
+    if (range.tag != kSlabTag) return nullptr;
+    const Slab& slab = *static_cast<Slab*>(range.owner);
+    if (slab.heap != this) return nullptr;
     const uint64_t distance = address - reinterpret_cast<uint64_t>(slab.origin);
-    if (distance % kGranule != 0) return false;
-    std::atomic<uint32_t>& entry = slab.table[distance / kGranule];
-    uint32_t value = entry.load(std::memory_order_acquire);
+    return distance % kGranule == 0 ? &slab.table[distance / kGranule] : nullptr;
+}
+
+bool SlabHeap::free(uint64_t address) noexcept {
+    std::atomic<uint32_t>* entry = entry_of(address);
+    if (!entry) return false;
+    uint32_t value = entry->load(std::memory_order_acquire);
+    if (value == 0 || !entry->compare_exchange_strong(value, 0, std::memory_order_acq_rel, std::memory_order_relaxed))
+        return false;
+    give_back(value);
+    return true;
+}
+
+bool SlabHeap::claim(uint64_t address, Piece& piece) noexcept {
+    std::atomic<uint32_t>* entry = entry_of(address);
+    if (!entry) return false;
+    uint32_t value = entry->load(std::memory_order_acquire);
     if (value == 0) return false;
-    Shard& shard = shards_[value >> kShardShift];
-    const Tlsf::Block& block = shard.heap.at(value & kBlockMask);
-    // What release() will write, on its way while the exchange waits for the entry's line.
-    __builtin_prefetch(&block, 1);
-    __builtin_prefetch(&shard.inbox, 1);
-    if (!entry.compare_exchange_strong(value, 0, std::memory_order_acq_rel, std::memory_order_relaxed)) return false;
+    const Tlsf::Block& block = shards_[value >> kShardShift].heap.at(value & kBlockMask);
+    __builtin_prefetch(&block);  // on its way while the exchange waits for the entry's line
+    if (!entry->compare_exchange_strong(value, 0, std::memory_order_acq_rel, std::memory_order_relaxed)) return false;
     piece.address = address;
     piece.bytes = block.size * kGranule;
     piece.entry = value;
@@ -196,44 +225,55 @@ bool SlabHeap::claim(uint64_t address, Piece& piece) noexcept {
 }
 
 void SlabHeap::unclaim(const Piece& piece) noexcept {
-    Slab& slab = *static_cast<Slab*>(ranges_.find(piece.address).owner);
-    const uint64_t distance = piece.address - reinterpret_cast<uint64_t>(slab.origin);
-    slab.table[distance / kGranule].store(piece.entry, std::memory_order_release);
+    entry_of(piece.address)->store(piece.entry, std::memory_order_release);
 }
 
 void SlabHeap::release(const Piece& piece) noexcept {
-    const unsigned number = piece.entry >> kShardShift;
-    const Tlsf::Index index = piece.entry & kBlockMask;
+    give_back(piece.entry);
+}
+
+void SlabHeap::give_back(uint32_t entry) noexcept {
+    const unsigned number = entry >> kShardShift;
+    const Tlsf::Index index = entry & kBlockMask;
     Shard& shard = shards_[number];
     if (number == 0) {
         // Large pieces are few: at once, so that their memory is there for all.
         std::lock_guard lock(shard.lock);
-        shard.in_use -= piece.bytes;
-        ++shard.frees;
-        shard.heap.free(index);
+        free_block(shard, index);
         publish(shard);
         return;
     }
+    if (const Own own = own_shard(); own.owner && own.number == number && shard.lock.try_lock_as_owner()) {
+        free_block(shard, index);
+        shard.lock.unlock_as_owner();
+        return;
+    }
+    if (shard.inbox.put(index)) return;
     Tlsf::Block& block = shard.heap.at(index);
-    Tlsf::Index newest = shard.inbox.load(std::memory_order_relaxed);
+    Tlsf::Index newest = shard.more.load(std::memory_order_relaxed);
     do {
         block.next = newest;
-    } while (!shard.inbox.compare_exchange_weak(newest, index, std::memory_order_release, std::memory_order_relaxed));
+    } while (!shard.more.compare_exchange_weak(newest, index, std::memory_order_release, std::memory_order_relaxed));
 }
 
-// Under the shard's lock: frees what is in its inbox.
-void SlabHeap::drain(unsigned number) noexcept {
-    Shard& shard = shards_[number];
-    if (shard.inbox.load(std::memory_order_relaxed) == 0) return;
-    for (Tlsf::Index index = shard.inbox.exchange(0, std::memory_order_acquire), next; index; index = next) {
-        const Tlsf::Block& block = shard.heap.at(index);
-        next = block.next;
-        shard.in_use -= block.size * kGranule;
-        ++shard.frees;
-        const Tlsf::Index joined = shard.heap.free(index);
-        // A span that is empty goes back, if the shard has as much again without it.
-        if (shard.heap.whole(joined) && shard.heap.free_granules() - shard.heap.at(joined).size >= span_)
-            return_span(shard, joined);
+// Under the shard's lock.
+void SlabHeap::free_block(Shard& shard, Tlsf::Index index) noexcept {
+    shard.in_use -= shard.heap.at(index).size * kGranule;
+    ++shard.frees;
+    const Tlsf::Index joined = shard.heap.free(index);
+    // A span that is empty goes back, if the shard has as much again without it.
+    if (&shard != &shards_[0] && shard.heap.whole(joined) &&
+        shard.heap.free_granules() - shard.heap.at(joined).size >= span_) [[unlikely]]
+        return_span(shard, joined);
+}
+
+// Under the shard's lock: frees what others have put into its inbox.
+void SlabHeap::drain(Shard& shard) noexcept {
+    shard.inbox.take_all([&](Tlsf::Index index) { free_block(shard, index); });
+    if (shard.more.load(std::memory_order_relaxed) == 0) [[likely]] return;
+    for (Tlsf::Index index = shard.more.exchange(0, std::memory_order_acquire), next; index; index = next) {
+        next = shard.heap.at(index).next;
+        free_block(shard, index);
     }
 }
 
@@ -242,7 +282,10 @@ void SlabHeap::reclaim() noexcept {
     for (unsigned number = 1; number < shard_count_; ++number) {
         Shard& shard = shards_[number];
         std::lock_guard lock(shard.lock);
-        drain(number);
+        drain(shard);
+        publish(shard);
+        shard.quiet_from = shard.in_use + 1;
+        shard.quiet_bytes = 0;
         for (size_t i = shard.spans.size(); i-- > 0;)
             if (shard.heap.whole(shard.spans[i])) return_span(shard, shard.spans[i]);
     }
@@ -250,10 +293,10 @@ void SlabHeap::reclaim() noexcept {
 
 void* SlabHeap::scrape(uint32_t size, uint32_t alignment) {
     reclaim();
-    if (void* memory = allocate_in(0, size, alignment)) return memory;
+    if (void* memory = allocate_in({0, false}, size, alignment)) return memory;
     if (uint64_t{size} + alignment - 1 > small_) return nullptr;
     for (unsigned number = 1; number < shard_count_; ++number)
-        if (void* memory = allocate_in(number, size, alignment)) return memory;
+        if (void* memory = allocate_in({number, false}, size, alignment)) return memory;
     return nullptr;
 }
 
@@ -470,7 +513,7 @@ SlabHeap::Totals SlabHeap::totals() noexcept {
     for (unsigned number = 0; number < shard_count_; ++number) {
         Shard& shard = shards_[number];
         std::lock_guard lock(shard.lock);
-        drain(number);
+        drain(shard);
         publish(shard);
         out.in_use += shard.in_use;
         out.allocations += shard.allocations;

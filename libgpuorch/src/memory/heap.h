@@ -2,12 +2,14 @@
 //
 // Words. A *slab* is what the source gave: tens of MiB, or one large piece. The *central* heap (shard 0) owns all slabs.
 // The other *shards* take *spans* of slabs from it, and pieces up to a quarter of a span out of those; larger pieces come
-// from the central heap. A thread allocates from the shard that its number selects, so that threads rarely meet.
+// from the central heap. A thread allocates from the shard that its number selects, so that threads rarely meet. The first
+// thread for each shard *owns* it: only that one's way in is free of locked instructions (host/owned_mutex.h).
 //
-// A free never takes a shard's lock: whoever frees *claims* the piece, by taking its entry out of the slab's table with one
-// compare-and-swap, and pushes it onto the inbox of the shard that it came from. That shard joins it with its neighbours
-// when it next allocates, or is looked through because memory is short. A claimed piece is still allocated as far as the
-// shard knows, until it is in the inbox: that is how pieces wait for a stream.
+// Whoever frees a piece *claims* it first, by taking its entry out of the slab's table with one compare-and-swap. The shard's
+// owner then joins it with its neighbours at once. Everybody else puts it into the inbox of the shard that it came from,
+// and never waits for a lock; that shard looks there at one allocation in thirty-two, when nothing at hand fits, and
+// whenever it is looked through because memory is short. A claimed piece is still allocated as far as the shard knows, until
+// it is in the inbox: that is how pieces wait for a stream.
 //
 // The table of a slab has one word for each granule: shard and block of the piece that begins there, 0 for all else. So any
 // address can be asked about; a piece can be claimed once; and nothing is kept in the memory that is handed out.
@@ -21,6 +23,8 @@
 #include <vector>
 
 #include "host/host.h"
+#include "host/owned_mutex.h"
+#include "memory/inbox.h"
 #include "memory/ranges.h"
 #include "memory/tlsf.h"
 
@@ -64,7 +68,9 @@ public:
         uint64_t bytes = 0;   // as handed out: a multiple of kGranule
         uint32_t entry = 0;
     };
-    /// Takes an allocated piece out of reach; true for one caller. False if `address` is not where one begins.
+    /// Frees an allocated piece; true for one caller. False if `address` is not where one begins.
+    bool free(uint64_t address) noexcept;
+    /// Takes an allocated piece out of reach, as free() would find it.
     bool claim(uint64_t address, Piece& piece) noexcept;
     /// Undoes a claim.
     void unclaim(const Piece& piece) noexcept;
@@ -104,26 +110,37 @@ private:
         size_t table_bytes = 0;
     };
     struct alignas(128) Shard {
-        host::Mutex lock;
-        Tlsf heap;
-        std::vector<Tlsf::Index> spans;            // first blocks
+        host::OwnedMutex lock;
         uint64_t in_use = 0, published = 0;        // bytes; what of them total_ knows
+        uint64_t quiet_from = 1, quiet_bytes = 0;  // while in_use is so many above that, there is nothing to publish
         uint64_t allocations = 0, frees = 0;
-        alignas(128) std::atomic<Tlsf::Index> inbox{0};   // claimed blocks that are free now, linked by `next`
+        std::vector<Tlsf::Index> spans;            // first blocks
+        Tlsf heap;
+        Inbox inbox;                               // claimed blocks that are free now
+        std::atomic<Tlsf::Index> more{0};          // and those that it had no room for, linked by `next`
     };
     struct Table {
         void operator()(std::atomic<Slab*>* slabs) const noexcept;
     };
     static constexpr unsigned kMostSlabs = 65535, kDeadSlabs = 256;
 
-    unsigned own_shard() const noexcept;
-    void* allocate_in(unsigned number, uint32_t size, uint32_t alignment);
+    // The calling thread's.
+    struct Own {
+        unsigned number;
+        bool owner;
+    };
+    Own own_shard() const noexcept;
+    void* allocate_in(Own shard, uint32_t size, uint32_t alignment);
     void* hand_out(unsigned number, Tlsf::Index block) noexcept;
-    bool add_span(unsigned number);
+    std::atomic<uint32_t>* entry_of(uint64_t address) const noexcept;
+    void give_back(uint32_t entry) noexcept;
+    void free_block(Shard& shard, Tlsf::Index block) noexcept;
+    bool add_span(Own own);
     void return_span(Shard& shard, Tlsf::Index first) noexcept;
-    void drain(unsigned number) noexcept;
-    void publish(Shard& shard) noexcept;
-    void settle(unsigned number) noexcept;
+    void drain(Shard& shard) noexcept;
+    uint64_t publish(Shard& shard) noexcept;
+    void look_at_peak(Shard& shard) noexcept;
+    void settle(Own own) noexcept;
     void reclaim() noexcept;
     void* scrape(uint32_t size, uint32_t alignment);
     void* grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited);

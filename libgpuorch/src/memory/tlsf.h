@@ -10,7 +10,8 @@
 // that is handed out, which may be write-combined, and is not to be trusted.
 //
 // Not thread-safe: whoever owns the heap has the lock. The exception is at(): a block's record can be looked up, and the
-// `next` of an allocated block used, by whoever has claimed that block.
+// `next` of an allocated block used, by whoever has claimed that block. Where the records are lies on a line that nobody
+// writes, apart from what changes with every call.
 #pragma once
 
 #include <array>
@@ -82,14 +83,14 @@ private:
     void give_record(Index index) noexcept;
     Index split(Index block, uint32_t size) noexcept;
 
-    uint32_t first_map_ = 0;                                      // classes of the first level that have a free block
+    const uint32_t most_;
+    Block* records_ = nullptr;                                    // most_ of them, the first made_ usable; they never move
+    alignas(128) uint32_t first_map_ = 0;                         // classes of the first level that have a free block
     std::array<uint32_t, kFirst> second_map_{};
     std::array<std::array<Index, kSecond>, kFirst> heads_{};
     uint64_t free_granules_ = 0;
     Index spare_ = 0;                                             // records not in use, linked by `next`
     uint32_t spare_count_ = 0, made_ = 0;
-    const uint32_t most_;
-    Block* records_ = nullptr;                                    // most_ of them, the first made_ usable; they never move
 };
 
 }  // namespace gpo

@@ -1,0 +1,97 @@
+// A mutex that one thread, its *owner*, takes far more often than all others together.
+//
+// The owner enters by storing one word and reading another: no locked instruction, no line that another core has. Whoever
+// else wants in, a *visitor*, takes the mutex beneath, says so in the word that the owner reads, and passes a heavy fence
+// (host/fence.h): so either the owner sees the visitor and takes the mutex too, or the visitor sees the owner inside and
+// waits until it has left. The owner then keeps to the mutex for a while, twice as long after each visit: visits that go on
+// don't cost a fence each, and where threads share a mutex evenly it is a plain one. So it begins, too.
+//
+// The owner may be another thread from one moment to the next, if what the one did happens before what the other does.
+#pragma once
+
+#include "host/fence.h"
+#include "host/host.h"
+
+namespace gpo::host {
+
+class OwnedMutex {
+public:
+    constexpr OwnedMutex() noexcept = default;
+    OwnedMutex(const OwnedMutex&) = delete;
+    OwnedMutex& operator=(const OwnedMutex&) = delete;
+
+    // --- visitors ---
+    void lock() noexcept {
+        mutex_.lock();
+        turns_ = 0;
+        if (!visited_.load(std::memory_order_relaxed)) [[unlikely]] wait_for_owner();
+    }
+    void unlock() noexcept { mutex_.unlock(); }
+
+    // --- the owner ---
+    /// False if a visitor is inside, or was lately.
+    bool try_lock_as_owner() noexcept {
+        if (visited_.load(std::memory_order_acquire)) [[unlikely]] return false;
+        crossing();
+        inside_.store(1, std::memory_order_relaxed);
+        light_fence();
+        crossing();
+        if (!visited_.load(std::memory_order_acquire)) [[likely]] return true;
+        inside_.store(0, std::memory_order_release);
+        wake_one(inside_);
+        return false;
+    }
+    void lock_as_owner() noexcept {
+        if (try_lock_as_owner()) [[likely]] return;
+        mutex_.lock();
+        if (++turns_ >= patience_) visited_.store(0, std::memory_order_release);
+    }
+    /// Looks at itself after others may have taken it: whoever unlocks keeps it alive until then.
+    void unlock_as_owner() noexcept {
+        if (!inside_.load(std::memory_order_relaxed)) [[unlikely]] {
+            mutex_.unlock();
+            return;
+        }
+        inside_.store(0, std::memory_order_release);
+        light_fence();
+        crossing();
+        if (visited_.load(std::memory_order_relaxed)) [[unlikely]] wake_one(inside_);
+    }
+
+private:
+    static constexpr uint32_t kLeastPatience = 64, kMostPatience = 1 << 16;
+
+    void wait_for_owner() noexcept;
+
+    std::atomic<uint32_t> inside_{0};    // the owner is, without the mutex; a wait word for the visitor that has it
+    std::atomic<uint32_t> visited_{1};   // everybody takes the mutex
+    Mutex mutex_;
+    // Under the mutex:
+    uint32_t turns_ = 0;                 // of the owner's since the last visit
+    uint32_t patience_ = kLeastPatience; // so many, and it does without
+};
+
+/// Holds one while it lives.
+class OwnedLock {
+public:
+    OwnedLock(OwnedMutex& mutex, bool owner) noexcept : mutex_(mutex), owner_(owner) {
+        if (owner_) [[likely]]
+            mutex_.lock_as_owner();
+        else
+            mutex_.lock();
+    }
+    ~OwnedLock() {
+        if (owner_) [[likely]]
+            mutex_.unlock_as_owner();
+        else
+            mutex_.unlock();
+    }
+    OwnedLock(const OwnedLock&) = delete;
+    OwnedLock& operator=(const OwnedLock&) = delete;
+
+private:
+    OwnedMutex& mutex_;
+    const bool owner_;
+};
+
+}  // namespace gpo::host

@@ -1,0 +1,106 @@
+// The ring in which threads leave what another one frees: nothing is lost, nothing comes twice, full is said.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "memory/inbox.h"
+#include "support/explore.h"
+
+using gpo::Inbox;
+
+namespace {
+
+std::vector<uint32_t> take(Inbox& inbox) {
+    std::vector<uint32_t> out;
+    inbox.take_all([&](uint32_t item) { out.push_back(item); });
+    return out;
+}
+
+constexpr uint32_t kLargest = (1u << Inbox::kItemBits) - 1;
+
+}  // namespace
+
+TEST_CASE("what was put into an inbox comes out once, in order, lap after lap") {
+    Inbox inbox;
+    CHECK(take(inbox).empty());
+    // More laps than a slot has room to count.
+    for (uint32_t turn = 0; turn < 300 * Inbox::kSlots / 3; ++turn) {
+        REQUIRE(inbox.put(turn));
+        REQUIRE(inbox.put(0));
+        REQUIRE(inbox.put(kLargest));
+        REQUIRE(take(inbox) == std::vector<uint32_t>{turn, 0, kLargest});
+        REQUIRE(take(inbox).empty());
+    }
+}
+
+TEST_CASE("an inbox that is full says so, and has room again once it was emptied") {
+    Inbox inbox;
+    for (uint32_t i = 0; i < Inbox::kSlots; ++i) REQUIRE(inbox.put(i));
+    CHECK_FALSE(inbox.put(99));
+    CHECK(take(inbox).size() == Inbox::kSlots);
+    CHECK(inbox.put(99));
+    CHECK(take(inbox) == std::vector<uint32_t>{99});
+}
+
+TEST_CASE("under every schedule what two threads put in is taken once, and a full inbox keeps what it has") {
+    gpo::test::explore(300, [] {
+        Inbox inbox;
+        for (uint32_t i = 0; i < Inbox::kSlots - 2; ++i) REQUIRE(inbox.put(1000));
+        std::vector<int> refused(2), taken(2 * 4);
+        size_t fillers = 0;
+        const auto empty = [&] {
+            inbox.take_all([&](uint32_t item) {
+                if (item == 1000)
+                    ++fillers;
+                else
+                    ++taken[item];
+            });
+        };
+        {
+            std::vector<gpo::host::Thread> threads;
+            for (uint32_t t = 0; t < 2; ++t)
+                threads.emplace_back("puts", [&, t] {
+                    for (uint32_t i = 0; i < 4; ++i)
+                        if (!inbox.put(4 * t + i)) {
+                            ++refused[t];
+                            --taken[4 * t + i];
+                        }
+                });
+            gpo::host::crossing();
+            empty();
+        }
+        empty();
+        REQUIRE(fillers == Inbox::kSlots - 2);
+        int sum = 0;
+        for (const int count : taken) {
+            REQUIRE((count == 1 || count == -1));
+            sum += count;
+        }
+        REQUIRE(sum == 8 - 2 * (refused[0] + refused[1]));
+    });
+}
+
+TEST_CASE("four threads put a hundred thousand numbers in while one takes them") {
+    constexpr uint32_t kThreads = 4, kEach = 25'000;
+    auto inbox = std::make_unique<Inbox>();
+    std::vector<std::thread> threads;
+    for (uint32_t t = 0; t < kThreads; ++t)
+        threads.emplace_back([&, t] {
+            for (uint32_t i = 0; i < kEach; ++i)
+                while (!inbox->put(t * kEach + i)) std::this_thread::yield();
+        });
+    std::vector<int> seen(kThreads * kEach);
+    std::vector<uint32_t> last(kThreads);
+    for (uint32_t count = 0; count < kThreads * kEach;)
+        inbox->take_all([&](uint32_t item) {
+            ++seen[item];
+            ++count;
+            uint32_t& before = last[item / kEach];
+            CHECK((before == 0 || item > before));  // in the order in which a thread put them
+            before = item;
+        });
+    for (auto& thread : threads) thread.join();
+    for (const int times : seen) REQUIRE(times == 1);
+}
