@@ -2,23 +2,18 @@
 // the one that says otherwise.
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #include "bench/crew.h"
+#include "bench/gate.h"
 #include "bench/gpu.h"
+#include "bench/latency.h"
 #include "bench/pairs.h"
 #include "bench/raw.h"
 
 using namespace gpo::bench;
 
 namespace {
-
-void wait_busily(double ns) {
-    const double begin = now_ns();
-    while (now_ns() - begin < ns) {
-    }
-}
 
 /// Makes the scanner look.
 void wake_scanner(gpo_stream_t stream, gpo_cq_t cq) {
@@ -116,56 +111,30 @@ void gpu_cost(Row& row) {
     row.pairs([&] { return block(false); }, [&] { return block(true); });
 }
 
-/// One launch and its mark at a time, `pause` after the one before. Figures are medians of blocks.
+/// One launch and its mark at a time, `pause` after the one before.
 void latency(Row& row, uint32_t mode, int count, void (*pause)()) {
     Gpu gpu(mode);
     Raw raw(gpu);
     const CUstream raw_stream = raw.stream();
     const CUevent raw_event = raw.event();
-    const CUfunction raw_kernel = raw.function(gpu, "empty");
     const Stream stream = gpu.stream();
     const Queue cq = gpu.queue(64);
-    const Kernel kernel = gpu.kernel("empty");
-    const gpo_launch one = shape(1, 1);
-    unsigned* pointer = nullptr;
-    unsigned value = 7;
-    unsigned long long n = 0;
-    std::vector<double> all_raw, all_ours;
-    row.pairs(
-        [&] {
-            std::vector<double> times;
-            void* arguments[] = {&pointer, &value, &n};
-            for (int i = 0; i < count; ++i) {
-                pause();
-                const double begin = now_ns();
-                CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr));
-                CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
-                CUresult answer;
-                while ((answer = raw.cu.cuEventQuery(raw_event)) == CUDA_ERROR_NOT_READY) {
-                }
-                times.push_back(now_ns() - begin);
-                CHECK_CU(answer);
-            }
-            all_raw.insert(all_raw.end(), times.begin(), times.end());
-            return median(times);
-        },
-        [&] {
-            std::vector<double> times;
-            for (int i = 0; i < count; ++i) {
-                pause();
-                const double begin = now_ns();
-                launch(stream, kernel, one, pointer, value, n);
-                CHECK_GPO(gpo_stream_notify(stream, cq, 1));
-                CHECK_GPO(gpo_cq_wait(cq, -1));
-                times.push_back(now_ns() - begin);
-                take(cq, 1);
-            }
-            all_ours.insert(all_ours.end(), times.begin(), times.end());
-            return median(times);
-        });
-    char text[64];
-    std::snprintf(text, sizeof text, "p99 %.1f against %.1f us", quantile(all_ours, 0.99) / 1e3, quantile(all_raw, 0.99) / 1e3);
-    row.note(text);
+    EmptyKernel kernel(gpu, raw);
+    latency_pairs(row, count, pause,
+                  [&] {
+                      kernel.launch_raw(raw_stream);
+                      CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
+                      ask_until_done(raw, raw_event);
+                      return now_ns();
+                  },
+                  [&] {
+                      kernel.launch(stream);
+                      CHECK_GPO(gpo_stream_notify(stream, cq, 1));
+                      CHECK_GPO(gpo_cq_wait(cq, -1));
+                      const double known = now_ns();
+                      take(cq, 1);
+                      return known;
+                  });
 }
 
 void delivered(Row& row, uint32_t mode) {
@@ -215,11 +184,7 @@ void completion_to_wait(Row& row, uint32_t mode) {
     Gpu gpu(mode);
     const Stream stream = gpu.stream();
     const Queue cq = gpu.queue(64);
-    const Kernel kernel = gpu.kernel("gate");
-    const Arena arena = gpu.arena(0);
-    void* memory = nullptr;
-    CHECK_GPO(gpo_arena_allocate(arena, 256, GPO_AUTO, &memory));
-    unsigned* const open = static_cast<unsigned*>(memory);
+    Gate gate(gpu);
     std::atomic<double> opened{0};
     std::atomic<int> round{0};
     std::atomic<bool> stop{false};
@@ -234,39 +199,32 @@ void completion_to_wait(Row& row, uint32_t mode) {
             seen = now;
             std::this_thread::sleep_for(std::chrono::microseconds(200));
             opened.store(now_ns(), std::memory_order_relaxed);
-            __atomic_store_n(open, 1u, __ATOMIC_SEQ_CST);
+            gate.let_go();
             std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
     });
     const int count = row.size(20, 5);
-    const auto block = [&] {
-        std::vector<double> times;
-        for (int i = 0; i < count; ++i) {
-            __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
-            launch(stream, kernel, shape(1, 1), open);
-            CHECK_GPO(gpo_stream_notify(stream, cq, 1));
-            round.fetch_add(1, std::memory_order_release);
-            CHECK_GPO(gpo_cq_wait(cq, -1));
-            times.push_back(now_ns() - opened.load(std::memory_order_relaxed));
-            take(cq, 1);
-        }
-        return median(times);
+    Latencies times;
+    const auto once = [&] {
+        gate.close(stream);
+        CHECK_GPO(gpo_stream_notify(stream, cq, 1));
+        round.fetch_add(1, std::memory_order_release);
+        CHECK_GPO(gpo_cq_wait(cq, -1));
+        const double time = now_ns() - opened.load(std::memory_order_relaxed);
+        take(cq, 1);
+        return time;
     };
     std::exception_ptr problem;
     try {
-        row.alone(block);
+        row.alone([&] { return times.block(count, once); });
     } catch (...) {
         problem = std::current_exception();
     }
     stop = true;
     opener.join();
-    __atomic_store_n(open, 1u, __ATOMIC_SEQ_CST);
-    CHECK_GPO(gpo_arena_free(arena, memory));
+    gate.let_go();
     if (problem) std::rethrow_exception(problem);
 }
-
-void pause_5_us() { wait_busily(5'000); }
-void pause_3_ms() { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
 
 }  // namespace
 

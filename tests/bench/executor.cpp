@@ -6,26 +6,18 @@
 
 #include <atomic>
 #include <cstdio>
-#include <functional>
-#include <memory>
-#include <string>
 #include <thread>
 
 #include "bench/crew.h"
 #include "bench/gate.h"
 #include "bench/gpu.h"
+#include "bench/latency.h"
 #include "bench/pairs.h"
 #include "bench/raw.h"
 
 using namespace gpo::bench;
 
 namespace {
-
-void wait_busily(double ns) {
-    const double begin = now_ns();
-    while (now_ns() - begin < ns) {
-    }
-}
 
 /// When a callback came, as the thread sees it that waits for it.
 struct Moment {
@@ -45,16 +37,11 @@ struct Moment {
 class Launchers {
 public:
     Launchers(Gpu& gpu, Raw& raw, int count) {
-        const CUfunction kernel = raw.function(gpu, "empty");
         for (int i = 0; i < count; ++i)
-            threads_.emplace_back([this, &raw, kernel, stream = raw.stream()] {
+            threads_.emplace_back([this, &raw, kernel = EmptyKernel(gpu, raw), stream = raw.stream()]() mutable {
                 raw.make_current();
-                unsigned* pointer = nullptr;
-                unsigned value = 7;
-                unsigned long long n = 0;
-                void* arguments[] = {&pointer, &value, &n};
                 while (!stop_) {
-                    for (int k = 0; k < 64; ++k) raw.cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
+                    for (int k = 0; k < 64; ++k) kernel.launch_raw(stream);
                     raw.cu.cuStreamSynchronize(stream);
                 }
             });
@@ -79,15 +66,10 @@ void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
     const CUstream raw_stream = raw.stream();
     const unsigned blocking = raw_way == RawWay::blocking_wait ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u;
     const CUevent raw_event = raw.event(CU_EVENT_DISABLE_TIMING | blocking);
-    const CUfunction raw_kernel = raw.function(gpu, "empty");
     const Stream stream = gpu.stream();
     const Queue cq = gpu.queue(64);
     const Executor executor = gpu.executor(told == Told::sleeping_callback ? GPO_EXECUTOR_SLEEP : GPO_EXECUTOR_SPIN);
-    const Kernel kernel = gpu.kernel("empty");
-    const gpo_launch one = shape(1, 1);
-    unsigned* pointer = nullptr;
-    unsigned value = 7;
-    unsigned long long n = 0;
+    EmptyKernel kernel(gpu, raw);
     Moment moment;
     int32_t descriptor = -1;
     CHECK_GPO(gpo_cq_fd(cq, &descriptor));
@@ -96,59 +78,35 @@ void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
     event.events = EPOLLIN;
     epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event);
     const Launchers disturbance(gpu, raw, launchers);
-    const int count = row.size(100, 5);
-    std::vector<double> all_raw, all_ours;
-    const auto block = [&](std::vector<double>& all, const std::function<double()>& once) {
-        std::vector<double> times;
-        for (int i = 0; i < count; ++i) {
-            wait_busily(5'000);
-            const double begin = now_ns();
-            times.push_back(once() - begin);
-        }
-        all.insert(all.end(), times.begin(), times.end());
-        return median(times);
-    };
-    row.pairs(
-        [&] {
-            void* arguments[] = {&pointer, &value, &n};
-            return block(all_raw, [&] {
-                CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr));
-                if (raw_way == RawWay::host_function) {
-                    CHECK_CU(raw.cu.cuLaunchHostFunc(raw_stream, Moment::host_function, &moment));
-                    return moment.wait();
-                }
-                CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
-                if (raw_way == RawWay::blocking_wait) {
-                    CHECK_CU(raw.cu.cuEventSynchronize(raw_event));
-                } else {
-                    CUresult answer;
-                    while ((answer = raw.cu.cuEventQuery(raw_event)) == CUDA_ERROR_NOT_READY) {
-                    }
-                    CHECK_CU(answer);
-                }
-                return now_ns();
-            });
-        },
-        [&] {
-            return block(all_ours, [&] {
-                launch(stream, kernel, one, pointer, value, n);
-                if (told != Told::epoll) {
-                    CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
-                    return moment.wait();
-                }
-                CHECK_GPO(gpo_stream_notify(stream, cq, 1));
-                while (epoll_wait(set, &event, 1, -1) != 1) {
-                }
-                const double now = now_ns();
-                take(cq, 1);
-                return now;
-            });
-        });
+    latency_pairs(row, row.size(100, 5), pause_5_us,
+                  [&] {
+                      kernel.launch_raw(raw_stream);
+                      if (raw_way == RawWay::host_function) {
+                          CHECK_CU(raw.cu.cuLaunchHostFunc(raw_stream, Moment::host_function, &moment));
+                          return moment.wait();
+                      }
+                      CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
+                      if (raw_way == RawWay::blocking_wait)
+                          CHECK_CU(raw.cu.cuEventSynchronize(raw_event));
+                      else
+                          ask_until_done(raw, raw_event);
+                      return now_ns();
+                  },
+                  [&] {
+                      kernel.launch(stream);
+                      if (told != Told::epoll) {
+                          CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
+                          return moment.wait();
+                      }
+                      CHECK_GPO(gpo_stream_notify(stream, cq, 1));
+                      while (epoll_wait(set, &event, 1, -1) != 1) {
+                      }
+                      const double known = now_ns();
+                      take(cq, 1);
+                      return known;
+                  });
     close(set);
     close(descriptor);
-    char text[64];
-    std::snprintf(text, sizeof text, "p99 %.1f against %.1f us", quantile(all_ours, 0.99) / 1e3, quantile(all_raw, 0.99) / 1e3);
-    row.note(text);
 }
 
 /// GPU time of kernels of 10 us on several streams at once, a thread for each, per kernel: from before the first to after the
@@ -264,53 +222,38 @@ void lateness(Row& row, double age) {
     const CUfunction raw_kernel = raw.function(gpu, "gate");
     const Stream stream = gpu.stream();
     const Queue cq = gpu.queue(16);
-    const Kernel kernel = gpu.kernel("gate");
-    const Arena arena = gpu.arena(0);
-    void* memory = nullptr;
-    CHECK_GPO(gpo_arena_allocate(arena, 256, GPO_AUTO, &memory));
-    unsigned* const open = static_cast<unsigned*>(memory);
+    Gate gate(gpu);
     const int count = row.size(age < 1e6 ? 50 : age < 1e8 ? 5 : 1, 1);
-    std::vector<double> all;
-    row.pairs([&] {
-        std::vector<double> times;
-        unsigned* argument = open;
-        void* arguments[] = {&argument};
-        for (int i = 0; i < count; ++i) {
-            __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
-            CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr));
-            CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
-            wait_busily(age);
-            const double opened = now_ns();
-            __atomic_store_n(open, 1u, __ATOMIC_SEQ_CST);
-            CUresult answer;
-            while ((answer = raw.cu.cuEventQuery(raw_event)) == CUDA_ERROR_NOT_READY) {
-            }
-            CHECK_CU(answer);
-            times.push_back(now_ns() - opened);
-        }
-        return median(times);
-    }, [&] {
-        std::vector<double> times;
-        for (int i = 0; i < count; ++i) {
-            __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
-            launch(stream, kernel, shape(1, 1), open);
-            CHECK_GPO(gpo_stream_notify(stream, cq, 1));
-            wait_busily(age);
-            const double opened = now_ns();
-            __atomic_store_n(open, 1u, __ATOMIC_SEQ_CST);
-            CHECK_GPO(gpo_cq_wait(cq, -1));
-            gpo_completion entry;
-            uint64_t taken = 0;
-            CHECK_GPO(gpo_cq_drain(cq, &entry, sizeof entry, 1, &taken));
-            times.push_back(std::max(static_cast<double>(entry.completed_ns) - opened, 1.0));
-        }
-        all.insert(all.end(), times.begin(), times.end());
-        return median(times);
-    });
+    Latencies raw_times, our_times;
+    const auto let_go = [&] {
+        wait_busily(age);
+        const double opened = now_ns();
+        gate.let_go();
+        return opened;
+    };
+    const auto raw_once = [&] {
+        void* arguments[] = {&gate.open};
+        __atomic_store_n(gate.open, 0u, __ATOMIC_SEQ_CST);
+        CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr));
+        CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
+        const double opened = let_go();
+        ask_until_done(raw, raw_event);
+        return now_ns() - opened;
+    };
+    const auto our_once = [&] {
+        gate.close(stream);
+        CHECK_GPO(gpo_stream_notify(stream, cq, 1));
+        const double opened = let_go();
+        CHECK_GPO(gpo_cq_wait(cq, -1));
+        gpo_completion entry;
+        uint64_t taken = 0;
+        CHECK_GPO(gpo_cq_drain(cq, &entry, sizeof entry, 1, &taken));
+        return std::max(static_cast<double>(entry.completed_ns) - opened, 1.0);
+    };
+    row.pairs([&] { return raw_times.block(count, raw_once); }, [&] { return our_times.block(count, our_once); });
     finish(stream);
-    CHECK_GPO(gpo_arena_free(arena, memory));
     char text[64];
-    std::snprintf(text, sizeof text, "p99 %.1f us of %zu", quantile(all, 0.99) / 1e3, all.size());
+    std::snprintf(text, sizeof text, "p99 %.1f us of %zu", our_times.p99_us(), our_times.size());
     row.note(text);
 }
 
@@ -319,27 +262,20 @@ void completion_to_callback(Row& row, uint32_t mode) {
     Gpu gpu(mode);
     const Stream stream = gpu.stream();
     const Executor executor = gpu.executor(0);
-    const Kernel kernel = gpu.kernel("gate");
-    const Arena arena = gpu.arena(0);
-    void* memory = nullptr;
-    CHECK_GPO(gpo_arena_allocate(arena, 256, GPO_AUTO, &memory));
-    unsigned* const open = static_cast<unsigned*>(memory);
+    Gate gate(gpu);
     Moment moment;
+    Latencies times;
     const int count = row.size(20, 5);
     row.alone([&] {
-        std::vector<double> times;
-        for (int i = 0; i < count; ++i) {
-            __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
-            launch(stream, kernel, shape(1, 1), open);
+        return times.block(count, [&] {
+            gate.close(stream);
             CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
             usleep(200);
             const double opened = now_ns();
-            __atomic_store_n(open, 1u, __ATOMIC_SEQ_CST);
-            times.push_back(moment.wait() - opened);
-        }
-        return median(times);
+            gate.let_go();
+            return moment.wait() - opened;
+        });
     });
-    CHECK_GPO(gpo_arena_free(arena, memory));
 }
 
 }  // namespace
