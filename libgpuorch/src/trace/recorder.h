@@ -1,8 +1,9 @@
 // A runtime's tracing: the buffers of its threads, the streams that it saw, and the thread that makes files of them.
 //
 // The writer thread empties the buffers every few milliseconds, or when one fills up, learns the GPU times of what has
-// been reached, and passes all of it on to the trace file, the figures and the picture. It alone touches those, under
-// no lock; what others may ask (info, summary) it publishes after each round.
+// been reached (only now and then while threads submit at full speed, for it makes them wait), and passes all of it on to
+// the trace file, the figures and the picture. It alone touches those, under no lock; what others may ask (info, summary)
+// it publishes after each round.
 //
 // Lifetime. A runtime's recorder is made with its first trace and lives as long as the runtime; a trace is a *session*
 // of it. Buffers are shared with their threads, which may be inside a call when a session ends: what they push then is

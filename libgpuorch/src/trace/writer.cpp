@@ -16,6 +16,10 @@ constexpr uint64_t kSamplePeriod = 10'000'000;
 constexpr uint64_t kBaseAge = 1'000'000'000;
 constexpr uint64_t kLate = 100'000'000;  // a record comes to its buffer's end at most this much after it began
 constexpr size_t kPending = 65536;  // operations of a stream whose times are waited for
+// While threads submit faster than this, in operations between two looks, times are read only of streams that have so many
+// waiting: each is a call of the driver's, which makes those that submit wait.
+constexpr uint64_t kBusy = 256;
+constexpr size_t kPutOff = 4096;
 
 }  // namespace
 
@@ -41,6 +45,7 @@ void Recorder::drain(bool last) noexcept {
             std::lock_guard lock(buffers_lock_);
             buffers = buffers_;
         }
+        const uint64_t operations = info_.operations;
         for (const auto& buffer : buffers) {
             if (last) buffer->open.store(false, std::memory_order_release);
             take(*buffer);
@@ -61,7 +66,9 @@ void Recorder::drain(bool last) noexcept {
             info_.clock_error_ns = std::max(info_.clock_error_ns, clock->error());
             info_.operation_cost_ns = std::max(info_.operation_cost_ns, info_.call_cost_ns + clock->record_cost());
         }
-        for (size_t i = 0; i < lanes; ++i) resolve(*lanes_[i], static_cast<uint32_t>(i + 1));
+        const bool busy = !last && info_.operations - operations > kBusy;
+        for (size_t i = 0; i < lanes; ++i)
+            if (!busy || lanes_[i]->pending.size() >= kPutOff) resolve(*lanes_[i], static_cast<uint32_t>(i + 1));
         figures_->settle(last ? UINT64_MAX : watermark(now));
         if (last || now - sampled_ >= kSamplePeriod) sample(now);
         if (json_) json_->flush(last);
