@@ -113,8 +113,9 @@ Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* st
     return nullptr;
 }
 
-uint32_t first_thread_number() noexcept {
-    const Ledger* ledger = take_ledger();
+uint32_t take_thread_number() noexcept {
+    const Ledger* ledger = t_ledger;
+    if (!ledger) [[unlikely]] ledger = take_ledger();
     return ledger ? ledger->number : kNoThread;
 }
 

@@ -84,14 +84,15 @@ inline void unpin(Slot& slot, Note& note) noexcept {
 /// 64th pin at once) in `status`. `type` none: any.
 inline Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
 
-/// Of the calling thread: small, no other running thread's, and another's again once this one has ended. kNoThread if there
-/// is no memory for its ledger.
+/// Of the calling thread: small, no other running thread's, and another's again once this one has ended. kNoThread if it has
+/// never pinned a handle nor taken a number.
 inline constexpr uint32_t kNoThread = UINT32_MAX;
-uint32_t first_thread_number() noexcept;
 inline uint32_t thread_number() noexcept {
     const Ledger* ledger = detail::t_ledger;
-    return ledger ? ledger->number : first_thread_number();
+    return ledger ? ledger->number : kNoThread;
 }
+/// The same, and takes one if need be. kNoThread: there is no memory.
+uint32_t take_thread_number() noexcept;
 
 /// Of the runtime whose handle the calling thread pinned last, since it forgot about others; 0: none.
 uint32_t last_tag() noexcept;

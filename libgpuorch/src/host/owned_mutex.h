@@ -22,11 +22,21 @@ public:
 
     // --- visitors ---
     void lock() noexcept {
-        mutex_.lock();
-        turns_ = 0;
-        if (!visited_.load(std::memory_order_relaxed)) [[unlikely]] wait_for_owner();
+        if (announce()) [[unlikely]] {
+            heavy_fence();
+            wait_for_owner();
+        }
     }
     void unlock() noexcept { mutex_.unlock(); }
+    /// Locks every `mutex_of(item)`, with one fence for all.
+    template <class Items, class MutexOf>
+    static void lock_all(Items& items, MutexOf mutex_of) noexcept {
+        bool owned = false;
+        for (auto& item : items) owned |= mutex_of(item).announce();
+        if (!owned) return;
+        heavy_fence();
+        for (auto& item : items) mutex_of(item).wait_for_owner();
+    }
 
     // --- the owner ---
     /// False if a visitor is inside, or was lately.
@@ -61,6 +71,15 @@ public:
 private:
     static constexpr uint32_t kLeastPatience = 64, kMostPatience = 1 << 16;
 
+    /// Takes the mutex; true if the owner may be inside without it, which a heavy fence tells.
+    bool announce() noexcept {
+        mutex_.lock();
+        turns_ = 0;
+        if (visited_.load(std::memory_order_relaxed)) [[likely]] return false;
+        visited_.store(1, std::memory_order_relaxed);
+        patience_ = patience_ < kMostPatience ? 2 * patience_ : kMostPatience;
+        return true;
+    }
     void wait_for_owner() noexcept;
 
     std::atomic<uint32_t> inside_{0};    // the owner is, without the mutex; a wait word for the visitor that has it

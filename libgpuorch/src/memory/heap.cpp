@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <new>
+#include <span>
 
 #include "core/error.h"
 #include "core/handles.h"
@@ -72,21 +73,41 @@ SlabHeap::~SlabHeap() {
     }
 }
 
-SlabHeap::Own SlabHeap::own_shard() const noexcept {
+SlabHeap::Own SlabHeap::shard_of(uint32_t thread) const noexcept {
     if (shard_count_ == 1) return {0, false};
-    const uint32_t thread = handle::thread_number();
-    const unsigned number = 1 + (thread & (shard_count_ - 2));
-    return {number, thread < shard_count_ - 1};
+    return {1 + (thread & (shard_count_ - 2)), thread < shard_count_ - 1};
 }
+
+// Holds the locks of all shards but the central heap.
+class SlabHeap::AllShards {
+public:
+    explicit AllShards(SlabHeap& heap) noexcept : shards_(heap.shards_.get() + 1, heap.shard_count_ - 1) {
+        host::OwnedMutex::lock_all(shards_, [](Shard& shard) -> auto& { return shard.lock; });
+    }
+    ~AllShards() {
+        for (Shard& shard : shards_) shard.lock.unlock();
+    }
+    AllShards(const AllShards&) = delete;
+    AllShards& operator=(const AllShards&) = delete;
+    auto begin() const noexcept { return shards_.begin(); }
+    auto end() const noexcept { return shards_.end(); }
+
+private:
+    const std::span<Shard> shards_;
+};
 
 // --- handing out ---
 
 void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment) {
     const uint32_t size = granules(bytes), aligned = alignment_granules(alignment);
     if (size == 0) return nullptr;
-    const Own own = own_shard();
+    const Own own = shard_of(handle::take_thread_number());
     if (uint64_t{size} + aligned - 1 > small_) {
-        if (own.number != 0) settle(own);
+        if (own.number != 0) {
+            Shard& shard = shards_[own.number];
+            const host::OwnedLock lock(shard.lock, own.owner);
+            settle(shard);
+        }
         return allocate_in({0, false}, size, aligned);
     }
     for (;;) {
@@ -145,10 +166,8 @@ uint64_t SlabHeap::publish(Shard& shard) noexcept {
     return total;
 }
 
-// Before the calling thread takes memory elsewhere: its shard looks at the peak when it is next allocated from.
-void SlabHeap::settle(Own own) noexcept {
-    Shard& shard = shards_[own.number];
-    const host::OwnedLock lock(shard.lock, own.owner);
+// Under the shard's lock, before its threads take memory elsewhere: it looks at the peak when it is next allocated from.
+void SlabHeap::settle(Shard& shard) noexcept {
     drain(shard);
     publish(shard);
     shard.quiet_from = shard.in_use + 1;
@@ -243,7 +262,7 @@ void SlabHeap::give_back(uint32_t entry) noexcept {
         publish(shard);
         return;
     }
-    if (const Own own = own_shard(); own.owner && own.number == number && shard.lock.try_lock_as_owner()) {
+    if (const Own own = shard_of(handle::thread_number()); own.owner && own.number == number && shard.lock.try_lock_as_owner()) {
         free_block(shard, index);
         shard.lock.unlock_as_owner();
         return;
@@ -279,13 +298,8 @@ void SlabHeap::drain(Shard& shard) noexcept {
 
 // Gives every empty span back to the central heap.
 void SlabHeap::reclaim() noexcept {
-    for (unsigned number = 1; number < shard_count_; ++number) {
-        Shard& shard = shards_[number];
-        std::lock_guard lock(shard.lock);
-        drain(shard);
-        publish(shard);
-        shard.quiet_from = shard.in_use + 1;
-        shard.quiet_bytes = 0;
+    for (Shard& shard : AllShards(*this)) {
+        settle(shard);
         for (size_t i = shard.spans.size(); i-- > 0;)
             if (shard.heap.whole(shard.spans[i])) return_span(shard, shard.spans[i]);
     }
@@ -510,16 +524,17 @@ void SlabHeap::trim(uint64_t keep_bytes) noexcept {
 
 SlabHeap::Totals SlabHeap::totals() noexcept {
     Totals out;
-    for (unsigned number = 0; number < shard_count_; ++number) {
-        Shard& shard = shards_[number];
-        std::lock_guard lock(shard.lock);
+    const auto add = [&](Shard& shard) {
         drain(shard);
         publish(shard);
         out.in_use += shard.in_use;
         out.allocations += shard.allocations;
         out.frees += shard.frees;
-    }
+    };
+    const AllShards all(*this);
+    for (Shard& shard : all) add(shard);
     std::lock_guard lock(shards_[0].lock);
+    add(shards_[0]);
     out.reserved = reserved_;
     out.peak_reserved = peak_reserved_;
     out.slabs = live_slabs_;

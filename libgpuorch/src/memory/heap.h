@@ -14,7 +14,7 @@
 // The table of a slab has one word for each granule: shard and block of the piece that begins there, 0 for all else. So any
 // address can be asked about; a piece can be claimed once; and nothing is kept in the memory that is handed out.
 //
-// Locks: a shard's, then the central heap's inside it. The source is called under none.
+// Locks: a shard's, or all shards' in their order; then the central heap's inside. The source is called under none.
 #pragma once
 
 #include <atomic>
@@ -87,7 +87,7 @@ public:
         uint64_t allocations = 0, frees = 0, source_calls = 0;
         uint32_t slabs = 0;
     };
-    /// Exact while nobody is inside another call. The peak of what was in use is exact if one thread allocated; of several
+    /// Of one moment; what others are freeing meanwhile may still be counted. The peak of what was in use is exact if one thread allocated; of several
     /// at once each may be off by a span.
     Totals totals() noexcept;
 
@@ -129,7 +129,8 @@ private:
         unsigned number;
         bool owner;
     };
-    Own own_shard() const noexcept;
+    Own shard_of(uint32_t thread) const noexcept;
+    class AllShards;
     void* allocate_in(Own shard, uint32_t size, uint32_t alignment);
     void* hand_out(unsigned number, Tlsf::Index block) noexcept;
     std::atomic<uint32_t>* entry_of(uint64_t address) const noexcept;
@@ -140,7 +141,7 @@ private:
     void drain(Shard& shard) noexcept;
     uint64_t publish(Shard& shard) noexcept;
     void look_at_peak(Shard& shard) noexcept;
-    void settle(Own own) noexcept;
+    void settle(Shard& shard) noexcept;
     void reclaim() noexcept;
     void* scrape(uint32_t size, uint32_t alignment);
     void* grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited);
