@@ -10,6 +10,12 @@ namespace {
 
 constexpr uint64_t kStaysAwake = 1'000'000;
 constexpr unsigned kYieldEvery = 16, kYield = 64;  // of a spinner's turns: so many spins are a yield
+constexpr size_t kLine = 64;
+
+/// `at` need not be there any more.
+void fetch(const void* at, size_t bytes) noexcept {
+    for (size_t line = 0; line < bytes; line += kLine) __builtin_prefetch(static_cast<const char*>(at) + line, 1);
+}
 
 }  // namespace
 
@@ -164,6 +170,8 @@ bool Executor::become_due(Task& task, const Outcome& outcome, bool cancelled) no
 }
 
 void Executor::make_ready(Ref<Strand> strand) noexcept {
+    due_last_.store(strand->first, std::memory_order_relaxed);
+    ready_last_.store(&*strand, std::memory_order_relaxed);
     ready_.fetch_add(1, std::memory_order_seq_cst);
     run_queue_.post(std::move(strand));
 }
@@ -179,6 +187,10 @@ thread_local bool called_one;
 
 bool Executor::run_one() noexcept {
     called_one = false;
+    // All that it will touch was touched last by whoever made it ready.
+    fetch_ahead();
+    fetch(due_last_.load(std::memory_order_relaxed), sizeof(Task) + kLine);  // and what the call is made of
+    fetch(ready_last_.load(std::memory_order_relaxed), sizeof(Strand));
     run_queue_.poll_one();
     return called_one;
 }

@@ -44,7 +44,10 @@ public:
     Ref<HostCall> take_call(uint64_t number) noexcept;
 
     /// A task may become due soon.
-    void fetch_ahead() const noexcept { __builtin_prefetch(&lock_, 1); }
+    void fetch_ahead() const noexcept {
+        __builtin_prefetch(&lock_, 1);
+        run_queue_.fetch_ahead();
+    }
 
     void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }
     gpo_executor_statistics statistics() noexcept;
@@ -113,6 +116,8 @@ private:
     std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};
     std::atomic<bool> closing_{false};
     std::atomic<uint64_t> refused_{0};
+    std::atomic<const Task*> due_last_{nullptr};     // the task and the strand made ready last, as hints of what to fetch:
+    std::atomic<const Strand*> ready_last_{nullptr}; // they may be gone
 
     std::unique_ptr<Crew> crew_;                     // the last thread to leave gives it to the errands
     std::atomic<uint32_t> inside_{0};                // threads that have not left

@@ -48,7 +48,12 @@ struct RunQueue::Context {
     const asio::executor_work_guard<asio::io_context::executor_type> stays = asio::make_work_guard(io);
 };
 
-RunQueue::RunQueue() : context_(std::make_unique<Context>()) {}
+// The one look behind Asio's interface, for an address to prefetch.
+RunQueue::RunQueue()
+    : context_(std::make_unique<Context>()),
+      scheduler_(reinterpret_cast<const char*>(&asio::use_service<asio::detail::io_context_impl>(context_->io))) {
+    static_assert(sizeof(asio::detail::io_context_impl) <= kLines * kLine);
+}
 RunQueue::~RunQueue() = default;
 
 void RunQueue::post(Ref<Strand> strand) noexcept { asio::post(context_->io, Posted{std::move(strand)}); }
