@@ -63,7 +63,8 @@ typedef struct state {
     int serving;          /* depth of callbacks in progress: nothing may yield */
     int classes, module;  /* registry references: metatables by number, the module's table, */
     int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
-    int runner, caller;   /* and what runs requests and owed calls, protected */
+    int runner, caller;   /* what runs requests and owed calls, protected, */
+    int teller, handler;  /* what tells log lines, and what makes messages of errors */
     object *recognised[RECOGNISED]; /* userdata that are known to be objects, by their address (object.c) */
     struct request *request;
     const struct call *call;
@@ -239,6 +240,8 @@ void log_line(void *context, int32_t level, const char *text); /* a gpo_log_fn: 
 /* Here: runs what was asked for, and tells the log lines. */
 void serve(lua_State *L, state *s);
 int run_request(lua_State *L);
+int tell_log(lua_State *L);
+int with_traceback(lua_State *L);
 /* Around a wait for a queue, so that whoever asks wakes it. False: somebody has asked already. */
 int begin_waiting(state *s, gpo_cq_t queue);
 void end_waiting(state *s);
@@ -286,7 +289,9 @@ typedef struct operation_object {
     char *message;               /* of the failure; NULL: what the status says */
 } operation_object;
 
-gpo_status make_home(lua_State *L, state *s, int runtime);
+/* A runtime's own queue: its object, which the runtime keeps, and once there is a runtime its handle. */
+struct cq_object *keep_home(lua_State *L, state *s, int runtime);
+gpo_status open_home(state *s, struct cq_object *home, gpo_runtime_t runtime);
 /* Takes what has arrived in the queue at `index`: operations are done, and whoever waits for them is told. */
 gpo_status pump(lua_State *L, state *s, int index);
 void push_completion(lua_State *L, state *s, const gpo_completion *entry);

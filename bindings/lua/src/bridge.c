@@ -125,6 +125,7 @@ void free_context(runtime_context *context) {
 
 callers_here enter(lua_State *L, state *s) {
     struct bridge *b = s->bridge;
+    luaL_checkstack(L, 60, NULL); /* for what is called inside, where nothing may raise */
     pthread_mutex_lock(&b->mutex);
     const callers_here before = {b->running, b->here};
     b->running = s->running = L;
@@ -211,9 +212,12 @@ void end_waiting(state *s) {
 
 /* --- here --- */
 
+/* Protected calls begin without an allocation of Lua's, which could raise where nobody catches it: what they call is in the
+ * registry. */
+
 /* A traceback where the interpreter has one to give (5.1 has it in its debug library only). */
-static int with_traceback(lua_State *L) {
-    if (lua_type(L, 1) != LUA_TSTRING) return 1;
+int with_traceback(lua_State *L) {
+    if (!lua_tostring(L, 1)) return 1; /* a number is a string from here on */
     lua_getglobal(L, "debug");
     if (!lua_istable(L, -1)) return lua_settop(L, 1), 1;
     lua_getfield(L, -1, "traceback");
@@ -226,7 +230,7 @@ static int with_traceback(lua_State *L) {
 
 int call_protected(lua_State *L, state *s, int arguments, int results) {
     const int handler = lua_gettop(L) - arguments;
-    lua_pushcfunction(L, with_traceback);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->handler);
     lua_insert(L, handler);
     ++s->serving;
     const int failed = lua_pcall(L, arguments, results, handler);
@@ -262,7 +266,7 @@ static void run_here(lua_State *L, state *s, request *r) {
     ++r->context->busy;
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->runner);
     if (call_protected(L, s, 0, 0) != 0) {
-        const char *text = lua_tostring(L, -1);
+        const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
         if (r->failed) r->failed(r, text ? text : "the callback raised something that is no string");
         report(L, s);
     }
@@ -272,15 +276,28 @@ static void run_here(lua_State *L, state *s, request *r) {
 
 static const char *const levels[] = {"none", "error", "warning", "info", "debug"};
 
+struct telling {
+    int runtime, level;
+    const char *text;
+};
+
+int tell_log(lua_State *L) {
+    state *s = the_state(L);
+    const struct telling *t = lua_touserdata(L, 1);
+    if (!push_known(L, s, t->runtime)) return 0;
+    push_kept(L, -1, RUNTIME_LOG);
+    lua_pushstring(L, levels[t->level >= GPO_LOG_ERROR && t->level <= GPO_LOG_DEBUG ? t->level : 0]);
+    lua_pushstring(L, t->text);
+    lua_call(L, 2, 0);
+    return 0;
+}
+
 /* Calls the log function of the runtime that is known by the number. */
 static void tell(lua_State *L, state *s, int runtime, int level, const char *text) {
-    if (push_known(L, s, runtime)) {
-        push_kept(L, -1, RUNTIME_LOG);
-        lua_pushstring(L, levels[level >= GPO_LOG_ERROR && level <= GPO_LOG_DEBUG ? level : 0]);
-        lua_pushstring(L, text);
-        if (call_protected(L, s, 2, 0) != 0) report(L, s);
-    }
-    lua_pop(L, 1);
+    struct telling t = {runtime, level, text};
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->teller);
+    lua_pushlightuserdata(L, &t);
+    if (call_protected(L, s, 1, 0) != 0) report(L, s);
 }
 
 /* How many lines found no room behind those that have been told, of one of the runtimes; 0: none of any. */

@@ -107,6 +107,13 @@ static state *push_state(lua_State *L) {
     return s;
 }
 
+/* A registry reference to the function, whose upvalue is the state at 1. */
+static int refer(lua_State *L, lua_CFunction function) {
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, function, 1);
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 EXPORT int luaopen_gpuorch(lua_State *L) {
     luaL_checkstack(L, 20, NULL);
     lua_settop(L, 0);
@@ -126,9 +133,9 @@ EXPORT int luaopen_gpuorch(lua_State *L) {
     lua_setfield(L, -2, "__mode");
     lua_setmetatable(L, -2);
     s->known = luaL_ref(L, LUA_REGISTRYINDEX);
-    lua_pushvalue(L, 1);
-    lua_pushcclosure(L, run_request, 1);
-    s->runner = luaL_ref(L, LUA_REGISTRYINDEX);
+    s->runner = refer(L, run_request);
+    s->teller = refer(L, tell_log);
+    s->handler = refer(L, with_traceback);
     make_caller(L, s, 1);
     make_await(L, 2, 3, 1);
     lua_settop(L, 2);

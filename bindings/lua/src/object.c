@@ -60,10 +60,6 @@ void *new_object(lua_State *L, state *s, enum class_id id, int parent) {
     object *o = lua_newuserdata(L, classes[id].size);
     memset(o, 0, classes[id].size);
     o->id = id;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->classes);
-    lua_rawgeti(L, -1, id + 1);
-    lua_setmetatable(L, -3);
-    lua_pop(L, 1);
     lua_createtable(L, 1, 0);
     if (parent) {
         const object *above = lua_touserdata(L, parent);
@@ -73,6 +69,11 @@ void *new_object(lua_State *L, state *s, enum class_id id, int parent) {
         lua_rawseti(L, -2, 1);
     }
     lua_setuservalue(L, -2);
+    /* Last: from here on it is finalized, and nothing raises until the caller has made it whole. */
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->classes);
+    lua_rawgeti(L, -1, id + 1);
+    lua_setmetatable(L, -3);
+    lua_pop(L, 1);
     return o;
 }
 

@@ -50,15 +50,17 @@ static int cq_create(lua_State *L) {
     return created(L, s, s->api->cq_create(HANDLE(runtime, gpo_runtime_t), &options, (gpo_cq_t *)&queue->base.handle));
 }
 
-gpo_status make_home(lua_State *L, state *s, int runtime) {
-    object *o = lua_touserdata(L, runtime);
-    gpo_cq_options options = {.struct_size = sizeof options, .capacity = 1 << 16, .label = "lua"};
-    cq_object *queue = new_cq(L, s, runtime);
-    const gpo_status status = s->api->cq_create(HANDLE(o, gpo_runtime_t), &options, (gpo_cq_t *)&queue->base.handle);
-    ((runtime_object *)o)->context->home = HANDLE(&queue->base, gpo_cq_t);
+cq_object *keep_home(lua_State *L, state *s, int runtime) {
+    cq_object *home = new_cq(L, s, runtime);
     keep(L, runtime, RUNTIME_HOME, -1);
     lua_pop(L, 1);
-    return status;
+    return home;
+}
+
+gpo_status open_home(state *s, cq_object *home, gpo_runtime_t runtime) {
+    const gpo_cq_options options = {.struct_size = sizeof options, .capacity = 1 << 16, .label = "lua"};
+    home->base.above = runtime;
+    return s->api->cq_create(runtime, &options, (gpo_cq_t *)&home->base.handle);
 }
 
 /* Pushes the queue of the runtime of the object at `index`; false, and anything is pushed, if that is shut down. */
@@ -238,10 +240,7 @@ RECORD_METHOD(cq_get_statistics, cq, gpo_cq_statistics, cq_statistics_fields)
 
 /* Operations that were still under way will never be heard of: they end with GPO_CANCELLED. */
 static void cancel_operations(lua_State *L, state *s, int index) {
-    push_kept(L, index, QUEUE_OWNERS);
-    lua_newtable(L);
-    keep(L, index, QUEUE_OWNERS, -1);
-    lua_pop(L, 1);
+    push_kept(L, index, QUEUE_OWNERS); /* nobody adds to it any more */
     lua_pushnil(L);
     while (lua_next(L, -2)) {
         operation_object *operation = test_object(L, s, -1, CLASS_OPERATION);
@@ -251,6 +250,9 @@ static void cancel_operations(lua_State *L, state *s, int index) {
             tell_waiters(L, s);
         }
         lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        lua_pushnil(L);
+        lua_rawset(L, -4);
     }
     lua_pop(L, 1);
 }

@@ -38,6 +38,7 @@ int runtime_create(lua_State *L) {
         lua_settop(L, 2);
     }
     o->base.runtime = remember(L, s, 2);
+    cq_object *home = keep_home(L, s, 2);
     runtime_context *context = make_context(s);
     if (!context) return luaL_error(L, "not enough memory");
     context->number = o->base.runtime;
@@ -51,7 +52,8 @@ int runtime_create(lua_State *L) {
     }
     o->base.handle = runtime;
     o->context = context;
-    status = make_home(L, s, 2);
+    status = open_home(s, home, runtime);
+    context->home = HANDLE(&home->base, gpo_cq_t);
     if (status == GPO_SUCCESS) return 1;
     const int results = failure(L, s, status);
     close_object(L, s, 2, 1);

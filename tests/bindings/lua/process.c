@@ -2,7 +2,8 @@
  * pid(); threads(count, path, ...): runs a script in a Lua state of its own on each of so many threads, at the same time;
  * the first message of one that failed, or nil. states(count, path): the same one after the other. setenv(name, value).
  * held(): how many descriptors and threads the process has. start(path): runs a script on a thread that nobody waits for.
- * exit(code): ends the process with nothing of its own being run. */
+ * exit(code): ends the process with nothing of its own being run. limited(path, first, failures): runs a script in a state of
+ * which so many allocations fail, from the first one on; how many there were, and the message it ended with, or nil. */
 #include <dirent.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -56,6 +57,36 @@ static int states(lua_State *L) {
     return 1;
 }
 
+struct limit {
+    long allocations, first, failures; /* failures left from the first on, which counts from 1 */
+    int on;
+};
+
+static void *allocate(void *user, void *memory, size_t old_bytes, size_t bytes) {
+    struct limit *l = user;
+    if (bytes == 0) return free(memory), NULL;
+    if (l->on && (!memory || bytes > old_bytes) && ++l->allocations >= l->first && l->failures > 0) {
+        --l->failures;
+        return NULL;
+    }
+    return realloc(memory, bytes);
+}
+
+static int limited(lua_State *L) {
+    struct limit l = {.first = (long)luaL_checkinteger(L, 2), .failures = (long)luaL_checkinteger(L, 3)};
+    lua_State *other = lua_newstate(allocate, &l);
+    if (!other) return 0;
+    luaL_openlibs(other);
+    if (luaL_loadfile(other, luaL_checkstring(L, 1)) != 0) return luaL_error(L, "%s", lua_tostring(other, -1));
+    l.on = 1;
+    const int failed = lua_pcall(other, 0, 0, 0);
+    l.on = 0;
+    lua_pushinteger(L, l.allocations);
+    lua_pushstring(L, failed == 0 ? NULL : lua_isstring(other, -1) ? lua_tostring(other, -1) : "no string");
+    lua_close(other);
+    return 2;
+}
+
 static int set_environment(lua_State *L) {
     lua_pushboolean(L, setenv(luaL_checkstring(L, 1), luaL_checkstring(L, 2), 1) == 0);
     return 1;
@@ -105,7 +136,7 @@ static int threads(lua_State *L) {
 
 __attribute__((visibility("default"))) int luaopen_process(lua_State *L) {
     static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"pid", pid}, {"threads", threads},
-                                         {"states", states}, {"setenv", set_environment}, {"held", held}, {"start", start},
+                                         {"states", states}, {"setenv", set_environment}, {"held", held}, {"start", start}, {"limited", limited},
                                          {"exit", exit_at_once}, {NULL, NULL}};
     lua_newtable(L);
     for (const luaL_Reg *f = functions; f->name; ++f) {

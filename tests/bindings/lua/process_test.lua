@@ -6,6 +6,20 @@ local process = require "process"
 local folder = os.getenv "GPUORCH_TEST_FILES"
 local w = dofile(folder .. "/world.lua")
 
+-- The descriptors and threads of the process, once they have been the same for a while: a thread that was joined may still be
+-- on its way out.
+local function held()
+    local last, times = process.held(), 0
+    for _ = 1, 1000 do
+        gpuorch.poll({}, 0.01)
+        local now = process.held()
+        times = now == last and times + 1 or 0
+        last = now
+        if times == 30 then break end
+    end
+    return last
+end
+
 test("in a forked child every call fails with GPO_FORKED, the child ends cleanly, and the parent goes on", function()
     local world = w.world()
     assert(world.stream:fill(world.array, 1))
@@ -36,13 +50,25 @@ end)
 test("states that are closed with work in flight, one after the other, leave no descriptor and no thread", function()
     same(process.states(2, folder .. "/in_flight.lua"), nil)
     h.collect()
-    local before = process.held()
+    local before = held()
     same(process.states(os.getenv "GPUORCH_TEST_FULL" and 1000 or 20, folder .. "/in_flight.lua"), nil)
-    -- A thread that was joined may still be on its way out of the list.
-    for _ = 1, 500 do
-        if process.held() ~= before then gpuorch.poll({}, 0.01) end
+    same(held(), before)
+end)
+
+test("a state of which an allocation fails, or all from one on, goes on as far as it can and leaves nothing behind", function()
+    local script = folder .. "/short_of_memory.lua"
+    local total, message = process.limited(script, 1, 0)
+    same(message, nil)
+    h.collect()
+    local before, short = held(), 0
+    for _, failures in ipairs{1, 2^30} do
+        for first = 1 + failures % 7, total, os.getenv "GPUORCH_TEST_FULL" and 1 or 71 do
+            local _, why = process.limited(script, first, failures)
+            if why then short = short + 1 end
+        end
     end
-    same(process.held(), before)
+    same(short > 10, true, "scripts that ended for want of memory: " .. short)
+    same(held(), before)
 end)
 
 test("two copies of the library serve two modules in one state", function()

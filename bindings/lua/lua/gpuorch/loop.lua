@@ -19,10 +19,10 @@ local alive = 0
 -- Makes a task go on; what it is woken for a second time meanwhile counts once.
 local function wake(task)
     if not task.parked then return end
+    ready[last + 1] = task -- the one step that may fail comes first
+    last = last + 1
     task.parked = false
     sleepers[task] = nil
-    last = last + 1
-    ready[last] = task
 end
 
 local function park(task, timeout)
@@ -53,10 +53,10 @@ function loop.spawn(f, ...)
     local thread = coroutine.create(f)
     local task = {thread = thread, arguments = {...}, count = select("#", ...)}
     tasks[thread] = task
-    alive = alive + 1
     gpuorch.adopt(thread, loop)
     task.parked = true
     wake(task)
+    alive = alive + 1
     return thread
 end
 
