@@ -114,7 +114,8 @@ struct Job {
 impl Job {
     fn new(device: &Device, tables: Tables, folder: Option<PathBuf>) -> Result<Self, Box<dyn Error>> {
         let module = device.compile_builder(KERNEL).file_name("stream.cu").compile()?;
-        // SAFETY: it reads `bytes` of its first buffer, writes as many of the second, and adds to one result.
+        // SAFETY: it reads `bytes` of its first buffer, writes as many of the second, and adds to one result: what the pipeline,
+        // which alone launches it, gives it.
         let kernel = unsafe { module.kernel("stream_files")?.bind::<Parameters>()? };
         let stage = Stage::kernel(&kernel, (Input, Output, ResultBlock, InputBytes, tables));
         let stage = stage.block(64).bytes_per_block(64 << 10);

@@ -50,8 +50,12 @@ fn inside(what: &str, w: World, begin: impl FnOnce(&World, Every)) {
 
 #[test]
 fn every_function_is_among_the_calls() {
-    let table =
-        include_str!("../../gpuorch-sys/src/bindings.rs").split_once("pub struct gpo_api {").expect("the table").1;
+    let Ok(bindings) = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../gpuorch-sys/src/bindings.rs"))
+    else {
+        println!("SKIP every_function_is_among_the_calls: the sources of gpuorch-sys aren't beside this package");
+        return;
+    };
+    let table = bindings.split_once("pub struct gpo_api {").expect("the table").1;
     let table = table.split_once("\n}\n").expect("its end").0;
     let members =
         table.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(": ::core::option::Option<"));
