@@ -58,7 +58,7 @@ public:
         for (const VariableFound& variable : structure_.variables) register_variable(variable);
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)
             if (!all_[at].system) word(at);
-        return apply() + ending();
+        return beginning() + apply() + ending();
     }
 
 private:
@@ -456,6 +456,14 @@ private:
                 insert_before(loop.close, empty_step ? "__gpo_s.turn()" : ", __gpo_s.turn()");
                 break;
         }
+    }
+
+    /// Before the device header: what it has to know of the source.
+    std::string beginning() const {
+        const bool reached = std::any_of(all_.begin(), all_.end(), [](const Token& token) {
+            return !token.system && (token.is("map_shared_rank") || token.is("__cluster_map_shared_rank"));
+        });
+        return "# 1 \"gpo_source\" 3\nenum { __gpo_reaches_other_blocks = " + std::string(reached ? "1" : "0") + " };\n";
     }
 
     /// After the source: the kernels and variables that the request names, and the table.

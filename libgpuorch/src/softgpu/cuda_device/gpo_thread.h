@@ -28,10 +28,10 @@ __gpo_inline gpo_soft_thread* __gpo_thread() {
 }
 
 /// Is it memory of this block: shared, or on a thread's stack? No other core touches it while the block runs, unless
-/// that runs another block of the cluster.
+/// that runs another block of the cluster. (The token pass says whether the source has such kernels.)
 __gpo_inline bool __gpo_own(const volatile void* address) {
     return ((reinterpret_cast<uintptr_t>(address) ^ __gpo_stack()) >> GPO_SOFT_REGION_BITS) == 0 &&
-           __gpo_block()->cluster_size <= 1;
+           (!__gpo_reaches_other_blocks || __gpo_block()->cluster_size <= 1);
 }
 
 // -- threadIdx and its like ------------------------------------------------------------------------------------------
