@@ -34,9 +34,6 @@ constexpr size_t kSharedPerMultiprocessor = 228 << 10;
 constexpr size_t kSharedReservedPerBlock = 1 << 10;
 
 constexpr uint64_t kLargestBatch = 64;       // blocks of a plain kernel taken at once
-// ns that a worker stays awake for after its last block: a wake costs whoever launches some 5 us (measured on a virtual
-// machine with two cores), and who waits for one kernel to launch the next is back within this.
-constexpr uint64_t kLookFor = 50'000;
 constexpr size_t kStacksKept = 4096;         // warm stacks of free regions, 8 KiB each; more go back to the system
 
 unsigned whole_warps(unsigned threads) { return (threads + 31) / 32 * 32; }
@@ -119,8 +116,7 @@ public:
             auto place = std::find_if(waiting_.begin(), waiting_.end(),
                                       [&](const Launch& other) { return other.request.priority > priority; });
             waiting_.splice(place, prepared);
-            posted_.store(posted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-            wake = idle_ != 0 && !looking_;
+            wake = idle_ != 0;
         }
         if (wake) changed_.notify_one();
     }
@@ -303,22 +299,16 @@ private:
         Context home;
         GuardedThread guarded(guard_);
         unsigned fruitless = 0;        // blocks in a row that only spun
-        bool worked = false;           // since it last looked
         host::Lock lock(lock_);
         for (;;) {
             Work work = take();
             if (!work.launch) {
                 if (ending_ && waiting_.empty() && started_.empty()) break;
-                if (std::exchange(worked, false) && !looking_ && !host::detail::scheduled()) {
-                    look(lock);
-                    continue;
-                }
                 ++idle_;
                 changed_.wait(lock);
                 --idle_;
                 continue;
             }
-            worked = true;
             if (idle_ != 0 && more_to_do()) changed_.notify_one();
             const bool lonely = ready_.empty() && waiting_.empty();
             lock.unlock();
@@ -334,17 +324,6 @@ private:
         }
         lock.unlock();
         changed_.notify_all();
-    }
-
-    /// Waits a little for the next launch, awake: one worker at a time, and only after it has had work.
-    void look(host::Lock& lock) noexcept {
-        looking_ = true;
-        const uint32_t seen = posted_.load(std::memory_order_relaxed);
-        lock.unlock();
-        const uint64_t until = host::now() + kLookFor;
-        for (unsigned spins = 0; posted_.load(std::memory_order_acquire) == seen && host::now() < until; ++spins) host::step(spins);
-        lock.lock();
-        looking_ = false;
     }
 
     /// True when the block ended; false when it has only spun.
@@ -485,9 +464,7 @@ private:
     std::vector<std::unique_ptr<Region>> plain_regions_;   // one for each worker
     uint64_t resident_blocks_ = 0, resident_threads_ = 0, resident_shared_ = 0;
     std::atomic<unsigned> resident_hint_{0};
-    unsigned idle_ = 0;                  // workers asleep
-    bool looking_ = false;               // one is about to be, and looks at `posted_` until then
-    std::atomic<uint32_t> posted_{0};    // launches; written under the lock
+    unsigned idle_ = 0;
     bool turn_ = false;
     bool ending_ = false;
     std::vector<host::Thread> workers_;  // last: they use all of the above
