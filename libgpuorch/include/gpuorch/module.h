@@ -106,7 +106,7 @@ typedef struct gpo_launch {
     uint32_t flags;                /* GPO_LAUNCH_* */
     uint32_t grid[3];              /* blocks; a 0 counts as 1, except in grid[0] */
     uint32_t block[3];             /* threads; likewise */
-    uint32_t cluster[3];           /* blocks to a cluster; all 0: none */
+    uint32_t cluster[3];           /* blocks to a cluster; all 0: the kernel's __cluster_dims__, else none */
     int32_t priority;
     uint64_t dynamic_shared_bytes;
     const char *label;             /* of this operation; NULL: the kernel's */
