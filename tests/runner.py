@@ -55,6 +55,15 @@ class Tally:
         self.skipped.append(name)
         print(f"skipped {name}", flush=True)
 
+    def counts(self):
+        return self.passed, len(self.failed), len(self.skipped)
+
+    def report(self, label, before, seconds):
+        """The line that ends a part of the tests; `before` is what counts() was when it began."""
+        counts = [f"{now - then} {word}" for now, then, word in zip(self.counts(), before, ("passed", "failed", "skipped"))
+                  if now - then or word == "passed"]
+        print(f"{label}: {', '.join(counts)}, {seconds:.1f} s", flush=True)
+
 
 class Outcome:
     def __init__(self, code, output, seconds, timed_out):
@@ -114,7 +123,7 @@ def read_report(path):
 def run_doctest(program, label, tally, environment, limit, pattern=None):
     """Runs a doctest program; after a crash goes on behind the test that crashed. Returns how many tests began."""
     total, first, seconds = 0, 1, 0
-    before = (tally.passed, len(tally.failed), len(tally.skipped))
+    before = tally.counts()
     for attempt in range(CRASHES_FORGIVEN + 1):
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder) / "report"
@@ -140,11 +149,8 @@ def run_doctest(program, label, tally, environment, limit, pattern=None):
             break
     else:
         tally.fail(f"{label}: all tests after these", "not run: too many crashes")
-    here = (tally.passed, len(tally.failed), len(tally.skipped))
     if total:
-        counts = [f"{now - then} {word}" for now, then, word in zip(here, before, ("passed", "failed", "skipped"))
-                  if now - then or word == "passed"]
-        print(f"{label}: {', '.join(counts)}, {seconds:.1f} s", flush=True)
+        tally.report(label, before, seconds)
     return total
 
 
@@ -217,7 +223,7 @@ class Session:
                     run_doctest(program, "canary", noticed, self.environment, 2, name)
                 finally:
                     sys.stdout = stdout
-            seen = (noticed.passed, len(noticed.failed), len(noticed.skipped))
+            seen = noticed.counts()
             named = all((name or "canary") in text for text in noticed.failed + noticed.skipped)
             if seen == counts and named:
                 self.tally.passed += 1
@@ -226,7 +232,7 @@ class Session:
         print(f"canary: {len(expected)} tests that go wrong were run", flush=True)
 
     def processes(self):
-        before, start = self.tally.passed, time.monotonic()
+        before, start = self.tally.counts(), time.monotonic()
         for source in sorted([*(TESTS / "process").glob("*.cpp"), *(TESTS / "process").glob("*.c")]):
             runs, code, limit, repeats = [], "0", 60, (1, 1)
             for line in source.read_text().splitlines()[:40]:
@@ -248,8 +254,8 @@ class Session:
                     continue
                 self.matched += 1
                 self.one_process(source.stem, name, words, expected, limit, repeats[-1 if self.full else 0])
-        if self.tally.passed > before:
-            print(f"process: {self.tally.passed - before} passed, {time.monotonic() - start:.1f} s", flush=True)
+        if self.tally.counts() != before:
+            self.tally.report("process", before, time.monotonic() - start)
 
     def one_process(self, stem, name, words, expected, limit, repeats):
         settings = [word for word in words if "=" in word.split(" ")[0] and not word.startswith("-")]
@@ -294,24 +300,23 @@ class Session:
     def check(self, label, command, environment):
         self.matched += 1
         outcome = run(command, 600 * (10 if self.full else 1), environment)
-        passed, failed, rest = 0, 0, []
+        before, rest = self.tally.counts(), []
         for line in outcome.output.splitlines():
             kind, _, text = line.partition(" ")
             if kind == "PASS":
-                passed += 1
+                self.tally.passed += 1
             elif kind == "FAIL":
-                failed += 1
                 self.tally.fail(f"{label}: {text}")
             elif kind == "SKIP":
                 self.tally.skip(f"{label}: {text}")
             else:
                 rest.append(line)
-        self.tally.passed += passed
-        if rest and (failed or outcome.code != 0):
-            print(*rest[-60:], sep="\n")
+        failed = self.tally.counts()[1] > before[1]
+        if failed or outcome.code != 0:  # a sanitizer says what is wrong first, others last
+            print(*(rest if len(rest) <= 100 else [*rest[:60], "[...]", *rest[-40:]]), sep="\n")
         if outcome.code != 0 and not failed:
             self.tally.fail(label, outcome.ending())
-        print(f"{label}: {passed} passed, {outcome.seconds:.1f} s", flush=True)
+        self.tally.report(label, before, outcome.seconds)
 
     def everything(self):
         if self.wants_plain_build() and self.build("tests", "CMAKE_BUILD_TYPE=RelWithDebInfo"):
