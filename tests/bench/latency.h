@@ -82,6 +82,7 @@ void latency_pairs(Row& row, int count, void (*pause)(), Base&& base, Ours&& our
 }
 
 inline void pause_5_us() { wait_busily(5'000); }
+/// What the row is about: threads that wait have gone to sleep by then, the scanner after a millisecond.
 inline void pause_3_ms() { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }
 
 }  // namespace gpo::bench

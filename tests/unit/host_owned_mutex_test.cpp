@@ -83,21 +83,23 @@ TEST_CASE("an owner comes to do without the mutex beneath again after a visit") 
 }
 
 TEST_CASE("an owner that stays inside for long is waited for") {
-    Room room;
-    settle_in(room);
-    std::atomic<bool> inside{false};
-    std::thread visitor;
-    {
-        const OwnedLock lock(room.mutex, true);
-        visitor = std::thread([&] {
-            std::lock_guard visit(room.mutex);
-            inside = true;
-        });
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        CHECK_FALSE(inside);
-    }
-    visitor.join();
-    CHECK(inside);
+    constexpr int kLong = 300;  // steps: several times as many as a visitor spins before it sleeps
+    gpo::test::explore(100, [] {
+        Room room;
+        settle_in(room);
+        bool inside = false;
+        room.mutex.lock_as_owner();
+        {
+            Thread visitor("visitor", [&] {
+                std::lock_guard lock(room.mutex);
+                inside = true;
+            });
+            for (int i = 0; i < kLong; ++i) crossing();
+            REQUIRE_FALSE(inside);
+            room.mutex.unlock_as_owner();
+        }
+        REQUIRE(inside);
+    });
 }
 
 TEST_CASE("a count under a mutex with an owner is exact, on real threads") {

@@ -87,8 +87,8 @@ public:
         uint64_t allocations = 0, frees = 0, source_calls = 0;
         uint32_t slabs = 0;
     };
-    /// Of one moment; what others are freeing meanwhile may still be counted. The peak of what was in use is exact if one thread allocated; of several
-    /// at once each may be off by a span.
+    /// Of one moment; what others are freeing meanwhile may still be counted. The peak of what was in use is exact if one
+    /// thread allocated; of several at once each may be off by a span.
     Totals totals() noexcept;
 
     uint64_t max_bytes() const noexcept { return max_bytes_; }

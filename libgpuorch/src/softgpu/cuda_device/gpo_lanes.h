@@ -27,6 +27,13 @@ __gpo_inline int __gpo_within(int x, bool is_signed) {
     return max(__gpo_least<Bits>(is_signed), min(__gpo_most<Bits>(is_signed), x));
 }
 
+template <unsigned Bits>
+__gpo_inline unsigned __gpo_sum_of_lanes(unsigned a) {
+    unsigned sum = 0;
+    for (unsigned at = 0; at < 32; at += Bits) sum += a >> at & ((1u << Bits) - 1);
+    return sum;
+}
+
 #define __GPO_LANES(name, Bits, each, expression)                              \
     __gpo_inline unsigned name(unsigned a, unsigned b) {                       \
         return each<Bits>(a, b, [](int x, int y) { return expression; });      \
@@ -66,18 +73,8 @@ __gpo_inline int __gpo_within(int x, bool is_signed) {
     __gpo_inline unsigned __vabsss##N(unsigned a) {                                                         \
         return __gpo_each_signed<Bits>(a, 0u, [](int x, int) { return __gpo_within<Bits>(x < 0 ? -x : x, true); }); \
     }                                                                                                       \
-    __gpo_inline unsigned __vsads##N(unsigned a, unsigned b) {                                              \
-        unsigned sum = 0;                                                                                   \
-        const unsigned differences = __vabsdiffs##N(a, b);                                                  \
-        for (unsigned at = 0; at < 32; at += Bits) sum += differences >> at & ((1u << Bits) - 1);           \
-        return sum;                                                                                         \
-    }                                                                                                       \
-    __gpo_inline unsigned __vsadu##N(unsigned a, unsigned b) {                                              \
-        unsigned sum = 0;                                                                                   \
-        const unsigned differences = __vabsdiffu##N(a, b);                                                  \
-        for (unsigned at = 0; at < 32; at += Bits) sum += differences >> at & ((1u << Bits) - 1);           \
-        return sum;                                                                                         \
-    }
+    __gpo_inline unsigned __vsads##N(unsigned a, unsigned b) { return __gpo_sum_of_lanes<Bits>(__vabsdiffs##N(a, b)); } \
+    __gpo_inline unsigned __vsadu##N(unsigned a, unsigned b) { return __gpo_sum_of_lanes<Bits>(__vabsdiffu##N(a, b)); }
 __GPO_WORD(2, 16) __GPO_WORD(4, 8)
 #undef __GPO_WORD
 #undef __GPO_COMPARED

@@ -145,6 +145,11 @@ __gpo_inline double __gpo_fma_error(double a, double b, double c, double sum) {
     return rest + first_low;
 }
 
+// What an integer has beyond the nearest double.
+template <class T>
+__gpo_inline double __gpo_lost(T x) {
+    return static_cast<double>(static_cast<__int128>(x) - static_cast<__int128>(static_cast<double>(x)));
+}
 #define __GPO_DIRECTED(suffix, mode)                                                                                    \
     __gpo_inline float __fadd_##suffix(float x, float y) {                                                              \
         const double a = static_cast<double>(x), b = static_cast<double>(y), sum = a + b;                               \
@@ -193,21 +198,13 @@ __gpo_inline double __gpo_fma_error(double a, double b, double c, double sum) {
     __gpo_inline float __double2float_##suffix(double x) { return __gpo_float_towards(x, 0.0, mode); }                  \
     __gpo_inline float __int2float_##suffix(int x) { return __gpo_float_towards(x, 0.0, mode); }                        \
     __gpo_inline float __uint2float_##suffix(unsigned x) { return __gpo_float_towards(x, 0.0, mode); }                  \
-    __gpo_inline float __ll2float_##suffix(long long x) {                                                               \
-        const __int128 lost = static_cast<__int128>(x) - static_cast<__int128>(static_cast<double>(x));                 \
-        return __gpo_float_towards(static_cast<double>(x), static_cast<double>(lost), mode);                            \
-    }                                                                                                                   \
+    __gpo_inline float __ll2float_##suffix(long long x) { return __gpo_float_towards(double(x), __gpo_lost(x), mode); }   \
     __gpo_inline float __ull2float_##suffix(unsigned long long x) {                                                     \
-        const __int128 lost = static_cast<__int128>(x) - static_cast<__int128>(static_cast<double>(x));                 \
-        return __gpo_float_towards(static_cast<double>(x), static_cast<double>(lost), mode);                            \
+        return __gpo_float_towards(double(x), __gpo_lost(x), mode);                                                     \
     }                                                                                                                   \
-    __gpo_inline double __ll2double_##suffix(long long x) {                                                             \
-        const __int128 lost = static_cast<__int128>(x) - static_cast<__int128>(static_cast<double>(x));                 \
-        return __gpo_round_towards(static_cast<double>(x), static_cast<double>(lost), mode);                            \
-    }                                                                                                                   \
+    __gpo_inline double __ll2double_##suffix(long long x) { return __gpo_round_towards(double(x), __gpo_lost(x), mode); } \
     __gpo_inline double __ull2double_##suffix(unsigned long long x) {                                                   \
-        const __int128 lost = static_cast<__int128>(x) - static_cast<__int128>(static_cast<double>(x));                 \
-        return __gpo_round_towards(static_cast<double>(x), static_cast<double>(lost), mode);                            \
+        return __gpo_round_towards(double(x), __gpo_lost(x), mode);                                                     \
     }
 __GPO_DIRECTED(rz, 'z') __GPO_DIRECTED(ru, 'u') __GPO_DIRECTED(rd, 'd')
 #undef __GPO_DIRECTED
