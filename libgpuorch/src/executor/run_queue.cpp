@@ -51,9 +51,8 @@ struct RunQueue::Context {
 // The one look behind Asio's interface, for an address to prefetch.
 RunQueue::RunQueue()
     : context_(std::make_unique<Context>()),
-      scheduler_(reinterpret_cast<const char*>(&asio::use_service<asio::detail::io_context_impl>(context_->io))) {
-    static_assert(sizeof(asio::detail::io_context_impl) <= kLines * kLine);
-}
+      scheduler_(reinterpret_cast<const char*>(&asio::use_service<asio::detail::io_context_impl>(context_->io))),
+      scheduler_bytes_(sizeof(asio::detail::io_context_impl)) {}
 RunQueue::~RunQueue() = default;
 
 void RunQueue::post(Ref<Strand> strand) noexcept { asio::post(context_->io, Posted{std::move(strand)}); }

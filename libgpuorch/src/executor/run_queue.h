@@ -24,14 +24,14 @@ public:
     /// Somebody is about to do one of these: their lines of memory are another core's, and come one by one if they aren't
     /// asked for together.
     void fetch_ahead() const noexcept {
-        for (size_t line = 0; line < kLines; ++line) __builtin_prefetch(scheduler_ + line * kLine, 1);
+        for (size_t at = 0; at < scheduler_bytes_; at += 64) __builtin_prefetch(scheduler_ + at, 1);
     }
 
 private:
     struct Context;
-    static constexpr size_t kLine = 64, kLines = 5;
     const std::unique_ptr<Context> context_;
     const char* const scheduler_;  // what Asio has of the context
+    const size_t scheduler_bytes_;
 };
 
 }  // namespace gpo
