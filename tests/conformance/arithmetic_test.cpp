@@ -27,6 +27,19 @@ extern "C" __global__ void directed(float* f, double* g, const float* in, const 
 }
 )";
 
+const char kIntegers[] = R"(
+#define EACH(M, at) \
+    f[at] = __ll2float_##M(x), f[at + 1] = __ull2float_##M(u), g[at] = __ll2double_##M(x), g[at + 1] = __ull2double_##M(u);
+extern "C" __global__ void integers(float* f, double* g, const long long* in, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    f += 8 * i, g += 8 * i;
+    const long long x = in[i];
+    const unsigned long long u = (unsigned long long)x;
+    EACH(rn, 0) EACH(rz, 2) EACH(ru, 4) EACH(rd, 6)
+}
+)";
+
 const char kFunctions[] = R"(
 extern "C" __global__ void functions(float* f, double* g, const double* in, unsigned n) {
     unsigned i = threadIdx.x;
@@ -156,6 +169,35 @@ TEST_CASE("operations that round in a direction round as the host does in that d
                 FAIL_CHECK("the " << operations[k] << " in mode " << m << " of doubles " << d[3 * i] << ", " << d[3 * i + 1] << ", "
                                   << d[3 * i + 2] << " is " << g[28 * i + 7 * m + k] << ", not " << expected_g[k]);
             }
+        }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("integers become floating-point numbers in a direction as on the host") {
+    Gpu gpu;
+    Kernel integers = gpu.kernel(kIntegers, "integers");
+    Stream stream = gpu.stream();
+    constexpr uint32_t n = 2'000;
+    auto in = gpu.pinned<int64_t>(n);
+    auto f = gpu.pinned<float>(8 * n);
+    auto g = gpu.pinned<double>(8 * n);
+    Numbers numbers;
+    for (uint32_t i = 0; i < n; ++i) in[i] = static_cast<int64_t>(numbers() << 32 ^ numbers()) >> (i % 64);
+    in[0] = 0, in[1] = INT64_MAX, in[2] = INT64_MIN, in[3] = -1, in[4] = (int64_t{1} << 53) + 1, in[5] = -((int64_t{1} << 24) + 1);
+    REQUIRE_OK(launch(stream, integers.get(), (n + 63) / 64, 64, f.data(), g.data(), in.data(), n));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
+    int wrong = 0;
+    for (uint32_t i = 0; i < n; ++i)
+        for (uint32_t m = 0; m < 4; ++m) {
+            const Direction direction(modes[m]);
+            const volatile int64_t x = in[i];
+            const volatile uint64_t u = static_cast<uint64_t>(in[i]);
+            const volatile float fx = static_cast<float>(x), fu = static_cast<float>(u);
+            const volatile double gx = static_cast<double>(x), gu = static_cast<double>(u);
+            const uint32_t at = 8 * i + 2 * m;
+            if (f[at] == fx && f[at + 1] == fu && g[at] == gx && g[at + 1] == gu) continue;
+            if (++wrong <= 5) FAIL_CHECK("in mode " << m << " " << in[i] << " is " << f[at] << ", " << f[at + 1] << ", " << g[at] << ", " << g[at + 1]);
         }
     CHECK(wrong == 0);
 }
