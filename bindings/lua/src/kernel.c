@@ -338,7 +338,10 @@ const char *read_parameter(lua_State *L, state *s, int index, const parameter *p
     }
     uint64_t address = 0;
     if ((*array = test_object(L, s, index, CLASS_ARRAY))) {
+        const array_object *root = (*array)->root;
         if (is_gone(*array)) return "the array is closed";
+        if (root->kind == MEMORY_HOST && !root->registered)   /* a fault that would cost the whole context */
+            return "pageable memory, which a GPU can't reach: arena:allocate gives pinned memory, device:host_register pins it";
         address = (*array)->address;
     } else if (!lua_isnil(L, index)) {
         const char *problem = read_unsigned(L, index, UINT64_MAX, &address);

@@ -389,7 +389,8 @@ test("memory that is closed while a run uses it stays until the run has ended", 
                 unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
                 out[i] = in[i] + by[0];
             }]])
-        local source, sink, ten, taken = array():fill(7), array(), array():fill(10), {}
+        local source, sink, taken = array():fill(7), array(), {}
+        local ten = assert(arena:allocate("u8", 65536)):fill(10)  -- a kernel of a GPU reads no pageable memory
         local go = false
         local pipeline = assert(device:pipeline_create{chunk_bytes = 4096, slots = 2, stages = {
             {enqueue = function() go = true end},
