@@ -76,7 +76,7 @@ def run_rust(bundle, tell):
 
 def run(bundle):
     os.environ.setdefault("GPUORCH_DEVICE", "cuda")
-    os.environ["GPUORCH_LIBRARY"] = str(bundle / "lib/libgpuorch.so")
+    os.environ["GPUORCH_LIBRARY"] = os.environ["GPUORCH_COUNTED_LIBRARY"] = str(bundle / "lib/libgpuorch.so")
     counts = {"PASS": 0, "FAIL": 0, "SKIP": 0}
 
     def tell(name, done, verdicts):
