@@ -58,7 +58,7 @@ local function stream_file(path)
     local same = target and os.execute(("test '%s' -ef '%s'"):format(path:gsub("'", "'\\''"), (target:gsub("'", "'\\''"))))
     if same == true or same == 0 then return nil, "it would be written over itself" end
     local function take(chunk) -- is called for each, in order
-        add(f, chunk.result:slice(1, 2048):as "u64", chunk.result:slice(2049, 2052):as "u32"[1], chunk.bytes)
+        add(f, {chunk.result:as "u64":unpack(1, 256)}, chunk.result:as "u32"[513], chunk.bytes)
     end
     local started, problem = pipeline:start({path = path}, {path = target, take = take})
     if not started then return nil, problem end

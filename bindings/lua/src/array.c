@@ -2,6 +2,7 @@
  * memory of its root. An array remembers the streams that it was used on, and its memory is freed behind them. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,6 +336,17 @@ static int array_as(lua_State *L) {
     return push_view(L, s, array, type, array->address, ARRAY_BYTES(array) / element_sizes[type]);
 }
 
+/* unpack([first [, last]]): the elements as values, as table.unpack has them. */
+static int array_unpack(lua_State *L) {
+    array_object *array = check_host_array(L, the_state(L), 1);
+    const size_t size = element_sizes[array->type];
+    uint64_t count;
+    const char *at = element_at(array, check_range(L, 2, array, &count));
+    if (count > INT_MAX || !lua_checkstack(L, (int)count)) return luaL_error(L, "too many elements to unpack");
+    for (uint64_t i = 0; i < count; ++i, at += size) push_element(L, array->type, at);
+    return (int)count;
+}
+
 static int array_type(lua_State *L) {
     lua_pushstring(L, element_names[check_array(L, the_state(L), 1)->type]);
     return 1;
@@ -516,8 +528,9 @@ int make_host_array(lua_State *L) {
 }
 
 const luaL_Reg array_methods[] = {{"fill", array_fill},           {"slice", array_slice},
-                                  {"as", array_as},               {"type", array_type},
-                                  {"bytes", array_bytes},         {"pointer", array_pointer},
-                                  {"to_string", array_to_string}, {"from_string", array_from_string},
-                                  {"read_file", array_read_file}, {"write_file", array_write_file},
+                                  {"as", array_as},               {"unpack", array_unpack},
+                                  {"type", array_type},           {"bytes", array_bytes},
+                                  {"pointer", array_pointer},     {"to_string", array_to_string},
+                                  {"from_string", array_from_string}, {"read_file", array_read_file},
+                                  {"write_file", array_write_file},
                                   {NULL, NULL}};

@@ -627,6 +627,12 @@ function array:slice(first, last) end
 ---@return array
 function array:as(type) end
 
+--- the elements as values
+---@param first? integer
+---@param last? integer
+---@return gpuorch.exact ...
+function array:unpack(first, last) end
+
 ---@return gpuorch.element
 function array:type() end
 
