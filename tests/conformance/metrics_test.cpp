@@ -1,7 +1,8 @@
 // Metrics: gauges follow what is going on, latencies and errors are counted, and the text says the same.
 #include <string>
+#include <vector>
 
-#include "support/gpu.h"
+#include "conformance/pipeline_rig.h"
 
 using namespace gpo::test;
 
@@ -57,6 +58,36 @@ TEST_CASE("what is pending shows in the gauges, and goes when it is done and dra
     size_t bucket = 0;
     while (bucket + 1 < GPO_METRICS_LATENCIES && latency > (uint64_t{1000} << bucket)) ++bucket;
     CHECK(after.latencies[bucket] == before.latencies[bucket] + 1);
+}
+
+TEST_CASE("a pipeline's run that has ended leaves nothing pending, whichever way it ended") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    rig.options.chunk_bytes = 4096;
+    rig.options.flags = GPO_PIPELINE_TIMES;
+    Pipeline pipeline = rig.create(gpu);
+    const uint64_t before = metrics_of(gpu).operations_pending;
+    const auto data = noise(100'000);
+    std::vector<uint8_t> out(data.size());
+    const auto whole = from_memory(data.data(), data.size());
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE_OK(run(pipeline, whole, to_memory(out.data(), out.size())));
+        CHECK(metrics_of(gpu).operations_pending == before);
+    }
+    REQUIRE_OK(run(pipeline, from_memory(data.data(), 0), to_nothing()));
+    CHECK(metrics_of(gpu).operations_pending == before);
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_CALLBACK;
+    for (const gpo_status status : {gpo_status{GPO_END}, gpo_status{GPO_IO_ERROR}}) {
+        INFO(status);
+        gpo_status told = status;
+        sink.user = &told;
+        sink.take = [](void* user, const gpo_chunk* chunk) -> gpo_status {
+            return chunk->index == 2 ? *static_cast<gpo_status*>(user) : GPO_SUCCESS;
+        };
+        CHECK((run(pipeline, whole, sink) == GPO_SUCCESS) == (status == GPO_END));
+        CHECK(metrics_of(gpu).operations_pending == before);
+    }
 }
 
 TEST_CASE("executors show with their threads, what they owe and what they have run") {

@@ -122,13 +122,16 @@ def whole_trace(job):
     about = next(event["args"] for event in events if event["name"] == "gpuorch")
     check("the trace says what it holds, what it lost and what it cost", (about["timed"], len(gpu)), (about["dropped"], 0),
           (about["unfinished"], 0), (about["call_cost_ns"] > 0, True), (about["operation_cost_ns"] > 0, True))
-    counters = collections.defaultdict(list)
+    counters, of_the_host = collections.defaultdict(list), collections.defaultdict(list)
     for event in events:
-        if event["ph"] == "C" and event["pid"] != 1:
-            counters[event["name"]].append((event["ts"], *event["args"].values()))
+        if event["ph"] == "C":
+            (of_the_host if event["pid"] == 1 else counters)[event["name"]].append((event["ts"], *event["args"].values()))
     check("what is on its way never is less than nothing, and comes to an end",
           (sorted(counters), ["on the way", "queue depth"]), ([min(v for _, v in of) for of in counters.values()], [0, 0]),
           ([of[-1][1] for of in counters.values()], [0, 0]), ([of == sorted(of, key=lambda p: p[0]) for of in counters.values()], [True, True]))
+    pending = [value for _, value in of_the_host["operations pending"]]
+    check("what is pending is never more than a pipeline has under way, five operations for each of six chunks, and comes "
+          "to an end", (pending and max(pending) <= 30, True), (pending[-1:], [0]))
     picture(out / "timeline.svg", ["GPU 0: ", "copy in", "kernel", "copy out", "stream pipeline/stages", "Host", "stream_files"])
 
 

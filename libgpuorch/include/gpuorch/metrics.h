@@ -25,8 +25,9 @@ typedef struct gpo_metrics {
     uint32_t struct_size;
     uint32_t devices;            /* on which something was opened */
     uint64_t streams;
-    uint64_t operations_pending; /* accepted by streams and not seen done; a stream that nobody waits for or notifies
-                                    from isn't looked at, and keeps its count */
+    uint64_t operations_pending; /* accepted by streams and not seen done, which is found out by waiting for a stream,
+                                    asking it or a notify of its: one with which nobody does that keeps its count, and
+                                    so does one that has failed. A pipeline finds it out of its streams for each chunk */
     uint64_t operations_held;    /* of them, held on the host (stream.h) */
     uint64_t completions_pending; /* accepted by completion queues and not drained */
     uint64_t notifies_refused;   /* count: met a full queue */

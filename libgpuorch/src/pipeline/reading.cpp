@@ -190,6 +190,7 @@ void Pipeline::settle() noexcept {
                 host::sleep_until(host::now() + 200'000);
             }
         }
+        stream->seen_done(stream->accepted());  // or dropped, or failed: nothing of it is pending
     }
 }
 

@@ -130,7 +130,7 @@ private:
 
 class RecordBase final : public Operation {
 public:
-    explicit RecordBase(CUevent event) noexcept : Operation("begin of the run", nullptr), event_(event) {}
+    explicit RecordBase(CUevent event) noexcept : Operation("begin of the run", nullptr, false), event_(event) {}
     void issue(Stream& stream) override {
         stream.context().check(stream.table().cuEventRecord(event_, stream.native()), "cuEventRecord");
     }
@@ -304,6 +304,7 @@ void* Slots::staging_result(const Chunk& chunk) const noexcept { return pinned_r
 void Slots::copy_in(Chunk& chunk) {
     CopyIn operation(*in_, chunk);
     submit(*in_, operation);
+    chunk.last_in = in_->accepted();
 }
 
 void Slots::begin_stages(Chunk& chunk, const Plan& plan) {
@@ -314,11 +315,17 @@ void Slots::begin_stages(Chunk& chunk, const Plan& plan) {
 void Slots::end_stages(Chunk& chunk) {
     EndStages operation(*stages_, chunk, out_);
     submit(*stages_, operation);
+    chunk.last_of_stages = stages_->accepted();
 }
 
 void Slots::copy_out(Chunk& chunk, const Plan& plan) {
     CopyOut operation(*out_, chunk, plan.result_bytes);
     submit(*out_, operation);
+}
+
+void Slots::seen_done(const Chunk& chunk) noexcept {
+    in_->seen_done(chunk.last_in);
+    stages_->seen_done(chunk.last_of_stages);
 }
 
 gpo_stream_t Slots::stages_handle() {

@@ -28,6 +28,7 @@ struct Chunk {
 
     CUevent in_end = nullptr, stages_end = nullptr, out_end = nullptr;  // the end of each engine's part
     uint64_t submitted_ns = 0;                                    // just before it was put on the device
+    uint64_t last_in = 0, last_of_stages = 0;                     // its last operations on those streams, by number
     enum : uint32_t { kPending, kIssued, kDropped };
     std::atomic<uint32_t> stages{kPending};                       // whether the driver has the stages
     ErrorPtr dropped;                                             // why not; written before kDropped
@@ -78,6 +79,8 @@ public:
     void begin_stages(Chunk& chunk, const Plan& plan);
     void end_stages(Chunk& chunk);
     void copy_out(Chunk& chunk, const Plan& plan);
+    /// The copy out is done, and with it all that was before it on the other two streams: no mark of theirs says so.
+    void seen_done(const Chunk& chunk) noexcept;
 
     Stream& in() noexcept { return *in_; }
     Stream& stages() noexcept { return *stages_; }

@@ -40,6 +40,7 @@ void Pipeline::write(Run& run) noexcept {
             drop = flow.stopping;
         }
         Chunk& chunk = slots_.record(index);
+        if (!chunk.error) slots_.seen_done(chunk);
         if (!drop) {
             try {
                 consume(run, chunk);

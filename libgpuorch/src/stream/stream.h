@@ -126,7 +126,8 @@ public:
     bool claim_if_idle() noexcept;
     void unclaim() noexcept { claimed_.store(false, std::memory_order_release); }
 
-    uint64_t load() const noexcept;  // operations accepted and not seen done
+    uint64_t accepted() const noexcept { return accepted_.load(std::memory_order_relaxed); }  // operations, so far
+    uint64_t load() const noexcept;  // of them, those not seen done
     void count_launch() noexcept { bump(launches_, 1); }
     void count_copy(uint64_t bytes) noexcept { count_copies(1, bytes); }
     void count_copies(uint64_t count, uint64_t bytes) noexcept {
