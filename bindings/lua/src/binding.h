@@ -71,7 +71,7 @@ typedef struct state {
     struct runtime_context *contexts;
     int64_t held_bytes;   /* of arrays that are alive */
     int64_t unstepped;    /* of them, those that the collector hasn't been told of */
-    int pid;              /* of the process that loaded the module: a fork's child leaves the rest alone */
+    int forks;            /* of the process whose all this is: a child of that leaves it alone */
 } state;
 
 #define HANDLE(object, type) ((type)(object)->handle)
@@ -233,7 +233,9 @@ void close_bridge(struct bridge *b);
 runtime_context *make_context(state *s);
 void close_calls(runtime_context *context, int *closed); /* sets *closed: requests with it are answered now and later */
 void free_context(runtime_context *context);
-int belongs_here(state *s); /* 0 in a forked child */
+int watch_forks(void);      /* 0: out of memory */
+int belongs_here(state *s); /* 0 in a forked child, */
+void settle_here(state *s); /* unless the child is the first to use the library */
 /* On any thread: has `r` run here and waits for the answer. */
 gpo_status ask(runtime_context *context, request *r);
 void log_line(void *context, int32_t level, const char *text); /* a gpo_log_fn: the line is told later, here */

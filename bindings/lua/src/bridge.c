@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "binding.h"
 
@@ -31,11 +30,44 @@ struct bridge {
     int references;   /* the state, and each context */
     lua_State *running; /* who is inside a call that calls back on its own thread, */
     pthread_t here;     /* and that thread */
+    int forks;          /* of the process that it is for */
 };
+
+/* --- forks --- */
+
+static int forks; /* between the process that loaded the module and this one */
+
+static void count_fork(void) { ++forks; }
+
+int watch_forks(void) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static int watched;
+    pthread_mutex_lock(&mutex);
+    if (!watched) watched = pthread_atfork(NULL, NULL, count_fork) == 0;
+    pthread_mutex_unlock(&mutex);
+    return watched;
+}
+
+int belongs_here(state *s) { return s->forks == forks; }
+
+void settle_here(state *s) { s->forks = s->bridge->forks = forks; }
+
+/* Nobody who would ask is left in a forked child, and the mutex may be held, and the lists half changed, by who isn't there:
+ * none of it is touched. */
+static int is_alive(const struct bridge *b) { return b->forks == forks; }
+
+static void lock(struct bridge *b) {
+    if (is_alive(b)) pthread_mutex_lock(&b->mutex);
+}
+
+static void unlock(struct bridge *b) {
+    if (is_alive(b)) pthread_mutex_unlock(&b->mutex);
+}
 
 struct bridge *make_bridge(const gpo_api *api) {
     struct bridge *b = calloc(1, sizeof *b);
     if (!b) return NULL;
+    b->forks = forks;
     pthread_mutex_init(&b->mutex, NULL);
     pthread_cond_init(&b->answered, NULL);
     b->api = api;
@@ -47,7 +79,7 @@ struct bridge *make_bridge(const gpo_api *api) {
 
 static void unlock_and_release(struct bridge *b) {
     const int left = --b->references;
-    pthread_mutex_unlock(&b->mutex);
+    unlock(b);
     if (left != 0) return;
     pthread_cond_destroy(&b->answered);
     pthread_mutex_destroy(&b->mutex);
@@ -55,20 +87,18 @@ static void unlock_and_release(struct bridge *b) {
 }
 
 void close_bridge(struct bridge *b) {
-    pthread_mutex_lock(&b->mutex);
+    lock(b);
     unlock_and_release(b);
 }
-
-int belongs_here(state *s) { return s->pid == getpid(); }
 
 runtime_context *make_context(state *s) {
     runtime_context *context = calloc(1, sizeof *context);
     if (!context) return NULL;
     context->bridge = s->bridge;
     context->owner = s;
-    pthread_mutex_lock(&s->bridge->mutex);
+    lock(s->bridge);
     ++s->bridge->references;
-    pthread_mutex_unlock(&s->bridge->mutex);
+    unlock(s->bridge);
     context->next = s->contexts;
     s->contexts = context;
     return context;
@@ -106,10 +136,10 @@ static void drop_lines(struct bridge *b, const runtime_context *context) {
 
 void close_calls(runtime_context *context, int *closed) {
     struct bridge *b = context->bridge;
-    pthread_mutex_lock(&b->mutex);
+    lock(b);
     *closed = 1;
     drop_requests(b, closed);
-    pthread_mutex_unlock(&b->mutex);
+    unlock(b);
 }
 
 void free_context(runtime_context *context) {
@@ -117,8 +147,8 @@ void free_context(runtime_context *context) {
     runtime_context **link = &context->owner->contexts;
     while (*link != context) link = &(*link)->next;
     *link = context->next;
-    pthread_mutex_lock(&b->mutex);
-    drop_lines(b, context);
+    lock(b);
+    if (is_alive(b)) drop_lines(b, context);
     free(context);
     unlock_and_release(b);
 }
@@ -126,20 +156,20 @@ void free_context(runtime_context *context) {
 callers_here enter(lua_State *L, state *s) {
     struct bridge *b = s->bridge;
     luaL_checkstack(L, 60, NULL); /* for what is called inside, where nothing may raise */
-    pthread_mutex_lock(&b->mutex);
+    lock(b);
     const callers_here before = {b->running, b->here};
     b->running = s->running = L;
     b->here = pthread_self();
-    pthread_mutex_unlock(&b->mutex);
+    unlock(b);
     return before;
 }
 
 void leave(state *s, callers_here before) {
     struct bridge *b = s->bridge;
-    pthread_mutex_lock(&b->mutex);
+    lock(b);
     b->running = s->running = before.running;
     b->here = before.thread;
-    pthread_mutex_unlock(&b->mutex);
+    unlock(b);
 }
 
 static void run_here(lua_State *L, state *s, request *r);
@@ -150,10 +180,10 @@ gpo_status ask(runtime_context *context, request *r) {
     r->context = context;
     r->answer = GPO_CANCELLED;
     r->answered = 0;
-    pthread_mutex_lock(&b->mutex);
+    lock(b);
     lua_State *running = b->running && pthread_equal(b->here, pthread_self()) ? b->running : NULL;
     if (!context->closed && !*r->closed && running) {
-        pthread_mutex_unlock(&b->mutex);
+        unlock(b);
         run_here(running, context->owner, r);
         return r->answer;
     }
@@ -161,13 +191,13 @@ gpo_status ask(runtime_context *context, request *r) {
         *b->last = r;
         b->last = &r->next;
         const gpo_cq_t waiting = b->waiting, home = context->home;
-        pthread_mutex_unlock(&b->mutex);
+        unlock(b);
         if (waiting) b->api->cq_wake(waiting);
         if (home != waiting) b->api->cq_wake(home); /* an event loop may be watching its descriptor */
-        pthread_mutex_lock(&b->mutex);
+        lock(b);
         while (!r->answered) pthread_cond_wait(&b->answered, &b->mutex);
     }
-    pthread_mutex_unlock(&b->mutex);
+    unlock(b);
     return r->answer;
 }
 
@@ -182,7 +212,7 @@ void log_line(void *user, int32_t level, const char *text) {
         l->level = level;
         memcpy(l->text, text, length);
     }
-    pthread_mutex_lock(&b->mutex);
+    lock(b);
     if (l && !context->closed && b->lines < MOST_LINES) {
         *b->last_line = l;
         b->last_line = &l->next;
@@ -191,23 +221,23 @@ void log_line(void *user, int32_t level, const char *text) {
     } else {
         ++context->dropped;
     }
-    pthread_mutex_unlock(&b->mutex);
+    unlock(b);
     free(l);
 }
 
 int begin_waiting(state *s, gpo_cq_t queue) {
     struct bridge *b = s->bridge;
-    pthread_mutex_lock(&b->mutex);
-    const int free_to_wait = b->first == NULL;
+    lock(b);
+    const int free_to_wait = !is_alive(b) || b->first == NULL;
     if (free_to_wait) b->waiting = queue;
-    pthread_mutex_unlock(&b->mutex);
+    unlock(b);
     return free_to_wait;
 }
 
 void end_waiting(state *s) {
-    pthread_mutex_lock(&s->bridge->mutex);
+    lock(s->bridge);
     s->bridge->waiting = NULL;
-    pthread_mutex_unlock(&s->bridge->mutex);
+    unlock(s->bridge);
 }
 
 /* --- here --- */
@@ -303,13 +333,14 @@ static void tell(lua_State *L, state *s, int runtime, int level, const char *tex
 /* How many lines found no room behind those that have been told, of one of the runtimes; 0: none of any. */
 static int next_dropped(state *s, int *runtime) {
     int dropped = 0;
-    pthread_mutex_lock(&s->bridge->mutex);
+    if (!is_alive(s->bridge)) return 0;
+    lock(s->bridge);
     for (runtime_context *context = s->contexts; context && !dropped; context = context->next) {
         dropped = context->dropped;
         context->dropped = 0;
         *runtime = context->number;
     }
-    pthread_mutex_unlock(&s->bridge->mutex);
+    unlock(s->bridge);
     return dropped;
 }
 
@@ -324,28 +355,30 @@ static void tell_dropped(lua_State *L, state *s) {
 
 /* Takes the next line. NULL: there is none. */
 static line *next_line(struct bridge *b) {
-    pthread_mutex_lock(&b->mutex);
+    if (!is_alive(b)) return NULL;
+    lock(b);
     line *l = b->first_line;
     if (l && !(b->first_line = l->next)) b->last_line = &b->first_line;
     b->lines -= l != NULL;
-    pthread_mutex_unlock(&b->mutex);
+    unlock(b);
     return l;
 }
 
 void serve(lua_State *L, state *s) {
     struct bridge *b = s->bridge;
     if (!lua_checkstack(L, 20)) return;
-    for (;;) {
-        pthread_mutex_lock(&b->mutex);
+    while (is_alive(b)) {
+        lock(b);
         request *r = b->first;
         if (r && !(b->first = r->next)) b->last = &b->first;
-        pthread_mutex_unlock(&b->mutex);
+        unlock(b);
         if (!r) break;
         run_here(L, s, r);
-        pthread_mutex_lock(&b->mutex);
+        if (!is_alive(b)) return; /* it has forked, and this is the child */
+        lock(b);
         r->answered = 1;
         pthread_cond_broadcast(&b->answered);
-        pthread_mutex_unlock(&b->mutex);
+        unlock(b);
     }
     /* The function may end the runtime, and its context: what is needed of that is read before. */
     for (line *l; (l = next_line(b)); free(l)) tell(L, s, l->context->number, l->level, l->text);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "binding.h"
 
@@ -94,9 +93,8 @@ static state *push_state(lua_State *L) {
     lua_setmetatable(L, -2);
     s->api = open_library(L);
     stay_loaded();
-    s->pid = getpid();
-    s->bridge = make_bridge(s->api);
-    if (!s->bridge) luaL_error(L, "not enough memory");
+    if (!watch_forks() || !(s->bridge = make_bridge(s->api))) luaL_error(L, "not enough memory");
+    settle_here(s);
     if (lua_pushthread(L)) s->main = L;
     lua_pop(L, 1);
 #if LUA_VERSION_NUM >= 502

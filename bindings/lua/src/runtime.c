@@ -50,6 +50,7 @@ int runtime_create(lua_State *L) {
         free_context(context);
         return failure(L, s, status);
     }
+    if (!belongs_here(s)) settle_here(s); /* no runtime can be made in a child of a process that has used the library */
     o->base.handle = runtime;
     o->context = context;
     status = open_home(s, home, runtime);

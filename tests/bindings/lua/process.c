@@ -1,9 +1,10 @@
 /* process.c: a module for the tests: what a script can't do by itself. fork(), wait(pid): exit code, or minus the signal;
- * pid(); threads(count, path, ...): runs a script in a Lua state of its own on each of so many threads, at the same time;
- * the first message of one that failed, or nil. states(count, path): the same one after the other. setenv(name, value).
- * held(): how many descriptors and threads the process has. start(path): runs a script on a thread that nobody waits for.
- * exit(code): ends the process with nothing of its own being run. limited(path, first, failures): runs a script in a state of
- * which so many allocations fail, from the first one on; how many there were, and the message it ended with, or nil. */
+ * alarm(seconds): the process dies of SIGALRM if it is still there then. threads(count, path, ...): runs a script in a Lua
+ * state of its own on each of so many threads, at the same time; the first message of one that failed, or nil.
+ * states(count, path): the same one after the other. setenv(name, value). held(): how many descriptors and threads the process
+ * has. start(path): runs a script on a thread that nobody waits for. exit(code): ends the process with nothing of its own being
+ * run. limited(path, first, failures): runs a script in a state of which so many allocations fail, from the first one on; how
+ * many there were, and the message it ended with, or nil. */
 #include <dirent.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -28,9 +29,9 @@ static int wait_for(lua_State *L) {
     return 1;
 }
 
-static int pid(lua_State *L) {
-    lua_pushinteger(L, getpid());
-    return 1;
+static int limit_time(lua_State *L) {
+    alarm((unsigned)luaL_checkinteger(L, 1));
+    return 0;
 }
 
 struct thread {
@@ -135,7 +136,7 @@ static int threads(lua_State *L) {
 }
 
 __attribute__((visibility("default"))) int luaopen_process(lua_State *L) {
-    static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"pid", pid}, {"threads", threads},
+    static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"alarm", limit_time}, {"threads", threads},
                                          {"states", states}, {"setenv", set_environment}, {"held", held}, {"start", start}, {"limited", limited},
                                          {"exit", exit_at_once}, {NULL, NULL}};
     lua_newtable(L);

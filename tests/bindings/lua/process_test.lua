@@ -1,5 +1,4 @@
--- Forked children, and several states on several threads. The states come first: nothing of the library may be in use
--- where a child is to use it.
+-- Forked children, and several states on several threads.
 local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
 local gpuorch, test, use, same, fails = h.gpuorch, h.test, h.use, h.same, h.fails
 local process = require "process"
@@ -19,6 +18,89 @@ local function held()
     end
     return last
 end
+
+-- The exit code of a child that runs f, or minus the signal that it died of.
+local function of_child(f)
+    local child = process.fork()
+    if child == 0 then
+        process.alarm(20)
+        local good, problem = xpcall(f, debug.traceback)
+        if not good then io.stderr:write(problem, "\n") end
+        os.exit(good and 0 or 1, true)
+    end
+    return process.wait(child)
+end
+
+test("a child that was forked before anything was used has the library to itself", function() -- the first test: nothing was
+    same(of_child(function()
+        local taken = 0
+        for _ = 1, 2 do
+            local runtime, device, stream = use()
+            local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+            local pipeline = assert(device:pipeline_create{
+                stages = {{kernel = copy, arguments = {"output", "input", 1024}}}, chunk_bytes = 4096})
+            assert(pipeline:start({memory = ("x"):rep(8192)}, {take = function() taken = taken + 1 end}))
+            assert(pipeline:wait())
+            local array = assert(device:memory_allocate("u32", 16))
+            assert(stream:fill(array, 1))
+            assert(stream:await())
+            runtime:close()
+            same(stream:query(), nil) -- it was shut down here, and not left alone as a parent's would be
+        end
+        same(taken, 4)
+    end), 0)
+end)
+
+test("a child that is forked while a pipeline's functions and log lines come in doesn't wait for them", function()
+    local runtime, device, stream = use{device = os.getenv "GPUORCH_DEVICE", log_level = "debug", log = function() end}
+    local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+    local pipeline = assert(device:pipeline_create{
+        stages = {{kernel = copy, arguments = {"output", "input", 1024}}}, chunk_bytes = 4096})
+    local chunks, calls = 0, 0
+    assert(pipeline:start({fill = function(buffer)
+        calls = calls + 1
+        return #buffer
+    end}, {take = function()
+        calls = calls + 1
+        chunks = chunks + 1
+    end}))
+    for fork = 1, 30 do
+        same(of_child(function()
+            local before = calls
+            fails("GPO_FORKED", stream.wait, stream, 1)
+            fails("GPO_FORKED", pipeline.wait, pipeline)
+            fails("GPO_FORKED", stream.await, stream)
+            fails("GPO_FORKED", runtime.shutdown, runtime, 1)
+            pipeline:close()
+            runtime:close()
+            h.collect()
+            same(calls - before, 0, "the parent's calls that ran in the child")
+        end), 0, "fork " .. fork)
+        pipeline:wait(0.001 * (fork % 4))
+    end
+    local before = chunks
+    for _ = 1, 1000 do
+        if chunks == before then pipeline:wait(0.01) end
+    end
+    same(chunks > before, true)
+end)
+
+test("a callback may fork: its child ends, and what it was called for goes on", function()
+    local runtime, device, stream = use()
+    local executor = assert(runtime:executor_create())
+    local codes = {}
+    local function fork()
+        codes[#codes + 1] = of_child(function() fails("GPO_FORKED", stream.query, stream) end)
+    end
+    assert(stream:then_(executor, fork))
+    assert(executor:run())
+    local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+    local pipeline = assert(device:pipeline_create{
+        stages = {{kernel = copy, arguments = {"output", "input", 1024}}}, chunk_bytes = 4096})
+    assert(pipeline:start({memory = ("x"):rep(8192)}, {take = fork}))
+    assert(pipeline:wait())
+    same(table.concat(codes, " "), "0 0 0")
+end)
 
 test("in a forked child every call fails with GPO_FORKED, the child ends cleanly, and the parent goes on", function()
     local world = w.world()
