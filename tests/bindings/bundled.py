@@ -74,6 +74,12 @@ def run_rust(bundle, tell):
                                             re.findall(r"^test .* \.\.\. (ok|FAILED|ignored)", done.stdout, re.MULTILINE)])
 
 
+def run_python(tell):
+    done = subprocess.run([sys.executable, HERE / "python/check_module.py"], text=True, timeout=120, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    tell("Python check_module.py", done, re.findall(r"^(PASS|FAIL|SKIP) ", done.stdout, re.MULTILINE))
+
+
 def run(bundle):
     os.environ.setdefault("GPUORCH_DEVICE", "cuda")
     os.environ["GPUORCH_LIBRARY"] = os.environ["GPUORCH_COUNTED_LIBRARY"] = str(bundle / "lib/libgpuorch.so")
@@ -90,6 +96,7 @@ def run(bundle):
 
     run_lua(bundle, tell)
     run_rust(bundle, tell)
+    run_python(tell)
     print(f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['SKIP']} skipped")
     return counts["FAIL"] != 0
 

@@ -182,6 +182,10 @@ end)
 
 test("a device array is freed behind the streams of another device that use it", function()
     local runtime, device, stream = use()
+    if runtime:device_count() < 2 then
+        print("SKIP " .. h.interpreter .. ": a device array is freed behind another device's streams: there is one device")
+        return "skip"
+    end
     local peer = assert(runtime:device_open{ordinal = 1})
     local there = assert(peer:stream_create())
     local timeline = assert(runtime:timeline_create())

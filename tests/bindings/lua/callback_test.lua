@@ -262,7 +262,7 @@ end)
 
 test("log lines come to the script while it waits, on its own thread", function()
     local lines = {}
-    local runtime, device, stream = use{device = "soft", log_level = "debug", log = function(level, text)
+    local runtime, device, stream = use{device = os.getenv "GPUORCH_DEVICE", log_level = "debug", log = function(level, text)
         lines[#lines + 1] = level .. " " .. text
     end}
     assert(device:stream_create{label = "never closed"})
@@ -271,7 +271,7 @@ test("log lines come to the script while it waits, on its own thread", function(
     same(#lines > 0, true)
     same(lines[1]:match("^%a+ .") ~= nil, true, lines[1])
     local raised = heard(function()
-        local other = assert(gpuorch.runtime_create{device = "soft", log_level = "debug", log = function() error("no log") end})
+        local other = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", log_level = "debug", log = function() error("no log") end})
         assert(assert(other:device_open()):stream_create()):await()
         other:close()
     end)

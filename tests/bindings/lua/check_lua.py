@@ -47,8 +47,8 @@ def version_of(lua):
 
 def environment(lua, folder, **more):
     library = COUNTING if COUNTING.exists() else LIBRARY
-    return {**os.environ, "GPUORCH_LIBRARY": str(library), "GPUORCH_COUNTED_LIBRARY": str(LIBRARY), "GPUORCH_DEVICE": "soft", "GPUORCH_SOFT_DEVICES": "2",
-            "GPUORCH_TEST_HARNESS": str(HERE / "harness.lua"), "GPUORCH_TEST_LUA": lua, "GPUORCH_TEST_FILES": str(HERE),
+    return {**os.environ, "GPUORCH_LIBRARY": str(library), "GPUORCH_COUNTED_LIBRARY": str(LIBRARY), "GPUORCH_DEVICE": "soft",
+            "GPUORCH_SOFT_DEVICES": os.environ.get("GPUORCH_SOFT_DEVICES", "2"), "GPUORCH_TEST_HARNESS": str(HERE / "harness.lua"), "GPUORCH_TEST_LUA": lua, "GPUORCH_TEST_FILES": str(HERE),
             "GPUORCH_TEST_VERSION": version_of(lua),
             "LUA_PATH": f"{SOURCE}/lua/?.lua;;", "LUA_CPATH": f"{folder}/?.so;;", **more}
 
