@@ -154,6 +154,28 @@ def run_doctest(program, label, tally, environment, limit, pattern=None):
     return total
 
 
+def check(tally, label, command, limit, environment):
+    """One script that prints lines PASS, FAIL and SKIP."""
+    outcome = run(command, limit, environment)
+    before, rest = tally.counts(), []
+    for line in outcome.output.splitlines():
+        kind, _, text = line.partition(" ")
+        if kind == "PASS":
+            tally.passed += 1
+        elif kind == "FAIL":
+            tally.fail(f"{label}: {text}")
+        elif kind == "SKIP":
+            tally.skip(f"{label}: {text}")
+        else:
+            rest.append(line)
+    failed = tally.counts()[1] > before[1]
+    if failed or outcome.code != 0:  # a sanitizer says what is wrong first, others last
+        print(*(rest if len(rest) <= 100 else [*rest[:60], "[...]", *rest[-40:]]), sep="\n")
+    if outcome.code != 0 and not failed:
+        tally.fail(label, outcome.ending())
+    tally.report(label, before, outcome.seconds)
+
+
 class Session:
     def __init__(self, full, filters):
         self.full = full
@@ -299,24 +321,7 @@ class Session:
 
     def check(self, label, command, environment):
         self.matched += 1
-        outcome = run(command, 600 * (10 if self.full else 1), environment)
-        before, rest = self.tally.counts(), []
-        for line in outcome.output.splitlines():
-            kind, _, text = line.partition(" ")
-            if kind == "PASS":
-                self.tally.passed += 1
-            elif kind == "FAIL":
-                self.tally.fail(f"{label}: {text}")
-            elif kind == "SKIP":
-                self.tally.skip(f"{label}: {text}")
-            else:
-                rest.append(line)
-        failed = self.tally.counts()[1] > before[1]
-        if failed or outcome.code != 0:  # a sanitizer says what is wrong first, others last
-            print(*(rest if len(rest) <= 100 else [*rest[:60], "[...]", *rest[-40:]]), sep="\n")
-        if outcome.code != 0 and not failed:
-            self.tally.fail(label, outcome.ending())
-        self.tally.report(label, before, outcome.seconds)
+        check(self.tally, label, command, 600 * (10 if self.full else 1), environment)
 
     def everything(self):
         if self.wants_plain_build() and self.build("tests", "CMAKE_BUILD_TYPE=RelWithDebInfo"):

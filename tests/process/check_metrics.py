@@ -2,13 +2,13 @@
 """Reads the library's Prometheus text with Prometheus' own parser: names, types, units, histogram; and checks figures
 against what the program did. The library is loaded as a foreign runtime would: dlopen, no header."""
 import ctypes
-import os
 import pathlib
 import re
 import sys
 import time
 
-BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import built
 
 
 def check(name, *facts):
@@ -20,7 +20,7 @@ class Library:
     """One runtime with one device and stream."""
 
     def __init__(self):
-        self.gpo = ctypes.CDLL(str(BUILD / "libgpuorch" / "libgpuorch.so"))
+        self.gpo = ctypes.CDLL(str(built.LIBRARIES / "libgpuorch.so"))
         self.runtime, self.device, self.stream, self.queue = (ctypes.c_void_p() for _ in range(4))
         self.call("gpo_runtime_create", None, ctypes.byref(self.runtime))
         self.call("gpo_device_open", self.runtime, None, ctypes.byref(self.device))

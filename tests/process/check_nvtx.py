@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import built
 
 
 def check(name, *facts):
@@ -22,7 +23,7 @@ class StreamOptions(ctypes.Structure):
 
 def program():
     """What is traced: a stream with a label, a fill, a notify."""
-    gpo = ctypes.CDLL(str(BUILD / "libgpuorch" / "libgpuorch.so"))
+    gpo = ctypes.CDLL(str(built.LIBRARIES / "libgpuorch.so"))
     runtime, device, stream, queue, address = (ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(),
                                                ctypes.c_uint64())
     options = StreamOptions(ctypes.sizeof(StreamOptions), 0, 0, 0, b"upload")
@@ -43,8 +44,7 @@ def program():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "told"
-        tool = BUILD / "tests" / "fake_tools" / "gpuorch_fake_nvtx.so"
-        environment = {**os.environ, "NVTX_INJECTION64_PATH": str(tool), "FAKE_NVTX_OUTPUT": str(output)}
+        environment = {**os.environ, "NVTX_INJECTION64_PATH": str(built.NVTX_TOOL), "FAKE_NVTX_OUTPUT": str(output)}
         done = subprocess.run([sys.executable, __file__, "program"], env=environment, timeout=60)
         told = output.read_text().splitlines() if output.exists() else []
         depth, deepest = 0, 0

@@ -6,26 +6,34 @@ import shutil
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import main_job
+from main_job import built
+
+
+def interpreter_for(lua, folder):
+    """The module in folder/module, and what starts the interpreter: of a bundle, the one beside it and what it needs."""
+    if built.BUNDLE:
+        shutil.copytree(built.BUNDLE / lua, folder / "module")
+        return ["env", f"LD_LIBRARY_PATH={built.library_path(folder, folder / 'module')}", folder / "module" / lua]
+    subprocess.run(["make", "-s", "-C", built.ROOT / "bindings/lua", f"LUA={lua}", f"OUT={folder}/module"], check=True)
+    return [lua]
 
 
 def prepare_for(lua):
     def prepare(folder):
         """The sample as it lies in the tree, and the module. A shell that ignores SIGPIPE starts it, as samples/run does."""
-        subprocess.run(["make", "-s", "-C", ROOT / "bindings/lua", f"LUA={lua}", f"OUT={folder}/module"], check=True)
+        interpreter = interpreter_for(lua, folder)
         (folder / "samples/lua").mkdir(parents=True)
-        shutil.copy(ROOT / "samples/lua/stream_files.lua", folder / "samples/lua")
-        shutil.copy(ROOT / "samples/stream_files.cu", folder / "samples")
+        shutil.copy(built.ROOT / "samples/lua/stream_files.lua", folder / "samples/lua")
+        shutil.copy(built.ROOT / "samples/stream_files.cu", folder / "samples")
         os.environ["LUA_CPATH"] = f"{folder}/module/?.so;;"
-        return ["/bin/sh", "-c", "trap '' PIPE; exec \"$@\"", "sh", lua, folder / "samples/lua/stream_files.lua"]
+        return ["/bin/sh", "-c", "trap '' PIPE; exec \"$@\"", "sh", *interpreter, folder / "samples/lua/stream_files.lua"]
     return prepare
 
 
 main_job.check("Lua 5.4", prepare_for("lua5.4"))
-if shutil.which("luajit"):
+if built.BUNDLE or shutil.which("luajit"):
     main_job.check("LuaJIT", prepare_for("luajit"))
 else:
     print("SKIP LuaJIT: it isn't installed")

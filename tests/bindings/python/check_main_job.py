@@ -4,18 +4,17 @@ import pathlib
 import shutil
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import main_job
+from main_job import built
 
 
 def prepare(folder):
     """The sample as it lies in the tree."""
     (folder / "libgpuorch").mkdir()
-    shutil.copy(ROOT / "libgpuorch/abi.json", folder / "libgpuorch")
-    shutil.copytree(ROOT / "samples/python", folder / "samples/python", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "samples/stream_files.cu", folder / "samples")
+    shutil.copy(built.ABI, folder / "libgpuorch")
+    shutil.copytree(built.ROOT / "samples/python", folder / "samples/python", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(built.ROOT / "samples/stream_files.cu", folder / "samples")
     # One that any user may run, where there is one.
     return [shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable, folder / "samples/python/stream_files.py"]
 

@@ -1,24 +1,29 @@
 #!/usr/bin/env python3
-"""Builds samples/rust/stream_files.rs and has it meet what every main job must: see bindings/main_job.py."""
+"""samples/rust/stream_files.rs meets what every main job must: see bindings/main_job.py."""
 import pathlib
 import shutil
 import sys
 
-import workspace
-sys.path.insert(0, str(workspace.ROOT / "tests/bindings"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import main_job
+from main_job import built
 
-SAMPLES = workspace.ROOT / "samples/rust"
 
-
-def prepare(folder):
-    for source in sorted(SAMPLES.glob("*.rs")):
+def program():
+    if built.BUNDLE:
+        return built.BUNDLE / "rust/stream_files"
+    import workspace
+    for source in sorted((built.ROOT / "samples/rust").glob("*.rs")):
         text = source.read_text()
         unsafe = [line for line in text.splitlines() if "unsafe " in line]
         main_job.report(f"Rust: {source.stem} is unsafe in nothing but binding a kernel",
                         ([line for line in unsafe if "bind::<" not in line], []))
     workspace.built("--release", "-p", "gpuorch-samples", "--features", "dynamic-loading")
-    return [pathlib.Path(shutil.copy(workspace.TARGET / "release/stream_files", folder))]
+    return workspace.TARGET / "release/stream_files"
+
+
+def prepare(folder):
+    return [pathlib.Path(shutil.copy(program(), folder))]
 
 
 main_job.check("Rust", prepare)

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""In a folder that tests/bundle made: the checks that need nothing built there, on the device of GPUORCH_DEVICE.
+
+    run --device cuda checks [NAME]...     a name is a part of "process/trace", "process/metrics", "process/nvtx",
+                                           "process/main_job", "python/main_job", "rust/main_job", "lua/main_job"
+
+The last line adds the checks up.
+"""
+import os
+import pathlib
+import sys
+
+import runner
+
+TESTS = pathlib.Path(__file__).resolve().parent
+CHECKS = ("process/trace", "process/metrics", "process/nvtx", "process/main_job", "python/main_job", "rust/main_job", "lua/main_job")
+
+
+def script(label):
+    folder, name = label.split("/")
+    return TESTS / (folder if folder == "process" else f"bindings/{folder}") / f"check_{name}.py"
+
+
+def main(names):
+    wanted = [label for label in CHECKS if not names or any(name in label for name in names)]
+    if not wanted:
+        sys.exit(f"checks: none is called {' or '.join(names)}; there are {', '.join(CHECKS)}")
+    tally = runner.Tally()
+    for label in wanted:
+        runner.check(tally, label, [sys.executable, script(label)], 300, dict(os.environ))
+    print(f"{tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped")
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
