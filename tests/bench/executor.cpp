@@ -1,5 +1,5 @@
 // How soon a callback or an event loop learns that work is done, what callbacks cost the GPU, and what waiting costs the host:
-// against the driver's own ways (an event asked all the time, a host function, a blocking wait).
+// against the driver's own ways (an event asked all the time, a host function, a number that the stream writes, a blocking wait).
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -57,7 +57,23 @@ private:
 };
 
 enum class Told { spinning_callback, sleeping_callback, epoll };
-enum class RawWay { asks_event, host_function, blocking_wait };
+/// A number in pinned memory, which streams write and the host watches.
+class Number {
+public:
+    explicit Number(Raw& raw) : raw_(raw), at_(static_cast<cuuint32_t*>(raw.pinned(sizeof(cuuint32_t)))) { *at_ = 0; }
+    /// The stream writes the next one when it comes so far.
+    void written_by(CUstream stream) {
+        CHECK_CU(raw_.cu.cuStreamWriteValue32(stream, reinterpret_cast<CUdeviceptr>(at_), ++last_, CU_STREAM_WRITE_VALUE_DEFAULT));
+    }
+    bool there() const { return __atomic_load_n(at_, __ATOMIC_ACQUIRE) == last_; }
+
+private:
+    Raw& raw_;
+    cuuint32_t* at_;
+    cuuint32_t last_ = 0;
+};
+
+enum class RawWay { asks_event, host_function, written_number, blocking_wait };
 
 /// From before a launch to when the host knows that it is done, one at a time.
 void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
@@ -71,6 +87,7 @@ void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
     const Executor executor = gpu.executor(told == Told::sleeping_callback ? GPO_EXECUTOR_SLEEP : GPO_EXECUTOR_SPIN);
     EmptyKernel kernel(gpu, raw);
     Moment moment;
+    Number number(raw);
     int32_t descriptor = -1;
     CHECK_GPO(gpo_cq_fd(cq, &descriptor));
     const int set = epoll_create1(EPOLL_CLOEXEC);
@@ -84,6 +101,12 @@ void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
                       if (raw_way == RawWay::host_function) {
                           CHECK_CU(raw.cu.cuLaunchHostFunc(raw_stream, Moment::host_function, &moment));
                           return moment.wait();
+                      }
+                      if (raw_way == RawWay::written_number) {
+                          number.written_by(raw_stream);
+                          while (!number.there()) {
+                          }
+                          return now_ns();
                       }
                       CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream));
                       if (raw_way == RawWay::blocking_wait)
@@ -109,10 +132,14 @@ void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
     close(descriptor);
 }
 
+/// What follows each kernel.
+enum class Follows { callback, host_function, written_number };
+
 /// GPU time of kernels of 10 us on several streams at once, a thread for each, per kernel: from before the first to after the
 /// last. They begin when all were submitted, else the host would be what is measured: eight streams take a kernel each 1.25 us,
 /// and a launch takes as long. (Not with host functions: the driver takes but few ahead.)
-void gpu_cost(Row& row, int streams, bool host_functions) {
+void gpu_cost(Row& row, int streams, Follows each) {
+    const bool host_functions = each == Follows::host_function;
     Gpu gpu;
     const std::vector<Stream> ours = gpu.streams(streams);
     const Stream around = gpu.stream();
@@ -121,14 +148,17 @@ void gpu_cost(Row& row, int streams, bool host_functions) {
     const Kernel kernel = gpu.kernel("spin");
     const gpo_launch one = shape(1, 1);
     const long long cycles = gpu.cycles(10'000);
-    const int count = row.size(streams == 1 ? 300 : 100, 20);  // a channel of the driver's takes 1,000 commands
+    const int ahead = streams == 1 ? 300 : 100;  // a channel of the driver's takes 1,000 commands
+    const int count = row.size(each == Follows::written_number ? ahead / 2 : ahead, 20);
     Raw raw(gpu);
     std::vector<CUstream> natives;
     for (const Stream& stream : ours) {
         void* native = nullptr;
-        if (host_functions) CHECK_GPO(gpo_stream_native(stream, &native));
+        if (each != Follows::callback) CHECK_GPO(gpo_stream_native(stream, &native));
         natives.push_back(static_cast<CUstream>(native));
     }
+    std::vector<Number> numbers;
+    for (int i = 0; i < streams; ++i) numbers.emplace_back(raw);
     std::atomic<int> came{0};
     Gate gate(gpu);
     Crew crew(streams, [&] { raw.make_current(); });
@@ -141,7 +171,9 @@ void gpu_cost(Row& row, int streams, bool host_functions) {
             for (int i = 0; i < count; ++i) {
                 launch(ours[me], kernel, one, cycles);
                 if (!told) continue;
-                if (host_functions)
+                if (each == Follows::written_number)
+                    numbers[me].written_by(natives[me]);
+                else if (host_functions)
                     CHECK_CU(raw.cu.cuLaunchHostFunc(natives[me], [](void* user) { ++*static_cast<std::atomic<int>*>(user); }, &came));
                 else
                     CHECK_GPO(gpo_stream_then(ours[me], executor,
@@ -155,7 +187,10 @@ void gpu_cost(Row& row, int streams, bool host_functions) {
         CHECK_GPO(gpo_event_record(end, around));
         gate.let_go();
         finish(around);
-        while (told && came < count * streams) std::this_thread::yield();
+        while (told && each != Follows::written_number && came < count * streams) std::this_thread::yield();
+        for (const Number& number : numbers)
+            while (!number.there()) {
+            }
         int64_t time = 0;
         CHECK_GPO(gpo_event_elapsed(begin, end, &time));
         return static_cast<double>(time) / (count * streams);
@@ -291,6 +326,9 @@ int main(int argc, char** argv) {
     bench.row({.name = "callback_host_function_loaded", .what = "the same while three other threads launch",
                .base = "cuLaunchHostFunc while three other threads launch", .target = ratio_at_most(1.0 / 15)},
               [](Row& row) { latency(row, RawWay::host_function, Told::spinning_callback, 3); });
+    bench.row({.name = "callback_written_number", .what = "launch until the callback on an executor that spins",
+               .base = "launch + cuStreamWriteValue32, the host watches the number"},
+              [](Row& row) { latency(row, RawWay::written_number, Told::spinning_callback); });
     bench.row({.name = "callback_sleeping", .what = "launch until the callback on an executor that sleeps",
                .base = "launch + blocking cuEventSynchronize", .target = ratio_at_most(1.25)},
               [](Row& row) { latency(row, RawWay::blocking_wait, Told::sleeping_callback); });
@@ -299,15 +337,20 @@ int main(int argc, char** argv) {
               [](Row& row) { latency(row, RawWay::blocking_wait, Told::epoll); });
     bench.row({.name = "callbacks_gpu_time", .what = "10 us kernels with a callback each, GPU time per kernel, 1 stream and thread",
                .base = "the same without", .target = ratio_at_most(1.02)},
-              [](Row& row) { gpu_cost(row, 1, false); });
+              [](Row& row) { gpu_cost(row, 1, Follows::callback); });
     bench.row({.name = "callbacks_gpu_time_8", .what = "the same on 8 streams, by 8 threads", .base = "the same without",
                .target = ratio_at_most(1.02)},
-              [](Row& row) { gpu_cost(row, 8, false); });
+              [](Row& row) { gpu_cost(row, 8, Follows::callback); });
     bench.row({.name = "host_functions_gpu_time", .what = "10 us kernels with a cuLaunchHostFunc each, 1 stream",
                .base = "the same without", .devices = on_cuda},
-              [](Row& row) { gpu_cost(row, 1, true); });
+              [](Row& row) { gpu_cost(row, 1, Follows::host_function); });
     bench.row({.name = "host_functions_gpu_time_8", .what = "the same on 8 streams", .base = "the same without", .devices = on_cuda},
-              [](Row& row) { gpu_cost(row, 8, true); });
+              [](Row& row) { gpu_cost(row, 8, Follows::host_function); });
+    bench.row({.name = "written_numbers_gpu_time", .what = "10 us kernels with a cuStreamWriteValue32 each, 1 stream",
+               .base = "the same without", .devices = on_cuda},
+              [](Row& row) { gpu_cost(row, 1, Follows::written_number); });
+    bench.row({.name = "written_numbers_gpu_time_8", .what = "the same on 8 streams", .base = "the same without", .devices = on_cuda},
+              [](Row& row) { gpu_cost(row, 8, Follows::written_number); });
     bench.row({.name = "cpu_waiting", .what = "CPU of the process while a kernel of 1 s runs, balanced mode", .unit = "%",
                .target = value_at_most(2)},
               [](Row& row) { cpu_share(row, true); });

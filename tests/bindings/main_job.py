@@ -102,10 +102,10 @@ def whole(folder, table, *options):
     code, out, errors = folder.run("-o", folder.out, *options, *folder.files)
     right = {name: figures(data, table) for name, data in folder.files.items()}
     right["total"] = figures(b"".join(folder.files.values()), table)
-    written = {name: (folder.out / pathlib.Path(name).name).read_bytes() == data.translate(table)
-               for name, data in folder.files.items()}
+    outputs = {folder.out / pathlib.Path(name).name: data.translate(table) for name, data in folder.files.items()}
+    written = {path.is_file() and path.read_bytes() == right for path, right in outputs.items()}
     names = folder.leftovers()
-    return ((code, 0), (said(out), right), (besides(out), [folder.device]), (set(written.values()), {True}),
+    return ((code, 0), (said(out), right), (besides(out), [folder.device]), (written, {True}),
             (len(names), len(right) - 1), (errors, ""))
 
 

@@ -95,7 +95,7 @@ def whole_trace(job):
     out.mkdir()
     code, said, errors = job.run("--trace", out)
     check("the main job says where its trace is", (code, 0), (errors, ""),
-          (said.splitlines()[-1], f"trace: {out}/timeline.svg, {out}/trace.json"))
+          (said.splitlines()[-1:], [f"trace: {out}/timeline.svg, {out}/trace.json"]))
     events = json.loads((out / "trace.json").read_text())
     needed = {"X": {"name", "cat", "pid", "tid", "ts", "dur"}, "s": {"id", "ts", "pid", "tid"}, "f": {"id", "ts", "pid", "tid", "bp"},
               "C": {"name", "ts", "pid", "args"}, "M": {"name", "pid", "args"}, "i": {"name", "ts", "s", "pid", "tid"}}
