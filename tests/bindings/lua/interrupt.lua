@@ -6,6 +6,18 @@ local stream, event = assert(device:stream_create()), assert(device:event_create
 local timeline, cq, executor = assert(runtime:timeline_create()), assert(runtime:cq_create()), assert(runtime:executor_create())
 assert(stream:wait_timeline(timeline, 1))
 assert(event:record(stream))
+local memory = assert(device:memory_allocate("u8", 4096))
+
+-- Has a kernel run until the flag is set.
+local function spin()
+    local flag = assert(assert(device:arena_create()):allocate("u32", 1)):fill(0)
+    local kernel = assert(device:module_compile[[
+        extern "C" __global__ void spin(volatile unsigned *flag) { while (*flag == 0) {} }
+    ]]):kernel("spin", "ptr")
+    assert(assert(device:stream_create()):launch_kernel(kernel, {grid = 1, block = 1}, flag))
+    return flag
+end
+
 local waits = {
     stream = function() return stream:wait() end,
     event = function() return event:wait() end,
@@ -36,12 +48,31 @@ local waits = {
         loop.spawn(function() stream:await() end)
         return loop.run()
     end,
+    luv = function()
+        require "gpuorch.luv".spawn(function() stream:await() end)
+        return require "luv".run()
+    end,
+    cqueues = function()
+        local controller = require "cqueues".new()
+        require "gpuorch.cqueues"
+        controller:wrap(function() stream:await() end)
+        return controller:loop()
+    end,
+    to_string = function() return memory:to_string(stream) end,
+    from_string = function() return memory:from_string(stream, ("x"):rep(4096)) end,
+    write_file = function() return memory:write_file(stream, "/dev/null") end,
+    read_file = function() return memory:read_file(stream, "/dev/zero") end,
+    run_for = function()
+        assert(stream:then_(executor, function() end))
+        return executor:run_for(1e6)
+    end,
+    close = function()
+        spin()
+        runtime:close()
+        return true
+    end,
     shutdown = function()
-        local flag = assert(assert(device:arena_create()):allocate("u32", 1)):fill(0)
-        local spin = assert(device:module_compile[[
-            extern "C" __global__ void spin(volatile unsigned *flag) { while (*flag == 0) {} }
-        ]]):kernel("spin", "ptr")
-        assert(device:stream_create()):launch_kernel(spin, {grid = 1, block = 1}, flag)
+        local flag = spin()
         local good, message = pcall(function()
             local done, why = runtime:shutdown()
             return done and "shut down" or why

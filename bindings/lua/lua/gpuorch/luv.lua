@@ -5,6 +5,8 @@
 --     uv.run()
 --
 -- The queues that coroutines wait for are watched by their descriptors. Pipelines' callbacks and log lines run then, too.
+-- Ctrl-C, which an interpreter turns into an error where Lua runs next, ends uv.run() and, as every error in a callback of
+-- luv's does, the process.
 local uv = require "luv"
 local gpuorch = require "gpuorch"
 
@@ -14,6 +16,8 @@ local running, unpack = coroutine.running, table.unpack or unpack
 local tasks = setmetatable({}, {__mode = "k"}) -- coroutine → task
 local polls = {}                               -- completion queue → {handle of luv's, how many wait}
 local ready, flush_timer = {}, nil
+local hook_timer                               -- has Lua run now and then while coroutines wait, so that Ctrl-C is seen
+local HOOK_MS = 50
 
 --- What an error in a coroutine is given to: the message with its traceback, and the coroutine.
 function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
@@ -41,6 +45,11 @@ end
 
 local function watch(queue)
     local poll = polls[queue]
+    if not next(polls) then
+        hook_timer = hook_timer or uv.new_timer()
+        hook_timer:start(HOOK_MS, HOOK_MS, function() end)
+        hook_timer:unref()
+    end
     if not poll then
         poll = {handle = assert(uv.new_poll(assert(queue:fd()))), waiting = 0}
         polls[queue] = poll
@@ -56,6 +65,7 @@ local function unwatch(queue)
     polls[queue] = nil
     poll.handle:stop()
     poll.handle:close()
+    if not next(polls) then hook_timer:stop() end
 end
 
 --- What await() calls in a coroutine that spawn() made.
