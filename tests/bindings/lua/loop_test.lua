@@ -132,11 +132,10 @@ local function tests_of(name, spawn, run, sleep)
             assert(stream:await())
             went_on = true
         end)
-        pcall(run)
-        pcall(run)
+        run()
         gpuorch.on_error = before
         same(went_on, true)
-        if name ~= "cqueues" then same(heard and heard:find("the coroutine fails", 1, true) ~= nil, true, tostring(heard)) end
+        same(heard and heard:find("the coroutine fails\nstack traceback", 1, true) ~= nil, true, tostring(heard))
     end)
 
     test("under " .. name .. " a coroutine awaits a pipeline whose callbacks are Lua's", function()
@@ -194,9 +193,40 @@ end
 
 local has_cqueues, cqueues = pcall(require, "cqueues")
 if has_cqueues then
-    require "gpuorch.cqueues"
-    local controller = cqueues.new()
-    tests_of("cqueues", function(f) controller:wrap(f) end, function() assert(controller:loop()) end, cqueues.sleep)
+    local adapter, controller = require "gpuorch.cqueues", cqueues.new()
+    tests_of("cqueues", function(f) adapter.spawn(controller, f) end, function() assert(controller:loop()) end, cqueues.sleep)
+
+    test("under cqueues the coroutines of a controller's own wrap() await, and their errors are loop()'s", function()
+        local runtime, device = use()
+        local stream, timeline = held(runtime, device)
+        local order = {}
+        controller:wrap(function()
+            same(stream:await(), true)
+            order[#order + 1] = "done"
+            error "the coroutine fails"
+        end)
+        controller:wrap(function()
+            order[#order + 1] = "signals"
+            assert(timeline:signal(1))
+        end)
+        local ended, problem = controller:loop()
+        same(not ended and tostring(problem):find("the coroutine fails", 1, true) ~= nil, true, tostring(problem))
+        same(table.concat(order, " "), "signals done")
+    end)
+
+    test("under cqueues what a coroutine is given and what it yields go through", function()
+        local sum, answer
+        adapter.spawn(controller, function(a, b)
+            sum = a + b
+            answer = coroutine.yield "for whoever runs the controller"
+            cqueues.sleep(0.01)
+        end, 2, 3)
+        local outer = coroutine.wrap(function() return controller:loop() end)
+        same(outer(), "for whoever runs the controller")
+        same(outer "an answer", true)
+        same(sum, 5)
+        same(answer, "an answer")
+    end)
 else
     print("SKIP " .. h.interpreter .. ": cqueues isn't here: " .. tostring(cqueues):match("[^\n]*"))
 end

@@ -1,13 +1,15 @@
 --- await() in coroutines of cqueues' controllers.
 --
 --     local cqueues = require "cqueues"
---     require "gpuorch.cqueues"
+--     local gpu = require "gpuorch.cqueues"
 --     local controller = cqueues.new()
---     controller:wrap(function() stream:await() print "done" end)
+--     gpu.spawn(controller, function() stream:await() print "done" end)
 --     assert(controller:loop())
 --
+-- In a coroutine that the controller's own wrap() made await() works as well; an error there is what loop() returns.
 -- Each queue that coroutines of a controller wait for has one coroutine there that watches its descriptor and drains.
 local cqueues = require "cqueues"
+local auxlib = require "cqueues.auxlib"
 local condition = require "cqueues.condition"
 local gpuorch = require "gpuorch"
 
@@ -55,6 +57,21 @@ function adapter.suspend(operation, timeout)
     end
     if operation:ready() then return operation:result() end
     return false, gpuorch.status_text("GPO_TIMEOUT"), "GPO_TIMEOUT"
+end
+
+--- What an error in a coroutine is given to: the message with its traceback, and the coroutine.
+function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
+
+--- Makes a coroutine of a function and its arguments, which the controller runs.
+function adapter.spawn(controller, f, ...)
+    local thread = coroutine.create(f)
+    gpuorch.adopt(thread, adapter)
+    local function go_on(good, ...)
+        if coroutine.status(thread) ~= "dead" then return go_on(auxlib.resume(thread, coroutine.yield(...))) end
+        if not good then adapter.on_error(debug.traceback(thread, tostring((...))), thread) end
+    end
+    controller:wrap(function(...) go_on(auxlib.resume(thread, ...)) end, ...)
+    return thread
 end
 
 -- The coroutine that a controller resumed itself may yield to it; one inside it, a generator, may not.
