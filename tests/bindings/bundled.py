@@ -67,11 +67,12 @@ def run_lua(bundle, tell):
 
 def run_rust(bundle, tell):
     for program in sorted((bundle / "rust").glob("*-test")):
-        done = subprocess.run([program, "--test-threads=4"], text=True, timeout=240, stdin=subprocess.DEVNULL,
+        done = subprocess.run([program, "--test-threads=4", "--show-output"], text=True, timeout=240, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
         verdicts = {"ok": "PASS", "FAILED": "FAIL", "ignored": "SKIP"}
-        tell(f"Rust {program.name}", done, [verdicts[word] for word in
-                                            re.findall(r"^test .* \.\.\. (ok|FAILED|ignored)", done.stdout, re.MULTILINE)])
+        skipped = re.findall(r"^SKIP (\S+): ", done.stdout, re.MULTILINE)
+        tell(f"Rust {program.name}", done, ["SKIP" if name in skipped else verdicts[word] for name, word in
+                                            re.findall(r"^test (.*) \.\.\. (ok|FAILED|ignored)", done.stdout, re.MULTILINE)])
 
 
 def run_python(tell):
@@ -90,7 +91,8 @@ def run(bundle):
             counts[verdict] += 1
         broken = done.returncode != 0 and "FAIL" not in verdicts
         counts["FAIL"] += broken
-        print(f"{name}: {verdicts.count('PASS')} passed, {verdicts.count('FAIL') + broken} failed", flush=True)
+        print(f"{name}: {verdicts.count('PASS')} passed, {verdicts.count('FAIL') + broken} failed, "
+              f"{verdicts.count('SKIP')} skipped", flush=True)
         if done.returncode != 0 or "FAIL" in verdicts:
             print(done.stdout[-6000:], f"exit code {done.returncode}", flush=True)
 

@@ -23,17 +23,18 @@ def say(name, good, text=""):
 def tests(label, *arguments, command=("test",), runner=None, **more):
     """cargo test: a line for each test, and one where it didn't come to its end."""
     runner = ("--config", f"target.x86_64-unknown-linux-gnu.runner = {runner!r}") if runner else ()
-    code, output = cargo(*command, *runner, "--locked", "--no-fail-fast", *arguments, **more)
+    code, output = cargo(*command, *runner, "--locked", "--no-fail-fast", *arguments, "--", "--show-output", **more)
     failed = False
+    skipped = dict(re.findall(r"^SKIP (\S+): (.+)$", output, re.MULTILINE))  # such a test has printed that, and returned
     for name, note, verdict in re.findall(r"^test (.+?)( - should panic| - compile fail)? \.\.\. (ok|FAILED|ignored.*)$",
                                           output, re.MULTILINE):
         if verdict.startswith("ignored"):
             print(f"SKIP {label}: {name}: {verdict.partition(', ')[2] or 'it is marked as ignored'}")
+        elif name in skipped:
+            print(f"SKIP {label}: {name}: {skipped[name]}")
         else:
             failed = failed or verdict == "FAILED"
             print(f"{'PASS' if verdict == 'ok' else 'FAIL'} {label}: {name}")
-    for name, reason in re.findall(r"^SKIP (\S+): (.+)$", output, re.MULTILINE):
-        print(f"SKIP {label}: {name}: {reason}")
     if code != 0:
         print(output)
         if not failed:
@@ -58,6 +59,10 @@ def bindings():
 
 
 def clippy():
+    code, output = cargo("clippy", "--version")
+    if code != 0:
+        print("SKIP clippy: it isn't installed: Debian's cargo-web has none")
+        return
     for features in ((), ("--features", "dynamic-loading")):
         code, output = cargo("clippy", "--locked", "--workspace", "--all-targets", *features, "--", "-D", "warnings",
                              GPUORCH_LIB_DIR=str(LIBRARY))

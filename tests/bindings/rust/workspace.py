@@ -17,11 +17,16 @@ OLDEST = DEPS / "rust-1.85" / "bin" / "cargo"
 
 
 def environment(**more):
-    """What every cargo gets. Nothing leads to another libgpuorch than the one that was built."""
+    """What every cargo gets. Nothing leads to another libgpuorch than the one that was built, but to that which stands before
+    it as an older or a newer one."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO_", "RUST"))
             or name in ("CARGO_HOME", "RUSTUP_HOME") or name.startswith(NETWORK)}
     for name in ("GPUORCH_LIBRARY", "GPUORCH_LIB_DIR", "LD_LIBRARY_PATH", "LD_PRELOAD"):
         kept.pop(name, None)
+    odd = BUILD / "tests" / "libgpuorch_odd.so"
+    if odd.exists():
+        kept["GPUORCH_TEST_ODD"] = str(odd)
+    kept.setdefault("GPUORCH_COUNTED_LIBRARY", str(LIBRARY / "libgpuorch.so.0"))
     return {**kept, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never", "CARGO_INCREMENTAL": "0", **more}
 
 
