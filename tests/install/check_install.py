@@ -49,6 +49,17 @@ def main():
         lacking = [words for words in wanted if words not in told]
         print(f"FAIL {name}: it doesn't say {lacking}" if lacking else f"PASS {name}")
 
+        name = "a build without tests, as the README has it, has gpuorch-bench, and one without that hasn't"
+        programs = {"gpuorch-bench", *(f"gpuorch_bench_{path.stem}" for path in (ROOT / "tests/bench").glob("*.cpp"))}
+        bench = {}
+        for option in ("ON", "OFF"):
+            run(name, "cmake", "-S", ROOT, "-B", folder / option, "-G", "Ninja", "-DGPUORCH_TESTS=OFF", f"-DGPUORCH_BENCH={option}",
+                *([f"-DGPUORCH_DEPS={os.environ['GPUORCH_DEPS']}"] if "GPUORCH_DEPS" in os.environ else []))
+            rules = "".join(path.read_text() for path in (folder / option).rglob("cmake_install.cmake"))
+            targets = run(name, "ninja", "-C", folder / option, "-t", "targets")
+            bench[option] = {program in rules and program in targets + "gpuorch-bench" for program in programs}
+        print(f"PASS {name}" if bench == {"ON": {True}, "OFF": {False}} else f"FAIL {name}: {bench}")
+
         name = "gpuorch-bench measures a row, and writes a table and JSON"
         run(name, prefix / "bin" / "gpuorch-bench", "--device", "soft", "--quick", "--pairs", "2", "--out",
             folder / "results", "launch", "pin", env=plain)
@@ -56,6 +67,13 @@ def main():
         listed = (folder / "results" / "bench.md").read_text()
         said = (sorted(rows), all(f"`{row}`" in listed for row in rows))
         print(f"PASS {name}" if said == (["launch", "pin"], True) else f"FAIL {name}: {said}")
+
+        name = "gpuorch-bench knows the rows of every program"
+        listed = run(name, prefix / "bin" / "gpuorch-bench", "--device", "soft", "--list", env=plain).splitlines()
+        programs = [path for path in (prefix / "libexec/gpuorch/bench").glob("gpuorch_bench_*") if path.suffix != ".so"]
+        silent = [path.name for path in programs
+                  if not set(run(name, path, "--list", env={**plain, "GPUORCH_DEVICE": "soft"}).splitlines()).issubset(listed)]
+        print(f"PASS {name}" if programs and not silent else f"FAIL {name}: not those of {silent}")
 
         environment = {**os.environ, "PKG_CONFIG_PATH": str(libraries[0] / "pkgconfig"),
                        "LD_LIBRARY_PATH": str(libraries[0])}
