@@ -79,15 +79,17 @@ GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t *count);
 /* --- order between streams --- */
 
 /* Holds what comes next on the stream until the event's last recording is reached. On the GPU; the host goes on. An
- * event never recorded is reached. The event may be of another device of the same runtime. */
+ * event never recorded is reached. The event may be of another device of the same runtime. A stream that waits for an
+ * event recorded in a capture joins that capture; GPO_CAPTURE_REFUSED on a stream that is captured, for an event
+ * recorded anywhere else. */
 GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event);
 
 /* Holds what comes next on `stream` until all that is on `other` by now is done. */
 GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t other);
 
 /* Holds what comes next on the stream until the timeline reaches `value`: on the GPU if the signal has been submitted
- * to some stream, else by holding the stream. GPO_NOT_SUPPORTED if a wrapped or captured stream would have to be held.
- * */
+ * to some stream, else by holding the stream. GPO_NOT_SUPPORTED if a wrapped stream would have to be held.
+ * GPO_CAPTURE_REFUSED on a stream that is captured, unless the value is reached. */
 GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value);
 
 /* Raises the timeline to `value` when the stream gets there; if it is further by then, nothing changes.

@@ -15,9 +15,9 @@ public:
 
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
-        const bool captured = stream.capturing();
+        const uint64_t capture = stream.capture();
         stream.context().check(stream.table().cuEventRecord(event_->native(), stream.native()), "cuEventRecord");
-        event_->captured_.store(captured, std::memory_order_release);
+        event_->capture_.store(capture, std::memory_order_release);
         event_->recorded_.store(true, std::memory_order_release);
         if (kept_) end(nullptr);
     }
@@ -62,6 +62,11 @@ public:
             if (event_->dropped_) throw NeverPossible(event_->dropped_);
         }
         if (!event_->recorded_.load(std::memory_order_acquire)) return;
+        const uint64_t of_event = event_->capture_.load(std::memory_order_acquire), of_stream = stream.capture();
+        if (of_stream && of_stream != of_event)   // the driver would give the whole capture up
+            fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ", event_->describe(),
+                 " was recorded ", of_event ? "in another capture" : "outside of the capture");
+        if (of_event && !of_stream) stream.expose();   // by this wait it joins the capture
         stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event_->native(), 0), "cuStreamWaitEvent");
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<WaitEvent>(*this); }
@@ -102,7 +107,7 @@ gpo_status Event::put_wait(Stream& stream) {
 }
 
 void Event::refuse_unusable(const char* what) {
-    if (captured_.load(std::memory_order_acquire))
+    if (capture_.load(std::memory_order_acquire))
         fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " was recorded in a stream that is being captured");
     std::lock_guard lock(lock_);
     if (dropped_) throw Failure(dropped_);
@@ -135,7 +140,7 @@ gpo_status Event::wait(uint64_t deadline) {
 // Its point lies somewhere in a stream: a stream of ours waits for it, and is marked behind the wait.
 template <class Mark>
 gpo_status Event::watch(Mark&& mark) {
-    if (captured_.load(std::memory_order_acquire)) refuse_unusable("notify");
+    if (capture_.load(std::memory_order_acquire)) refuse_unusable("notify");
     Ref<Stream> watch = context_->idle_stream();
     struct Unclaim {
         Stream& stream;

@@ -40,7 +40,8 @@ private:
     const uint32_t flags_;
     CUevent native_ = nullptr;
     std::atomic<uint32_t> pending_{0};       // recordings that are held on their streams
-    std::atomic<bool> recorded_{false}, captured_{false}, interrupted_{false};
+    std::atomic<bool> recorded_{false}, interrupted_{false};
+    std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
     host::Mutex lock_;
     std::vector<Ref<Stream>> waiting_;       // streams held for a pending recording, under lock_
     ErrorPtr dropped_;                       // the last recording was dropped with this, under lock_

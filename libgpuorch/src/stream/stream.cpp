@@ -145,6 +145,8 @@ gpo_status Stream::put(Operation& operation, bool internal) {
         if (held_.empty() && operation.ready(*this)) [[likely]] {
             issue(operation);
         } else {
+            // It would run when it is released, and be missing in what is recorded.
+            if (!internal) refuse_capture(operation.kind());
             if (wrapped_ && !internal)
                 gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back on the host, as `",
                           operation.kind(), "` would have to be");
@@ -209,6 +211,10 @@ void Stream::note(const Operation& operation) noexcept {
 void Stream::issue_ready(Kept& spent) noexcept {
     while (!held_.empty()) {
         try {
+            if (capturing()) {   // it was accepted to run, before the capture began: the graph is not to have it
+                try_again();
+                break;
+            }
             Operation& operation = *held_.front().operation;
             if (!operation.ready(*this)) break;
             hand_over(operation, operation.number());
@@ -473,10 +479,14 @@ void Stream::keep_behind_work(Mark& mark) noexcept {
     }
 }
 
-bool Stream::capturing() {
-    if (!exposed_.load(std::memory_order_acquire)) return false;
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    return table().cuStreamIsCapturing(native_, &capture) == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE;
+uint64_t Stream::capture() {
+    if (!exposed_.load(std::memory_order_acquire)) return 0;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (table().cuStreamIsCapturing(native_, &status) != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
+    // One that was invalidated has no number, and is left by ending it all the same.
+    cuuint64_t number = 0;
+    const CUresult result = table().cuStreamGetCaptureInfo(native_, &status, &number, nullptr, nullptr, nullptr);
+    return result == CUDA_SUCCESS && number != 0 ? number : UINT64_MAX;
 }
 
 void Stream::refuse_capture(const char* what) {

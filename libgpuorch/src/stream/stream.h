@@ -75,7 +75,9 @@ public:
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the host is capturing this stream. Inside a DriverScope.
     void refuse_capture(const char* what);
     /// Inside a DriverScope.
-    bool capturing();
+    bool capturing() { return capture() != 0; }
+    /// The number of the capture that the stream is in; 0: none. Inside a DriverScope.
+    uint64_t capture();
 
     // --- for operations, while they are issued or dropped (under the submit lock) ---
     /// Makes sure that the next `count` push_marks can't fail. Throws.

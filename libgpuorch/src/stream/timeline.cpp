@@ -30,6 +30,7 @@ public:
             if (found == timeline_->coming_.end()) throw NeverPossible(timeline_->failed_);  // it failed since ready()
             point = found->second;
         }
+        stream.refuse_capture("wait for a timeline");   // its signal lies outside of any capture
         stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), point->event, 0), "cuStreamWaitEvent");
     }
 

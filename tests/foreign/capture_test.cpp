@@ -1,0 +1,383 @@
+// The host captures a stream that the library knows, its own or a wrapped one: what can be recorded is, and what can't is
+// refused before it reaches the driver, so that the capture goes on and the stream is as good as before.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "driver/functions.h"
+#include "driver/recorder.h"
+#include "foreign/raw.h"
+
+using namespace gpo::test;
+namespace recorder = gpo::driver::recorder;
+using gpo::driver::Function;
+
+namespace {
+
+constexpr uint32_t kWords = 1024;
+
+/// A runtime whose driver calls are recorded.
+struct Recorded : Gpu {
+    Recorded() : Gpu((gpo::driver::set_interposer(recorder::wrap), sized<gpo_runtime_options>())) {
+        gpo::driver::set_interposer({});
+    }
+};
+
+/// The calling thread's driver calls since recorder::clear(), but for those that only ask: for the context, the thread's
+/// capture mode, whether a stream is captured, whose an address is.
+std::set<std::string> effects() {
+    const auto self = static_cast<uint32_t>(syscall(SYS_gettid));
+    std::set<std::string> names;
+    for (const recorder::Call& call : recorder::calls()) {
+        if (call.thread != self) continue;
+        switch (call.function) {
+            case Function::cuCtxGetId:
+            case Function::cuCtxGetCurrent:
+            case Function::cuCtxSetCurrent:
+            case Function::cuCtxPushCurrent:
+            case Function::cuCtxPopCurrent:
+            case Function::cuThreadExchangeStreamCaptureMode:
+            case Function::cuStreamIsCapturing:
+            case Function::cuStreamGetCaptureInfo:
+            case Function::cuPointerGetAttribute:
+            case Function::cuMemGetAddressRange: break;
+            default: names.insert(gpo::driver::function_name(call.function));
+        }
+    }
+    return names;
+}
+
+std::string joined(const std::set<std::string>& names) {
+    std::string text;
+    for (const auto& name : names) text += name + " ";
+    return text;
+}
+
+/// What the host does with a capture of its own, through the driver.
+class HostCapture {
+public:
+    HostCapture(const Raw& raw, CUstream stream) : raw_(raw), stream_(stream) {
+        RAW_OK(raw_.cu().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    }
+    bool active() const {
+        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+        return raw_.cu().cuStreamIsCapturing(stream_, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    }
+    /// Ends it, and returns how many nodes it has recorded.
+    size_t end() {
+        size_t nodes = 0;
+        RAW_OK(raw_.cu().cuStreamEndCapture(stream_, &graph_));
+        RAW_OK(raw_.cu().cuGraphGetNodes(graph_, nullptr, &nodes));
+        return nodes;
+    }
+    /// Runs what was recorded.
+    void replay() {
+        CUgraphExec exec = nullptr;
+        RAW_OK(raw_.cu().cuGraphInstantiateWithFlags(&exec, graph_, 0));
+        RAW_OK(raw_.cu().cuGraphLaunch(exec, stream_));
+        RAW_OK(raw_.cu().cuStreamSynchronize(stream_));
+        RAW_OK(raw_.cu().cuGraphExecDestroy(exec));
+    }
+    ~HostCapture() {
+        if (graph_) raw_.cu().cuGraphDestroy(graph_);
+    }
+
+private:
+    const Raw& raw_;
+    const CUstream stream_;
+    CUgraph graph_ = nullptr;
+};
+
+/// A stream that the host may capture: the library's own by its native handle, or the host's wrapped.
+struct Capturable {
+    Capturable(const Raw& raw, Gpu& gpu, bool wrapped) : raw_(raw) {
+        auto options = sized<gpo_stream_options>();
+        options.label = "the captured one";
+        if (wrapped) {
+            RAW_OK(raw.cu().cuStreamCreateWithPriority(&foreign_, CU_STREAM_NON_BLOCKING, 0));
+            REQUIRE_OK(gpo_stream_wrap(gpu.device, foreign_, &options, stream.out()));
+        } else {
+            REQUIRE_OK(gpo_stream_create(gpu.device, &options, stream.out()));
+        }
+        void* handle = nullptr;
+        REQUIRE_OK(gpo_stream_native(stream, &handle));
+        native = static_cast<CUstream>(handle);
+    }
+    ~Capturable() {
+        stream.reset();
+        if (foreign_) raw_.cu().cuStreamDestroy(foreign_);
+    }
+
+    Stream stream;
+    CUstream native = nullptr;
+
+private:
+    const Raw& raw_;
+    CUstream foreign_ = nullptr;
+};
+
+void nothing(void*, const gpo_completion*, const gpo_error*) {}
+gpo_status no_work(void*, const gpo_host_call*) { return GPO_SUCCESS; }
+
+gpo_copy piece(uint64_t destination, const void* source, uint64_t bytes) {
+    auto copy = sized<gpo_copy>();
+    copy.destination = destination;
+    copy.source = reinterpret_cast<uint64_t>(source);
+    copy.bytes = bytes;
+    return copy;
+}
+
+/// A call that a capture refuses, and what it gives when the capture has ended.
+struct Refused {
+    const char* name;
+    std::function<gpo_status()> call;
+    const char* culprit = "the captured one";   // in the message
+    std::set<std::string> elsewhere = {};       // driver calls that it makes for other streams
+};
+
+}  // namespace
+
+TEST_CASE("what a capture can't record is refused before the driver hears of it, and the stream is usable again") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    for (const bool wrapped : {false, true}) {
+        CAPTURE(wrapped);
+        Recorded gpu;
+        Capturable captured(raw, gpu, wrapped);
+        gpo_stream_t stream = captured.stream;
+        Stream other = gpu.stream("other");
+        Queue queue = gpu.queue();
+        Executor executor = gpu.executor(0, 1);
+        Event inside = gpu.event(GPO_EVENT_TIMING), outside = gpu.event();
+        REQUIRE_OK(gpo_object_set_label(inside, "inside"));
+        REQUIRE_OK(gpo_object_set_label(outside, "outside"));
+        Timeline awaited = gpu.timeline(), signalled = gpu.timeline();
+        Memory memory = gpu.memory(64 << 10);
+        std::vector<uint8_t> pageable(64 << 10);
+        Pool pool;
+        REQUIRE_OK(gpo_pool_create(gpu.device, nullptr, pool.out()));
+        uint64_t piece_of_pool = 0, another = 0;
+        REQUIRE_OK(gpo_pool_allocate(pool, stream, 256, &piece_of_pool));
+        REQUIRE_OK(gpo_event_record(outside, other));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 0));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        REQUIRE_OK(gpo_stream_wait(other, kPatience));
+        take(queue, 1);
+
+        const gpo_copy batch[] = {piece(memory, pageable.data(), 100), piece(memory + 4096, pageable.data() + 200, 100)};
+        auto rows = sized<gpo_copy_2d>();
+        rows.destination = memory;
+        rows.source = reinterpret_cast<uint64_t>(pageable.data());
+        rows.destination_pitch = rows.source_pitch = 128;
+        rows.width = 100;
+        rows.height = 8;
+        int64_t elapsed = 0;
+        const std::vector<Refused> refused{
+            {"query", [&] { return gpo_stream_query(stream); }},
+            {"wait", [&] { return gpo_stream_wait(stream, kPatience); }},
+            {"notify", [&] { return gpo_stream_notify(stream, queue, 1); }},
+            {"timed notify", [&] { return gpo_stream_notify_timed(stream, queue, 2, inside); }},
+            {"then", [&] { return gpo_stream_then(stream, executor, nothing, nullptr); }},
+            {"host call", [&] { return gpo_stream_host_call(stream, executor, no_work, nullptr); }},
+            {"timeline signal", [&] { return gpo_stream_signal_timeline(stream, signalled, 1); }},
+            {"timeline wait", [&] { return gpo_stream_wait_timeline(stream, awaited, 1); }},
+            {"wait for what lies outside", [&] { return gpo_stream_wait_event(stream, outside); }},
+            {"wait for a stream outside", [&] { return gpo_stream_wait_stream(stream, other); }, "the captured one",
+             {"cuEventCreate", "cuEventRecord", "cuEventDestroy"}},
+            {"pageable copy in", [&] { return gpo_copy_to_device(stream, memory, pageable.data(), 4096); }},
+            {"pageable copy out", [&] { return gpo_copy_to_host(stream, pageable.data(), memory, 4096); }},
+            {"pageable batch", [&] { return gpo_copy_batch(stream, batch, sizeof batch[0], 2); }},
+            {"pageable rows", [&] { return gpo_copy_rows(stream, &rows); }},
+            {"allocation in order", [&] { return gpo_pool_allocate(pool, stream, 256, &another); }},
+            {"free in order", [&] { return gpo_pool_free(pool, stream, piece_of_pool); }},
+            {"event query", [&] { return gpo_event_query(inside); }, "inside"},
+            {"event wait", [&] { return gpo_event_wait(inside, kPatience); }, "inside"},
+            {"event notify", [&] { return gpo_event_notify(inside, queue, 3); }, "inside"},
+            {"event then", [&] { return gpo_event_then(inside, executor, nothing, nullptr); }, "inside"},
+            {"event elapsed", [&] { return gpo_event_elapsed(inside, inside, &elapsed); }, "inside"},
+        };
+
+        auto before = sized<gpo_stream_info>();
+        HostCapture capture(raw, captured.native);
+        REQUIRE_OK(gpo_event_record(inside, stream));
+        REQUIRE_OK(gpo_stream_get_info(stream, &before));
+        for (const Refused& refusal : refused) {
+            CAPTURE(std::string(refusal.name));
+            recorder::clear();
+            CHECK_STATUS(GPO_CAPTURE_REFUSED, refusal.call());
+            CHECK(joined(effects()) == joined(refusal.elsewhere));
+            CHECK(std::string(last_error().message).find(refusal.culprit) != std::string::npos);
+            CHECK(capture.active());
+        }
+        auto after = sized<gpo_stream_info>();
+        REQUIRE_OK(gpo_stream_get_info(stream, &after));
+        CHECK(after.accepted == before.accepted);
+        CHECK(after.held == 0);
+        REQUIRE_OK(gpo_fill(stream, memory, 7, 1, 4096));
+        CHECK(capture.end() == 1);
+
+        // Now each of them works.
+        REQUIRE_OK(gpo_event_record(inside, stream));
+        REQUIRE_OK(gpo_timeline_signal(awaited, 1));
+        for (const Refused& refusal : refused) {
+            CAPTURE(std::string(refusal.name));
+            if (wrapped && refusal.name == std::string("host call")) {
+                CHECK_STATUS(GPO_NOT_SUPPORTED, refusal.call());
+                continue;
+            }
+            gpo_status status = refusal.call();
+            if (refusal.name == std::string("query")) status = status == GPO_NOT_READY ? GPO_SUCCESS : status;
+            CHECK_OK(status);
+            REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        }
+        CHECK(take(queue, 3).size() == 3);
+        REQUIRE_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+        REQUIRE_OK(gpo_timeline_wait(signalled, 1, kPatience));
+        capture.replay();
+        REQUIRE_OK(gpo_copy_to_host(stream, pageable.data(), memory, 4096));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        CHECK(std::count(pageable.begin(), pageable.begin() + 4096, 7) == 4096);
+        REQUIRE_OK(gpo_pool_free(pool, stream, another));
+    }
+}
+
+TEST_CASE("launches, copies, fills and the order between streams are recorded, on streams that join the capture too") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    for (const bool wrapped : {false, true}) {
+        CAPTURE(wrapped);
+        Recorded gpu;
+        Capturable captured(raw, gpu, wrapped);
+        gpo_stream_t stream = captured.stream;
+        Stream side = gpu.stream("side"), branch = gpu.stream("branch");
+        Queue queue = gpu.queue();
+        Event fork = gpu.event(), join = gpu.event();
+        Writer writer(gpu);
+        Memory memory = gpu.memory(kWords * 4);
+        auto words = gpu.pinned<uint32_t>(8);
+        auto back = gpu.pinned<uint32_t>(kWords);
+        // Whatever is loaded late is loaded before.
+        REQUIRE_OK(writer.write(stream, &words[0], 0));
+        REQUIRE_OK(writer.add(stream, &words[0], &words[1], 0));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+
+        HostCapture capture(raw, captured.native);
+        REQUIRE_OK(writer.write(stream, &words[0], 40));
+        REQUIRE_OK(gpo_event_record(fork, stream));
+        REQUIRE_OK(gpo_stream_wait_event(side, fork));
+        REQUIRE_OK(writer.add(side, &words[1], &words[0], 2));
+        REQUIRE_OK(gpo_stream_wait_stream(branch, side));
+        REQUIRE_OK(gpo_fill(branch, memory, 9, 4, kWords));
+        REQUIRE_OK(gpo_copy_to_host(branch, back.data(), memory, back.bytes()));
+        // A stream that has joined is captured as much as the one that the host named.
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_notify(side, queue, 1));
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_query(branch));
+        REQUIRE_OK(gpo_event_record(join, branch));
+        REQUIRE_OK(gpo_stream_wait_event(stream, join));
+        REQUIRE_OK(writer.add(stream, &words[2], &words[1], 100));
+        CHECK(capture.active());
+        CHECK(capture.end() == 5);
+        CHECK(read(words[0]) == 0);
+        CHECK(read(words[2]) == 0);
+        CHECK(read(back[0]) == 0);
+
+        for (int turn = 0; turn < 2; ++turn) {
+            capture.replay();
+            CHECK(read(words[1]) == 42);
+            CHECK(read(words[2]) == 142);
+            CHECK(std::count(back.begin(), back.end(), 9) == kWords);
+            words[1] = words[2] = 0;
+            std::fill(back.begin(), back.end(), 0);
+        }
+        for (gpo_stream_t each : {stream, side.get(), branch.get()}) {
+            REQUIRE_OK(gpo_stream_notify(each, queue, 2));
+            REQUIRE_OK(gpo_stream_wait(each, kPatience));
+        }
+        for (const auto& entry : take(queue, 3)) CHECK_OK(entry.status);
+    }
+}
+
+TEST_CASE("an event of one capture is refused in another, and both go on") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Recorded gpu;
+    Capturable first(raw, gpu, false), second(raw, gpu, true);
+    Event event = gpu.event();
+    Memory memory = gpu.memory(4096);
+    HostCapture one(raw, first.native), two(raw, second.native);
+    REQUIRE_OK(gpo_fill(first.stream, memory, 1, 4, 10));
+    REQUIRE_OK(gpo_event_record(event, first.stream));
+    recorder::clear();
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(second.stream, event));
+    CHECK(joined(effects()) == "");
+    REQUIRE_OK(gpo_fill(second.stream, memory, 2, 4, 10));
+    REQUIRE_OK(gpo_stream_wait_event(first.stream, event));
+    CHECK(one.end() == 1);
+    // Over, it is no longer a capture that a stream could join.
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(second.stream, event));
+    CHECK(two.active());
+    CHECK(two.end() == 1);
+}
+
+TEST_CASE("what is held when a capture begins runs when it has ended, and is not in its graph") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Recorded gpu;
+    Capturable captured(raw, gpu, false);
+    gpo_stream_t stream = captured.stream;
+    Queue queue = gpu.queue();
+    Timeline timeline = gpu.timeline();
+    Event event = gpu.event();
+    Memory memory = gpu.memory(4096);
+    auto back = gpu.pinned<uint32_t>(4);
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_fill(stream, memory, 5, 4, 4));
+    REQUIRE_OK(gpo_copy_to_host(stream, back.data(), memory, back.bytes()));
+    REQUIRE_OK(gpo_event_record(event, stream));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+
+    HostCapture capture(raw, captured.native);
+    // Behind what is held it could not be recorded.
+    recorder::clear();
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_fill(stream, memory, 6, 4, 4));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(stream, event));
+    CHECK(joined(effects()) == "");
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 20'000'000));
+    CHECK(capture.active());
+    CHECK(capture.end() == 0);
+    for (const auto& entry : take(queue, 1)) CHECK_OK(entry.status);
+    for (uint32_t word : back) CHECK(word == 5);
+}
+
+TEST_CASE("a timeline that another stream is on the way to signal can't be waited for inside a capture" * gated) {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    for (const bool wrapped : {false, true}) {
+        CAPTURE(wrapped);
+        Recorded gpu;
+        Capturable captured(raw, gpu, wrapped);
+        Stream signaller = gpu.stream();
+        Timeline timeline = gpu.timeline();
+        Memory memory = gpu.memory(4096);
+        Gate gate(gpu);
+        gate.put_on(signaller);
+        REQUIRE_OK(gpo_stream_signal_timeline(signaller, timeline, 1));
+        HostCapture capture(raw, captured.native);
+        recorder::clear();
+        CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_timeline(captured.stream, timeline, 1));
+        CHECK(joined(effects()) == "");
+        CHECK(capture.active());
+        gate.open();
+        REQUIRE_OK(gpo_timeline_wait(timeline, 1, kPatience));
+        REQUIRE_OK(gpo_stream_wait_timeline(captured.stream, timeline, 1));   // reached: nothing to wait for
+        REQUIRE_OK(gpo_fill(captured.stream, memory, 1, 4, 4));
+        CHECK(capture.end() == 1);
+        REQUIRE_OK(gpo_stream_wait(captured.stream, kPatience));
+    }
+}
