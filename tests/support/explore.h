@@ -11,19 +11,26 @@
 
 namespace gpo::test {
 
+/// From which seed on, and how many.
+struct Seeds {
+    uint64_t first, count;
+};
+
+/// What the environment asks for, else these.
+inline Seeds seeds(Seeds otherwise) {
+    if (const char* text = std::getenv("GPUORCH_TEST_SEED")) return {std::strtoull(text, nullptr, 10), 1};
+    if (const char* text = std::getenv("GPUORCH_TEST_SEEDS")) otherwise.count = std::strtoull(text, nullptr, 10);
+    return otherwise;
+}
+
 /// `body()` runs inside a Schedule, once for each seed from 0 to count - 1; all threads that it starts must have ended
 /// when it returns. The first seed runs twice, to prove that the scenario replays.
 template <class Body>
 void explore(uint64_t count, Body body) {
-    uint64_t first = 0;
-    if (const char* text = std::getenv("GPUORCH_TEST_SEEDS")) count = std::strtoull(text, nullptr, 10);
-    if (const char* text = std::getenv("GPUORCH_TEST_SEED")) {
-        first = std::strtoull(text, nullptr, 10);
-        count = 1;
-    }
+    const Seeds wanted = seeds({0, count});
     uint64_t first_hash = 0;
-    for (uint64_t turn = 0; turn <= count; ++turn) {
-        const uint64_t seed = turn == 0 ? first : first + turn - 1;
+    for (uint64_t turn = 0; turn <= wanted.count; ++turn) {
+        const uint64_t seed = turn == 0 ? wanted.first : wanted.first + turn - 1;
         INFO("GPUORCH_TEST_SEED=", seed);
         host::Schedule schedule(seed);
         body();

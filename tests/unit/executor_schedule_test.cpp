@@ -3,12 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
+#include "support/explore.h"
 
 namespace {
 
@@ -97,13 +97,8 @@ void run(uint64_t seed, uint32_t flags, uint32_t mode, End end) {
 }  // namespace
 
 TEST_CASE("every callback comes once under every schedule, however the executor ends") {
-    uint64_t first = 1, seeds = 200;
-    if (const char* text = std::getenv("GPUORCH_TEST_SEEDS")) seeds = std::strtoull(text, nullptr, 10) / 12;
-    if (const char* text = std::getenv("GPUORCH_TEST_SEED")) {
-        first = std::strtoull(text, nullptr, 10);
-        seeds = 1;
-    }
-    for (uint64_t seed = first; seed < first + seeds; ++seed) {
+    const auto [first, count] = gpo::test::seeds({1, 2400});  // each stands for twelve runs
+    for (uint64_t seed = first; seed < first + (count + 11) / 12; ++seed) {
         for (uint32_t flags : {unsigned{GPO_EXECUTOR_SLEEP}, unsigned{GPO_EXECUTOR_SPIN}, unsigned{GPO_EXECUTOR_CALLER}})
             for (End end : {End::run, End::destroy, End::shutdown}) {
                 INFO("GPUORCH_TEST_SEED=", seed, ", flags ", flags, ", end ", static_cast<int>(end));

@@ -175,6 +175,7 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
     } waiter(waiters_);
     for (;;) {
         const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+        host::crossing();
         if (something()) return GPO_SUCCESS;
         if (closed_.load(std::memory_order_seq_cst)) fail(GPO_CANCELLED, describe(), " was destroyed");
         if (!host::wait(signal_, seen, deadline, host::Sleep::light)) return something() ? GPO_SUCCESS : GPO_TIMEOUT;
