@@ -1,6 +1,7 @@
 -- Lua functions that the library calls: executors, host calls, pipelines, log lines.
 local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
 local gpuorch, test, use, same, raises, fails = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails
+local w = dofile(os.getenv "GPUORCH_TEST_FILES" .. "/world.lua")
 
 -- Runs f with a gpuorch.on_error that keeps the messages.
 local function heard(f)
@@ -126,6 +127,87 @@ test("a callback calls back into everything, and what would wait for itself says
     same(inside[4], true)
     same(inside[5]:find("from inside", 1, true) ~= nil, true)
 end)
+
+-- Each has f called once, from a callback of that kind, in the world's runtime.
+local from = {}
+function from.then_(world, f)
+    local executor = assert(world.runtime:executor_create())
+    assert(assert(world.device:stream_create()):then_(executor, f))
+    assert(executor:run())
+end
+function from.timeline_then(world, f)
+    local executor, timeline = assert(world.runtime:executor_create()), assert(world.runtime:timeline_create())
+    assert(timeline:then_(1, executor, f))
+    assert(timeline:signal(1))
+    assert(executor:run())
+end
+function from.host_call(world, f)
+    local executor = assert(world.runtime:executor_create())
+    assert(assert(world.device:stream_create()):host_call(executor, f))
+    assert(executor:run())
+end
+function from.when_done(world, f)
+    local operation = assert(assert(world.device:stream_create()):notify())
+    operation:when_done(f)
+    assert(operation:wait())
+end
+function from.source(world, f)
+    local called = false
+    local pipeline = assert(copy_pipeline(world.device))
+    assert(pipeline:start({fill = function()
+        if called then return nil end
+        called = true
+        f()
+        return "abcd"
+    end}))
+    assert(pipeline:wait())
+end
+function from.stage(world, f)
+    local pipeline = assert(copy_pipeline(world.device, {stages = {{enqueue = function() f() end}}}))
+    assert(pipeline:start{memory = "abcd"})
+    assert(pipeline:wait())
+end
+function from.sink(world, f)
+    local pipeline = assert(copy_pipeline(world.device))
+    assert(pipeline:start({memory = "abcd"}, {take = function() f() end}))
+    assert(pipeline:wait())
+end
+function from.progress(world, f)
+    local called = false
+    local pipeline = assert(copy_pipeline(world.device, {progress = function()
+        if not called then called = true f() end
+    end}))
+    assert(pipeline:start{memory = "abcd"})
+    assert(pipeline:wait())
+end
+function from.log(world, f)
+    assert(world.runtime:trace_start{path = "/dev/full"}) -- which is an error that is logged
+    world.tell = f
+    world.runtime:trace_stop()
+    assert(world.stream:wait())
+end
+
+for kind, call_from in pairs(from) do
+    test("every function can be called from a callback: " .. kind, function()
+        local world, called = w.world(), 0
+        local messages = heard(function()
+            call_from(world, function()
+                world.tell = nil
+                called = called + 1
+                for _, call in ipairs(w.calls) do
+                    local value, message, name = call.run(world)
+                    local deadlock = kind == "host_call" and call.name == "device_wait" -- which waits for the call itself
+                    if deadlock then same(name, "GPO_WOULD_DEADLOCK")
+                    elseif not value then error(call.name .. ": " .. tostring(message) .. " " .. tostring(name), 0)
+                    end
+                end
+            end)
+            world.runtime:close()
+        end)
+        same(#messages, 0, messages[1])
+        same(called, 1)
+    end)
+end
 
 test("a pipeline with a source, a stage, a sink and progress in Lua gives what went in, in order", function()
     local _, device = use()

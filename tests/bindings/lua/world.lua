@@ -17,7 +17,8 @@ end
 
 local function world()
     local w = {}
-    w.runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", label = "world", log = function() end})
+    w.runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", label = "world", log_level = "debug",
+                                              log = function() if w.tell then w.tell() end end})
     w.device = assert(w.runtime:device_open{ordinal = 0, label = "device"})
     if w.runtime:device_count() > 1 then w.peer = assert(w.runtime:device_open{ordinal = 1}) else leave_out_peers() end
     w.stream = assert(w.device:stream_create{label = "stream"})
