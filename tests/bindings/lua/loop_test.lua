@@ -10,6 +10,36 @@ local function held(runtime, device)
     return stream, timeline
 end
 
+-- What can be awaited: each gives a function that awaits work that is done once the timeline is signalled, and the timeline.
+local awaits = {}
+function awaits.stream(runtime, device)
+    local stream, timeline = held(runtime, device)
+    return function() return stream:await() end, timeline
+end
+function awaits.event(runtime, device)
+    local stream, timeline = held(runtime, device)
+    local event = assert(device:event_create())
+    assert(event:record(stream))
+    return function() return event:await() end, timeline
+end
+function awaits.timeline(runtime)
+    local timeline = assert(runtime:timeline_create())
+    return function() return timeline:await(1) end, timeline
+end
+function awaits.operation(runtime, device)
+    local stream, timeline = held(runtime, device)
+    local operation = assert(stream:notify(assert(runtime:cq_create())))
+    return function() return operation:await(60) end, timeline
+end
+function awaits.pipeline(runtime, device)
+    local timeline = assert(runtime:timeline_create())
+    local pipeline = assert(device:pipeline_create{chunk_bytes = 4096, stages = {{enqueue = function(stream)
+        assert(stream:wait_timeline(timeline, 1))
+    end}}})
+    assert(pipeline:start{memory = "abcd"})
+    return function() return pipeline:await() end, timeline
+end
+
 -- The same tests for each loop: spawn(f) starts a coroutine, run() runs until all have ended, sleep(seconds) waits in one.
 local function tests_of(name, spawn, run, sleep)
     test("under " .. name .. " await() lets other coroutines run", function()
@@ -154,6 +184,47 @@ local function tests_of(name, spawn, run, sleep)
         same(result.bytes_in, 40960)
     end)
 
+    for kind, make in pairs(coroutine.close and awaits or {}) do
+        test("under " .. name .. " a coroutine that is closed while it awaits goes, and nothing waits for it: " .. kind, function()
+            local runtime, device = use()
+            local await, timeline = make(runtime, device)
+            local gone = setmetatable({}, {__mode = "k"})
+            local dropped = spawn(function()
+                await()
+                error "the coroutine goes on, though it was closed"
+            end)
+            gone[dropped] = true
+            local heard
+            local before = gpuorch.on_error
+            gpuorch.on_error = function(message) heard = message end
+            spawn(function()
+                sleep(0.01)
+                assert(coroutine.close(dropped))
+                dropped = nil
+                assert(timeline:signal(1))
+                same(await(), true)
+            end)
+            run()
+            gpuorch.on_error = before
+            await = nil
+            h.collect()
+            same(heard, nil)
+            same(next(gone), nil, "a closed coroutine")
+            same(runtime:metrics().completions_pending, 0)
+        end)
+    end
+
+    test("under " .. name .. " coroutines that have ended are collected", function()
+        local _, _, stream = use()
+        local there = setmetatable({}, {__mode = "k"})
+        for _ = 1, 10 do
+            there[spawn(function() same(stream:await(), true) end)] = true
+        end
+        run()
+        h.collect()
+        same(next(there), nil)
+    end)
+
     test("under " .. name .. " coroutines that await are told when the runtime is closed", function()
         local runtime, device = use()
         local stream = held(runtime, device)
@@ -194,7 +265,7 @@ end
 local has_cqueues, cqueues = pcall(require, "cqueues")
 if has_cqueues then
     local adapter, controller = require "gpuorch.cqueues", cqueues.new()
-    tests_of("cqueues", function(f) adapter.spawn(controller, f) end, function() assert(controller:loop()) end, cqueues.sleep)
+    tests_of("cqueues", function(f) return adapter.spawn(controller, f) end, function() assert(controller:loop()) end, cqueues.sleep)
 
     test("under cqueues the coroutines of a controller's own wrap() await, and their errors are loop()'s", function()
         local runtime, device = use()
@@ -213,6 +284,24 @@ if has_cqueues then
         same(not ended and tostring(problem):find("the coroutine fails", 1, true) ~= nil, true, tostring(problem))
         same(table.concat(order, " "), "signals done")
     end)
+
+    for kind, make in pairs(awaits) do
+        test("under cqueues a controller that is dropped takes its coroutines along: " .. kind, function()
+            local runtime, device = use()
+            local await, timeline = make(runtime, device)
+            local gone, dropped = setmetatable({}, {__mode = "k"}), cqueues.new()
+            gone[adapter.spawn(dropped, await)] = true
+            gone[dropped] = true
+            assert(dropped:step(0))
+            dropped = nil
+            assert(timeline:signal(1))
+            same(await(), true)
+            await = nil
+            h.collect()
+            same(next(gone), nil, "a dropped coroutine or controller")
+            same(runtime:metrics().completions_pending, 0)
+        end)
+    end
 
     test("under cqueues what a coroutine is given and what it yields go through", function()
         local sum, answer
@@ -238,34 +327,44 @@ test("await() outside of any loop waits, on the main coroutine and in others", f
     same(stream:notify():await(10), true)
 end)
 
-test("coroutines dropped at any of their awaits are collected once the work is done, and nothing else is lost", function()
-    local runtime, device = use()
-    local seen = setmetatable({}, {__mode = "k"})
-    local resumed = 0
-    for dropped_at = 1, 5 do
-        local stream, timeline = held(runtime, device)
-        local thread
-        local scheduler = {suspend = function(operation)
-            local mine = coroutine.running()
-            operation:when_done(function() if thread == mine then resumed = resumed + 1 assert(coroutine.resume(mine)) end end)
-            coroutine.yield()
-        end}
-        thread = coroutine.create(function()
+for kind, make in pairs(awaits) do
+    test("coroutines dropped at any of their awaits are collected once the work is done, and nothing else is lost: " .. kind, function()
+        local runtime, device = use()
+        local seen = setmetatable({}, {__mode = "k"})
+        local resumed = 0
+        for dropped_at = 1, 5 do
+            local list = {}
             for i = 1, 5 do
-                if i == dropped_at then thread = nil end
-                stream:await()
+                local await, timeline = make(runtime, device)
+                list[i] = {await = await, timeline = timeline}
             end
-        end)
-        seen[thread] = true
-        gpuorch.adopt(thread, scheduler)
-        assert(coroutine.resume(thread))
-        assert(timeline:signal(1))
-        assert(stream:wait())
-        while not assert(stream:notify()):wait(10) do end
-        thread = nil
-    end
-    h.collect()
-    same(next(seen), nil, "a dropped coroutine")
-    same(resumed >= 1, true)
-    same(runtime:metrics().completions_pending, 0)
-end)
+            local thread, due
+            local scheduler = {suspend = function(operation)
+                operation:when_done(function() due = true end)
+                coroutine.yield()
+            end}
+            thread = coroutine.create(function()
+                for i = 1, 5 do
+                    if i == dropped_at then thread = nil end
+                    list[i].await()
+                end
+            end)
+            seen[thread] = true
+            gpuorch.adopt(thread, scheduler)
+            assert(coroutine.resume(thread))
+            for i = 1, 5 do
+                assert(list[i].timeline:signal(1))
+                same(list[i].await(), true)
+                if due and thread then
+                    resumed, due = resumed + 1, false
+                    assert(coroutine.resume(thread))
+                end
+            end
+            thread = nil
+        end
+        h.collect()
+        same(next(seen), nil, "a dropped coroutine")
+        same(resumed, 0 + 1 + 2 + 3 + 4)
+        same(runtime:metrics().completions_pending, 0)
+    end)
+end

@@ -9,7 +9,6 @@
 -- In a coroutine that the controller's own wrap() made await() works as well; an error there is what loop() returns.
 -- Each queue that coroutines of a controller wait for has one coroutine there that watches its descriptor and drains.
 local cqueues = require "cqueues"
-local auxlib = require "cqueues.auxlib"
 local condition = require "cqueues.condition"
 local gpuorch = require "gpuorch"
 
@@ -42,18 +41,25 @@ local function watch_of(controller, queue)
     return watch
 end
 
---- What await() calls in a coroutine of a controller.
+--- What await() calls in a coroutine of a controller. One that is closed meanwhile keeps the controller busy until its
+--- operation is done.
 function adapter.suspend(operation, timeout)
-    local woken = condition.new()
-    if operation:when_done(function() woken:signal() end) then
-        local watch = watch_of(cqueues.running(), operation:cq())
-        local deadline = timeout and timeout >= 0 and cqueues.monotime() + timeout
+    local woken, watch = condition.new(), nil
+    local function finish() -- after a timeout, too
+        if not watch then return end
+        watch.waiting = watch.waiting - 1
+        if watch.waiting == 0 then watch.changed:signal() end
+        watch = nil
+        woken:signal()
+    end
+    if operation:when_done(finish) then
+        watch = watch_of(cqueues.running(), operation:cq())
         watch.waiting = watch.waiting + 1
+        local deadline = timeout and timeout >= 0 and cqueues.monotime() + timeout
         repeat
             cqueues.poll(woken, deadline and math.max(0, deadline - cqueues.monotime()))
         until operation:ready() or deadline and cqueues.monotime() >= deadline
-        watch.waiting = watch.waiting - 1
-        if watch.waiting == 0 then watch.changed:signal() end
+        finish()
     end
     if operation:ready() then return operation:result() end
     return false, gpuorch.status_text("GPO_TIMEOUT"), "GPO_TIMEOUT"
@@ -66,11 +72,15 @@ function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
 function adapter.spawn(controller, f, ...)
     local thread = coroutine.create(f)
     gpuorch.adopt(thread, adapter)
-    local function go_on(good, ...)
-        if coroutine.status(thread) ~= "dead" then return go_on(auxlib.resume(thread, coroutine.yield(...))) end
+    local resume
+    local function go_on(good, ...) -- what it yields is the controller's
+        if coroutine.status(thread) ~= "dead" then return resume(coroutine.yield(...)) end
         if not good then adapter.on_error(debug.traceback(thread, tostring((...))), thread) end
     end
-    controller:wrap(function(...) go_on(auxlib.resume(thread, ...)) end, ...)
+    function resume(...)
+        if coroutine.status(thread) ~= "dead" then return go_on(coroutine.resume(thread, ...)) end -- else somebody has closed it
+    end
+    controller:wrap(resume, ...)
     return thread
 end
 

@@ -31,18 +31,20 @@ local function park(task, timeout)
     coroutine.yield()
 end
 
---- What await() calls in a coroutine of the loop.
+--- What await() calls in a coroutine of the loop. One that is closed meanwhile counts until its operation is done.
 function loop.suspend(operation, timeout)
     local task, queue = tasks[running()], operation:cq()
-    local function done() -- may come after the timeout, while the task waits for something else
-        if task.operation == operation then wake(task) end
+    local pending = true
+    local function finish() -- comes after the timeout too, while the task may wait for something else
+        if not pending then return end
+        pending = false
+        watched[queue] = watched[queue] > 1 and watched[queue] - 1 or nil
+        wake(task)
     end
-    if operation:when_done(done) then
-        task.operation = operation
+    if operation:when_done(finish) then
         watched[queue] = (watched[queue] or 0) + 1
         park(task, timeout)
-        task.operation = nil
-        watched[queue] = watched[queue] > 1 and watched[queue] - 1 or nil
+        finish()
     end
     if operation:ready() then return operation:result() end
     return false, gpuorch.status_text("GPO_TIMEOUT"), "GPO_TIMEOUT"
@@ -73,7 +75,10 @@ function loop.on_error(message, thread) gpuorch.on_error(message, thread) end
 local unpack = table.unpack or unpack
 
 local function resume(task)
-    local good, problem = coroutine.resume(task.thread, unpack(task.arguments or {}, 1, task.count or 0))
+    local good, problem = true, nil
+    if coroutine.status(task.thread) ~= "dead" then -- else somebody has closed it
+        good, problem = coroutine.resume(task.thread, unpack(task.arguments or {}, 1, task.count or 0))
+    end
     task.arguments, task.count = nil, nil
     if coroutine.status(task.thread) == "dead" then
         tasks[task.thread] = nil

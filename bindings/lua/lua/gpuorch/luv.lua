@@ -11,9 +11,9 @@ local uv = require "luv"
 local gpuorch = require "gpuorch"
 
 local adapter = {}
-local running, unpack = coroutine.running, table.unpack or unpack
+local running = coroutine.running
 
-local tasks = setmetatable({}, {__mode = "k"}) -- coroutine → task
+local timers = setmetatable({}, {__mode = "k"}) -- coroutine → handle of luv's, once it has needed one
 local polls = {}                               -- completion queue → {handle of luv's, how many wait}
 local ready, flush_timer = {}, nil
 local hook_timer                               -- has Lua run now and then while coroutines wait, so that Ctrl-C is seen
@@ -23,8 +23,14 @@ local HOOK_MS = 50
 function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
 
 local function resume(thread, ...)
-    local good, problem = coroutine.resume(thread, ...)
-    if not good then adapter.on_error(debug.traceback(thread, tostring(problem)), thread) end
+    if coroutine.status(thread) ~= "dead" then -- else somebody has closed it
+        local good, problem = coroutine.resume(thread, ...)
+        if not good then adapter.on_error(debug.traceback(thread, tostring(problem)), thread) end
+    end
+    if coroutine.status(thread) == "dead" and timers[thread] then
+        timers[thread]:close()
+        timers[thread] = nil
+    end
 end
 
 local function flush()
@@ -34,11 +40,8 @@ local function flush()
 end
 
 -- Whoever drains a queue wakes; the coroutine goes on in a turn of the loop.
-local function wake(task)
-    if not task.parked then return end
-    task.parked = false
-    if task.timer then task.timer:stop() end
-    ready[#ready + 1] = task.thread
+local function wake(thread)
+    ready[#ready + 1] = thread
     flush_timer = flush_timer or uv.new_timer()
     if #ready == 1 then flush_timer:start(0, 0, flush) end
 end
@@ -68,22 +71,26 @@ local function unwatch(queue)
     if not next(polls) then hook_timer:stop() end
 end
 
---- What await() calls in a coroutine that spawn() made.
+--- What await() calls in a coroutine that spawn() made. One that is closed meanwhile keeps the loop until its operation is done.
 function adapter.suspend(operation, timeout)
-    local task, queue = tasks[running()], operation:cq()
-    local function done() -- may come after the timeout, while the task waits for something else
-        if task.operation == operation then wake(task) end
+    local thread, queue = running(), operation:cq()
+    local timer = timers[thread]
+    local pending = true
+    local function finish() -- the operation's end and the timeout both come: the second does nothing
+        if not pending then return end
+        pending = false
+        if timer then timer:stop() end
+        unwatch(queue)
+        wake(thread)
     end
-    if operation:when_done(done) then
-        task.parked, task.operation = true, operation
+    if operation:when_done(finish) then
         if timeout and timeout >= 0 then
-            task.timer = task.timer or uv.new_timer()
-            task.timer:start(math.ceil(timeout * 1000), 0, function() wake(task) end)
+            timer = timer or uv.new_timer()
+            timers[thread] = timer
+            timer:start(math.ceil(timeout * 1000), 0, finish)
         end
         watch(queue)
         coroutine.yield()
-        task.operation = nil
-        unwatch(queue)
     end
     if operation:ready() then return operation:result() end
     return false, gpuorch.status_text("GPO_TIMEOUT"), "GPO_TIMEOUT"
@@ -91,16 +98,10 @@ end
 
 --- Runs a function with its arguments in a coroutine, at once until it first waits.
 function adapter.spawn(f, ...)
-    local arguments, count = {...}, select("#", ...)
-    local task = {}
-    task.thread = coroutine.create(function()
-        f(unpack(arguments, 1, count))
-        if task.timer then task.timer:close() end
-    end)
-    tasks[task.thread] = task
-    gpuorch.adopt(task.thread, adapter)
-    resume(task.thread)
-    return task.thread
+    local thread = coroutine.create(f)
+    gpuorch.adopt(thread, adapter)
+    resume(thread, ...)
+    return thread
 end
 
 return adapter
