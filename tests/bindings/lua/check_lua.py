@@ -8,6 +8,7 @@ import concurrent.futures
 import functools
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -151,6 +152,19 @@ def libraries(lua, folder):
         report(f"{lua}: require where the library is {name}", (code, words in said), (0 if good else 1, True), said)
 
 
+def module(lua, folder):
+    """What is in the module's file, and what requiring it leaves behind."""
+    dynamic = subprocess.run(["readelf", "-d", folder / "gpuorch.so"], text=True, capture_output=True).stdout
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+    report(f"{lua}: the module is linked to the C library alone", ("libc.so.6" in needed, needed - {"libc.so.6", "ld-linux-x86-64.so.2"}),
+           (True, set()), dynamic)
+    symbols = subprocess.run(["nm", "-D", "--defined-only", folder / "gpuorch.so"], text=True, capture_output=True).stdout
+    report(f"{lua}: the module exports luaopen_gpuorch and nothing else", [line.split()[-1] for line in symbols.splitlines()],
+           ["luaopen_gpuorch"])
+    _, said = outcome(lua, folder, "globals.lua")
+    report(f"{lua}: require leaves no globals behind", said, "gpuorch gpuorch.loop\n")
+
+
 def plain(luas, parts):
     for lua in luas:
         if not shutil.which(lua):
@@ -163,7 +177,7 @@ def plain(luas, parts):
         for script in sorted(HERE.glob("*_test.lua")):
             if any(part in script.name for part in parts):
                 run(lua, script, MODULES / lua)
-        for check in (ends, finalizers, interrupts, logs, libraries):
+        for check in (module, ends, finalizers, interrupts, logs, libraries):
             if any(part in check.__name__ for part in parts):
                 check(lua, MODULES / lua)
 

@@ -3,11 +3,6 @@ local h = dofile(os.getenv "GPUORCH_TEST_HARNESS")
 local gpuorch, test, use, same, raises, fails = h.gpuorch, h.test, h.use, h.same, h.raises, h.fails
 local w = dofile(os.getenv "GPUORCH_TEST_FILES" .. "/world.lua")
 
-test("require leaves no globals behind", function()
-    for name in pairs(_G) do same(tostring(name):find("gpuorch", 1, true), nil, name) end
-    same(package.loaded.gpuorch, gpuorch)
-end)
-
 test("close() can be called again, and everything else then says that the object is closed", function()
     local world = w.world()
     world.runtime:close()
