@@ -163,7 +163,12 @@ TEST_CASE("contexts: the stack of each thread, identities, and what a destroyed 
 TEST_CASE("without a current context, calls that need one say so") {
     Gpu gpu;
     const CUstream stream = gpu.stream();
+    const CUevent event = gpu.event();
     OK(gpu.cu->cuCtxSetCurrent(nullptr));
+    OK(gpu.cu->cuEventRecord(event, stream));   // these two don't
+    while (gpu.cu->cuEventQuery(event) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
+    OK(gpu.cu->cuEventQuery(event));
+    IS(gpu.cu->cuEventRecord(event, nullptr), CUDA_ERROR_INVALID_CONTEXT);
     CUdeviceptr memory = 0;
     IS(gpu.cu->cuMemAlloc(&memory, 16), CUDA_ERROR_INVALID_CONTEXT);
     IS(gpu.cu->cuStreamSynchronize(nullptr), CUDA_ERROR_INVALID_CONTEXT);

@@ -34,7 +34,7 @@ CUresult CUDAAPI destroy(CUevent handle) {
 
 CUresult CUDAAPI record(CUevent handle, CUstream stream) {
     return enter_live([&](Machine& machine) -> CUresult {
-        Submission submission(machine, stream);
+        Submission submission(machine, stream, false);   // with any context current, or none, as an H200's driver does
         Event& event = event_of(machine, handle);
         require(event.context == &submission.context(), CUDA_ERROR_INVALID_HANDLE);
         if (submission.captured()) {
@@ -69,7 +69,6 @@ void require_uncaptured(Machine& machine, Event& event) {
 
 CUresult CUDAAPI query(CUevent handle) {
     return enter_unsafe([&](Machine& machine) -> CUresult {
-        current_context(machine);
         if (machine.capturing.load(std::memory_order_acquire)) {
             host::Lock hold(machine.lock);
             require_uncaptured(machine, event_of(machine, handle));

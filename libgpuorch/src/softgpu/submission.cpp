@@ -4,9 +4,9 @@
 
 namespace gpo::softgpu {
 
-Submission::Submission(Machine& machine, CUstream handle) : machine_(machine), batch_(machine) {
+Submission::Submission(Machine& machine, CUstream handle, bool needs_current) : machine_(machine), batch_(machine) {
     if (const int code = machine.fault_code.load(std::memory_order_relaxed)) refuse(CUresult(code));
-    current_context(machine);
+    if (needs_current) current_context(machine);
     stream_ = &stream_of(machine, handle);
     require(!stream_->context->dying, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     if (stream_->legacy && !machine.captures.empty()) refuse_implicit(machine, *stream_);

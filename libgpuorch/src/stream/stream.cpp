@@ -1,7 +1,6 @@
 #include "stream/stream.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "completion/queue.h"
 #include "completion/scanner.h"
@@ -323,13 +322,15 @@ void Stream::prepare_mark(size_t count) {
 
 CUevent Stream::mark_event(bool timing) {
     auto& spare = events_[timing];
-    if (spare.empty()) [[unlikely]] {
-        RelaxedCapture relaxed(table());
-        context_->take_events(timing, timing && !trace::on() ? 4 : 32, spare);
-    }
+    if (spare.empty()) [[unlikely]] take_spare_events(timing);
     CUevent event = spare.back();
     spare.pop_back();
     return event;
+}
+
+void Stream::take_spare_events(bool timing) {
+    RelaxedCapture relaxed(table());
+    context_->take_events(timing, timing && !trace::on() ? 4 : 32, events_[timing]);
 }
 
 void Stream::return_event(bool timing, CUevent event) noexcept {
@@ -424,14 +425,18 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed. What
     // others put on a blocking stream's way, through the legacy stream, we don't see.
     const bool follows = marked_.load(std::memory_order_relaxed) && !blocking_;
-    std::optional<DriverScope> scope;
-    if (!follows) scope.emplace(*context_, Calls::plain);
+    // An event is recorded whatever context is current; where a driver minds, the operation makes this one current.
+    if (!follows && !context_->alive()) return false;
     std::lock_guard lock(submit_);
     if (!held_.empty() || failed_.load(std::memory_order_relaxed)) return false;
     if (follows && !marked_.load(std::memory_order_relaxed)) return false;  // something was put on meanwhile
     prepare_mark();
     CUevent event = nullptr;
     if (!follows) {
+        if (events_[false].empty()) [[unlikely]] {
+            DriverScope scope(*context_, Calls::plain);
+            take_spare_events(false);
+        }
         event = mark_event(false);
         if (table().cuEventRecord(event, native_) != CUDA_SUCCESS) [[unlikely]] {
             return_event(false, event);

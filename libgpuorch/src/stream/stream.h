@@ -153,6 +153,7 @@ private:
     void note(const Operation& operation) noexcept;
     [[noreturn]] static void fail_argument(const char* message);
     gpo_status put(Operation& operation, bool internal);
+    void take_spare_events(bool timing);
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
     void refuse_lost();
