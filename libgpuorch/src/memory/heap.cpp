@@ -222,9 +222,9 @@ std::atomic<uint32_t>* SlabHeap::entry_of(uint64_t address) const noexcept {
 bool SlabHeap::free(uint64_t address) noexcept {
     std::atomic<uint32_t>* entry = entry_of(address);
     if (!entry) return false;
-    uint32_t value = entry->load(std::memory_order_acquire);
-    if (value == 0 || !entry->compare_exchange_strong(value, 0, std::memory_order_acq_rel, std::memory_order_relaxed))
-        return false;
+    // Without a look first: where another thread has written it, that would move its line twice.
+    const uint32_t value = entry->exchange(0, std::memory_order_acq_rel);
+    if (value == 0) return false;
     give_back(value);
     return true;
 }
@@ -232,13 +232,10 @@ bool SlabHeap::free(uint64_t address) noexcept {
 bool SlabHeap::claim(uint64_t address, Piece& piece) noexcept {
     std::atomic<uint32_t>* entry = entry_of(address);
     if (!entry) return false;
-    uint32_t value = entry->load(std::memory_order_acquire);
+    const uint32_t value = entry->exchange(0, std::memory_order_acq_rel);
     if (value == 0) return false;
-    const Tlsf::Block& block = shards_[value >> kShardShift].heap.at(value & kBlockMask);
-    __builtin_prefetch(&block);  // on its way while the exchange waits for the entry's line
-    if (!entry->compare_exchange_strong(value, 0, std::memory_order_acq_rel, std::memory_order_relaxed)) return false;
     piece.address = address;
-    piece.bytes = block.size * kGranule;
+    piece.bytes = shards_[value >> kShardShift].heap.at(value & kBlockMask).size * kGranule;
     piece.entry = value;
     return true;
 }

@@ -5,7 +5,7 @@
 // from the central heap. A thread allocates from the shard that its number selects, so that threads rarely meet. The first
 // thread for each shard *owns* it: only that one's way in is free of locked instructions (host/owned_mutex.h).
 //
-// Whoever frees a piece *claims* it first, by taking its entry out of the slab's table with one compare-and-swap. The shard's
+// Whoever frees a piece *claims* it first, by taking its entry out of the slab's table with one exchange. The shard's
 // owner then joins it with its neighbours at once. Everybody else puts it into the inbox of the shard that it came from,
 // and never waits for a lock; that shard looks there at one allocation in thirty-two, when nothing at hand fits, and
 // whenever it is looked through because memory is short. A claimed piece is still allocated as far as the shard knows, until
