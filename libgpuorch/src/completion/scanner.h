@@ -1,8 +1,8 @@
 // One thread per context that finds out which marks have been reached.
 //
-// It asks for the newest mark of each stream first: when that one is reached, all before it are. In latency mode it asks all
-// the time while marks are pending; in balanced mode after a sixteenth of the mark's age, at least 10 us, at most 1 ms. With
-// nothing pending for 1 ms it parks, and the next mark wakes it. It never takes a stream's submit lock and holds no lock
+// It asks for the oldest mark of each stream, then for the newest: when that one is reached, all before it are. In latency
+// mode it asks all the time while marks are pending; in balanced mode after a sixteenth of the mark's age, at least 10 us, at
+// most 1 ms. With nothing pending for 1 ms it parks, and the next mark wakes it. It never takes a stream's submit lock and holds no lock
 // while it calls the driver. An answer other than "done" or "not ready" fails all marks of the stream.
 #pragma once
 
@@ -41,6 +41,7 @@ private:
     void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept;
     void tell() noexcept;
     size_t reached(Stream& stream, size_t size, CUresult& result) noexcept;
+    size_t count_old(MarkQueue& marks, size_t size) const noexcept;
     uint64_t time_of(uint64_t ticks) const noexcept;
     uint64_t begin_of_wait(Stream& stream) const noexcept;
     CUresult ask(Stream& stream, Mark& mark) noexcept;

@@ -1,0 +1,121 @@
+// What the scanner asks of the driver: questions are dear, and hold up whoever submits.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "driver/recorder.h"
+#include "gpuorch/gpuorch.h"
+
+namespace {
+
+using gpo::driver::Function;
+namespace recorder = gpo::driver::recorder;
+
+/// A stream of a software GPU whose driver's calls are recorded, and a gate that holds it up on the device.
+struct Recorded {
+    Recorded() {
+        gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return recorder::wrap(std::move(driver)); });
+        gpo_runtime_options options{};
+        options.struct_size = sizeof options;
+        options.device = "soft";
+        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+        REQUIRE(gpo_event_create(device, nullptr, &event) == GPO_SUCCESS);
+        REQUIRE(gpo_cq_create(runtime, nullptr, &queue) == GPO_SUCCESS);
+        gpo_arena_t arena = nullptr;
+        REQUIRE(gpo_arena_create(device, nullptr, &arena) == GPO_SUCCESS);
+        void* memory = nullptr;
+        REQUIRE(gpo_arena_allocate(arena, 256, 0, &memory) == GPO_SUCCESS);
+        word = static_cast<unsigned*>(memory);
+        *word = 0;
+        gpo_compile_options compile{};
+        compile.struct_size = sizeof compile;
+        compile.source = "extern \"C\" __global__ void gate(const volatile unsigned *open) { while (*open == 0) { } }";
+        gpo_module_t module = nullptr;
+        REQUIRE(gpo_module_compile(device, &compile, &module) == GPO_SUCCESS);
+        REQUIRE(gpo_module_kernel(module, "gate", &gate) == GPO_SUCCESS);
+    }
+    ~Recorded() {
+        open();
+        CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
+        gpo::driver::set_interposer({});
+    }
+    void shut() {
+        gpo_launch shape{};
+        shape.struct_size = sizeof shape;
+        for (int i = 0; i < 3; ++i) shape.grid[i] = shape.block[i] = 1;
+        const void* arguments[] = {&word};
+        REQUIRE(gpo_launch_kernel(stream, gate, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
+    }
+    void open() { __atomic_store_n(word, 1u, __ATOMIC_SEQ_CST); }
+    void notify(uint64_t number) {
+        REQUIRE(gpo_event_record(event, stream) == GPO_SUCCESS);   // so that each mark has an event of its own
+        REQUIRE(gpo_stream_notify(stream, queue, number) == GPO_SUCCESS);
+    }
+    void expect(uint64_t from, uint64_t to) {
+        std::vector<gpo_completion> entries(1);
+        for (uint64_t next = from, count = 0; next < to; ++next) {
+            REQUIRE(gpo_cq_wait(queue, 30'000'000'000) == GPO_SUCCESS);
+            REQUIRE(gpo_cq_drain(queue, entries.data(), sizeof entries[0], 1, &count) == GPO_SUCCESS);
+            REQUIRE(count == 1);
+            REQUIRE(entries[0].user_data == next);
+        }
+    }
+
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_stream_t stream = nullptr;
+    gpo_event_t event = nullptr;
+    gpo_cq_t queue = nullptr;
+    gpo_kernel_t gate = nullptr;
+    unsigned* word = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a stream that has got nowhere is asked one question a turn, however many marks are on it") {
+    Recorded on;
+    on.notify(0);
+    on.expect(0, 1);
+    on.shut();
+    constexpr uint64_t kMarks = 500;
+    for (uint64_t i = 1; i <= kMarks; ++i) on.notify(i);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));   // all are old, and the rests between turns long
+    recorder::clear();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // A turn begins with the question whether the context is alive.
+    const uint64_t turns = recorder::count(Function::cuCtxGetId), questions = recorder::count(Function::cuEventQuery);
+    CHECK(questions > 0);
+    CHECK(questions <= turns + 1);
+    on.open();
+    on.expect(1, kMarks + 1);
+}
+
+TEST_CASE("marks that are reached one by one are each told of, in order") {
+    Recorded on;
+    for (uint64_t i = 0; i < 3000; ++i) {
+        on.notify(i);
+        if (i % 7 == 0) std::this_thread::yield();
+    }
+    on.expect(0, 3000);
+    CHECK(recorder::count(Function::cuEventQuery) > 0);
+}
+
+TEST_CASE("a notify needs no context to be current, and makes none so") {
+    Recorded on;
+    on.notify(0);
+    on.expect(0, 1);
+    on.shut();
+    std::thread([&] {
+        REQUIRE(gpo_event_record(on.event, on.stream) == GPO_SUCCESS);
+        recorder::clear();
+        REQUIRE(gpo_stream_notify(on.stream, on.queue, 1) == GPO_SUCCESS);
+    }).join();
+    CHECK(recorder::count(Function::cuEventRecord) == 1);
+    CHECK(recorder::count(Function::cuCtxPushCurrent) == 0);
+    on.open();
+    on.expect(1, 2);
+}
