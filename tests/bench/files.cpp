@@ -264,7 +264,7 @@ std::string figures_of(const std::string& total) { return total.substr(0, total.
 /// takes. How long the processes were about it, interpreter and device included, is in the note.
 void against_c(Row& row, const std::string& command) {
     const std::string in_c = sample();
-    const Files files(row.size(4, 4), row.size(uint64_t{1} << 30, uint64_t{8} << 20));
+    const Files files(row.size(8, 4), row.size(uint64_t{1} << 30, uint64_t{8} << 20));
     std::vector<double> seconds_in_c, seconds;
     std::string total_in_c, total;
     const auto arm = [&](const std::string& program, std::vector<double>& lasted, std::string& said) {
@@ -292,7 +292,7 @@ int main(int argc, char** argv) {
                .base = "plain loop, one thread", .target = ratio_at_least(1), .target_on = on_soft, .devices = on_soft},
               against_loop);
     // What pairs of the same give: how much of the difference to another language is none of that language's.
-    bench.row({.name = "main_job_c", .what = "main job in C, over 4 GiB of files in the page cache", .unit = "GB/s",
+    bench.row({.name = "main_job_c", .what = "main job in C, over 8 GiB of files in the page cache", .unit = "GB/s",
                .base = "the same program"},
               [](Row& row) { against_c(row, sample()); });
     static constexpr struct {
@@ -303,7 +303,7 @@ int main(int argc, char** argv) {
                      {"GPUORCH_BENCH_LUAJIT", "main_job_luajit"}};
     for (const auto& language : languages)
         if (const char* const command = std::getenv(language.variable))
-            bench.row({.name = language.row, .what = "main job in another language over 4 GiB of files in the page cache",
+            bench.row({.name = language.row, .what = "main job in another language over 8 GiB of files in the page cache",
                        .unit = "GB/s", .base = "the same in C", .target = ratio_at_least(0.97)},
                       [command](Row& row) { against_c(row, command); });
     return bench.finish();
