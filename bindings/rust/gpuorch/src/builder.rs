@@ -25,6 +25,11 @@ macro_rules! builder {
             options: gpuorch_sys::$options,
         }
 
+        // SAFETY: the options are numbers, and pointers that are null until `build` has the label's.
+        unsafe impl Send for $builder<'_> {}
+        // SAFETY: likewise.
+        unsafe impl Sync for $builder<'_> {}
+
         impl<'a> $builder<'a> {
             pub(crate) fn new(parent: &'a $parent) -> Self {
                 Self { parent, label: None, options: gpuorch_sys::$options::new() }

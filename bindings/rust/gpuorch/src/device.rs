@@ -29,6 +29,11 @@ pub struct DeviceBuilder<'a> {
     context: *mut c_void,
 }
 
+// SAFETY: the context is named, and used by `open` alone, which any thread may call.
+unsafe impl Send for DeviceBuilder<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for DeviceBuilder<'_> {}
+
 impl<'a> DeviceBuilder<'a> {
     pub(crate) fn new(runtime: &'a Runtime, ordinal: u32) -> Self {
         Self { runtime, ordinal, label: None, context: std::ptr::null_mut() }

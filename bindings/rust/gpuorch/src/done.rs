@@ -49,7 +49,8 @@ type Ended = Result<Completion>;
 
 /// A future of the moment in which something is done, or has failed. It begins to wait when it is first polled.
 ///
-/// Dropping it changes nothing but that nobody is woken.
+/// It is woken from a callback of an executor that the runtime makes with the first await, of two threads, for all
+/// futures there will be. Dropping it changes nothing but that nobody is woken.
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Done {
     what: Awaited,

@@ -175,14 +175,18 @@ fn a_closure_that_blocks_holds_up_nobody_else_and_a_shutdown_until_its_timeout()
 }
 
 #[test]
-fn a_closure_may_drop_its_own_stream_timeline_and_executor() -> Result<()> {
+fn a_closure_may_drop_its_own_stream_timeline_queue_and_executor() -> Result<()> {
     let w = world();
     let (sender, receiver) = mpsc::channel();
     let (stream, executor, timeline) = (w.device.stream()?, w.runtime.executor()?, w.runtime.timeline(0)?);
     let x = w.device.buffer::<u8>(1 << 20)?;
     stream.fill(&x, 1)?;
     stream.signal_timeline(&timeline, 1)?;
-    let all = (stream.clone(), executor.clone(), timeline.clone(), x);
+    // One entry is there, or about to be; the other will never come.
+    let queue = w.runtime.completion_queue()?;
+    queue.notify(&stream, 1)?;
+    queue.notify_timeline(&timeline, 2, 2)?;
+    let all = (stream.clone(), executor.clone(), timeline.clone(), queue, x);
     let told = sender.clone();
     timeline.then(1, &executor, move |result| {
         drop(all);

@@ -91,6 +91,25 @@ fn any_order_will_do() -> Result<()> {
 }
 
 #[test]
+fn a_buffer_that_is_dropped_while_its_streams_are_held_is_freed_behind_them() -> Result<()> {
+    let w = world();
+    let (timeline, other) = (w.runtime.timeline(0)?, w.device.stream()?);
+    let x = w.device.buffer::<u32>(1 << 16)?;
+    w.stream.fill(&x, 8)?.wait()?;
+    w.stream.wait_timeline(&timeline, 1)?;
+    let operation = w.stream.copy_to_host(&x, vec![0; 1 << 16])?;
+    // It doesn't wait for the stream, which goes on only below.
+    drop(x);
+    let later: Vec<_> = (0..8).map(|_| w.device.buffer::<u32>(1 << 16)).collect::<Result<_>>()?;
+    for y in &later {
+        other.fill(y, 9)?.wait()?;
+    }
+    timeline.signal(1)?;
+    assert!(operation.wait()?.iter().all(|&x| x == 8));
+    Ok(())
+}
+
+#[test]
 fn a_pools_buffer_outlives_its_use_on_another_stream() -> Result<()> {
     let w = world();
     let pool = w.device.pool()?;

@@ -97,11 +97,16 @@ fn in_a_process_of_its_own() {
             let _work = work;
             panic!("with work in flight");
         }
-        "fork" => {
-            // SAFETY: the child calls what is made for it, and ends in _exit.
+        "fork" | "fork, and exit in the child" => {
+            // SAFETY: the child calls what is made for it, and ends.
             match unsafe { libc::fork() } {
                 0 => {
                     let refused = work.world.stream.wait().map_err(|error| error.kind()) == Err(ErrorKind::Forked);
+                    if how != "fork" {
+                        // What the library and others registered for the end runs, with the work's owners still there.
+                        STATIC.get_or_init(|| work);
+                        exit(if refused { 7 } else { 1 });
+                    }
                     drop(work);
                     // SAFETY: as above.
                     unsafe { libc::_exit(if refused { 7 } else { 1 }) };
@@ -162,4 +167,5 @@ fn a_panic_unwinds_through_work_in_flight() {
 #[test]
 fn a_forked_child_is_refused_and_ends_cleanly() {
     ends("fork", 7);
+    ends("fork, and exit in the child", 7);
 }

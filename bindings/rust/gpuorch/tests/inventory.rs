@@ -7,17 +7,49 @@ use gpuorch::{
     Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool,
     Timeline,
 };
+use gpuorch::pipeline::{Sink, Source, Stage};
 use std::time::Duration;
 use world::world;
 
+/// Compiles only where the type is not the trait's: else the compiler can't tell which of two implementations is meant.
+macro_rules! is_not {
+    ($type:ty: $trait:ident) => {{
+        trait Known<Which> {
+            fn known() {}
+        }
+        struct Has;
+        impl<T: ?Sized> Known<()> for T {}
+        impl<T: ?Sized + $trait> Known<Has> for T {}
+        <$type as Known<_>>::known();
+    }};
+}
+
 #[test]
 fn handles_go_from_thread_to_thread() {
-    fn both<T: Send + Sync + 'static>() {}
+    fn both<T: Send + Sync>() {}
+    fn owned<T: Send + Sync + 'static>() {}
     fn sent<T: Send + 'static>() {}
-    both::<(Runtime, Device, Stream, StreamPool, Event, Timeline, CompletionQueue, Executor)>();
-    both::<(Arena, Pool, Module, Kernel, Pipeline, Launch<'static>, gpuorch::BoundKernel<(Slice<f32>, f32)>, Error)>();
-    both::<(DeviceBuffer<f32>, PinnedVec<f32>, Completions)>();
+    owned::<(Runtime, Device, Stream, StreamPool, Event, Timeline, CompletionQueue, Executor)>();
+    owned::<(Arena, Pool, Module, Kernel, Pipeline, Launch<'static>, gpuorch::BoundKernel<(Slice<f32>, f32)>, Error)>();
+    owned::<(DeviceBuffer<f32>, PinnedVec<f32>, Completions, gpuorch::Completion, gpuorch::Failed<Vec<u8>>)>();
+    both::<(gpuorch::DeviceSlice<'_, f32>, gpuorch::Enqueued<'_>)>();
+    both::<(gpuorch::DeviceBuilder<'_>, gpuorch::StreamBuilder<'_>, gpuorch::Compile<'_>, gpuorch::Trace<'_>)>();
+    both::<(gpuorch::ArenaBuilder<'_>, gpuorch::PoolBuilder<'_>, gpuorch::EventBuilder<'_>)>();
+    both::<(gpuorch::StreamPoolBuilder<'_>, gpuorch::ExecutorBuilder<'_>)>();
     sent::<(Done, Operation<PinnedVec<f32>>, gpuorch::pipeline::Run<Vec<u8>, Vec<u8>>, gpuorch::HostCall)>();
+    sent::<(gpuorch::RuntimeBuilder, Stage, Source<Vec<u8>>, Sink<Vec<u8>>)>();
+}
+
+/// Whose closures or memory one thread at a time may use, or the library's callback alone.
+#[test]
+fn what_is_one_threads_is_not_shared() {
+    is_not!(Stage: Sync);
+    is_not!(Source<Vec<u8>>: Sync);
+    is_not!(Sink<Vec<u8>>: Sync);
+    is_not!(gpuorch::pipeline::Chunk<'static>: Send);
+    is_not!(gpuorch::pipeline::Chunk<'static>: Sync);
+    is_not!(Source<std::rc::Rc<u8>>: Send);
+    is_not!(gpuorch::Failed<std::rc::Rc<u8>>: Send);
 }
 
 #[test]
