@@ -180,6 +180,32 @@ test("memory that runs out is looked for among the garbage, and behind streams t
     collectgarbage("restart")
 end)
 
+test("device memory that runs out is looked for among the garbage, where it is allocated plainly and where it is a pool's", function()
+    local runtime, device, stream = use()
+    local pool = assert(device:pool_create())
+    -- So much that two pieces have room, and a third one doesn't.
+    local bytes = math.floor(device:memory() * 0.4)
+    collectgarbage("stop")
+    local function allocations_of(allocate)
+        for _ = 1, 6 do assert(allocate()) end
+        assert(stream:await())
+        h.collect()
+        local kept = {allocate(), allocate()}
+        same(#kept, 2)
+        local before = runtime:metrics().errors.GPO_OUT_OF_MEMORY or 0
+        local started = gpuorch.now()
+        fails("GPO_OUT_OF_MEMORY", allocate)
+        same(runtime:metrics().errors.GPO_OUT_OF_MEMORY - before, 2) -- tried, and tried once more
+        same(gpuorch.now() - started < 20, true)
+        for i = 1, 2 do kept[i]:close() end
+        assert(allocate()):close() -- what was closed a moment ago is there again
+    end
+    allocations_of(function() return device:memory_allocate("u8", bytes) end)
+    h.collect()
+    allocations_of(function() return pool:allocate(stream, "u8", bytes) end)
+    collectgarbage("restart")
+end)
+
 test("a device array is freed behind the streams of another device that use it", function()
     local runtime, device, stream = use()
     if runtime:device_count() < 2 then
