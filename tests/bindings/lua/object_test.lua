@@ -17,6 +17,70 @@ test("close() can be called again, and everything else then says that the object
     end
 end)
 
+-- What may be asked of the closed, too: an operation is told of all the same, and a loop's turn may come after its queue.
+local of_the_closed = {["gpuorch.cq:pump"] = true}
+for method in ("close wait await ready result entry cq when_done"):gmatch "%S+" do
+    of_the_closed["gpuorch.operation:" .. method] = true
+end
+
+test("every method of every class refuses a closed object", function()
+    local world = w.world()
+    world.operation = assert(world.stream:notify())
+    world.slice = world.array:slice(1, 2)
+    local methods, seen = 0, {}
+    local names = {}
+    for name, object in pairs(world) do
+        if type(object) == "userdata" and object ~= world.runtime then names[#names + 1] = name end
+    end
+    names[#names + 1] = "runtime" -- its children are closed by then, each by itself
+    for _, name in ipairs(names) do
+        local object = world[name]
+        local class = tostring(getmetatable(object))
+        local index = debug.getmetatable(object).__index
+        if type(index) == "function" then
+            index = select(2, debug.getupvalue(index, 2))
+            if not index then -- Lua 5.1 shows no C function's upvalues
+                index = {}
+                for method in ("slice as type bytes pointer fill unpack to_string from_string read_file write_file"):gmatch "%S+" do
+                    index[method] = assert(object[method])
+                end
+            end
+        end
+        object:close()
+        for method, f in pairs(index) do
+            if method ~= "close" and not of_the_closed[class .. ":" .. method] then
+                methods = methods + 1
+                seen[class] = true
+                local good, problem = pcall(f, object)
+                if good or not tostring(problem):find("is closed", 1, true) then
+                    error(class .. ":" .. method .. ": " .. tostring(problem), 0)
+                end
+            end
+        end
+    end
+    for _, class in ipairs{"runtime", "device", "stream", "stream_pool", "event", "timeline", "cq", "arena", "pool", "module", "kernel",
+                           "pipeline", "executor", "array"} do
+        same(seen["gpuorch." .. class], true, class)
+    end
+    same(methods > 150, true, tostring(methods))
+end)
+
+test("a device is opened on a context of somebody else's", function()
+    local runtime, device, stream = use()
+    local context, ordinal = device:native()
+    local other = assert(runtime:device_open{native_context = context, ordinal = ordinal, label = "another library's"})
+    same(other:native(), context)
+    local there, here = assert(other:memory_allocate("u32", 4)), gpuorch.array("u32", 4)
+    assert(stream:fill(there, 7))
+    assert(stream:wait())
+    local on_other = assert(other:stream_create())
+    assert(on_other:copy_to_host(here, there))
+    assert(on_other:wait())
+    same(here[4], 7)
+    fails("GPO_NO_DEVICE", runtime.device_open, runtime, {native_context = context, ordinal = 1000})
+    raises("option 'native_context': ", runtime.device_open, runtime, {native_context = device})
+end)
+
 test("an object says what it is, with its label", function()
     local _, device = use()
     local stream = assert(device:stream_create{label = "upload"})
