@@ -137,6 +137,26 @@ test("states that are closed with work in flight, one after the other, leave no 
     same(held(), before)
 end)
 
+test("a runtime with work in flight is used on while other states load the library and let it go", function()
+    local runtime, device = use()
+    local stream, timeline = assert(device:stream_create()), assert(runtime:timeline_create())
+    local array, memory = gpuorch.array("u32", 4), assert(device:memory_allocate("u32", 4))
+    local function round(i)
+        assert(stream:wait_timeline(timeline, i))
+        assert(stream:fill(memory, i))
+        assert(stream:copy_to_host(array, memory))
+        same(process.states(1, folder .. "/require.lua"), nil)
+        same(stream:query(), false)
+        assert(timeline:signal(i))
+        same(stream:await(), true)
+        same(array[4], i)
+    end
+    for i = 1, 2 do round(i) end -- threads that work for the device start when there is work
+    local before = held()
+    for i = 3, os.getenv "GPUORCH_TEST_FULL" and 1000 or 20 do round(i) end
+    same(held(), before)
+end)
+
 test("a state of which an allocation fails, or all from one on, goes on as far as it can and leaves nothing behind", function()
     local script = folder .. "/short_of_memory.lua"
     local total, message = process.limited(script, 1, 0)

@@ -77,6 +77,35 @@ fn a_runtime_and_its_devices_say_what_they_are() -> Result<()> {
 }
 
 #[test]
+fn a_device_is_opened_on_a_context_of_somebody_elses() -> Result<()> {
+    let w = world();
+    let (context, ordinal) = w.device.native()?;
+    // SAFETY: it is this device's, which outlives what is made here.
+    let other = unsafe { w.runtime.device(ordinal as u32).label("another library's").native_context(context) }.open()?;
+    assert_eq!(other.native()?, (context, ordinal));
+    let x = other.buffer::<u32>(100)?;
+    w.stream.fill(&x, 7)?.wait()?;
+    assert_eq!(other.stream()?.copy_to_host(&x, vec![0; 100])?.wait()?, [7; 100]);
+    // SAFETY: as above; but there is no such device.
+    let refused = unsafe { w.runtime.device(1000).native_context(context) }.open();
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::NoDevice);
+    Ok(())
+}
+
+#[test]
+fn a_launch_has_clusters_that_fit_its_grid() -> Result<()> {
+    let w = world();
+    let scale = w.scale()?;
+    let x = w.device.buffer::<f32>(256)?;
+    w.stream.write(&[1.0; 256], x.slice(..))?;
+    scale.launch(&w.stream, &Launch::new(4, 64).cluster(2), (&x, 3.0))?;
+    let refused = scale.launch(&w.stream, &Launch::new(4, 64).cluster(3), (&x, 3.0));
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(w.stream.copy_to_host(&x, vec![0.0; 256])?.wait()?, [3.0; 256]);
+    Ok(())
+}
+
+#[test]
 fn two_devices_copy_to_each_other() -> Result<()> {
     let runtime = Runtime::new()?;
     if runtime.device_count()? < 2 {
