@@ -140,6 +140,23 @@ TEST_CASE("memory of arenas and pools shows as in use, reserved and peak") {
     CHECK(after.pool_peak == 1 << 20);
 }
 
+TEST_CASE("the pinned memory of a pipeline, which is in no arena, shows as long as the pipeline has it") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    rig.options.chunk_bytes = 8192;
+    rig.options.slots = 3;
+    Pipeline pipeline = rig.create(gpu);
+    const auto data = noise(100'000);
+    std::vector<uint8_t> out(data.size());
+    CHECK(metrics_of(gpu).pipeline_pinned == 0);
+    REQUIRE_OK(run(pipeline, from_memory(data.data(), data.size()), to_memory(out.data(), out.size())));
+    const uint64_t pinned = metrics_of(gpu).pipeline_pinned;
+    CHECK(pinned >= 3 * (8192 + 8192));
+    CHECK(contains(text_of(gpu), ("gpuorch_pipeline_pinned_bytes " + std::to_string(pinned) + "\n").c_str()));
+    pipeline.reset();
+    CHECK(metrics_of(gpu).pipeline_pinned == 0);
+}
+
 TEST_CASE("a call that fails is counted by its status, and one that succeeds is not") {
     Gpu gpu;
     Stream stream = gpu.stream();

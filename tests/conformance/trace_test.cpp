@@ -1,38 +1,17 @@
 // Traces: what was done is in them, on one clock; and whatever happens to the files, the work goes on.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "support/gpu.h"
+#include "conformance/pipeline_rig.h"
 
 using namespace gpo::test;
 
 namespace {
-
-/// A folder for files of a test, removed with it.
-class Folder {
-public:
-    Folder() { REQUIRE(mkdtemp(path_.data()) != nullptr); }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string operator/(const char* name) const { return path_ + "/" + name; }
-    size_t files() const {
-        const auto all = std::filesystem::directory_iterator(path_);
-        return static_cast<size_t>(std::distance(begin(all), end(all)));
-    }
-
-private:
-    std::string path_ = "/tmp/gpuorch-trace-XXXXXX";
-};
 
 std::string contents(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -44,6 +23,14 @@ size_t count(const std::string& text, const std::string& part) {
     size_t found = 0;
     for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++found;
     return found;
+}
+
+/// The value that a counter of the host's had last.
+uint64_t last_of(const std::string& trace, const std::string& counter) {
+    const size_t at = trace.rfind("\"name\":\"" + counter + "\",\"cat\":\"counter\",\"pid\":1,");
+    REQUIRE_MESSAGE(at != std::string::npos, counter);
+    const size_t arguments = trace.find("\"args\":{", at);
+    return std::stoull(trace.substr(trace.find(':', arguments + 8) + 1));
 }
 
 bool closed(const std::string& trace) { return trace.starts_with("[\n{") && trace.ends_with("}\n]\n"); }
@@ -126,7 +113,7 @@ TEST_CASE("a trace has the calls, the GPU's work with its times, the completion 
     CHECK(count(summary, "  copy out ") == 1);
     CHECK(count(summary, "of the copying was hidden behind other work\n") == 1);
     CHECK(count(summary, "serialising: ") >= 1);
-    CHECK(folder.files() == 2);
+    CHECK(folder.names().size() == 2);
 }
 
 TEST_CASE("a file that can't be written is refused by its name, and nothing is traced") {
@@ -141,7 +128,7 @@ TEST_CASE("a file that can't be written is refused by its name, and nothing is t
         CHECK(error.native_domain == GPO_NATIVE_ERRNO);
         CHECK(error.native_code == 2);
         CHECK(info_of(gpu).running == 0);
-        CHECK(folder.files() == 0);
+        CHECK(folder.names().empty());
     }
     work(gpu);
     REQUIRE_OK(start(gpu, folder / "trace.json"));
@@ -166,7 +153,7 @@ TEST_CASE("a runtime is traced once at a time, and again after that") {
         CHECK(count(trace, "\"cat\":\"gpu\"") == 4);
         CHECK(count(trace, std::string("\"args\":{\"name\":\"") + name + "\"}") == 1);
     }
-    CHECK(folder.files() == 2);
+    CHECK(folder.names().size() == 2);
 }
 
 TEST_CASE("ending a trace waits for no GPU, and what still runs has no times" * gated) {
@@ -206,6 +193,53 @@ TEST_CASE("the time in which a stream was held is in the trace, and its work beh
     CHECK(count(trace, "\"name\":\"held on the host\"") == 1);
     CHECK(count(trace, "\"args\":{\"name\":\"patient held\"}") == 1);
     CHECK(count(trace, "\"name\":\"fill\",\"cat\":\"gpu\"") == 1);
+}
+
+TEST_CASE("the counters of the host say what is pending, held, not drained and in use" * gated) {
+    Folder folder;
+    Gpu gpu;
+    Gate gate(gpu);
+    Stream busy = gpu.stream(), patient = gpu.stream();
+    Queue queue = gpu.queue();
+    Timeline timeline = gpu.timeline();
+    Memory memory(gpu, 4096);
+    Pool pool;
+    REQUIRE_OK(gpo_pool_create(gpu.device, nullptr, pool.out()));
+    ComplementOptions rig(gpu);
+    Pipeline pipeline = rig.create(gpu);
+    const auto data = noise(10'000);
+    std::vector<uint8_t> out(data.size());
+    REQUIRE_OK(start(gpu, folder / "trace.json"));
+    REQUIRE_OK(run(pipeline, from_memory(data.data(), data.size()), to_memory(out.data(), out.size())));
+    const Pinned<char> piece = gpu.pinned<char>(1 << 20);
+    uint64_t address = 0;
+    REQUIRE_OK(gpo_pool_allocate(pool, busy, 1 << 20, &address));
+    REQUIRE_OK(gpo_fill(patient, memory, 1, 1, 4096));
+    REQUIRE_OK(gpo_stream_notify(patient, queue, 1));
+    REQUIRE_OK(gpo_cq_wait(queue, kPatience));
+    REQUIRE_OK(gpo_stream_wait_timeline(patient, timeline, 1));
+    REQUIRE_OK(gpo_fill(patient, memory, 1, 1, 4096));
+    gate.put_on(busy);
+    REQUIRE_OK(gpo_fill(busy, memory, 1, 1, 4096));
+    auto metrics = sized<gpo_metrics>();
+    REQUIRE_OK(gpo_runtime_metrics(gpu.runtime, &metrics));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    gate.open();
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    const std::string trace = contents(folder / "trace.json");
+    CHECK(metrics.operations_pending >= 4);   // the gate's, a fill, a wait and a fill
+    CHECK(last_of(trace, "operations pending") == metrics.operations_pending);
+    CHECK(metrics.operations_held == 2);
+    CHECK(last_of(trace, "operations held") == 2);
+    CHECK(last_of(trace, "completions not drained") == 1);
+    CHECK(metrics.arena_in_use >= 1 << 20);
+    CHECK(last_of(trace, "arenas in use") == metrics.arena_in_use);
+    CHECK(last_of(trace, "pools in use") == 1 << 20);
+    CHECK(metrics.pipeline_pinned > 0);
+    CHECK(last_of(trace, "pinned by pipelines") == metrics.pipeline_pinned);
+    CHECK_OK(gpo_pool_free(pool, busy, address));
+    CHECK_OK(gpo_stream_wait(patient, kPatience));
+    CHECK_OK(gpo_stream_wait(busy, kPatience));
 }
 
 TEST_CASE("without GPU times no operation has a span, and each its submission") {

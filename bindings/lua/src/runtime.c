@@ -149,7 +149,8 @@ static const field metrics_fields[] = {
     FIELD(gpo_metrics, latency_count, U64),     FIELD(gpo_metrics, latency_sum, U64),
     FIELD(gpo_metrics, latencies, U64S),        FIELD(gpo_metrics, executors, U64),
     FIELD(gpo_metrics, executor_threads, U64),  FIELD(gpo_metrics, callbacks, U64),
-    FIELD(gpo_metrics, callbacks_pending, U64), FIELDS_END};
+    FIELD(gpo_metrics, callbacks_pending, U64), FIELD(gpo_metrics, pipeline_pinned, U64),
+    FIELDS_END};
 static const field trace_info_fields[] = {
     FIELD(gpo_trace_info, running, BOOL),       FIELD(gpo_trace_info, file_status, STATUS),
     FIELD(gpo_trace_info, calls, U64),          FIELD(gpo_trace_info, operations, U64),

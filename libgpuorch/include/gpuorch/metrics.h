@@ -46,6 +46,7 @@ typedef struct gpo_metrics {
     uint64_t executor_threads;   /* the library's, of all executors; callers' own are not known */
     uint64_t callbacks;          /* count: run by executors, host calls and those of pipelines included */
     uint64_t callbacks_pending;  /* accepted by executors and not run yet: due ones, and those that wait for their moment */
+    uint64_t pipeline_pinned;    /* bytes of pinned memory that pipelines have: of no arena */
 } gpo_metrics;
 
 /* `metrics->struct_size` must be set. Blocks on nothing. */

@@ -32,6 +32,7 @@ struct Counters {
     std::atomic<uint64_t> launches{0}, copies{0}, copied_bytes{0}, fills{0}, notifies{0}, failures{0},
         held{0}, device_allocations{0}, host_registrations{0}, pageable_copies{0}, pageable_bytes{0},
         legacy_stream_uses{0}, module_loads{0};
+    std::atomic<uint64_t> pipeline_pinned{0};              // bytes, now
     std::atomic<uint64_t> latency_sum{0};                  // nanoseconds, of all completions
     std::array<std::atomic<uint64_t>, 32> latencies{};     // completions, by the logarithm of their microseconds
     std::array<std::atomic<uint64_t>, 96> errors{};        // by status

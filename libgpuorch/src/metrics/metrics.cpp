@@ -19,6 +19,7 @@ gpo_metrics of_runtime(Runtime& runtime) {
     for (size_t i = 0; i < GPO_METRICS_ERRORS; ++i)
         out.errors[i] = runtime.counters.errors[i].load(std::memory_order_relaxed);
     out.callbacks = runtime.counters.callbacks.load(std::memory_order_relaxed);
+    out.pipeline_pinned = runtime.counters.pipeline_pinned.load(std::memory_order_relaxed);
     for (const auto& context : runtime.contexts()) {
         ++out.devices;
         for (const auto& stream : context->streams()) {

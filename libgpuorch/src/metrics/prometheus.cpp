@@ -98,6 +98,8 @@ void gauges(Text& out, const gpo_metrics& m) {
     out.metric("gpuorch_memory_peak_bytes", "gauge", "The most that was handed out at a time.")
         .sample(m.arena_peak, "kind=\"arena\"")
         .sample(m.pool_peak, "kind=\"pool\"");
+    out.metric("gpuorch_pipeline_pinned_bytes", "gauge", "Pinned memory of pipelines, which is in no arena.")
+        .sample(m.pipeline_pinned);
 }
 
 void latencies(Text& out, const gpo_metrics& m) {

@@ -23,6 +23,10 @@ int populate_pages(char* begin, uint64_t bytes) noexcept {
     return 0;
 }
 
+void count(Context& context, uint64_t bytes) noexcept {
+    context.runtime().counters.pipeline_pinned.fetch_add(bytes, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
@@ -34,6 +38,7 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
         context.check(context.table().cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
         memory_ = static_cast<char*>(memory);
         bytes_ = bytes;
+        count(context, bytes_);
         return;
     }
     map((bytes + kHuge - 1) / kHuge * kHuge);
@@ -45,6 +50,7 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
         unmap();
         throw;
     }
+    count(context, bytes_);
 }
 
 // At a multiple of kHuge.
@@ -74,6 +80,7 @@ void PinnedMemory::populate(Team& team) {
 
 void PinnedMemory::free(Context& context) noexcept {
     if (!memory_) return;
+    count(context, 0 - bytes_);
     context.runtime().serialised(Serialising::host_registration);
     DriverTry scope(context);
     if (scope.entered()) {

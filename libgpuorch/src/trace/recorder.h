@@ -142,7 +142,7 @@ private:
     uint64_t dropped_ = 0;  // of threads that have gone
     ErrorPtr file_error_;
     std::vector<std::string> log_;  // lines for the runtime's log
-    std::array<uint64_t, 5> last_sample_{};
+    std::array<uint64_t, 6> last_sample_{};
 
     host::Mutex published_lock_;
     Published published_;  // under published_lock_

@@ -257,7 +257,9 @@ void Recorder::sample(uint64_t now) {
                              {"operations held", "operations", metrics.operations_held},
                              {"completions not drained", "entries", metrics.completions_pending},
                              {"arenas in use", "bytes", metrics.arena_in_use},
-                             {"pools in use", "bytes", metrics.pool_in_use}};
+                             {"pools in use", "bytes", metrics.pool_in_use},
+                             {"pinned by pipelines", "bytes", metrics.pipeline_pinned}};
+    static_assert(std::size(series) == std::tuple_size_v<decltype(last_sample_)>);
     for (size_t i = 0; i < std::size(series); ++i)
         if (std::exchange(last_sample_[i], series[i].value) != series[i].value || now - start_ < kSamplePeriod)
             json_->counter(series[i].name, -1, now, series[i].unit, series[i].value);

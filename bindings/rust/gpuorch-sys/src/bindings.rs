@@ -990,10 +990,11 @@ pub struct gpo_metrics {
     pub executor_threads: u64,
     pub callbacks: u64,
     pub callbacks_pending: u64,
+    pub pipeline_pinned: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_metrics"][::core::mem::size_of::<gpo_metrics>() - 1168usize];
+    ["Size of gpo_metrics"][::core::mem::size_of::<gpo_metrics>() - 1176usize];
     ["Alignment of gpo_metrics"][::core::mem::align_of::<gpo_metrics>() - 8usize];
     [
         "Offset of field: gpo_metrics::struct_size",
@@ -1058,6 +1059,9 @@ const _: () = {
     [
         "Offset of field: gpo_metrics::callbacks_pending",
     ][::core::mem::offset_of!(gpo_metrics, callbacks_pending) - 1160usize];
+    [
+        "Offset of field: gpo_metrics::pipeline_pinned",
+    ][::core::mem::offset_of!(gpo_metrics, pipeline_pinned) - 1168usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
