@@ -8,7 +8,6 @@
 #include "completion/queue.h"
 #include "host/fence.h"
 #include "stream/event.h"
-#include "trace/nvtx.h"
 #include "trace/recorder.h"
 
 namespace gpo {
@@ -109,7 +108,6 @@ void Scanner::stop() noexcept {
 }
 
 void Scanner::run() noexcept {
-    trace::nvtx::name_thread("gpo-scanner");
     prctl(PR_SET_TIMERSLACK, 1000UL);  // sleeps of 10 us are meant
     entered_ = false;
     refusals_ = 0;

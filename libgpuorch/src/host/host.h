@@ -127,6 +127,10 @@ private:
     const Sleep sleep_;
 };
 
+/// Has each thread that is started from now on say its name, on itself: for tools that show threads.
+using ThreadNames = void (*)(const char* name) noexcept;
+void tell_thread_names(ThreadNames tell) noexcept;
+
 /// A thread with a name (15 bytes are shown by the system), all signals blocked but SIGSEGV, SIGBUS, SIGFPE, SIGILL.
 /// Joined by its owner, always: the destructor joins.
 class Thread {

@@ -22,6 +22,7 @@ constexpr size_t kLeastStack = size_t{1} << 20;  // whatever `ulimit -s` says: t
 constexpr size_t kShownName = 15;                // bytes of a name that Linux keeps
 
 constinit std::atomic<uint32_t> live_threads{0};
+constinit std::atomic<ThreadNames> thread_names{nullptr};
 
 void block_signals(sigset_t* before) noexcept {
     sigset_t blocked;
@@ -58,6 +59,8 @@ NoCancel::~NoCancel() {
     pthread_setcancelstate(outer_, nullptr);
 }
 
+void tell_thread_names(ThreadNames tell) noexcept { thread_names.store(tell, std::memory_order_release); }
+
 struct Thread::Impl {
     pthread_t handle{};
     char name[kShownName + 1]{};
@@ -76,6 +79,7 @@ void* Thread::Impl::run(void* argument) noexcept {
     auto* impl = static_cast<Impl*>(argument);
     current = impl;
     pthread_setname_np(pthread_self(), impl->name);
+    if (const ThreadNames tell = thread_names.load(std::memory_order_acquire)) tell(impl->name);
     detail::Actor* const actor = impl->actor;
     if (actor != nullptr) detail::actor_begin(actor);
     impl->body();

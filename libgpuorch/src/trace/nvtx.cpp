@@ -9,6 +9,7 @@
 
 #include <atomic>
 
+#include "host/host.h"
 #include "trace/record.h"
 
 namespace gpo::trace::nvtx {
@@ -26,7 +27,9 @@ void attach() noexcept {
     pthread_once(&g_once, [] {
         if (getauxval(AT_SECURE)) return;
         g_domain.store(nvtxDomainCreateA("gpuorch"), std::memory_order_release);
-        if (domain()) detail::watchers.fetch_add(1, std::memory_order_relaxed);
+        if (!domain()) return;
+        host::tell_thread_names(name_thread);
+        detail::watchers.fetch_add(1, std::memory_order_relaxed);
     });
 }
 
