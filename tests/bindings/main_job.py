@@ -191,14 +191,14 @@ def own_files(folder):
 
 def traced(folder):
     shown = folder.path / "shown"
-    shown.mkdir()
     code, out, errors = folder.run("--trace", shown, folder.path / "text")
     picture, trace = shown / "timeline.svg", shown / "trace.json"
-    folder.report("--trace draws what happened", (code, 0), (errors, ""),
+    folder.report("--trace draws what happened, into a folder that it makes", (code, 0), (errors, ""),
                   (besides(out), [folder.device, f"trace: {picture}, {trace}"]),
                   (picture.read_text().startswith("<svg"), True), (len(json.loads(trace.read_text())) > 10, True))
-    code, out, errors = folder.run("--trace", folder.path / "none", folder.path / "one")
-    folder.report("a trace that can't be written is an error", (code, 1), (str(folder.path / "none") in errors, True))
+    nowhere = folder.path / "no" / "such"
+    code, out, errors = folder.run("--trace", nowhere, folder.path / "one")
+    folder.report("a trace that can't be written is an error", (code, 1), (str(nowhere) in errors, True))
 
 
 def more_than_32_bits(folder):

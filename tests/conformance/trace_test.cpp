@@ -242,6 +242,20 @@ TEST_CASE("the counters of the host say what is pending, held, not drained and i
     CHECK_OK(gpo_stream_wait(busy, kPatience));
 }
 
+TEST_CASE("the folder that a trace is to be in is made, unless nothing is traced") {
+    Folder folder;
+    Gpu gpu;
+    CHECK_STATUS(GPO_IO_ERROR, start(gpu, folder / "made/trace.json", "/nowhere/that/is/timeline.svg"));
+    CHECK(folder.names().empty());
+    CHECK_STATUS(GPO_IO_ERROR, start(gpu, folder / "no/such/trace.json"));
+    CHECK(folder.names().empty());
+    REQUIRE_OK(start(gpu, folder / "made/trace.json", folder / "elsewhere/timeline.svg"));
+    work(gpu);
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    CHECK(closed(contents(folder / "made/trace.json")));
+    CHECK(contents(folder / "elsewhere/timeline.svg").ends_with("</svg>\n"));
+}
+
 TEST_CASE("without GPU times no operation has a span, and each its submission") {
     Folder folder;
     Gpu gpu;

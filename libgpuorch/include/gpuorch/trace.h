@@ -46,7 +46,8 @@ extern "C" {
 typedef struct gpo_trace_options {
     uint32_t struct_size;
     uint32_t flags;      /* GPO_TRACE_* */
-    const char *path;    /* the trace; replaced if it is there. NULL: none, for the summary or the picture alone */
+    const char *path;    /* the trace; replaced if it is there. NULL: none, for the summary or the picture alone. The folder
+                            that a file is to be in is made, if it isn't there and the one around it is */
     const char *picture; /* the SVG, written when the trace ends. NULL: none */
     const char *title;   /* over the picture; NULL: the program's name */
 } gpo_trace_options;

@@ -71,12 +71,13 @@ void Recorder::wake_of(uint32_t tag) noexcept {
 
 void Recorder::start(const Options& options) {
     if (!change(idle)) fail(GPO_INVALID_STATE, "the runtime is being traced already");
-    bool file_made = false;
+    Made made;
     try {
-        begin_session(options, &file_made);
+        begin_session(options, made);
     } catch (...) {
         json_.reset();
-        if (file_made) unlink(options.path.c_str());
+        if (made.file) unlink(options.path.c_str());
+        for (const std::string& folder : made.folders) rmdir(folder.c_str());
         state_.store(idle, std::memory_order_release);
         throw;
     }
@@ -85,17 +86,23 @@ void Recorder::start(const Options& options) {
     detail::watchers.fetch_add(1, std::memory_order_seq_cst);
 }
 
-void Recorder::begin_session(const Options& options, bool* file_made) {
+void Recorder::begin_session(const Options& options, Made& made) {
     give_back_leftovers();
     options_ = options;
     if (options_.title.empty()) options_.title = program_name();
     start_ = host::now();
+    for (const std::string& path : {options_.path, options_.picture, options_.summary}) {
+        const std::string folder = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+        made.folders.reserve(made.folders.size() + 1);
+        // What can't be made is told by the files in it.
+        if (!folder.empty() && mkdir(folder.c_str(), 0777) == 0) made.folders.push_back(folder);
+    }
     for (const std::string& path : {options_.picture, options_.summary})
         if (!path.empty()) check_writable(path);
     json_ = nullptr;
     if (!options_.path.empty()) {
         json_ = std::make_unique<Json>(options_.path, start_, program_name());
-        *file_made = true;
+        made.file = true;
     }
     const auto contexts = runtime_.contexts();
     {
@@ -188,7 +195,6 @@ void Recorder::start_from_environment(Runtime& runtime) noexcept {
         const bool folder = stat(value, &status) == 0 && S_ISDIR(status.st_mode);
         if (folder || path.ends_with('/')) {
             if (!path.ends_with('/')) path += '/';
-            if (!folder) mkdir(path.c_str(), 0777);  // what can't be made is told by the files in it
             options.path = numbered(path + "trace.json");
             options.picture = numbered(path + "timeline.svg");
             options.summary = numbered(path + "summary.txt");

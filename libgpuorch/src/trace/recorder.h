@@ -94,7 +94,11 @@ private:
     }
     bool change(uint32_t from) noexcept { return state_.compare_exchange_strong(from, changing); }
 
-    void begin_session(const Options& options, bool* file_made);
+    struct Made {
+        bool file = false;
+        std::vector<std::string> folders;
+    };
+    void begin_session(const Options& options, Made& made);
     void run() noexcept;
     void drain(bool last) noexcept;
     void take(Buffer& buffer);
