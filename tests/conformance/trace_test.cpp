@@ -242,6 +242,31 @@ TEST_CASE("the counters of the host say what is pending, held, not drained and i
     CHECK_OK(gpo_stream_wait(busy, kPatience));
 }
 
+TEST_CASE("callbacks and host calls have spans, also where the caller's thread runs them, and so has what they call") {
+    for (const uint32_t flags : {uint32_t{0}, uint32_t{GPO_EXECUTOR_CALLER}}) {
+        INFO(flags);
+        Folder folder;
+        Gpu gpu;
+        Executor executor = gpu.executor(flags);
+        Stream stream = gpu.stream();
+        REQUIRE_OK(start(gpu, folder / "trace.json", folder / "timeline.svg"));
+        const gpo_host_fn host_call = [](void*, const gpo_host_call*) -> gpo_status { return GPO_SUCCESS; };
+        const gpo_completion_fn asks = [](void* of, const gpo_completion*, const gpo_error*) {
+            gpo_stream_query(static_cast<gpo_stream_t>(of));
+        };
+        REQUIRE_OK(gpo_stream_host_call(stream, executor, host_call, nullptr));
+        REQUIRE_OK(gpo_stream_then(stream, executor, asks, stream.get()));
+        REQUIRE_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+        REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+        const std::string trace = contents(folder / "trace.json");
+        CHECK(count(trace, "\"name\":\"host call\",\"cat\":\"callback\"") == 1);
+        CHECK(count(trace, "\"name\":\"completion callback\",\"cat\":\"callback\"") == 1);
+        CHECK(count(trace, "\"name\":\"gpo_stream_query\",\"cat\":\"call\"") == 1);
+        CHECK(count(trace, "\"name\":\"gpo_executor_run_for\",\"cat\":\"call\"") == 1);
+        CHECK(count(contents(folder / "timeline.svg"), ">callback</text>") >= 1);
+    }
+}
+
 TEST_CASE("the folder that a trace is to be in is made, unless nothing is traced") {
     Folder folder;
     Gpu gpu;

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Traces the main job, and checks the trace as its viewers would: every event whole, spans of one thread nested, arrows
-that begin and end in spans, bytes that add up with what was streamed; and the picture as XML. Then what happens to the
-files when the disk is full, the path can't be written, or the program is killed; and that GPUORCH_TRACE needs no new
-program."""
+that begin and end in spans, bytes that add up with what was streamed; and the picture as XML. The same for a program
+with completions, callbacks, failures and hard names (traced_program.py), and for one with 10,000 operations. Then what
+happens to the files when the disk is full, the path can't be written, or the program is killed; and that GPUORCH_TRACE
+needs no new program."""
 import collections
 import gzip
 import json
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -46,6 +48,19 @@ class Job:
         return done.returncode, done.stdout, done.stderr
 
 
+def program(*arguments, trace=None, limit=None):
+    """traced_program.py's exit code and what it says. `limit`: bytes that fit into a file."""
+    environment = {**os.environ, "GPUORCH_LIBRARY": str(built.LIBRARIES / "libgpuorch.so.0"), "PYTHONDONTWRITEBYTECODE": "1",
+                   "GPUORCH_LOG": "info", "LD_LIBRARY_PATH": built.library_path(built.LIBRARIES)}
+    if trace:
+        environment["GPUORCH_TRACE"] = str(trace)
+    if limit:
+        environment["FILE_LIMIT"] = str(limit)
+    done = subprocess.run([sys.executable, pathlib.Path(__file__).with_name("traced_program.py"), *map(str, arguments)],
+                          env=environment, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
 def spans_of(events):
     """{(process, thread): [(begin, end, event), …]} in nanoseconds, in the order of their beginning, longest first."""
     found = collections.defaultdict(list)
@@ -80,14 +95,34 @@ def loose_arrows(events, spans):
         if event["ph"] in "sf":
             at = round(event["ts"] * 1000)
             ends[event["cat"], event["id"]].append((event["ph"], at))
-            if not any(begin <= at <= end for begin, end, _ in spans[event["pid"], event["tid"]]):
+            around = [(end, span["name"]) for begin, end, span in spans[event["pid"], event["tid"]] if begin <= at < end]
+            if not around:
                 wrong.append(event)
+            elif event["ph"] == "f" and event["cat"] == "submit" and around[-1][0] != at + 1:
+                wrong.append((event, "not in the last moment of", around[-1]))
+            elif event["ph"] == "f" and event["cat"] == "completion" and around[-1][1] != "completion":
+                wrong.append((event, "ends in", around[-1]))
     for arrow, points in ends.items():
         kinds = [kind for kind, _ in sorted(points, key=lambda point: point[0], reverse=True)]
         times = dict(points)
         if kinds != ["s", "f"] or times["s"] > times["f"]:
             wrong.append((arrow, points))
     return wrong
+
+
+def well_formed(name, events):
+    needed = {"X": {"name", "cat", "pid", "tid", "ts", "dur"}, "s": {"id", "ts", "pid", "tid"}, "f": {"id", "ts", "pid", "tid", "bp"},
+              "C": {"name", "ts", "pid", "args"}, "M": {"name", "pid", "args"}, "i": {"name", "ts", "s", "pid", "tid"}}
+    check(f"{name}: every event is of a known kind and whole",
+          ([event for event in events if not needed.get(event["ph"], {"?"}) <= event.keys()], []),
+          (min(event.get("ts", 0) for event in events) >= 0, True), (min(event.get("dur", 0) for event in events) >= 0, True))
+    spans = spans_of(events)
+    check(f"{name}: spans of one thread nest", (not_nested(spans), []))
+    check(f"{name}: every arrow begins and ends once, in a span, and never goes back in time: from the call to the end of the "
+          "GPU's work, from the notify to the completion", (loose_arrows(events, spans), []))
+    named = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name"}
+    check(f"{name}: every thread and stream has a name", (set(spans) - named, set()))
+    return spans
 
 
 def whole_trace(job):
@@ -97,17 +132,8 @@ def whole_trace(job):
     check("the main job says where its trace is", (code, 0), (errors, ""),
           (said.splitlines()[-1:], [f"trace: {out}/timeline.svg, {out}/trace.json"]))
     events = json.loads((out / "trace.json").read_text())
-    needed = {"X": {"name", "cat", "pid", "tid", "ts", "dur"}, "s": {"id", "ts", "pid", "tid"}, "f": {"id", "ts", "pid", "tid", "bp"},
-              "C": {"name", "ts", "pid", "args"}, "M": {"name", "pid", "args"}, "i": {"name", "ts", "s", "pid", "tid"}}
-    check("every event is of a known kind and whole",
-          ([event for event in events if not needed.get(event["ph"], {"?"}) <= event.keys()], []),
-          (min(event.get("ts", 0) for event in events) >= 0, True), (min(event.get("dur", 0) for event in events) >= 0, True))
-    spans = spans_of(events)
-    check("spans of one thread nest", (not_nested(spans), []))
-    check("every arrow begins and ends once, in a span, and never goes back in time", (loose_arrows(events, spans), []),
-          (sum(event["ph"] == "s" for event in events) > 20, True))
-    named = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name"}
-    check("every thread and stream has a name", (set(spans) - named, set()))
+    spans = well_formed("the main job's trace", events)
+    check("the main job's trace has arrows", (sum(event["ph"] == "s" for event in events) > 20, True))
     gpu = [event for all_of_it in spans.values() for _, _, event in all_of_it if event["cat"] == "gpu"]
     copied = collections.Counter()
     for event in gpu:
@@ -132,20 +158,76 @@ def whole_trace(job):
     pending = [value for _, value in of_the_host["operations pending"]]
     check("what is pending is never more than a pipeline has under way, five operations for each of six chunks, and comes "
           "to an end", (pending and max(pending) <= 30, True), (pending[-1:], [0]))
-    picture(out / "timeline.svg", ["GPU 0: ", "copy in", "kernel", "copy out", "stream pipeline/stages", "Host", "stream_files"])
+    picture("the main job's picture", out / "timeline.svg", ["GPU 0: ", "copy in", "kernel", "copy out", "stream pipeline/stages", "Host", "stream_files"])
 
 
-def picture(path, words):
+def picture(name, path, words):
     root = xml.etree.ElementTree.parse(path).getroot()
     texts = [element.text or "" for element in root.iter(f"{SVG}text")]
     titles = [element.text or "" for element in root.iter(f"{SVG}title")]
     outside = [element.attrib for element in root.iter(f"{SVG}rect") if "x" in element.attrib and
                int(element.attrib["x"]) + int(element.attrib["width"]) > 100_100]
     foreign = {element.tag for element in root.iter()} - {SVG + tag for tag in ("svg", "rect", "text", "title", "style", "g", "line")}
-    check("the picture is an SVG by itself, with lanes, titles, and nothing outside",
+    check(f"{name} is an SVG by itself, with lanes, titles, and nothing outside",
           (root.tag, f"{SVG}svg"), ([word for word in words if not any(text.startswith(word) for text in texts)], []),
           (any("GB/s" in title for title in titles), True), (outside, []), (foreign, set()),
           ("prefers-color-scheme:dark" in path.read_text(), True))
+
+
+def mixed_program(job):
+    folder = job.folder / "mixed"
+    code, _, errors = program("mixed", trace=f"{folder}/")
+    check("a program with a little of everything is traced", (code, 0), (errors, ""))
+    events = json.loads((folder / "trace.json").read_text())
+    spans = well_formed("its trace", events)
+    found = collections.defaultdict(list)
+    for all_of_it in spans.values():
+        for begin, end, event in all_of_it:
+            found[event["cat"]].append((event["name"], end - begin, event.get("args", {})))
+    names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    shown = 's0 <&>"\\\t\x01'  # traced_program.py's name for it
+    check("a stream's name is as it was given, whatever is in it", (names.count(shown), 1), (names.count(f"{shown} held"), 1))
+    told = sorted(int(args["user_data"]) for _, _, args in found["completion"] if args["status"] == "GPO_SUCCESS")
+    arrows = collections.Counter((event["ph"], event["cat"]) for event in events if event["ph"] in "sf")
+    check("each completion is there, with its number (a callback's has none), and an arrow", (told, sorted([0, *range(12)])),
+          (arrows["s", "completion"], 13), (arrows["f", "completion"], 13))
+    check("the host call and the callback are there as long as they ran",
+          (sorted(name for name, _, _ in found["callback"]), ["completion callback", "host call"]),
+          (max([took for name, took, _ in found["callback"] if name == "host call"], default=0) >= 2_000_000, True))
+    failed = [name for name, _, args in found["call"] if args.get("status") == "GPO_INVALID_ARGUMENT"]
+    check("a call that failed says with what", (failed, 3 * ["gpo_fill"]))
+    check("held streams and what serialises are there, with their times", (len(found["held"]) >= 2, True),
+          ({name: took > 0 for name, took, _ in found["serialising"]}, {"serialising: device allocation": True}))
+    picture("its picture", folder / "timeline.svg",
+            ["GPU 0: ", 'stream s0 <&>"\\\ufffd\ufffd', "stream s1", "held on the host", "failed call", "callback", "completion",
+             "serialising call", "serialising calls"])
+
+
+def many_operations(job):
+    folder = job.folder / "many"
+    code, _, errors = program("many", trace=f"{folder}/")
+    path = folder / "timeline.svg"
+    pieces = [element for element in xml.etree.ElementTree.parse(path).getroot().iter(f"{SVG}rect")
+              if element.find(f"{SVG}title") is not None]
+    joined = [piece for piece in pieces if re.match(r"\d+ x ", piece.find(f"{SVG}title").text)]
+    outlined = [piece.attrib for piece in joined if piece.get("class").endswith(" b")]
+    operations = sum(int(piece.find(f"{SVG}title").text.split()[0]) for piece in joined if piece.get("class").startswith("c8"))
+    check("10,000 operations are a picture that a browser shows at once: few pieces, none of which looks like a gap",
+          (code, 0), (errors, ""), (len(pieces) <= 3500, True), (path.stat().st_size < 900_000, True), (outlined, []))
+    check("where kinds alternate too fast to be seen they are joined, and the legend says so", (operations > 1000, True))
+    picture("its picture", path, ["GPU 0: ", "fill", "copy on device", "several kinds", "paler: many short ones", "stream 4"])
+
+
+def two_runtimes(job):
+    folder = job.folder / "two"
+    code, _, _ = program("two", trace=f"{folder}/")
+    check("a second runtime's files have a number", (code, 0), (sorted(path.name for path in folder.iterdir()),
+          ["summary-2.txt", "summary.txt", "timeline-2.svg", "timeline.svg", "trace-2.json", "trace.json"]),
+          ([len(json.loads((folder / name).read_text())) > 10 for name in ("trace.json", "trace-2.json")], [True, True]))
+    code, _, _ = program("two", trace=job.folder / "of.two.json.gz")
+    check("also where a name has several endings", (code, 0),
+          ([len(json.loads(gzip.decompress((job.folder / name).read_bytes()))) > 10 for name in ("of.two.json.gz", "of-2.two.json.gz")],
+           [True, True]))
 
 
 def by_environment(job):
@@ -195,6 +277,26 @@ def full_disk(job):
           (os.path.exists("/dev/full"), True))
 
 
+def full_disk_for_each_file(job):
+    folder = job.folder / "little"
+    code, _, errors = program("mixed", trace=f"{folder}/", limit=100)
+    told = [line for line in errors.splitlines() if "can't be written" in line]
+    check("each file that finds no room is named, only a trace that is well-formed is left, and the runtime shuts down", (code, 0),
+          ([any(name in line for line in told) for name in ("trace.json", "timeline.svg", "summary.txt")], 3 * [True]),
+          ([json.loads(path.read_text()) != [] for path in folder.iterdir()], [True]))
+    code, _, errors = program("mixed", trace=f"{folder}/", limit=12_000)
+    whole = {path.name for path in folder.iterdir()}
+    check("the picture goes where it finds no room, what does find room stays", (code, 0),
+          ("timeline.svg can't be written" in errors, True), ("summary.txt" in whole, True), ("timeline.svg" in whole, False),
+          (json.loads((folder / "trace.json").read_text()) != [], True))
+    path, drawn = job.folder / "explicit.json.gz", job.folder / "explicit.svg"
+    for limit, status in ((10_000_000, "SUCCESS"), (8_000, "IO_ERROR")):
+        code, said, _ = program("stop", path, drawn, limit=limit)
+        events = json.loads(gzip.decompress(path.read_bytes())) if path.exists() else []
+        check(f"the end of a gzipped trace, with {limit} bytes of room, says {status}, and what is there is well-formed",
+              (code, 0), (said.split(), [status]), (len(events) > (1000 if status == "SUCCESS" else -1), True))
+
+
 def killed(job):
     path = job.folder / "killed.json"
     pipe = job.folder / "pipe"
@@ -214,7 +316,8 @@ def killed(job):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         job = Job(folder)
-        for part in (whole_trace, by_environment, full_disk, killed):
+        for part in (whole_trace, mixed_program, many_operations, by_environment, two_runtimes, full_disk,
+                     full_disk_for_each_file, killed):
             part(job)
 
 

@@ -11,10 +11,11 @@
  * files get "-2" before the ending.
  *
  * What is in it
- * - Host: every call of the library, on its thread, with the status that it returned; calls that make the device or the
- *   driver wait for other work ("serialising") as marks; completions, when they were found.
+ * - Host: every call of the library, on its thread, with the status that it returned; callbacks and host calls, and the
+ *   calls that they make; what makes the device or the driver wait for other work ("serialising"), with its time where
+ *   that is known; completions, when they were found, with an arrow from the notify.
  * - GPU: a span for each copy (bytes, direction, GB/s), fill and kernel, on its stream, with an arrow from the call that
- *   submitted it; and the times in which a stream was held on the host.
+ *   submitted it to its end; and the times in which a stream was held on the host.
  * - Counters: bytes of copies on their way, operations pending, completions not drained, memory in use.
  * All of it is on one clock, CLOCK_MONOTONIC, as microseconds since the start.
  *

@@ -121,8 +121,8 @@ uint32_t take_thread_number() noexcept {
 
 uint32_t last_tag() noexcept { return t_ledger ? t_ledger->tag : 0; }
 
-void forget_tag() noexcept {
-    if (t_ledger) t_ledger->tag = 0;
+void set_last_tag(uint32_t tag) noexcept {
+    if (t_ledger) t_ledger->tag = tag;
 }
 
 gpo_status destroy(uint64_t handle, Type type) noexcept {

@@ -96,7 +96,8 @@ uint32_t take_thread_number() noexcept;
 
 /// Of the runtime whose handle the calling thread pinned last, since it forgot about others; 0: none.
 uint32_t last_tag() noexcept;
-void forget_tag() noexcept;
+/// 0: it forgets.
+void set_last_tag(uint32_t tag) noexcept;
 
 /// Takes the handle out of its slot: GPO_SUCCESS for exactly one caller.
 gpo_status destroy(uint64_t handle, Type type) noexcept;

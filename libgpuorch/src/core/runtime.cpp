@@ -214,7 +214,7 @@ trace::Recorder& Runtime::make_recorder() {
     return *made.release();
 }
 
-void Runtime::serialised(Serialising what, uint64_t bytes) noexcept {
+void Runtime::serialised(Serialising what, uint64_t bytes, uint64_t begin) noexcept {
     struct Kind { std::atomic<uint64_t>& counter; const char* name; };
     const Kind kinds[] = {{counters.device_allocations, "device allocation"},
                           {counters.host_registrations, "host registration"},
@@ -222,8 +222,11 @@ void Runtime::serialised(Serialising what, uint64_t bytes) noexcept {
                           {counters.module_loads, "module load"}};
     const Kind& kind = kinds[static_cast<size_t>(what)];
     kind.counter.fetch_add(1, std::memory_order_relaxed);
-    trace::serialising(*this, kind.name, bytes);
+    trace::serialising(*this, kind.name, bytes, begin);
 }
+
+Runtime::SerialisingScope::SerialisingScope(Runtime& runtime, Serialising what) noexcept
+    : runtime_(runtime), what_(what), begin_(trace::on() ? host::now() : 0) {}
 
 Annex& Runtime::add_annex(Annex* (*make)(Runtime&)) {
     std::unique_ptr<Annex> made(make(*this));
@@ -266,6 +269,7 @@ void Runtime::set_log_route(Ref<LogRoute> route) noexcept {
 
 void Runtime::call_log(int32_t level, const char* line) noexcept {
     CallbackScope scope(*this, nullptr);
+    const trace::CallbackSpan span(*this, "log function");
     try {
         options_.log(options_.log_user, level, line);
     } catch (...) {

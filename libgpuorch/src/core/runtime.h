@@ -129,8 +129,21 @@ public:
     }
 
     alignas(64) Counters counters;   // written all the time
-    /// Counts one, and notes it where somebody traces.
-    void serialised(Serialising what, uint64_t bytes = 0) noexcept;
+    /// Counts one, and notes it where somebody traces. `begin`: when it began, host::now(), if that was noted.
+    void serialised(Serialising what, uint64_t bytes = 0, uint64_t begin = 0) noexcept;
+    /// The same, around the call that serialises.
+    class SerialisingScope {
+    public:
+        SerialisingScope(Runtime& runtime, Serialising what) noexcept;
+        ~SerialisingScope() { runtime_.serialised(what_, 0, begin_); }
+        SerialisingScope(const SerialisingScope&) = delete;
+        SerialisingScope& operator=(const SerialisingScope&) = delete;
+
+    private:
+        Runtime& runtime_;
+        const Serialising what_;
+        const uint64_t begin_;
+    };
 
     /// Of the handles of this runtime.
     uint32_t tag() const noexcept { return table_->tag(); }

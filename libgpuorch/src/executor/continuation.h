@@ -3,6 +3,7 @@
 
 #include "completion/queue.h"
 #include "executor/executor.h"
+#include "trace/record.h"
 
 namespace gpo {
 
@@ -14,6 +15,7 @@ public:
 private:
     void call(const Outcome& outcome, bool) override {
         const gpo_completion completion = entry_of(outcome, reinterpret_cast<uint64_t>(user_), source_);
+        const trace::CallbackSpan span(executor().runtime(), "completion callback");
         if (!outcome.error) return callback_(user_, &completion, nullptr);
         gpo_error error{};
         error.struct_size = sizeof error;

@@ -1,6 +1,7 @@
 #include "executor/host_call.h"
 
 #include "executor/continuation.h"
+#include "trace/record.h"
 
 namespace gpo {
 
@@ -104,6 +105,7 @@ void HostCall::call(const Outcome& outcome, bool) {
     gpo_status status = GPO_SUCCESS;
     try {
         Runtime::CallbackScope scope(executor().runtime(), stream.get());
+        const trace::CallbackSpan span(executor().runtime(), "host call");
         status = function_(user_, &told);
     } catch (...) {
         finish(error ? error : make_error(GPO_CALLBACK_FAILED, "a host call threw a C++ exception"));

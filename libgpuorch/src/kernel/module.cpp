@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/names.h"
+#include "trace/record.h"
 
 namespace gpo {
 
@@ -74,13 +75,14 @@ void Module::load(std::string* log) {
                               CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {info.data(), reinterpret_cast<void*>(kLogBytes), errors.data(),
                       reinterpret_cast<void*>(kLogBytes)};
+    const uint64_t begin = trace::on() ? host::now() : 0;
     const CUresult result = context_->table().cuModuleLoadDataEx(&native_, image_.data(), 4, options, values);
     info.back() = errors.back() = '\0';
     std::string text_of_errors = errors.data();
     while (!text_of_errors.empty() && text_of_errors.back() == '\n') text_of_errors.pop_back();
     if (log) *log = text(info.data(), info[0] && !text_of_errors.empty() ? "\n" : "", text_of_errors);
     if (result == CUDA_SUCCESS) {
-        runtime().serialised(Serialising::module_load);
+        runtime().serialised(Serialising::module_load, 0, begin);
         return;
     }
     native_ = nullptr;
@@ -157,9 +159,10 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     function->symbol = std::move(symbol);
     // Loaded now, so that the first launch doesn't load it and serialise the device. Older drivers load on the first
     // launch, and are counted just as well.
+    const uint64_t begin = trace::on() ? host::now() : 0;
     if (table.cuFuncLoad) context_->check(table.cuFuncLoad(native), "cuFuncLoad");
     function->loaded = table.cuFuncLoad != nullptr;
-    runtime().serialised(Serialising::module_load);
+    runtime().serialised(Serialising::module_load, 0, begin);
 
     int value = 0;
     context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, native),

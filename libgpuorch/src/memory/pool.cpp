@@ -108,7 +108,7 @@ void Pool::warm_up(uint64_t bytes) {
     const driver::Table& table = context_->table();
     CUstream stream = nullptr;
     context_->check(table.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0), "cuStreamCreateWithPriority");
-    context_->runtime().serialised(Serialising::device_allocation);
+    const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
     driver_calls_.fetch_add(1, std::memory_order_relaxed);
     CUdeviceptr address = 0;
     const char* function = "cuMemAllocFromPoolAsync";
@@ -173,7 +173,7 @@ gpo_status Pool::free(Stream& stream, uint64_t address) {
 
 void Pool::trim(uint64_t keep_bytes) {
     DriverScope scope(*context_);
-    context_->runtime().serialised(Serialising::device_allocation);
+    const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
     driver_calls_.fetch_add(1, std::memory_order_relaxed);
     context_->check(context_->table().cuMemPoolTrimTo(native_, keep_bytes), "cuMemPoolTrimTo");
 }

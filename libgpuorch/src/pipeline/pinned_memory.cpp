@@ -31,7 +31,7 @@ void count(Context& context, uint64_t bytes) noexcept {
 
 void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
     ours_ = bytes >= kWorthwhile;
-    context.runtime().serialised(Serialising::host_registration);
+    const Runtime::SerialisingScope serialising(context.runtime(), Serialising::host_registration);
     if (!ours_) {
         DriverScope scope(context);
         void* memory = nullptr;
@@ -81,7 +81,7 @@ void PinnedMemory::populate(Team& team) {
 void PinnedMemory::free(Context& context) noexcept {
     if (!memory_) return;
     count(context, 0 - bytes_);
-    context.runtime().serialised(Serialising::host_registration);
+    const Runtime::SerialisingScope serialising(context.runtime(), Serialising::host_registration);
     DriverTry scope(context);
     if (scope.entered()) {
         if (!ours_)

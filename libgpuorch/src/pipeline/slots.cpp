@@ -241,7 +241,7 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
                  " bytes are more than any device has memory for");
         free_buffers();
         DriverScope scope(*context_);
-        context_->runtime().serialised(Serialising::device_allocation);
+        const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
         context_->check(context_->table().cuMemAlloc(&device_memory_, static_cast<size_t>(all)), "cuMemAlloc");
         chunk_bytes_ = needs.chunk_bytes;
         slots_ = needs.slots;
@@ -268,7 +268,7 @@ void Slots::need_pinned(PinnedMemory& pinned, uint64_t bytes, Team& team) {
 
 void Slots::free_buffers() noexcept {
     if (device_memory_ != 0) {
-        context_->runtime().serialised(Serialising::device_allocation);
+        const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
         DriverTry scope(*context_);
         if (scope.entered()) context_->table().cuMemFree(device_memory_);
     }

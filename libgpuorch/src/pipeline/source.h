@@ -9,6 +9,7 @@
 #include "executor/awaited_call.h"
 #include "gpuorch/pipeline.h"
 #include "pipeline/team.h"
+#include "trace/record.h"
 
 namespace gpo::pipeline {
 
@@ -80,6 +81,7 @@ gpo_status run_callback(const Owner& owner, const char* which, Call&& call) {
     bool threw = false;
     const auto guarded = [&] {
         Runtime::CallbackScope scope(*owner.runtime, owner.pipeline);
+        const trace::CallbackSpan span(*owner.runtime, which);
         try {
             status = call();
         } catch (...) {

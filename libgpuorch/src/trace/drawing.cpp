@@ -21,18 +21,18 @@ constexpr size_t kThreads = 8, kStreams = 24;
 
 constexpr const char* kStyle = R"(
 svg{--page:#fcfcfb;--ink:#0b0b0b;--soft:#52514e;--grid:#e1e0d9;--lane:#f1f0ec;--in:#2a78d6;--out:#d9541e;
---device:#4a3aa7;--fill:#b5519b;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;
-font-family:system-ui,-apple-system,"Segoe UI",sans-serif}@media(prefers-color-scheme:dark){svg{--page:#1a1a19;
+--device:#4a3aa7;--fill:#b5519b;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;--mixed:#5f7390;
+--back:#0f8b9d;font-family:system-ui,-apple-system,"Segoe UI",sans-serif}@media(prefers-color-scheme:dark){svg{--page:#1a1a19;
 --ink:#fff;--soft:#c3c2b7;--grid:#383835;--lane:#242422;--in:#4c94ea;--out:#ea7440;--device:#9085e9;--fill:#d077b8;
---kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666}}text{fill:var(--soft);font-size:11px}
+--kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666;--mixed:#8699b6;--back:#35b5c8}}text{fill:var(--soft);font-size:11px}
 .h{fill:var(--ink);font-size:16px;font-weight:600}.s{fill:var(--ink);font-size:13px;font-weight:600}
 .n{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}.p{fill:var(--page)}.l{fill:var(--lane)}
 .g{stroke:var(--grid);stroke-width:1}.w{fill:#fff;font-size:11px}.c0{fill:var(--in);stroke:var(--in)}
 .c1{fill:var(--out);stroke:var(--out)}.c2{fill:var(--device);stroke:var(--device)}.c3{fill:var(--fill);
 stroke:var(--fill)}.c4{fill:var(--kernel);stroke:var(--kernel)}.c5{fill:var(--held);stroke:var(--held)}
-.c6{fill:var(--call);stroke:var(--call)}.c7{fill:var(--bad);stroke:var(--bad)}.i{fill:none;stroke:var(--bad);
-stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}.b{stroke:var(--lane)}.o{stroke:none}
-.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
+.c6{fill:var(--call);stroke:var(--call)}.c7{fill:var(--bad);stroke:var(--bad)}.c8{fill:var(--mixed);stroke:var(--mixed)}
+.c9{fill:var(--back);stroke:var(--back)}.i{fill:none;stroke:var(--bad);stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}.b{stroke:var(--lane)}.o{stroke:none}
+.j{stroke:none;shape-rendering:crispEdges}.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
 @media(max-width:700px){.x{display:none}.h{font-size:14px}}@media(min-width:701px){.y{display:none}}
 )";
 
@@ -87,7 +87,7 @@ private:
     using Row = Picture::Row;
     static constexpr size_t kLooks = static_cast<size_t>(Look::count);
     static constexpr std::array<const char*, kLooks> kNames = {
-        "copy in", "copy out", "copy on device", "fill", "kernel", "held on the host", "call", "failed call"};
+        "copy in", "copy out", "copy on device", "fill", "kernel", "held on the host", "call", "failed call", "several kinds", "callback"};
 
     void find_range();
     std::string subtitle() const;
@@ -119,7 +119,7 @@ private:
     int y_ = 0;
     std::string body_;
     std::array<bool, kLooks> seen_{};
-    bool idle_seen_ = false;
+    bool idle_seen_ = false, paler_seen_ = false, completions_seen_ = false, serialising_seen_ = false;
 };
 
 // From the first piece of GPU work that was submitted to the last that ended, if there is any: what comes before, such
@@ -160,14 +160,8 @@ std::string Drawing::subtitle() const {
 }
 
 void Drawing::thin_out() {
-    const auto rows = [&](const auto& visit) {
-        for (auto& [number, row] : picture_.streams_) visit(row);
-        for (auto& [number, row] : picture_.threads_) visit(row);
-        for (auto& [number, looks] : picture_.engines_)
-            for (auto& [look, row] : looks) visit(row);
-    };
-    rows([&](Row& row) {
-        std::erase_if(row.pieces, [&](const Piece& piece) { return piece.end < first_ || piece.begin > last_; });
+    picture_.each([&](std::vector<Piece>& pieces) {
+        std::erase_if(pieces, [&](const Piece& piece) { return piece.end < first_ || piece.begin > last_; });
     });
     // What is narrower than a third of a pixel on a wide screen, or ten times that if there is more than a file should
     // hold.
@@ -175,9 +169,9 @@ void Drawing::thin_out() {
     for (uint64_t quantum = (last_ - first_) / 4000; count > kDrawn && quantum < (last_ - first_) / 50;
          quantum += quantum / 2 + 1) {
         count = 0;
-        rows([&](Row& row) {
-            Picture::join(row.pieces, quantum);
-            count += row.pieces.size();
+        picture_.each([&](std::vector<Piece>& pieces) {
+            Picture::join(pieces, quantum);
+            count += pieces.size();
         });
     }
 }
@@ -210,7 +204,7 @@ std::string Drawing::title_of(const Piece& piece) const {
         out = text(piece.kind, *piece.label ? text(" `", piece.label, "`") : std::string(), ", ",
                    time_text(static_cast<double>(piece.end - piece.begin)));
     if (piece.look == Look::held) return text(out, ", ", piece.bytes, " operations");
-    if (piece.bytes)
+    if (piece.bytes && piece.look != Look::mixed)
         out += text(", ", bytes_text(static_cast<double>(piece.bytes)), ", ", speed_text(piece.bytes, piece.busy));
     if (piece.count == 1 && piece.number) out += text(", operation ", piece.number);
     return text(out, ", at ", time_text(static_cast<double>(piece.begin - std::min(piece.begin, about_.start))));
@@ -219,16 +213,19 @@ std::string Drawing::title_of(const Piece& piece) const {
 void Drawing::piece(const Piece& piece, int height) {
     const uint64_t from = unit(piece.begin), to = std::max(unit(piece.end), from + 8);
     seen_[static_cast<size_t>(piece.look)] = true;
-    // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's,
-    // so that neighbours stay apart.
-    const char* outline = to - from < 60 ? " t" : to - from < 2500 ? " o" : " b";
-    const int top = piece.look == Look::held ? height - 4 : 0;
+    // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's, so that
+    // neighbours stay apart. Joined ones get none: where two of them meet is no gap.
+    const char* outline = to - from < 60 ? " t" : piece.count > 1 ? " j" : to - from < 2500 ? " o" : " b";
+    const int top = piece.look == Look::held || piece.look == Look::callback ? height - 4 : 0;
     body_ += text("<rect class=\"c", static_cast<int>(piece.look), outline, "\" x=\"", from, "\"");
     if (top) body_ += text(" y=\"", top, "\"");
     body_ += text(" width=\"", to - from, "\" height=\"", height - top, "\"");
     const double busy =
         static_cast<double>(piece.busy) / static_cast<double>(std::max<uint64_t>(piece.end - piece.begin, 1));
-    if (piece.count > 1 && busy < 0.9) body_ += text(" opacity=\"", number("%.2f", 0.3 + 0.7 * busy), "\"");
+    if (piece.count > 1 && busy < 0.9) {
+        paler_seen_ = true;
+        body_ += text(" opacity=\"", number("%.2f", 0.3 + 0.7 * busy), "\"");
+    }
     body_ += text("><title>", escaped(title_of(piece)), "</title></rect>\n");
 }
 
@@ -236,7 +233,7 @@ void Drawing::piece(const Piece& piece, int height) {
 void Drawing::words_in(const Row& row, int height) {
     for (const Piece& piece : row.pieces) {
         const double width = share(piece.end) - share(piece.begin);
-        if (width < 0.08 || piece.count > 1 || piece.look == Look::held || piece.look == Look::call) continue;
+        if (width < 0.08 || piece.count > 1) continue;
         body_ += text(
             "<svg x=\"", per_cent(share(piece.begin)), "\" y=\"", y_, "\" width=\"", per_cent(width), "\" height=\"",
             height, "\" pointer-events=\"none\"><text class=\"w\" x=\"5\" y=\"", height / 2 + 4, "\">",
@@ -319,17 +316,18 @@ void Drawing::devices() {
         if (figures) idle(*figures);
         size_t drawn = 0, left_out = 0;
         for (const auto& [number, row] : picture_.streams_) {
-            if (row.device != device || row.pieces.empty()) continue;
+            if (row.device != device || (row.pieces.empty() && row.strip.empty())) continue;
             if (++drawn > kStreams) {
                 ++left_out;
                 continue;
             }
             uint64_t count = 0;
-            for (const Piece& p : row.pieces) count += p.look == Look::held ? 0 : p.count;
+            for (const Piece& p : row.pieces) count += p.count;
             label(row.name.starts_with("stream ") ? row.name : text("stream ", row.name),
                   text(count, count == 1 ? " operation" : " operations"));
             open_lane(18);
             for (const Piece& p : row.pieces) piece(p, 18);
+            for (const Piece& p : row.strip) piece(p, 18);
             body_ += "</svg>\n";
             words_in(row, 18);
             space(20);
@@ -343,7 +341,7 @@ void Drawing::threads() {
     for (const auto& [number, row] : picture_.threads_) {
         uint64_t busy = 0;
         for (const Piece& p : row.pieces) busy += p.busy;
-        if (!row.pieces.empty()) all.emplace_back(busy, &row);
+        if (!row.pieces.empty() || !row.strip.empty()) all.emplace_back(busy, &row);
     }
     if (all.empty() && picture_.completions_.empty() && picture_.serialising_.empty()) return;
     label("Host", "calls of the library", true);
@@ -355,6 +353,7 @@ void Drawing::threads() {
         label(row.name, text(count, count == 1 ? " call, " : " calls, ", time_text(static_cast<double>(all[i].first))));
         open_lane(12);
         for (const Piece& p : row.pieces) piece(p, 12);
+        for (const Piece& p : row.strip) piece(p, 12);
         close_lane(12);
     }
     if (all.size() > kThreads) label(text(all.size() - kThreads, " more threads are in the trace"), "");
@@ -362,10 +361,11 @@ void Drawing::threads() {
 
 void Drawing::marks() {
     const auto lane = [&](const char* name, uint64_t count, const char* look, size_t size, const auto& at,
-                          const auto& words) {
+                          const auto& words, bool& seen) {
         size_t inside = 0;
         for (size_t i = 0; i < size; ++i) inside += at(i) >= first_ && at(i) <= last_;
         if (inside == 0) return;
+        seen = true;
         label(name, text(count, inside < size ? " in the whole trace" : ""));
         open_lane(10);
         const size_t step = inside / kMarksDrawn + 1;
@@ -381,19 +381,39 @@ void Drawing::marks() {
         [&](size_t i) { return picture_.completions_[i]; },
         [&](size_t i) {
             return text("completion at ", time_text(static_cast<double>(picture_.completions_[i] - about_.start)));
-        });
+        },
+        completions_seen_);
     lane(
         "serialising calls", picture_.serialising_count_, "k r", picture_.serialising_.size(),
-        [&](size_t i) { return picture_.serialising_[i].at; }, [&](size_t i) { return picture_.serialising_[i].text; });
+        [&](size_t i) { return picture_.serialising_[i].at; }, [&](size_t i) { return picture_.serialising_[i].text; },
+        serialising_seen_);
 }
 
 void Drawing::legend() {
-    std::vector<std::pair<std::string, const char*>> items;
-    for (const Look look : {Look::copy_in, Look::kernel, Look::copy_out, Look::copy_on_device, Look::fill, Look::held,
-                            Look::call, Look::failed})
-        if (seen_[static_cast<size_t>(look)])
-            items.emplace_back(text("c", static_cast<int>(look)), kNames[static_cast<size_t>(look)]);
-    if (idle_seen_) items.emplace_back("i", "longest gaps");
+    struct Item {
+        std::string swatch;
+        const char* words;
+    };
+    std::vector<Item> items;
+    const auto box = [&](std::string_view look, const char* words, std::string_view more = "") {
+        items.push_back({text("<rect class=\"", look, "\" x=\"1\" y=\"3\" width=\"12\" height=\"10\"", more, "/>"), words});
+    };
+    const auto tick = [&](std::string_view look, const char* words) {
+        items.push_back({text("<line class=\"", look, "\" x1=\"7\" x2=\"7\" y1=\"3\" y2=\"13\"/>"), words});
+    };
+    const char* work = nullptr;  // something that a paler one can be shown of
+    constexpr std::array<const char*, kLooks> kClasses = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"};
+    for (const Look look : {Look::kernel, Look::copy_in, Look::copy_out, Look::copy_on_device, Look::fill, Look::mixed,
+                            Look::held, Look::call, Look::failed, Look::callback}) {
+        const auto at = static_cast<size_t>(look);
+        if (!seen_[at]) continue;
+        if (!work) work = kClasses[at];
+        box(kClasses[at], kNames[at]);
+    }
+    if (paler_seen_ && work) box(work, "paler: many short ones", " opacity=\"0.5\"");
+    if (idle_seen_) box("i", "longest gaps");
+    if (completions_seen_) tick("k", "completion");
+    if (serialising_seen_) tick("k r", "serialising call");
     if (items.empty()) return;
     space(14);
     const int top = y_;
@@ -403,15 +423,15 @@ void Drawing::legend() {
             const std::string x = per_cent(static_cast<double>(i % columns) / static_cast<double>(columns));
             const int y = top + static_cast<int>(i / columns) * 18;
             body_ += text("<svg x=\"", x, "\" y=\"", y, "\" width=\"", per_cent(1.0 / static_cast<double>(columns)),
-                          "\" height=\"16\"><rect class=\"", items[i].first,
-                          "\" x=\"1\" y=\"3\" width=\"12\" height=\"10\"/><text x=\"18\" y=\"12\">", items[i].second,
+                          "\" height=\"16\">", items[i].swatch, "<text x=\"18\" y=\"12\">", items[i].words,
                           "</text></svg>\n");
         }
         body_ += "</g>\n";
     };
-    grid("x", items.size());
-    grid("y", 3);
-    y_ = top + static_cast<int>((items.size() + 2) / 3) * 18;
+    grid("x", std::min<size_t>(items.size(), 7));
+    constexpr size_t kNarrow = 2;
+    grid("y", kNarrow);
+    y_ = top + static_cast<int>((items.size() + kNarrow - 1) / kNarrow) * 18;
 }
 
 std::string Drawing::draw() {

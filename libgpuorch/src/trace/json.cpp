@@ -141,13 +141,20 @@ void Json::call(int thread, const Record& call) {
     finish();
 }
 
+void Json::callback(int thread, const Record& callback) {
+    head('X', callback.name, "callback", kHost, thread, callback.begin);
+    text_ += ",\"dur\":";
+    time(callback.end - callback.begin);
+    finish();
+}
+
 void Json::submitted(int thread, const Record& operation) {
     if (!operation.inside_call) {
         std::string name = text("submit ", operation.name);
         if (*operation.label) name += text(" `", operation.label, "`");
         head('X', name, "submit", kHost, thread, operation.begin);
         text_ += ",\"dur\":";
-        time(operation.end - operation.begin);
+        time(std::max(operation.end - operation.begin, uint64_t{1}));  // an arrow begins in it
         finish();
     }
     if (operation.kind == Kind::notify)
@@ -156,8 +163,14 @@ void Json::submitted(int thread, const Record& operation) {
 }
 
 void Json::serialising(int thread, const Record& mark) {
-    head('i', text("serialising: ", mark.name), "serialising", kHost, thread, mark.begin);
-    text_ += ",\"s\":\"t\"";
+    const bool timed = mark.end != mark.begin;
+    head(timed ? 'X' : 'i', text("serialising: ", mark.name), "serialising", kHost, thread, mark.begin);
+    if (timed) {
+        text_ += ",\"dur\":";
+        time(mark.end - mark.begin);
+    } else {
+        text_ += ",\"s\":\"t\"";
+    }
     if (mark.bytes) text_ += text(",\"args\":{\"bytes\":", mark.bytes, "}");
     finish();
 }
@@ -194,7 +207,8 @@ void Json::span(const Span& span) {
         text_ += text(",\"bytes\":", span.bytes, ",\"GB/s\":", gigabytes_per_second(span.bytes, span.end - span.begin));
     text_ += '}';
     finish();
-    arrow('f', "submit", process, span.lane, span.begin, span.lane, span.number);
+    // In its last moment: at the end it is over, and viewers would look for a span around it in vain.
+    arrow('f', "submit", process, span.lane, span.end - 1, span.lane, span.number);
 }
 
 void Json::on_the_way(int device, uint64_t at, uint64_t bytes, uint64_t operations) {

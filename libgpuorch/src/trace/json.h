@@ -3,7 +3,7 @@
 //
 // Host threads are threads of process 1; streams are threads of a process for each device, 100 + its number, with a
 // second thread where they were held. Spans of one thread nest. Arrows go from the call (or, on threads of the
-// library's, a short span of the submission) to the operation's span, and from the notify to the completion.
+// library's, a short span of the submission) to the end of the operation's span, and from the notify to the completion.
 #pragma once
 
 #include <memory>
@@ -25,6 +25,7 @@ public:
     void lane(uint32_t lane, int device, std::string_view name);
 
     void call(int thread, const Record& call);
+    void callback(int thread, const Record& callback);
     /// The submission of an operation, or a notify: where its arrow begins.
     void submitted(int thread, const Record& operation);
     void serialising(int thread, const Record& mark);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "trace/words.h"
 
 namespace gpo::trace {
 
@@ -28,40 +29,47 @@ void Picture::lane(uint32_t lane, int device, std::string_view name) {
     row.device = device;
 }
 
-void Picture::add(Row& row, const Piece& piece) {
+void Picture::add(std::vector<Piece>& pieces, const Piece& piece) {
     // Mostly in order; pieces of several threads on one row are not.
-    auto place = row.pieces.end();
-    while (place != row.pieces.begin() && std::prev(place)->begin > piece.begin) --place;
-    row.pieces.insert(place, piece);
+    auto place = pieces.end();
+    while (place != pieces.begin() && std::prev(place)->begin > piece.begin) --place;
+    pieces.insert(place, piece);
     if (++pieces_ > kPieces) coarsen();
 }
 
 void Picture::span(const Span& span) {
     const Piece piece{span.begin, span.end, span.end - span.begin, span.bytes, span.number, span.kind,
                       span.label, 1,        look_of(span.engine)};
-    add(streams_[span.lane], piece);
+    add(streams_[span.lane].pieces, piece);
     Row& engine = engines_[span.device][piece.look];
     engine.device = span.device;
-    add(engine, piece);
+    add(engine.pieces, piece);
 }
 
 void Picture::call(int thread, const Record& call) {
+    if (call.inside_call) return;  // that one is drawn
     const Look look = call.status >= 10 ? Look::failed : Look::call;
-    add(threads_[thread], {call.begin, call.end, call.end - call.begin, 0, 0, call.name,
+    add(threads_[thread].pieces, {call.begin, call.end, call.end - call.begin, 0, 0, call.name,
                            look == Look::failed ? gpo_status_name(call.status) : "", 1, look});
 }
 
 void Picture::held(const Record& held) {
-    add(streams_[held.lane],
+    add(streams_[held.lane].strip,
         {held.begin, held.end, held.end - held.begin, held.bytes, 0, "held on the host", "", 1, Look::held});
 }
 
-void Picture::serialising(int thread, const Record& mark) {
-    static_cast<void>(thread);
+void Picture::callback(int thread, const Record& callback) {
+    add(threads_[thread].strip, {callback.begin, callback.end, callback.end - callback.begin, 0, 0, callback.name, "", 1,
+                                 Look::callback});
+}
+
+void Picture::serialising(const Record& mark) {
     ++serialising_count_;
-    if (serialising_.size() < kMarks)
-        serialising_.push_back(
-            {mark.begin, mark.bytes ? text(mark.name, ", ", mark.bytes, " bytes") : std::string(mark.name)});
+    if (serialising_.size() == kMarks) return;
+    std::string words = mark.name;
+    if (mark.bytes) words += text(", ", mark.bytes, " bytes");
+    if (mark.end != mark.begin) words += text(", ", time_text(static_cast<double>(mark.end - mark.begin)));
+    serialising_.push_back({mark.begin, std::move(words)});
 }
 
 void Picture::completion(const Record& completion) {
@@ -74,7 +82,8 @@ void Picture::completion(const Record& completion) {
     completions_.push_back(completion.begin);
 }
 
-// Joins neighbours that can't be told apart: a short one with the next, if hardly anything lies between.
+// Joins neighbours that can't be told apart: a short one with the next, if hardly anything lies between. Work of one kind
+// is joined with another's where both are short.
 void Picture::join(std::vector<Piece>& pieces, uint64_t quantum) {
     if (pieces.empty()) return;
     size_t kept = 0;
@@ -82,11 +91,14 @@ void Picture::join(std::vector<Piece>& pieces, uint64_t quantum) {
         Piece& last = pieces[kept];
         const Piece& next = pieces[i];
         const uint64_t gap = next.begin - std::min(next.begin, last.end);
-        const bool shorts = std::min(last.end - last.begin, next.end - next.begin) < quantum;
-        if (next.look != last.look || gap >= quantum || !shorts || next.end - last.begin >= 16 * quantum) {
+        const auto [shorter, longer] = std::minmax({last.end - last.begin, next.end - next.begin});
+        const bool joins = next.look == last.look ? shorter < quantum && next.end - last.begin < 16 * quantum
+                                                  : longer < quantum && is_work(last.look) && is_work(next.look);
+        if (gap >= quantum || !joins) {
             pieces[++kept] = next;
             continue;
         }
+        if (next.look != last.look) last.look = Look::mixed;
         last.end = std::max(last.end, next.end);
         last.busy += next.busy;
         last.bytes += next.bytes;
@@ -97,24 +109,18 @@ void Picture::join(std::vector<Piece>& pieces, uint64_t quantum) {
 
 void Picture::coarsen() {
     uint64_t first = UINT64_MAX, last = 0;
-    const auto all = [&](const auto& visit) {
-        for (auto& [number, row] : streams_) visit(row);
-        for (auto& [number, row] : threads_) visit(row);
-        for (auto& [number, looks] : engines_)
-            for (auto& [look, row] : looks) visit(row);
-    };
-    all([&](const Row& row) {
-        if (row.pieces.empty()) return;
-        first = std::min(first, row.pieces.front().begin);
-        last = std::max(last, row.pieces.back().end);
+    each([&](const std::vector<Piece>& pieces) {
+        if (pieces.empty()) return;
+        first = std::min(first, pieces.front().begin);
+        last = std::max(last, pieces.back().end);
     });
     if (quantum_ == 0) quantum_ = std::max<uint64_t>((last - first) / 8192, 1);
     do {
         quantum_ *= 2;
         pieces_ = 0;
-        all([&](Row& row) {
-            join(row.pieces, quantum_);
-            pieces_ += row.pieces.size();
+        each([&](std::vector<Piece>& pieces) {
+            join(pieces, quantum_);
+            pieces_ += pieces.size();
         });
     } while (pieces_ > kPieces / 2 && quantum_ < (last - first));
 }

@@ -30,13 +30,15 @@ public:
     void span(const Span& span);
     void call(int thread, const Record& call);
     void held(const Record& held);
-    void serialising(int thread, const Record& mark);
+    void callback(int thread, const Record& callback);
+    void serialising(const Record& mark);
     void completion(const Record& completion);
 
     std::string draw(const About& about);
 
 private:
-    enum class Look : uint8_t { copy_in, copy_out, copy_on_device, fill, kernel, held, call, failed, count };
+    // mixed: short work of several kinds, joined.
+    enum class Look : uint8_t { copy_in, copy_out, copy_on_device, fill, kernel, held, call, failed, mixed, callback, count };
     struct Piece {
         uint64_t begin, end;
         uint64_t busy;  // of the time between, where several were joined
@@ -50,9 +52,22 @@ private:
         std::string name;
         int device = -1;
         std::vector<Piece> pieces;
+        std::vector<Piece> strip;  // along its lower edge: times in which a stream was held, callbacks of a thread
     };
     static Look look_of(Engine engine) noexcept;
-    void add(Row& row, const Piece& piece);
+    static bool is_work(Look look) noexcept { return look <= Look::kernel || look == Look::mixed; }
+    template <class Visit>
+    void each(const Visit& visit) {
+        const auto both = [&](Row& row) {
+            visit(row.pieces);
+            visit(row.strip);
+        };
+        for (auto& [number, row] : streams_) both(row);
+        for (auto& [number, row] : threads_) both(row);
+        for (auto& [number, looks] : engines_)
+            for (auto& [look, row] : looks) both(row);
+    }
+    void add(std::vector<Piece>& pieces, const Piece& piece);
     void coarsen();
     static void join(std::vector<Piece>& pieces, uint64_t quantum);
 

@@ -20,7 +20,8 @@ constinit std::atomic<uint32_t> watchers{0};
 namespace {
 
 thread_local Buffer* t_buffer = nullptr;  // one reference
-thread_local uint32_t t_calls = 0;  // spans that are open
+thread_local uint32_t t_calls = 0;  // spans that are open, within the innermost callback
+thread_local bool t_inside = false;  // a call's span is open around that callback
 
 pthread_key_t g_key;
 pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
@@ -91,7 +92,7 @@ bool CallSpan::open() noexcept { return t_calls != 0; }
 
 void CallSpan::begin(const char* function) noexcept {
     function_ = function;
-    if (++t_calls == 1) handle::forget_tag();
+    if (++t_calls == 1) handle::set_last_tag(0);
     nvtx::push(function);
     begin_ = host::now();
 }
@@ -107,14 +108,38 @@ void CallSpan::end() noexcept {
     call.begin = begin_;
     call.end = now;
     call.status = status_;
+    call.inside_call = t_inside;
     record(tag, call);
 }
 
-void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes) noexcept {
+void CallbackSpan::begin(const Runtime& runtime, const char* what) noexcept {
+    what_ = what;
+    tag_ = runtime.tag();
+    outer_tag_ = handle::last_tag();
+    outer_calls_ = std::exchange(t_calls, 0);
+    outer_inside_ = std::exchange(t_inside, t_inside || outer_calls_ != 0);
+    begin_ = host::now();
+}
+
+void CallbackSpan::end() noexcept {
+    Record callback;
+    callback.kind = Kind::callback;
+    callback.name = what_;
+    callback.begin = begin_;
+    callback.end = host::now();
+    callback.inside_call = t_inside;
+    t_calls = outer_calls_;
+    t_inside = outer_inside_;
+    handle::set_last_tag(outer_tag_);
+    record(tag_, callback);
+}
+
+void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes, uint64_t begin) noexcept {
     Record mark;
     mark.kind = Kind::serialising;
     mark.name = what;
-    mark.begin = mark.end = host::now();
+    mark.end = host::now();
+    mark.begin = begin ? begin : mark.end;
     mark.bytes = bytes;
     mark.inside_call = CallSpan::open();
     record(runtime.tag(), mark);

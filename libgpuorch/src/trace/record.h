@@ -25,7 +25,7 @@ extern std::atomic<uint32_t> watchers;  // recorders that run, and an NVTX tool
 /// Whether anybody wants to know. Relaxed: what begins meanwhile may be missed.
 inline bool on() noexcept { return detail::watchers.load(std::memory_order_relaxed) != 0; }
 
-enum class Kind : uint8_t { call, operation, notify, completion, held, serialising };
+enum class Kind : uint8_t { call, operation, notify, completion, held, callback, serialising };
 
 /// What of a GPU does an operation's work.
 enum class Engine : uint8_t { none, copy_in, copy_out, copy_on_device, fill, kernel };
@@ -45,7 +45,7 @@ struct Record {
     bool inside_call = false;  // a call's span is open around it on this thread
     gpo_status status = GPO_SUCCESS;
     uint32_t lane = 0;  // of its stream; 0: none
-    const char* name = "";  // static: the function, the kind of operation, what serialises
+    const char* name = "";  // static: the function, the kind of operation, what calls back, what serialises
     const char* label = "";  // interned by the runtime
     uint64_t begin = 0, end = 0;  // host::now()
     uint64_t bytes = 0;  // of copies and fills; held: how many operations; completion: the caller's number
@@ -117,12 +117,37 @@ private:
     gpo_status status_ = GPO_SUCCESS;
 };
 
-/// Something that makes the device or the driver wait for other work; `what` is static text.
-inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes = 0) noexcept;
-[[gnu::cold, gnu::noinline]] void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes) noexcept;
-inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes) noexcept {
+/// A function of the user's that runs on a thread: the calls that it makes are spans within. `what` is static text.
+class CallbackSpan {
+public:
+    CallbackSpan(const Runtime& runtime, const char* what) noexcept {
+        if (on()) [[unlikely]]
+            begin(runtime, what);
+    }
+    ~CallbackSpan() {
+        if (what_) [[unlikely]]
+            end();
+    }
+    CallbackSpan(const CallbackSpan&) = delete;
+    CallbackSpan& operator=(const CallbackSpan&) = delete;
+
+private:
+    [[gnu::cold, gnu::noinline]] void begin(const Runtime& runtime, const char* what) noexcept;
+    [[gnu::cold, gnu::noinline]] void end() noexcept;
+    const char* what_ = nullptr;
+    uint64_t begin_ = 0;
+    uint32_t tag_ = 0, outer_tag_ = 0, outer_calls_ = 0;
+    bool outer_inside_ = false;
+};
+
+/// Something that made the device or the driver wait for other work; `what` is static text. `begin`: when it began,
+/// host::now(); 0: how long it took isn't known.
+inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes = 0, uint64_t begin = 0) noexcept;
+[[gnu::cold, gnu::noinline]] void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes,
+                                                   uint64_t begin) noexcept;
+inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes, uint64_t begin) noexcept {
     if (on()) [[unlikely]]
-        note_serialising(runtime, what, bytes);
+        note_serialising(runtime, what, bytes, begin);
 }
 
 }  // namespace gpo::trace

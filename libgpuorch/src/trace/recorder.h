@@ -70,12 +70,15 @@ public:
     static void wake_of(uint32_t tag) noexcept;
 
 private:
+    struct Serialised {
+        uint64_t count = 0, time = 0;  // calls; ns in them, as far as it was measured
+    };
     struct Published {
         gpo_trace_info info{};
         std::string title;
         uint64_t start = 0, end = 0;  // end 0: it runs
         std::map<int, DeviceFigures> devices;
-        std::map<std::string, uint64_t> serialising;
+        std::map<std::string, Serialised> serialising;
     };
     struct Lane {
         Ref<Context> context;
@@ -140,8 +143,8 @@ private:
     std::unique_ptr<Json> json_;
     std::unique_ptr<Figures> figures_;
     std::unique_ptr<Picture> picture_;
-    std::map<const Buffer*, uint32_t> threads_;  // those that the file knows
-    std::map<std::string, uint64_t> serialising_;  // calls, by what
+    std::map<const Buffer*, uint64_t> threads_;  // those that the file knows; where a thread's newest completion ends in it
+    std::map<std::string, Serialised> serialising_;  // by what
     gpo_trace_info info_{};
     uint64_t dropped_ = 0;  // of threads that have gone
     ErrorPtr file_error_;

@@ -33,7 +33,9 @@ std::string Recorder::summary_text(const Published& about) {
                         time_text(static_cast<double>(gap.begin - about.start)), ", after ", gap.before, ", before ",
                         gap.after, "\n");
     }
-    for (const auto& [what, count] : about.serialising) out += text("serialising: ", count, " x ", what, "\n");
+    for (const auto& [what, all] : about.serialising)
+        out += text("serialising: ", all.count, " x ", what,
+                    all.time ? text(", ", time_text(static_cast<double>(all.time))) : std::string(), "\n");
     const uint64_t cost = info.calls * info.call_cost_ns + info.timed * info.operation_cost_ns;
     out += text("recording took the host's threads about ", percent(cost, time), ": ", info.call_cost_ns, " ns a call");
     if (info.operation_cost_ns)

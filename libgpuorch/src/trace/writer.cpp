@@ -150,7 +150,14 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             break;
         case Kind::completion:
             ++info_.completions;
-            if (json_) json_->completion(buffer.thread, record);
+            if (json_) {
+                // Those that were found at once come one after the other: a viewer has to tell them apart.
+                Record shown = record;
+                uint64_t& last_end = threads_[&buffer];
+                shown.begin = std::max(record.begin, last_end);
+                last_end = shown.end = std::max(record.end, shown.begin + 1);
+                json_->completion(buffer.thread, shown);
+            }
             if (picture_) picture_->completion(record);
             break;
         case Kind::held:
@@ -162,11 +169,18 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             }
             if (picture_) picture_->held(record);
             break;
-        case Kind::serialising:
-            ++serialising_[record.name];
-            if (json_) json_->serialising(buffer.thread, record);
-            if (picture_) picture_->serialising(buffer.thread, record);
+        case Kind::callback:
+            if (json_) json_->callback(buffer.thread, record);
+            if (picture_) picture_->callback(buffer.thread, record);
             break;
+        case Kind::serialising: {
+            Serialised& all = serialising_[record.name];
+            ++all.count;
+            all.time += record.end - record.begin;
+            if (json_) json_->serialising(buffer.thread, record);
+            if (picture_) picture_->serialising(record);
+            break;
+        }
     }
 }
 
@@ -209,7 +223,7 @@ void Recorder::resolve(Lane& lane, uint32_t number) {
         if (result == CUDA_SUCCESS) {
             // The clocks agree to some microseconds only: order is kept.
             begin = std::max({begin, record.begin, lane.last_end});
-            end = std::max(end, begin);
+            end = std::max(end, begin + 1);  // an arrow ends in it
             lane.last_end = end;
             show(lane, number, record, begin, end);
         }

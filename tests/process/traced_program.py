@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""What check_trace.py traces besides the main job, by GPUORCH_TRACE or as its arguments say:
+
+    mixed          a little of everything, on streams with names that are hard to write down
+    many           10,000 operations, of kinds that alternate
+    two            two runtimes, one after the other
+    stop PATH...   a trace into the first path, with the picture in the second, whose end is told by a status
+
+FILE_LIMIT in the environment: bytes that fit into a file once the device is open.
+"""
+import ctypes
+import os
+import pathlib
+import resource
+import sys
+import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "samples/python"))
+import gpuorch
+
+HARD = 's0 <&>"\\\t\x01'  # what JSON and XML write otherwise, or can't
+
+
+def device_of(gpo):
+    runtime = gpo.runtime_create()
+    device = gpo.device_open(runtime)
+    if limit := int(os.environ.get("FILE_LIMIT", 0)):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    return runtime, device
+
+
+def close(*handles):
+    for handle in handles:
+        handle.close()
+
+
+def mixed(gpo):
+    runtime, device = device_of(gpo)
+    queue, executor, timeline = gpo.cq_create(runtime), gpo.executor_create(runtime), gpo.timeline_create(runtime)
+    streams = [gpo.stream_create(device, gpo.StreamOptions(label=label)) for label in (HARD, "s1", "s2")]
+    memory, host = gpo.memory_allocate(device, 1 << 16), (ctypes.c_uint8 * (1 << 16))()
+    for number in range(12):
+        stream = streams[number % 3]
+        gpo.fill(stream, memory, number, 4, 1 << 12)
+        gpo.stream_notify(stream, queue, number)
+    for stream in streams:
+        gpo.stream_wait(stream, -1)
+    gpo.copy_to_device(streams[1], memory, host, len(host))
+    # Held for a timeline, then for a host call, whose end a callback hears of.
+    gpo.stream_wait_timeline(streams[0], timeline, 1)
+    gpo.fill(streams[0], memory, 1, 1, 4096)
+    gpo.timeline_signal(timeline, 1)
+    gpo.stream_host_call(streams[1], executor, lambda call: time.sleep(0.002) or gpo.SUCCESS)
+    gpo.fill(streams[1], memory, 2, 1, 4096)
+    gpo.stream_then(streams[1], executor, lambda completion, error: gpo.stream_query(streams[1]))
+    for _ in range(3):
+        try:
+            gpo.fill(streams[2], memory, 1, 3, 4)
+        except gpuorch.Error as error:
+            if error.status != gpo.INVALID_ARGUMENT:
+                raise
+    gpo.executor_run_for(executor, -1)
+    for stream in streams:
+        gpo.stream_wait(stream, -1)
+    drained, entries = 0, (gpo.Completion * 16)()
+    while drained < 12:
+        gpo.cq_wait(queue, -1)
+        drained += gpo.cq_drain(queue, entries, ctypes.sizeof(gpo.Completion), 16)
+    gpo.memory_free(device, memory)
+    close(*streams, timeline, executor, queue, device, runtime)
+
+
+def many(gpo):
+    runtime, device = device_of(gpo)
+    streams = [gpo.stream_create(device) for _ in range(4)]
+    memory = gpo.memory_allocate(device, 1 << 16)
+    for number in range(2500):
+        for stream in streams:
+            if number % 2:
+                gpo.fill(stream, memory, number, 4, 1 << 12)
+            else:
+                gpo.copy_on_device(stream, memory, memory + (1 << 15), 1 << 14)
+        if number % 100 == 99:
+            for stream in streams:
+                gpo.stream_wait(stream, -1)
+    gpo.memory_free(device, memory)
+    close(*streams, device, runtime)
+
+
+def two(gpo):
+    for _ in range(2):
+        runtime, device = device_of(gpo)
+        stream, memory = gpo.stream_create(device), gpo.memory_allocate(device, 4096)
+        gpo.fill(stream, memory, 1, 4, 1024)
+        gpo.stream_wait(stream, -1)
+        gpo.memory_free(device, memory)
+        close(stream, device, runtime)
+
+
+def stop(gpo, path, picture):
+    runtime, device = device_of(gpo)
+    gpo.trace_start(runtime, gpo.TraceOptions(path=path, picture=picture))
+    stream, memory = gpo.stream_create(device), gpo.memory_allocate(device, 4096)
+    for value in range(2000):
+        gpo.fill(stream, memory, value, 4, 1024)
+    gpo.stream_wait(stream, -1)
+    try:
+        gpo.trace_stop(runtime)
+        print("SUCCESS")
+    except gpuorch.Error as error:
+        print(error.name)
+    gpo.memory_free(device, memory)
+    close(stream, device, runtime)
+
+
+if __name__ == "__main__":
+    {"mixed": mixed, "many": many, "two": two, "stop": stop}[sys.argv[1]](gpuorch.Library(), *sys.argv[2:])
