@@ -1,5 +1,5 @@
 // gpuorch-info: what the library sees on this machine, and what it decides: drivers and why one isn't used, devices,
-// how they reach each other, limits, versions, and the environment variables that it reads.
+// how they reach each other, limits, versions, compilers, and the environment variables that it reads.
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -90,6 +90,49 @@ void figures_of(gpo_device_t device) {
     if (now.reason[0]) line("NVML", now.reason);
 }
 
+// Which compiler this device's kernels are made by, as a kernel says that it made; or why none can be made.
+constexpr const char* kWhoCompiles = R"(
+extern "C" __global__ void who_compiles(int *version) {
+#if !defined(__GPUORCH_SOFT__)
+    version[0] = __CUDACC_VER_MAJOR__, version[1] = __CUDACC_VER_MINOR__;
+#elif defined(__clang_major__)
+    version[0] = __clang_major__, version[1] = __clang_minor__, version[2] = 1;
+#else
+    version[0] = __GNUC__, version[1] = __GNUC_MINOR__, version[2] = 2;
+#endif
+}
+)";
+
+std::string compiler_of(gpo_device_t device) {
+    auto source = sized<gpo_compile_options>();
+    source.source = kWhoCompiles;
+    source.flags = GPO_COMPILE_NO_CACHE;
+    auto launch = sized<gpo_launch>();
+    launch.grid[0] = launch.block[0] = 1;
+    gpo_module_t module = nullptr;
+    gpo_kernel_t kernel = nullptr;
+    gpo_stream_t stream = nullptr;
+    uint64_t address = 0;
+    int version[3] = {};
+    const void* arguments[] = {&address};
+    const bool ran = gpo_module_compile(device, &source, &module) == GPO_SUCCESS &&
+                     gpo_module_kernel(module, "who_compiles", &kernel) == GPO_SUCCESS &&
+                     gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS &&
+                     gpo_memory_allocate(device, sizeof version, nullptr, &address) == GPO_SUCCESS &&
+                     gpo_fill(stream, address, 0, 1, sizeof version) == GPO_SUCCESS &&
+                     gpo_launch_kernel(stream, kernel, &launch, arguments, nullptr, 1) == GPO_SUCCESS &&
+                     gpo_copy_to_host(stream, version, address, sizeof version) == GPO_SUCCESS &&
+                     gpo_stream_wait(stream, -1) == GPO_SUCCESS;
+    const std::string why = ran ? "" : last_error();
+    if (address) gpo_memory_free(device, address);
+    gpo_stream_destroy(stream);
+    gpo_kernel_destroy(kernel);
+    gpo_module_destroy(module);
+    if (!ran) return "none can be used: " + why;
+    constexpr const char* names[] = {"NVRTC", "Clang", "GCC"};
+    return format("%s %d.%d", names[version[2]], version[0], version[1]);
+}
+
 void topology_of(gpo_runtime_t runtime, uint32_t count) {
     if (count < 2) return;
     std::printf("  topology: how a device reaches memory of another (rank: lower is faster)\n          ");
@@ -140,6 +183,7 @@ bool driver(const char* name) {
             properties_of(properties);
             limits_of(device);
             figures_of(device);
+            line("compiler of kernels", compiler_of(device));
             gpo_device_destroy(device);
         }
         topology_of(runtime, count);

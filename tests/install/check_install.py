@@ -44,10 +44,26 @@ def main():
         name = "gpuorch-info finds its library where it was moved, and tells of drivers, devices and settings"
         plain = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
         told = run(name, prefix / "bin" / "gpuorch-info", env={**plain, "GPUORCH_SOFT_DEVICES": "2"})
-        wanted = [f"libgpuorch {version}\n", "driver cuda\n", "driver soft\n", "device 1: ", "topology: ",
-                  'GPUORCH_SOFT_DEVICES = "2"\n', "GPUORCH_LOG"]
-        lacking = [words for words in wanted if words not in told]
-        print(f"FAIL {name}: it doesn't say {lacking}" if lacking else f"PASS {name}")
+        wanted = [rf"libgpuorch {version}\n", r"driver cuda\n  (usable, of CUDA \d+\.\d+, \d+ devices?|not usable: .{10,})\n",
+                  r"driver soft\n  usable, of CUDA \d+\.\d+, 2 devices\n  device 0: gpuorch software GPU\n",
+                  r"device 1: gpuorch software GPU\n", r"multiprocessors +[1-9]\d*, \d+ MHz\n", r"memory +[1-9][\d.]* [GT]iB\n",
+                  r"limit: stack of a thread +[\d.]+ [KM]iB\n", r"limit: printf buffer +[\d.]+ [KM]iB\n",
+                  r"limit: heap of kernels +[\d.]+ [KM]iB\n", r"compiler of kernels +(GCC|Clang) [1-9]\d*\.\d+\n",
+                  r"NVML +the software GPU has no NVML\n", r"topology: .*\n +0 +1\n +0 +- +\w+, rank \d+\n +1 +\w+, rank \d+ +-\n",
+                  r'GPUORCH_SOFT_DEVICES = "2"\n', r"GPUORCH_LOG is not set\n"]
+        lacking = [words for words in wanted if not re.search(words, told)]
+        print(f"FAIL {name}: it doesn't say {lacking}, but {told}" if lacking else f"PASS {name}")
+
+        name = "gpuorch-info says why a driver or a compiler can't be used"
+        broken = folder / "broken" / "libcuda.so.1"
+        broken.parent.mkdir()
+        broken.write_text("no library")
+        told = run(name, prefix / "bin" / "gpuorch-info",
+                   env={**plain, "LD_LIBRARY_PATH": str(broken.parent), "GPUORCH_DEVICE": "any", "GPUORCH_CXX": "/nowhere/c++"})
+        wanted = [rf"uses: soft\n  because CUDA can't be used: .*{broken}", rf"driver cuda\n  not usable: .*{broken}",
+                  r"compiler of kernels +none can be used: .*/nowhere/c\+\+"]
+        lacking = [words for words in wanted if not re.search(words, told)]
+        print(f"FAIL {name}: it doesn't say {lacking}, but {told}" if lacking else f"PASS {name}")
 
         name = "a build without tests, as the README has it, has gpuorch-bench, and one without that hasn't"
         programs = {"gpuorch-bench", *(f"gpuorch_bench_{path.stem}" for path in (ROOT / "tests/bench").glob("*.cpp"))}
