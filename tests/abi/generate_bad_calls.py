@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes the test that calls every exported function with everything that can be wrong about its handles, pointers and
-structs, one thing at a time; and with nothing wrong, from outside and from inside a callback.
+structs, one thing at a time; and with nothing wrong, from outside and from inside all that the library calls: a callback, a
+host call, a pipeline's callback, the log function.
 
     generate_bad_calls.py OUTPUT.cpp
 
@@ -62,6 +63,8 @@ GOOD_CALL = {
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
     "gpo_timeline_fail": None, "gpo_trace_stop": "GPO_INVALID_STATE",
 }
+# What gives something else inside: the device has what it is called from to wait for.
+INSIDE = {("gpo_device_wait", "host_call"): "GPO_TIMEOUT"}
 # What a good call gives that has to be given back, by function: of the output parameter's number.
 GIVEN_BACK = {"gpo_cq_fd": "if (out{0} > 0) close(out{0});"}
 DESTROYS = re.compile(r"gpo_\w+_destroy")
@@ -120,9 +123,9 @@ class Function:
             arguments[replaced[0]] = replaced[1]
         return f"{self.name}({', '.join(arguments)})"
 
-    def block(self, what, expected, number=None, argument=None, before=(), after=(), inside=False):
-        """One call. What it made is given up again; and where it was refused, it may have made nothing. `inside`: from a
-        callback on an executor."""
+    def block(self, what, expected, number=None, argument=None, before=(), after=(), inside=None):
+        """One call. What it made is given up again; and where it was refused, it may have made nothing. `inside`: what it is
+        made in, a name of Inside."""
         call = self.call((number, argument) if number is not None else None)
         lines = [*self.setup, *before, f'CHECK_CALL("{what}", {expected}, {call});', *after]
         for out, (kind, _) in enumerate(self.parameters):
@@ -132,7 +135,7 @@ class Function:
                              else f"CHECK(out{out} == nullptr);")
         if self.name in GIVEN_BACK and expected == "GPO_SUCCESS":
             lines.append(GIVEN_BACK[self.name].format(len(self.parameters) - 1))
-        begin, end = ("w.inside_callback([&] {", "});") if inside else ("{", "}")
+        begin, end = (f"w.inside(Inside::{inside}, [&] {{", "});") if inside else ("{", "}")
         return [f"    {begin}", *(f"        {line}" for line in lines), "        w.renew();", f"    {end}"]
 
     def handle_blocks(self, number):
@@ -198,7 +201,9 @@ class Function:
         expected = GOOD_CALL.get(self.name, "GPO_SUCCESS")
         if expected is not None:
             lines += self.block("nothing is wrong", expected)
-            lines += self.block("nothing is wrong, inside a callback", expected, inside=True)
+            for inside in ("callback", "host_call", "pipeline", "log"):
+                status = INSIDE.get((self.name, inside), expected)
+                lines += self.block(f"nothing is wrong, inside a {inside.replace('_', ' ')}", status, inside=inside)
         for number, (kind, word) in enumerate(self.parameters):
             if self.is_handle(number):
                 lines += self.handle_blocks(number)

@@ -2,6 +2,7 @@
 #include "abi/world.h"
 
 #include <cstdlib>
+#include <utility>
 
 namespace gpo::test {
 
@@ -41,6 +42,33 @@ gpo_compile_options compile_options() {
     return options;
 }
 
+/// What the library calls with a body to run, from wherever it calls it.
+struct Body {
+    const std::function<void()>& run;
+    int came = 0;
+    void call() {
+        ++came;
+        run();
+    }
+    static void callback(void* user, const gpo_completion*, const gpo_error*) { static_cast<Body*>(user)->call(); }
+    static gpo_status host_call(void* user, const gpo_host_call*) { return static_cast<Body*>(user)->call(), GPO_SUCCESS; }
+    static gpo_status take(void* user, const gpo_chunk*) { return static_cast<Body*>(user)->call(), GPO_SUCCESS; }
+};
+
+/// What the world's log function calls once.
+Body* logged = nullptr;
+
+const gpo_runtime_options& logging_options() {
+    static const gpo_runtime_options options = [] {
+        auto options = sized<gpo_runtime_options>();
+        options.log = [](void*, int32_t, const char*) {
+            if (Body* const body = std::exchange(logged, nullptr)) body->call();
+        };
+        return options;
+    }();
+    return options;
+}
+
 std::unique_ptr<World>& holder() {
     static std::unique_ptr<World> world;
     return world;
@@ -48,8 +76,8 @@ std::unique_ptr<World>& holder() {
 
 }  // namespace
 
-Objects::Objects() {
-    REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
+Objects::Objects(const gpo_runtime_options* options) {
+    REQUIRE_OK(gpo_runtime_create(options, &runtime));
     REQUIRE_OK(gpo_device_open(runtime, nullptr, &device));
     stream = fresh_stream();
     stream_pool = fresh_stream_pool();
@@ -98,7 +126,7 @@ gpo_pipeline_t Objects::fresh_pipeline() {
     return handle;
 }
 
-World::World() : other(std::make_unique<Objects>()) {
+World::World() : Objects(&logging_options()), other(std::make_unique<Objects>()) {
     uint32_t count = 0;
     REQUIRE_OK(gpo_device_count(runtime, &count));
     if (count > 1) {
@@ -128,6 +156,8 @@ World::World() : other(std::make_unique<Objects>()) {
     auto caller = sized<gpo_executor_options>();
     caller.flags = GPO_EXECUTOR_CALLER;
     REQUIRE_OK(gpo_executor_create(runtime, &caller, &callbacks_));
+    held_ = fresh_stream();
+    carrier_ = fresh_pipeline();
     auto timed = sized<gpo_event_options>();
     timed.flags = GPO_EVENT_TIMING;
     REQUIRE_OK(gpo_event_create(device, &timed, &timing));
@@ -158,6 +188,7 @@ World::~World() {
 
 void World::renew() {
     gpo_trace_stop(runtime);
+    gpo_runtime_set_log_executor(runtime, nullptr);
     gpo_host_unregister(device, pages);
     for (void* piece : pieces_) gpo_arena_free(arena, piece);
     for (uint64_t address : allocations_) gpo_memory_free(device, address);
@@ -182,22 +213,31 @@ void World::renew() {
     gpo_cq_wait(cq, 0);
 }
 
-void World::inside_callback(const std::function<void()>& body) {
-    struct Inside {
-        const std::function<void()>& body;
-        int came = 0;
-        static void callback(void* user, const gpo_completion*, const gpo_error*) {
-            auto& me = *static_cast<Inside*>(user);
-            ++me.came;
-            me.body();
-        }
-    } inside{body};
-    REQUIRE_OK(gpo_stream_then(stream, callbacks_, Inside::callback, &inside));
+void World::inside(Inside what, const std::function<void()>& run) {
+    Body body{run};
+    const auto throws = [](void*, const gpo_completion*, const gpo_error*) { throw 20; };
+    const auto source = good_gpo_source();
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_CALLBACK;
+    sink.take = Body::take;
+    sink.user = &body;
+    switch (what) {
+    case Inside::callback: REQUIRE_OK(gpo_stream_then(stream, callbacks_, Body::callback, &body)); break;
+    case Inside::host_call: REQUIRE_OK(gpo_stream_host_call(held_, callbacks_, Body::host_call, &body)); break;
+    case Inside::pipeline: REQUIRE_OK(gpo_pipeline_start(carrier_, &source, &sink)); break;
+    case Inside::log:  // of a callback that throws
+        logged = &body;
+        REQUIRE_OK(gpo_stream_then(stream, callbacks_, throws, nullptr));
+        break;
+    }
     CHECK_OK(gpo_executor_run_for(callbacks_, kPatience, nullptr));
-    CHECK(inside.came == 1);
+    if (what == Inside::pipeline) CHECK_OK(gpo_pipeline_wait(carrier_, kPatience, nullptr));
+    CHECK_OK(gpo_stream_wait(held_, kPatience));
+    CHECK(body.came == 1);
     auto statistics = sized<gpo_executor_statistics>();
     REQUIRE_OK(gpo_executor_get_statistics(callbacks_, &statistics));
-    CHECK(statistics.threw == 0);
+    thrown_ += what == Inside::log;
+    CHECK(statistics.threw == thrown_);
 }
 
 void* World::piece() {

@@ -33,7 +33,7 @@ struct Larger {
 
 /// One object of each type in one runtime, named as the handle types are.
 struct Objects {
-    Objects();
+    explicit Objects(const gpo_runtime_options* options = nullptr);
     ~Objects();
     gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
@@ -62,6 +62,9 @@ struct Objects {
     gpo_pipeline_t fresh_pipeline();
     gpo_executor_t fresh_executor();
 };
+
+/// What the library calls.
+enum class Inside { callback, host_call, pipeline, log };
 
 struct World : Objects {
     World();
@@ -135,14 +138,18 @@ struct World : Objects {
     void keep(gpo_executor_t handle) { gpo_executor_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
-    /// Runs `body` in a callback on an executor of the caller's, thus on this thread.
-    void inside_callback(const std::function<void()>& body);
+    /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function, all of which run on
+    /// this thread then; or in a sink, on a thread of a pipeline. Each has a stream or pipeline of its own, and is over on return.
+    void inside(Inside what, const std::function<void()>& body);
 
     /// After each call: waits for what it started, and takes back what it left.
     void renew();
 
 private:
     gpo_executor_t callbacks_ = nullptr;
+    gpo_stream_t held_ = nullptr;    // by host calls
+    gpo_pipeline_t carrier_ = nullptr;
+    uint64_t thrown_ = 0;            // on callbacks_
     std::mt19937_64 random_{20};
     uint64_t last_value_ = 0;
     std::vector<void*> pieces_;

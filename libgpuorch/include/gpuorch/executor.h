@@ -47,7 +47,7 @@ GPO_API gpo_status gpo_executor_create(gpo_runtime_t runtime, const gpo_executor
 /* Callbacks that it still owes are called: where the work is done with what became of it, else with GPO_CANCELLED (the
  * work itself goes on). On its own threads, which end then, and the call blocks on nothing; for GPO_EXECUTOR_CALLER
  * before this returns, or, where another call is inside the executor, before that one returns. Host calls that are under
- * way are finished with GPO_CANCELLED.
+ * way are finished with GPO_CANCELLED at once.
  *
  * gpo_runtime_shutdown waits for the callbacks that executors owe, within its timeout, and runs those of GPO_EXECUTOR_CALLER
  * itself if nobody else does. */

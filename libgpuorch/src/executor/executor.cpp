@@ -410,19 +410,19 @@ void Executor::cancel_calls() noexcept {
     }
 }
 
-// Calls may be inside: those that run callbacks return.
+// Calls may be inside: those that run callbacks return. One may never do so, and streams don't wait for that.
 void Executor::destroyed() noexcept {
     {
         std::lock_guard lock(lock_);
         closing_.store(true, std::memory_order_seq_cst);
     }
+    cancel_owed();
+    cancel_calls();
     wake_all();
 }
 
 void Executor::close() noexcept {
     destroyed();
-    cancel_owed();
-    cancel_calls();
     if (thread_count_ != 0)
         wake_all();
     else
