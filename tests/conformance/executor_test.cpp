@@ -568,6 +568,34 @@ TEST_CASE("log lines are called on the executor that they were given, in order, 
     CHECK(lines.size() == 4);
 }
 
+TEST_CASE("a log function that throws has lost its line; the next one comes, here and on an executor") {
+    static std::atomic<int> lines;
+    lines = 0;
+    auto options = sized<gpo_runtime_options>();
+    options.log = [](void*, int32_t, const char*) {
+        ++lines;
+        throw std::runtime_error("no paper");
+    };
+    Gpu gpu(options);
+    Executor executor = gpu.executor(0, 1), log = gpu.executor(0, 1);
+    Stream stream = gpu.stream();
+    Count count;
+    for (const gpo_executor_t route : {gpo_executor_t{}, log.get()}) {
+        REQUIRE_OK(gpo_runtime_set_log_executor(gpu.runtime, route));
+        const int before = lines;
+        for (int i = 0; i < 3; ++i)
+            REQUIRE_OK(gpo_stream_then(stream, executor, [](void*, const gpo_completion*, const gpo_error*) { throw 1; }, nullptr));
+        REQUIRE_OK(gpo_stream_then(stream, executor, Count::callback, &count));
+        wait_idle(executor);
+        wait_idle(log);
+        CHECK(lines == before + 3);
+    }
+    CHECK(count.came.reach(2));
+    CHECK(count.last == GPO_SUCCESS);
+    CHECK(statistics_of(executor).threw == 6);
+    CHECK(statistics_of(log).called == 3);
+}
+
 TEST_CASE("a runtime shuts down while threads notify, ask for callbacks, drain and poll; what was accepted comes once") {
     for (int round = 0; round < 5; ++round) {
         CAPTURE(round);

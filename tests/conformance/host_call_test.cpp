@@ -297,6 +297,47 @@ TEST_CASE("the stream's handle may be destroyed while its host call is under way
     CHECK(read(f.words[0]) == 6);
 }
 
+TEST_CASE("a host call destroys its stream, its executor and its queue, on the executor's thread and on the caller's") {
+    for (uint32_t flags : {0u, unsigned{GPO_EXECUTOR_CALLER}}) {
+        CAPTURE(flags);
+        Fixture f;
+        Executor executor = f.gpu.executor(flags);
+        Queue queue = f.gpu.queue();
+        struct Ends {
+            gpo_stream_t stream;
+            gpo_executor_t executor;
+            gpo_cq_t queue;
+            Arrivals came{};
+            gpo_status statuses[3] = {GPO_INTERNAL, GPO_INTERNAL, GPO_INTERNAL};
+            static gpo_status function(void* user, const gpo_host_call*) {
+                auto& me = *static_cast<Ends*>(user);
+                me.statuses[0] = gpo_stream_destroy(me.stream);
+                me.statuses[1] = gpo_executor_destroy(me.executor);
+                me.statuses[2] = gpo_cq_destroy(me.queue);
+                ++me.came;
+                return GPO_SUCCESS;
+            }
+        } ends{f.stream, executor, queue};
+        Call behind;
+        REQUIRE_OK(gpo_stream_host_call(f.stream, executor, Ends::function, &ends));
+        REQUIRE_OK(gpo_stream_notify(f.stream, queue, 1));
+        REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 2));
+        REQUIRE_OK(gpo_stream_host_call(f.stream, executor, Call::function, &behind));
+        const gpo_executor_t handle = executor.release();
+        const gpo_stream_t stream = f.stream.release();
+        queue.release();
+        if (flags) CHECK_STATUS(GPO_CANCELLED, gpo_executor_run(handle, nullptr));
+        CHECK(ends.came.reach(1));
+        CHECK(behind.came.reach(1));
+        for (const gpo_status status : ends.statuses) CHECK_OK(status);
+        // The executor was destroyed with the call under way, which thus was cancelled, and what is behind it.
+        CHECK(take(f.queue, 1)[0].status == GPO_CANCELLED);
+        CHECK(behind.status == GPO_CANCELLED);
+        CHECK_STATUS(GPO_STALE_HANDLE, gpo_stream_wait(stream, 0));
+        CHECK_STATUS(GPO_STALE_HANDLE, gpo_executor_run(handle, nullptr));
+    }
+}
+
 TEST_CASE("a pipeline calls back when its run has ended") {
     Gpu gpu;
     Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
