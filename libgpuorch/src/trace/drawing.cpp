@@ -341,6 +341,7 @@ void Drawing::threads() {
     for (const auto& [number, row] : picture_.threads_) {
         uint64_t busy = 0;
         for (const Piece& p : row.pieces) busy += p.busy;
+        for (const Piece& p : row.strip) busy += p.busy;
         if (!row.pieces.empty() || !row.strip.empty()) all.emplace_back(busy, &row);
     }
     if (all.empty() && picture_.completions_.empty() && picture_.serialising_.empty()) return;
@@ -348,9 +349,18 @@ void Drawing::threads() {
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     for (size_t i = 0; i < all.size() && i < kThreads; ++i) {
         const Row& row = *all[i].second;
-        uint64_t count = 0;
-        for (const Piece& p : row.pieces) count += p.count;
-        label(row.name, text(count, count == 1 ? " call, " : " calls, ", time_text(static_cast<double>(all[i].first))));
+        const auto told = [](const std::vector<Piece>& pieces, const char* one, const char* more) {
+            uint64_t count = 0, busy = 0;
+            for (const Piece& p : pieces) {
+                count += p.count;
+                busy += p.busy;
+            }
+            return text(count, count == 1 ? one : more, time_text(static_cast<double>(busy)));
+        };
+        std::string right;
+        if (!row.pieces.empty()) right = told(row.pieces, " call, ", " calls, ");
+        if (!row.strip.empty()) right += (right.empty() ? "" : "; ") + told(row.strip, " callback, ", " callbacks, ");
+        label(row.name, right);
         open_lane(12);
         for (const Piece& p : row.pieces) piece(p, 12);
         for (const Piece& p : row.strip) piece(p, 12);
