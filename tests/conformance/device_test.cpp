@@ -58,7 +58,7 @@ TEST_CASE("two handles on one device share its context") {
     CHECK(ordinal >= 0);
 }
 
-TEST_CASE("a foreign context is used in place of the primary one") {
+TEST_CASE("the primary context may be given as if it were a foreign one") {
     Gpu gpu;
     auto options = sized<gpo_device_options>();
     REQUIRE_OK(gpo_device_native(gpu.device, &options.native_context, nullptr));

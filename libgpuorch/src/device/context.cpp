@@ -86,12 +86,27 @@ Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
     }
     try {
         check(table_.cuCtxGetId(native_, &id_), "cuCtxGetId");
+        if (foreign && device_of(foreign) != device) refuse_ordinal(native_ordinal);
         scanner_ = std::make_unique<Scanner>(*this);
         phase_.store(Phase::open, std::memory_order_release);
     } catch (...) {
         if (primary_) table_.cuDevicePrimaryCtxRelease(device);
         throw;
     }
+}
+
+CUdevice Context::device_of(CUcontext foreign) {
+    CUdevice device = 0;
+    CUcontext popped = nullptr;
+    check(table_.cuCtxPushCurrent(foreign), "cuCtxPushCurrent");
+    const CUresult result = table_.cuCtxGetDevice(&device);
+    table_.cuCtxPopCurrent(&popped);
+    check(result, "cuCtxGetDevice");
+    return device;
+}
+
+void Context::refuse_ordinal(int native_ordinal) {
+    fail(GPO_INVALID_ARGUMENT, "options.native_context is a context of another device than the driver's number ", native_ordinal);
 }
 
 Context::~Context() {

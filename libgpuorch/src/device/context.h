@@ -24,6 +24,8 @@ class Context final : public Counted {
 public:
     /// `foreign` NULL: retains the primary context. Throws.
     Context(Runtime& runtime, int native_ordinal, CUcontext foreign);
+    /// Throws: the foreign context is of another device than this.
+    [[noreturn]] static void refuse_ordinal(int native_ordinal);
 
     Runtime& runtime() const noexcept { return *runtime_; }
     const driver::Table& table() const noexcept { return table_; }
@@ -100,6 +102,7 @@ public:
     Ref<Stream> idle_stream();
 
 private:
+    CUdevice device_of(CUcontext foreign);
     friend class DriverScope;
     ~Context() override;
     bool found_dead() noexcept;

@@ -1,0 +1,125 @@
+// A device that is opened on a context of the host's: what is made from it lies there, and the context is the host's again
+// afterwards.
+#include <cstdlib>
+#include <vector>
+
+#include "foreign/raw.h"
+#include "support/report.h"
+
+using namespace gpo::test;
+
+namespace {
+
+[[maybe_unused]] const bool two_devices = setenv("GPUORCH_SOFT_DEVICES", "2", 0) == 0;
+
+/// A context that the host has made; not current.
+class HostContext {
+public:
+    HostContext(const Raw& raw, CUdevice device) : raw_(raw) {
+        CUcontext popped = nullptr;
+        RAW_OK(raw_.cu().cuCtxCreate(&native, 0, device));
+        RAW_OK(raw_.cu().cuCtxPopCurrent(&popped));
+    }
+    ~HostContext() {
+        if (native) CHECK(raw_.cu().cuCtxDestroy(native) == CUDA_SUCCESS);
+    }
+
+    CUcontext native = nullptr;
+
+private:
+    const Raw& raw_;
+};
+
+}  // namespace
+
+TEST_CASE("a device opened on a context of the host's works in that context, and leaves it as it was") {
+    Raw raw;
+    const auto& cu = raw.cu();
+    HostContext own(raw, raw.device);
+    REQUIRE(own.native != raw.primary);
+    unsigned long long number = 0, later = 0;
+    RAW_OK(cu.cuCtxGetId(own.native, &number));
+    {
+        Gpu gpu;
+        Device device;
+        auto options = sized<gpo_device_options>();
+        options.native_context = own.native;
+        REQUIRE_OK(gpo_device_open(gpu.runtime, &options, device.out()));
+        void *native = nullptr, *primary = nullptr;
+        REQUIRE_OK(gpo_device_native(device, &native, nullptr));
+        REQUIRE_OK(gpo_device_native(gpu.device, &primary, nullptr));
+        CHECK(native == own.native);
+        CHECK(primary == raw.primary);
+
+        Stream stream, elsewhere = gpu.stream();
+        REQUIRE_OK(gpo_stream_create(device, nullptr, stream.out()));
+        void* handle = nullptr;
+        CUcontext of_stream = nullptr;
+        REQUIRE_OK(gpo_stream_native(stream, &handle));
+        RAW_OK(cu.cuStreamGetCtx(static_cast<CUstream>(handle), &of_stream));
+        CHECK(of_stream == own.native);
+        REQUIRE_OK(gpo_stream_native(elsewhere, &handle));
+        RAW_OK(cu.cuStreamGetCtx(static_cast<CUstream>(handle), &of_stream));
+        CHECK(of_stream == raw.primary);
+        // A stream of the one context is none of a device that was opened on the other.
+        gpo_stream_t wrapped = nullptr;
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_wrap(device, handle, nullptr, &wrapped));
+        CHECK(wrapped == nullptr);
+
+        uint64_t memory = 0;
+        CUcontext of_memory = nullptr;
+        REQUIRE_OK(gpo_memory_allocate(device, 4096, nullptr, &memory));
+        const Current there(raw, raw.primary);
+        RAW_OK(cu.cuPointerGetAttribute(&of_memory, CU_POINTER_ATTRIBUTE_CONTEXT, memory));
+        CHECK(of_memory == own.native);
+
+        Module module;
+        Kernel fill;
+        REQUIRE_OK(gpo_module_builtin(device, module.out()));
+        REQUIRE_OK(gpo_module_kernel(module, "gpo_fill_u32", fill.out()));
+        std::vector<uint32_t> back(1024);
+        Queue queue = gpu.queue();
+        REQUIRE_OK(launch(stream, fill, 4, 64, memory, uint32_t{42}, uint64_t{1024}));
+        REQUIRE_OK(gpo_copy_to_host(stream, back.data(), memory, 4096));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 4));
+        CHECK(take(queue, 1)[0].status == GPO_SUCCESS);
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        CHECK(back == std::vector<uint32_t>(1024, 42));
+        // Between the two of them events order work, as between devices.
+        Event event = gpu.event();
+        REQUIRE_OK(gpo_event_record(event, elsewhere));
+        REQUIRE_OK(gpo_stream_wait_event(stream, event));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        REQUIRE_OK(gpo_memory_free(device, memory));
+    }
+    CUcontext current = own.native;
+    RAW_OK(cu.cuCtxGetCurrent(&current));
+    CHECK(current == nullptr);
+    RAW_OK(cu.cuCtxGetId(own.native, &later));
+    CHECK(later == number);
+    const Current there(raw, own.native);
+    CUdeviceptr memory = 0;
+    RAW_OK(cu.cuMemAlloc(&memory, 64));
+    RAW_OK(cu.cuMemFree(memory));
+}
+
+TEST_CASE("a context of another device than the one opened is refused") {
+    Raw raw;
+    Gpu gpu;
+    uint32_t devices = 0;
+    REQUIRE_OK(gpo_device_count(gpu.runtime, &devices));
+    if (devices < 2) return skip("needs two devices");
+    HostContext other(raw, raw.device == 0 ? 1 : 0);
+    auto options = sized<gpo_device_options>();
+    options.native_context = other.native;
+    gpo_device_t device = nullptr;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_device_open(gpu.runtime, &options, &device));
+    CHECK(device == nullptr);
+    // Once it is known as its own device's, too.
+    Device opened;
+    options.ordinal = 1;
+    REQUIRE_OK(gpo_device_open(gpu.runtime, &options, opened.out()));
+    options.ordinal = 0;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_device_open(gpu.runtime, &options, &device));
+    CHECK(device == nullptr);
+}
