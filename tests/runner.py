@@ -11,7 +11,8 @@ A test fails too if its program crashes, ends early or outlives its time limit; 
 ones after it are run all the same. Sections:
 
   canary        tests that go wrong on purpose, to see that it is noticed
-  unit abi conformance faults foreign   doctest programs, tests/<name>/*.cpp
+  unit abi conformance faults foreign   doctest programs, tests/<name>/*.cpp; conformance also with the functions of the
+                oldest CUDA driver that is supported
   process       tests/process/*: programs by themselves. Their first lines may say
                     // RUN: [NAME=VALUE]... [ARGUMENT]...   one run; several lines are several runs
                     // EXIT: 0                              the exit code to expect, or the name of a signal
@@ -41,6 +42,12 @@ SECTIONS = ("canary", "unit", "abi", "conformance", "faults", "foreign", "proces
 SUITE_SECONDS = 300          # for one doctest program; sanitizers get twice that, --full ten times
 CRASHES_FORGIVEN = 5         # in one program: then its remaining tests are not run
 SKIPPED = 77
+
+
+def is_gcc_12():
+    """Whether CMake will take GCC 12."""
+    outcome = subprocess.run([os.environ.get("CXX") or "c++", "-E", "-dM", "-x", "c++", "/dev/null"], capture_output=True, text=True)
+    return "#define __GNUC__ 12\n" in outcome.stdout and "__clang__" not in outcome.stdout
 
 
 class Tally:
@@ -218,13 +225,15 @@ class Session:
         print(f"build/{name}: built in {time.monotonic() - start:.0f} s", flush=True)
         return True
 
-    def suites(self, build, label, factor=1, environment=None):
+    def suites(self, build, label, factor=1, environment=None, only=None):
         limit = SUITE_SECONDS * factor * (10 if self.full else 1)
         for program in sorted((BUILD / build / "tests").glob("gpuorch_*")):
             name = program.name.removeprefix("gpuorch_")
             if not program.is_file() or name == "canary" or name.startswith("bench_"):
                 continue
-            if label == "" and not self.wants(name):
+            if only and name != only:
+                continue
+            if build == "tests" and not self.wants(name):
                 continue
             for pattern in self.patterns or [None]:
                 self.matched += run_doctest(program, label + name, self.tally,
@@ -324,10 +333,14 @@ class Session:
         check(self.tally, label, command, 600 * (10 if self.full else 1), environment)
 
     def everything(self):
-        if self.wants_plain_build() and self.build("tests", "CMAKE_BUILD_TYPE=RelWithDebInfo"):
+        # Debian 12's compiler has nothing to say; what others find to warn of is theirs.
+        strict = ["CMAKE_COMPILE_WARNING_AS_ERROR=ON"] if is_gcc_12() else []
+        if self.wants_plain_build() and self.build("tests", "CMAKE_BUILD_TYPE=RelWithDebInfo", *strict):
             if self.wants("canary"):
                 self.canary()
             self.suites("tests", "")
+            # The oldest driver that is supported has none of the functions that came later.
+            self.suites("tests", "CUDA 12.2 ", environment={"GPUORCH_CUDA_VERSION": "12020"}, only="conformance")
             if self.wants("process"):
                 self.processes()
             for section in ("checks", "runtimes", "rust", "lua"):

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/gpu.h"
+#include "support/report.h"
 
 using namespace gpo::test;
 
@@ -76,6 +77,7 @@ struct Row {
     std::string wrong;
     gpo_status expected;
     std::function<gpo_status(World&)> call;
+    bool by_signature = false;   // where the driver tells what parameters a kernel has
 };
 
 const uint64_t kHuge = UINT64_MAX;
@@ -303,11 +305,11 @@ const std::vector<Row>& rows() {
         {"gpo_launch_kernel", "unknown flags", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch_shape(1, 32, 1, 0, 0x40000000); }},
         {"gpo_launch_kernel", "an argument too few", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 1); }},
+            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 1); }, true},
         {"gpo_launch_kernel", "an argument too many", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 3); }},
+            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 3); }, true},
         {"gpo_launch_kernel", "an argument of another size", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 2, 8); }},
+            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 2, 8); }, true},
 
         {"gpo_pipeline_create", "no stage", GPO_INVALID_ARGUMENT,
             [](World& w) { return pipeline(w, [](auto& o, auto&) { o.stage_count = 0; }); }},
@@ -347,7 +349,10 @@ const std::vector<Row>& rows() {
 TEST_CASE("what is wrong is refused with one status, says so in a sentence, and has no effect") {
     World world;
     REQUIRE_OK(gpo_stream_wait(world.stream, kPatience));
+    const bool tells = tells_parameters(world.kernel);
+    if (!tells) skip("the driver doesn't tell a kernel's parameters", "launches with other arguments than the kernel's");
     for (const Row& row : rows()) {
+        if (row.by_signature && !tells) continue;
         CAPTURE(row.function);
         CAPTURE(row.wrong);
         auto before = sized<gpo_stream_info>(), after = sized<gpo_stream_info>();

@@ -121,6 +121,12 @@ bool Gpu::has_header(const char* name) {
     return true;
 }
 
+bool tells_parameters(gpo_kernel_t kernel) {
+    auto attributes = sized<gpo_kernel_attributes>();
+    REQUIRE_OK(gpo_kernel_get_attributes(kernel, &attributes));
+    return attributes.parameter_count != 0;
+}
+
 Device Gpu::second_device() {
     uint32_t count = 0;
     REQUIRE_OK(gpo_device_count(runtime, &count));

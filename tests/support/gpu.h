@@ -163,6 +163,9 @@ private:
     Arena arena_;
 };
 
+/// Whether the driver tells how many parameters kernels have, and of what sizes, by one that has some (from CUDA 12.4 on).
+bool tells_parameters(gpo_kernel_t kernel);
+
 /// Launches a kernel with values as its arguments: their sizes are checked against the kernel's.
 template <class... Arguments>
 gpo_status launch(gpo_stream_t stream, gpo_kernel_t kernel, uint32_t blocks, uint32_t threads,
