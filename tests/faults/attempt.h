@@ -78,6 +78,8 @@ private:
 struct Scenario {
     const char* name;
     void (*run)(Attempt&);
+    uint64_t most = UINT64_MAX;    // faults of a kind that are tried under --full, spread over all there are; else a tenth
+    bool real_time = false;        // waits for another process: no schedule can go on meanwhile
 };
 
 /// All of them: together they call every exported function.
@@ -86,9 +88,9 @@ const std::vector<Scenario>& scenarios();
 /// Runs one scenario with one trouble. Aborts the program, and says what it was, if that takes longer than a minute.
 void attempt(const Scenario& scenario, const Trouble& trouble);
 
-/// Which of `total` cases are tried: all; under sanitizers about `sample` of them, spread, the first and the last among
-/// them, and all under --full (GPUORCH_TEST_FULL). GPUORCH_TEST_FAULT=k is the k-th alone.
-std::vector<uint64_t> chosen(uint64_t total, uint64_t sample);
+/// Which of `total` cases of a scenario are tried: all, or the most it says; under sanitizers about `sample` of them, spread,
+/// the first and the last among them, and all under --full (GPUORCH_TEST_FULL). GPUORCH_TEST_FAULT=k is the k-th alone.
+std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, uint64_t sample);
 
 #define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })
 #define ASK(a, ...) (a).ask(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })

@@ -94,13 +94,13 @@ TEST_CASE("an allocation that fails once: a status, nothing lost, and the same c
     each_scenario([](const Scenario& scenario) {
         const uint64_t total = allocations_of(scenario);
         REQUIRE(total > 0);
-        for (uint64_t kth : chosen(total, kSample)) attempt(scenario, allocation_trouble(kth, false));
+        for (uint64_t kth : chosen(scenario, total, kSample)) attempt(scenario, allocation_trouble(kth, false));
     });
 }
 
 TEST_CASE("no memory from some allocation on: statuses, nothing lost, and all is well when there is memory again") {
     each_scenario([](const Scenario& scenario) {
-        for (uint64_t kth : chosen(allocations_of(scenario), kSample)) attempt(scenario, allocation_trouble(kth, true));
+        for (uint64_t kth : chosen(scenario, allocations_of(scenario), kSample)) attempt(scenario, allocation_trouble(kth, true));
     });
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("a driver call that fails once, with each plausible code") {
         const uint64_t total = driver_calls_of(scenario);
         REQUIRE(total > 0);
         size_t turn = 0;
-        for (uint64_t kth : chosen(total, 2 * kSample)) {
+        for (uint64_t kth : chosen(scenario, total, 2 * kSample)) {
             if (std::getenv("GPUORCH_TEST_FULL")) {
                 for (CUresult result : kResults) attempt(scenario, driver_trouble(kth, result, false));
             } else {
@@ -122,7 +122,7 @@ TEST_CASE("a driver call that fails once, with each plausible code") {
 TEST_CASE("a driver whose calls fail for ever from some call on") {
     each_scenario([](const Scenario& scenario) {
         size_t turn = 0;
-        for (uint64_t kth : chosen(driver_calls_of(scenario), kSample))
+        for (uint64_t kth : chosen(scenario, driver_calls_of(scenario), kSample))
             attempt(scenario, driver_trouble(kth, kResults[turn++ % std::size(kResults)], true));
     });
 }
@@ -130,7 +130,7 @@ TEST_CASE("a driver whose calls fail for ever from some call on") {
 TEST_CASE("a device that is lost at some step: everything pending completes once, and the first status is kept") {
     each_scenario([](const Scenario& scenario) {
         size_t turn = 0;
-        for (uint64_t kth : chosen(driver_calls_of(scenario), kSample)) {
+        for (uint64_t kth : chosen(scenario, driver_calls_of(scenario), kSample)) {
             const CUresult first = kLosses[turn++ % std::size(kLosses)], second = kLosses[turn % std::size(kLosses)];
             for (bool for_ever : {false, true}) {
                 INFO(std::string(scenario.name) << ", device lost with " << first << " at driver call " << kth);

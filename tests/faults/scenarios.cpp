@@ -1,5 +1,6 @@
 // The scenarios: straight walks through the API, each through a part of it.
 #include "faults/attempt.h"
+#include "faults/job_scenarios.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -511,7 +512,9 @@ const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all{
         {"runtimes", runtimes}, {"devices", devices}, {"traces", traces}, {"streams", streams}, {"events", events},
         {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
-        {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines}, {"executors", executors},
+        {"kernels", kernels}, {"modules", modules, UINT64_MAX, true}, {"pipelines", pipelines}, {"executors", executors},
+        {"files", files}, {"tuned pipeline", tuned_pipeline, 150}, {"launches", launches},
+        {"compile uncached", compile_uncached, 40, true},
     };
     return all;
 }

@@ -487,7 +487,8 @@ void Stream::keep_behind_work(Mark& mark) noexcept {
 uint64_t Stream::capture() {
     if (!exposed_.load(std::memory_order_acquire)) return 0;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (table().cuStreamIsCapturing(native_, &status) != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
+    context_->check(table().cuStreamIsCapturing(native_, &status), "cuStreamIsCapturing");
+    if (status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
     // One that was invalidated has no number, and is left by ending it all the same.
     cuuint64_t number = 0;
     const CUresult result = table().cuStreamGetCaptureInfo(native_, &status, &number, nullptr, nullptr, nullptr);

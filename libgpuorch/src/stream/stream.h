@@ -74,7 +74,7 @@ public:
 
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the host is capturing this stream. Inside a DriverScope.
     void refuse_capture(const char* what);
-    /// Inside a DriverScope.
+    /// Inside a DriverScope. Throws if the driver can't tell.
     bool capturing() { return capture() != 0; }
     /// The number of the capture that the stream is in; 0: none. Inside a DriverScope.
     uint64_t capture();

@@ -1,0 +1,311 @@
+#include "faults/job_scenarios.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+
+namespace gpo::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kChunk = 4096, kFileBytes = 4 * kChunk + 1000;
+
+/// A folder with the file that the job reads.
+class Job {
+public:
+    Job() : folder_("/tmp/gpuorch-job-" + std::to_string(getpid())) {
+        fs::remove_all(folder_);
+        fs::create_directory(folder_);
+        for (size_t i = 0; i < content_.size(); ++i) content_[i] = static_cast<char>(i * 7 + i / 256);
+        std::ofstream(in(), std::ios::binary).write(content_.data(), static_cast<std::streamsize>(content_.size()));
+    }
+    ~Job() { fs::remove_all(folder_); }
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    std::string in() const { return folder_ + "/in"; }
+    std::string out() const { return folder_ + "/out"; }
+    /// Names of what lies there.
+    std::vector<std::string> found() const {
+        std::vector<std::string> names;
+        for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+    bool whole() const {
+        std::ifstream file(out(), std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(file), {}) == content_;
+    }
+
+private:
+    const std::string folder_;
+    std::string content_ = std::string(kFileBytes, '\0');
+};
+
+gpo_status copy_through(void*, gpo_stream_t stream, const gpo_chunk* chunk) {
+    return gpo_copy_on_device(stream, chunk->output_address, chunk->input_address, chunk->output_bytes);
+}
+
+/// A kernel that takes the histogram of a chunk, and a callback that copies it from the input to the output.
+struct Stages {
+    Stages(gpo_kernel_t kernel) {
+        auto& [stage, copy] = stages;
+        for (size_t i = 0; i < std::size(kinds); ++i) {
+            arguments[i] = sized<gpo_stage_argument>();
+            arguments[i].kind = kinds[i];
+        }
+        stage.kind = GPO_STAGE_KERNEL;
+        stage.kernel = kernel;
+        stage.block[0] = 64;
+        stage.bytes_per_block = 4096;
+        stage.max_blocks = 4;
+        stage.arguments = arguments;
+        stage.argument_count = std::size(kinds);
+        copy.kind = GPO_STAGE_CALLBACK;
+        copy.enqueue = copy_through;
+    }
+    static constexpr uint32_t kinds[] = {GPO_STAGE_RESULT, GPO_STAGE_INPUT, GPO_STAGE_INPUT_BYTES};
+    gpo_stage_argument arguments[std::size(kinds)];
+    gpo_stage stages[2] = {sized<gpo_stage>(), sized<gpo_stage>()};
+};
+
+Kernel builtin(Attempt& a, const char* name) {
+    Module module;
+    Kernel kernel;
+    if (STEP(a, gpo_module_builtin(a.device, module.out()))) STEP(a, gpo_module_kernel(module, name, kernel.out()));
+    return kernel;
+}
+
+/// True if the run was begun and succeeded.
+bool run(Attempt& a, gpo_pipeline_t pipeline, const gpo_source& source, const gpo_sink& sink, gpo_pipeline_result& result) {
+    if (!STEP(a, gpo_pipeline_start(pipeline, &source, &sink))) return false;
+    const uint64_t mark = a.next_mark();
+    if (STEP(a, gpo_pipeline_notify(pipeline, a.queue, mark))) a.accepted(mark);
+    return STEP(a, gpo_pipeline_wait(pipeline, kPatience, &result));
+}
+
+/// Bytes in, by 1000, and bytes out.
+struct Counted {
+    uint64_t given = 0, taken = 0, total = 0;
+
+    static gpo_status fill(void* user, void* buffer, uint64_t capacity, uint64_t* bytes) {
+        auto& self = *static_cast<Counted*>(user);
+        *bytes = std::min<uint64_t>({capacity, 1'000'000, self.total - self.given});
+        std::memset(buffer, 3, *bytes);
+        self.given += *bytes;
+        return self.given == self.total ? GPO_END : GPO_SUCCESS;
+    }
+    static gpo_status take(void* user, const gpo_chunk* chunk) {
+        static_cast<Counted*>(user)->taken += chunk->output_bytes;
+        return GPO_SUCCESS;
+    }
+};
+
+bool file_job(Attempt& a, const Job& job) {
+    if (!a.open()) return false;
+    Kernel kernel = builtin(a, "gpo_histogram_u8");
+    if (!kernel) return false;
+    Stages stages(kernel);
+    auto options = sized<gpo_pipeline_options>();
+    options.flags = GPO_PIPELINE_TIMES;
+    options.chunk_bytes = kChunk;
+    options.slots = 2;
+    options.max_pinned_bytes = 1 << 20;
+    options.stage_count = 2;
+    options.stages = stages.stages;
+    options.result_bytes = 256 * sizeof(uint64_t);
+    Pipeline pipeline;
+    if (!STEP(a, gpo_pipeline_create(a.device, &options, pipeline.out()))) return false;
+    const std::string in = job.in(), out = job.out();
+    Counted counted;
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_FILE;
+    source.path = in.c_str();
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_FILE;
+    sink.path = out.c_str();
+    sink.take = Counted::take;
+    sink.user = &counted;
+    auto result = sized<gpo_pipeline_result>();
+    const bool done = run(a, pipeline, source, sink, result);
+    if (done) {
+        CHECK(result.bytes_out == kFileBytes);
+        CHECK(counted.taken == kFileBytes);
+    }
+    STEP(a, gpo_pipeline_destroy(pipeline.release()));
+    a.finish();   // the run has ended then, and `counted` may go
+    return done;
+}
+
+}  // namespace
+
+void files(Attempt& a) {
+    const Job job;
+    const bool done = file_job(a, job);
+    const auto found = job.found();
+    if (done) {
+        CHECK(found == std::vector<std::string>{"in", "out"});
+        CHECK(job.whole());
+    } else if (found != std::vector<std::string>{"in"}) {   // the run may have ended well before the wait for it failed
+        CHECK(found == std::vector<std::string>{"in", "out"});
+        CHECK(job.whole());
+    }
+}
+
+void tuned_pipeline(Attempt& a) {
+    // Static: a run that can't be waited for ends with the runtime.
+    static Counted counted;
+    counted = {.total = 3'000'000};
+    if (!a.open()) return;
+    Kernel kernel = builtin(a, "gpo_histogram_u8");
+    if (!kernel) return;
+    Stages stages(kernel);
+    auto options = sized<gpo_pipeline_options>();
+    options.max_pinned_bytes = 64 << 20;
+    options.stage_count = 2;
+    options.stages = stages.stages;
+    options.result_bytes = 256 * sizeof(uint64_t);
+    Pipeline pipeline;
+    if (!STEP(a, gpo_pipeline_create(a.device, &options, pipeline.out()))) return;
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_CALLBACK;
+    source.fill = Counted::fill;
+    source.user = &counted;
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_CALLBACK;
+    sink.take = Counted::take;
+    sink.user = &counted;
+    auto result = sized<gpo_pipeline_result>();
+    if (run(a, pipeline, source, sink, result)) {
+        CHECK(result.tuned == 1);
+        CHECK(counted.taken == counted.total);
+    }
+    STEP(a, gpo_pipeline_destroy(pipeline.release()));
+    a.finish();
+}
+
+void compile_uncached(Attempt& a) {
+    if (!a.open()) return;
+    auto options = sized<gpo_compile_options>();
+    options.flags = GPO_COMPILE_NO_CACHE;
+    options.source = "template <class T> __global__ void put(T *target, T value) { *target = value; }";
+    const char* const expressions[] = {"put<unsigned>"};
+    options.name_expressions = expressions;
+    options.name_expression_count = 1;
+    Module module;
+    Kernel kernel;
+    if (!STEP(a, gpo_module_compile(a.device, &options, module.out()))) {
+        CHECK(module.get() == nullptr);
+        return;
+    }
+    Stream stream;
+    uint64_t memory = 0;
+    if (!STEP(a, gpo_module_kernel(module, "put<unsigned>", kernel.out())) ||
+        !STEP(a, gpo_stream_create(a.device, nullptr, stream.out())) ||
+        !STEP(a, gpo_memory_allocate(a.device, 4, nullptr, &memory)))
+        return;
+    STEP(a, launch(stream, kernel, 1, 1, memory, uint32_t{7}));
+    ASK(a, gpo_stream_wait(stream, kPatience));
+    STEP(a, gpo_memory_free(a.device, memory));
+}
+
+namespace {
+
+/// The driver that the runtime has opened, without what the tests put around it: the host's own calls don't fail.
+std::shared_ptr<driver::Driver> host_driver(gpo_runtime_t runtime) {
+    auto info = sized<gpo_driver_info>();
+    if (gpo_runtime_driver(runtime, &info) != GPO_SUCCESS) return nullptr;
+    return info.software ? driver::open_soft(nullptr) : driver::open_cuda(nullptr);
+}
+
+void captured(Attempt& a, gpo_stream_t stream, gpo_kernel_t fill, uint64_t memory) {
+    void *native = nullptr, *context = nullptr;
+    if (!STEP(a, gpo_stream_native(stream, &native)) || !STEP(a, gpo_device_native(a.device, &context, nullptr))) return;
+    const auto driver = host_driver(a.runtime);
+    if (!driver) return;
+    const auto& cu = driver->table;
+    const auto captured = static_cast<CUstream>(native);
+    // The host's calls want the context; the library's leave what is current as it is.
+    const auto there = [&](const std::function<CUresult()>& call) {
+        CUcontext popped = nullptr;
+        const CUresult pushed = cu.cuCtxPushCurrent(static_cast<CUcontext>(context));
+        if (pushed != CUDA_SUCCESS) return pushed;
+        const CUresult result = call();
+        cu.cuCtxPopCurrent(&popped);
+        return result;
+    };
+    if (there([&] { return cu.cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_RELAXED); }) != CUDA_SUCCESS) return;
+    STEP(a, launch(stream, fill, 1, 64, memory, uint32_t{5}, uint64_t{64}));
+    STEP(a, gpo_fill(stream, memory, 1, 4, 16));
+    a.ask("notify in a capture", [&] {
+        const gpo_status status = gpo_stream_notify(stream, a.queue, 0);
+        return status == GPO_CAPTURE_REFUSED ? GPO_SUCCESS : status == GPO_SUCCESS ? GPO_INTERNAL : status;
+    });
+    there([&] {
+        CUgraph graph = nullptr;
+        size_t nodes = 0;
+        const CUresult result = cu.cuStreamEndCapture(captured, &graph);
+        if (result != CUDA_SUCCESS || !graph) return result;
+        cu.cuGraphGetNodes(graph, nullptr, &nodes);
+        if (a.failures() == 0) CHECK(nodes == 2);
+        return cu.cuGraphDestroy(graph);
+    });
+}
+
+}  // namespace
+
+void launches(Attempt& a) {
+    if (!a.open()) return;
+    auto properties = sized<gpo_device_properties>();
+    if (!STEP(a, gpo_device_get_properties(a.device, &properties))) return;
+    Kernel fill = builtin(a, "gpo_fill_u32");
+    Stream stream;
+    uint64_t memory = 0;
+    if (!fill || !STEP(a, gpo_stream_create(a.device, nullptr, stream.out())) ||
+        !STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &memory)))
+        return;
+    const uint32_t value = 3;
+    const uint64_t n = 1024;
+    const void* arguments[] = {&memory, &value, &n};
+    const uint32_t sizes[] = {8, 4, 8};
+    auto shape = sized<gpo_launch>();
+    shape.block[0] = 64;
+    shape.grid[0] = 2;
+    shape.flags = GPO_LAUNCH_COOPERATIVE;
+    STEP(a, gpo_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
+    shape.flags = GPO_LAUNCH_PRIORITY;
+    STEP(a, gpo_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
+    shape.flags = 0;
+    if (properties.cluster_launch) {
+        shape.cluster[0] = 2;
+        STEP(a, gpo_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
+    }
+    // Held, pageable copies among it, and then let go.
+    static uint8_t in[4096], out[4096];
+    Timeline timeline;
+    if (STEP(a, gpo_timeline_create(a.runtime, nullptr, timeline.out()))) {
+        const bool held = STEP(a, gpo_stream_wait_timeline(stream, timeline, 1));
+        STEP(a, gpo_copy_to_device(stream, memory, in, sizeof in));
+        STEP(a, launch(stream, fill, 1, 64, memory, value, n / 2));
+        STEP(a, gpo_copy_to_host(stream, out, memory, sizeof out));
+        a.notify(stream);
+        if (held) STEP(a, gpo_timeline_signal(timeline, 1));
+        ASK(a, gpo_stream_wait(stream, kPatience));
+    }
+    captured(a, stream, fill, memory);
+    a.notify(stream);
+    ASK(a, gpo_stream_wait(stream, kPatience));
+    STEP(a, gpo_memory_free(a.device, memory));
+}
+
+}  // namespace gpo::test

@@ -1,0 +1,17 @@
+// Scenarios of whole jobs: what the main job does, what compiles, what launches in every manner.
+#pragma once
+
+#include "faults/attempt.h"
+
+namespace gpo::test {
+
+/// Files through a kernel into files, with times and a bound on pinned memory. Nothing half-written is left.
+void files(Attempt& a);
+/// Chunks and slots found by measuring; source and sink are callbacks.
+void tuned_pipeline(Attempt& a);
+/// The compiler runs, in real time.
+void compile_uncached(Attempt& a);
+/// Cooperative and clustered launches, what is held, and what the host captures.
+void launches(Attempt& a);
+
+}  // namespace gpo::test
