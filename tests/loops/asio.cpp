@@ -163,6 +163,82 @@ void failures(loop::Gpu& gpu) {
     LOOP_CHECK(gpo_timeline_destroy(timeline));
 }
 
+// A pipeline whose sink takes a few chunks, then says what the test wants.
+struct Run {
+    gpo_pipeline_t pipeline = nullptr;
+    gpo_status last = GPO_SUCCESS;
+    int taken = 0;
+    char input[3 * 4096] = {};
+
+    explicit Run(loop::Gpu& gpu) {
+        gpo_stage stage{};
+        stage.struct_size = sizeof stage;
+        stage.kind = GPO_STAGE_CALLBACK;
+        stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
+        gpo_pipeline_options options{};
+        options.struct_size = sizeof options;
+        options.stages = &stage;
+        options.stage_count = 1;
+        options.chunk_bytes = 4096;
+        LOOP_CHECK(gpo_pipeline_create(gpu.device, &options, &pipeline));
+    }
+    ~Run() { LOOP_CHECK(gpo_pipeline_destroy(pipeline)); }
+    void start() {
+        gpo_source source{};
+        source.struct_size = sizeof source;
+        source.kind = GPO_SOURCE_KIND_MEMORY;
+        source.memory = input;
+        source.bytes = sizeof input;
+        gpo_sink sink{};
+        sink.struct_size = sizeof sink;
+        sink.kind = GPO_SINK_CALLBACK;
+        sink.take = [](void* user, const gpo_chunk*) -> gpo_status {
+            Run& me = *static_cast<Run*>(user);
+            return ++me.taken % 3 == 0 ? me.last : GPO_SUCCESS;
+        };
+        sink.user = this;
+        LOOP_CHECK(gpo_pipeline_start(pipeline, &source, &sink));
+    }
+};
+
+// Waits for an event and for runs of a pipeline, one of which fails; and in the handlers whatever they like: they destroy
+// what they waited for, wait for other work, and make a runtime of their own.
+void events_and_pipelines(loop::Gpu& gpu) {
+    net::io_context context;
+    gpuorch::completion_port port(context.get_executor(), gpu.runtime);
+    gpo_event_t event = nullptr;
+    LOOP_CHECK(gpo_event_create(gpu.device, nullptr, &event));
+    gpu.work(0);
+    LOOP_CHECK(gpo_event_record(event, gpu.streams[0]));
+    Run run(gpu);
+    int came = 0;
+    port.async_wait(event, [&](gpuorch::error_code error, gpuorch::completion done) {
+        LOOP_REQUIRE(!error && done.gpu_done && done.status == GPO_SUCCESS);
+        LOOP_CHECK(gpo_event_destroy(event));
+        gpo_runtime_t other = nullptr;
+        LOOP_CHECK(gpo_runtime_create(nullptr, &other));
+        LOOP_CHECK(gpo_runtime_shutdown(other, -1));
+        LOOP_CHECK(gpo_stream_wait(gpu.streams[0], -1));
+        ++came;
+    });
+    run.start();
+    port.async_wait(run.pipeline, [&](gpuorch::error_code error, gpuorch::completion done) {
+        LOOP_REQUIRE(!error && done.gpu_done && done.status == GPO_SUCCESS && run.taken == 3);
+        LOOP_CHECK(gpo_pipeline_wait(run.pipeline, -1, nullptr));
+        run.last = GPO_FAILED;
+        run.start();
+        port.async_wait(run.pipeline, [&](gpuorch::error_code failure, gpuorch::completion failed) {
+            LOOP_REQUIRE(failure == gpuorch::make_status(GPO_CALLBACK_FAILED) && failed.status == GPO_CALLBACK_FAILED);
+            LOOP_REQUIRE(failed.gpu_done && run.taken == 6);
+            ++came;
+        });
+        ++came;
+    });
+    context.run();
+    LOOP_REQUIRE(came == 3);
+    gpu.submitted[0] = 0;
+}
+
 void cancelled(loop::Gpu& gpu) {
     net::io_context context;
     gpo_timeline_t timeline = nullptr;
@@ -277,6 +353,7 @@ int main() {
     future(gpu);
     associated(gpu);
     failures(gpu);
+    events_and_pipelines(gpu);
     cancelled(gpu);
     several_threads(gpu);
 #if GPUORCH_ASIO_VERSION >= 102400
