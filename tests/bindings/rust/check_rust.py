@@ -4,7 +4,9 @@ tools say of them, and the bindings made anew. Cargo's own tests are in the crat
 
 Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/rust/check_rust.py [PART]...
 """
+import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -96,6 +98,31 @@ def vendored():
               CARGO_TARGET_DIR=str(TARGET / "vendored"))
 
 
+def messages():
+    """What the build script says where it can't go on. With `vendored` CMake names the libraries that are missing, the script
+    the tools, before it begins."""
+    folder = TARGET / "tools"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for tool in (PROGRAM, "rustc", "rustdoc", "cc", "as", "ld", "ar", "cmake", "c++", "objcopy", "ninja", "make"):
+        if found := shutil.which(tool) or (tool == "rustc" and OLDEST.with_name(tool)):
+            (folder / pathlib.Path(tool).name).symlink_to(found)
+    vendored = ("--features", "vendored")
+    for what, features, missing, settings, words in (
+            ("GPUORCH_LIB_DIR names no library's folder", (), None, {"GPUORCH_LIB_DIR": "/nowhere"}, "there is no libgpuorch.so in /nowhere"),
+            ("pkg-config knows no libgpuorch", (), None, {"PKG_CONFIG_LIBDIR": "/nowhere", "PKG_CONFIG_PATH": ""}, "libgpuorch was not found"),
+            ("there is no CMake", vendored, "cmake", {}, "needs cmake to build libgpuorch (Debian's package cmake)"),
+            ("there is no C++ compiler", vendored, "c++", {}, "needs c++ to build libgpuorch (Debian's package g++)"),
+            ("there is no objcopy", vendored, "objcopy", {}, "needs objcopy to build libgpuorch (Debian's package binutils)")):
+        if missing:
+            kept = (folder / missing).rename(folder / "not here")
+        code, output = cargo("check", "--locked", "-p", "gpuorch-sys", *features, program=folder / pathlib.Path(PROGRAM).name,
+                             CARGO_TARGET_DIR=str(TARGET / "messages"), **{"PATH": str(folder), **settings})
+        say(f"the build script names what is missing: {what}", code != 0 and words in output, output)
+        if missing:
+            kept.rename(folder / missing)
+
+
 def miri():
     code, _ = cargo("miri", "--version")
     if code == 0:
@@ -130,8 +157,8 @@ def documentation():
     say("rustdoc, with all features", code == 0, output)
 
 
-PARTS = {part.__name__: part for part in (counted, linked, bindings, clippy, oldest, documentation, package, vendored, miri,
-                                          asan)}
+PARTS = {part.__name__: part for part in (counted, linked, bindings, clippy, oldest, documentation, messages, package, vendored,
+                                          miri, asan)}
 
 if __name__ == "__main__":
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
