@@ -1,5 +1,6 @@
 //! Completions as an asynchronous stream.
 
+use crate::arrivals::Arrivals;
 use crate::callback::contained;
 use crate::done::{Awaited, Completion};
 use crate::error::{Result, completion_failure};
@@ -9,12 +10,11 @@ use crate::stream::Stream;
 use crate::timeline::Timeline;
 use futures_core::FusedStream;
 use gpuorch_sys as sys;
-use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// What many streams, events, timelines and pipelines have done, in the order in which it was done.
 ///
@@ -46,33 +46,15 @@ use std::task::{Context, Poll, Waker};
 /// ```
 #[derive(Default)]
 pub struct Completions {
-    shared: Arc<Shared>,
-}
-
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    ready: VecDeque<Item>,
-    pending: usize,
-    waker: Option<Waker>,
+    arrivals: Arc<Arrivals<Item>>,
 }
 
 type Item = (u64, Result<Completion>);
 
 /// What a callback is given.
 struct Watched {
-    shared: Arc<Shared>,
+    arrivals: Arc<Arrivals<Item>>,
     number: u64,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Completions {
@@ -103,8 +85,7 @@ impl Completions {
 
     /// How many items are still to come, those that are ready included.
     pub fn len(&self) -> usize {
-        let state = self.shared.lock();
-        state.pending + state.ready.len()
+        self.arrivals.len()
     }
 
     /// Whether nothing is watched any more.
@@ -114,13 +95,13 @@ impl Completions {
 
     fn watch(&self, what: &Awaited, number: u64) -> Result<()> {
         let executor = what.runtime().inner.waking()?;
-        self.shared.lock().pending += 1;
-        let user = Box::into_raw(Box::new(Watched { shared: Arc::clone(&self.shared), number }));
+        self.arrivals.expect();
+        let user = Box::into_raw(Box::new(Watched { arrivals: Arc::clone(&self.arrivals), number }));
         let asked = what.then(executor, Some(arrived), user.cast());
         if asked.is_err() {
             // SAFETY: from into_raw, and nobody was given it: the call was refused.
             drop(unsafe { Box::from_raw(user) });
-            self.shared.lock().pending -= 1;
+            self.arrivals.give_up();
         }
         asked
     }
@@ -131,31 +112,16 @@ unsafe extern "C" fn arrived(user: *mut c_void, completion: *const sys::gpo_comp
     // SAFETY: see above; called once. The completion is valid during the call.
     let (watched, completion) = unsafe { (Box::from_raw(user.cast::<Watched>()), *completion) };
     let result = completion_failure(completion.status, error).map_or(Ok(Completion(completion)), Err);
-    let mut state = watched.shared.lock();
-    state.pending -= 1;
-    state.ready.push_back((watched.number, result));
-    let waker = state.waker.take();
-    drop(state);
-    // Outside the lock: a waker is anybody's code.
-    let _ = contained(move || waker.map(Waker::wake));
+    let Watched { arrivals, number } = *watched;
+    // A waker is anybody's code, and may panic. So may what is dropped here.
+    let _ = contained(move || arrivals.arrive((number, result)));
 }
 
 impl futures_core::Stream for Completions {
     type Item = Item;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Item>> {
-        let waker = context.waker().clone();
-        let mut state = self.shared.lock();
-        if let Some(item) = state.ready.pop_front() {
-            return Poll::Ready(Some(item));
-        }
-        if state.pending == 0 {
-            return Poll::Ready(None);
-        }
-        let stale = state.waker.replace(waker);
-        drop(state);
-        drop(stale);
-        Poll::Pending
+        self.arrivals.poll(context)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -171,8 +137,7 @@ impl FusedStream for Completions {
 
 impl Drop for Completions {
     fn drop(&mut self) {
-        let waker = self.shared.lock().waker.take();
-        drop(waker);
+        self.arrivals.forget_waker();
     }
 }
 

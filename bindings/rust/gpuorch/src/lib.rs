@@ -51,6 +51,7 @@
 mod after;
 mod arena;
 mod arguments;
+mod arrivals;
 mod builder;
 mod call;
 mod callback;

@@ -2,12 +2,12 @@
 
 mod world;
 
+use gpuorch::pipeline::{Sink, Source, Stage};
 use gpuorch::{
     Arena, CompletionQueue, Completions, Device, DeviceBuffer, DeviceLimit, Done, Error, ErrorKind, Event, Executor,
     Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool,
     Timeline,
 };
-use gpuorch::pipeline::{Sink, Source, Stage};
 use std::time::Duration;
 use world::world;
 
@@ -81,7 +81,8 @@ fn a_device_is_opened_on_a_context_of_somebody_elses() -> Result<()> {
     let w = world();
     let (context, ordinal) = w.device.native()?;
     // SAFETY: it is this device's, which outlives what is made here.
-    let other = unsafe { w.runtime.device(ordinal as u32).label("another library's").native_context(context) }.open()?;
+    let other =
+        unsafe { w.runtime.device(ordinal as u32).label("another library's").native_context(context) }.open()?;
     assert_eq!(other.native()?, (context, ordinal));
     let x = other.buffer::<u32>(100)?;
     w.stream.fill(&x, 7)?.wait()?;

@@ -54,7 +54,9 @@ fn another_library_is_a_message() {
 #[test]
 fn an_older_library_does_what_it_can_and_a_newer_one_what_is_known() {
     let Ok(odd) = std::env::var("GPUORCH_TEST_ODD") else {
-        println!("SKIP an_older_library_does_what_it_can_and_a_newer_one_what_is_known: GPUORCH_TEST_ODD names no libgpuorch_odd.so");
+        println!(
+            "SKIP an_older_library_does_what_it_can_and_a_newer_one_what_is_known: GPUORCH_TEST_ODD names no libgpuorch_odd.so"
+        );
         return;
     };
     let text = said(&odd, &[("GPUORCH_ODD", "refusing")]);

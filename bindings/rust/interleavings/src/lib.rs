@@ -1,9 +1,12 @@
-//! Every interleaving of a callback and the future that it wakes, by loom: gpuorch's own source, with loom's lock.
+//! Every interleaving of callbacks and the future or stream that they wake, by loom: gpuorch's own source, with loom's lock.
 #![cfg(test)]
 
+#[path = "../../gpuorch/src/arrivals.rs"]
+mod arrivals;
 #[path = "../../gpuorch/src/signal.rs"]
 mod signal;
 
+use arrivals::Arrivals;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -67,5 +70,47 @@ fn a_future_that_goes_leaves_no_waker_behind() {
         thread.join().unwrap();
         assert_eq!(std::sync::Arc::strong_count(&counted), 1);
         assert!(counted.0.load(Ordering::SeqCst) <= 1);
+    });
+}
+
+#[test]
+fn a_stream_gets_all_that_arrives_and_then_ends() {
+    // Three threads: as far as a thread is interrupted twice.
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let arrivals = Arc::new(Arrivals::default());
+        let threads = [1, 2].map(|item| {
+            arrivals.expect();
+            let callback = Arc::clone(&arrivals);
+            thread::spawn(move || callback.arrive(item))
+        });
+        let next = || loom::future::block_on(poll_fn(|context| arrivals.poll(context)));
+        let (first, second) = (next(), next());
+        assert_eq!(first.zip(second).map(|(first, second)| first + second), Some(3));
+        assert_eq!((next(), arrivals.len()), (None, 0));
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_stream_that_goes_leaves_no_waker_behind() {
+    loom::model(|| {
+        let arrivals = Arc::new(Arrivals::default());
+        arrivals.expect();
+        arrivals.expect();
+        let (counted, waker) = counted();
+        let _ = arrivals.poll(&Context::from_waker(&waker));
+        drop(waker);
+        let callback = Arc::clone(&arrivals);
+        let thread = thread::spawn(move || callback.arrive(7));
+        arrivals.forget_waker();
+        arrivals.give_up();
+        thread.join().unwrap();
+        assert_eq!(std::sync::Arc::strong_count(&counted), 1);
+        assert!(counted.0.load(Ordering::SeqCst) <= 1);
+        assert_eq!(arrivals.len(), 1);
     });
 }
