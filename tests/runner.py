@@ -352,7 +352,8 @@ class Session:
                 "ASAN_OPTIONS": "detect_stack_use_after_return=0:strict_string_checks=1:allocator_may_return_null=1",
                 "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"})
             if not self.patterns:
-                self.check("asan lua", [sys.executable, TESTS / "bindings" / "lua" / "check_lua.py", "--sanitized"],
+                self.check("asan lua", [sys.executable, TESTS / "bindings" / "lua" / "check_lua.py", "--sanitized"]
+                           + (["--full"] if self.full else []),
                            {**self.environment, "GPUORCH_BUILD": str(BUILD / "asan")})
                 self.check("asan rust", [sys.executable, TESTS / "bindings" / "rust" / "check_rust.py", "asan"],
                            {**self.environment, "GPUORCH_BUILD": str(BUILD / "asan")})

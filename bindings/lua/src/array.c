@@ -368,9 +368,10 @@ static int array_pointer(lua_State *L) {
 
 /* Pushes a host array of as many bytes as a device array has, to be copied through; its index. */
 static int push_stage(lua_State *L, state *s, stream_object *stream, uint64_t bytes) {
+    array_object *stage = new_array(L, s, 0, MEMORY_HOST, ELEMENT_U8, 0, bytes);
     void *memory = malloc(bytes ? bytes : 1);
     if (!memory) return luaL_error(L, "not enough memory");
-    array_object *stage = new_array(L, s, 0, MEMORY_HOST, ELEMENT_U8, (uint64_t)(uintptr_t)memory, bytes);
+    stage->address = (uint64_t)(uintptr_t)memory;
     stage->base.handle = stage;
     s->held_bytes += (int64_t)bytes;
     use_array(L, s, lua_gettop(L), stage, 2, stream);

@@ -212,7 +212,7 @@ def main():
     wishes = [word for word in sys.argv[1:] if not word.startswith("-")]
     parts = [word for word in wishes if word not in LUAS] or [""]
     if "--sanitized" in sys.argv:
-        sanitized([lua for lua in LUAS if lua in wishes] or ("lua5.1", "lua5.4"), parts)
+        sanitized([lua for lua in LUAS if lua in wishes] or (LUAS if FULL else ("lua5.1", "lua5.4")), parts)
     else:
         plain([lua for lua in LUAS if lua in wishes] or LUAS, parts)
 
