@@ -1,5 +1,6 @@
 // Held streams: what waits for a timeline value that nobody has submitted the signal of stays on the host until it comes,
 // and can still be failed or cancelled.
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -250,6 +251,49 @@ TEST_CASE("no more is held than the stream was allowed to, and what is refused h
     CHECK_OK(writer.write(stream, &words[1], 1));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK(read(words[1]) == 1);
+}
+
+TEST_CASE("a stream holds 65536 operations unless told otherwise, a million if told, and all of them run in their order") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Memory memory = gpu.memory(64);
+    const bool full = std::getenv("GPUORCH_TEST_FULL") != nullptr;
+    for (const uint32_t bound : {0u, 1'000'000u}) {
+        if (bound != 0 && !full) continue;
+        const uint32_t most = bound == 0 ? 65536 : bound;
+        CAPTURE(most);
+        Timeline timeline = gpu.timeline();
+        Queue queue = gpu.queue();
+        Stream stream = gpu.stream("holds", 0, bound);
+        words[0] = words[1] = 0;
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+        // The first and the last are seen by the GPU, in between it is only many.
+        REQUIRE_OK(writer.write(stream, &words[0], 1));
+        for (uint32_t i = 0; i < most - 4; ++i) REQUIRE_OK(gpo_fill(stream, memory, i, 4, 1));
+        REQUIRE_OK(writer.add(stream, &words[1], &words[0], 1));
+        CHECK(info_of(stream).held == most);
+        for (int again = 0; again < 3; ++again) {
+            CHECK_STATUS(GPO_WOULD_BLOCK, gpo_fill(stream, memory, 0, 4, 1));
+            CHECK_STATUS(GPO_WOULD_BLOCK, gpo_stream_notify(stream, queue, 2));
+        }
+        CHECK(info_of(stream).held == most);
+        CHECK_STATUS(GPO_NOT_READY, gpo_stream_query(stream));
+        CHECK(read(words[0]) == 0);
+        REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        CHECK(read(words[1]) == 2);
+        CHECK(info_of(stream).held == 0);
+        uint32_t last = 0;
+        REQUIRE_OK(gpo_copy_to_host(stream, &last, memory, sizeof last));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        CHECK(last == most - 5);
+        CHECK_OK(take(queue, 1)[0].status);
+        auto statistics = sized<gpo_cq_statistics>();
+        REQUIRE_OK(gpo_cq_get_statistics(queue, &statistics));
+        CHECK(statistics.accepted == 1);   // what was refused was never marked
+    }
 }
 
 TEST_CASE("a stream destroyed while it is held is still released") {

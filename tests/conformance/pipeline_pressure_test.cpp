@@ -1,0 +1,112 @@
+// A pipeline goes at the pace of its slowest part, and takes no more memory for that.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "conformance/pipeline_rig.h"
+#include "support/arrivals.h"
+
+using namespace gpo::test;
+
+namespace {
+
+constexpr uint64_t kChunk = 64 << 10;
+
+/// A source that counts the chunks it has filled, and a sink that keeps the first chunk until it is let go.
+struct Jam {
+    std::atomic<uint64_t> filled{0}, taken{0}, most_between{0};
+    std::atomic<bool> jammed{true};
+    uint64_t chunks;
+    Arrivals arrived;
+
+    explicit Jam(uint64_t count) : chunks(count) {}
+
+    static gpo_status fill(void* user, void*, uint64_t capacity, uint64_t* bytes) {
+        Jam& jam = *static_cast<Jam*>(user);
+        *bytes = capacity;
+        const uint64_t filled = ++jam.filled, between = filled - jam.taken;
+        if (between > jam.most_between) jam.most_between = between;
+        return filled == jam.chunks ? GPO_END : GPO_SUCCESS;
+    }
+    static gpo_status take(void* user, const gpo_chunk* chunk) {
+        Jam& jam = *static_cast<Jam*>(user);
+        if (chunk->index == 0) ++jam.arrived;
+        while (jam.jammed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ++jam.taken;
+        return GPO_SUCCESS;
+    }
+    gpo_source source() {
+        auto source = sized<gpo_source>();
+        source.kind = GPO_SOURCE_KIND_CALLBACK;
+        source.fill = fill;
+        source.user = this;
+        return source;
+    }
+    gpo_sink sink() {
+        auto sink = sized<gpo_sink>();
+        sink.kind = GPO_SINK_CALLBACK;
+        sink.take = take;
+        sink.user = this;
+        return sink;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a sink that takes nothing stops the source when all slots are full, and the run goes on when it takes again") {
+    Gpu gpu;
+    for (const uint32_t slots : {1u, 2u, 5u}) {
+        CAPTURE(slots);
+        ComplementOptions rig(gpu);
+        rig.options.chunk_bytes = kChunk;
+        rig.options.slots = slots;
+        Pipeline pipeline = rig.create(gpu);
+        Jam jam(40);
+        const auto source = jam.source();
+        const auto sink = jam.sink();
+        REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
+        REQUIRE(jam.arrived.reach(1));
+        // Time for a source that nobody stops: it would be at its end.
+        CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(pipeline, 50'000'000, nullptr));
+        CHECK(jam.filled <= slots);
+        CHECK(jam.taken == 0);
+        auto progress = sized<gpo_pipeline_progress>();
+        REQUIRE_OK(gpo_pipeline_get_progress(pipeline, &progress));
+        CHECK(progress.running == 1);
+        CHECK(progress.chunks_done == 0);
+        CHECK(progress.bytes_in <= slots * kChunk);
+        jam.jammed = false;
+        auto result = sized<gpo_pipeline_result>();
+        REQUIRE_OK(gpo_pipeline_wait(pipeline, kPatience, &result));
+        CHECK(jam.filled == 40);
+        CHECK(jam.taken == 40);
+        CHECK(jam.most_between <= slots);
+        CHECK(result.bytes_out == 40 * kChunk);
+    }
+}
+
+TEST_CASE("a run can be cancelled, and a pipeline destroyed, while its sink takes nothing") {
+    Gpu gpu;
+    for (const bool destroyed : {false, true}) {
+        CAPTURE(destroyed);
+        ComplementOptions rig(gpu);
+        rig.options.chunk_bytes = kChunk;
+        rig.options.slots = 3;
+        Pipeline pipeline = rig.create(gpu);
+        Queue queue = gpu.queue();
+        Jam jam(UINT64_MAX);
+        const auto source = jam.source();
+        const auto sink = jam.sink();
+        REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
+        REQUIRE_OK(gpo_pipeline_notify(pipeline, queue, 1));
+        REQUIRE(jam.arrived.reach(1));
+        if (destroyed)
+            REQUIRE_OK(gpo_pipeline_destroy(pipeline.release()));
+        else
+            REQUIRE_OK(gpo_pipeline_cancel(pipeline));
+        jam.jammed = false;
+        CHECK_STATUS(GPO_CANCELLED, take(queue, 1)[0].status);
+        CHECK(jam.filled <= 4);
+        if (!destroyed) CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(pipeline, kPatience, nullptr));
+    }
+}
