@@ -110,3 +110,53 @@ TEST_CASE("a run can be cancelled, and a pipeline destroyed, while its sink take
         if (!destroyed) CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(pipeline, kPatience, nullptr));
     }
 }
+
+namespace {
+
+uint64_t pinned_by_pipelines(Gpu& gpu) {
+    auto metrics = sized<gpo_metrics>();
+    REQUIRE_OK(gpo_runtime_metrics(gpu.runtime, &metrics));
+    return metrics.pipeline_pinned;
+}
+
+}  // namespace
+
+TEST_CASE("a pipeline pins no more memory than it may, whatever it ran before") {
+    constexpr uint64_t kMiB = 1 << 20, kBytes = 48 * kMiB;
+    Gpu gpu;
+    const auto data = noise(kBytes);
+    const auto expected = complement(data);
+    Pinned<uint8_t> in = gpu.pinned<uint8_t>(kBytes), out = gpu.pinned<uint8_t>(kBytes);
+    std::copy(data.begin(), data.end(), in.data());
+    struct Case {
+        std::string what;
+        uint64_t chunk_bytes, bound;
+    };
+    // Pages are as large as the system likes: chunks that are no multiple of them must not round the bound up.
+    for (const Case& each : {Case{"one size", 4 * kMiB, 12 * kMiB}, Case{"an odd size", 3 * kMiB + 4096, 9 * kMiB + 3 * 4096},
+                             Case{"a size of its own", GPO_AUTO, 20 * kMiB}}) {
+        CAPTURE(each.what);
+        ComplementOptions rig(gpu);
+        rig.options.chunk_bytes = each.chunk_bytes;
+        rig.options.slots = 3;
+        rig.options.max_pinned_bytes = each.bound;
+        Pipeline pipeline = rig.create(gpu);
+        const auto stream = [&](const void* from, uint64_t bytes, uint8_t* to, const std::string& how) {
+            CAPTURE(how);
+            std::fill_n(to, bytes, uint8_t{0});
+            REQUIRE_OK(run(pipeline, from_memory(from, bytes), to_memory(to, bytes)));
+            CHECK(std::equal(to, to + bytes, expected.begin()));
+            CHECK(pinned_by_pipelines(gpu) <= each.bound);
+        };
+        std::vector<uint8_t> pageable(kBytes);
+        // From pinned memory chunks may be large, and need nothing pinned. Then one side, then the other.
+        stream(in.data(), kBytes, out.data(), "pinned to pinned");
+        CHECK(pinned_by_pipelines(gpu) == 0);
+        stream(data.data(), kBytes, out.data(), "pageable to pinned");
+        CHECK(pinned_by_pipelines(gpu) > 0);
+        stream(in.data(), kBytes, pageable.data(), "pinned to pageable");
+        CHECK(pinned_by_pipelines(gpu) > 0);
+        if (each.chunk_bytes == GPO_AUTO) stream(data.data(), kBytes, pageable.data(), "pageable to pageable");
+        stream(in.data(), 20 * kMiB, pageable.data(), "pinned to pageable, less");
+    }
+}

@@ -11,7 +11,6 @@ namespace gpo::pipeline {
 namespace {
 
 constexpr uint64_t kHuge = uint64_t{2} << 20;   // the system's larger pages, where it has them
-constexpr uint64_t kPage = 4096;                // the least that a page has
 constexpr uint64_t kWorthwhile = 2 * kHuge;
 
 // Makes the pages writable without a fault. An errno, or 0.
@@ -19,7 +18,7 @@ int populate_pages(char* begin, uint64_t bytes) noexcept {
     constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, of Linux 5.14
     if (::madvise(begin, bytes, kPopulateWrite) == 0) return 0;
     if (errno != EINVAL) return errno;
-    for (uint64_t at = 0; at < bytes; at += kPage) static_cast<volatile char*>(begin)[at] = 0;
+    for (uint64_t at = 0; at < bytes; at += PinnedMemory::kPage) static_cast<volatile char*>(begin)[at] = 0;
     return 0;
 }
 
@@ -41,7 +40,7 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
         count(context, bytes_);
         return;
     }
-    map((bytes + kHuge - 1) / kHuge * kHuge);
+    map((bytes + kPage - 1) / kPage * kPage);   // no more than that: there is a bound on it
     try {
         populate(team);
         DriverScope scope(context);

@@ -11,6 +11,8 @@ namespace gpo::pipeline {
 
 class PinnedMemory {
 public:
+    static constexpr uint64_t kPage = 4096;   // what is asked for is rounded up to a multiple
+
     PinnedMemory() noexcept = default;
     PinnedMemory(const PinnedMemory&) = delete;
     PinnedMemory& operator=(const PinnedMemory&) = delete;

@@ -253,11 +253,23 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
         has_scratch_ = plan.scratch_bytes != 0;
         has_result_ = plan.result_bytes != 0;
     }
-    output_stride_ = static_cast<uint64_t>(aligned(plan.output_bytes(chunk_bytes_), kResultAlign));
+    // Device buffers may be larger than this run's chunks, pinned ones cost too much for that.
+    const bool staged = wanted.stage_in || wanted.stage_out;
+    capacity_ = staged ? wanted.chunk_bytes : chunk_bytes_;
+    input_stride_ = capacity_;
+    output_stride_ = static_cast<uint64_t>(aligned(plan.output_bytes(capacity_), kResultAlign));
     result_stride_ = static_cast<uint64_t>(aligned(plan.result_bytes, kResultAlign));
-    if (wanted.stage_in) need_pinned(pinned_in_, chunk_bytes_ * slots_, team);
-    if (wanted.stage_out) need_pinned(pinned_out_, output_stride_ * slots_, team);
-    if (wanted.results) need_pinned(pinned_results_, result_stride_ * slots_, team);
+    const struct {
+        PinnedMemory& pinned;
+        uint64_t bytes;
+    } needs[] = {{pinned_in_, wanted.stage_in ? input_stride_ * wanted.slots : 0},
+                 {pinned_out_, wanted.stage_out ? output_stride_ * wanted.slots : 0},
+                 {pinned_results_, wanted.results ? result_stride_ * wanted.slots : 0}};
+    uint64_t all = 0;
+    for (const auto& [pinned, bytes] : needs) all += std::max(pinned.bytes(), bytes);
+    for (const auto& [pinned, bytes] : needs)   // what an earlier run had goes where both together were too much
+        if (all > plan.max_pinned_bytes && pinned.bytes() >= bytes + PinnedMemory::kPage) pinned.free(*context_);
+    for (const auto& [pinned, bytes] : needs) need_pinned(pinned, bytes, team);
 }
 
 void Slots::need_pinned(PinnedMemory& pinned, uint64_t bytes, Team& team) {
@@ -273,7 +285,7 @@ void Slots::free_buffers() noexcept {
         if (scope.entered()) context_->table().cuMemFree(device_memory_);
     }
     device_memory_ = 0;
-    chunk_bytes_ = 0;
+    chunk_bytes_ = capacity_ = 0;
     slots_ = 0;
     pinned_in_.free(*context_);
     pinned_out_.free(*context_);
@@ -295,7 +307,7 @@ Chunk& Slots::chunk(uint64_t index) noexcept {
     return chunk;
 }
 
-void* Slots::staging_in(const Chunk& chunk) const noexcept { return pinned_in_.at(chunk.slot * chunk_bytes_); }
+void* Slots::staging_in(const Chunk& chunk) const noexcept { return pinned_in_.at(chunk.slot * input_stride_); }
 void* Slots::staging_out(const Chunk& chunk) const noexcept { return pinned_out_.at(chunk.slot * output_stride_); }
 void* Slots::staging_result(const Chunk& chunk) const noexcept { return pinned_results_.at(chunk.slot * result_stride_); }
 

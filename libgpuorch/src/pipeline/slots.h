@@ -69,7 +69,7 @@ public:
     Chunk& record(uint64_t index) noexcept { return *chunks_[index % chunks_.size()]; }
     /// Changes when the records are others than before.
     uint64_t epoch() const noexcept { return epoch_; }
-    uint64_t capacity() const noexcept { return chunk_bytes_; }  // of an input buffer
+    uint64_t capacity() const noexcept { return capacity_; }  // of an input buffer, and of its pinned memory if it has some
     void* staging_in(const Chunk& chunk) const noexcept;
     void* staging_out(const Chunk& chunk) const noexcept;
     void* staging_result(const Chunk& chunk) const noexcept;
@@ -125,7 +125,8 @@ private:
     bool has_output_ = false, has_scratch_ = false, has_result_ = false;
     uint32_t slots_ = 0;        // that there is memory for
     uint32_t slots_used_ = 1;   // of this run
-    uint64_t result_stride_ = 0, output_stride_ = 0;  // in pinned memory
+    uint64_t capacity_ = 0;     // bytes of input of a chunk of this run
+    uint64_t input_stride_ = 0, output_stride_ = 0, result_stride_ = 0;  // in pinned memory
     PinnedMemory pinned_in_, pinned_out_, pinned_results_;
 };
 
