@@ -15,11 +15,12 @@ namespace recorder = gpo::driver::recorder;
 
 /// A stream of a software GPU whose driver's calls are recorded, and a gate that holds it up on the device.
 struct Recorded {
-    Recorded() {
+    explicit Recorded(uint32_t mode = GPO_COMPLETION_BALANCED) {
         gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return recorder::wrap(std::move(driver)); });
         gpo_runtime_options options{};
         options.struct_size = sizeof options;
         options.device = "soft";
+        options.completion_mode = mode;
         REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
         REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
         REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
@@ -92,6 +93,45 @@ TEST_CASE("a stream that has got nowhere is asked one question a turn, however m
     CHECK(questions <= turns + 1);
     on.open();
     on.expect(1, kMarks + 1);
+}
+
+/// Turns of the scanner in a tenth of a second; each begins with the question whether the context is alive.
+static uint64_t turns_in_100_ms() {
+    recorder::clear();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return recorder::count(Function::cuCtxGetId);
+}
+
+TEST_CASE("a stream is looked at every millisecond at most in balanced mode, and all the time in latency mode") {
+    for (const bool latency : {false, true}) {
+        CAPTURE(latency);
+        Recorded on(latency ? GPO_COMPLETION_LATENCY : GPO_COMPLETION_BALANCED);
+        on.shut();
+        on.notify(0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));   // a sixteenth of the mark's age is more than 1 ms
+        const uint64_t turns = turns_in_100_ms();
+        CHECK(turns > 0);
+        if (latency)
+            CHECK(turns > 200);
+        else
+            CHECK(turns <= 101);
+        on.open();
+        on.expect(0, 1);
+    }
+}
+
+TEST_CASE("with nothing pending the driver hears no more, in either mode, and the next mark is seen") {
+    for (const bool latency : {false, true}) {
+        CAPTURE(latency);
+        Recorded on(latency ? GPO_COMPLETION_LATENCY : GPO_COMPLETION_BALANCED);
+        on.notify(0);
+        on.expect(0, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        turns_in_100_ms();
+        CHECK(recorder::count() == 0);
+        on.notify(1);
+        on.expect(1, 2);
+    }
 }
 
 TEST_CASE("marks that are reached one by one are each told of, in order") {
