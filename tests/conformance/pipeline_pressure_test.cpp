@@ -1,7 +1,6 @@
 // A pipeline goes at the pace of its slowest part, and takes no more memory for that.
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "conformance/pipeline_rig.h"
 #include "support/arrivals.h"
@@ -20,6 +19,10 @@ struct Jam {
     Arrivals arrived;
 
     explicit Jam(uint64_t count) : chunks(count) {}
+    void let_go() {
+        jammed = false;
+        jammed.notify_all();
+    }
 
     static gpo_status fill(void* user, void*, uint64_t capacity, uint64_t* bytes) {
         Jam& jam = *static_cast<Jam*>(user);
@@ -31,7 +34,7 @@ struct Jam {
     static gpo_status take(void* user, const gpo_chunk* chunk) {
         Jam& jam = *static_cast<Jam*>(user);
         if (chunk->index == 0) ++jam.arrived;
-        while (jam.jammed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        jam.jammed.wait(true);
         ++jam.taken;
         return GPO_SUCCESS;
     }
@@ -75,7 +78,7 @@ TEST_CASE("a sink that takes nothing stops the source when all slots are full, a
         CHECK(progress.running == 1);
         CHECK(progress.chunks_done == 0);
         CHECK(progress.bytes_in <= slots * kChunk);
-        jam.jammed = false;
+        jam.let_go();
         auto result = sized<gpo_pipeline_result>();
         REQUIRE_OK(gpo_pipeline_wait(pipeline, kPatience, &result));
         CHECK(jam.filled == 40);
@@ -104,7 +107,7 @@ TEST_CASE("a run can be cancelled, and a pipeline destroyed, while its sink take
             REQUIRE_OK(gpo_pipeline_destroy(pipeline.release()));
         else
             REQUIRE_OK(gpo_pipeline_cancel(pipeline));
-        jam.jammed = false;
+        jam.let_go();
         CHECK_STATUS(GPO_CANCELLED, take(queue, 1)[0].status);
         CHECK(jam.filled <= 4);
         if (!destroyed) CHECK_STATUS(GPO_CANCELLED, gpo_pipeline_wait(pipeline, kPatience, nullptr));
