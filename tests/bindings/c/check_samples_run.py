@@ -43,3 +43,5 @@ def main():
 
 if "--full" in sys.argv:
     main()
+else:
+    print("SKIP samples/run in every language, one after the other: it builds a release of each, with --full only")
