@@ -25,6 +25,7 @@ struct Trouble {
     std::function<void(const char*)> after = [](const char*) {};   // each step and question, told by its text
     bool once = false;                       // a step that failed must succeed when it is tried again
     bool must_succeed = false;               // nothing goes wrong: every step succeeds
+    bool no_memory = false;                  // what fails may be an allocation: sizes that are the library's choice may shrink
 };
 
 class Attempt {
@@ -60,6 +61,7 @@ public:
     void finish();
 
     int failures() const { return failures_; }
+    bool memory_may_be_out() const { return trouble_.no_memory; }
     /// The runtime may be shut down meanwhile.
     bool shared() const { return shared_; }
 

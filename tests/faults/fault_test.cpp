@@ -52,6 +52,7 @@ Trouble allocation_trouble(uint64_t kth, bool for_ever) {
     trouble.end = [] { allocations::disarm(); };
     trouble.happened = [] { return allocations::failed() > 0; };
     trouble.once = !for_ever;
+    trouble.no_memory = true;
     return trouble;
 }
 
@@ -61,6 +62,7 @@ Trouble driver_trouble(uint64_t kth, CUresult result, bool for_ever) {
     trouble.begin = [=] { faults::arm({.function = {}, .kth = kth, .result = result, .for_ever = for_ever}); };
     trouble.end = [] { faults::disarm(); };
     trouble.happened = [] { return faults::failed() > 0; };
+    trouble.no_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
     return trouble;
 }
 

@@ -187,7 +187,7 @@ void tuned_pipeline(Attempt& a) {
     sink.user = &counted;
     auto result = sized<gpo_pipeline_result>();
     if (run(a, pipeline, source, sink, result)) {
-        CHECK(result.tuned == 1);
+        CHECK((result.tuned == 1 || a.memory_may_be_out()));   // smaller chunks, of no measured size, where memory is out
         CHECK(counted.taken == counted.total);
     }
     STEP(a, gpo_pipeline_destroy(pipeline.release()));

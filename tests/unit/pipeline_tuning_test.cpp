@@ -91,6 +91,22 @@ TEST_CASE("small inputs are not measured on, and still come in several chunks") 
     CHECK(tuning.measured());
 }
 
+TEST_CASE("without memory for larger chunks a run goes on with smaller ones, and has measured only if it had begun to") {
+    Tuning at_once;
+    at_once.begin(kGiB, 4096, Tuning::kMost);
+    at_once.restrict(kMiB);
+    CHECK_FALSE(at_once.measured());
+    CHECK(at_once.next() == kMiB);
+
+    Tuning later;
+    later.begin(kGiB, 4096, Tuning::kMost);
+    for (int i = 0; i < 30; ++i) later.next();
+    later.restrict(kMiB);
+    CHECK(later.measured());
+    CHECK_FALSE(later.measuring());
+    CHECK(later.next() == kMiB);
+}
+
 TEST_CASE("where large chunks are slower a byte, as out of a cache, the small ones are used") {
     Tuning tuning;
     const auto time = [](uint64_t bytes) {

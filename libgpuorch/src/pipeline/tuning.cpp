@@ -74,7 +74,7 @@ void Tuning::begin(uint64_t total, uint64_t granule, uint64_t limit) noexcept {
 void Tuning::restrict(uint64_t limit) noexcept {
     limit_ = limit;
     phase_ = Phase::settled;
-    measured_ = false;
+    if (given_ == 0) measured_ = false;
     size_ = fit(static_cast<double>(limit));
 }
 
