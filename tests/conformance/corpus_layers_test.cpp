@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "corpus.h"
+#include "program.h"
 
 using namespace gpo::test;
 
@@ -161,7 +161,7 @@ float number(uint16_t bits) {
 }  // namespace
 
 TEST_CASE("rows are normalised to sums of one, and to mean and deviation in half precision") {
-    Corpus corpus(kLayers, {"softmax_forward<float>", "layernorm<__half, 256>"});
+    Program corpus(kLayers, {"softmax_forward<float>", "layernorm<__half, 256>"});
     if (!corpus.present) return;
     constexpr int N = 7, C = 300;
     auto in = corpus.gpu.pinned<float>(N * C), out = corpus.gpu.pinned<float>(N * C);
@@ -189,7 +189,7 @@ TEST_CASE("rows are normalised to sums of one, and to mean and deviation in half
 }
 
 TEST_CASE("attention goes over its keys once and rescales what it has") {
-    Corpus corpus(kLayers, {"attention<32, 64>"});
+    Program corpus(kLayers, {"attention<32, 64>"});
     if (!corpus.present) return;
     constexpr int N = 96, D = 64;
     auto q = corpus.gpu.pinned<float>(N * D), k = corpus.gpu.pinned<float>(N * D), v = corpus.gpu.pinned<float>(N * D), o = corpus.gpu.pinned<float>(N * D);
@@ -218,7 +218,7 @@ TEST_CASE("attention goes over its keys once and rescales what it has") {
 }
 
 TEST_CASE("a product of matrices in half precision by pairs, and pairs turned in the plane") {
-    Corpus corpus(kLayers, {"hgemm<16>", "rope_half"});
+    Program corpus(kLayers, {"hgemm<16>", "rope_half"});
     if (!corpus.present) return;
     constexpr int n = 48;
     auto a = corpus.gpu.pinned<uint16_t>(n * n), b = corpus.gpu.pinned<uint16_t>(n * n), c = corpus.gpu.pinned<uint16_t>(n * n);
@@ -246,7 +246,7 @@ TEST_CASE("a product of matrices in half precision by pairs, and pairs turned in
 }
 
 TEST_CASE("operations are passed to a kernel as a list of types") {
-    Corpus corpus(kLayers, {"visit<int, Square, Negate, Square>"});
+    Program corpus(kLayers, {"visit<int, Square, Negate, Square>"});
     if (!corpus.present) return;
     struct Empty {};
     auto x = corpus.gpu.pinned<int>(100);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "corpus.h"
+#include "program.h"
 
 using namespace gpo::test;
 
@@ -123,7 +123,7 @@ struct Node { int value; Node* next; };
 }  // namespace
 
 TEST_CASE("structs keep the alignment that they ask for") {
-    Corpus corpus(kMemory, {"lineOfSight"});
+    Program corpus(kMemory, {"lineOfSight"});
     if (!corpus.present) return;
     struct Ray { float angle, dist; };
     struct Big { int a[4]; };
@@ -138,7 +138,7 @@ TEST_CASE("structs keep the alignment that they ask for") {
 }
 
 TEST_CASE("a fast Walsh transform in shared memory, of an even and an odd number of steps") {
-    Corpus corpus(kMemory, {"walsh"});
+    Program corpus(kMemory, {"walsh"});
     if (!corpus.present) return;
     for (const int steps : {8, 9}) {
         CAPTURE(steps);
@@ -161,7 +161,7 @@ TEST_CASE("a fast Walsh transform in shared memory, of an even and an odd number
 }
 
 TEST_CASE("a histogram of its own for each warp, added up at the end") {
-    Corpus corpus(kMemory, {"histogram64"});
+    Program corpus(kMemory, {"histogram64"});
     if (!corpus.present) return;
     constexpr uint32_t words = 5'000, blocks = 7;
     auto data = corpus.gpu.pinned<uint32_t>(words), partial = corpus.gpu.pinned<uint32_t>(blocks * 256);
@@ -176,7 +176,7 @@ TEST_CASE("a histogram of its own for each warp, added up at the end") {
 }
 
 TEST_CASE("threads put nodes on a list without a lock") {
-    Corpus corpus(kMemory, {"lock_free_list", "&head"});
+    Program corpus(kMemory, {"lock_free_list", "&head"});
     if (!corpus.present) return;
     constexpr int n = 1'000;
     auto nodes = corpus.gpu.pinned<Node>(n);
@@ -197,7 +197,7 @@ TEST_CASE("threads put nodes on a list without a lock") {
 }
 
 TEST_CASE("dynamic shared memory is cut into arrays of several types and dimensions") {
-    Corpus corpus(kMemory, {"dyn2d"});
+    Program corpus(kMemory, {"dyn2d"});
     if (!corpus.present) return;
     auto out = corpus.gpu.pinned<float>(8 * 32);
     auto shape = shape_of(1, 32, 32 * 33 * 4 + 32 * 4);
@@ -208,7 +208,7 @@ TEST_CASE("dynamic shared memory is cut into arrays of several types and dimensi
 }
 
 TEST_CASE("a tile parts in two by what its lanes hold, and each part sums") {
-    Corpus corpus(kMemory, {"binaryPart"});
+    Program corpus(kMemory, {"binaryPart"});
     if (!corpus.present) return;
     constexpr uint32_t n = 4'096;
     auto in = corpus.gpu.pinned<int>(n), sums = corpus.gpu.pinned<int>(2);
@@ -227,7 +227,7 @@ TEST_CASE("a tile parts in two by what its lanes hold, and each part sums") {
 }
 
 TEST_CASE("a block copies the next batch into shared memory while it works on one") {
-    Corpus corpus(kMemory, {"producer_consumer"});
+    Program corpus(kMemory, {"producer_consumer"});
     if (!corpus.present) return;
     constexpr int batches = 9;
     auto in = corpus.gpu.pinned<float>(batches * 64), out = corpus.gpu.pinned<float>(batches * 64);

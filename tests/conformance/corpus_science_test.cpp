@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "corpus.h"
+#include "program.h"
 
 using namespace gpo::test;
 
@@ -259,7 +259,7 @@ struct Byte4 { uint8_t x, y, z, w; };
 }  // namespace
 
 TEST_CASE("bodies pull at each other in float and double") {
-    Corpus corpus(kBodies, {"nbodyStep<float>", "nbodyStep<double>", "sumRows<Adder, 4>", "distances"});
+    Program corpus(kBodies, {"nbodyStep<float>", "nbodyStep<double>", "sumRows<Adder, 4>", "distances"});
     if (!corpus.present) return;
     constexpr uint32_t n = 256;
     const auto check = [&](const char* name, auto zero) {
@@ -296,7 +296,7 @@ TEST_CASE("bodies pull at each other in float and double") {
 }
 
 TEST_CASE("a stencil that marches through planes agrees with the host") {
-    Corpus corpus(kGrids, {"fdtd<2, 4>"});
+    Program corpus(kGrids, {"fdtd<2, 4>"});
     if (!corpus.present) return;
     constexpr int X = 50, Y = 19, Z = 7;
     auto in = corpus.gpu.pinned<float>(X * Y * Z), out = corpus.gpu.pinned<float>(X * Y * Z);
@@ -319,7 +319,7 @@ TEST_CASE("a stencil that marches through planes agrees with the host") {
 }
 
 TEST_CASE("a convolution of rows by a kernel in constant memory agrees with the host") {
-    Corpus corpus(kGrids, {"convolutionRowsKernel"});
+    Program corpus(kGrids, {"convolutionRowsKernel"});
     if (!corpus.present) return;
     constexpr int W = 192, H = 12;
     auto weights = corpus.gpu.pinned<float>(17), in = corpus.gpu.pinned<float>(W * H), out = corpus.gpu.pinned<float>(W * H);
@@ -344,7 +344,7 @@ TEST_CASE("a convolution of rows by a kernel in constant memory agrees with the 
 }
 
 TEST_CASE("Mandelbrot's set is drawn tile by tile as blocks come for them") {
-    Corpus corpus(kGrids, {"mandelbrot<double>"});
+    Program corpus(kGrids, {"mandelbrot<double>"});
     if (!corpus.present) return;
     constexpr int W = 70, H = 50, crunch = 64, across = (W + 15) / 16, tiles = across * ((H + 7) / 8);
     auto out = corpus.gpu.pinned<Byte4>(W * H);
@@ -371,7 +371,7 @@ TEST_CASE("Mandelbrot's set is drawn tile by tile as blocks come for them") {
 }
 
 TEST_CASE("Jacobi's method runs in one cooperative launch") {
-    Corpus corpus(kGrids, {"jacobi"});
+    Program corpus(kGrids, {"jacobi"});
     if (!corpus.present) return;
     constexpr int n = 96;
     auto A = corpus.gpu.pinned<float>(n * n);
@@ -388,7 +388,7 @@ TEST_CASE("Jacobi's method runs in one cooperative launch") {
 }
 
 TEST_CASE("tables of functions, virtual functions, memory from within, enumerations, unions and complex numbers") {
-    Corpus corpus(kLanguage, {"compute<float>", "spectrum"});
+    Program corpus(kLanguage, {"compute<float>", "spectrum"});
     if (!corpus.present) return;
     constexpr int n = 100;
     auto out = corpus.gpu.pinned<float>(n);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "corpus.h"
+#include "program.h"
 
 using namespace gpo::test;
 
@@ -356,7 +356,7 @@ std::vector<int> numbers(size_t n) {
 }  // namespace
 
 TEST_CASE("reductions by tree, by unrolled tree, by shuffles and by groups agree with the host") {
-    Corpus corpus(kReductions, {"reduce3<int>", "reduce3<double>", "reduce5<float, 256>", "reduce7<int, 128, false>",
+    Program corpus(kReductions, {"reduce3<int>", "reduce3<double>", "reduce5<float, 256>", "reduce7<int, 128, false>",
                                 "reduce7<int, 128, true>", "reduce_cg<int>"});
     if (!corpus.present) return;
     constexpr uint32_t n = 50'000;
@@ -380,7 +380,7 @@ TEST_CASE("reductions by tree, by unrolled tree, by shuffles and by groups agree
 }
 
 TEST_CASE("scans by sweeps up and down a tree and by shuffles agree with the host") {
-    Corpus corpus(kScansAndSorts, {"prescan", "shfl_scan"});
+    Program corpus(kScansAndSorts, {"prescan", "shfl_scan"});
     if (!corpus.present) return;
     const std::vector<int> in = numbers(1024);
     auto from = corpus.gpu.pinned<float>(1024);
@@ -404,7 +404,7 @@ TEST_CASE("scans by sweeps up and down a tree and by shuffles agree with the hos
 }
 
 TEST_CASE("a bitonic sorting network sorts keys with their values, up and down") {
-    Corpus corpus(kScansAndSorts, {"bitonicSortShared"});
+    Program corpus(kScansAndSorts, {"bitonicSortShared"});
     if (!corpus.present) return;
     auto keys = corpus.gpu.pinned<uint32_t>(2048), values = corpus.gpu.pinned<uint32_t>(2048);
     auto sorted = corpus.gpu.pinned<uint32_t>(2048), moved = corpus.gpu.pinned<uint32_t>(2048);
@@ -425,7 +425,7 @@ TEST_CASE("a bitonic sorting network sorts keys with their values, up and down")
 }
 
 TEST_CASE("passes of a radix sort, a digit of four bits each, sort") {
-    Corpus corpus(kScansAndSorts, {"radixCount<4>", "radixScatter<4>"});
+    Program corpus(kScansAndSorts, {"radixCount<4>", "radixScatter<4>"});
     if (!corpus.present) return;
     constexpr int n = 5'000, blocks = (n + 255) / 256;
     auto keys = corpus.gpu.pinned<uint32_t>(n), other = corpus.gpu.pinned<uint32_t>(n);
@@ -446,7 +446,7 @@ TEST_CASE("passes of a radix sort, a digit of four bits each, sort") {
 }
 
 TEST_CASE("lanes that keep a value take their places together") {
-    Corpus corpus(kScansAndSorts, {"filter_arr"});
+    Program corpus(kScansAndSorts, {"filter_arr"});
     if (!corpus.present) return;
     constexpr int n = 20'000;
     const std::vector<int> in = numbers(n);
@@ -461,7 +461,7 @@ TEST_CASE("lanes that keep a value take their places together") {
 }
 
 TEST_CASE("a product of matrices with two buffers agrees with the host") {
-    Corpus corpus(kProducts, {"sgemm", "staged"});
+    Program corpus(kProducts, {"sgemm", "staged"});
     if (!corpus.present) return;
     constexpr int M = 128, N = 192, K = 40;
     auto a = corpus.gpu.pinned<float>(M * K), b = corpus.gpu.pinned<float>(K * N), c = corpus.gpu.pinned<float>(M * N);

@@ -1,4 +1,5 @@
-// A software GPU reduced to its kernels, for the tests of kernel_*.cpp: compile source, load it, launch it, wait.
+// A software GPU reduced to its kernels, for the tests of kernel_*.cpp: compile source, load it, launch it, wait. For what only
+// its own interfaces show; kernels that any device can run are tested in conformance/.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -102,7 +103,6 @@ public:
         Executor::Options options;
         options.workers = workers;
         options.guard = guard;
-        options.print = [this](std::string_view text) { printed += text; };
         executor = Executor::create(options);
     }
 
@@ -130,7 +130,6 @@ public:
         CHECK(outcome.result == CUDA_SUCCESS);
     }
 
-    std::string printed;
     std::unique_ptr<Executor> executor;
 
 private:

@@ -1,17 +1,19 @@
 // Kernels in the manner of public sample collections, compared with the host.
-#include "kernel_device.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <string>
+#include <vector>
 
-using namespace kernel_test;
+#include "program.h"
+
+using namespace gpo::test;
 
 namespace {
 
-const Program& program() {
-    static const Program compiled(R"(
+const char kKernels[] = R"(
 #define TILE_DIM 32
 #define BLOCK_ROWS 8
 // Transpose through a tile that avoids bank conflicts.
@@ -187,10 +189,9 @@ extern "C" __global__ void chained_scan(const int *in, int *out, volatile int *f
     __syncthreads();
     if (i < n) out[i] = values[threadIdx.x] + before;
 }
-)",
-                                  {"MatrixMulCUDA<16>", "MatrixMulCUDA<32>", "reduce6<256>", "reduce6<64>"});
-    return compiled;
-}
+)";
+
+const std::vector<const char*> kTemplates = {"MatrixMulCUDA<16>", "MatrixMulCUDA<32>", "reduce6<256>", "reduce6<64>"};
 
 std::vector<int> numbers(size_t n, unsigned seed) {
     std::vector<int> out(n);
@@ -201,12 +202,11 @@ std::vector<int> numbers(size_t n, unsigned seed) {
 }  // namespace
 
 TEST_CASE("a tiled transpose of a matrix that isn't a multiple of the tile") {
-    Device device;
+    Program program(kKernels, kTemplates);
     const int width = 100, height = 70;
     std::vector<float> in(width * height), out(width * height);
     std::iota(in.begin(), in.end(), 0.0f);
-    device.run(program().kernel("transpose"), {{4, 3, 1}, {32, 8, 1}}, out.data(), static_cast<const float*>(in.data()),
-               width, height);
+    program.run("transpose", shape_of({4, 3}, {32, 8}), out, in, width, height);
     bool same = true;
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x) same = same && out[x * height + y] == in[y * width + x];
@@ -214,15 +214,14 @@ TEST_CASE("a tiled transpose of a matrix that isn't a multiple of the tile") {
 }
 
 TEST_CASE("a tiled matrix product in blocks of 16 and 32") {
-    Device device;
+    Program program(kKernels, kTemplates);
     const int inner = 96, wide = 64, high = 32;
     std::vector<float> a(high * inner), b(inner * wide), c(high * wide);
     for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7);
     for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5);
     for (const unsigned tile : {16u, 32u}) {
         std::fill(c.begin(), c.end(), -1.0f);
-        device.run(program().kernel("MatrixMulCUDA<" + std::to_string(tile) + ">"),
-                   {{wide / tile, high / tile, 1}, {tile, tile, 1}}, c.data(), a.data(), b.data(), inner, wide);
+        program.run("MatrixMulCUDA<" + std::to_string(tile) + ">", shape_of({wide / tile, high / tile}, {tile, tile}), c, a, b, inner, wide);
         bool same = true;
         for (int y = 0; y < high; ++y)
             for (int x = 0; x < wide; ++x) {
@@ -235,26 +234,24 @@ TEST_CASE("a tiled matrix product in blocks of 16 and 32") {
 }
 
 TEST_CASE("histograms in shared and in global memory") {
-    Device device;
+    Program program(kKernels, kTemplates);
     std::vector<unsigned char> data(100003);
     for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(i * i >> 5);
     std::vector<unsigned> expected(256), shared(256), global(256);
     for (const unsigned char byte : data) ++expected[byte];
-    const auto* bytes = static_cast<const unsigned char*>(data.data());
-    device.run(program().kernel("histogram"), {{13, 1, 1}, {192, 1, 1}}, shared.data(), bytes, data.size());
-    device.run(program().kernel("histogram_global"), {{13, 1, 1}, {192, 1, 1}}, global.data(), bytes, data.size());
+    program.run("histogram", shape_of(13, 192), shared, data, data.size());
+    program.run("histogram_global", shape_of(13, 192), global, data, data.size());
     CHECK(shared == expected);
     CHECK(global == expected);
-    CHECK((program().kernel("histogram_global").flags & GPO_SOFT_KERNEL_WAITS) == 0);
 }
 
 TEST_CASE("n bodies pull at each other") {
-    Device device;
+    Program program(kKernels, kTemplates);
     const int n = 300;
     std::vector<std::array<float, 4>> positions(n), out(n);
     for (int i = 0; i < n; ++i)
         positions[i] = {std::sin(i * 1.0f), std::cos(i * 2.0f), std::sin(i * 3.0f), 1.0f + i % 3};
-    device.run(program().kernel("nbody"), {{3, 1, 1}, {128, 1, 1}, 128 * 16}, out.data(), positions.data(), n);
+    program.run("nbody", shape_of(3, 128, 128 * 16), out, positions, n);
     for (int i = 0; i < n; i += 37) {
         double sum[3] = {};
         for (int j = 0; j < n; ++j) {
@@ -267,10 +264,10 @@ TEST_CASE("n bodies pull at each other") {
 }
 
 TEST_CASE("a stencil with a halo in shared memory") {
-    Device device;
+    Program program(kKernels, kTemplates);
     const std::vector<int> in = numbers(1000, 3);
     std::vector<int> out(1000);
-    device.run(program().kernel("stencil_1d"), {{4, 1, 1}, {256, 1, 1}}, in.data(), out.data(), 1000);
+    program.run("stencil_1d", shape_of(4, 256), in, out, 1000);
     for (int i = 0; i < 1000; ++i) {
         int sum = 0;
         for (int k = std::max(0, i - 3); k <= std::min(999, i + 3); ++k) sum += in[k];
@@ -279,44 +276,39 @@ TEST_CASE("a stencil with a halo in shared memory") {
 }
 
 TEST_CASE("reductions by volatile shared memory and by the last block") {
-    Device device;
+    Program program(kKernels, kTemplates);
     std::vector<int> in = numbers(50000, 9), partial(10);
     const int sum = std::accumulate(in.begin(), in.end(), 0);
     for (const unsigned size : {64u, 256u}) {
-        device.run(program().kernel("reduce6<" + std::to_string(size) + ">"),
-                   {{10, 1, 1}, {size, 1, 1}, 2 * size * sizeof(int)}, in.data(), partial.data(), 50000u);
+        program.run("reduce6<" + std::to_string(size) + ">", shape_of(10, size, 2 * size * sizeof(int)), in, partial, 50000u);
         CHECK(std::accumulate(partial.begin(), partial.end(), 0) == sum);
     }
     const std::vector<float> ones(20000, 1.0f);
-    std::vector<float> sums(17);
-    float total = 0;
+    std::vector<float> sums(17), total(1);
     for (int again = 0; again < 3; ++again) {
-        device.run(program().kernel("reduceSinglePass"), {{17, 1, 1}, {128, 1, 1}}, ones.data(), sums.data(), &total,
-                   20000u);
-        CHECK(total == 20000.0f);
+        program.run("reduceSinglePass", shape_of(17, 128), ones, sums, total, 20000u);
+        CHECK(total[0] == 20000.0f);
     }
 }
 
 TEST_CASE("a merge of two sorted lists, and blocks that take work until there is none") {
-    Device device;
+    Program program(kKernels, kTemplates);
     std::vector<int> a = numbers(700, 1), b = numbers(500, 77), out(1200), expected;
     std::sort(a.begin(), a.end());
     std::sort(b.begin(), b.end());
     std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(expected));
-    device.run(program().kernel("merge"), {{5, 1, 1}, {256, 1, 1}}, static_cast<const int*>(a.data()), 700,
-               static_cast<const int*>(b.data()), 500, out.data());
+    program.run("merge", shape_of(5, 256), a, 700, b, 500, out);
     CHECK(out == expected);
     std::vector<int> done(1000);
-    device.run(program().kernel("take_work"), {{9, 1, 1}, {64, 1, 1}}, done.data(), 1000);
+    program.run("take_work", shape_of(9, 64), done, 1000);
     CHECK(done == std::vector<int>(1000, 1));
 }
 
 TEST_CASE("a chained scan waits from block to block") {
-    Device device;
+    Program program(kKernels, kTemplates);
     const std::vector<int> in = numbers(10000, 5);
     std::vector<int> out(10000), flags(40), sums(40), expected(10000);
     std::partial_sum(in.begin(), in.end(), expected.begin());
-    device.run(program().kernel("chained_scan"), {{40, 1, 1}, {256, 1, 1}}, in.data(), out.data(), flags.data(),
-               sums.data(), 10000);
+    program.run("chained_scan", shape_of(40, 256), in, out, flags, sums, 10000);
     CHECK(out == expected);
 }

@@ -1,15 +1,15 @@
 // Threads that wait for each other: barriers, warp operations, early returns, odd shapes, partial masks.
-#include "kernel_device.h"
-
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
-using namespace kernel_test;
+#include "program.h"
+
+using namespace gpo::test;
 
 namespace {
 
-const Program& program() {
-    static const Program compiled(R"(
+const char kKernels[] = R"(
 // The classic sum of a block in shared memory, with the last warp by shuffles.
 __device__ __forceinline__ float warp_sum(float v) {
     for (int offset = warpSize / 2; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffffu, v, offset);
@@ -138,53 +138,49 @@ extern "C" __global__ void bitonic(unsigned *data) {
         }
     data[blockIdx.x * blockDim.x + tid] = keys[tid];
 }
-)");
-    return compiled;
-}
+)";
 
 }  // namespace
 
 TEST_CASE("a block's sum through shared memory and shuffles agrees with the host") {
-    Device device;
+    Program program(kKernels);
     for (const unsigned threads : {32u, 64u, 256u, 1024u}) {
         std::vector<float> in(10000);
         for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 7);
-        float sum = 0;
+        std::vector<float> sum(1);
         const auto blocks = static_cast<unsigned>((in.size() + 2 * threads - 1) / (2 * threads));
-        device.run(program().kernel("reduce"), {{blocks, 1, 1}, {threads, 1, 1}, threads * sizeof(float)},
-                   static_cast<const float*>(in.data()), &sum, 10000u);
-        CHECK(sum == std::accumulate(in.begin(), in.end(), 0.0f));
+        program.run("reduce", shape_of(blocks, threads, threads * sizeof(float)), in, sum, 10000u);
+        CHECK(sum[0] == std::accumulate(in.begin(), in.end(), 0.0f));
     }
 }
 
 TEST_CASE("a scan is right in blocks of any size") {
-    Device device;
+    Program program(kKernels);
     for (const unsigned threads : {1u, 31u, 32u, 33u, 1000u, 1024u}) {
         std::vector<int> data(threads), expected(threads);
         for (unsigned i = 0; i < threads; ++i) data[i] = static_cast<int>(i * 7 % 11);
         std::partial_sum(data.begin(), data.end(), expected.begin());
-        device.run(program().kernel("scan"), {{1, 1, 1}, {threads, 1, 1}}, data.data(), static_cast<int>(threads));
+        program.run("scan", shape_of(1, threads), data, static_cast<int>(threads));
         CHECK(data == expected);
     }
 }
 
 TEST_CASE("threads that returned don't count at a barrier") {
-    Device device;
+    Program program(kKernels);
     for (const int n : {1, 40, 100, 128}) {
         std::vector<int> in(128), out(128, -1);
         std::iota(in.begin(), in.end(), 0);
-        device.run(program().kernel("early"), {{1, 1, 1}, {128, 1, 1}}, static_cast<const int*>(in.data()), out.data(),
-                   n);
+        program.run("early", shape_of(1, 128), in, out, n);
         for (int i = 0; i < 128; ++i) CHECK(out[i] == (i < n ? n - 1 - i : -1));
     }
 }
 
 TEST_CASE("barriers that count, in functions and expressions, in blocks of three dimensions") {
-    Device device;
-    for (const gpo_soft_dim3 block : {gpo_soft_dim3{1, 1, 1}, {33, 1, 1}, {8, 8, 8}, {5, 7, 3}}) {
-        const int total = static_cast<int>(block.x * block.y * block.z);
+    Program program(kKernels);
+    for (const Extent& block : {Extent(1), Extent(33), Extent(8, 8, 8), Extent(5, 7, 3)}) {
+        const int total = static_cast<int>(block.size[0] * block.size[1] * block.size[2]);
         std::vector<int> out(3 + total, -1);
-        device.run(program().kernel("votes"), {{1, 1, 1}, block}, out.data());
+        program.run("votes", shape_of(1, block), out);
         CHECK(out[0] == total / 2);
         CHECK(out[1] == 1);
         CHECK(out[2] == 1);
@@ -193,10 +189,10 @@ TEST_CASE("barriers that count, in functions and expressions, in blocks of three
 }
 
 TEST_CASE("groups of lanes with masks of their own shuffle at the same time") {
-    Device device;
+    Program program(kKernels);
     std::vector<int> in(64), out(64);
     for (int i = 0; i < 64; ++i) in[i] = i * 5 % 23;
-    device.run(program().kernel("halves"), {{1, 1, 1}, {64, 1, 1}}, static_cast<const int*>(in.data()), out.data());
+    program.run("halves", shape_of(1, 64), in, out);
     for (int group = 0; group < 4; ++group) {
         const auto begin = in.begin() + group * 16, end = begin + 16;
         const int expected = group % 2 == 0 ? std::accumulate(begin, end, 0) : *std::max_element(begin, end);
@@ -205,11 +201,11 @@ TEST_CASE("groups of lanes with masks of their own shuffle at the same time") {
 }
 
 TEST_CASE("votes, matches, reductions and shuffles of a warp") {
-    Device device;
+    Program program(kKernels);
     std::vector<unsigned> out(64 * 8);
     std::vector<double> doubles(64);
     std::vector<unsigned long long> longs(64);
-    device.run(program().kernel("lanes"), {{1, 1, 1}, {64, 1, 1}}, out.data(), doubles.data(), longs.data());
+    program.run("lanes", shape_of(1, 64), out, doubles, longs);
     for (unsigned i = 0; i < 64; ++i) {
         const unsigned lane = i % 32, *mine = &out[i * 8];
         CHECK(mine[0] == 0x49249249u);
@@ -226,36 +222,35 @@ TEST_CASE("votes, matches, reductions and shuffles of a warp") {
 }
 
 TEST_CASE("lanes that have left don't count in a vote, and activemask tells who is here") {
-    Device device;
+    Program program(kKernels);
     std::vector<int> out(64, -1);
-    device.run(program().kernel("leavers"), {{1, 1, 1}, {64, 1, 1}}, out.data());
+    program.run("leavers", shape_of(1, 64), out);
     for (int i = 0; i < 64; ++i) CHECK(out[i] == (i % 32 < 20 ? 20 : -1));
     std::vector<unsigned> active(32);
-    device.run(program().kernel("active"), {{1, 1, 1}, {32, 1, 1}}, active.data());
+    program.run("active", shape_of(1, 32), active);
     for (unsigned i = 0; i < 32; ++i) CHECK(active[i] == (i & 1 ? 0xaaaaaaaau : 0x55555555u));
 }
 
 TEST_CASE("a warp-aggregated filter keeps every element once") {
-    Device device;
+    Program program(kKernels);
     std::vector<int> in(5000), out(5000, 0), expected;
     for (int i = 0; i < 5000; ++i) in[i] = i % 3 == 0 ? -i : i;
     for (const int value : in)
         if (value > 0) expected.push_back(value);
-    unsigned count = 0;
-    device.run(program().kernel("aggregated"), {{20, 1, 1}, {256, 1, 1}}, static_cast<const int*>(in.data()), 5000,
-               &count, out.data());
-    REQUIRE(count == expected.size());
-    out.resize(count);
+    std::vector<unsigned> count(1);
+    program.run("aggregated", shape_of(20, 256), in, 5000, count, out);
+    REQUIRE(count[0] == expected.size());
+    out.resize(count[0]);
     std::sort(out.begin(), out.end());
     CHECK(out == expected);
 }
 
 TEST_CASE("a sorting network sorts each block") {
-    Device device;
+    Program program(kKernels);
     std::vector<unsigned> data(8 * 512);
     for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned>(i * 2654435761u);
     std::vector<unsigned> expected = data;
     for (int b = 0; b < 8; ++b) std::sort(expected.begin() + b * 512, expected.begin() + (b + 1) * 512);
-    device.run(program().kernel("bitonic"), {{8, 1, 1}, {512, 1, 1}, 512 * sizeof(unsigned)}, data.data());
+    program.run("bitonic", shape_of(8, 512, 512 * sizeof(unsigned)), data);
     CHECK(data == expected);
 }
