@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -194,7 +196,37 @@ void tuned_pipeline(Attempt& a) {
     a.finish();
 }
 
+namespace {
+
+/// Where the compiler puts its files while this lives: it takes them all away.
+class Workshop {
+public:
+    Workshop() : folder_("/tmp/gpuorch-workshop-" + std::to_string(getpid())) {
+        fs::create_directory(folder_);
+        setenv("TMPDIR", folder_.c_str(), 1);
+    }
+    ~Workshop() {
+        CHECK(fs::is_empty(folder_));
+        if (before_) setenv("TMPDIR", before_->c_str(), 1);
+        else unsetenv("TMPDIR");
+        fs::remove_all(folder_);
+    }
+    Workshop(const Workshop&) = delete;
+    Workshop& operator=(const Workshop&) = delete;
+
+private:
+    static std::optional<std::string> now() {
+        const char* folder = std::getenv("TMPDIR");
+        return folder ? std::optional<std::string>(folder) : std::nullopt;
+    }
+    const std::optional<std::string> before_ = now();
+    const std::string folder_;
+};
+
+}  // namespace
+
 void compile_uncached(Attempt& a) {
+    const Workshop workshop;
     if (!a.open()) return;
     auto options = sized<gpo_compile_options>();
     options.flags = GPO_COMPILE_NO_CACHE;

@@ -1,5 +1,6 @@
 #include "softgpu/compiler_process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,10 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <new>
 #include <fstream>
+#include <new>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "host/host.h"
 
@@ -140,10 +142,39 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
     return result;
 }
 
+namespace {
+
+// Takes no memory, for it may be because there is none that the folder goes. (std::filesystem::remove_all would end the
+// program then, error code or not.)
+void remove_content(int folder) noexcept {
+    alignas(dirent64) char entries[4096];
+    ssize_t bytes;
+    while ((bytes = getdents64(folder, entries, sizeof entries)) > 0) {
+        bool removed = false;
+        for (ssize_t at = 0; at < bytes;) {
+            const auto& entry = *reinterpret_cast<const dirent64*>(entries + at);
+            at += entry.d_reclen;
+            const std::string_view name = entry.d_name;
+            if (name == "." || name == "..") continue;
+            if (const int inner = openat(folder, entry.d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); inner >= 0) {
+                remove_content(inner);
+                close(inner);
+                removed |= unlinkat(folder, entry.d_name, AT_REMOVEDIR) == 0;
+            } else {
+                removed |= unlinkat(folder, entry.d_name, 0) == 0;
+            }
+        }
+        // Where in a folder a reader goes on after removals is the file system's affair: from the start.
+        if (!removed || lseek(folder, 0, SEEK_SET) != 0) return;
+    }
+}
+
+}  // namespace
+
 PrivateFolder::PrivateFolder() {
     const char* parent = secure_getenv("TMPDIR");
     std::string name = std::string(parent && *parent ? parent : "/tmp") + "/gpuorch-cxx-XXXXXX";
-    if (mkdtemp(name.data())) path = name;
+    if (mkdtemp(name.data())) path = std::move(name);   // which needs no memory
     else
         why = "no folder for the compiler could be made in " + name.substr(0, name.rfind('/')) + ": " +
               std::strerror(errno);
@@ -151,15 +182,11 @@ PrivateFolder::PrivateFolder() {
 
 PrivateFolder::~PrivateFolder() {
     if (path.empty()) return;
-    // Even with an error code it throws when there is no memory to list the folder: it is tried twice, then left.
-    for (int turn = 0; turn < 2; ++turn) {
-        try {
-            std::error_code ignored;
-            std::filesystem::remove_all(path, ignored);
-            return;
-        } catch (const std::bad_alloc&) {
-        }
-    }
+    const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) return;
+    remove_content(folder);
+    close(folder);
+    rmdir(path.c_str());
 }
 
 bool PrivateFolder::write(const std::string& name, std::string_view text) const {
