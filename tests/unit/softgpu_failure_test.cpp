@@ -325,3 +325,30 @@ TEST_CASE("every entry of the table is filled") {
 #undef X
     CHECK(missing == 0);
 }
+
+TEST_CASE("a thread's stack of contexts is as deep as it is made, and each thread has its own") {
+    Gpu gpu;
+    constexpr int kDepth = 40;
+    const auto walk = [&](CUcontext at_the_bottom) {
+        CUcontext contexts[] = {gpu.context, nullptr};
+        OK(gpu.cu->cuCtxCreate(&contexts[1], 0, 0));
+        CUcontext popped = nullptr;
+        OK(gpu.cu->cuCtxPopCurrent(&popped));
+        for (int round = 0; round < 2; ++round) {
+            for (int i = 0; i < kDepth; ++i) OK(gpu.cu->cuCtxPushCurrent(contexts[i % 3 == 0]));
+            for (int i = kDepth; i-- > 0;) {
+                OK(gpu.cu->cuCtxPopCurrent(&popped));
+                CHECK(popped == contexts[i % 3 == 0]);
+            }
+        }
+        CUcontext current = nullptr;
+        OK(gpu.cu->cuCtxGetCurrent(&current));
+        CHECK(current == at_the_bottom);
+        for (int i = 0; i < kDepth; ++i) OK(gpu.cu->cuCtxPushCurrent(gpu.context));   // of the other thread: they go with it
+        OK(gpu.cu->cuCtxDestroy(contexts[1]));
+    };
+    std::thread(walk, nullptr).join();
+    walk(gpu.context);
+    CUcontext popped = nullptr;
+    for (int i = 0; i < kDepth; ++i) OK(gpu.cu->cuCtxPopCurrent(&popped));
+}

@@ -1,23 +1,51 @@
 #include "softgpu/call.h"
 
+#include <pthread.h>
+
+#include <memory>
+#include <vector>
+
 namespace gpo::softgpu {
 
 namespace {
 
-/// The thread's stack of contexts. The top is kept apart, so that asking for it touches nothing that has to be made.
+/// The thread's stack of contexts. The top is kept apart, so that asking for it touches nothing that has to be made. What
+/// lies below is a thread_local of a trivial type and, when it is deep, a list: the C library ends the process where it
+/// finds no memory to note a thread_local's destructor.
 struct Current {
+    static constexpr uint32_t kNear = 15;
     uint32_t incarnation = 0;   // of the software GPU that the handles are of
+    uint32_t below = 0;         // an entry per push, NULLs too
     CUcontext top = nullptr;
-    bool below = false;         // t_below isn't empty
+    CUcontext near[kNear] = {};
 };
 thread_local constinit Current t_current;
-thread_local std::vector<CUcontext> t_below;   // an entry per push, NULLs too
+
+/// The entries above the near ones, on threads that have had any.
+class Far {
+public:
+    /// Throws std::bad_alloc.
+    static std::vector<CUcontext>& of_thread() {
+        pthread_once(&once_, [] { made_ = pthread_key_create(&key_, destroy) == 0; });
+        if (!made_) throw std::bad_alloc();
+        if (void* there = pthread_getspecific(key_)) return *static_cast<std::vector<CUcontext>*>(there);
+        auto far = std::make_unique<std::vector<CUcontext>>();
+        if (pthread_setspecific(key_, far.get()) != 0) throw std::bad_alloc();
+        return *far.release();
+    }
+
+private:
+    static void destroy(void* far) { delete static_cast<std::vector<CUcontext>*>(far); }
+    static inline pthread_key_t key_ = 0;
+    static inline pthread_once_t once_ = PTHREAD_ONCE_INIT;
+    static inline bool made_ = false;
+};
 
 void refresh(const Machine& machine) {
     if (t_current.incarnation == machine.incarnation) return;
+    if (t_current.below > Current::kNear) Far::of_thread().clear();
     t_current = Current();
     t_current.incarnation = machine.incarnation;
-    t_below.clear();
 }
 
 }  // namespace
@@ -34,8 +62,11 @@ void set_current(const Machine& machine, CUcontext context) {
 void push_current(const Machine& machine, CUcontext context) {
     refresh(machine);
     if (t_current.top || t_current.below) {
-        t_below.push_back(t_current.top);
-        t_current.below = true;
+        if (t_current.below < Current::kNear)
+            t_current.near[t_current.below] = t_current.top;
+        else
+            Far::of_thread().push_back(t_current.top);
+        ++t_current.below;
     }
     t_current.top = context;
 }
@@ -45,10 +76,13 @@ bool pop_current(const Machine& machine, CUcontext* popped) {
     if (!t_current.top && !t_current.below) return false;
     *popped = t_current.top;
     t_current.top = nullptr;
-    if (t_current.below) {
-        t_current.top = t_below.back();
-        t_below.pop_back();
-        t_current.below = !t_below.empty();
+    if (t_current.below > Current::kNear) {
+        std::vector<CUcontext>& far = Far::of_thread();
+        t_current.top = far.back();
+        far.pop_back();
+        --t_current.below;
+    } else if (t_current.below) {
+        t_current.top = t_current.near[--t_current.below];
     }
     return true;
 }
