@@ -90,6 +90,7 @@ void Json::time(uint64_t ns) {
 }
 
 void Json::head(char phase, std::string_view name, const char* category, int process, int64_t thread, uint64_t at) {
+    begin();
     text_ += "{\"ph\":\"";
     text_ += phase;
     text_ += "\",\"name\":";
@@ -105,6 +106,7 @@ void Json::head(char phase, std::string_view name, const char* category, int pro
 }
 
 void Json::meta(const char* what, int process, int64_t thread, std::string_view argument) {
+    begin();
     text_ += text("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread,
                   ",\"args\":{\"name\":", quoted(argument), "}");
     finish();
@@ -116,6 +118,7 @@ void Json::thread(int number, const char* name) {
 
 void Json::device(int number, std::string_view name) {
     meta("process_name", process_of(number), 0, text("GPU ", number, ": ", name));
+    begin();
     text_ += text("{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", process_of(number),
                   ",\"args\":{\"sort_index\":", process_of(number), "}");
     finish();
@@ -227,14 +230,17 @@ void Json::counter(const char* name, int device, uint64_t at, const char* series
 }
 
 void Json::about(const char* name, std::string_view text) {
+    begin();
     text_ += gpo::text("{\"ph\":\"M\",\"name\":\"", name, "\",\"pid\":1,\"args\":{", text, "}");
     finish();
 }
 
 void Json::flush(bool all) {
     if (text_.size() < kFlushAt && !all) return;
+    begin();
     file_.append(text_);
     text_.clear();
+    whole_ = 0;
 }
 
 void Json::close() noexcept { file_.close(); }

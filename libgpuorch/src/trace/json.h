@@ -48,7 +48,12 @@ public:
 private:
     void head(char phase, std::string_view name, const char* category, int process, int64_t thread, uint64_t at);
     void time(uint64_t ns);
-    void finish() { text_ += "},\n"; }
+    /// Takes away a line that was begun and for whose end there was no memory.
+    void begin() noexcept { text_.erase(whole_); }
+    void finish() {
+        text_ += "},\n";
+        whole_ = text_.size();
+    }
     void arrow(char phase, const char* category, int process, int64_t thread, uint64_t at, uint64_t lane,
                uint64_t number);
     void meta(const char* what, int process, int64_t thread, std::string_view argument);
@@ -56,6 +61,7 @@ private:
     File file_;
     const uint64_t start_;
     std::string text_;
+    size_t whole_ = 0;   // of it: lines that have ended
     std::set<uint32_t> held_lanes_;
 };
 

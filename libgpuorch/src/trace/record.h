@@ -74,6 +74,9 @@ public:
     // --- the writer ---
     bool pop(Record& record) noexcept;
     uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+    uint64_t waiting() const noexcept {
+        return pushed_.load(std::memory_order_acquire) - popped_.load(std::memory_order_relaxed);
+    }
 
 private:
     struct Free {

@@ -104,7 +104,7 @@ private:
     void begin_session(const Options& options, Made& made);
     void run() noexcept;
     void drain(bool last) noexcept;
-    void take(Buffer& buffer);
+    void take(Buffer& buffer) noexcept;
     void note(const Buffer& buffer, const Record& record);
     void resolve(Lane& lane, uint32_t number);
     void show(Lane& lane, uint32_t number, const Record& record, uint64_t begin, uint64_t end);

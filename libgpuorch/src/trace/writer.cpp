@@ -82,6 +82,10 @@ void Recorder::drain(bool last) noexcept {
         info_.dropped = dropped_ + lost_;
         std::erase_if(buffers_, [&](Ref<Buffer>& buffer) {
             info_.dropped += buffer->dropped();
+            if (last && buffer->waiting() != 0) {  // no memory, even to look into it: its events are given back later
+                info_.dropped += buffer->waiting();
+                return false;
+            }
             if (last || buffer->open.load(std::memory_order_acquire) == false || !buffer->only()) return false;
             dropped_ += buffer->dropped();
             threads_.erase(buffer.get());
@@ -111,15 +115,22 @@ void Recorder::publish() noexcept {
     }
 }
 
-void Recorder::take(Buffer& buffer) {
+void Recorder::take(Buffer& buffer) noexcept {
     Record record;
     while (buffer.pop(record)) {
-        if (threads_.try_emplace(&buffer, 0).second) {
-            if (json_) json_->thread(buffer.thread, buffer.thread_name);
-            if (picture_) picture_->thread(buffer.thread, buffer.thread_name);
+        bool noted = false;
+        try {
+            if (threads_.try_emplace(&buffer, 0).second) {
+                if (json_) json_->thread(buffer.thread, buffer.thread_name);
+                if (picture_) picture_->thread(buffer.thread, buffer.thread_name);
+            }
+            note(buffer, record);
+            noted = true;
+            if (json_) json_->flush(false);
+        } catch (...) {  // no memory for this one
+            ++dropped_;
+            if (!noted && record.kind == Kind::operation && record.gpu_end) give_back(*lanes_[record.lane - 1], record);
         }
-        note(buffer, record);
-        if (json_) json_->flush(false);
     }
 }
 
@@ -207,19 +218,27 @@ void Recorder::give_back(Lane& lane, const Record& record) noexcept {
 void Recorder::resolve(Lane& lane, uint32_t number) {
     if (lane.pending.empty()) return;
     DriverTry scope(*lane.context);
-    std::vector<CUevent> done;
-    done.reserve(2 * lane.pending.size());
+    struct Done {
+        explicit Done(Context& context) noexcept : context(context) {}
+        ~Done() {
+            if (!events.empty() && !context.lost()) context.give_events(true, events.data(), events.size());
+        }
+        Context& context;
+        std::vector<CUevent> events;
+    } done(*lane.context);
+    done.events.reserve(2 * lane.pending.size());
     while (!lane.pending.empty()) {
-        const Record& record = lane.pending.front();
+        const Record record = lane.pending.front();
         uint64_t begin = 0, end = 0;
         CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
         if (scope.entered()) {
             result = lane.clock->time_of(record.gpu_end, record.begin, &end);
             if (result == CUDA_ERROR_NOT_READY) break;
             if (result == CUDA_SUCCESS) result = lane.clock->time_of(record.gpu_begin, record.begin, &begin);
-            done.push_back(record.gpu_begin);
-            done.push_back(record.gpu_end);
+            done.events.push_back(record.gpu_begin);
+            done.events.push_back(record.gpu_end);
         }
+        lane.pending.pop_front();
         if (result == CUDA_SUCCESS) {
             // The clocks agree to some microseconds only: order is kept.
             begin = std::max({begin, record.begin, lane.last_end});
@@ -227,9 +246,7 @@ void Recorder::resolve(Lane& lane, uint32_t number) {
             lane.last_end = end;
             show(lane, number, record, begin, end);
         }
-        lane.pending.pop_front();
     }
-    if (!done.empty() && !lane.context->lost()) lane.context->give_events(true, done.data(), done.size());
 }
 
 void Recorder::show(Lane& lane, uint32_t number, const Record& record, uint64_t begin, uint64_t end) {
