@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <system_error>
+#include <exception>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -44,11 +44,11 @@ void copy_past_cache(void* to, const void* from, size_t bytes) noexcept {
 
 StagingCopier::StagingCopier(unsigned threads) {
     if (threads == 0) threads = std::clamp(host::processors(), 2u, 8u);
-    workers_.reserve(threads - 1);
     try {
+        workers_.reserve(threads - 1);
         while (workers_.size() + 1 < threads) workers_.emplace_back("gpo-staging", [this] { run(); });
-    } catch (const std::system_error&) {
-        // Fewer do it too.
+    } catch (const std::exception&) {
+        // No thread, or no memory for one: fewer do it too.
     }
 }
 
