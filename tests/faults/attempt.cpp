@@ -16,7 +16,8 @@ namespace {
 /// Ends the program when an attempt hangs.
 class Watchdog {
 public:
-    explicit Watchdog(std::string what) : what_(std::move(what)), thread_([this] { watch(); }) {}
+    Watchdog(std::string what, const Trouble& trouble)
+        : what_(std::move(what)), trouble_(trouble), thread_([this] { watch(); }) {}
     ~Watchdog() {
         {
             const std::lock_guard guard(lock_);
@@ -30,12 +31,13 @@ private:
     void watch() {
         std::unique_lock guard(lock_);
         if (changed_.wait_for(guard, std::chrono::seconds(60), [this] { return done_; })) return;
-        std::fprintf(stderr, "hangs: %s\n", what_.c_str());
+        std::fprintf(stderr, "hangs: %s\n%s\n", what_.c_str(), trouble_.where().c_str());
         std::fflush(stderr);
         std::abort();
     }
 
     const std::string what_;
+    const Trouble& trouble_;
     std::mutex lock_;
     std::condition_variable changed_;
     bool done_ = false;
@@ -157,7 +159,8 @@ Attempt::~Attempt() { finish(); }
 
 void attempt(const Scenario& scenario, const Trouble& trouble) {
     INFO(std::string(scenario.name) << ", " << trouble.name);
-    Watchdog watchdog(std::string(scenario.name) + ", " + trouble.name);
+    INFO(trouble.where());
+    Watchdog watchdog(std::string(scenario.name) + ", " + trouble.name, trouble);
     Attempt a(trouble);
     trouble.begin();
     scenario.run(a);

@@ -25,6 +25,7 @@ struct Trouble {
     std::function<void(const char*)> after = [](const char*) {};   // each step and question, told by its text
     bool once = false;                       // a step that failed must succeed when it is tried again
     bool must_succeed = false;               // nothing goes wrong: every step succeeds
+    std::function<std::string()> where = [] { return std::string(); };   // it has happened, for messages
     bool no_memory = false;                  // what fails may be an allocation: sizes that are the library's choice may shrink
 };
 

@@ -1,6 +1,8 @@
 // Every allocation and every driver call fails, in its turn, once and from then on; devices are lost at every step.
-// GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_FAULT=k replay what a failure names: one scenario, its k-th call.
+// GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_FAULT=k replay what a failure names: one scenario, its k-th call. (Of the
+// library's own threads the k-th allocation may be another one then: the failure names the thread and the place.)
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -34,6 +36,15 @@ uint64_t allocations_of(const Scenario& scenario) {
     return seen;
 }
 
+uint64_t allocations_on_threads_of(const Scenario& scenario) {
+    uint64_t seen = 0;
+    Trouble count{.name = "counting allocations on the library's threads", .must_succeed = true};
+    count.begin = [] { allocations::arm_threads(UINT64_MAX, 0); };
+    count.end = [&seen] { seen = allocations::disarm_threads(); };
+    attempt(scenario, count);
+    return seen;
+}
+
 uint64_t driver_calls_of(const Scenario& scenario) {
     uint64_t seen = 0;
     Trouble count{.name = "counting driver calls", .must_succeed = true};
@@ -52,6 +63,18 @@ Trouble allocation_trouble(uint64_t kth, bool for_ever) {
     trouble.end = [] { allocations::disarm(); };
     trouble.happened = [] { return allocations::failed() > 0; };
     trouble.once = !for_ever;
+    trouble.no_memory = true;
+    return trouble;
+}
+
+constexpr uint64_t kSpell = 30'000'000;   // ns
+
+Trouble thread_trouble(uint64_t kth, uint64_t spell_ns) {
+    Trouble trouble{.name = "allocation " + std::to_string(kth) + " on the library's threads" +
+                            (spell_ns ? " and all after it for a while fail" : " fails")};
+    trouble.begin = [=] { allocations::arm_threads(kth, spell_ns); };
+    trouble.end = [] { allocations::disarm_threads(); };
+    trouble.where = allocations::where_on_threads;
     trouble.no_memory = true;
     return trouble;
 }
@@ -75,7 +98,7 @@ constexpr CUresult kLosses[] = {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FA
 
 constexpr uint64_t kSample = 24;
 
-void each_scenario(void (*test)(const Scenario&)) {
+void each_scenario(const std::function<void(const Scenario&)>& test) {
     const char* only = std::getenv("GPUORCH_TEST_SCENARIO");
     for (const auto& scenario : scenarios())
         if (!only || std::string_view(only) == scenario.name) test(scenario);
@@ -104,6 +127,22 @@ TEST_CASE("no memory from some allocation on: statuses, nothing lost, and all is
     each_scenario([](const Scenario& scenario) {
         for (uint64_t kth : chosen(scenario, allocations_of(scenario), kSample)) attempt(scenario, allocation_trouble(kth, true));
     });
+}
+
+TEST_CASE("no memory on the library's own threads, once or for a while: nothing ends, hangs or is lost") {
+    // Which allocation is the k-th, and how many there are, differs from run to run: some attempts may see no failure.
+    uint64_t attempts = 0, happened = 0;
+    each_scenario([&](const Scenario& scenario) {
+        const uint64_t total = allocations_on_threads_of(scenario);
+        if (total == 0) return;
+        for (uint64_t kth : chosen(scenario, total, kSample))
+            for (uint64_t spell_ns : {uint64_t{0}, kSpell}) {
+                attempt(scenario, thread_trouble(kth, spell_ns));
+                ++attempts;
+                happened += allocations::failed_on_threads() > 0;
+            }
+    });
+    if (!std::getenv("GPUORCH_TEST_SCENARIO")) CHECK(happened > 10);
 }
 
 TEST_CASE("a driver call that fails once, with each plausible code") {

@@ -4,8 +4,10 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -92,6 +94,21 @@ void devices(Attempt& a) {
     if (second) STEP(a, gpo_device_destroy(second.release()));
 }
 
+/// Of a trace that was stopped: what it has is whole lines, whatever went wrong.
+void check_lines(const std::string& path) {
+    const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "r"), gzclose);
+    if (!file) return;   // taken away: it couldn't be ended
+    char line[4096];
+    std::string last;
+    while (gzgets(file.get(), line, sizeof line)) {
+        last = line;
+        INFO(last);
+        const bool whole = last.rfind("{\"ph\":") == 0 && (last.ends_with("},\n") || last.ends_with("}\n"));
+        CHECK((whole || last == "[\n" || last == "]\n"));
+    }
+    CHECK(last == "]\n");
+}
+
 void traces(Attempt& a) {
     if (!a.open()) return;
     const std::string folder = "/tmp/gpuorch-trace-" + std::to_string(getpid());
@@ -120,6 +137,7 @@ void traces(Attempt& a) {
             const gpo_status status = gpo_trace_stop(a.runtime);
             return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
         });
+        if (!a.shared()) check_lines(trace);
     }
     unlink(trace.c_str());
     unlink(picture.c_str());
