@@ -4,81 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "support/gpu.h"
+#include "negative.h"
 #include "support/report.h"
 
 using namespace gpo::test;
 
 namespace {
-
-constexpr const char* kSource = R"(
-extern "C" __global__ void two(unsigned *target, unsigned value) { *target = value; }
-)";
-
-/// What the rows use: one of everything, usable.
-struct World {
-    Gpu gpu;
-    Stream stream = gpu.stream("stream"), wrapped;
-    Event event = gpu.event(), timing = gpu.event(GPO_EVENT_TIMING);
-    Timeline timeline = gpu.timeline(5);
-    Queue queue = gpu.queue(64);
-    Kernel kernel = gpu.kernel(kSource, "two");
-    Module module;
-    Memory memory = gpu.memory(4096);
-    Pinned<uint8_t> pinned = gpu.pinned<uint8_t>(4096);
-    Arena arena;
-    Pool pool;
-    StreamPool streams;
-    Pipeline pipeline;
-    uint64_t piece = 0;
-    uint64_t number = 0;
-    uint32_t word = 0;
-    int64_t time = 0;
-    void* pointer = nullptr;
-    std::vector<uint8_t> pageable = std::vector<uint8_t>(4096);
-
-    World() {
-        auto arena_options = sized<gpo_arena_options>();
-        arena_options.max_bytes = 1 << 20;
-        REQUIRE_OK(gpo_arena_create(gpu.device, &arena_options, arena.out()));
-        auto pool_options = sized<gpo_pool_options>();
-        pool_options.max_bytes = 1 << 20;
-        REQUIRE_OK(gpo_pool_create(gpu.device, &pool_options, pool.out()));
-        REQUIRE_OK(gpo_stream_pool_create(gpu.device, nullptr, streams.out()));
-        REQUIRE_OK(gpo_module_builtin(gpu.device, module.out()));
-        auto stage = sized<gpo_stage>();
-        stage.kind = GPO_STAGE_CALLBACK;
-        stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
-        auto options = sized<gpo_pipeline_options>();
-        options.chunk_bytes = 4096;
-        options.stage_count = 1;
-        options.stages = &stage;
-        REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
-    }
-
-    gpo_status launch_shape(uint32_t gx, uint32_t bx, uint32_t by, uint64_t shared, uint32_t flags = 0,
-                            uint32_t arguments = 2, uint32_t second_size = 4) {
-        auto shape = sized<gpo_launch>();
-        shape.flags = flags;
-        shape.grid[0] = gx;
-        shape.block[0] = bx;
-        shape.block[1] = by;
-        shape.dynamic_shared_bytes = shared;
-        uint64_t address = memory;
-        const void* pointers[] = {&address, &word, &word};
-        const uint32_t sizes[] = {8, second_size, 4};
-        return gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, arguments);
-    }
-};
-
-
-struct Row {
-    std::string function;
-    std::string wrong;
-    gpo_status expected;
-    std::function<gpo_status(World&)> call;
-    bool by_signature = false;   // where the driver tells what parameters a kernel has
-};
 
 const uint64_t kHuge = UINT64_MAX;
 
@@ -98,32 +29,9 @@ gpo_status copy_rows(World& w, uint64_t width, uint64_t height, uint64_t destina
     return gpo_copy_rows(w.stream, &copy);
 }
 
-gpo_status pipeline(World& w, const std::function<void(gpo_pipeline_options&, gpo_stage&)>& change) {
-    auto stage = sized<gpo_stage>();
-    stage.kind = GPO_STAGE_CALLBACK;
-    stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
-    auto options = sized<gpo_pipeline_options>();
-    options.chunk_bytes = 4096;
-    options.stage_count = 1;
-    options.stages = &stage;
-    change(options, stage);
-    Pipeline pipeline;
-    return gpo_pipeline_create(w.gpu.device, &options, pipeline.out());
-}
-
-gpo_status start(World& w, const std::function<void(gpo_source&, gpo_sink&)>& change) {
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
-    source.memory = w.pinned.data();
-    source.bytes = 4096;
-    auto sink = sized<gpo_sink>();
-    change(source, sink);
-    return gpo_pipeline_start(w.pipeline, &source, &sink);
-}
-
 gpo_status compile(World& w, const std::function<void(gpo_compile_options&)>& change) {
     auto options = sized<gpo_compile_options>();
-    options.source = kSource;
+    options.source = kTwoParameters;
     change(options);
     Module module;
     return gpo_module_compile(w.gpu.device, &options, module.out());
@@ -152,8 +60,17 @@ const std::vector<Row>& rows() {
         {"gpo_device_get_limit", "a limit that isn't one", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_device_get_limit(w.gpu.device, 7, &w.number); }},
 
+        {"gpo_device_set_limit", "a limit that isn't one", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_device_set_limit(w.gpu.device, 7, 4096); }},
+        {"gpo_device_set_limit", "limit 0", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_device_set_limit(w.gpu.device, 0, 4096); }},
+        {"gpo_device_describe_peer", "an ordinal that isn't there", GPO_NO_DEVICE, [](World& w) {
+             auto p = sized<gpo_peer_properties>(); return gpo_device_describe_peer(w.gpu.runtime, 0, 64, &p); }},
+
         {"gpo_event_elapsed", "an event without times", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_event_elapsed(w.event, w.timing, &w.time); }},
+        {"gpo_event_record", "on a stream of another device", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_event_record(w.event, w.stream_there); }, Needs::second_device},
         {"gpo_event_elapsed", "never recorded", GPO_INVALID_STATE,
             [](World& w) { return gpo_event_elapsed(w.timing, w.timing, &w.time); }},
         {"gpo_stream_notify_timed", "since an event without times", GPO_INVALID_ARGUMENT,
@@ -162,6 +79,8 @@ const std::vector<Row>& rows() {
             [](World& w) { return gpo_timeline_signal(w.timeline, 5); }},
         {"gpo_stream_signal_timeline", "a value behind the one it has", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_stream_signal_timeline(w.stream, w.timeline, 4); }},
+        {"gpo_stream_wait_timeline", "a wrapped stream, for a value that isn't there yet", GPO_NOT_SUPPORTED,
+            [](World& w) { return gpo_stream_wait_timeline(w.wrapped, w.timeline, 6); }, Needs::nothing, "is wrapped"},
         {"gpo_timeline_fail", "with a success", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_timeline_fail(w.timeline, GPO_SUCCESS, nullptr); }},
         {"gpo_timeline_fail", "with a status below 50", GPO_INVALID_ARGUMENT,
@@ -247,6 +166,14 @@ const std::vector<Row>& rows() {
             [](World& w) { return copy_batch(w, sizeof(gpo_copy), 1, 64, sizeof(gpo_copy), 8); }},
         {"gpo_copy_batch", "past the end of the allocation", GPO_INVALID_ARGUMENT,
             [](World& w) { return copy_batch(w, sizeof(gpo_copy), 1, 5000, sizeof(gpo_copy), 0); }},
+        {"gpo_copy_peer", "past the end of the destination", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_peer(w.stream, w.gpu.device, w.memory + 4000, w.gpu.device, w.memory, 200); }},
+        {"gpo_copy_peer", "past the end of the source", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_peer(w.stream, w.gpu.device, w.memory, w.gpu.device, w.memory + 4000, 200); }},
+        {"gpo_copy_peer", "past the end of numbers", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_peer(w.stream, w.gpu.device, w.memory, w.gpu.device, w.memory, kHuge); }},
+        {"gpo_copy_peer", "memory that isn't the device's", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_copy_peer(w.stream, w.second, w.memory, w.gpu.device, w.memory, 64); }, Needs::second_device},
         {"gpo_copy_rows", "a pitch below the width", GPO_INVALID_ARGUMENT,
             [](World& w) { return copy_rows(w, 64, 4, 32, 64); }},
         {"gpo_copy_rows", "rows past the end", GPO_INVALID_ARGUMENT,
@@ -293,52 +220,36 @@ const std::vector<Row>& rows() {
         {"gpo_kernel_occupancy", "blocks of no threads", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_kernel_occupancy(w.kernel, 0, 0, &w.word); }},
         {"gpo_launch_kernel", "a grid of 0", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(0, 32, 1, 0); }},
+            [](World& w) { return w.launch([](auto& l) { l.grid[0] = 0; }); }},
         {"gpo_launch_kernel", "a block of 2048", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 2048, 1, 0); }},
+            [](World& w) { return w.launch([](auto& l) { l.block[0] = 2048; }); }},
         {"gpo_launch_kernel", "a block whose threads multiply to too many", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 1024, 1024, 0); }},
+            [](World& w) { return w.launch([](auto& l) { l.block[0] = l.block[1] = 1024; }); }},
         {"gpo_launch_kernel", "a block whose threads overflow", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 65536, 65536, 0); }},
+            [](World& w) { return w.launch([](auto& l) { l.block[0] = l.block[1] = 65536; }); }},
         {"gpo_launch_kernel", "more shared memory than there is", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 32, 1, 1ull << 33); }},
+            [](World& w) { return w.launch([](auto& l) { l.dynamic_shared_bytes = 1ull << 33; }); }},
         {"gpo_launch_kernel", "unknown flags", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0x40000000); }},
+            [](World& w) { return w.launch([](auto& l) { l.flags = 0x40000000; }); }},
         {"gpo_launch_kernel", "an argument too few", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 1); }, true},
+            [](World& w) { return w.launch([](auto&) {}, 1); }, Needs::kernel_parameters},
         {"gpo_launch_kernel", "an argument too many", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 3); }, true},
+            [](World& w) { return w.launch([](auto&) {}, 3); }, Needs::kernel_parameters},
         {"gpo_launch_kernel", "an argument of another size", GPO_INVALID_ARGUMENT,
-            [](World& w) { return w.launch_shape(1, 32, 1, 0, 0, 2, 8); }, true},
-
-        {"gpo_pipeline_create", "no stage", GPO_INVALID_ARGUMENT,
-            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.stage_count = 0; }); }},
-        {"gpo_pipeline_create", "65 stages", GPO_INVALID_ARGUMENT,
-            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.stage_count = 65; }); }},
-        {"gpo_pipeline_create", "stages counted and not given", GPO_INVALID_ARGUMENT,
-            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.stages = nullptr; }); }},
-        {"gpo_pipeline_create", "a stage of no kind", GPO_INVALID_ARGUMENT,
-            [](World& w) { return pipeline(w, [](auto&, auto& s) { s.kind = 0; }); }},
-        {"gpo_pipeline_create", "a stage without its callback", GPO_INVALID_ARGUMENT,
-            [](World& w) { return pipeline(w, [](auto&, auto& s) { s.enqueue = nullptr; }); }},
-        {"gpo_pipeline_create", "a chunk that is no multiple of the granule", GPO_INVALID_ARGUMENT,
-            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.chunk_bytes = 5000; }); }},
-        {"gpo_pipeline_create", "a result above 1 MiB", GPO_INVALID_ARGUMENT,
-            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.result_bytes = (1 << 20) + 1; }); }},
-        {"gpo_pipeline_create", "output over nothing", GPO_INVALID_ARGUMENT,
-            [](World& w) { return pipeline(w, [](auto& o, auto&) { o.output_numerator = 1; }); }},
-        {"gpo_pipeline_wait", "never started", GPO_INVALID_STATE,
-            [](World& w) { return gpo_pipeline_wait(w.pipeline, 0, nullptr); }},
-        {"gpo_pipeline_notify", "never started", GPO_INVALID_STATE,
-            [](World& w) { return gpo_pipeline_notify(w.pipeline, w.queue, 1); }},
-        {"gpo_pipeline_start", "a source of no kind", GPO_INVALID_ARGUMENT,
-            [](World& w) { return start(w, [](auto& s, auto&) { s.kind = 0; }); }},
-        {"gpo_pipeline_start", "a source callback that is NULL", GPO_INVALID_ARGUMENT,
-            [](World& w) { return start(w, [](auto& s, auto&) { s.kind = GPO_SOURCE_KIND_CALLBACK; }); }},
-        {"gpo_pipeline_start", "a file that isn't there", GPO_NOT_FOUND,
-            [](World& w) { return start(w, [](auto& s, auto&) { s.kind = GPO_SOURCE_KIND_FILE; s.bytes = 0; s.path = "/nonexistent/file"; }); }},
-        {"gpo_pipeline_start", "a sink of no kind", GPO_INVALID_ARGUMENT,
-            [](World& w) { return start(w, [](auto&, auto& s) { s.kind = 9; }); }},
+            [](World& w) { return w.launch([](auto&) {}, 2, 8); }, Needs::kernel_parameters},
+        {"gpo_launch_kernel", "a cooperative grid that can't run at once", GPO_LIMIT_EXCEEDED,
+            [](World& w) { return w.launch([](auto& l) { l.flags = GPO_LAUNCH_COOPERATIVE; l.grid[0] = 1 << 24; }); },
+            Needs::cooperative_launches, "kernel `two`"},
+        {"gpo_launch_kernel", "a grid that is no multiple of its clusters", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch([](auto& l) { l.grid[0] = 4; l.cluster[0] = 3; }); },
+            Needs::clusters, "no multiple of launch.cluster[0]"},
+        {"gpo_launch_kernel", "clusters of 64 blocks", GPO_INVALID_ARGUMENT,
+            [](World& w) { return w.launch([](auto& l) { l.grid[0] = l.cluster[0] = 64; }); }, Needs::clusters},
+        {"gpo_launch_kernel", "a kernel of another device than the stream's", GPO_INVALID_ARGUMENT, [](World& w) {
+             auto shape = sized<gpo_launch>(); shape.grid[0] = shape.block[0] = 1; uint64_t address = w.memory;
+             const void* pointers[] = {&address, &w.word};
+             return gpo_launch_kernel(w.stream_there, w.kernel, &shape, pointers, nullptr, 2); },
+            Needs::second_device, "not of one device"},
     };
     return all;
 }
@@ -349,10 +260,22 @@ const std::vector<Row>& rows() {
 TEST_CASE("what is wrong is refused with one status, says so in a sentence, and has no effect") {
     World world;
     REQUIRE_OK(gpo_stream_wait(world.stream, kPatience));
-    const bool tells = tells_parameters(world.kernel);
-    if (!tells) skip("the driver doesn't tell a kernel's parameters", "launches with other arguments than the kernel's");
-    for (const Row& row : rows()) {
-        if (row.by_signature && !tells) continue;
+    const struct {
+        Needs needs;
+        bool present;
+        const char* reason;
+    } means[] = {{Needs::kernel_parameters, tells_parameters(world.kernel), "the driver doesn't tell a kernel's parameters"},
+                 {Needs::cooperative_launches, world.properties.cooperative_launch != 0, "this device has no cooperative launches"},
+                 {Needs::clusters, world.properties.cluster_launch != 0, "this device has no clusters"},
+                 {Needs::second_device, world.second != nullptr, "there is one device"}};
+    std::vector<Row> table = rows();
+    for (Row& row : pipeline_rows()) table.push_back(std::move(row));
+    for (const auto& mean : means) {
+        if (mean.present) continue;
+        const size_t left_out = std::erase_if(table, [&](const Row& row) { return row.needs == mean.needs; });
+        skip(mean.reason, std::to_string(left_out) + " rows");
+    }
+    for (const Row& row : table) {
         CAPTURE(row.function);
         CAPTURE(row.wrong);
         auto before = sized<gpo_stream_info>(), after = sized<gpo_stream_info>();
@@ -363,13 +286,16 @@ TEST_CASE("what is wrong is refused with one status, says so in a sentence, and 
         CHECK(error.status == row.expected);
         const std::string function = error.function;  // or the driver's, where that refused
         CHECK((function == row.function || function.starts_with("cu")));
-        CHECK(std::string(error.message).size() > 5);
+        const std::string sentence = error.message;
+        CHECK(sentence.size() > 5);
+        CAPTURE(sentence);
+        CHECK(sentence.find(row.says) != std::string::npos);
         REQUIRE_OK(gpo_stream_get_info(world.stream, &after));
         CHECK(after.accepted == before.accepted);
         CHECK(world.gpu.statistics().live_objects == live);
     }
     // Everything still works.
-    CHECK_OK(world.launch_shape(1, 1, 1, 0));
+    CHECK_OK(world.launch([](auto&) {}));
     CHECK_OK(gpo_stream_wait(world.stream, kPatience));
     CHECK_OK(gpo_timeline_signal(world.timeline, 6));
     CHECK_OK(gpo_stream_notify(world.stream, world.queue, 1));

@@ -1,0 +1,92 @@
+// What the table of refused calls is made of.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pipeline_rig.h"
+#include "support/gpu.h"
+
+namespace gpo::test {
+
+inline constexpr const char* kTwoParameters = R"(
+extern "C" __global__ void two(unsigned *target, unsigned value) { *target = value; }
+)";
+
+/// What the rows use: one of everything, usable.
+struct World {
+    Gpu gpu;
+    Stream stream = gpu.stream("stream"), wrapped, stream_there;
+    Event event = gpu.event(), timing = gpu.event(GPO_EVENT_TIMING);
+    Timeline timeline = gpu.timeline(5);
+    Queue queue = gpu.queue(64);
+    Kernel kernel = gpu.kernel(kTwoParameters, "two");
+    Module module;
+    Memory memory = gpu.memory(4096);
+    Pinned<uint8_t> pinned = gpu.pinned<uint8_t>(4096);
+    Arena arena;
+    Pool pool;
+    StreamPool streams;
+    Pipeline pipeline;
+    ComplementOptions complement{gpu};
+    Device second = gpu.second_device();   // none where there is one only
+    gpo_device_properties properties = sized<gpo_device_properties>();
+    uint64_t piece = 0;
+    uint64_t number = 0;
+    uint32_t word = 0;
+    int64_t time = 0;
+    void* pointer = nullptr;
+    std::vector<uint8_t> pageable = std::vector<uint8_t>(4096);
+
+    World() {
+        REQUIRE_OK(gpo_device_get_properties(gpu.device, &properties));
+        void* native = nullptr;
+        REQUIRE_OK(gpo_stream_native(stream, &native));
+        REQUIRE_OK(gpo_stream_wrap(gpu.device, native, nullptr, wrapped.out()));
+        if (second) REQUIRE_OK(gpo_stream_create(second, nullptr, stream_there.out()));
+        auto arena_options = sized<gpo_arena_options>();
+        arena_options.max_bytes = 1 << 20;
+        REQUIRE_OK(gpo_arena_create(gpu.device, &arena_options, arena.out()));
+        auto pool_options = sized<gpo_pool_options>();
+        pool_options.max_bytes = 1 << 20;
+        REQUIRE_OK(gpo_pool_create(gpu.device, &pool_options, pool.out()));
+        REQUIRE_OK(gpo_stream_pool_create(gpu.device, nullptr, streams.out()));
+        REQUIRE_OK(gpo_module_builtin(gpu.device, module.out()));
+        auto stage = sized<gpo_stage>();
+        stage.kind = GPO_STAGE_CALLBACK;
+        stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
+        auto options = sized<gpo_pipeline_options>();
+        options.chunk_bytes = 4096;
+        options.stage_count = 1;
+        options.stages = &stage;
+        REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
+    }
+
+    gpo_status launch(const std::function<void(gpo_launch&)>& change, uint32_t arguments = 2, uint32_t second_size = 4) {
+        auto shape = sized<gpo_launch>();
+        shape.grid[0] = 1;
+        shape.block[0] = 32;
+        change(shape);
+        uint64_t address = memory;
+        const void* pointers[] = {&address, &word, &word};
+        const uint32_t sizes[] = {8, second_size, 4};
+        return gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, arguments);
+    }
+};
+
+/// What a row is about, where a device or a driver may lack it. Then the row can't be tried.
+enum class Needs { nothing, kernel_parameters, cooperative_launches, clusters, second_device };
+
+struct Row {
+    std::string function;
+    std::string wrong;
+    gpo_status expected;
+    std::function<gpo_status(World&)> call;
+    Needs needs = Needs::nothing;
+    std::string says = {};   // what must be in the sentence
+};
+
+std::vector<Row> pipeline_rows();
+
+}  // namespace gpo::test

@@ -1,0 +1,103 @@
+// The rows of pipelines in the table of refused calls.
+#include "negative.h"
+
+namespace gpo::test {
+
+namespace {
+
+using Arguments = std::vector<gpo_stage_argument>;
+
+/// A pipeline of one kernel, with something changed.
+gpo_status create(World& w, const std::function<void(gpo_pipeline_options&, gpo_stage&, Arguments&)>& change) {
+    gpo_pipeline_options options = w.complement.options;
+    gpo_stage stage = w.complement.stage;
+    Arguments arguments = w.complement.arguments;
+    options.stages = &stage;
+    stage.arguments = arguments.data();
+    change(options, stage, arguments);
+    Pipeline pipeline;
+    return gpo_pipeline_create(w.gpu.device, &options, pipeline.out());
+}
+
+gpo_status start(World& w, const std::function<void(gpo_source&, gpo_sink&)>& change) {
+    gpo_source source = from_memory(w.pinned.data(), 4096);
+    gpo_sink sink = to_nothing();
+    change(source, sink);
+    return gpo_pipeline_start(w.pipeline, &source, &sink);
+}
+
+}  // namespace
+
+// clang-format off
+std::vector<Row> pipeline_rows() {
+    const auto options = [](std::string wrong, void (*change)(gpo_pipeline_options&)) {
+        return Row{"gpo_pipeline_create", std::move(wrong), GPO_INVALID_ARGUMENT,
+                   [=](World& w) { return create(w, [=](auto& o, auto&, auto&) { change(o); }); }};
+    };
+    const auto stage = [](std::string wrong, void (*change)(gpo_stage&), Needs needs = Needs::nothing,
+                          gpo_status expected = GPO_INVALID_ARGUMENT) {
+        return Row{"gpo_pipeline_create", std::move(wrong), expected,
+                   [=](World& w) { return create(w, [=](auto&, auto& s, auto&) { change(s); }); }, needs};
+    };
+    const auto arguments = [](std::string wrong, void (*change)(Arguments&), Needs needs = Needs::nothing) {
+        return Row{"gpo_pipeline_create", std::move(wrong), GPO_INVALID_ARGUMENT,
+                   [=](World& w) { return create(w, [=](auto&, auto&, auto& a) { change(a); }); }, needs};
+    };
+    const auto source = [](std::string wrong, void (*change)(gpo_source&), gpo_status expected = GPO_INVALID_ARGUMENT) {
+        return Row{"gpo_pipeline_start", std::move(wrong), expected,
+                   [=](World& w) { return start(w, [=](auto& s, auto&) { change(s); }); }};
+    };
+    const auto sink = [](std::string wrong, void (*change)(gpo_sink&)) {
+        return Row{"gpo_pipeline_start", std::move(wrong), GPO_INVALID_ARGUMENT,
+                   [=](World& w) { return start(w, [=](auto&, auto& s) { change(s); }); }};
+    };
+    return {
+        options("no stage", [](auto& o) { o.stage_count = 0; }),
+        options("stages at NULL", [](auto& o) { o.stages = nullptr; }),
+        options("65 stages", [](auto& o) { o.stage_count = 65; }),
+        options("an unknown flag", [](auto& o) { o.flags = 2; }),
+        options("a chunk that is no multiple of the granule", [](auto& o) { o.chunk_bytes = 4097; }),
+        options("a chunk as large as the address space", [](auto& o) { o.chunk_bytes = uint64_t{0} - 4096; }),
+        options("too many slots", [](auto& o) { o.slots = UINT32_MAX; }),
+        options("output divided by 0", [](auto& o) { o.output_numerator = 1; }),
+        options("output 2^32 times the input", [](auto& o) { o.output_numerator = UINT32_MAX, o.output_denominator = 1; }),
+        options("a result above 1 MiB", [](auto& o) { o.result_bytes = (1 << 20) + 1; }),
+        options("scratch of 2^63", [](auto& o) { o.scratch_bytes = uint64_t{1} << 63; }),
+        options("a granule of 2^63", [](auto& o) { o.granule = uint64_t{1} << 63; }),
+        stage("a stage of kind 0", [](auto& s) { s.kind = 0; }),
+        stage("a stage of an unknown kind", [](auto& s) { s.kind = 3; }),
+        stage("a kernel stage without its kernel", [](auto& s) { s.kernel = nullptr; }, Needs::nothing, GPO_INVALID_HANDLE),
+        stage("a callback stage without its callback", [](auto& s) { s.kind = GPO_STAGE_CALLBACK; }),
+        stage("arguments at NULL", [](auto& s) { s.arguments = nullptr; }),
+        stage("a block of 2^20 threads", [](auto& s) { s.block[0] = 1 << 20; }),
+        stage("too few arguments", [](auto& s) { --s.argument_count; }, Needs::kernel_parameters),
+        arguments("a value of another size than the parameter", [](auto& a) {
+            a[0].kind = GPO_STAGE_VALUE, a[0].value = "1234567", a[0].bytes = 4; }, Needs::kernel_parameters),
+        arguments("an argument of an unknown kind", [](auto& a) { a[0].kind = 9; }),
+        arguments("a value at NULL", [](auto& a) { a[0].kind = GPO_STAGE_VALUE, a[0].bytes = 8; }),
+        arguments("structs of different sizes", [](auto& a) { a[1].struct_size = 12; }),
+
+        {"gpo_pipeline_wait", "never started", GPO_INVALID_STATE,
+            [](World& w) { return gpo_pipeline_wait(w.pipeline, 0, nullptr); }},
+        {"gpo_pipeline_notify", "never started", GPO_INVALID_STATE,
+            [](World& w) { return gpo_pipeline_notify(w.pipeline, w.queue, 1); }},
+        {"gpo_pipeline_start", "no source and no sink", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_pipeline_start(w.pipeline, nullptr, nullptr); }},
+        source("a source of no kind", [](auto& s) { s.kind = 0; }),
+        source("memory at NULL", [](auto& s) { s.memory = nullptr; }),
+        source("memory past the end of numbers", [](auto& s) { s.bytes = UINT64_MAX; }),
+        source("a source callback that is NULL", [](auto& s) { s.kind = GPO_SOURCE_KIND_CALLBACK; }),
+        source("reserved field of the source set", [](auto& s) { s.reserved = 1; }),
+        source("a file that isn't there", [](auto& s) { s = from_file("/nonexistent/file"); }, GPO_NOT_FOUND),
+        {"gpo_pipeline_start", "device memory as the source", GPO_INVALID_ARGUMENT, [](World& w) {
+             return start(w, [&](auto& s, auto&) { s.memory = reinterpret_cast<const void*>(uint64_t{w.memory}); }); }},
+        sink("a sink of no kind", [](auto& s) { s.kind = 9; }),
+        sink("a kind of sink after the last", [](auto& s) { s.kind = 4; }),
+        sink("a sink in memory at NULL", [](auto& s) { s.kind = GPO_SINK_MEMORY, s.bytes = 1; }),
+        sink("a sink callback that is NULL", [](auto& s) { s.kind = GPO_SINK_CALLBACK; }),
+        sink("reserved field of the sink set", [](auto& s) { s.reserved = 1; }),
+    };
+}
+// clang-format on
+
+}  // namespace gpo::test
