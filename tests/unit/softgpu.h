@@ -34,12 +34,12 @@ private:
     const char* name_;
 };
 
-inline std::vector<char> kernel_image() {
+inline std::vector<char> kernel_image(const std::string& name = "softgpu_kernels") {
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     if (length <= 0) throw std::runtime_error("no /proc/self/exe");
     const std::string folder = std::string(path, size_t(length)).substr(0, std::string(path, size_t(length)).rfind('/'));
-    std::ifstream file(folder + "/softgpu_kernels.so", std::ios::binary);
+    std::ifstream file(folder + "/" + name + ".so", std::ios::binary);
     return std::vector<char>(std::istreambuf_iterator<char>(file), {});
 }
 

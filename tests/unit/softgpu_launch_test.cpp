@@ -78,6 +78,21 @@ TEST_CASE("an image that isn't one is refused with a sentence") {
     IS(gpu.cu->cuModuleLoadDataEx(&module, nullptr, 0, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_CASE("an image of another version of the software GPU is refused, and one of this version is loaded after it") {
+    Gpu gpu;
+    CUmodule module = nullptr;
+    char log[256] = {};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+    const std::vector<char> other = kernel_image("softgpu_other_version"), same = kernel_image();
+    REQUIRE(other.size() > 4096);
+    IS(gpu.cu->cuModuleLoadDataEx(&module, other.data(), 2, options, values), CUDA_ERROR_INVALID_IMAGE);
+    CHECK(std::string(log).find("another version of the software GPU") != std::string::npos);
+    CHECK(module == nullptr);
+    OK(gpu.cu->cuModuleLoadDataEx(&module, same.data(), 0, nullptr, nullptr));
+    OK(gpu.cu->cuModuleUnload(module));
+}
+
 TEST_CASE("launches outside the limits are refused with CUDA's codes and change nothing") {
     Gpu gpu;
     const CUstream stream = gpu.stream();

@@ -1,0 +1,103 @@
+// Images that were made for some device: each runs where that is the device at hand, and is refused with a sentence anywhere else.
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "support/gpu.h"
+#include "support/report.h"
+
+using namespace gpo::test;
+
+namespace {
+
+/// A file of tests/images, with what it was made for.
+struct Made {
+    const char* file;
+    bool translatable;   // PTX is in it, for any device of compute capability 7.5 or newer; else it is code for 7.x from 7.5 on
+
+    bool suits(const gpo_device_properties& device) const {
+        if (device.software) return false;
+        if (device.compute_capability_major == 7) return device.compute_capability_minor >= 5;
+        return translatable && device.compute_capability_major > 7;
+    }
+};
+constexpr Made kMade[] = {{"triple.ptx", true}, {"triple.fatbin", true}, {"triple.sm_75.fatbin", false}, {"triple.sm_75.cubin", false}};
+
+std::vector<char> bytes_of(const char* name) {
+    std::ifstream file(test_file(std::string("images/") + name), std::ios::binary);
+    std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
+    REQUIRE(bytes.size() > 100);
+    return bytes;
+}
+
+const char kTriple[] = R"(extern "C" __global__ void triple(unsigned *out, unsigned value) { *out = 3 * value; })";
+
+/// A GPU that loads an image and runs its kernel.
+struct Loader {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Pinned<uint32_t> out = gpu.pinned<uint32_t>(1);
+
+    void runs(const std::vector<char>& image) {
+        Module module;
+        Kernel kernel;
+        REQUIRE_OK(gpo_module_load(gpu.device, image.data(), image.size(), "made", module.out()));
+        REQUIRE_OK(gpo_module_kernel(module, "triple", kernel.out()));
+        out[0] = 0;
+        CHECK_OK(launch(stream, kernel.get(), 1, 1, out.data(), 14u));
+        CHECK_OK(gpo_stream_wait(stream, kPatience));
+        CHECK(out[0] == 42);
+    }
+    void is_refused(const std::vector<char>& image) {
+        const uint32_t live = gpu.statistics().live_objects;
+        gpo_module_t none = nullptr;
+        CHECK_STATUS(GPO_INVALID_IMAGE, gpo_module_load(gpu.device, image.data(), image.size(), "made elsewhere", &none));
+        CHECK(none == nullptr);
+        const gpo_error error = last_error();
+        CHECK(std::strlen(error.message) > 20);
+        CHECK(std::string(error.object).find("made elsewhere") != std::string::npos);
+        CHECK(gpu.statistics().live_objects == live);
+    }
+    std::vector<char> own() {
+        auto options = sized<gpo_compile_options>();
+        options.source = kTriple;
+        Module module;
+        REQUIRE_OK(gpo_module_compile(gpu.device, &options, module.out()));
+        size_t needed = 0;
+        REQUIRE_OK(gpo_module_image(module, nullptr, 0, &needed));
+        std::vector<char> image(needed);
+        REQUIRE_OK(gpo_module_image(module, image.data(), image.size(), &needed));
+        return image;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("cubins, fatbins and PTX run on the devices that they were made for, and are refused by others") {
+    Loader loader;
+    auto device = sized<gpo_device_properties>();
+    REQUIRE_OK(gpo_device_get_properties(loader.gpu.device, &device));
+    const std::vector<char> own = loader.own();
+    for (const Made& made : kMade) {
+        CAPTURE(made.file);
+        if (made.suits(device)) loader.runs(bytes_of(made.file));
+        else loader.is_refused(bytes_of(made.file));
+        loader.runs(own);   // the next one is no worse for it
+    }
+}
+
+TEST_CASE("an image for another kind of processor is refused, and as it was before it runs") {
+    Loader loader;
+    const std::vector<char> own = loader.own();
+    constexpr size_t kMachine = 18;   // e_machine of an ELF file
+    REQUIRE(std::memcmp(own.data(), "\177ELF", 4) == 0);
+    for (const uint16_t machine : {uint16_t{0}, uint16_t{8}, uint16_t{243}}) {   // none, MIPS, RISC-V
+        CAPTURE(machine);
+        std::vector<char> image = own;
+        std::memcpy(&image[kMachine], &machine, sizeof machine);
+        loader.is_refused(image);
+    }
+    loader.runs(own);
+}
