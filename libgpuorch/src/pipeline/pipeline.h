@@ -5,8 +5,9 @@
 // helpers for moving bytes (team.h). They are started by the first run, park between runs, and end with the pipeline.
 //
 // A run ends on the writing thread, once the reading thread has done all that it will and every chunk is back from the
-// device: from then on nothing touches the caller's memory or files. Where putting a chunk on the device failed
-// halfway, no mark speaks for what was put on: the reading thread then waits until all three streams are idle.
+// device: from then on nothing touches the caller's memory or files. Where putting a chunk on the device failed halfway, no
+// mark speaks for what was put on, and the mark of a chunk whose stages were dropped doesn't speak for its copy in: a run
+// that is stopped waits until all three streams are idle, on the reading thread, or on the other one if that was done.
 //
 // Lifetime. A run holds a reference to its pipeline. Destroying a pipeline cancels the run; the writing thread then
 // ends the threads. It can't join itself: the runtime's errands do that.
@@ -41,6 +42,7 @@ struct Run {
     // The reading thread's.
     uint64_t offset = 0, output_offset = 0, chunk_bytes = 0, staged_bytes = 0;
     uint64_t size_asked = 0;     // of the next chunk, where it was asked for and couldn't be had yet
+    bool settled = false;        // it has waited until nothing is on the device; read once the input has ended
     // The writing thread's.
     EngineTimes times;
     bool times_known = false;

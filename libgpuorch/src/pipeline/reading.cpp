@@ -36,6 +36,7 @@ void Pipeline::read(Run& run) noexcept {
         stopping = flow_->stopping;
     }
     if (stopping) settle();
+    run.settled = stopping;
 }
 
 void Pipeline::produce(Run& run) {

@@ -29,15 +29,15 @@ void Pipeline::writing(Ref<Flow> flow, Pipeline* pipeline) noexcept {
 
 void Pipeline::write(Run& run) noexcept {
     Flow& flow = *flow_;
+    bool drop = false;
     for (uint64_t index = 0;; ++index) {
-        bool drop;
         {
             host::Lock lock(flow.lock);
             flow.arrived.wait(lock, host::kForever, [&] {
                 return flow.consumed < flow.completed || (flow.input_ended && flow.completed == flow.submitted);
             });
-            if (flow.consumed == flow.completed) return;
             drop = flow.stopping;
+            if (flow.consumed == flow.completed) break;
         }
         Chunk& chunk = slots_.record(index);
         if (!chunk.error) slots_.seen_done(chunk);
@@ -63,23 +63,24 @@ void Pipeline::write(Run& run) noexcept {
         }
         if (!drop) report_progress(run, false);
     }
+    if (drop && !run.settled) settle();
 }
 
 void Pipeline::consume(Run& run, Chunk& chunk) {
     if (chunk.error) throw Failure(chunk.error);
     if (run.needs.timing) note_times(run, chunk);
-    if (chunk.to) {
-        if (!run.sink->direct()) {
-            run.sink->put(chunk.to, chunk.output_offset, chunk.output_bytes);
-            if (run.sink->staged()) run.unstaged_bytes += chunk.output_bytes;
-        }
-        run.bytes_out += chunk.output_bytes;
+    if (chunk.to && !run.sink->direct()) {
+        run.sink->put(chunk.to, chunk.output_offset, chunk.output_bytes);
+        if (run.sink->staged()) run.unstaged_bytes += chunk.output_bytes;
     }
-    if (!run.take) return;
-    gpo_chunk described = describe_chunk(chunk);
-    described.output = chunk.to;
-    described.result = chunk.result_to;
-    const gpo_status status = run_callback(owner_, "sink", [&] { return run.take(run.user, &described); });
+    gpo_status status = GPO_SUCCESS;
+    if (run.take) {
+        gpo_chunk described = describe_chunk(chunk);
+        described.output = chunk.to;
+        described.result = chunk.result_to;
+        status = run_callback(owner_, "sink", [&] { return run.take(run.user, &described); });
+    }
+    if (chunk.to) run.bytes_out += chunk.output_bytes;
     if (status == GPO_END) stop_run(nullptr);
 }
 
