@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <type_traits>
 
 #include "host/schedule.h"
 
@@ -23,7 +24,7 @@ inline Seeds seeds(Seeds otherwise) {
     return otherwise;
 }
 
-/// `body()` runs inside a Schedule, once for each seed from 0 to count - 1; all threads that it starts must have ended
+/// `body()` or `body(seed)` runs inside a Schedule, once for each seed from 0 to count - 1; all threads that it starts must have ended
 /// when it returns. The first seed runs twice, to prove that the scenario replays.
 template <class Body>
 void explore(uint64_t count, Body body) {
@@ -33,7 +34,10 @@ void explore(uint64_t count, Body body) {
         const uint64_t seed = turn == 0 ? wanted.first : wanted.first + turn - 1;
         INFO("GPUORCH_TEST_SEED=", seed);
         host::Schedule schedule(seed);
-        body();
+        if constexpr (std::is_invocable_v<Body, uint64_t>)
+            body(seed);
+        else
+            body();
         REQUIRE_FALSE(schedule.deadlocked());
         if (turn == 0) first_hash = schedule.trace_hash();
         if (turn == 1) REQUIRE(schedule.trace_hash() == first_hash);
