@@ -1,13 +1,18 @@
-#include <set>
 // The environment can't do harm: a set-uid program ignores it, nonsense in it is a status or is ignored with a word in the
 // log, and what is written in its folders is nobody else's to write.
 // RUN: nonsense
+// RUN: nonsense_nvrtc
 // RUN: setuid
 // RUN: files
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <iterator>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "process/process.h"
 
@@ -19,11 +24,22 @@ constexpr const char* kSource = R"(
 extern "C" __global__ void answer(unsigned *target, unsigned value) { *target = value; }
 )";
 
+gpo_status compile_uncached(gpo_device_t device) {
+    auto options = sized<gpo_compile_options>();
+    options.source = kSource;
+    options.flags = GPO_COMPILE_NO_CACHE;
+    gpo_module_t module = nullptr;
+    return gpo_module_compile(device, &options, &module);
+}
+
 void nonsense() {
-    const char* names[] = {"GPUORCH_DEVICE", "GPUORCH_LOG", "GPUORCH_ATTRIBUTE", "GPUORCH_CACHE", "GPUORCH_CUDA_VERSION",
-                           "GPUORCH_SOFT_DEVICES", "GPUORCH_SOFT_MEMORY", "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_RATES"};
+    const char* names[] = {"GPUORCH_DEVICE", "GPUORCH_LOG", "GPUORCH_TRACE", "GPUORCH_ATTRIBUTE", "GPUORCH_CACHE",
+                           "GPUORCH_CXX", "GPUORCH_CUDA_VERSION", "GPUORCH_SOFT_DEVICES", "GPUORCH_SOFT_MEMORY",
+                           "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_RATES"};
     const std::string values[] = {"", "nonsense", "-1", "99999999999999999999", "0", "h2d=,d2h=x,=,,", "%s%n%s",
                                   std::string(100'000, 'A'), "../../../../etc", "h2d=-5e300,launch=nan"};
+    Folder here;   // where a name without a folder leads
+    EXPECT(chdir(here.path().c_str()) == 0);
     for (const char* name : names) {
         for (const std::string& value : values) {
             const int code = in_child([&] {
@@ -40,6 +56,12 @@ void nonsense() {
                 status = gpo_device_open(runtime, nullptr, &device);
                 EXPECT(status == GPO_SUCCESS || status == GPO_NO_DEVICE || status == GPO_INVALID_ARGUMENT ||
                        status == GPO_OUT_OF_MEMORY);
+                if (status == GPO_SUCCESS && std::string(name) == "GPUORCH_CXX") {
+                    status = compile_uncached(device);
+                    EXPECT(value.empty() ? status == GPO_SUCCESS : status == GPO_NO_COMPILER);
+                    EXPECT(value.empty() || last_message().find("GPUORCH_CXX") != std::string::npos);
+                }
+                if (device) EXPECT_OK(gpo_device_destroy(device));
                 EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
                 return 0;
             });
@@ -49,11 +71,71 @@ void nonsense() {
     }
 }
 
-// In the set-uid copy: GPUORCH_DEVICE is nonsense, and nobody sees it.
-int inside_setuid() {
+// NVRTC is asked for by the CUDA driver alone: here by a software GPU that stands where libcuda does.
+void nonsense_nvrtc() {
+    if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) EXPECT(dlopen(GPUORCH_SOFT_LIBCUDA, RTLD_NOW | RTLD_LOCAL) != nullptr);
+    auto options = sized<gpo_runtime_options>();
+    options.device = "cuda";
     gpo_runtime_t runtime = nullptr;
-    EXPECT_OK(gpo_runtime_create(nullptr, &runtime));
+    gpo_device_t device = nullptr;
+    EXPECT_OK(gpo_runtime_create(&options, &runtime));
+    EXPECT_OK(gpo_device_open(runtime, nullptr, &device));
+    // A text file, a folder, a library of another kind, and what there is nothing of.
+    for (const std::string path : {"/etc/passwd", "/", "libc.so.6", "%s%n%s", "/nowhere/libnvrtc.so.13"}) {
+        setenv("GPUORCH_NVRTC", path.c_str(), 1);
+        EXPECT_STATUS(GPO_NO_COMPILER, compile_uncached(device));
+        EXPECT(last_message().find("NVRTC") != std::string::npos);
+        EXPECT(last_message().find(path) != std::string::npos);
+    }
+    EXPECT_OK(gpo_device_destroy(device));
     EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
+}
+
+// What the set-uid copy finds in its environment, each of which would be seen: nonsense where that is refused, else what changes
+// something.
+constexpr uint32_t kDevices = 13;
+constexpr uint64_t kBytes = 123 << 20;
+std::vector<std::pair<std::string, std::string>> settings(const std::string& folder) {
+    return {{"GPUORCH_DEVICE", "nonsense"},
+            {"GPUORCH_LOG", "debug"},
+            {"GPUORCH_TRACE", folder},
+            {"GPUORCH_CACHE", folder},
+            {"XDG_CACHE_HOME", folder},
+            {"HOME", folder},
+            {"TMPDIR", folder},
+            {"PATH", folder},
+            {"GPUORCH_CXX", "/nowhere/compiler"},
+            {"GPUORCH_CUDA_VERSION", "nonsense"},
+            {"GPUORCH_SOFT_DEVICES", std::to_string(kDevices)},
+            {"GPUORCH_SOFT_MEMORY", std::to_string(kBytes)},
+            {"GPUORCH_SOFT_RATES", "nonsense"}};
+}
+
+// In the set-uid copy, of whose environment nobody takes notice.
+int inside_setuid(const std::string& folder) {
+    gpo_runtime_t runtime = nullptr;
+    EXPECT_OK(gpo_runtime_create(nullptr, &runtime));   // where the environment says nonsense
+    EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
+    auto options = sized<gpo_runtime_options>();
+    options.device = "soft";
+    gpo_device_t device = nullptr;
+    uint32_t count = 0;
+    EXPECT_OK(gpo_runtime_create(&options, &runtime));
+    EXPECT_OK(gpo_device_count(runtime, &count));
+    EXPECT(count != kDevices);
+    EXPECT_OK(gpo_device_open(runtime, nullptr, &device));
+    auto properties = sized<gpo_device_properties>();
+    EXPECT_OK(gpo_device_get_properties(device, &properties));
+    EXPECT(properties.memory_bytes != kBytes);
+    // Compiled by a compiler at its usual place, with tools at theirs, and kept nowhere.
+    auto source = sized<gpo_compile_options>();
+    source.source = kSource;
+    gpo_module_t module = nullptr;
+    EXPECT_OK(gpo_module_compile(device, &source, &module));
+    EXPECT_OK(gpo_module_destroy(module));
+    EXPECT_OK(gpo_device_destroy(device));
+    EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
+    EXPECT(entries(folder.c_str()) == 2);   // "." and ".."
     return 21;
 }
 
@@ -67,16 +149,23 @@ void set_uid() {
     EXPECT(std::system(("cp '" + std::string(self) + "' '" + copy + "'").c_str()) == 0);
     EXPECT(chown(copy.c_str(), 65534, 65534) == 0);
     EXPECT(chmod(copy.c_str(), 04755) == 0);
-    setenv("GPUORCH_DEVICE", "nonsense", 1);
+    const std::string open = folder / "open", log = folder / "log";
+    EXPECT(mkdir(open.c_str(), 0) == 0);
+    EXPECT(chmod(open.c_str(), 0777) == 0);
     const int code = in_child([&]() -> int {
-        if (setgid(65533) != 0 || setuid(65533) != 0) return 78;
-        execl(copy.c_str(), "setuid", "inside", nullptr);
+        for (const auto& [name, value] : settings(open)) setenv(name.c_str(), value.c_str(), 1);
+        const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+        if (file < 0 || dup2(file, STDERR_FILENO) < 0 || setgid(65533) != 0 || setuid(65533) != 0) return 78;
+        execl(copy.c_str(), "setuid", "inside", open.c_str(), nullptr);
         return 79;
     });
+    std::ifstream written(log);
+    const std::string text(std::istreambuf_iterator<char>(written), {});
     if (code == 79 || code == 127)
         end_skipped("hostile_environment setuid", "another user can't reach the program or the library here");
     if (code == 22) end_skipped("hostile_environment setuid", "this file system knows no set-uid programs");
-    EXPECT(code == 21);
+    if (code != 21) end_failed(__FILE__, __LINE__, "the set-uid program ended with " + std::to_string(code) + ": " + text);
+    EXPECT(text.empty());   // nothing was logged
 }
 
 // What of ours lies in the shared folder; other tests' folders don't count, nor what a killed process left long ago.
@@ -124,10 +213,11 @@ void files() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    EXPECT(argc == 2);
+    EXPECT(argc >= 2);
     const std::string kind = argv[1];
-    if (kind == "inside") return getuid() == geteuid() ? 22 : inside_setuid();
+    if (kind == "inside") return getuid() == geteuid() ? 22 : inside_setuid(argv[2]);
     if (kind == "nonsense") nonsense();
+    if (kind == "nonsense_nvrtc") nonsense_nvrtc();
     if (kind == "setuid") set_uid();
     if (kind == "files") files();
     return 0;

@@ -1,9 +1,13 @@
 #include "core/environment.h"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
 #include <cstring>
 
 namespace gpo::environment {
+
+bool ignored() noexcept { return getauxval(AT_SECURE) != 0; }
 
 const char* get(const char* name) noexcept {
     return secure_getenv(name);

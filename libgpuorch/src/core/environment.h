@@ -20,6 +20,9 @@ namespace gpo::environment {
     X(GPUORCH_SOFT_GUARD, "1: wild accesses in kernels of the software GPU become errors")                            \
     X(GPUORCH_SOFT_RATES, "speeds of the software GPU's engines: h2d=55e9,d2h=55e9,d2d=2e12,launch=3000")
 
+/// Whether the program is set-uid (or the like), so that nothing in its environment counts.
+bool ignored() noexcept;
+
 /// The value; NULL if it is not set, or the program is set-uid. `name` is one of the list above.
 const char* get(const char* name) noexcept;
 

@@ -1,5 +1,6 @@
 #include "softgpu/compiler.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -41,16 +42,21 @@ constexpr const char* kCompileFlags[] = {
 constexpr const char* kMacros[] = {"-D__CUDACC__=1", "-D__CUDACC_RTC__=1", "-D__NVCC__=1", "-D__CUDA_ARCH__=900",
                                    "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", "-D__GPUORCH_SOFT__=1"};
 
+bool can_be_run(const std::string& path) {
+    struct stat status;
+    return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 std::string in_path(const std::string& name) {
-    if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : std::string();
+    if (name.find('/') != std::string::npos) return can_be_run(name) ? name : std::string();
     const char* path = secure_getenv("PATH");
-    std::string_view left = path ? path : "/usr/local/bin:/usr/bin:/bin";
+    std::string_view left = path ? path : kUsualPath;
     while (!left.empty()) {
         const size_t colon = left.find(':');
         const std::string_view folder = left.substr(0, colon);
         left.remove_prefix(colon == std::string_view::npos ? left.size() : colon + 1);
         const std::string whole = std::string(folder.empty() ? "." : folder) + "/" + name;
-        if (access(whole.c_str(), X_OK) == 0) return whole;
+        if (can_be_run(whole)) return whole;
     }
     return {};
 }

@@ -20,6 +20,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/environment.h"
 #include "host/host.h"
 
 extern char** environ;
@@ -50,13 +51,17 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     return out;
 }
 
+/// The program's own. Not that of a set-uid program: who started it would choose by PATH, GCC_EXEC_PREFIX and their like what
+/// the compiler runs in its name.
 std::vector<std::string> environment_for(const std::string& folder) {
     std::vector<std::string> out;
-    for (char** entry = environ; entry && *entry; ++entry) {
-        const std::string_view text = *entry;
-        if (!text.starts_with("TMPDIR=") && !text.starts_with("LC_ALL=") && !text.starts_with("LANGUAGE="))
-            out.emplace_back(text);
-    }
+    if (environment::ignored()) out.push_back(std::string("PATH=") + kUsualPath);
+    else
+        for (char** entry = environ; entry && *entry; ++entry) {
+            const std::string_view text = *entry;
+            if (!text.starts_with("TMPDIR=") && !text.starts_with("LC_ALL=") && !text.starts_with("LANGUAGE="))
+                out.emplace_back(text);
+        }
     out.push_back("TMPDIR=" + folder);
     out.push_back("LC_ALL=C");
     return out;

@@ -7,6 +7,9 @@
 
 namespace gpo::softgpu {
 
+/// Where programs are looked for when nobody says where.
+inline constexpr char kUsualPath[] = "/usr/local/bin:/usr/bin:/bin";
+
 struct ProcessResult {
     bool started = false;      // false: `output` says why
     bool timed_out = false;
@@ -16,7 +19,8 @@ struct ProcessResult {
     bool failed() const { return !started || timed_out || (status_known && status != 0); }
 };
 
-/// `arguments[0]` is the program's path. Runs in `folder`, with TMPDIR there and LC_ALL=C. Throws std::bad_alloc.
+/// `arguments[0]` is the program's path. Runs in `folder`, with TMPDIR there and LC_ALL=C, and
+/// in a set-uid program with no other environment than kUsualPath. Throws std::bad_alloc.
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& folder, uint64_t timeout_ns);
 
 /// A folder that only this user can reach, gone with this object. `path` is empty, and `why` tells, when it can't be
