@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <ctime>
+#include <functional>
 
 #include "process/process.h"
 
@@ -21,6 +22,12 @@ timespec jumped() {
     ++looks;
     const int hour = (hours += 1) % 3 - 1;
     return {1'000'000'000 + hour * 3600, 0};
+}
+
+int64_t monotonic() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
 }  // namespace
@@ -54,6 +61,21 @@ extern "C" SEEN time_t time(time_t* out) noexcept {
     return now.tv_sec;
 }
 
+namespace {
+
+/// A source that has nothing to give until it is let go.
+struct Dam {
+    std::atomic<bool> open{false};
+    static gpo_status give(void* user, void*, uint64_t, uint64_t* produced) {
+        auto& dam = *static_cast<Dam*>(user);
+        while (!dam.open) usleep(100);
+        *produced = 0;
+        return GPO_END;
+    }
+};
+
+}  // namespace
+
 int main() {
     EXPECT(time(nullptr) > 0);
     jumping = true;
@@ -64,21 +86,63 @@ int main() {
     gpo_timeline_t timeline = nullptr;
     EXPECT_OK(gpo_timeline_create(a.runtime, nullptr, &timeline));
     a.check_works();
+
+    // One of everything that can be waited for, none of which comes until the timeline and the dam let it.
+    gpo_stream_t held = nullptr;
+    gpo_event_t event = nullptr;
+    EXPECT_OK(gpo_stream_create(a.device, nullptr, &held));
+    EXPECT_OK(gpo_event_create(a.device, nullptr, &event));
+    EXPECT_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    EXPECT_OK(gpo_event_record(event, held));
+    auto executor_options = sized<gpo_executor_options>();
+    executor_options.flags = GPO_EXECUTOR_CALLER;
+    gpo_executor_t executor = nullptr;
+    EXPECT_OK(gpo_executor_create(a.runtime, &executor_options, &executor));
+    EXPECT_OK(gpo_stream_then(held, executor, [](void*, const gpo_completion*, const gpo_error*) {}, nullptr));
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
+    auto pipeline_options = sized<gpo_pipeline_options>();
+    pipeline_options.chunk_bytes = 4096;
+    pipeline_options.stage_count = 1;
+    pipeline_options.stages = &stage;
+    gpo_pipeline_t pipeline = nullptr;
+    EXPECT_OK(gpo_pipeline_create(a.device, &pipeline_options, &pipeline));
+    Dam dam;
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_CALLBACK;
+    source.fill = Dam::give;
+    source.user = &dam;
+    const auto sink = sized<gpo_sink>();
+    EXPECT_OK(gpo_pipeline_start(pipeline, &source, &sink));
+
+    auto driver = sized<gpo_driver_info>();
+    EXPECT_OK(gpo_runtime_driver(a.runtime, &driver));
+
+    constexpr int64_t kShort = 1'000'000;
+    const std::function<gpo_status()> waits[] = {
+        [&] { return gpo_cq_wait(a.queue, kShort); },
+        [&] { return gpo_timeline_wait(timeline, 1, kShort); },
+        [&] { return gpo_stream_wait(held, kShort); },
+        [&] { return gpo_event_wait(event, kShort); },
+        [&] { return gpo_device_wait(a.device, kShort); },
+        [&] { return gpo_executor_run_for(executor, kShort, nullptr); },
+        [&] { return gpo_pipeline_wait(pipeline, kShort, nullptr); },
+    };
     jumping = true;
     for (int i = 0; i < 20; ++i) {
-        timespec begin{}, end{};
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        EXPECT_STATUS(GPO_TIMEOUT, gpo_cq_wait(a.queue, 2'000'000));
-        EXPECT_STATUS(GPO_TIMEOUT, gpo_timeline_wait(timeline, 1, 2'000'000));
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        const int64_t passed = (end.tv_sec - begin.tv_sec) * 1'000'000'000 + end.tv_nsec - begin.tv_nsec;
-        EXPECT(passed >= 4'000'000);  // and not an hour: that is this test's time limit
+        for (const auto& wait : waits) {
+            const int64_t begin = monotonic();
+            EXPECT_STATUS(GPO_TIMEOUT, wait());
+            EXPECT(monotonic() - begin >= kShort);  // and not an hour: that is this test's time limit
+        }
         a.check_works();
     }
-    gpo_driver_info driver{};
-    driver.struct_size = sizeof driver;
-    EXPECT_OK(gpo_runtime_driver(a.runtime, &driver));
-    a.shut_down();
+    const int64_t begin = monotonic();
+    EXPECT_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(a.runtime, kShort));   // the source's callback still runs
+    EXPECT(monotonic() - begin >= kShort);
+    dam.open = true;
+    EXPECT_OK(gpo_runtime_shutdown(a.runtime, kPatience));
     jumping = false;
     EXPECT(looks == 0 || !driver.software);  // CUDA's own threads do look at it
     return 0;
