@@ -1,4 +1,4 @@
-// The committed PTX of the built-in kernels is what the pinned nvcc makes of their source.
+// What nvcc made and is committed, the PTX of the built-in kernels and the tests' images, is what the pinned one makes again.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -43,6 +43,21 @@ TEST_CASE("nvcc makes the committed PTX again, to the letter") {
     const std::string command = "python3 " + script + " " + kNvcc + " " + made;
     REQUIRE(std::system(command.c_str()) == 0);
     CHECK(text_of(made) == gpo::kernel::builtin_ptx());
+}
+
+TEST_CASE("nvcc's tools make the committed images of other devices again, to the byte") {
+    for (const char* tool : {"/bin/ptxas", "/bin/fatbinary"})
+        if (access((std::string(GPUORCH_NVCC_FOLDER) + tool).c_str(), X_OK) != 0)
+            return gpo::test::skip("no nvcc: .ci/setup nvcc unpacks it");
+    Folder folder;
+    const std::string images = gpo::test::test_file("images");
+    const std::string command = "python3 " + images + "/make_images.py " + GPUORCH_NVCC_FOLDER + "/bin " + folder.path;
+    REQUIRE(std::system(command.c_str()) == 0);
+    for (const char* name : {"/triple.sm_75.cubin", "/triple.fatbin", "/triple.sm_75.fatbin"}) {
+        CAPTURE(std::string(name));
+        CHECK(text_of(folder.path + name).size() > 1000);
+        CHECK((text_of(folder.path + name) == text_of(images + name)));
+    }
 }
 
 TEST_CASE("ptxas assembles the committed PTX for old and new devices") {
