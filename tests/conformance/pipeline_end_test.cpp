@@ -312,6 +312,36 @@ TEST_CASE("callbacks may call back, but not wait for their own pipeline") {
     rig.still_works();
 }
 
+TEST_CASE("the stream that a stage is given is the pipeline's: it can't be destroyed, and a leak report doesn't name it") {
+    std::string log;
+    auto options = sized<gpo_runtime_options>();
+    options.log_level = GPO_LOG_WARNING;
+    options.log_user = &log;
+    options.log = [](void* user, int32_t, const char* line) { *static_cast<std::string*>(user) += line; };
+    Gpu gpu(options);
+    gpo_status destroyed = -1;
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.user = &destroyed;
+    stage.enqueue = [](void* user, gpo_stream_t stream, const gpo_chunk*) -> gpo_status {
+        *static_cast<gpo_status*>(user) = gpo_stream_destroy(stream);
+        return GPO_SUCCESS;
+    };
+    auto pipeline_options = sized<gpo_pipeline_options>();
+    pipeline_options.chunk_bytes = 4096;
+    pipeline_options.stages = &stage;
+    pipeline_options.stage_count = 1;
+    pipeline_options.label = "left";
+    gpo_pipeline_t pipeline = nullptr;
+    REQUIRE_OK(gpo_pipeline_create(gpu.device, &pipeline_options, &pipeline));
+    const std::vector<uint8_t> data = noise(10'000);
+    CHECK_OK(run(pipeline, from_memory(data.data(), data.size()), to_nothing()));
+    CHECK(destroyed == GPO_INVALID_STATE);
+    CHECK_OK(gpo_device_destroy(std::exchange(gpu.device, nullptr)));
+    CHECK_OK(gpo_runtime_shutdown(std::exchange(gpu.runtime, nullptr), kPatience));
+    CHECK(log == "shut down with 1 objects that were not destroyed: pipeline `left`");
+}
+
 TEST_CASE("a pipeline destroyed while it runs cancels its run and goes") {
     Rig rig;
     Endless endless;

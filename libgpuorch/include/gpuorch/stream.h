@@ -42,7 +42,7 @@ GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_
                                    gpo_stream_t *stream);
 
 /* What was put on the stream still runs; what is held is still released or failed. Blocks on nothing. GPO_INVALID_STATE
- * for a stream of a pool. */
+ * for a stream of a pool, and for the one that a pipeline gives to its stages. */
 GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream);
 
 /* The least and the greatest priority of the device's streams: greatest <= least, both 0 where there are none. */

@@ -54,7 +54,7 @@ GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream) {
         if (!stream) return GPO_SUCCESS;
         {
             Pin<Stream> pinned(stream);
-            if (pinned->pooled()) fail(GPO_INVALID_STATE, pinned->describe(), " is of a pool: give it back");
+            if (const char* whole = pinned->whole()) fail(GPO_INVALID_STATE, pinned->describe(), " is of ", whole);
         }
         return abi::destroy("gpo_stream_destroy", stream, Type::stream);
     });

@@ -131,6 +131,8 @@ public:
     }
     /// What of the user's is still in it, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if nothing.
     virtual FixedText<128> leaks() noexcept { return {}; }
+    /// It goes with another object: the leak report names that one alone.
+    virtual bool is_part() const noexcept { return false; }
 
 protected:
     ~Object() override;

@@ -342,7 +342,7 @@ void Runtime::report_leaks() {
     FixedText<2048> list;   // shutting down is not to need memory
     uint32_t count = 0;
     table_->for_each([&](Object& object) {
-        if (&object == this || ++count > 16) return;
+        if (&object == this || object.is_part() || ++count > 16) return;
         if (count > 1) list.append(", ");
         list.append(object.describe());
         const auto inside = object.leaks();

@@ -341,8 +341,10 @@ void Slots::seen_done(const Chunk& chunk) noexcept {
 }
 
 gpo_stream_t Slots::stages_handle() {
-    if (handle_ == 0)
+    if (handle_ == 0) {
+        stages_->set_whole("a pipeline, and goes with it");
         handle_ = reinterpret_cast<uint64_t>(context_->runtime().publish<gpo_stream_t>(*stages_));
+    }
     return reinterpret_cast<gpo_stream_t>(handle_);
 }
 

@@ -121,8 +121,10 @@ public:
     bool drain(uint64_t deadline) noexcept override;
 
     /// A stream of a pool: its handle isn't the user's to destroy.
-    bool pooled() const noexcept { return pooled_.load(std::memory_order_acquire); }
-    void set_pooled() noexcept { pooled_.store(true, std::memory_order_release); }
+    /// What it goes with, which the user may not destroy it apart from: static text; NULL: it is the user's.
+    const char* whole() const noexcept { return whole_.load(std::memory_order_acquire); }
+    void set_whole(const char* whole) noexcept { whole_.store(whole, std::memory_order_release); }
+    bool is_part() const noexcept override { return whole() != nullptr; }
 
     /// For streams that are used for one thing after another: true for one caller if nothing is on it.
     bool claim_if_idle() noexcept;
@@ -180,7 +182,8 @@ private:
     const bool wrapped_, blocking_;
     int32_t priority_ = 0;
     const uint32_t max_held_;
-    std::atomic<bool> exposed_, announced_{false}, claimed_{false}, pooled_{false};
+    std::atomic<bool> exposed_, announced_{false}, claimed_{false};
+    std::atomic<const char*> whole_{nullptr};
 
     // Written by whoever puts work on. The scanner reads what is above, and must not take this line from them.
     alignas(64) host::Mutex submit_;

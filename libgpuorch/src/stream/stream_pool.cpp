@@ -32,7 +32,7 @@ StreamPool::StreamPool(Ref<Context> context, gpo_device_t device, const gpo_stre
                 made.label = options.label;
                 auto stream = make<Stream>(context_, device, made);
                 stream->announce();
-                stream->set_pooled();
+                stream->set_whole("a pool: give it back");
                 const auto handle = runtime().publish<gpo_stream_t>(*stream);
                 members_.push_back({std::move(stream), handle, made.priority, 0});
             }
