@@ -1,412 +1,379 @@
 // Random sequences of calls, right and wrong ones mixed, by a seed: no crash, no hang, no leak; wrong handles are always
 // refused, what was accepted comes once. GPUORCH_TEST_SEED=n runs that one again; on the software GPU it replays, schedule
-// and all.
-#include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <functional>
-#include <map>
-#include <random>
-#include <string>
-#include <vector>
+// and all, but for those that compile.
+#include <unistd.h>
 
-#include "support/gpu.h"
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "conformance/pipeline_rig.h"
+#include "conformance/sequence.h"
 
 using namespace gpo::test;
 
 namespace {
 
-constexpr int kCalls = 300;
+constexpr const char* kSource = R"(
+__device__ unsigned bias;
+extern "C" __global__ void add_bias(unsigned *words, unsigned n) {
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x) words[i] += bias;
+}
+)";
 
-/// Handles of one type: those alive, and some that no longer are.
-template <class Handle>
-struct Handles {
-    std::vector<Handle> live, gone;
-};
-
-class Sequence {
+/// With pipelines, stream pools, memory of all kinds, copies of all kinds, modules and traces among the calls.
+class WholeSequence : public Sequence {
 public:
-    Sequence(uint64_t seed, bool software) : random_(seed) {
-        auto options = sized<gpo_runtime_options>();
-        if (software) options.schedule_seed = seed + 1;
-        options.log_level = GPO_LOG_WARNING;
-        options.log = [](void* user, int32_t, const char* line) { *static_cast<std::string*>(user) += std::string(line) + "\n"; };
-        options.log_user = &log_;
-        REQUIRE_OK(gpo_runtime_create(&options, &runtime_));
-        REQUIRE_OK(gpo_device_open(runtime_, nullptr, &device_));
-        REQUIRE_OK(gpo_arena_create(device_, nullptr, &arena_));
-        REQUIRE_OK(gpo_pool_create(device_, nullptr, &pool_));
-        REQUIRE_OK(gpo_module_builtin(device_, &module_));
-        REQUIRE_OK(gpo_module_kernel(module_, "gpo_fill_u32", &kernel_));
-        REQUIRE_OK(gpo_memory_allocate(device_, kBytes, nullptr, &memory_));
-        REQUIRE_OK(gpo_arena_allocate(arena_, kBytes, 0, &pinned_));
-        for (int i = 0; i < 2; ++i) create_stream();
-        create_queue();
-        create_event();
-        create_timeline();
-        create_executor();
+    /// `image`: of a module with kSource. `compiles`: it may call the compiler, which no schedule knows of.
+    WholeSequence(uint64_t seed, uint64_t schedule, const std::vector<char>& image, bool compiles)
+        : Sequence(seed, schedule), image_(image), compiles_(compiles) {
+        auto options = sized<gpo_device_options>();
+        options.ordinal = 1;
+        uint32_t count = 0;
+        REQUIRE_OK(gpo_device_count(runtime_, &count));
+        if (count > 1) REQUIRE_OK(gpo_device_open(runtime_, &options, &second_));
+        REQUIRE_OK(gpo_memory_allocate(second_ ? second_ : device_, kBytes, nullptr, &second_memory_));
+        for (auto& page : own_) page.resize(3 * kPage);
+        create_pipeline();
     }
 
     void run() {
-        static const std::vector<void (Sequence::*)()> calls{
-            &Sequence::create_stream, &Sequence::create_event, &Sequence::create_timeline, &Sequence::create_queue,
-            &Sequence::create_executor, &Sequence::destroy_something, &Sequence::notify, &Sequence::notify, &Sequence::notify,
-            &Sequence::launch_fill, &Sequence::launch_fill, &Sequence::fill, &Sequence::copy, &Sequence::copy, &Sequence::record,
-            &Sequence::wait_event, &Sequence::wait_stream, &Sequence::wait_timeline, &Sequence::signal, &Sequence::signal_behind,
-            &Sequence::fail_timeline, &Sequence::cancel, &Sequence::query, &Sequence::wait_shortly, &Sequence::drain_some,
-            &Sequence::then, &Sequence::then, &Sequence::host_call, &Sequence::piece, &Sequence::pooled, &Sequence::wake, &Sequence::ask};
-        for (int i = 0; i < kCalls; ++i) (this->*calls[random_() % calls.size()])();
+        using Whole = void (WholeSequence::*)();
+        std::vector<Whole> all;
+        for (const Call call : calls()) all.push_back(call);
+        for (const Whole call :
+             {&WholeSequence::create_pipeline, &WholeSequence::start_pipeline, &WholeSequence::start_pipeline,
+              &WholeSequence::cancel_pipeline, &WholeSequence::ask_pipeline, &WholeSequence::tell_of_pipeline,
+              &WholeSequence::destroy_pipeline, &WholeSequence::lend, &WholeSequence::lend, &WholeSequence::give_back,
+              &WholeSequence::change_stream_pools, &WholeSequence::copy_batch, &WholeSequence::copy_rows,
+              &WholeSequence::copy_peer, &WholeSequence::allocate, &WholeSequence::free_memory,
+              &WholeSequence::register_memory, &WholeSequence::unregister_memory, &WholeSequence::load,
+              &WholeSequence::launch_loaded, &WholeSequence::destroy_loaded, &WholeSequence::compile, &WholeSequence::trace})
+            all.push_back(call);
+        for (int i = 0; i < kCalls; ++i) (this->*all[random_() % all.size()])();
     }
 
     void end() {
-        // What is held is let go, also on streams whose handles are gone.
-        destroy_all(timelines_, gpo_timeline_destroy);
-        destroy_all(executors_, gpo_executor_destroy);
-        for (gpo_stream_t stream : streams_.live) CHECK_OK(gpo_stream_cancel_held(stream, nullptr));
-        // Streams that wait for their own signals can't be let go once their handles are gone, but by the shutdown.
-        const auto due = [&](const Mark& mark) { return mark.times == 0 && !gone(streams_, mark.stream); };
-        for (gpo_cq_t queue : queues_.live) {
-            drain(queue, 64);
-            const auto& marks = marks_[queue];
-            while (std::any_of(marks.begin(), marks.end(), [&](const auto& mark) { return due(mark.second); })) {
-                REQUIRE_OK(gpo_cq_wait(queue, kPatience));
-                drain(queue, 64);
-            }
+        for (gpo_pipeline_t pipeline : pipelines_.live) CHECK_OK(gpo_pipeline_cancel(pipeline));
+        let_go();
+        for (gpo_pipeline_t pipeline : pipelines_.live) {
+            const gpo_status status = gpo_pipeline_wait(pipeline, kPatience, nullptr);
+            INFO(explain("gpo_pipeline_wait", status));
+            CHECK(status != GPO_TIMEOUT);
         }
-        for (void* piece : pieces_) CHECK_OK(gpo_arena_free(arena_, piece));
-        CHECK_OK(gpo_arena_free(arena_, pinned_));
-        CHECK_OK(gpo_memory_free(device_, memory_));
-        // A free that was cancelled has not happened.
-        gpo_stream_t last = nullptr;
-        REQUIRE_OK(gpo_stream_create(device_, nullptr, &last));
-        for (const uint64_t address : pooled_) {
-            const gpo_status status = gpo_pool_free(pool_, last, address);
-            CHECK((status == GPO_SUCCESS || status == GPO_INVALID_ARGUMENT));
-        }
-        CHECK_OK(gpo_stream_destroy(last));
-        destroy_all(streams_, gpo_stream_destroy);
-        destroy_all(events_, gpo_event_destroy);
-        destroy_all(queues_, gpo_cq_destroy);
-        CHECK_OK(gpo_kernel_destroy(kernel_));
-        CHECK_OK(gpo_module_destroy(module_));
-        CHECK_OK(gpo_pool_destroy(pool_));
-        CHECK_OK(gpo_arena_destroy(arena_));
-        CHECK_OK(gpo_device_destroy(device_));
-        CHECK_OK(gpo_runtime_shutdown(runtime_, kPatience));
-        CHECK(came_ == owed_);
-        // Frees that such a stream has held until then have not happened.
-        for (size_t begin = 0, end; (end = log_.find('\n', begin)) != std::string::npos; begin = end + 1)
-            CHECK(log_.substr(begin, end - begin).starts_with("never freed: pool"));
+        destroy_all(pipelines_, gpo_pipeline_destroy);
+        destroy_all(stream_pools_, gpo_stream_pool_destroy);
+        destroy_all(kernels_, gpo_kernel_destroy);
+        destroy_all(modules_, gpo_module_destroy);
+        for (const uint64_t address : allocated_) CHECK_OK(gpo_memory_free(device_, address));
+        for (void* memory : registered_) CHECK_OK(gpo_host_unregister(device_, memory));
+        CHECK_OK(gpo_memory_free(second_ ? second_ : device_, second_memory_));
+        if (second_) CHECK_OK(gpo_device_destroy(second_));
+        finish();
+        for (const auto& job : jobs_) CHECK(job->wrong == 0);
     }
 
 private:
-    static constexpr uint64_t kBytes = 1 << 16;
+    static constexpr size_t kPage = 4096;
 
-    struct Mark {
-        gpo_stream_t stream;
-        int times;   // that it came
+    /// What a pipeline works on.
+    struct Job {
+        gpo_pipeline_t pipeline = nullptr;
+        std::vector<uint8_t> in = noise(5 * kPage + 123), out = std::vector<uint8_t>(in.size());
+        uint64_t fails_at = UINT64_MAX, ends_at = UINT64_MAX;
+        uint64_t expected = 0;                 // index of the next chunk to be taken; a run begins with 0
+        std::atomic<int> wrong{0};
+
+        static gpo_status enqueue(void*, gpo_stream_t stream, const gpo_chunk* chunk) {
+            return gpo_copy_on_device(stream, chunk->output_address, chunk->input_address, chunk->output_bytes);
+        }
+        static gpo_status take(void* user, const gpo_chunk* chunk) {
+            auto& job = *static_cast<Job*>(user);
+            if (chunk->index != 0 && chunk->index != job.expected) ++job.wrong;
+            if (chunk->bytes && std::memcmp(chunk->output, job.in.data() + chunk->offset, chunk->bytes) != 0) ++job.wrong;
+            job.expected = chunk->index + 1;
+            return chunk->index == job.fails_at ? GPO_FAILED : chunk->index == job.ends_at ? GPO_END : GPO_SUCCESS;
+        }
     };
-    template <class Handle>
-    static bool gone(const Handles<Handle>& handles, Handle handle) {
-        return std::find(handles.gone.begin(), handles.gone.end(), handle) != handles.gone.end();
-    }
 
-    /// Mostly a live handle; now and then one that was destroyed, NULL, or a number.
-    template <class Handle>
-    struct Chosen {
-        Handle handle;
-        bool good;
-    };
-    template <class Handle>
-    Chosen<Handle> choose(Handles<Handle>& pool) {
-        const uint64_t number = random_();
-        if (number % 32 == 0) return {nullptr, false};
-        if (number % 32 == 1) return {reinterpret_cast<Handle>(number), false};
-        if ((number % 32 < 4 || pool.live.empty()) && !pool.gone.empty()) return {pool.gone[number / 32 % pool.gone.size()], false};
-        if (pool.live.empty()) return {nullptr, false};
-        return {pool.live[number / 32 % pool.live.size()], true};
+    void create_pipeline() {
+        if (pipelines_.live.size() > 2) return;
+        auto job = std::make_unique<Job>();
+        auto stage = sized<gpo_stage>();
+        stage.kind = GPO_STAGE_CALLBACK;
+        stage.enqueue = Job::enqueue;
+        auto options = sized<gpo_pipeline_options>();
+        options.slots = 1 + random_() % 3;
+        options.stages = &stage;
+        options.stage_count = 1;
+        const bool on_executor = random_() % 3 == 0;
+        const auto executor = choose(executors_);
+        options.executor = on_executor ? executor.handle : nullptr;
+        const bool good = !options.executor || executor.good;
+        options.chunk_bytes = good && random_() % 8 == 0 ? 4097 : kPage;   // the first is no multiple of the granule
+        gpo_pipeline_t made = nullptr;
+        if (!JUDGE(good, gpo_pipeline_create(device_, &options, &made))) return;
+        job->pipeline = made;
+        pipelines_.live.push_back(made);
+        jobs_.push_back(std::move(job));
     }
-    /// The answer to a call with these handles.
-    bool judge(const char* call, gpo_status status, bool good) {
-        INFO(explain(call, status));
-        if (!good) {
-            CHECK((status == GPO_INVALID_HANDLE || status == GPO_STALE_HANDLE));
-            return false;
+    void start_pipeline() {
+        const auto pipeline = choose(pipelines_);
+        const auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->pipeline == pipeline.handle; });
+        static Job none;
+        Job& job = found == jobs_.end() ? none : **found;
+        auto progress = sized<gpo_pipeline_progress>();
+        if (pipeline.good && gpo_pipeline_get_progress(pipeline.handle, &progress) == GPO_SUCCESS && !progress.running) {
+            job.fails_at = random_() % 12;
+            job.ends_at = random_() % 12;
         }
-        CHECK(std::string(gpo_status_name(status)) != "GPO_UNKNOWN");
-        CHECK(status != GPO_INTERNAL);
-        CHECK(status != GPO_DRIVER_ERROR);
-        CHECK(status != GPO_DEVICE_LOST);
-        CHECK(status != GPO_INVALID_HANDLE);
-        CHECK(status != GPO_STALE_HANDLE);
-        return status == GPO_SUCCESS;
+        auto source = from_memory(job.in.data(), random_() % (job.in.size() + 1));
+        auto sink = to_memory(job.out.data(), random_() % 4 ? job.out.size() : 5000);
+        sink.take = Job::take;
+        sink.user = &job;
+        if (random_() % 8 == 0) source.kind = 77;
+        JUDGE(pipeline.good, gpo_pipeline_start(pipeline.handle, &source, &sink));
     }
-#define JUDGE(good, ...) judge(#__VA_ARGS__, __VA_ARGS__, good)
-
-    template <class Handle>
-    void keep(Handles<Handle>& pool, gpo_status status, Handle made) {
-        if (judge("create", status, true)) pool.live.push_back(made);
+    void cancel_pipeline() {
+        const auto pipeline = choose(pipelines_);
+        JUDGE(pipeline.good, gpo_pipeline_cancel(pipeline.handle));
     }
-    template <class Handle>
-    bool destroy_one(Handles<Handle>& pool, gpo_status (*destroy)(Handle), Handle* which) {
-        const auto chosen = choose(pool);
-        *which = chosen.handle;
-        if (!chosen.handle) {
-            CHECK_OK(destroy(nullptr));
-            return false;
-        }
-        if (!judge("destroy", destroy(chosen.handle), chosen.good)) return false;
-        std::erase(pool.live, chosen.handle);
-        pool.gone.push_back(chosen.handle);
-        return true;
+    void ask_pipeline() {
+        const auto pipeline = choose(pipelines_);
+        auto result = sized<gpo_pipeline_result>();
+        auto progress = sized<gpo_pipeline_progress>();
+        JUDGE(pipeline.good, gpo_pipeline_get_progress(pipeline.handle, &progress));
+        JUDGE(pipeline.good, gpo_pipeline_wait(pipeline.handle, static_cast<int64_t>(random_() % 200'000), &result));
     }
-    template <class Handle>
-    void destroy_all(Handles<Handle>& pool, gpo_status (*destroy)(Handle)) {
-        for (Handle handle : pool.live) CHECK_OK(destroy(handle));
-    }
-
-    void create_stream() {
-        if (streams_.live.size() > 6) return;
-        auto options = sized<gpo_stream_options>();
-        options.flags = random_() % 4 == 0 ? GPO_STREAM_BLOCKING : 0;
-        options.max_held = random_() % 4 == 0 ? 4 : 0;
-        gpo_stream_t made = nullptr;
-        const gpo_status status = gpo_stream_create(device_, &options, &made);
-        keep(streams_, status, made);
-    }
-    void create_event() {
-        auto options = sized<gpo_event_options>();
-        options.flags = random_() % 2 ? GPO_EVENT_TIMING : 0;
-        gpo_event_t made = nullptr;
-        const gpo_status status = gpo_event_create(device_, &options, &made);
-        keep(events_, status, made);
-    }
-    void create_timeline() {
-        gpo_timeline_t made = nullptr;
-        const gpo_status status = gpo_timeline_create(runtime_, nullptr, &made);
-        keep(timelines_, status, made);
-    }
-    void create_queue() {
-        auto options = sized<gpo_cq_options>();
-        options.capacity = 1 + static_cast<uint32_t>(random_() % 16);
-        gpo_cq_t made = nullptr;
-        const gpo_status status = gpo_cq_create(runtime_, &options, &made);
-        keep(queues_, status, made);
-    }
-    void create_executor() {
-        if (executors_.live.size() > 2) return;
-        auto options = sized<gpo_executor_options>();
-        options.flags = random_() % 2 ? GPO_EXECUTOR_CALLER : 0;
-        options.threads = options.flags ? 0 : 1;
-        gpo_executor_t made = nullptr;
-        const gpo_status status = gpo_executor_create(runtime_, &options, &made);
-        keep(executors_, status, made);
-    }
-    void destroy_something() {
-        gpo_stream_t stream;
-        gpo_event_t event;
-        gpo_timeline_t timeline;
-        gpo_cq_t queue;
-        gpo_executor_t executor;
-        switch (random_() % 5) {
-            case 0: destroy_one(streams_, gpo_stream_destroy, &stream); break;
-            case 1: destroy_one(events_, gpo_event_destroy, &event); break;
-            case 2: destroy_one(timelines_, gpo_timeline_destroy, &timeline); break;
-            case 3: destroy_one(queues_, gpo_cq_destroy, &queue); break;
-            default: destroy_one(executors_, gpo_executor_destroy, &executor);
-        }
-    }
-
-    void notify() {
-        const auto stream = choose(streams_);
+    void tell_of_pipeline() {
+        const auto pipeline = choose(pipelines_);
         const auto queue = choose(queues_);
         const uint64_t number = ++last_mark_;
-        if (JUDGE(stream.good && queue.good, gpo_stream_notify(stream.handle, queue.handle, number)))
-            marks_[queue.handle][number] = {stream.handle, 0};
-    }
-    void launch_fill() {
-        const auto stream = choose(streams_);
-        const bool wrong = random_() % 8 == 0;
-        auto shape = sized<gpo_launch>();
-        shape.grid[0] = wrong ? 0xffffffffu : 2;
-        shape.block[0] = wrong ? 5000 : 64;
-        const uint32_t value = static_cast<uint32_t>(random_());
-        const uint64_t count = kBytes / 4;
-        const void* arguments[] = {&memory_, &value, &count};
-        JUDGE(stream.good, gpo_launch_kernel(stream.handle, kernel_, &shape, arguments, nullptr, 3));
-    }
-    void fill() {
-        const auto stream = choose(streams_);
-        const uint64_t bytes = random_() % 8 == 0 ? random_() : random_() % kBytes;
-        JUDGE(stream.good, gpo_fill(stream.handle, memory_, 7, 1, bytes));
-    }
-    void copy() {
-        const auto stream = choose(streams_);
-        const uint64_t bytes = random_() % 2000;
-        switch (random_() % 4) {
-            case 0: JUDGE(stream.good, gpo_copy_to_device(stream.handle, memory_, pinned_, bytes)); break;
-            case 1: JUDGE(stream.good, gpo_copy_to_host(stream.handle, pinned_, memory_, bytes)); break;
-            case 2: JUDGE(stream.good, gpo_copy_on_device(stream.handle, memory_ + 4096, memory_, bytes)); break;
-            default: JUDGE(stream.good, gpo_copy_on_device(stream.handle, memory_, 64, bytes + 1));
-        }
-    }
-    void record() {
-        const auto stream = choose(streams_);
-        const auto event = choose(events_);
-        JUDGE(stream.good && event.good, gpo_event_record(event.handle, stream.handle));
-    }
-    void wait_event() {
-        const auto stream = choose(streams_);
-        const auto event = choose(events_);
-        JUDGE(stream.good && event.good, gpo_stream_wait_event(stream.handle, event.handle));
-    }
-    void wait_stream() {
-        const auto one = choose(streams_), other = choose(streams_);
-        JUDGE(one.good && other.good, gpo_stream_wait_stream(one.handle, other.handle));
-    }
-    void wait_timeline() {
-        const auto stream = choose(streams_);
-        const auto timeline = choose(timelines_);
-        JUDGE(stream.good && timeline.good, gpo_stream_wait_timeline(stream.handle, timeline.handle, random_() % 20));
-    }
-    void signal() {
-        const auto timeline = choose(timelines_);
-        JUDGE(timeline.good, gpo_timeline_signal(timeline.handle, random_() % 20));
-    }
-    void signal_behind() {
-        const auto stream = choose(streams_);
-        const auto timeline = choose(timelines_);
-        JUDGE(stream.good && timeline.good, gpo_stream_signal_timeline(stream.handle, timeline.handle, random_() % 20));
-    }
-    void fail_timeline() {
-        if (random_() % 4) return;
-        const auto timeline = choose(timelines_);
-        JUDGE(timeline.good, gpo_timeline_fail(timeline.handle, GPO_FAILED, "at random"));
-    }
-    void cancel() {
-        const auto stream = choose(streams_);
-        JUDGE(stream.good, gpo_stream_cancel_held(stream.handle, nullptr));
-    }
-    void query() {
-        const auto stream = choose(streams_);
-        const auto event = choose(events_);
-        JUDGE(stream.good, gpo_stream_query(stream.handle));
-        JUDGE(event.good, gpo_event_query(event.handle));
-    }
-    void wait_shortly() {
-        const auto stream = choose(streams_);
-        const auto event = choose(events_);
-        const auto queue = choose(queues_);
-        const auto timeline = choose(timelines_);
-        const auto timeout = static_cast<int64_t>(random_() % 200'000);
-        switch (random_() % 5) {
-            case 0: JUDGE(stream.good, gpo_stream_wait(stream.handle, timeout)); break;
-            case 1: JUDGE(event.good, gpo_event_wait(event.handle, timeout)); break;
-            case 2: JUDGE(queue.good, gpo_cq_wait(queue.handle, timeout)); break;
-            case 3: JUDGE(timeline.good, gpo_timeline_wait(timeline.handle, random_() % 20, timeout)); break;
-            default: JUDGE(true, gpo_device_wait(device_, timeout));
-        }
-    }
-    void drain(gpo_cq_t queue, uint64_t room) {
-        gpo_completion entries[64];
-        uint64_t count = 0;
-        if (!JUDGE(true, gpo_cq_drain(queue, entries, sizeof entries[0], room, &count))) return;
-        for (uint64_t i = 0; i < count; ++i) {
-            const auto mark = marks_[queue].find(entries[i].user_data);
-            REQUIRE(mark != marks_[queue].end());
-            CHECK(++mark->second.times == 1);
-        }
-    }
-    void drain_some() {
-        const auto queue = choose(queues_);
-        gpo_completion none;
-        uint64_t count = 0;
-        if (queue.good)
-            drain(queue.handle, 1 + random_() % 8);
-        else
-            JUDGE(false, gpo_cq_drain(queue.handle, &none, sizeof none, 1, &count));
-    }
-    void then() {
-        const auto stream = choose(streams_);
-        const auto timeline = choose(timelines_);
+        if (JUDGE(pipeline.good && queue.good, gpo_pipeline_notify(pipeline.handle, queue.handle, number)))
+            marks_[queue.handle][number] = {nullptr, 0};
         const auto executor = choose(executors_);
         const gpo_completion_fn called = [](void* user, const gpo_completion*, const gpo_error*) { ++*static_cast<std::atomic<int>*>(user); };
-        if (random_() % 2)
-            owed_ += JUDGE(stream.good && executor.good, gpo_stream_then(stream.handle, executor.handle, called, &came_));
-        else
-            owed_ += JUDGE(timeline.good && executor.good,
-                           gpo_timeline_then(timeline.handle, random_() % 20, executor.handle, called, &came_));
+        owed_ += JUDGE(pipeline.good && executor.good, gpo_pipeline_then(pipeline.handle, executor.handle, called, &came_));
     }
-    void host_call() {
-        const auto stream = choose(streams_);
-        const auto executor = choose(executors_);
-        const gpo_host_fn called = [](void* user, const gpo_host_call*) -> gpo_status {
-            ++*static_cast<std::atomic<int>*>(user);
-            return GPO_SUCCESS;
-        };
-        owed_ += JUDGE(stream.good && executor.good, gpo_stream_host_call(stream.handle, executor.handle, called, &came_));
-        if (executor.good && random_() % 2) JUDGE(true, gpo_executor_poll(executor.handle, nullptr));
+    void destroy_pipeline() {
+        gpo_pipeline_t pipeline;
+        if (random_() % 2) destroy_one(pipelines_, gpo_pipeline_destroy, &pipeline);
     }
-    void piece() {
-        void* memory = nullptr;
-        if (pieces_.size() < 20 && JUDGE(true, gpo_arena_allocate(arena_, random_() % 4000, 0, &memory))) pieces_.push_back(memory);
-        if (pieces_.empty() || random_() % 2) return;
-        const auto stream = choose(streams_);
-        if (JUDGE(stream.good, gpo_arena_free_after(arena_, pieces_.back(), stream.handle))) pieces_.pop_back();
+
+    void change_stream_pools() {
+        gpo_stream_pool_t pool = nullptr;
+        if (random_() % 2 == 0 && !stream_pools_.live.empty()) {
+            if (!destroy_one(stream_pools_, gpo_stream_pool_destroy, &pool)) return;
+            std::erase_if(lent_, [&](const auto& lent) { return lent.first == pool; });
+            return;
+        }
+        auto options = sized<gpo_stream_pool_options>();
+        options.streams = static_cast<uint32_t>(random_() % 4);
+        if (stream_pools_.live.size() > 2) return;
+        const gpo_status status = gpo_stream_pool_create(device_, &options, &pool);
+        keep(stream_pools_, status, pool);
     }
-    void pooled() {
-        const auto stream = choose(streams_);
-        uint64_t address = 0;
-        if (pooled_.size() < 20 && JUDGE(stream.good, gpo_pool_allocate(pool_, stream.handle, 1 + random_() % 4000, &address)))
-            pooled_.push_back(address);
-        if (pooled_.empty() || random_() % 2) return;
-        JUDGE(stream.good, gpo_pool_free(pool_, stream.handle, pooled_[random_() % pooled_.size()]));   // once more, at times
-    }
-    void wake() {
+    void lend() {
+        const auto pool = choose(stream_pools_);
+        gpo_stream_t stream = nullptr;
+        if (!JUDGE(pool.good, gpo_stream_pool_acquire(pool.handle, static_cast<int32_t>(random_() % 3) - 1, &stream))) return;
+        lent_.emplace_back(pool.handle, stream);
+        CHECK_OK(gpo_fill(stream, memory_, 3, 1, 100));
         const auto queue = choose(queues_);
-        JUDGE(queue.good, gpo_cq_wake(queue.handle));
+        const uint64_t number = ++last_mark_;
+        if (JUDGE(queue.good, gpo_stream_notify(stream, queue.handle, number))) marks_[queue.handle][number] = {nullptr, 0};
     }
-    void ask() {
-        auto statistics = sized<gpo_statistics>();
-        auto metrics = sized<gpo_metrics>();
-        auto error = sized<gpo_error>();
-        CHECK_OK(gpo_runtime_statistics(runtime_, &statistics));
-        CHECK_OK(gpo_runtime_metrics(runtime_, &metrics));
+    void give_back() {
+        const auto pool = choose(stream_pools_);
+        if (lent_.empty()) {
+            const auto stream = choose(streams_);
+            if (pool.good && stream.good) CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_pool_release(pool.handle, stream.handle));
+            return;
+        }
+        const auto at = lent_.begin() + static_cast<std::ptrdiff_t>(random_() % lent_.size());
+        CHECK_OK(gpo_stream_pool_release(at->first, at->second));
+        lent_.erase(at);
+    }
+
+    void copy_batch() {
         const auto stream = choose(streams_);
-        if (stream.handle) JUDGE(stream.good, gpo_object_error(stream.handle, &error));
+        gpo_copy pieces[4];
+        const uint64_t base = reinterpret_cast<uint64_t>(pinned_);
+        for (size_t i = 0; i < std::size(pieces); ++i)
+            pieces[i] = {sizeof(gpo_copy), 0, memory_ + 8192 * i, base + 8192 * i, 1 + random_() % 4000};
+        switch (random_() % 8) {
+            case 0: pieces[3].flags = 1; break;
+            case 1: pieces[2].bytes = UINT64_MAX - 5; break;
+            case 2: pieces[1].destination = memory_ + kBytes - 1, pieces[1].bytes = 4000; break;
+            default: break;
+        }
+        JUDGE(stream.good, gpo_copy_batch(stream.handle, pieces, sizeof pieces[0], random_() % 5));
     }
-    std::mt19937_64 random_;
-    std::string log_;
-    gpo_runtime_t runtime_ = nullptr;
-    gpo_device_t device_ = nullptr;
-    gpo_arena_t arena_ = nullptr;
-    gpo_pool_t pool_ = nullptr;
-    gpo_module_t module_ = nullptr;
-    gpo_kernel_t kernel_ = nullptr;
-    uint64_t memory_ = 0;
-    void* pinned_ = nullptr;
-    Handles<gpo_stream_t> streams_;
-    Handles<gpo_event_t> events_;
-    Handles<gpo_timeline_t> timelines_;
-    Handles<gpo_cq_t> queues_;
-    Handles<gpo_executor_t> executors_;
-    std::map<gpo_cq_t, std::map<uint64_t, Mark>> marks_;   // accepted
-    std::vector<void*> pieces_;
-    std::vector<uint64_t> pooled_;
-    uint64_t last_mark_ = 0;
-    int owed_ = 0;
-    std::atomic<int> came_{0};
+    void copy_rows() {
+        const auto stream = choose(streams_);
+        auto rows = sized<gpo_copy_2d>();
+        rows.destination = memory_;
+        rows.source = second_ || random_() % 2 ? reinterpret_cast<uint64_t>(pinned_) : memory_ + kBytes / 2;
+        rows.destination_pitch = 64 + random_() % 200;
+        rows.source_pitch = 64 + random_() % 200;
+        rows.width = random_() % 8 == 0 ? 1000 : random_() % 64;   // wider than the pitch, at times
+        rows.height = random_() % 8 == 0 ? random_() : random_() % 100;
+        JUDGE(stream.good, gpo_copy_rows(stream.handle, &rows));
+    }
+    void copy_peer() {
+        const auto stream = choose(streams_);
+        const gpo_device_t other = second_ ? second_ : device_;
+        const uint64_t bytes = random_() % 8 == 0 ? random_() : random_() % kBytes;
+        if (random_() % 2)
+            JUDGE(stream.good, gpo_copy_peer(stream.handle, other, second_memory_, device_, memory_, bytes));
+        else
+            JUDGE(stream.good, gpo_copy_peer(stream.handle, device_, memory_, other, second_memory_, bytes));
+    }
+
+    void allocate() {
+        uint64_t address = 0;
+        const uint64_t bytes = random_() % 8 == 0 ? random_() : random_() % 100'000;
+        if (allocated_.size() < 20 && JUDGE(true, gpo_memory_allocate(device_, bytes, nullptr, &address))) allocated_.insert(address);
+    }
+    void free_memory() {
+        if (random_() % 4 == 0) {
+            CHECK_OK(gpo_memory_free(device_, 0));
+            CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(device_, memory_ + 4));
+        }
+        if (allocated_.empty()) return;
+        const uint64_t address = *allocated_.begin();
+        CHECK_OK(gpo_memory_free(device_, address));
+        allocated_.erase(address);
+        // Once more: of nobody's, unless it was allocated anew, which only this thread does.
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(device_, address));
+    }
+    void register_memory() {
+        auto& page = own_[random_() % std::size(own_)];
+        auto* memory = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(page.data()) + kPage - 1) / kPage * kPage);
+        const bool there = registered_.count(memory) != 0;
+        const gpo_status status = gpo_host_register(device_, memory, kPage, random_() % 8 == 0 ? 64 : 0);
+        INFO(explain("gpo_host_register", status));
+        CHECK((there ? status == GPO_INVALID_STATE || status == GPO_INVALID_ARGUMENT
+                     : status == GPO_SUCCESS || status == GPO_INVALID_ARGUMENT));
+        if (status != GPO_SUCCESS) return;
+        registered_.insert(memory);
+        // On a stream of its own: no copy may be using what is unregistered.
+        Stream stream;
+        REQUIRE_OK(gpo_stream_create(device_, nullptr, stream.out()));
+        CHECK_OK(gpo_copy_to_device(stream, second_ ? memory_ : second_memory_, memory, kPage));
+        CHECK_OK(gpo_stream_wait(stream, kPatience));
+    }
+    void unregister_memory() {
+        if (registered_.empty()) return;
+        void* memory = *registered_.begin();
+        CHECK_OK(gpo_host_unregister(device_, memory));
+        registered_.erase(memory);
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_host_unregister(device_, memory));
+    }
+
+    void load() {
+        if (modules_.live.size() > 3) return;
+        const bool whole = random_() % 4 != 0;
+        gpo_module_t module = nullptr;
+        const gpo_status status = gpo_module_load(device_, image_.data(), whole ? image_.size() : random_() % image_.size(), "loaded", &module);
+        INFO(explain("gpo_module_load", status));
+        CHECK((whole ? status == GPO_SUCCESS : status == GPO_INVALID_IMAGE || status == GPO_INVALID_ARGUMENT));
+        if (status == GPO_SUCCESS) add_module(module);
+    }
+    void compile() {
+        if (!compiles_ || modules_.live.size() > 3) return;
+        const bool good = random_() % 3 != 0;
+        auto options = sized<gpo_compile_options>();
+        options.source = good ? kSource : "extern \"C\" __global__ void broken(";
+        gpo_module_t module = nullptr;
+        const gpo_status status = gpo_module_compile(device_, &options, &module);
+        CHECK_STATUS((good ? GPO_SUCCESS : GPO_COMPILE_FAILED), status);
+        if (status == GPO_SUCCESS) add_module(module);
+    }
+    void add_module(gpo_module_t module) {
+        modules_.live.push_back(module);
+        gpo_kernel_t kernel = nullptr;
+        CHECK_STATUS(GPO_NOT_FOUND, gpo_module_kernel(module, "of no such name", &kernel));
+        if (JUDGE(true, gpo_module_kernel(module, "add_bias", &kernel))) kernels_.live.push_back(kernel);
+    }
+    void launch_loaded() {
+        const auto stream = choose(streams_);
+        const auto kernel = choose(kernels_);
+        const uint32_t count = 1000;
+        JUDGE(stream.good && kernel.good, launch(stream.handle, kernel.handle, 1, 64, memory_, count));
+        const auto module = choose(modules_);
+        uint64_t address = 0, bytes = 0;
+        if (JUDGE(module.good, gpo_module_symbol(module.handle, "bias", &address, &bytes))) {
+            CHECK(bytes == 4);
+            // Not on a stream that may be held: the module may go.
+            CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(device_, address));
+        }
+    }
+    void destroy_loaded() {
+        gpo_module_t module;
+        gpo_kernel_t kernel;
+        if (random_() % 2) destroy_one(modules_, gpo_module_destroy, &module);
+        if (random_() % 2) destroy_one(kernels_, gpo_kernel_destroy, &kernel);
+    }
+
+    void trace() {
+        auto options = sized<gpo_trace_options>();
+        const std::string path = traces_ / "trace.json";
+        if (random_() % 2) options.path = path.c_str();
+        options.flags = random_() % 2 ? GPO_TRACE_NO_GPU_TIMES : 0;
+        char text[1 << 14];
+        auto info = sized<gpo_trace_info>();
+        CHECK_OK(gpo_trace_get_info(runtime_, &info));
+        CHECK(info.running == traced_);
+        if (random_() % 2) {
+            CHECK_STATUS((traced_ ? GPO_INVALID_STATE : GPO_SUCCESS), gpo_trace_start(runtime_, &options));
+            traced_ = true;
+        } else {
+            CHECK_STATUS((traced_ ? GPO_SUCCESS : GPO_INVALID_STATE), gpo_trace_stop(runtime_));
+            traced_ = false;
+        }
+        JUDGE(true, gpo_trace_summary(runtime_, text, sizeof text, nullptr));
+    }
+
+    const std::vector<char>& image_;
+    const bool compiles_;
+    gpo_device_t second_ = nullptr;
+    uint64_t second_memory_ = 0;
+    Handles<gpo_pipeline_t> pipelines_;
+    Handles<gpo_stream_pool_t> stream_pools_;
+    Handles<gpo_module_t> modules_;
+    Handles<gpo_kernel_t> kernels_;
+    std::vector<std::unique_ptr<Job>> jobs_;
+    std::vector<std::pair<gpo_stream_pool_t, gpo_stream_t>> lent_;
+    std::set<uint64_t> allocated_;
+    std::vector<char> own_[3];
+    std::set<void*> registered_;
+    Folder traces_;
+    bool traced_ = false;
 };
 
 }  // namespace
 
 TEST_CASE("random sequences of right and wrong calls: wrong handles are refused, what was accepted comes once, nothing is left") {
+    constexpr uint64_t kCompiles = 25;   // each so many-th sequence does
+    setenv("GPUORCH_SOFT_DEVICES", "2", 1);
     bool software = false;
+    std::vector<char> image(1 << 20);
     {
         Gpu gpu;
         auto info = sized<gpo_driver_info>();
         REQUIRE_OK(gpo_runtime_driver(gpu.runtime, &info));
         software = info.software != 0;
+        auto options = sized<gpo_compile_options>();
+        options.source = kSource;
+        Module module;
+        REQUIRE_OK(gpo_module_compile(gpu.device, &options, module.out()));
+        size_t needed = 0;
+        REQUIRE_OK(gpo_module_image(module, image.data(), image.size(), &needed));
+        image.resize(needed);
     }
     uint64_t first = 0, count = 200;
     if (const char* text = std::getenv("GPUORCH_TEST_SEEDS")) count = std::strtoull(text, nullptr, 10);
@@ -416,8 +383,10 @@ TEST_CASE("random sequences of right and wrong calls: wrong handles are refused,
     }
     for (uint64_t seed = first; seed < first + count; ++seed) {
         INFO("GPUORCH_TEST_SEED=", seed);
-        Sequence sequence(seed, software);
+        const bool compiles = seed % kCompiles == kCompiles - 1;
+        WholeSequence sequence(seed, software && !compiles ? seed + 1 : 0, image, compiles);
         sequence.run();
         sequence.end();
     }
+    unsetenv("GPUORCH_SOFT_DEVICES");
 }
