@@ -1,15 +1,15 @@
 -- stream_files.lua [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU, as the main
--- job in every language does (see samples/c/stream_files.c). The kernel counts the bytes of each chunk, maps them by a table of
--- 256 and takes the CRC-32; reading, copying and writing beside it are the pipeline's work. Lua 5.2 to 5.4, and LuaJIT.
+-- job in every language does (see samples/c/stream_files.c): what is read, copied and written beside the kernel is the pipeline's work.
 local gpuorch = require "gpuorch"
 local LARGEST = [[find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\t%p\n' 2>/dev/null | sort -rn 2>/dev/null | ]] ..
                 [[awk -F '\t' '{ print $2 } (sum += $1) >= 67108864 { exit }']]
 local xor = bit32 and bit32.bxor or bit and function(a, b) return bit.bxor(a, b) % 2^32 end or load "local a, b = ... return a ~ b"
-local floor, options, files, failures, interrupted = math.floor, {}, {}, 0, false
-local function complain(about, message) io.stderr:write("stream_files: ", about, ": ", message, "\n") end
-local function say(...)
-    if not (io.write(string.format(...), "\n") and io.stdout:flush()) then complain("standard output", "not writable") os.exit(1, true) end
-end
+local floor, options, files, failures, first, interrupted = math.floor, {}, {}, 0, 1, false
+local function holds(test) local status = os.execute("test " .. test) return status == true or status == 0 end
+local terminal, erase, far = holds "-t 2", "\r\27[K", "%s: %.0f of %.0f MB" -- a terminal shows how far it is
+local function complain(about, message) io.stderr:write(terminal and erase or "", "stream_files: ", about, ": ", message, "\n") end
+local function unwritable() complain("standard output", "not writable") os.exit(1, true) end
+local function say(...) return io.write(string.format(...), "\n") and io.stdout:flush() or unwritable() end
 local function multiply(a, b) -- CRCs are polynomials over GF(2) modulo that of CRC-32; the highest bit is x^0
     local product = 0
     for i = 31, 0, -1 do
@@ -23,7 +23,6 @@ local function with_zeros(crc, zeros, powers) -- bytes behind it
     return crc
 end
 local map = string.rep(".", 256):gsub("().", function(i) return string.char(256 - i) end)
-local first = 1
 while arg[first + 1] and arg[first]:find "^%-" do options[arg[first]], first = arg[first + 1], first + 2 end
 for i = first, #arg do files[#files + 1] = arg[i] end
 if #files == 0 then for line in io.popen(LARGEST):lines() do files[#files + 1] = line end end
@@ -54,15 +53,16 @@ local function print_figures(name, f)
         copying > 0 and 100 * f.copy_hidden_ns / copying or 0)
 end
 local function stream_file(path)
-    local f, run, why, target = figures(), nil, nil, options["-o"] and options["-o"] .. "/" .. path:match "[^/]*$"
-    local same = target and os.execute(("test '%s' -ef '%s'"):format(path:gsub("'", "'\\''"), (target:gsub("'", "'\\''"))))
-    if same == true or same == 0 then return nil, "it would be written over itself" end
-    local function take(chunk) -- is called for each, in order
-        add(f, {chunk.result:as "u64":unpack(1, 256)}, chunk.result:as "u32"[513], chunk.bytes)
+    local f, target = figures(), options["-o"] and options["-o"] .. "/" .. path:match "[^/]*$"
+    local same = target and ("'%s' -ef '%s'"):format(path:gsub("'", "'\\''"), (target:gsub("'", "'\\''")))
+    if same and holds(same) then return nil, "it would be written over itself" end
+    local function take(chunk) add(f, {chunk.result:as "u64":unpack(1, 256)}, chunk.result:as "u32"[513], chunk.bytes) end -- in order
+    local run, why = pipeline:start({path = path}, {path = target, take = take})
+    while run == true or run == false do -- started, or not done yet
+        run, why = pipeline:wait(terminal and 0.1 or nil)
+        local now = run == false and pipeline:get_progress()
+        if terminal then io.stderr:write(erase, now and far:format(path, now.bytes_done / 1e6, now.bytes_total / 1e6) or "") end
     end
-    local started, problem = pipeline:start({path = path}, {path = target, take = take})
-    if not started then return nil, problem end
-    run, why = pipeline:wait()
     for _, name in ipairs(TIMES) do f[name] = run and run[name] end
     return run and f, why
 end

@@ -124,22 +124,26 @@ class Job:
                 raise gpuorch.Error("INVALID_ARGUMENT", gpo.INVALID_ARGUMENT, "it would be written over itself")
         sink = gpo.Sink(kind=gpo.SINK_FILE if target else gpo.SINK_CALLBACK, path=target, take=figures.take)
         gpo.pipeline_start(self.pipeline, gpo.Source(kind=gpo.SOURCE_KIND_FILE, path=path), sink)
-        while True:
-            try:
-                run = gpo.pipeline_wait(self.pipeline, 100_000_000)
-                break
-            except gpuorch.Timeout:
-                if self.interrupted:
-                    gpo.pipeline_cancel(self.pipeline)
-                if sys.stderr.isatty():
-                    now = gpo.pipeline_get_progress(self.pipeline)
-                    done, all_of_it = now.bytes_done * 1e-6, now.bytes_total * 1e-6
-                    print(f"\r\033[K{path}: {done:.0f} of {all_of_it:.0f} MB", end="", file=sys.stderr)
-            finally:
-                if sys.stderr.isatty():
-                    print("\r\033[K", end="", file=sys.stderr)
+        try:
+            run = None
+            while run is None:
+                try:
+                    run = gpo.pipeline_wait(self.pipeline, 100_000_000)
+                except gpuorch.Timeout:
+                    if self.interrupted:
+                        gpo.pipeline_cancel(self.pipeline)
+                    self.show_progress(path)
+        finally:
+            if sys.stderr.isatty():
+                print("\r\033[K", end="", file=sys.stderr)
         figures.add_run(run.elapsed_ns, run.copy_in_ns + run.copy_out_ns, run.copy_hidden_ns)
         return figures
+
+    def show_progress(self, path):
+        if sys.stderr.isatty():
+            now = self.gpo.pipeline_get_progress(self.pipeline)
+            done, all_of_it = now.bytes_done * 1e-6, now.bytes_total * 1e-6
+            print(f"\r\033[K{path}: {done:.0f} of {all_of_it:.0f} MB", end="", file=sys.stderr, flush=True)
 
 
 def read_table(path):
