@@ -12,9 +12,11 @@ import json
 import math
 import os
 import pathlib
+import pty
 import random
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -75,7 +77,7 @@ class Folder:
 
     def start(self, *arguments, **settings):
         return subprocess.Popen([*self.command, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True, **{"stdout": subprocess.PIPE, **settings})
+                                text=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings})
 
     def run(self, *arguments, **settings):
         process = self.start(*arguments, **settings)
@@ -174,10 +176,95 @@ def interrupted(folder):
     while not any(name.name.endswith(".part") for name in folder.out.iterdir()):
         time.sleep(0.001)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=60)
     os.close(writer)
-    folder.report("Ctrl-C ends it cleanly", (process.returncode, 130), (set(said(out)), {str(folder.path / "odd"), "total"}),
+    folder.report("Ctrl-C ends it cleanly, and the file that it ended is named",
+                  (process.returncode, 130), (set(said(out)), {str(folder.path / "odd"), "total"}),
+                  (errors.count("\n"), 1), (errors.startswith(f"stream_files: {pipe}: "), True),
                   (folder.leftovers(), ["odd"]))
+
+
+def stopped_within(folder, name, change):
+    """Has the job stream a large file between two small ones, and stops it within that, when some of its output is there, for
+    `change` to happen. A file through which it has got sooner is made larger."""
+    small = [str(folder.path / "odd"), str(folder.path / "text")]
+    file, size = folder.path / name, 192 << 20
+    while True:
+        with file.open("wb") as made:
+            made.truncate(size)
+        process = folder.start("-o", folder.out, small[0], file, small[1])
+        written = 0
+        while process.poll() is None and not written:
+            if (folder.out / "odd").exists():
+                written = sum(part.stat().st_size for part in folder.out.glob(".*.part"))
+            time.sleep(0.001)
+        process.send_signal(signal.SIGSTOP)
+        if 0 < written < size and not (folder.out / name).exists():
+            break
+        process.kill()
+        process.communicate()
+        folder.leftovers()
+        size *= 2
+    change(file, size)
+    process.send_signal(signal.SIGCONT)
+    out, errors = process.communicate(timeout=300)
+    return process.returncode, said(out), errors, size, small
+
+
+def mapped_zeros(path, size):
+    """Whether a file is the complement of zeros."""
+    with path.open("rb") as file:
+        ones, pieces = b"\xff" * (1 << 20), iter(lambda: file.read(1 << 20), b"")
+        return path.stat().st_size == size and all(piece == ones for piece in pieces)
+
+
+def changing_files(folder):
+    code, lines, errors, _, small = stopped_within(folder, "shrinking", lambda path, size: os.truncate(path, 4096))
+    name = str(folder.path / "shrinking")
+    folder.report("a file that shrinks while it is read is named and leaves nothing, the others are done",
+                  (code, 1), (set(lines), {*small, "total"}), ({path: lines.get(path) for path in small},
+                  {path: figures(folder.files[path], COMPLEMENT) for path in small}), (errors.count("\n"), 1),
+                  (errors.startswith(f"stream_files: {name}: "), True), (folder.leftovers(), ["odd", "text"]))
+
+    def grow(path, size):
+        with path.open("ab") as file:
+            file.write(b"more" * 1_000_000)
+    for what, name, change in (("grows", "growing", grow), ("is deleted", "deleted", lambda path, size: path.unlink())):
+        code, lines, errors, size, small = stopped_within(folder, name, change)
+        written = mapped_zeros(folder.out / name, size)
+        lines = {pathlib.Path(path).name: of[:2] for path, of in lines.items()}
+        folder.report(f"a file that {what} while it is read is what it was when it was opened",
+                      (code, 0), (errors, ""), (written, True), (lines.get(name), (str(size), "0.0000")),
+                      (set(lines), {"odd", name, "text", "total"}), (folder.leftovers(), sorted(["odd", name, "text"])))
+        (folder.path / name).unlink(missing_ok=True)
+
+
+def progress(folder):
+    """On a terminal: a line that is written over again and again, and taken away at the end."""
+    pipe = folder.path / "slow"
+    os.mkfifo(pipe)
+    ours, theirs = pty.openpty()
+    process = folder.start(pipe, stderr=theirs)
+    os.close(theirs)
+    writer = os.open(pipe, os.O_WRONLY)
+    os.write(writer, bytes(60_000))
+    shown = b""
+    while shown.count(b"MB") < 3 and select.select([ours], [], [], 60)[0]:   # it goes on as long as the file does
+        shown += os.read(ours, 4096)
+    os.close(writer)
+    out, _ = process.communicate(timeout=60)
+    try:
+        while more := os.read(ours, 4096):
+            shown += more
+    except OSError:   # how the end of a terminal is told
+        pass
+    os.close(ours)
+    erase = b"\r\033[K"
+    lines = shown.split(erase)
+    folder.report("on a terminal a line says how far it is, and goes at the end",
+                  (process.returncode, 0), (said(out).get(str(pipe)), figures(bytes(60_000), COMPLEMENT)),
+                  (lines[0], b""), (lines[-1], b""), (len(lines) > 4, True),
+                  ([line for line in lines[1:-1] if not re.fullmatch(re.escape(str(pipe)) + r": \d+ of \d+ MB", line.decode())], []))
 
 
 def own_files(folder):
@@ -219,7 +306,7 @@ def more_than_32_bits(folder):
 def check(language, prepare):
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path, language, prepare)
-        for part in (figures_and_files, bad_files, full_disk, closed_pipe, interrupted, traced, own_files):
+        for part in (figures_and_files, bad_files, full_disk, closed_pipe, interrupted, changing_files, progress, traced, own_files):
             part(folder)
         if "--full" in sys.argv:
             more_than_32_bits(folder)
