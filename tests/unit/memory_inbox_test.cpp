@@ -1,4 +1,4 @@
-// The ring in which threads leave what another one frees: nothing is lost, nothing comes twice, full is said.
+// The rings in which threads leave what another one frees: nothing is lost, nothing comes twice, full is said.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -9,12 +9,19 @@
 #include "support/explore.h"
 
 using gpo::Inbox;
+using gpo::Lanes;
 
 namespace {
 
 std::vector<uint32_t> take(Inbox& inbox) {
     std::vector<uint32_t> out;
     inbox.take_all([&](uint32_t item) { out.push_back(item); });
+    return out;
+}
+
+std::vector<uint32_t> take(Lanes& lanes, unsigned to) {
+    std::vector<uint32_t> out;
+    lanes.take_all(to, [&](uint32_t item) { out.push_back(item); });
     return out;
 }
 
@@ -103,4 +110,49 @@ TEST_CASE("four threads put a hundred thousand numbers in while one takes them")
         });
     for (auto& thread : threads) thread.join();
     for (const int times : seen) REQUIRE(times == 1);
+}
+
+TEST_CASE("what was put into a lane comes out at its end only, once, in order, lap after lap") {
+    Lanes lanes(3);
+    for (uint32_t turn = 0; turn < 300 * Lanes::kSlots / 2; ++turn) {
+        REQUIRE(lanes.put(0, 2, turn));
+        REQUIRE(lanes.put(1, 2, kLargest));
+        REQUIRE(lanes.put(0, 2, 0));
+        REQUIRE(take(lanes, 0).empty());
+        REQUIRE(take(lanes, 1).empty());
+        REQUIRE(take(lanes, 2) == std::vector<uint32_t>{turn, 0, kLargest});
+        REQUIRE(take(lanes, 2).empty());
+    }
+}
+
+TEST_CASE("a lane that is full says so while others have room, and has room again once it was emptied") {
+    Lanes lanes(Lanes::kMostEnds);
+    constexpr unsigned kLast = Lanes::kMostEnds - 1;
+    for (uint32_t turn = 0; turn < 3; ++turn) {
+        for (uint32_t i = 0; i < Lanes::kSlots; ++i) REQUIRE(lanes.put(kLast, 7, i));
+        CHECK_FALSE(lanes.put(kLast, 7, 99));
+        CHECK(lanes.put(7, kLast, 98));
+        CHECK(take(lanes, 7).size() == Lanes::kSlots);
+        CHECK(take(lanes, kLast) == std::vector<uint32_t>{98});
+    }
+}
+
+TEST_CASE("two threads put a hundred thousand numbers into lanes while one takes them, in order") {
+    constexpr uint32_t kEach = 50'000;
+    Lanes lanes(3);
+    std::vector<std::thread> threads;
+    for (uint32_t t = 0; t < 2; ++t)
+        threads.emplace_back([&, t] {
+            for (uint32_t i = 0; i < kEach; ++i)
+                while (!lanes.put(t, 2, t << 20 | i)) std::this_thread::yield();
+        });
+    uint32_t next[2] = {};
+    for (uint32_t count = 0; count < 2 * kEach;)
+        lanes.take_all(2, [&](uint32_t item) {
+            CHECK((item & 0xFFFFF) == next[item >> 20]);
+            ++next[item >> 20];
+            ++count;
+        });
+    for (auto& thread : threads) thread.join();
+    CHECK(take(lanes, 2).empty());
 }

@@ -20,7 +20,7 @@ constexpr uint64_t kLeastSpan = 64 << 10, kMostSpan = 4 << 20;
 constexpr uint32_t kBlockMask = Tlsf::kMaxIndex;
 constexpr unsigned kShardShift = 24;
 constexpr unsigned kDrainEvery = 32;   // allocations
-static_assert(kBlockMask >> Inbox::kItemBits == 0 && kShardShift == Inbox::kItemBits);
+static_assert(kBlockMask >> Inbox::kItemBits == 0 && kShardShift == Inbox::kItemBits && kMostShards < Lanes::kMostEnds);
 
 uint64_t round_up(uint64_t value, uint64_t to) noexcept { return (value + to - 1) / to * to; }
 
@@ -56,6 +56,7 @@ SlabHeap::SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options)
         small_ = span_ / 4;
     }
     shards_ = std::make_unique<Shard[]>(shard_count_);
+    lanes_ = std::make_unique<Lanes>(shard_count_);
     // Zeroed pages that are there once they are touched.
     slabs_.reset(static_cast<std::atomic<Slab*>*>(std::calloc(kMostSlabs, sizeof(std::atomic<Slab*>))));
     if (!slabs_) throw std::bad_alloc();
@@ -259,11 +260,13 @@ void SlabHeap::give_back(uint32_t entry) noexcept {
         publish(shard);
         return;
     }
-    if (const Own own = shard_of(handle::thread_number()); own.owner && own.number == number && shard.lock.try_lock_as_owner()) {
+    const Own own = shard_of(handle::thread_number());
+    if (own.owner && own.number == number && shard.lock.try_lock_as_owner()) {
         free_block(shard, index);
         shard.lock.unlock_as_owner();
         return;
     }
+    if (own.owner && lanes_->put(own.number, number, index)) return;
     if (shard.inbox.put(index)) return;
     Tlsf::Block& block = shard.heap.at(index);
     Tlsf::Index newest = shard.more.load(std::memory_order_relaxed);
@@ -283,9 +286,11 @@ void SlabHeap::free_block(Shard& shard, Tlsf::Index index) noexcept {
         return_span(shard, joined);
 }
 
-// Under the shard's lock: frees what others have put into its inbox.
+// Under the shard's lock: frees what others have claimed of it.
 void SlabHeap::drain(Shard& shard) noexcept {
-    shard.inbox.take_all([&](Tlsf::Index index) { free_block(shard, index); });
+    const auto take = [&](Tlsf::Index index) { free_block(shard, index); };
+    lanes_->take_all(static_cast<unsigned>(&shard - shards_.get()), take);
+    shard.inbox.take_all(take);
     if (shard.more.load(std::memory_order_relaxed) == 0) [[likely]] return;
     for (Tlsf::Index index = shard.more.exchange(0, std::memory_order_acquire), next; index; index = next) {
         next = shard.heap.at(index).next;

@@ -6,10 +6,10 @@
 // thread for each shard *owns* it: only that one's way in is free of locked instructions (host/owned_mutex.h).
 //
 // Whoever frees a piece *claims* it first, by taking its entry out of the slab's table with one exchange. The shard's
-// owner then joins it with its neighbours at once. Everybody else puts it into the inbox of the shard that it came from,
-// and never waits for a lock; that shard looks there at one allocation in thirty-two, when nothing at hand fits, and
-// whenever it is looked through because memory is short. A claimed piece is still allocated as far as the shard knows, until
-// it is in the inbox: that is how pieces wait for a stream.
+// owner then joins it with its neighbours at once. Owners of other shards put it into the lane that leads from theirs to that
+// one, everybody else, and they too when the lane is full, into that shard's inbox; nobody waits for a lock. The shard looks
+// there at one allocation in thirty-two, when nothing at hand fits, and whenever it is looked through because memory is short. A claimed piece is still allocated as far as the shard knows, until
+// it is in a lane or the inbox: that is how pieces wait for a stream.
 //
 // The table of a slab has one word for each granule: shard and block of the piece that begins there, 0 for all else. So any
 // address can be asked about; a piece can be claimed once; and nothing is kept in the memory that is handed out.
@@ -156,6 +156,7 @@ private:
     uint32_t span_ = 0, small_ = 0;                // granules: size of a span; the largest piece that shards hand out
     unsigned shard_count_;                         // with the central heap
     std::unique_ptr<Shard[]> shards_;               // the central heap's first
+    std::unique_ptr<Lanes> lanes_;                  // claimed blocks on their way from shard to shard
     std::unique_ptr<std::atomic<Slab*>[], Table> slabs_;   // by number
     alignas(128) std::atomic<uint64_t> total_{0};  // bytes in use, as far as published
     std::atomic<uint64_t> peak_{0};

@@ -6,7 +6,11 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 
+std::atomic<uint64_t> g_maps{0};
+
 }  // namespace
+
+constinit thread_local RangeMap::Found RangeMap::found_[kRemembered];
 
 RangeMap::Directory::Directory(uint32_t capacity)
     : capacity(capacity), firsts(new std::atomic<uint64_t>[capacity]()), leaves(new std::atomic<Leaf*>[capacity]()) {}
@@ -24,7 +28,7 @@ private:
     std::atomic<uint64_t>& sequence_;
 };
 
-RangeMap::RangeMap() {
+RangeMap::RangeMap() : number_(g_maps.fetch_add(1, std::memory_order_relaxed)) {
     directories_.push_back(std::make_unique<Directory>(16));
     directory_.store(directories_.back().get(), std::memory_order_release);
 }
@@ -73,13 +77,23 @@ RangeMap::~RangeMap() = default;
 }
 
 Range RangeMap::find(uint64_t address) const noexcept {
+    const Found& last = found_[number_ % kRemembered];
+    if (last.sequence == sequence_.load(std::memory_order_acquire) && address - last.range.start < last.range.bytes()) [[likely]]
+        return last.range;
+    return find_slowly(address);
+}
+
+Range RangeMap::find_slowly(uint64_t address) const noexcept {
     for (unsigned spins = 0;; ++spins) {
         const uint64_t before = sequence_.load(std::memory_order_acquire);
         if (!(before & 1)) [[likely]] {
             Range range;
             if (const Entry* entry = search(address)) [[likely]] range = read(*entry);
-            if (sequence_.load(std::memory_order_relaxed) == before) [[likely]]
-                return address < range.end ? range : Range{};
+            if (sequence_.load(std::memory_order_relaxed) == before) [[likely]] {
+                if (address >= range.end) return {};
+                found_[number_ % kRemembered] = {before, range};
+                return range;
+            }
         }
         host::step(spins);
     }

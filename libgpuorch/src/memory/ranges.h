@@ -4,6 +4,9 @@
 // writer at a time changes them in place, between two steps of a sequence number (a seqlock); a reader that saw the number
 // change reads again. All words are atomics, and leaves and directories are never freed before the map is, so a reader that
 // races a writer reads nonsense at worst, and throws it away.
+//
+// Most look for what they have just found: each thread remembers the last range that it found in a map, and the sequence
+// number then. No number is ever that of two maps, so one that is still the same says that the range is still there.
 #pragma once
 
 #include <array>
@@ -66,6 +69,15 @@ private:
     };
 
     class Change;
+    struct Found {
+        uint64_t sequence = 1;   // odd: none
+        Range range;
+    };
+    static constexpr unsigned kRemembered = 4;   // maps, by number
+    static constexpr unsigned kNumberShift = 40;
+    static thread_local constinit Found found_[kRemembered];
+
+    Range find_slowly(uint64_t address) const noexcept;
     const Entry* search(uint64_t address) const noexcept;
     static uint32_t leaf_before(const Directory& directory, uint64_t address) noexcept;
     static uint32_t entry_before(const Leaf& leaf, uint64_t address) noexcept;
@@ -75,7 +87,8 @@ private:
     void reserve();
     void insert_leaf(uint32_t position, Leaf* leaf, uint64_t first) noexcept;
 
-    mutable std::atomic<uint64_t> sequence_{0};            // odd while the writer is at it
+    const uint64_t number_;                                // of maps made before it
+    std::atomic<uint64_t> sequence_{number_ << kNumberShift};   // odd while the writer is at it
     std::atomic<Directory*> directory_;
     std::atomic<size_t> size_{0};
     mutable host::Mutex writer_;

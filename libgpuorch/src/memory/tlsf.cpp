@@ -130,10 +130,14 @@ Tlsf::Index Tlsf::find_in_class(uint32_t size, uint32_t alignment) const noexcep
     const Index rest_index = take_record();
     Block& block = at(index);
     Block& rest = at(rest_index);
-    rest = block;
+    // Field by field: a copy in large words would have to wait for the small stores that the block has just seen.
     rest.offset = block.offset + size;
     rest.size = block.size - size;
     rest.before = index;
+    rest.behind = block.behind;
+    rest.origin = block.origin;
+    rest.slab = block.slab;
+    rest.free = 0;
     if (rest.behind) at(rest.behind).before = rest_index;
     block.behind = rest_index;
     block.size = size;
