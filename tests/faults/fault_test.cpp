@@ -1,7 +1,11 @@
 // Every allocation and every driver call fails, in its turn, once and from then on; devices are lost at every step.
 // GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_FAULT=k replay what a failure names: one scenario, its k-th call. (Of the
 // library's own threads the k-th allocation may be another one then: the failure names the thread and the place.)
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -202,6 +206,32 @@ TEST_CASE("a device that is lost at some step: everything pending completes once
             a.finish();
         }
     });
+}
+
+TEST_CASE("pinned memory that the driver won't let go of costs addresses, but no memory") {
+    const auto resident = [] {
+        uint64_t whole = 0, pages = 0;
+        std::ifstream("/proc/self/statm") >> whole >> pages;
+        return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    };
+    Trouble trouble{.name = "no memory is ever unregistered"};
+    uint64_t refused = 0;
+    trouble.begin = [] {
+        faults::arm({.function = gpo::driver::Function::cuMemHostUnregister, .kth = 1, .result = CUDA_ERROR_UNKNOWN, .for_ever = true});
+    };
+    trouble.end = [&refused] {
+        refused += faults::failed();
+        faults::disarm();
+    };
+    const auto& all = scenarios();
+    const auto tuned = std::find_if(all.begin(), all.end(),
+                                    [](const Scenario& scenario) { return std::string_view(scenario.name) == "tuned pipeline"; });
+    REQUIRE(tuned != all.end());
+    attempt(*tuned, trouble);
+    REQUIRE(refused > 0);
+    const uint64_t before = resident();
+    for (int turn = 0; turn < 10; ++turn) attempt(*tuned, trouble);
+    CHECK(resident() < before + (16 << 20));   // ten times as much was pinned
 }
 
 TEST_CASE("a query that gives an error in place of not ready ends the wait with it") {

@@ -88,8 +88,15 @@ void PinnedMemory::free(Context& context) noexcept {
         else if (context.table().cuMemHostUnregister(memory_) == CUDA_SUCCESS)
             return unmap();
     }
+    if (ours_) keep_addresses();
     memory_ = nullptr;
     bytes_ = 0;
+}
+
+// Of memory that the driver still takes for pinned, because it has failed: other memory there would be copied wrongly. The
+// pages needn't stay: a driver that uses them holds them itself.
+void PinnedMemory::keep_addresses() noexcept {
+    ::mmap(memory_, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void PinnedMemory::unmap() noexcept {

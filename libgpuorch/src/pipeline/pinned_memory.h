@@ -19,7 +19,8 @@ public:
 
     /// There is none before. Throws Failure, and then there is none after. `team` isn't in use.
     void allocate(Context& context, uint64_t bytes, Team& team);
-    /// To be called before it ends. Of a context that is lost the memory stays mapped, which harms nobody.
+    /// To be called before it ends. Where the driver, or a lost context, keeps what it has registered, the
+    /// addresses stay taken.
     void free(Context& context) noexcept;
 
     char* at(uint64_t offset) const noexcept { return memory_ + offset; }
@@ -29,6 +30,7 @@ private:
     void map(uint64_t bytes);
     void populate(Team& team);
     void unmap() noexcept;
+    void keep_addresses() noexcept;
 
     char* memory_ = nullptr;
     uint64_t bytes_ = 0;
