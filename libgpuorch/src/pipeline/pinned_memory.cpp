@@ -96,7 +96,7 @@ void PinnedMemory::free(Context& context) noexcept {
 // Of memory that the driver still takes for pinned, because it has failed: other memory there would be copied wrongly. The
 // pages needn't stay: a driver that uses them holds them itself.
 void PinnedMemory::keep_addresses() noexcept {
-    ::mmap(memory_, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    ::madvise(memory_, bytes_, MADV_DONTNEED);
 }
 
 void PinnedMemory::unmap() noexcept {
