@@ -1,10 +1,19 @@
-//! Every interleaving of callbacks and the future or stream that they wake, by loom: gpuorch's own source, with loom's lock.
+//! Every interleaving of callbacks and the future, stream or operation that they wake, by loom: gpuorch's own source, with loom's
+//! lock, and for operations a stream that stands for the GPU.
 #![cfg(test)]
 
+mod after;
 #[path = "../../gpuorch/src/arrivals.rs"]
 mod arrivals;
+mod done;
+mod error;
+#[expect(dead_code, reason = "what ends or gives up no operation isn't modelled")]
+#[path = "../../gpuorch/src/operation.rs"]
+mod operation;
+mod operations;
 #[path = "../../gpuorch/src/signal.rs"]
 mod signal;
+mod stream;
 
 use arrivals::Arrivals;
 use loom::sync::Arc;
