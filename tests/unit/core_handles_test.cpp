@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -154,6 +155,21 @@ TEST_CASE("handles of another runtime and of one that was shut down are invalid"
     const uint64_t handle = one.insert();
     CHECK((handle >> 40) != (other.insert() >> 40));
     CHECK(pin_status(left) != GPO_SUCCESS);
+}
+
+TEST_CASE("a runtime takes slots in ascending order, whatever order the one before gave them back in") {
+    const auto slots = [] {
+        Fixture fixture;
+        std::vector<uint64_t> handles, indices;
+        for (int i = 0; i < 20; ++i) handles.push_back(fixture.insert());
+        for (const uint64_t handle : handles) indices.push_back(handle & 0xfffff);
+        for (size_t i = 0; i < handles.size(); ++i)   // neither forwards nor backwards
+            REQUIRE(handle::destroy(handles[(i * 7) % handles.size()], Type::event) == GPO_SUCCESS);
+        return indices;
+    };
+    slots();
+    const auto again = slots();
+    CHECK(std::is_sorted(again.begin(), again.end()));
 }
 
 TEST_CASE("open and shut down, over and over, makes no new handle tables") {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <functional>
 #include <new>
 
@@ -166,6 +167,11 @@ Table* Table::acquire() {
 
 void Table::release() noexcept {
     tag_.store(0, std::memory_order_seq_cst);
+    {
+        // The next runtime takes slots in ascending order, as the first one did: what it does doesn't depend on the one before.
+        std::lock_guard lock(lock_);
+        std::sort(free_.begin(), free_.end(), std::greater<>());
+    }
     std::lock_guard lock(g_lock);
     g_free[g_free_count++] = this;
 }
