@@ -479,6 +479,11 @@ private:
 
 TEST_CASE("a pipeline ends anywhere with exact accounts, under every schedule, and can be run again") {
     std::vector<int> reached(static_cast<size_t>(End::count));
+    {
+        // The first one finds what threads in real time have left, in the order in which they ended: it doesn't replay.
+        const gpo::host::Schedule schedule(0);
+        Walk(0).run();
+    }
     explore(400, [&](uint64_t seed) {
         INFO(std::string(kEnds[seed % static_cast<uint64_t>(End::count)]));
         Walk walk(seed);
