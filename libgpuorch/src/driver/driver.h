@@ -28,6 +28,7 @@ struct CompileRequest {
 struct CompileResult {
     bool ok = false;
     bool unavailable = false;                                   // no compiler here; `log` says which was looked for
+    int system_error = 0;                                       // errno of what kept it from working, if that wasn't the source
     std::string log;                                            // the compiler's text, warnings included
     std::vector<std::byte> image;                               // what cuModuleLoadDataEx of the same driver takes
     std::vector<std::pair<std::string, std::string>> lowered;   // name expression, symbol in the image
@@ -38,7 +39,8 @@ class Compiler {
 public:
     virtual ~Compiler() = default;
     virtual CompileResult compile(const CompileRequest&) = 0;
-    /// Part of the key of the disk cache: compiler, version, and what of the machine the code depends on.
+    /// Part of the key of the disk cache: compiler, version, and what of the machine the code depends on. "": it can't be
+    /// told now.
     virtual std::string identity() = 0;
 };
 

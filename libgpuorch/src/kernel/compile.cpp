@@ -1,6 +1,7 @@
 // From CUDA C++ source to a loaded module: the request, the cache, the driver's compiler.
 #include <pthread.h>
 
+#include <cerrno>
 #include <limits>
 #include <memory>
 #include <new>
@@ -85,9 +86,25 @@ std::string first_error(const std::string& log) {
     return first;
 }
 
+gpo_status status_of_failure(const driver::CompileResult& result) noexcept {
+    if (result.unavailable) return GPO_NO_COMPILER;
+    switch (result.system_error) {
+        case 0: return GPO_COMPILE_FAILED;
+        case ENOMEM: return GPO_OUT_OF_MEMORY;
+        case EMFILE:
+        case ENFILE:
+        case EAGAIN: return GPO_LIMIT_EXCEEDED;
+        default: return GPO_IO_ERROR;
+    }
+}
+
 [[noreturn]] void fail_compilation(const driver::CompileResult& result, const char* label) {
     auto error = std::make_shared<Error>();
-    error->status = result.unavailable ? GPO_NO_COMPILER : GPO_COMPILE_FAILED;
+    error->status = status_of_failure(result);
+    if (result.system_error != 0) {
+        error->native_code = result.system_error;
+        error->native_domain = GPO_NATIVE_ERRNO;
+    }
     if (label && *label) error->object = text("module `", label, "`");
     error->message = result.unavailable ? result.log : first_error(result.log);
     if (error->message.empty()) error->message = "the compiler failed and said nothing";
@@ -131,7 +148,11 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
                 runtime.log(GPO_LOG_WARNING, "compiled kernels are not cached: ", cache->refused());
             cache.reset();
         } else {
-            key = kernel::cache_key(request, compiler.identity(), context.driver().name);
+            const std::string identity = compiler.identity();
+            if (identity.empty())
+                cache.reset();   // it can't be asked now
+            else
+                key = kernel::cache_key(request, identity, context.driver().name);
         }
     }
     if (cache) {

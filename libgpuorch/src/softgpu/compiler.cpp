@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 
@@ -117,6 +119,7 @@ public:
         }
         const PrivateFolder folder;
         if (folder.path.empty()) {
+            result.system_error = folder.error;
             result.log = folder.why;
             return result;
         }
@@ -134,46 +137,55 @@ public:
         char numbers[80];
         snprintf(numbers, sizeof numbers, " abi %d cpu %016llx header %016llx", GPO_SOFT_KERNEL_ABI,
                  static_cast<unsigned long long>(hash(processor_features())), static_cast<unsigned long long>(headers));
-        return path + " " + version_of(path) + numbers;
+        std::string version;
+        if (version_of(path, version) != 0) return {};
+        return path + " " + version + numbers;
     }
 
 private:
-    /// The first line that the compiler says of itself; asked once for each path.
-    std::string version_of(const std::string& path) {
+    /// The first line that the compiler says of itself; asked once for each path. 0, or why it couldn't be asked.
+    int version_of(const std::string& path, std::string& version) {
         {
             host::Lock lock(lock_);
-            if (const auto known = versions_.find(path); known != versions_.end()) return known->second;
+            if (const auto known = versions_.find(path); known != versions_.end()) {
+                version = known->second;
+                return 0;
+            }
         }
         const PrivateFolder folder;
         ProcessResult answer =
             run_process({path, "--version"}, folder.path.empty() ? "/" : folder.path, kVersionTimeout);
-        std::string version = answer.output.substr(0, answer.output.find('\n'));
+        version = answer.output.substr(0, answer.output.find('\n'));
+        if (!answer.started) return answer.error;
         host::Lock lock(lock_);
-        return versions_.emplace(path, std::move(version)).first->second;
+        versions_.emplace(path, version);
+        return 0;
     }
 
-    static bool write_sources(const driver::CompileRequest& request, const PrivateFolder& folder, std::string& log) {
+    static bool write(const PrivateFolder& folder, const std::string& name, std::string_view text, driver::CompileResult& result) {
+        result.system_error = folder.write(name, text);
+        if (result.system_error != 0)
+            result.log += "error: " + name + " could not be written to " + folder.path + ": " + std::strerror(result.system_error);
+        return result.system_error == 0;
+    }
+
+    static bool write_sources(const driver::CompileRequest& request, const PrivateFolder& folder, driver::CompileResult& result) {
         for (const EmbeddedHeader& header : embedded_headers())
-            if (!folder.write("device/" + std::string(header.name), header.text)) {
-                log = "error: the device header could not be written to " + folder.path;
-                return false;
+            if (!write(folder, "device/" + std::string(header.name), header.text, result)) return false;
+        for (const auto& [name, text] : request.headers) {
+            if (write(folder, "headers/" + name, text, result)) continue;
+            if (result.system_error == EINVAL) {
+                result.system_error = 0;
+                result.log = "error: the header " + name + " could not be written: its name must be relative and without \"..\"";
             }
-        for (const auto& [name, text] : request.headers)
-            if (!folder.write("headers/" + name, text)) {
-                log =
-                    "error: the header " + name + " could not be written: its name must be relative and without \"..\"";
-                return false;
-            }
-        if (!folder.write("source.cu", "# 1 \"" + clean_name(request.file_name) + "\"\n" + request.source + "\n")) {
-            log = "error: the source could not be written to " + folder.path;
             return false;
         }
-        return true;
+        return write(folder, "source.cu", "# 1 \"" + clean_name(request.file_name) + "\"\n" + request.source + "\n", result);
     }
 
     void build(const driver::CompileRequest& request, const CompilerOptions& options, const std::string& path,
                const PrivateFolder& folder, driver::CompileResult& result) {
-        if (!write_sources(request, folder, result.log)) return;
+        if (!write_sources(request, folder, result)) return;
         std::vector<std::string> command = {path, "-E", "-x", "c++", options.standard};
         command.insert(command.end(), std::begin(kMacros), std::end(kMacros));
         command.insert(command.end(), {"-isystem", "device", "-Iheaders", "-include", "gpo_device.h"});
@@ -183,7 +195,13 @@ private:
         if (!step(command, folder, "preprocessed.ii", text, result)) return;
         try {
             PassOptions pass;
-            pass.clang = version_of(path).find("clang") != std::string::npos;
+            std::string version;
+            result.system_error = version_of(path, version);
+            if (result.system_error != 0) {
+                result.log += "error: " + version + "\n";
+                return;
+            }
+            pass.clang = version.find("clang") != std::string::npos;
             pass.name_expressions = request.name_expressions;
             if (text.size() > kLargestSource)
                 throw SourceError(request.file_name, 1, "the preprocessed source has more than 256 MiB");
@@ -192,10 +210,7 @@ private:
             result.log += std::string(error.what()) + "\n";
             return;
         }
-        if (!folder.write("kernels.cpp", text)) {
-            result.log += "error: the source could not be written to " + folder.path + "\n";
-            return;
-        }
+        if (!write(folder, "kernels.cpp", text, result)) return;
         command = {path, "-x", "c++", options.standard};
         command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
         command.insert(command.end(), options.compile.begin(), options.compile.end());
@@ -211,9 +226,19 @@ private:
                      std::string& text, driver::CompileResult& result) {
         const ProcessResult process = run_process(command, folder.path, kCompileTimeout);
         result.log += process.output;
-        if (!process.started) result.unavailable = true;
+        if (!process.started) {
+            result.unavailable = process.error == ENOENT || process.error == EACCES || process.error == ENOEXEC;
+            result.system_error = process.error;
+        }
         if (process.timed_out) result.log += "error: the compiler took longer than 300 s\n";
-        if (!process.failed() && folder.read(made, text) && !text.empty()) return true;
+        if (!process.failed()) {
+            const int error = folder.read(made, text);
+            if (error == 0 && !text.empty()) return true;
+            if (error != 0 && error != ENOENT) {
+                result.system_error = error;
+                result.log += "error: " + made + " could not be read: " + std::strerror(error) + "\n";
+            }
+        }
         if (process.started && result.log.empty())
             result.log = "error: the compiler ended with " + std::to_string(process.status) + " and said nothing\n";
         return false;

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -113,7 +114,8 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
     ProcessResult result;
     Pipe pipe;
     if (!pipe.open()) {
-        result.output = std::string("no pipe for the compiler's output: ") + std::strerror(errno);
+        result.error = errno;
+        result.output = std::string("no pipe for the compiler's output: ") + std::strerror(result.error);
         return result;
     }
     std::vector<std::string> words = arguments, environment = environment_for(folder);
@@ -133,6 +135,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
+        result.error = error;
         result.output = words[0] + " could not be started: " + std::strerror(error);
         return result;
     }
@@ -149,28 +152,40 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
 
 namespace {
 
-// Takes no memory, for it may be because there is none that the folder goes. (std::filesystem::remove_all would end the
-// program then, error code or not.)
-void remove_content(int folder) noexcept {
+// Takes no memory and one descriptor, none where no folder in it has anything in it: it may be for lack of these that the
+// folder goes. (std::filesystem::remove_all would end the program without memory, error code or not.)
+void remove_content(int root) noexcept {
     alignas(dirent64) char entries[4096];
-    ssize_t bytes;
-    while ((bytes = getdents64(folder, entries, sizeof entries)) > 0) {
-        bool removed = false;
-        for (ssize_t at = 0; at < bytes;) {
-            const auto& entry = *reinterpret_cast<const dirent64*>(entries + at);
-            at += entry.d_reclen;
-            const std::string_view name = entry.d_name;
-            if (name == "." || name == "..") continue;
-            if (const int inner = openat(folder, entry.d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); inner >= 0) {
-                remove_content(inner);
-                close(inner);
-                removed |= unlinkat(folder, entry.d_name, AT_REMOVEDIR) == 0;
-            } else {
-                removed |= unlinkat(folder, entry.d_name, 0) == 0;
+    char path[PATH_MAX] = "";   // of the folder that is being emptied, below the root
+    for (size_t length = 0;;) {
+        const int folder = length == 0 ? root : openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder < 0) return;
+        bool deeper = false, removed = true;
+        while (removed && !deeper && lseek(folder, 0, SEEK_SET) == 0) {
+            // Where in a folder a reader goes on after removals is the file system's affair: from the start.
+            removed = false;
+            const ssize_t bytes = getdents64(folder, entries, sizeof entries);
+            for (ssize_t at = 0; at < bytes && !deeper;) {
+                const auto& entry = *reinterpret_cast<const dirent64*>(entries + at);
+                at += entry.d_reclen;
+                const std::string_view name = entry.d_name;
+                if (name == "." || name == "..") continue;
+                if (unlinkat(folder, entry.d_name, 0) == 0 || unlinkat(folder, entry.d_name, AT_REMOVEDIR) == 0) {
+                    removed = true;
+                } else if (errno == ENOTEMPTY && length + name.size() + 2 < sizeof path) {
+                    if (length != 0) path[length++] = '/';
+                    std::memcpy(path + length, entry.d_name, name.size() + 1);
+                    length += name.size();
+                    deeper = true;
+                }
             }
         }
-        // Where in a folder a reader goes on after removals is the file system's affair: from the start.
-        if (!removed || lseek(folder, 0, SEEK_SET) != 0) return;
+        if (folder != root) close(folder);
+        if (deeper) continue;
+        if (length == 0 || unlinkat(root, path, AT_REMOVEDIR) != 0) return;
+        const size_t cut = std::string_view(path, length).rfind('/');
+        length = cut == std::string_view::npos ? 0 : cut;
+        path[length] = '\0';
     }
 }
 
@@ -179,38 +194,50 @@ void remove_content(int folder) noexcept {
 PrivateFolder::PrivateFolder() {
     const char* parent = secure_getenv("TMPDIR");
     std::string name = std::string(parent && *parent ? parent : "/tmp") + "/gpuorch-cxx-XXXXXX";
-    if (mkdtemp(name.data())) path = std::move(name);   // which needs no memory
-    else
-        why = "no folder for the compiler could be made in " + name.substr(0, name.rfind('/')) + ": " +
-              std::strerror(errno);
+    if (mkdtemp(name.data())) {
+        folder_ = open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder_ >= 0) {
+            path = std::move(name);   // which needs no memory
+            return;
+        }
+        error = errno;
+        rmdir(name.c_str());
+    } else {
+        error = errno;
+    }
+    why = "no folder for the compiler could be made in " + name.substr(0, name.rfind('/')) + ": " +
+              std::strerror(error);
 }
 
 PrivateFolder::~PrivateFolder() {
     if (path.empty()) return;
-    const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0) return;
-    remove_content(folder);
-    close(folder);
+    remove_content(folder_);
+    close(folder_);
     rmdir(path.c_str());
 }
 
-bool PrivateFolder::write(const std::string& name, std::string_view text) const {
+int PrivateFolder::write(const std::string& name, std::string_view text) const {
     const std::filesystem::path relative(name);
-    if (relative.is_absolute() || std::find(relative.begin(), relative.end(), "..") != relative.end()) return false;
+    if (relative.is_absolute() || std::find(relative.begin(), relative.end(), "..") != relative.end()) return EINVAL;
     const std::filesystem::path whole = std::filesystem::path(path) / relative;
-    std::error_code error;
-    std::filesystem::create_directories(whole.parent_path(), error);
+    std::error_code ignored;   // the file can't be opened then
+    std::filesystem::create_directories(whole.parent_path(), ignored);
+    errno = 0;
     std::ofstream file(whole, std::ios::binary);
     file.write(text.data(), static_cast<std::streamsize>(text.size()));
     file.close();
-    return file.good();
+    if (file.good()) return 0;
+    const int number = errno ? errno : EIO;
+    // Without a descriptor for the file there may be none to look into its folders by, when they are to go.
+    for (auto parent = relative.parent_path(); !parent.empty() && rmdir((std::filesystem::path(path) / parent).c_str()) == 0;) parent = parent.parent_path();
+    return number;
 }
 
-bool PrivateFolder::read(const std::string& name, std::string& text) const {
+int PrivateFolder::read(const std::string& name, std::string& text) const {
+    errno = 0;
     std::ifstream file(std::filesystem::path(path) / name, std::ios::binary);
-    if (!file) return false;
-    text.assign(std::istreambuf_iterator<char>(file), {});
-    return !file.bad();
+    if (file) text.assign(std::istreambuf_iterator<char>(file), {});
+    return file && !file.bad() ? 0 : errno ? errno : EIO;
 }
 
 }  // namespace gpo::softgpu

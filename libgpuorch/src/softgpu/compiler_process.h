@@ -11,7 +11,8 @@ namespace gpo::softgpu {
 inline constexpr char kUsualPath[] = "/usr/local/bin:/usr/bin:/bin";
 
 struct ProcessResult {
-    bool started = false;      // false: `output` says why
+    bool started = false;      // false: `output` says why, and `error` is the system's number of it
+    int error = 0;
     bool timed_out = false;
     bool status_known = false; // false when the host reaps all children itself
     int status = 0;            // exit code; -signal
@@ -23,8 +24,8 @@ struct ProcessResult {
 /// in a set-uid program with no other environment than kUsualPath. Throws std::bad_alloc.
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& folder, uint64_t timeout_ns);
 
-/// A folder that only this user can reach, gone with this object. `path` is empty, and `why` tells, when it can't be
-/// made.
+/// A folder that only this user can reach, gone with this object: it keeps the descriptor that takes. `path` is empty, and
+/// `why` and `error` tell, when it can't be made.
 class PrivateFolder {
 public:
     PrivateFolder();
@@ -32,10 +33,14 @@ public:
     PrivateFolder(const PrivateFolder&) = delete;
     PrivateFolder& operator=(const PrivateFolder&) = delete;
     std::string path, why;
+    int error = 0;
 
-    /// Writes `name` (with folders, relative, no "..") below the folder. False when it can't be written.
-    bool write(const std::string& name, std::string_view text) const;
-    bool read(const std::string& name, std::string& text) const;
+    /// Writes `name` (with folders, relative, no "..") below the folder. 0, or the system's error; EINVAL for another name.
+    int write(const std::string& name, std::string_view text) const;
+    int read(const std::string& name, std::string& text) const;
+
+private:
+    int folder_ = -1;
 };
 
 }  // namespace gpo::softgpu
