@@ -9,7 +9,7 @@ using namespace gpo::test;
 int main(int argc, char** argv) {
     EXPECT(argc == 2);
     const bool bare = std::string(argv[1]) == "bare";
-    const int turns = bare ? (full() ? 100'000 : 2'000) : (full() ? 5'000 : 100);
+    const int turns = bare ? (full() ? 100'000 : 2'000) : (full() ? 10'000 : 100);
     int descriptors_before = 0, threads_before = 0;
     long resident_before = 0;
     for (int turn = 0; turn < turns; ++turn) {

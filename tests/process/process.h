@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -152,7 +153,10 @@ public:
         EXPECT(mkdtemp(name) != nullptr);
         path_ = name;
     }
-    ~Folder() { std::system(("rm -rf '" + path_ + "'").c_str()); }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
     const std::string& path() const { return path_; }
     std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
