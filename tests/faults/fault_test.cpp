@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "driver/driver.h"
 #include "driver/faults.h"
@@ -102,6 +104,44 @@ constexpr CUresult kLosses[] = {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FA
 
 constexpr uint64_t kSample = 24;
 
+/// All of them under --full, else the one whose turn it is.
+std::vector<CUresult> codes(std::span<const CUresult> all, size_t& turn) {
+    if (std::getenv("GPUORCH_TEST_FULL")) return {all.begin(), all.end()};
+    return {all[turn++ % all.size()]};
+}
+
+/// Lost at that driver call, once and for good, and lost twice.
+void lose_device(const Scenario& scenario, uint64_t kth, CUresult first) {
+    const CUresult second = first == kLosses[0] ? kLosses[1] : kLosses[0];
+    for (bool for_ever : {false, true}) {
+        INFO(std::string(scenario.name) << ", device lost with " << first << " at driver call " << kth);
+        Trouble trouble = driver_trouble(kth, first, for_ever);
+        trouble.name += " (lost)";
+        attempt(scenario, trouble);
+    }
+    // After the walk it is lost again, with another code; what is known of it stays the same.
+    Trouble trouble = driver_trouble(kth, first, true);
+    Attempt* attempted = nullptr;
+    trouble.end = [&] {
+        auto before = sized<gpo_error>(), after = sized<gpo_error>();
+        const bool known = attempted->device && gpo_object_error(attempted->device, &before) == GPO_SUCCESS &&
+                           before.status == GPO_DEVICE_LOST;
+        faults::arm({.function = {}, .kth = 1, .result = second, .for_ever = true});
+        if (known) {
+            CHECK(gpo_device_wait(attempted->device, 0) == GPO_DEVICE_LOST);
+            CHECK(gpo_object_error(attempted->device, &after) == GPO_SUCCESS);
+            CHECK(after.native_code == before.native_code);
+            CHECK(std::string(after.message) == before.message);
+        }
+        faults::disarm();
+    };
+    Attempt a(trouble);
+    attempted = &a;
+    trouble.begin();
+    scenario.run(a);
+    a.finish();
+}
+
 void each_scenario(const std::function<void(const Scenario&)>& test) {
     const char* only = std::getenv("GPUORCH_TEST_SCENARIO");
     for (const auto& scenario : scenarios())
@@ -154,57 +194,24 @@ TEST_CASE("a driver call that fails once, with each plausible code") {
         const uint64_t total = driver_calls_of(scenario);
         REQUIRE(total > 0);
         size_t turn = 0;
-        for (uint64_t kth : chosen(scenario, total, 2 * kSample)) {
-            if (std::getenv("GPUORCH_TEST_FULL")) {
-                for (CUresult result : kResults) attempt(scenario, driver_trouble(kth, result, false));
-            } else {
-                attempt(scenario, driver_trouble(kth, kResults[turn++ % std::size(kResults)], false));
-            }
-        }
+        for (uint64_t kth : chosen(scenario, total, 2 * kSample))
+            for (CUresult result : codes(kResults, turn)) attempt(scenario, driver_trouble(kth, result, false));
     });
 }
 
-TEST_CASE("a driver whose calls fail for ever from some call on") {
+TEST_CASE("a driver whose calls fail for ever from some call on, with each plausible code") {
     each_scenario([](const Scenario& scenario) {
-        size_t turn = 0;
+        size_t turn = std::size(kResults) / 2;   // other codes than where they fail once
         for (uint64_t kth : chosen(scenario, driver_calls_of(scenario), kSample))
-            attempt(scenario, driver_trouble(kth, kResults[turn++ % std::size(kResults)], true));
+            for (CUresult result : codes(kResults, turn)) attempt(scenario, driver_trouble(kth, result, true));
     });
 }
 
 TEST_CASE("a device that is lost at some step: everything pending completes once, and the first status is kept") {
     each_scenario([](const Scenario& scenario) {
         size_t turn = 0;
-        for (uint64_t kth : chosen(scenario, driver_calls_of(scenario), kSample)) {
-            const CUresult first = kLosses[turn++ % std::size(kLosses)], second = kLosses[turn % std::size(kLosses)];
-            for (bool for_ever : {false, true}) {
-                INFO(std::string(scenario.name) << ", device lost with " << first << " at driver call " << kth);
-                Trouble trouble = driver_trouble(kth, first, for_ever);
-                trouble.name += " (lost)";
-                attempt(scenario, trouble);
-            }
-            // Lost twice: after the walk it is lost again, with another code; what is known of it stays the same.
-            Trouble trouble = driver_trouble(kth, first, true);
-            Attempt* attempted = nullptr;
-            trouble.end = [&] {
-                auto before = sized<gpo_error>(), after = sized<gpo_error>();
-                const bool known = attempted->device && gpo_object_error(attempted->device, &before) == GPO_SUCCESS &&
-                                   before.status == GPO_DEVICE_LOST;
-                faults::arm({.function = {}, .kth = 1, .result = second, .for_ever = true});
-                if (known) {
-                    CHECK(gpo_device_wait(attempted->device, 0) == GPO_DEVICE_LOST);
-                    CHECK(gpo_object_error(attempted->device, &after) == GPO_SUCCESS);
-                    CHECK(after.native_code == before.native_code);
-                    CHECK(std::string(after.message) == before.message);
-                }
-                faults::disarm();
-            };
-            Attempt a(trouble);
-            attempted = &a;
-            trouble.begin();
-            scenario.run(a);
-            a.finish();
-        }
+        for (uint64_t kth : chosen(scenario, driver_calls_of(scenario), kSample))
+            for (CUresult first : codes(kLosses, turn)) lose_device(scenario, kth, first);
     });
 }
 
