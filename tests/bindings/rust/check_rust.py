@@ -9,8 +9,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 
-from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, TARGET, built, cargo
+from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, built, cargo
+
+LIBRARY_SOURCE = ROOT / "libgpuorch"
 
 
 def say(name, good, text=""):
@@ -91,36 +94,71 @@ def package():
         say(name, code == 0, output)
 
 
+def unpacked():
+    """gpuorch-sys as it is published: no folder of the checkout's beside it."""
+    code, output = cargo("package", "-p", "gpuorch-sys", "--locked", "--allow-dirty", "--no-verify")
+    if code != 0:
+        sys.exit(f"{output}\ncargo package ended with exit code {code}")
+    folder = TARGET / "unpacked"
+    shutil.rmtree(folder, ignore_errors=True)
+    package = max((TARGET / "package").glob("gpuorch-sys-*.crate"), key=lambda path: path.stat().st_mtime)
+    with tarfile.open(package) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / package.stem
+
+
 def vendored():
-    """The library from the sources in the package: minutes, so only in full runs."""
-    if "--full" in sys.argv:
-        tests("vendored", "-p", "gpuorch-sys", "--features", "vendored", GPUORCH_DEPS=str(DEPS),
-              CARGO_TARGET_DIR=str(TARGET / "vendored"))
+    """The library from the sources in the package, as it comes from a registry: minutes, so only in full runs."""
+    name = "vendored: libgpuorch.a exports the functions of the headers and nothing else"
+    if "--full" not in sys.argv:
+        return print(f"SKIP {name}: it builds the library, with --full only")
+    target = TARGET / "vendored"
+    shutil.rmtree(target, ignore_errors=True)
+    for features in ("vendored", "vendored,dynamic-loading"):
+        tests(features, "--manifest-path", str(unpacked() / "Cargo.toml"), "--features", features, GPUORCH_DEPS=str(DEPS),
+              CARGO_TARGET_DIR=str(target))
+    for library in target.rglob("libgpuorch.a"):
+        listed = subprocess.run(["nm", "--extern-only", "--defined-only", "--format=posix", library], capture_output=True, text=True)
+        exported = {line.split()[0] for line in listed.stdout.splitlines() if len(line.split()) > 1}
+        functions = {"gpo_get_api", *(LIBRARY_SOURCE / "src/abi/functions.txt").read_text().split()}
+        return say(name, exported == functions, f"too many or too few: {' '.join(exported ^ functions)} {listed.stderr}")
+    say(name, False, "there is no libgpuorch.a")
 
 
 def messages():
-    """What the build script says where it can't go on. With `vendored` CMake names the libraries that are missing, the script
-    the tools, before it begins."""
+    """What the build script says where it can't go on: with `vendored` it names the tools that are missing before it begins,
+    and CMake the libraries."""
     folder = TARGET / "tools"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for tool in (PROGRAM, "rustc", "rustdoc", "cc", "as", "ld", "ar", "cmake", "c++", "objcopy", "ninja", "make"):
         if found := shutil.which(tool) or (tool == "rustc" and OLDEST.with_name(tool)):
             (folder / pathlib.Path(tool).name).symlink_to(found)
-    vendored = ("--features", "vendored")
-    for what, features, missing, settings, words in (
-            ("GPUORCH_LIB_DIR names no library's folder", (), None, {"GPUORCH_LIB_DIR": "/nowhere"}, "there is no libgpuorch.so in /nowhere"),
-            ("pkg-config knows no libgpuorch", (), None, {"PKG_CONFIG_LIBDIR": "/nowhere", "PKG_CONFIG_PATH": ""}, "libgpuorch was not found"),
-            ("there is no CMake", vendored, "cmake", {}, "needs cmake to build libgpuorch (Debian's package cmake)"),
-            ("there is no C++ compiler", vendored, "c++", {}, "needs c++ to build libgpuorch (Debian's package g++)"),
-            ("there is no objcopy", vendored, "objcopy", {}, "needs objcopy to build libgpuorch (Debian's package binutils)")):
-        if missing:
-            kept = (folder / missing).rename(folder / "not here")
+
+    def check(what, words, *features, **settings):
         code, output = cargo("check", "--locked", "-p", "gpuorch-sys", *features, program=folder / pathlib.Path(PROGRAM).name,
-                             CARGO_TARGET_DIR=str(TARGET / "messages"), **{"PATH": str(folder), **settings})
-        say(f"the build script names what is missing: {what}", code != 0 and words in output, output)
-        if missing:
-            kept.rename(folder / missing)
+                             **{"CARGO_TARGET_DIR": str(TARGET / "messages"), "PATH": str(folder), **settings})
+        say(f"the build script names what is missing: {what}", code != 0 and all(word in output for word in words), output)
+
+    check("GPUORCH_LIB_DIR names no library's folder", ["there is no libgpuorch.so in /nowhere"], GPUORCH_LIB_DIR="/nowhere")
+    check("pkg-config knows no libgpuorch", ["libgpuorch was not found"], PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH="")
+    vendored = ("--features", "vendored")
+    for tool, package in (("cmake", "cmake"), ("c++", "g++"), ("ld", "binutils"), ("objcopy", "binutils")):
+        kept = (folder / tool).rename(folder / "not here")
+        check(tool, [f"needs {tool} to build libgpuorch (Debian's package {package})"], *vendored)
+        kept.rename(folder / tool)
+    # CMake is told to look past where things are. Each build begins afresh: what was found is remembered.
+    toolchain = folder / "toolchain.cmake"
+    for what, past, deps, words in (
+            ("Boost", "CMAKE_IGNORE_PREFIX_PATH / /usr /usr/local", DEPS, ["Could NOT find Boost", "1.81"]),
+            ("zlib", "CMAKE_IGNORE_PATH /usr/include /usr/local/include", DEPS, ["Could NOT find ZLIB"]),
+            ("cuda.h", "CMAKE_IGNORE_PREFIX_PATH /usr/local/cuda", "/nowhere", ["cuda.h of CUDA 13.0 or newer was not found", "CUDA_HOME"])):
+        target = TARGET / "without"
+        shutil.rmtree(target, ignore_errors=True)
+        toolchain.write_text(f"set({past})\n")
+        check(what, words, *vendored, CMAKE_TOOLCHAIN_FILE=str(toolchain), CARGO_TARGET_DIR=str(target), GPUORCH_DEPS=str(deps),
+              CUDA_HOME="", CUDA_PATH="")
+        shutil.rmtree(target)
 
 
 def miri():
