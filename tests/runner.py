@@ -26,6 +26,7 @@ ones after it are run all the same. Sections:
 """
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -161,6 +162,22 @@ def run_doctest(program, label, tally, environment, limit, pattern=None):
     return total
 
 
+TROUBLE = re.compile(r"panicked|ERROR|Error|WARNING: ThreadSanitizer|SUMMARY|FAILED|Traceback|assert")
+
+
+def gist(lines, most=300):
+    """The beginning, the end, and what was said around each line that tells of trouble: at most about so many lines."""
+    near = set(range(20)) | set(range(len(lines) - 40, len(lines)))
+    for at, line in enumerate(lines):
+        if len(near) < most and TROUBLE.search(line):
+            near.update(range(at - 3, at + 16))
+    shown, before = [], -1
+    for at in sorted(at for at in near if 0 <= at < len(lines)):
+        shown += ["[...]", lines[at]] if at != before + 1 else [lines[at]]
+        before = at
+    return shown
+
+
 def check(tally, label, command, limit, environment):
     """One script that prints lines PASS, FAIL and SKIP."""
     outcome = run(command, limit, environment)
@@ -176,8 +193,8 @@ def check(tally, label, command, limit, environment):
         else:
             rest.append(line)
     failed = tally.counts()[1] > before[1]
-    if failed or outcome.code != 0:  # a sanitizer says what is wrong first, others last
-        print(*(rest if len(rest) <= 100 else [*rest[:60], "[...]", *rest[-40:]]), sep="\n")
+    if failed or outcome.code != 0:
+        print(*gist(rest), sep="\n")
     if outcome.code != 0 and not failed:
         tally.fail(label, outcome.ending())
     tally.report(label, before, outcome.seconds)
