@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 
 from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, built, cargo
 
@@ -102,8 +101,7 @@ def unpacked():
     folder = TARGET / "unpacked"
     shutil.rmtree(folder, ignore_errors=True)
     package = max((TARGET / "package").glob("gpuorch-sys-*.crate"), key=lambda path: path.stat().st_mtime)
-    with tarfile.open(package) as archive:
-        archive.extractall(folder, filter="data")
+    shutil.unpack_archive(package, folder, "gztar")
     return folder / package.stem
 
 
