@@ -23,7 +23,12 @@ pub fn build_and_link() {
         }
     }
     let mut config = cmake::Config::new(&sources);
-    config.define("GPUORCH_TESTS", "OFF").define("GPUORCH_BENCH", "OFF").define("GPUORCH_STATIC", "ON").profile("Release").no_default_flags(true);
+    config
+        .define("GPUORCH_TESTS", "OFF")
+        .define("GPUORCH_BENCH", "OFF")
+        .define("GPUORCH_STATIC", "ON")
+        .profile("Release")
+        .no_default_flags(true);
     if let Some(folder) = std::env::var_os("GPUORCH_DEPS") {
         config.define("GPUORCH_DEPS", folder);
     }
