@@ -12,6 +12,7 @@
 
 #include "conformance/pipeline_rig.h"
 #include "conformance/sequence.h"
+#include "support/report.h"
 
 using namespace gpo::test;
 
@@ -358,7 +359,12 @@ private:
 }  // namespace
 
 TEST_CASE("random sequences of right and wrong calls: wrong handles are refused, what was accepted comes once, nothing is left") {
+#if defined(__SANITIZE_THREAD__)
+    constexpr uint64_t kCompiles = 0;
+    skip("streams that nobody has ordered write the same memory, which is a race outside of a schedule", "sequences that compile");
+#else
     constexpr uint64_t kCompiles = 25;   // each so many-th sequence does
+#endif
     setenv("GPUORCH_SOFT_DEVICES", "2", 1);
     bool software = false;
     std::vector<char> image(1 << 20);
@@ -383,7 +389,7 @@ TEST_CASE("random sequences of right and wrong calls: wrong handles are refused,
     }
     for (uint64_t seed = first; seed < first + count; ++seed) {
         INFO("GPUORCH_TEST_SEED=", seed);
-        const bool compiles = seed % kCompiles == kCompiles - 1;
+        const bool compiles = kCompiles != 0 && seed % kCompiles == kCompiles - 1;
         WholeSequence sequence(seed, software && !compiles ? seed + 1 : 0, image, compiles);
         sequence.run();
         sequence.end();
