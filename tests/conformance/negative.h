@@ -87,6 +87,9 @@ struct Row {
     std::string says = {};   // what must be in the sentence
 };
 
+const std::vector<Row>& negative_rows();
 std::vector<Row> pipeline_rows();
+/// All of them but those that this device or its driver can't be asked, which are counted as skipped.
+std::vector<Row> rows_for(World& world);
 
 }  // namespace gpo::test

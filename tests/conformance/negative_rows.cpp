@@ -37,8 +37,10 @@ gpo_status compile(World& w, const std::function<void(gpo_compile_options&)>& ch
     return gpo_module_compile(w.gpu.device, &options, module.out());
 }
 
+}  // namespace
+
 // clang-format off
-const std::vector<Row>& rows() {
+const std::vector<Row>& gpo::test::negative_rows() {
     static const std::vector<Row> all{
         {"gpo_runtime_create", "a completion mode that isn't one", GPO_INVALID_ARGUMENT, [](World&) {
              auto options = sized<gpo_runtime_options>(); options.completion_mode = 7; gpo_runtime_t runtime;
@@ -255,11 +257,7 @@ const std::vector<Row>& rows() {
 }
 // clang-format on
 
-}  // namespace
-
-TEST_CASE("what is wrong is refused with one status, says so in a sentence, and has no effect") {
-    World world;
-    REQUIRE_OK(gpo_stream_wait(world.stream, kPatience));
+std::vector<Row> gpo::test::rows_for(World& world) {
     const struct {
         Needs needs;
         bool present;
@@ -268,36 +266,12 @@ TEST_CASE("what is wrong is refused with one status, says so in a sentence, and 
                  {Needs::cooperative_launches, world.properties.cooperative_launch != 0, "this device has no cooperative launches"},
                  {Needs::clusters, world.properties.cluster_launch != 0, "this device has no clusters"},
                  {Needs::second_device, world.second != nullptr, "there is one device"}};
-    std::vector<Row> table = rows();
+    std::vector<Row> table = negative_rows();
     for (Row& row : pipeline_rows()) table.push_back(std::move(row));
     for (const auto& mean : means) {
         if (mean.present) continue;
         const size_t left_out = std::erase_if(table, [&](const Row& row) { return row.needs == mean.needs; });
         skip(mean.reason, std::to_string(left_out) + " rows");
     }
-    for (const Row& row : table) {
-        CAPTURE(row.function);
-        CAPTURE(row.wrong);
-        auto before = sized<gpo_stream_info>(), after = sized<gpo_stream_info>();
-        REQUIRE_OK(gpo_stream_get_info(world.stream, &before));
-        const uint32_t live = world.gpu.statistics().live_objects;
-        CHECK_STATUS(row.expected, row.call(world));
-        const gpo_error error = last_error();
-        CHECK(error.status == row.expected);
-        const std::string function = error.function;  // or the driver's, where that refused
-        CHECK((function == row.function || function.starts_with("cu")));
-        const std::string sentence = error.message;
-        CHECK(sentence.size() > 5);
-        CAPTURE(sentence);
-        CHECK(sentence.find(row.says) != std::string::npos);
-        REQUIRE_OK(gpo_stream_get_info(world.stream, &after));
-        CHECK(after.accepted == before.accepted);
-        CHECK(world.gpu.statistics().live_objects == live);
-    }
-    // Everything still works.
-    CHECK_OK(world.launch([](auto&) {}));
-    CHECK_OK(gpo_stream_wait(world.stream, kPatience));
-    CHECK_OK(gpo_timeline_signal(world.timeline, 6));
-    CHECK_OK(gpo_stream_notify(world.stream, world.queue, 1));
-    CHECK(take(world.queue, 1)[0].status == GPO_SUCCESS);
+    return table;
 }
