@@ -88,7 +88,7 @@ std::vector<Row> pipeline_rows() {
         source("memory past the end of numbers", [](auto& s) { s.bytes = UINT64_MAX; }),
         source("a source callback that is NULL", [](auto& s) { s.kind = GPO_SOURCE_KIND_CALLBACK; }),
         source("reserved field of the source set", [](auto& s) { s.reserved = 1; }),
-        source("a file that isn't there", [](auto& s) { s = from_file("/nonexistent/file"); }, GPO_NOT_FOUND),
+        source("a file that isn't there", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE, s.path = "/nonexistent/file"; }, GPO_NOT_FOUND),
         {"gpo_pipeline_start", "device memory as the source", GPO_INVALID_ARGUMENT, [](World& w) {
              return start(w, [&](auto& s, auto&) { s.memory = reinterpret_cast<const void*>(uint64_t{w.memory}); }); }},
         sink("a sink of no kind", [](auto& s) { s.kind = 9; }),
