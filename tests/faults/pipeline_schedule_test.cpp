@@ -177,8 +177,10 @@ public:
         Module module;
         REQUIRE_OK(gpo_module_builtin(device_, module.out()));
         REQUIRE_OK(gpo_module_kernel(module, "gpo_histogram_u8", kernel_.out()));
+        data_.reserve(1);   // of no bytes it has an address all the same
         data_.resize(draw(8) ? draw(12 * kChunk) : draw(3) * kChunk);
         for (uint8_t& byte : data_) byte = static_cast<uint8_t>(rig_.random());
+        memory_.reserve(1);
         memory_.resize(data_.size());
         pinned_in_ = static_cast<uint8_t*>(pinned());
         pinned_out_ = static_cast<uint8_t*>(pinned());
