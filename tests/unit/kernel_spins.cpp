@@ -3,7 +3,8 @@
 // wait for on any device is in conformance/kernel_spins_test.cpp.
 #include "kernel_device.h"
 
-#include <atomic>
+#include <memory>
+#include <vector>
 
 #include "support/spin_kernels.h"
 
