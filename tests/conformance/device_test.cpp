@@ -107,6 +107,31 @@ TEST_CASE("waiting for a device waits for held work too") {
     CHECK(read(word[0]) == 3);
 }
 
+TEST_CASE("waiting for a device waits until what was freed behind its streams is free") {
+    Gpu gpu;
+    constexpr uint64_t kBytes = uint64_t{64} << 20;
+    const auto free_bytes = [&] {
+        uint64_t free = 0, total = 0;
+        REQUIRE_OK(gpo_device_memory(gpu.device, &free, &total));
+        return free;
+    };
+    Timeline timeline = gpu.timeline();
+    Stream stream = gpu.stream();
+    for (uint64_t turn = 1; turn <= 20; ++turn) {
+        uint64_t address = 0;
+        REQUIRE_OK(gpo_memory_allocate(gpu.device, kBytes, "freed", &address));
+        const uint64_t before = free_bytes();
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, turn));
+        REQUIRE_OK(gpo_fill(stream, address, 1, 1, kBytes / 64));
+        REQUIRE_OK(gpo_memory_free(gpu.device, address));
+        CHECK(free_bytes() <= before);
+        CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, turn % 2 ? 0 : 1'000'000));
+        REQUIRE_OK(gpo_timeline_signal(timeline, turn));
+        REQUIRE_OK(gpo_device_wait(gpu.device, kPatience));
+        CHECK(free_bytes() >= before + kBytes);
+    }
+}
+
 TEST_CASE("each limit is asked for, set to another value, and seen to have it") {
     Gpu gpu;
     struct Limit {

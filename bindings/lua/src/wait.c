@@ -7,7 +7,6 @@
 #define SLICE_NS 50000000      /* how late Ctrl-C may be seen */
 #define CALLED_SLICE_NS 1000000 /* … and a callback, in a wait that can't be woken for it */
 #define FREES_NS 2000000000    /* longest wait for deferred frees */
-#define SETTLED_NS 30000000    /* no more comes of them once the device's free memory has been the same for so long */
 
 int64_t now_ns(void) {
     struct timespec now;
@@ -63,22 +62,10 @@ static gpo_status wait_for_frees(state *s, void *context, int64_t timeout_ns) {
     return s->api->device_wait(context, timeout_ns);
 }
 
-/* The library frees on a thread of its own, some time after the streams have passed. */
-static void wait_until_settled(state *s, gpo_device_t device, int64_t deadline) {
-    uint64_t available = 0, last = 0, total = 0;
-    for (int64_t now = now_ns(), since = now; now < deadline && now - since < SETTLED_NS; now = now_ns()) {
-        if (s->api->device_memory(device, &available, &total) != GPO_SUCCESS) return;
-        if (available != last) since = now;
-        last = available;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-}
-
 void reclaim(lua_State *L, state *s, gpo_device_t device) {
     lua_gc(L, LUA_GCCOLLECT, 0);
     lua_gc(L, LUA_GCCOLLECT, 0); /* what the finalizers of the first let go of */
-    const int64_t deadline = deadline_after(FREES_NS);
-    if (wait_by(L, s, wait_for_frees, device, FREES_NS) == GPO_SUCCESS) wait_until_settled(s, device, deadline);
+    wait_by(L, s, wait_for_frees, device, FREES_NS);
 }
 
 void account(lua_State *L, state *s, int64_t bytes) {

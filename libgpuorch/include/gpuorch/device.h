@@ -75,8 +75,9 @@ GPO_API gpo_status gpo_device_destroy(gpo_device_t device);
 
 GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_properties *properties);
 
-/* Waits until all that was put on the device's streams by then, held work included, is done. GPO_TIMEOUT;
- * GPO_DEVICE_LOST. Blocks on the GPU, until the timeout. Works while other streams are captured. */
+/* Waits until all that was put on the device's streams by then, held work included, is done, and the memory that was freed
+ * behind it is free. GPO_TIMEOUT; GPO_DEVICE_LOST. Blocks on the GPU, until the timeout. Works while other streams are
+ * captured, but what is freed waits for the end of the capture, and this doesn't. */
 GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns);
 
 /* The CUcontext and CUdevice behind a handle, for use with other libraries. Either pointer may be NULL. */

@@ -96,18 +96,30 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
         const uint64_t deadline = host::deadline_after(timeout_ns);
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
-            if (!pinned->context().alive()) throw Failure(pinned->context().loss());
-            for (const auto& stream : pinned->context().streams()) {
+            Context& context = pinned->context();
+            if (!context.alive()) throw Failure(context.loss());
+            const uint64_t newest = context.deferred().newest();
+            bool captured = false;
+            for (const auto& stream : context.streams()) {
                 // A stream in capture runs nothing; one that failed runs nothing more, and tells whoever asks it.
-                if (stream->failure() && !pinned->context().lost()) continue;
+                if (stream->failure() && !context.lost()) continue;
                 {
-                    DriverScope scope(pinned->context());
-                    if (stream->capturing()) continue;
+                    DriverScope scope(context);
+                    if (stream->capturing()) {
+                        captured = true;
+                        continue;
+                    }
                 }
                 if (const gpo_status status = stream->wait(timeout_ns == 0 ? 0 : deadline); status != GPO_SUCCESS)
                     return status;
             }
-            return gpo_status{GPO_SUCCESS};
+            // What was freed waits for the end of a capture, which may be the caller's next call.
+            if (captured) return gpo_status{GPO_SUCCESS};
+            const bool here = ServesDeferred::here();
+            if (context.deferred().wait(newest, here || timeout_ns == 0 ? 0 : deadline)) return gpo_status{GPO_SUCCESS};
+            if (here && timeout_ns != 0)
+                fail(GPO_WOULD_DEADLOCK, "a thread of the library can't wait for memory to be freed, which it does itself");
+            return gpo_status{GPO_TIMEOUT};
         });
     });
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "completion/queue.h"
+#include "core/deferred.h"
 #include "host/fence.h"
 #include "stream/event.h"
 #include "trace/recorder.h"
@@ -109,6 +110,7 @@ void Scanner::stop() noexcept {
 
 void Scanner::run() noexcept {
     prctl(PR_SET_TIMERSLACK, 1000UL);  // sleeps of 10 us are meant
+    const ServesDeferred serves;
     entered_ = false;
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();

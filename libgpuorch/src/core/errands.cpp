@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/deferred.h"
+
 namespace gpo {
 
 namespace {
@@ -45,6 +47,7 @@ void Errands::run_here(Errand& errand, uint64_t due) noexcept {
         *std::exchange(t_posted_here, &errand.next_) = &errand;
         return;
     }
+    const ServesDeferred serves;
     for (Errand* next = &errand; next;) {
         if (next->due_) host::sleep_until(next->due_);
         Errand* posted = next->next_;
@@ -69,6 +72,7 @@ Errand* Errands::take(uint64_t now) noexcept {
 }
 
 void Errands::run() noexcept {
+    const ServesDeferred serves;
     host::Lock lock(lock_);
     for (;;) {
         if (Errand* errand = take(later_ ? host::now() : 0)) {

@@ -19,7 +19,8 @@ constexpr uint64_t kAgain = 1'000'000;   // ns until what found no memory is tri
 // Runs an action. It may serialise: not on the scanner.
 class Action final : public Errand {
 public:
-    Action(Context& context, std::function<void(bool)> action) : context_(&context), action_(std::move(action)) {}
+    Action(Context& context, std::function<void(bool)> action)
+        : context_(&context), action_(std::move(action)), entry_(context.deferred()) {}
     void run() noexcept override {
         {
             DriverTry scope(*context_);
@@ -31,6 +32,7 @@ public:
 private:
     const Ref<Context> context_;
     const std::function<void(bool)> action_;
+    const Deferred::Entry entry_;   // goes before the context may
 };
 
 // Called for each pass of a stream. The last mark lets go of it, and then all have passed.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/deferred.h"
 #include "core/runtime.h"
 
 namespace gpo {
@@ -78,6 +79,8 @@ public:
     /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise, and
     /// doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for as well.
     void when_streams_pass(std::function<void(bool ok)> action);
+    /// Those actions, until they have run.
+    Deferred& deferred() noexcept { return deferred_; }
 
     void add_stream_counters(gpo_statistics& statistics) const;
 
@@ -149,6 +152,7 @@ private:
     host::Mutex idle_lock_;
     std::vector<Ref<Stream>> hidden_streams_;       // under idle_lock_
 
+    Deferred deferred_;
     std::unique_ptr<Scanner> scanner_;
 };
 
