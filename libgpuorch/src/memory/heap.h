@@ -7,9 +7,10 @@
 //
 // Whoever frees a piece *claims* it first, by taking its entry out of the slab's table with one exchange. The shard's
 // owner then joins it with its neighbours at once. Owners of other shards put it into the lane that leads from theirs to that
-// one, everybody else, and they too when the lane is full, into that shard's inbox; nobody waits for a lock. The shard looks
-// there at one allocation in thirty-two, when nothing at hand fits, and whenever it is looked through because memory is short. A claimed piece is still allocated as far as the shard knows, until
-// it is in a lane or the inbox: that is how pieces wait for a stream.
+// one; everybody else, and they too when the lane is full, put it into that shard's inbox. Nobody waits for a lock. The shard
+// looks there at one allocation in thirty-two, when nothing at hand fits, and whenever it is looked through because memory is
+// short. A claimed piece is still allocated as far as the shard knows, until it is in a lane or the inbox: that is how pieces
+// wait for a stream.
 //
 // The table of a slab has one word for each granule: shard and block of the piece that begins there, 0 for all else. So any
 // address can be asked about; a piece can be claimed once; and nothing is kept in the memory that is handed out.

@@ -229,7 +229,8 @@ int PrivateFolder::write(const std::string& name, std::string_view text) const {
     if (file.good()) return 0;
     const int number = errno ? errno : EIO;
     // Without a descriptor for the file there may be none to look into its folders by, when they are to go.
-    for (auto parent = relative.parent_path(); !parent.empty() && rmdir((std::filesystem::path(path) / parent).c_str()) == 0;) parent = parent.parent_path();
+    auto parent = relative.parent_path();
+    while (!parent.empty() && rmdir((std::filesystem::path(path) / parent).c_str()) == 0) parent = parent.parent_path();
     return number;
 }
 
