@@ -120,8 +120,8 @@ public:
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
 
-    /// A stream of a pool: its handle isn't the user's to destroy.
-    /// What it goes with, which the user may not destroy it apart from: static text; NULL: it is the user's.
+    /// What it is part of and goes with (a pool, a pipeline), as static text: the user may not destroy it. NULL: it is the
+    /// user's.
     const char* whole() const noexcept { return whole_.load(std::memory_order_acquire); }
     void set_whole(const char* whole) noexcept { whole_.store(whole, std::memory_order_release); }
     bool is_part() const noexcept override { return whole() != nullptr; }
