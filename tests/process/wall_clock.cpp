@@ -68,7 +68,7 @@ struct Dam {
     std::atomic<bool> open{false};
     static gpo_status give(void* user, void*, uint64_t, uint64_t* produced) {
         auto& dam = *static_cast<Dam*>(user);
-        while (!dam.open) usleep(100);
+        dam.open.wait(false);
         *produced = 0;
         return GPO_END;
     }
@@ -142,6 +142,7 @@ int main() {
     EXPECT_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(a.runtime, kShort));   // the source's callback still runs
     EXPECT(monotonic() - begin >= kShort);
     dam.open = true;
+    dam.open.notify_all();
     EXPECT_OK(gpo_runtime_shutdown(a.runtime, kPatience));
     jumping = false;
     EXPECT(looks == 0 || !driver.software);  // CUDA's own threads do look at it
