@@ -30,7 +30,8 @@ struct Recording {
     }
 };
 
-/// Returns when the driver has heard nothing for a while: the scanner has parked.
+/// Returns when the driver has heard nothing for a while, and forgets what it heard. A question of the scanner's may still come
+/// later, where there is a stream for it to ask of: no test here takes it for a call's.
 void wait_for_quiet() {
     uint64_t before;
     do {

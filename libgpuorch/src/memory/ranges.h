@@ -6,7 +6,8 @@
 // races a writer reads nonsense at worst, and throws it away.
 //
 // Most look for what they have just found: each thread remembers the last range that it found in a map, and the sequence
-// number then. No number is ever that of two maps, so one that is still the same says that the range is still there.
+// number then. Maps count in ranges of their own (which come again after sixteen million maps), so a number that is still the
+// same says that the range is still there.
 #pragma once
 
 #include <array>
