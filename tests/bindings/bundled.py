@@ -2,7 +2,8 @@
 """The bindings' tests and samples on another machine, which has neither Lua nor Rust.
 
 bundled.py --into BUNDLE   puts there what the tests need beside the samples (tests/bundle --bindings does it)
-bundled.py --run BUNDLE    runs all on the device of GPUORCH_DEVICE; the last line adds the tests up
+bundled.py --run BUNDLE [WORD]...   runs all on the device of GPUORCH_DEVICE, or those whose name has a word, such as rust;
+                           the last line adds the tests up
 """
 import json
 import os
@@ -11,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -50,7 +52,7 @@ def take_rust(bundle):
             shutil.copy(made["executable"], folder / f"{made['package_id'].split('/')[-1].split('#')[0]}-{made['target']['name']}-test")
 
 
-def run_lua(bundle, tell):
+def run_lua(bundle, wanted, tell):
     for lua in LUAS:
         folder = bundle / lua
         interpreter = folder / lua
@@ -60,13 +62,17 @@ def run_lua(bundle, tell):
         settings["GPUORCH_TEST_VERSION"] = subprocess.run([interpreter, "-e", "io.write((_VERSION:gsub('Lua ', '')))"], text=True,
                                                           capture_output=True, env=settings).stdout
         for script in sorted((HERE / "lua").glob("*_test.lua")):
+            if not wanted(f"{lua} {script.name}"):
+                continue
             done = subprocess.run([interpreter, script], cwd=HERE / "lua", env=settings, text=True, timeout=120,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
             tell(f"{lua} {script.name}", done, re.findall(r"^(PASS|FAIL|SKIP) ", done.stdout, re.MULTILINE))
 
 
-def run_rust(bundle, tell):
+def run_rust(bundle, wanted, tell):
     for program in sorted((bundle / "rust").glob("*-test")):
+        if not wanted(f"Rust {program.name}"):
+            continue
         done = subprocess.run([program, "--test-threads=4", "--show-output"], text=True, timeout=240, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
         verdicts = {"ok": "PASS", "FAILED": "FAIL", "ignored": "SKIP"}
@@ -75,37 +81,45 @@ def run_rust(bundle, tell):
                                             re.findall(r"^test (.*) \.\.\. (ok|FAILED|ignored)", done.stdout, re.MULTILINE)])
 
 
-def run_python(tell):
+def run_python(wanted, tell):
+    if not wanted("Python check_module.py"):
+        return
     done = subprocess.run([sys.executable, HERE / "python/check_module.py"], text=True, timeout=120, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
     tell("Python check_module.py", done, re.findall(r"^(PASS|FAIL|SKIP) ", done.stdout, re.MULTILINE))
 
 
-def run(bundle):
+def run(bundle, words):
     os.environ.setdefault("GPUORCH_DEVICE", "cuda")
     os.environ["GPUORCH_LIBRARY"] = os.environ["GPUORCH_COUNTED_LIBRARY"] = str(bundle / "lib/libgpuorch.so")
     counts = {"PASS": 0, "FAIL": 0, "SKIP": 0}
+    began = time.monotonic()
+
+    def wanted(name):
+        return not words or any(word.lower() in name.lower() for word in words)
 
     def tell(name, done, verdicts):
+        nonlocal began
+        took, began = time.monotonic() - began, time.monotonic()
         for verdict in verdicts:
             counts[verdict] += 1
         broken = done.returncode != 0 and "FAIL" not in verdicts
         counts["FAIL"] += broken
         print(f"{name}: {verdicts.count('PASS')} passed, {verdicts.count('FAIL') + broken} failed, "
-              f"{verdicts.count('SKIP')} skipped", flush=True)
+              f"{verdicts.count('SKIP')} skipped, {took:.1f} s", flush=True)
         if done.returncode != 0 or "FAIL" in verdicts:
             print(done.stdout[-6000:], f"exit code {done.returncode}", flush=True)
 
-    run_lua(bundle, tell)
-    run_rust(bundle, tell)
-    run_python(tell)
+    run_lua(bundle, wanted, tell)
+    run_rust(bundle, wanted, tell)
+    run_python(wanted, tell)
     print(f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['SKIP']} skipped")
     return counts["FAIL"] != 0
 
 
 if __name__ == "__main__":
-    step, bundle = sys.argv[1:]
+    step, bundle, *words = sys.argv[1:]
     if step == "--run":
-        sys.exit(run(pathlib.Path(bundle).resolve()))
+        sys.exit(run(pathlib.Path(bundle).resolve(), words))
     take_lua(pathlib.Path(bundle))
     take_rust(pathlib.Path(bundle))
