@@ -15,14 +15,19 @@ unsigned team_helpers() noexcept {
 
 Team::~Team() { stop(); }
 
+// Waits until all are there. A thread takes memory for its thread-local variables when it first uses one of a library that
+// was opened by dlopen, and mapping that waits for whoever populates pages meanwhile: helpers that came to the populating of
+// pinned memory stood there until it was over.
 void Team::start() noexcept {
     started_ = true;
     try {
         threads_.reserve(helpers_);
         for (unsigned i = 0; i < helpers_; ++i) threads_.emplace_back(name_.c_str(), [this] { help(); });
     } catch (const std::exception&) {
-        return;  // fewer do the work
+        // Fewer do the work.
     }
+    host::Lock lock(lock_);
+    left_.wait(lock, host::kForever, [&] { return arrived_ == threads_.size(); });
 }
 
 void Team::stop() noexcept {
@@ -93,6 +98,8 @@ void Team::wait_and_forget(Job& job) noexcept {
 
 void Team::help() noexcept {
     host::Lock lock(lock_);
+    ++arrived_;
+    left_.notify_one();
     for (;;) {
         Job* job = nullptr;
         called_.wait(lock, host::kForever, [&] { return stopping_ || (job = job_with_pieces()); });

@@ -81,6 +81,7 @@ private:
     host::Mutex lock_;
     host::Condition called_{host::Sleep::light}, left_{host::Sleep::light};
     Job* first_ = nullptr;                // begun, not finished; under lock_
+    unsigned arrived_ = 0;                // helpers that run; under lock_
     bool stopping_ = false;               // under lock_
     bool started_ = false;
     std::vector<host::Thread> threads_;
