@@ -87,7 +87,12 @@ std::vector<Row> pipeline_rows() {
         source("memory at NULL", [](auto& s) { s.memory = nullptr; }),
         source("memory past the end of numbers", [](auto& s) { s.bytes = UINT64_MAX; }),
         source("a source callback that is NULL", [](auto& s) { s.kind = GPO_SOURCE_KIND_CALLBACK; }),
-        source("reserved field of the source set", [](auto& s) { s.reserved = 1; }),
+        source("unknown flags of the source", [](auto& s) { s.flags = 2; }),
+        source("unknown flags of a file", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE, s.path = "/dev/null", s.flags = 0x80000001; }),
+        source("memory that has to stay unchanged", [](auto& s) { s.flags = GPO_SOURCE_UNCHANGED; }),
+        source("a callback that has to stay unchanged", [](auto& s) {
+            s.kind = GPO_SOURCE_KIND_CALLBACK, s.flags = GPO_SOURCE_UNCHANGED;
+            s.fill = [](void*, void*, uint64_t, uint64_t*) -> gpo_status { return GPO_END; }; }),
         source("a file that isn't there", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE, s.path = "/nonexistent/file"; }, GPO_NOT_FOUND),
         {"gpo_pipeline_start", "device memory as the source", GPO_INVALID_ARGUMENT, [](World& w) {
              return start(w, [&](auto& s, auto&) { s.memory = reinterpret_cast<const void*>(uint64_t{w.memory}); }); }},

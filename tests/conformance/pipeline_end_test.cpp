@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -54,6 +56,51 @@ struct Endless {
     }
     void wait_for(uint64_t count) const {
         while (calls.load() < count) std::this_thread::yield();
+    }
+};
+
+/// Something that happens to a file while it is read.
+struct Change {
+    std::string said;  // behind the file's name
+    void (*make)(const std::string& path);
+    bool shrinks = false;
+};
+
+const Change kChanges[] = {
+    {"grew while it was read: 4096 bytes more", [](const std::string& path) { std::filesystem::resize_file(path, 204'096); }},
+    {"shrank while it was read", [](const std::string& path) { std::filesystem::resize_file(path, 180'000); }, true},
+    {"was written to while it was read",
+     [](const std::string& path) { std::fstream(path, std::ios::in | std::ios::out).put('x'); }},
+    {"was deleted while it was read", [](const std::string& path) { std::filesystem::remove(path); }},
+    {"was deleted while it was read", [](const std::string& path) { std::filesystem::rename(path + ".next", path); }},
+};
+
+/// A file that was written to for the last time a while ago: a clock's tick isn't what the test is about.
+void write_old_file(const std::string& path, const std::vector<uint8_t>& data) {
+    write_file(path, data);
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+}
+
+gpo_source from_descriptor(int descriptor) {
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_FILE;
+    source.descriptor = descriptor;
+    return source;
+}
+
+/// Makes the change when the first of many chunks comes.
+struct Changing {
+    const Change& change;
+    const std::string path;
+    gpo_sink to_file(const std::string& out) {
+        auto sink = gpo::test::to_file(out);
+        sink.user = this;
+        sink.take = [](void* user, const gpo_chunk* chunk) -> gpo_status {
+            const auto& changing = *static_cast<Changing*>(user);
+            if (chunk->index == 0) changing.change.make(changing.path);
+            return GPO_SUCCESS;
+        };
+        return sink;
     }
 };
 
@@ -194,6 +241,137 @@ TEST_CASE("a file that shrinks while it is read is an error, one that grows is r
             CHECK_OK(status);
             CHECK(read_file(out) == complement(rig.data));
         }
+    }
+}
+
+TEST_CASE("a file that has to stay unchanged and doesn't is an error that leaves nothing, others are read as they were") {
+    Rig rig;
+    Folder in, out;
+    const std::string path = in / "in", to = out / "out";
+    const auto check = [&](const Change& change, bool by_path, uint64_t bytes, uint32_t flags) {
+        CAPTURE(change.said);
+        CAPTURE(by_path);
+        CAPTURE(bytes);
+        CAPTURE(flags);
+        write_old_file(path, rig.data);
+        write_file(path + ".next", rig.data);
+        const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        auto source = by_path ? from_file(path) : from_descriptor(descriptor);
+        source.bytes = bytes;
+        source.flags = flags;
+        Changing changing{change, path};
+        const gpo_status status = run(rig.pipeline, source, changing.to_file(to));
+        close(descriptor);
+        if (flags != 0 || (bytes == 0 && change.shrinks)) {
+            const std::string name = by_path ? "file `" + path + "`" : "descriptor " + std::to_string(descriptor);
+            CHECK(status == GPO_IO_ERROR);
+            CHECK(names(last_error(), name + " " + change.said));
+            CHECK(out.names().empty());
+        } else {
+            CHECK_OK(status);
+            CHECK(read_file(to) == complement({rig.data.begin(), rig.data.begin() + (bytes ? bytes : rig.data.size())}));
+            std::filesystem::remove(to);
+        }
+    };
+    for (const Change& change : kChanges)
+        for (const bool by_path : {true, false})
+            for (const uint64_t bytes : {0, 150'000})
+                for (const uint32_t flags : {0, GPO_SOURCE_UNCHANGED}) check(change, by_path, bytes, flags);
+    rig.still_works();
+}
+
+TEST_CASE("what may happen to a file that has to stay unchanged") {
+    Rig rig;
+    Folder in, out;
+    const std::string path = in / "in", to = out / "out";
+    write_old_file(path, rig.data);
+    Change change{"", [](const std::string&) {}};
+    auto source = from_file(path);
+    std::FILE* nameless = nullptr;
+    int ends[2] = {-1, -1};
+    auto right = complement(rig.data);
+    SUBCASE("nothing") {}
+    SUBCASE("it gets another name and other permissions") {
+        change.make = [](const std::string& path) {
+            std::filesystem::create_hard_link(path, path + ".link");
+            std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+        };
+    }
+    SUBCASE("it is called otherwise") {
+        change.make = [](const std::string& path) { std::filesystem::rename(path, path + ".old"); };
+    }
+    SUBCASE("it had no name") {
+        nameless = std::tmpfile();
+        REQUIRE(nameless != nullptr);
+        REQUIRE(std::fwrite(rig.data.data(), 1, rig.data.size(), nameless) == rig.data.size());
+        REQUIRE(std::fflush(nameless) == 0);
+        source = from_descriptor(fileno(nameless));
+    }
+    SUBCASE("it is empty") {
+        write_old_file(path, {});
+        right.clear();
+    }
+    SUBCASE("it begins behind the end") {
+        source.offset = rig.data.size();
+        right.clear();
+    }
+    SUBCASE("it is a pipe, which grows") {
+        REQUIRE(pipe(ends) == 0);
+        REQUIRE(write(ends[1], rig.data.data(), 5000) == 5000);
+        close(ends[1]);
+        source = from_descriptor(ends[0]);
+        right.resize(5000);
+    }
+    source.flags = GPO_SOURCE_UNCHANGED;
+    Changing changing{change, path};
+    CHECK_OK(run(rig.pipeline, source, changing.to_file(to)));
+    CHECK(read_file(to) == right);
+    if (nameless) std::fclose(nameless);
+    close(ends[0]);
+}
+
+TEST_CASE("a file that has to stay unchanged is looked at when its last byte has been read, even where it was empty") {
+    Rig rig;
+    Folder in, out;
+    const std::string path = in / "in", to = out / "out";
+    write_old_file(path, rig.data);
+    auto source = from_file(path);
+    source.flags = GPO_SOURCE_UNCHANGED;
+    auto sink = to_file(to);
+    std::string other = path;
+    sink.user = &other;
+    SUBCASE("a change after that isn't seen") {
+        sink.take = [](void* user, const gpo_chunk* chunk) -> gpo_status {
+            if (chunk->offset + chunk->bytes == 200'000) std::filesystem::remove(*static_cast<std::string*>(user));
+            return GPO_SUCCESS;
+        };
+        CHECK_OK(run(rig.pipeline, source, sink));
+        CHECK(read_file(to) == complement(rig.data));
+        CHECK(!std::filesystem::exists(path));
+    }
+    SUBCASE("one of two names goes") {
+        other = path + ".link";
+        std::filesystem::create_hard_link(path, other);
+        sink.take = [](void* user, const gpo_chunk*) -> gpo_status {
+            std::filesystem::remove(*static_cast<std::string*>(user));
+            return GPO_SUCCESS;
+        };
+        CHECK_STATUS(GPO_IO_ERROR, run(rig.pipeline, source, sink));
+        CHECK(names(last_error(), "file `" + path + "` had a name that was deleted while it was read"));
+        CHECK(out.names().empty());
+    }
+    SUBCASE("what was empty has grown") {
+        gpo_status status = GPO_SUCCESS;
+        for (int turn = 0; turn < 1000 && status == GPO_SUCCESS; ++turn) {  // it may be over before the file has grown
+            write_old_file(path, {});
+            std::filesystem::remove(to);
+            REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &sink));
+            write_file(path, {1, 2, 3});
+            status = gpo_pipeline_wait(rig.pipeline, kPatience, nullptr);
+        }
+        CHECK(status == GPO_IO_ERROR);
+        CHECK(names(last_error(), "file `" + path + "` grew while it was read: 3 bytes more"));
+        CHECK(out.names().empty());
     }
 }
 

@@ -42,6 +42,13 @@ typedef struct gpo_chunk {
 #define GPO_SOURCE_KIND_FILE 2
 #define GPO_SOURCE_KIND_CALLBACK 3
 
+/* FILE: a regular file has to stay as it is. One that grows, shrinks, is written to or loses a name (is deleted) between
+ * its opening (a descriptor: the start of the run) and the reading of its last byte ends the run with GPO_IO_ERROR, and the
+ * message says which. The whole file counts, whatever part of it is read. It is looked at once, when the last byte has been
+ * read: a change in the moment after isn't seen, nor is a write that leaves the modification time as it was (a second one
+ * within a tick of the clock, one through a mapping). Pipes and the like aren't looked at. */
+#define GPO_SOURCE_UNCHANGED 1
+
 /* Fills `buffer` (pinned) with up to `capacity` bytes and sets `*bytes`. GPO_SUCCESS: more may come (0 bytes: asked
  * again); GPO_END: this was the end, `*bytes` may still be more than 0; any other status ends the run with
  * GPO_CALLBACK_FAILED. It is called until a whole chunk is there. Runs on a thread of the pipeline, one call at a time,
@@ -59,7 +66,7 @@ typedef struct gpo_source {
     gpo_source_fn fill;      /* CALLBACK */
     void *user;
     int32_t descriptor;      /* FILE without a path: read, not closed */
-    uint32_t reserved;       /* 0 */
+    uint32_t flags;          /* GPO_SOURCE_UNCHANGED, FILE only; or 0 */
 } gpo_source;
 
 /* --- stages --- */

@@ -1,5 +1,5 @@
 // Reading and writing files by POSIX calls. A regular file's size when it is opened is the contract: one that shrinks
-// is an error, of one that grows the new part is not read.
+// is an error, of one that grows the new part is not read. With GPO_SOURCE_UNCHANGED any change is an error.
 #include "pipeline/file.h"
 
 #include <fcntl.h>
@@ -43,9 +43,39 @@ std::string quoted(const char* path, int descriptor) {
     return path ? text("file `", path, "`") : text("descriptor ", descriptor);
 }
 
+/// A file that is read, and what it was when it was opened, which a regular one must be at its end if it is `watched`.
+class InputFile {
+public:
+    InputFile(Descriptor file, std::string name, const struct stat& opened, bool watched)
+        : file_(std::move(file)), name_(std::move(name)), opened_(opened), watched_(watched && S_ISREG(opened.st_mode)) {}
+
+    int get() const noexcept { return file_.get(); }
+    [[noreturn]] void fail(int number) const { fail_file(GPO_IO_ERROR, number, name_, "can't be read"); }
+    [[noreturn]] void fail_shrunk() const { gpo::fail(GPO_IO_ERROR, name_, " shrank while it was read"); }
+
+    void check_end() const {
+        if (!watched_) return;
+        struct stat now;
+        if (::fstat(file_.get(), &now) != 0) fail(errno);
+        if (now.st_size < opened_.st_size) fail_shrunk();
+        if (now.st_size > opened_.st_size)
+            gpo::fail(GPO_IO_ERROR, name_, " grew while it was read: ", now.st_size - opened_.st_size, " bytes more");
+        if (now.st_nlink < opened_.st_nlink)
+            gpo::fail(GPO_IO_ERROR, name_, now.st_nlink == 0 ? " was" : " had a name that was", " deleted while it was read");
+        if (now.st_mtim.tv_sec != opened_.st_mtim.tv_sec || now.st_mtim.tv_nsec != opened_.st_mtim.tv_nsec)
+            gpo::fail(GPO_IO_ERROR, name_, " was written to while it was read");
+    }
+
+private:
+    Descriptor file_;
+    std::string name_;
+    struct stat opened_;
+    bool watched_;
+};
+
 class FileRange final : public Range {
 public:
-    FileRange(Descriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+    explicit FileRange(InputFile file) : file_(std::move(file)) {}
 
     int fetch(char* to, uint64_t at, uint64_t bytes) const noexcept override {
         while (bytes != 0) {
@@ -61,22 +91,21 @@ public:
         return 0;
     }
     void fail(int error) const override {
-        if (error == kShrank) gpo::fail(GPO_IO_ERROR, name_, " shrank while it was read");
-        fail_file(GPO_IO_ERROR, error, name_, "can't be read");
+        if (error == kShrank) file_.fail_shrunk();
+        file_.fail(error);
     }
+    void check_end() const override { file_.check_end(); }
 
 private:
     static constexpr int kShrank = -1;
 
-    const Descriptor file_;
-    const std::string name_;
+    const InputFile file_;
 };
 
 /// Pipes, sockets, terminals, and files that don't know their size (/proc).
 class StreamSource final : public SerialSource {
 public:
-    StreamSource(Descriptor file, std::string name, uint64_t most)
-        : file_(std::move(file)), name_(std::move(name)), left_(most) {}
+    StreamSource(InputFile file, uint64_t most) : file_(std::move(file)), left_(most) {}
 
     void interrupt() noexcept override { interrupt_.raise(); }
 
@@ -91,16 +120,16 @@ private:
                 return ::read(file_.get(), to, std::min(capacity - filled, kCallBytes));
             });
             if (got < 0 && errno == EAGAIN) continue;
-            if (got < 0) fail_file(GPO_IO_ERROR, errno, name_, "can't be read");
+            if (got < 0) file_.fail(errno);
             if (got == 0) break;
             filled += static_cast<uint64_t>(got);
         }
         left_ -= filled;
+        if (filled < capacity || left_ == 0) file_.check_end();  // or it was interrupted: then nobody listens
         return filled;
     }
 
-    const Descriptor file_;
-    const std::string name_;
+    const InputFile file_;
     uint64_t left_;
     Interrupt interrupt_;
 };
@@ -232,16 +261,17 @@ std::unique_ptr<Source> open_file_source(const gpo_source& source, Team& team) {
     if (::fstat(file.get(), &about) != 0) fail_file(GPO_IO_ERROR, errno, name, "can't be read");
     if (S_ISDIR(about.st_mode)) fail_file(GPO_IO_ERROR, EISDIR, name, "can't be read");
     const uint64_t most = source.bytes != 0 ? source.bytes : UINT64_MAX;
+    const bool watched = source.flags & GPO_SOURCE_UNCHANGED;
     if (!S_ISREG(about.st_mode) || about.st_size == 0) {
         if (source.offset != 0 && !S_ISREG(about.st_mode))
             fail(GPO_INVALID_ARGUMENT, name, " has no offsets to begin at");
-        return std::make_unique<StreamSource>(std::move(file), std::move(name), most);
+        return std::make_unique<StreamSource>(InputFile(std::move(file), std::move(name), about, watched), most);
     }
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
     const auto size = static_cast<uint64_t>(about.st_size);
     const uint64_t offset = std::min(source.offset, size);
-    return read_range(std::make_unique<FileRange>(std::move(file), std::move(name)), offset, std::min(size - offset, most),
-                      team);
+    InputFile input(std::move(file), std::move(name), about, watched);
+    return read_range(std::make_unique<FileRange>(std::move(input)), offset, std::min(size - offset, most), team);
 }
 
 std::unique_ptr<Sink> open_file_sink(const gpo_sink& sink) {

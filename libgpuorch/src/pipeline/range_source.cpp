@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace gpo::pipeline {
 
@@ -37,6 +38,8 @@ public:
         team_.finish(oldest);
         ++finished_;
         if (const int error = oldest.error.load(std::memory_order_relaxed)) range_->fail(error);
+        filled_ += oldest.bytes;
+        if (filled_ == total_ && !std::exchange(ended_, true)) range_->check_end();
         return oldest.bytes;
     }
 
@@ -60,7 +63,8 @@ private:
     const uint64_t total_;
     uint64_t at_, left_;
     Team& team_;
-    uint64_t begun_ = 0, finished_ = 0;
+    uint64_t begun_ = 0, finished_ = 0, filled_ = 0;
+    bool ended_ = false;
     std::array<Fetch, kAhead> fetches_;
 };
 

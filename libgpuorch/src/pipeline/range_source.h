@@ -13,6 +13,8 @@ public:
     /// 0, or what `fail` makes a failure of.
     virtual int fetch(char* to, uint64_t at, uint64_t bytes) const noexcept = 0;
     [[noreturn]] virtual void fail(int error) const = 0;
+    /// All that was wanted has been fetched: the last occasion to throw.
+    virtual void check_end() const {}
     virtual const void* direct() const noexcept { return nullptr; }
     virtual bool staged() const noexcept { return false; }
 };

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/options.h"
 #include "pipeline/file.h"
 #include "pipeline/range_source.h"
 
@@ -93,7 +94,9 @@ bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char*
 }
 
 std::unique_ptr<Source> open_source(const gpo_source& source, Context& context, const Owner& owner, Team& team) {
-    if (source.reserved != 0) fail(GPO_INVALID_ARGUMENT, "source.reserved is not 0");
+    refuse_unknown_flags(source.flags, GPO_SOURCE_UNCHANGED, "source.flags");
+    if (source.flags != 0 && source.kind != GPO_SOURCE_KIND_FILE)
+        fail(GPO_INVALID_ARGUMENT, "source.flags has GPO_SOURCE_UNCHANGED, and the source is no file");
     switch (source.kind) {
         case GPO_SOURCE_KIND_MEMORY: {
             if (!source.memory && source.bytes != 0) fail(GPO_INVALID_ARGUMENT, "source.memory is NULL");

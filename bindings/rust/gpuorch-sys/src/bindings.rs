@@ -75,6 +75,7 @@ pub const GPO_LAUNCH_PRIORITY: u32 = 2;
 pub const GPO_SOURCE_KIND_MEMORY: u32 = 1;
 pub const GPO_SOURCE_KIND_FILE: u32 = 2;
 pub const GPO_SOURCE_KIND_CALLBACK: u32 = 3;
+pub const GPO_SOURCE_UNCHANGED: u32 = 1;
 pub const GPO_STAGE_KERNEL: u32 = 1;
 pub const GPO_STAGE_CALLBACK: u32 = 2;
 pub const GPO_STAGE_VALUE: u32 = 0;
@@ -1617,7 +1618,7 @@ pub struct gpo_source {
     pub fill: gpo_source_fn,
     pub user: *mut ::core::ffi::c_void,
     pub descriptor: i32,
-    pub reserved: u32,
+    pub flags: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -1651,8 +1652,8 @@ const _: () = {
         "Offset of field: gpo_source::descriptor",
     ][::core::mem::offset_of!(gpo_source, descriptor) - 56usize];
     [
-        "Offset of field: gpo_source::reserved",
-    ][::core::mem::offset_of!(gpo_source, reserved) - 60usize];
+        "Offset of field: gpo_source::flags",
+    ][::core::mem::offset_of!(gpo_source, flags) - 60usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
