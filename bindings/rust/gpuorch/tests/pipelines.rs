@@ -160,6 +160,33 @@ fn files_are_read_and_written() -> Result<()> {
 }
 
 #[test]
+fn a_file_that_has_to_stay_unchanged_may_not_be_deleted_while_it_is_read() -> Result<()> {
+    let w = world();
+    let pipeline = pipeline(&w)?;
+    let folder = std::env::temp_dir().join(format!("gpuorch-rust-unchanged-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (from, to) = (folder.join("from"), folder.join("to"));
+    std::fs::write(&from, data()).expect("a file");
+    pipeline.start(Source::file(&from).unchanged(), Sink::file(&to))?.wait()?;
+    assert_eq!(std::fs::read(&to).expect("the output"), inverted());
+    std::fs::remove_file(&to).expect("it goes");
+    let deleted = from.clone();
+    let sink = Sink::file(&to).take(move |chunk| match chunk.index() {
+        0 => std::fs::remove_file(&deleted).map(|()| Flow::Continue),
+        _ => Ok(Flow::Continue),
+    });
+    let failed = pipeline.start(Source::file(&from).unchanged(), sink)?.wait().unwrap_err();
+    assert_eq!(failed.error().kind(), ErrorKind::Io);
+    let message = format!("file `{}` was deleted while it was read", from.display());
+    assert!(failed.error().message().contains(&message), "{}", failed.error());
+    assert_eq!(std::fs::read_dir(&folder).expect("the folder").count(), 0);
+    let refused = pipeline.start(Source::memory(vec![1u8]).unchanged(), Sink::none()).unwrap_err();
+    assert_eq!(refused.error().kind(), ErrorKind::InvalidArgument);
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    Ok(())
+}
+
+#[test]
 fn a_stage_knows_where_its_chunk_is() -> Result<()> {
     let w = world();
     type Parameters = (DeviceBuffer<u64>, u64, u64, u64, u64, DeviceBuffer<u32>);

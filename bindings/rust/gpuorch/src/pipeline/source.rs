@@ -18,6 +18,7 @@ pub struct Source<S> {
     origin: Origin,
     offset: u64,
     most: u64,
+    flags: u32,
 }
 
 enum Origin {
@@ -46,7 +47,7 @@ impl<B: HostBuffer> Source<B> {
     pub fn memory(buffer: B) -> Self {
         let elements = buffer.as_slice();
         let origin = Origin::Memory { start: elements.as_ptr().cast(), bytes: size_of_val(elements) as u64 };
-        Self { value: buffer, origin, offset: 0, most: 0 }
+        Self { value: buffer, origin, offset: 0, most: 0, flags: 0 }
     }
 }
 
@@ -54,21 +55,21 @@ impl Source<OwnedFd> {
     /// A file or pipe that is open. It is not closed, but given back.
     pub fn descriptor(descriptor: OwnedFd) -> Self {
         let origin = Origin::Descriptor(descriptor.as_raw_fd());
-        Self { value: descriptor, origin, offset: 0, most: 0 }
+        Self { value: descriptor, origin, offset: 0, most: 0, flags: 0 }
     }
 }
 
 impl Source<()> {
     /// A file or pipe, opened when the run starts.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self { value: (), origin: Origin::File(path.into()), offset: 0, most: 0 }
+        Self { value: (), origin: Origin::File(path.into()), offset: 0, most: 0, flags: 0 }
     }
 
     /// A closure that fills what it is given, from its start. It is called until a whole chunk is there, and may block. An
     /// error or a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
     pub fn callback<E: Display>(mut fill: impl FnMut(&mut [u8]) -> Result<Fill, E> + Send + 'static) -> Self {
         let fill: FillFunction = Box::new(move |room| fill(room).map_err(|error| error.to_string()));
-        Self { value: (), origin: Origin::Callback(fill), offset: 0, most: 0 }
+        Self { value: (), origin: Origin::Callback(fill), offset: 0, most: 0, flags: 0 }
     }
 
     /// Whatever can be read, to its end.
@@ -97,11 +98,20 @@ impl<S> Source<S> {
         self
     }
 
+    /// A regular file has to stay as it is: one that grows, shrinks, is written to or is deleted while it is read ends the run
+    /// with [`ErrorKind::Io`](crate::ErrorKind::Io). It is looked at when its last byte has been read, not after.
+    #[must_use]
+    pub fn unchanged(mut self) -> Self {
+        self.flags |= sys::GPO_SOURCE_UNCHANGED;
+        self
+    }
+
     /// What the library is told, without the closure's address; and the path that it points to.
     pub(super) fn raw(&self) -> Result<(sys::gpo_source, Option<CString>)> {
         let mut raw = sys::gpo_source::new();
         raw.offset = self.offset;
         raw.bytes = self.most;
+        raw.flags = self.flags;
         let mut path = None;
         match &self.origin {
             Origin::Memory { start, bytes } => {
