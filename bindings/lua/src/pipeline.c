@@ -279,7 +279,8 @@ int has_callers(state *s) {
 
 static const field source_fields[] = {FIELD(gpo_source, bytes, U64), FIELD(gpo_source, path, STRING),
                                       FIELD(gpo_source, offset, U64), FIELD(gpo_source, descriptor, I32),
-                                      OTHER("memory"), OTHER("fill"), FIELDS_END};
+                                      FLAG(gpo_source, "unchanged", GPO_SOURCE_UNCHANGED), OTHER("memory"), OTHER("fill"),
+                                      FIELDS_END};
 static const field sink_fields[] = {FIELD(gpo_sink, path, STRING), FIELD(gpo_sink, descriptor, I32), OTHER("memory"),
                                     OTHER("take"), FIELDS_END};
 

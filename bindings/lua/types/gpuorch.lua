@@ -53,6 +53,7 @@
 ---@field fill (fun(buffer: array): integer|string|nil)? bytes put into the buffer, a string, or nil at the end
 ---@field bytes integer?
 ---@field offset integer?
+---@field unchanged boolean? of a file: that it changes or is deleted while it is read is GPO_IO_ERROR
 
 ---@class gpuorch.sink at most one of path, descriptor and memory
 ---@field path string?

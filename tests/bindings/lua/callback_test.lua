@@ -291,6 +291,24 @@ test("a pipeline that is closed, or collected, in the middle of a run ends, and 
     end
 end)
 
+test("a file that has to stay unchanged may not be deleted while it is read", function()
+    local _, device = use()
+    local pipeline, path = assert(copy_pipeline(device)), os.tmpname()
+    local file = assert(io.open(path, "wb"))
+    file:write(("four"):rep(2^18))
+    file:close()
+    assert(pipeline:start{path = path, unchanged = true})
+    same(assert(pipeline:wait()).bytes_in, 2^20)
+    local function delete(chunk) if chunk.index == 0 then os.remove(path) end end
+    assert(pipeline:start({path = path, unchanged = true}, {take = delete}))
+    local value, message, name = pipeline:wait()
+    same(value, nil)
+    same(name, "GPO_IO_ERROR")
+    same(message:find(path .. "` was deleted while it was read", 1, true) ~= nil, true, message)
+    fails("GPO_INVALID_ARGUMENT", pipeline.start, pipeline, {memory = "y", unchanged = true})
+    raises("option 'unchanged': true or false expected", pipeline.start, pipeline, {path = path, unchanged = 1})
+end)
+
 test("misuse of a pipeline is raised before anything is started", function()
     local _, device = use()
     local pipeline = assert(copy_pipeline(device))
