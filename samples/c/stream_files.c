@@ -105,11 +105,11 @@ static int failed(const char *about, gpo_status status) {  /* says why the last 
 }
 
 static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *folder, struct figures *figures) {
-    char target[4096] = "";
-    struct stat from, to;
+    char target[4096] = ""; struct stat from = {0}, to;
     if (folder) snprintf(target, sizeof target, "%s/%s", folder, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
-    if (folder && !stat(path, &from) && !stat(target, &to) && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-        return fprintf(stderr, "stream_files: %s: it would be written over itself\n", path);
+    const int same = !stat(path, &from) && !stat(target, &to) && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
+    if (same || (S_ISREG(from.st_mode) && from.st_size == 0))
+        return fprintf(stderr, "stream_files: %s: %s\n", path, same ? "it would be written over itself" : "it is empty");
     gpo_source source = {.struct_size = sizeof source, .kind = GPO_SOURCE_KIND_FILE, .path = path};
     gpo_sink sink = {.struct_size = sizeof sink, .kind = folder ? GPO_SINK_FILE : GPO_SINK_CALLBACK,
                      .path = folder ? target : NULL, .take = take, .user = figures};

@@ -6,6 +6,7 @@ local LARGEST = [[find /usr/lib /usr/share -type f -readable -size +64k -printf 
 local xor = bit32 and bit32.bxor or bit and function(a, b) return bit.bxor(a, b) % 2^32 end or load "local a, b = ... return a ~ b"
 local floor, options, files, failures, first, interrupted = math.floor, {}, {}, 0, 1, false
 local function holds(test) local status = os.execute("test " .. test) return status == true or status == 0 end
+local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 local terminal, erase, far = holds "-t 2", "\r\27[K", "%s: %.0f of %.0f MB" -- a terminal shows how far it is
 local function complain(about, message) io.stderr:write(terminal and erase or "", "stream_files: ", about, ": ", message, "\n") end
 local function unwritable() complain("standard output", "not writable") os.exit(1, true) end
@@ -54,8 +55,8 @@ local function print_figures(name, f)
 end
 local function stream_file(path)
     local f, target = figures(), options["-o"] and options["-o"] .. "/" .. path:match "[^/]*$"
-    local same = target and ("'%s' -ef '%s'"):format(path:gsub("'", "'\\''"), (target:gsub("'", "'\\''")))
-    if same and holds(same) then return nil, "it would be written over itself" end
+    if target and holds(quoted(path) .. " -ef " .. quoted(target)) then return nil, "it would be written over itself" end
+    if holds("-f " .. quoted(path) .. " && test ! -s " .. quoted(path)) then return nil, "it is empty" end
     local function take(chunk) add(f, {chunk.result:as "u64":unpack(1, 256)}, chunk.result:as "u32"[513], chunk.bytes) end -- in order
     local run, why = pipeline:start({path = path}, {path = target, take = take})
     while run == true or run == false do -- started, or not done yet
@@ -66,8 +67,7 @@ local function stream_file(path)
     for _, name in ipairs(TIMES) do f[name] = run and run[name] end
     return run and f, why
 end
-say("device: %s", device:get_properties().name)
-local total = figures()
+say("device: %s", device:get_properties().name) local total = figures()
 for _, path in ipairs(files) do
     local ended, f, why = pcall(stream_file, path) -- Ctrl-C raises
     if not ended then interrupted, f, why = pipeline:cancel(), pipeline:wait() and nil, "interrupted" end

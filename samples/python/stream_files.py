@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import signal
+import stat
 import subprocess
 import sys
 
@@ -93,6 +94,15 @@ def complain(about, message):
     print(f"stream_files: {about}: {message}", file=sys.stderr)
 
 
+def is_empty(path):
+    """Whether a regular file has nothing in it; of one that can't be asked the library says why."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(about.st_mode) and about.st_size == 0
+
+
 class Job:
     def __init__(self, gpo, device, table, folder):
         self.gpo, self.folder, self.interrupted = gpo, folder, False
@@ -117,6 +127,8 @@ class Job:
     def stream(self, path):
         """What came of a file; a failure is raised."""
         gpo, figures = self.gpo, Figures()
+        if is_empty(path):
+            raise gpuorch.Error("INVALID_ARGUMENT", gpo.INVALID_ARGUMENT, "it is empty")
         target = None
         if self.folder is not None:
             target = os.path.join(self.folder, os.path.basename(path))

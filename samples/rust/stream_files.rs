@@ -129,6 +129,9 @@ impl Job {
     }
 
     fn stream(&self, path: &str) -> Result<Figures, Box<dyn Error>> {
+        if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {
+            return Err("it is empty".into());
+        }
         let figures = Arc::new(Mutex::new(Figures::none()));
         let (taken, tables) = (Arc::clone(&figures), self.tables);
         let take = move |chunk: &Chunk<'_>| {

@@ -67,7 +67,7 @@ class Folder:
         numbers = random.Random(5)
         self.files = {}
         for name, data in {
-            "empty": b"", "one": b"\0", "tail": b"abcdefghijklmno", "zeros": bytes(70_000),
+            "one": b"\0", "tail": b"abcdefghijklmno", "zeros": bytes(70_000),
             "block": numbers.randbytes(1 << 16),
             "odd": numbers.randbytes(100_001), "text": (b"the same words again and again\n" * 200_000)[:5_000_001],
             "large": numbers.randbytes(9_000_000),
@@ -135,6 +135,12 @@ def bad_files(folder):
                   (code, 1), (set(said(out)), {*good, "total"}),
                   (errors.splitlines(), [f"stream_files: {path}: file `{path}` can't be {reason}" for path, reason in zip(bad, reasons)]),
                   (folder.leftovers(), ["odd", "text"]))
+    empty = folder.path / "empty"
+    empty.write_bytes(b"")
+    code, out, errors = folder.run("-o", folder.out, good[0], empty, good[1])
+    folder.report("an empty file is named and leaves nothing, the others are done",
+                  (code, 1), (set(said(out)), {*good, "total"}), (errors, f"stream_files: {empty}: it is empty\n"),
+                  (folder.leftovers(), ["odd", "text"]))
     same = folder.path / "odd"
     code, _, errors = folder.run("-o", folder.path, same)
     folder.report("a file isn't written over itself", (code, 1),
@@ -165,6 +171,16 @@ def closed_pipe(folder):
     process.stdout.close()
     errors = process.stderr.read()
     folder.report("a closed pipe is an error, not a signal", (process.wait(60), 1), ("standard output" in errors, True))
+
+
+def empty_pipe(folder):
+    pipe = folder.path / "nothing"
+    os.mkfifo(pipe)
+    process = folder.start("-o", folder.out, pipe)
+    os.close(os.open(pipe, os.O_WRONLY))  # once the sample has opened the pipe
+    out, errors = process.communicate(timeout=120)
+    folder.report("a pipe may be empty", (process.returncode, 0), (errors, ""), (said(out).get(str(pipe)), figures(b"", COMPLEMENT)),
+                  (folder.leftovers(), ["nothing"]))
 
 
 def interrupted(folder):
@@ -306,7 +322,7 @@ def more_than_32_bits(folder):
 def check(language, prepare):
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path, language, prepare)
-        for part in (figures_and_files, bad_files, full_disk, closed_pipe, interrupted, changing_files, progress, traced, own_files):
+        for part in (figures_and_files, bad_files, full_disk, closed_pipe, empty_pipe, interrupted, changing_files, progress, traced, own_files):
             part(folder)
         if "--full" in sys.argv:
             more_than_32_bits(folder)
