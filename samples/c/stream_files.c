@@ -110,11 +110,11 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
     const int same = !stat(path, &from) && !stat(target, &to) && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
     if (same || (S_ISREG(from.st_mode) && from.st_size == 0))
         return fprintf(stderr, "stream_files: %s: %s\n", path, same ? "it would be written over itself" : "it is empty");
-    gpo_source source = {.struct_size = sizeof source, .kind = GPO_SOURCE_KIND_FILE, .path = path};
+    gpo_source source = {.struct_size = sizeof source, .kind = GPO_SOURCE_KIND_FILE, .path = path,
+                         .flags = GPO_SOURCE_UNCHANGED};
     gpo_sink sink = {.struct_size = sizeof sink, .kind = folder ? GPO_SINK_FILE : GPO_SINK_CALLBACK,
                      .path = folder ? target : NULL, .take = take, .user = figures};
-    gpo_pipeline_progress now = {.struct_size = sizeof now};
-    figures->run.struct_size = sizeof figures->run;
+    gpo_pipeline_progress now = {.struct_size = sizeof now}; figures->run.struct_size = sizeof figures->run;
     gpo_status status = gpo_pipeline_start(pipeline, &source, &sink);
     for (; !status && (status = gpo_pipeline_wait(pipeline, 100000000, &figures->run)) == GPO_TIMEOUT; status = 0) {
         if (interrupted) gpo_pipeline_cancel(pipeline);

@@ -58,7 +58,7 @@ local function stream_file(path)
     if target and holds(quoted(path) .. " -ef " .. quoted(target)) then return nil, "it would be written over itself" end
     if holds("-f " .. quoted(path) .. " && test ! -s " .. quoted(path)) then return nil, "it is empty" end
     local function take(chunk) add(f, {chunk.result:as "u64":unpack(1, 256)}, chunk.result:as "u32"[513], chunk.bytes) end -- in order
-    local run, why = pipeline:start({path = path}, {path = target, take = take})
+    local run, why = pipeline:start({path = path, unchanged = true}, {path = target, take = take})
     while run == true or run == false do -- started, or not done yet
         run, why = pipeline:wait(terminal and 0.1 or nil)
         local now = run == false and pipeline:get_progress()

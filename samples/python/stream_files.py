@@ -135,7 +135,8 @@ class Job:
             if os.path.exists(path) and os.path.exists(target) and os.path.samefile(path, target):
                 raise gpuorch.Error("INVALID_ARGUMENT", gpo.INVALID_ARGUMENT, "it would be written over itself")
         sink = gpo.Sink(kind=gpo.SINK_FILE if target else gpo.SINK_CALLBACK, path=target, take=figures.take)
-        gpo.pipeline_start(self.pipeline, gpo.Source(kind=gpo.SOURCE_KIND_FILE, path=path), sink)
+        source = gpo.Source(kind=gpo.SOURCE_KIND_FILE, path=path, flags=gpo.SOURCE_UNCHANGED)
+        gpo.pipeline_start(self.pipeline, source, sink)
         try:
             run = None
             while run is None:

@@ -142,7 +142,7 @@ impl Job {
             Some(folder) => Sink::file(self.target(folder, path)?).take(take),
             None => Sink::callback(take),
         };
-        let run = self.pipeline.start(Source::file(path), sink).map_err(gpuorch::Error::from)?;
+        let run = self.pipeline.start(Source::file(path).unchanged(), sink).map_err(gpuorch::Error::from)?;
         while !run.wait_for(Duration::from_millis(100))? {
             if self.interrupted.load(Relaxed) {
                 run.cancel()?;
