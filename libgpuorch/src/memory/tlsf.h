@@ -72,6 +72,7 @@ private:
     struct Class {
         unsigned first, second;
     };
+    static unsigned shift_of(uint64_t size) noexcept;
     static Class class_of(uint32_t size) noexcept;
     Index find(uint64_t size) const noexcept;
     Index find_in_class(uint32_t size, uint32_t alignment) const noexcept;
