@@ -14,6 +14,7 @@
 #include "bench/latency.h"
 #include "bench/pairs.h"
 #include "bench/raw.h"
+#include "support/threads.h"
 
 using namespace gpo::bench;
 
@@ -201,7 +202,7 @@ void gpu_cost(Row& row, int streams, Follows each) {
 /// What the process has spent: seconds of CPU, and how often its threads have gone to sleep.
 struct Spent {
     double cpu = 0;
-    uint64_t sleeps = 0;
+    uint64_t sleeps = 0, ours = 0;
     static Spent now() {
         Spent spent;
         rusage usage{};
@@ -209,6 +210,7 @@ struct Spent {
         const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
         spent.cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
         spent.sleeps = static_cast<uint64_t>(usage.ru_nvcsw);
+        spent.ours = gpo::test::sleeps_of_library_threads();
         return spent;
     }
 };
@@ -223,7 +225,7 @@ void cpu_share(Row& row, bool busy) {
     const double seconds = row.size(1.0, 0.05);
     const long long cycles = gpu.cycles(seconds * 1e9);
     Moment moment;
-    double sleeps = 0;
+    double sleeps = 0, ours = 0;
     // Everything has run once, and gone to sleep again.
     CHECK_GPO(gpo_stream_then(stream, executor, Moment::completed, &moment));
     moment.wait();
@@ -240,10 +242,13 @@ void cpu_share(Row& row, bool busy) {
         const double time = now_ns() - begin;
         if (busy) moment.wait();
         sleeps = static_cast<double>(after.sleeps - before.sleeps);
+        ours = static_cast<double>(after.ours - before.ours);
         return std::max((after.cpu - before.cpu) / (time / 1e9) * 100, 1e-6);
     });
-    char text[96];
-    std::snprintf(text, sizeof text, "per cent of a core; %.0f sleeps in the last %.2f s, of which one is the caller's", sleeps, seconds);
+    char text[128];
+    std::snprintf(text, sizeof text,
+                  "per cent of a core; %.0f sleeps in the last %.2f s, of which one is the caller's and %.0f the library's threads'",
+                  sleeps, seconds, ours);
     row.note(text);
 }
 

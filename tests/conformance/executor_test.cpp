@@ -13,6 +13,7 @@
 
 #include "support/arrivals.h"
 #include "support/gpu.h"
+#include "support/threads.h"
 
 using namespace gpo::test;
 
@@ -594,6 +595,24 @@ TEST_CASE("a log function that throws has lost its line; the next one comes, her
     CHECK(count.last == GPO_SUCCESS);
     CHECK(statistics_of(executor).threw == 6);
     CHECK(statistics_of(log).called == 3);
+}
+
+TEST_CASE("when nothing is pending the library's threads come to rest: none wakes up for half a second") {
+    Gpu gpu;
+    Executor executor = gpu.executor(GPO_EXECUTOR_SLEEP);
+    Stream stream = gpu.stream();
+    Count count;
+    REQUIRE_OK(gpo_stream_then(stream, executor, Count::callback, &count));
+    REQUIRE(count.came.reach(1));
+    CHECK(sleeps_of_library_threads() != 0);
+    // Those that expect more work soon turn over for 50 ms before they sleep for good, longer where they seldom get a core.
+    uint64_t woken = 1;
+    for (int i = 0; i < 40 && woken != 0; ++i) {
+        const uint64_t before = sleeps_of_library_threads();
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        woken = sleeps_of_library_threads() - before;
+    }
+    CHECK(woken == 0);
 }
 
 TEST_CASE("a runtime shuts down while threads notify, ask for callbacks, drain and poll; what was accepted comes once") {

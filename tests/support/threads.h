@@ -1,0 +1,25 @@
+// The library's threads as Linux counts them: those whose names begin with "gpo-".
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace gpo::test {
+
+/// How often they have gone to sleep so far, all together: each is woken, or wakes by itself, once between two of them.
+inline uint64_t sleeps_of_library_threads() {
+    uint64_t sleeps = 0;
+    std::error_code gone;   // a thread that has ended meanwhile
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", gone)) {
+        std::string name, word;
+        std::ifstream(task.path() / "comm") >> name;
+        if (!name.starts_with("gpo-")) continue;
+        for (std::ifstream status(task.path() / "status"); status >> word;)
+            if (word == "voluntary_ctxt_switches:" && status >> word) sleeps += std::stoull(word);
+    }
+    return sleeps;
+}
+
+}  // namespace gpo::test
