@@ -307,10 +307,11 @@ TEST_CASE("a host call destroys its stream, its executor and its queue, on the e
             gpo_stream_t stream;
             gpo_executor_t executor;
             gpo_cq_t queue;
-            Arrivals came{};
+            Arrivals put{}, came{};   // all that is to be on the stream is
             gpo_status statuses[3] = {GPO_INTERNAL, GPO_INTERNAL, GPO_INTERNAL};
             static gpo_status function(void* user, const gpo_host_call*) {
                 auto& me = *static_cast<Ends*>(user);
+                static_cast<void>(me.put.reach(1));
                 me.statuses[0] = gpo_stream_destroy(me.stream);
                 me.statuses[1] = gpo_executor_destroy(me.executor);
                 me.statuses[2] = gpo_cq_destroy(me.queue);
@@ -326,6 +327,7 @@ TEST_CASE("a host call destroys its stream, its executor and its queue, on the e
         const gpo_executor_t handle = executor.release();
         const gpo_stream_t stream = f.stream.release();
         queue.release();
+        ++ends.put;
         if (flags) CHECK_STATUS(GPO_CANCELLED, gpo_executor_run(handle, nullptr));
         CHECK(ends.came.reach(1));
         CHECK(behind.came.reach(1));
