@@ -8,10 +8,6 @@
 
 namespace gpo::host {
 
-namespace detail {
-std::atomic<bool> no_membarrier{true};
-}
-
 namespace {
 int membarrier(int command) noexcept {
     const int saved = errno;
@@ -22,8 +18,8 @@ int membarrier(int command) noexcept {
 }  // namespace
 
 void look_at_fences() noexcept {
-    if (detail::no_membarrier.load(std::memory_order_relaxed) && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
-        detail::no_membarrier.store(false, std::memory_order_relaxed);
+    if (detail::process_flags.no_membarrier.load(std::memory_order_relaxed) && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
+        detail::process_flags.no_membarrier.store(false, std::memory_order_relaxed);
 }
 
 void heavy_fence() noexcept {

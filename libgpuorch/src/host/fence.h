@@ -7,17 +7,15 @@
 
 #include <atomic>
 
-namespace gpo::host {
+#include "host/host.h"
 
-namespace detail {
-extern std::atomic<bool> no_membarrier;  // until look_at_fences() has said otherwise
-}
+namespace gpo::host {
 
 /// To be called before the first light_fence whose heavy counterpart matters. Cheap after the first time.
 void look_at_fences() noexcept;
 
 inline void light_fence() noexcept {
-    if (detail::no_membarrier.load(std::memory_order_relaxed)) [[unlikely]]
+    if (detail::process_flags.no_membarrier.load(std::memory_order_relaxed)) [[unlikely]]
         std::atomic_thread_fence(std::memory_order_seq_cst);
     else
         std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler may not reorder; the heavy side does the rest

@@ -18,19 +18,35 @@
 
 namespace gpo::host {
 
+/// Fetches a cache line that will soon be written, and takes it from whoever has it. (__builtin_prefetch(line, 1) only fetches it
+/// for reading, unless the compiler is told of the processor; those few x86-64 ones that don't know the instruction ignore it.)
+inline void fetch_to_write(const void* line) noexcept {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 /// A deadline that never comes.
 inline constexpr uint64_t kForever = UINT64_MAX;
 
 namespace detail {
-extern std::atomic<bool> schedule_in_force;
-/// True while the deterministic scheduler stands in for the machine. One relaxed load, predicted false.
-inline bool scheduled() noexcept { return schedule_in_force.load(std::memory_order_relaxed); }
-void scheduled_step() noexcept;
-/// Set once it is known that the processor's time stamps tick evenly, before the first use of ticks() that matters.
-extern std::atomic<bool> even_ticks;
-void look_at_ticks() noexcept;
 enum ForkState : int { kUnwatched, kParent, kChild };
-extern std::atomic<int> fork_state;  // kUnwatched until the fork handler is registered: no static constructor does it
+/// What every call looks at and hardly anybody writes, on one cache line.
+struct alignas(64) ProcessFlags {
+    std::atomic<int> fork_state{kUnwatched};     // until the fork handler is registered: no static constructor does it
+    std::atomic<bool> schedule_in_force{false};
+    std::atomic<bool> no_membarrier{true};       // until look_at_fences() (host/fence.h) has said otherwise
+    std::atomic<bool> even_ticks{false};         // the processor's time stamps are known to tick evenly
+    std::atomic<uint32_t> watchers{0};           // recorders that run, and an NVTX tool (trace/record.h)
+};
+extern ProcessFlags process_flags;
+/// True while the deterministic scheduler stands in for the machine. One relaxed load, predicted false.
+inline bool scheduled() noexcept { return process_flags.schedule_in_force.load(std::memory_order_relaxed); }
+void scheduled_step() noexcept;
+/// Sets even_ticks: before the first use of ticks() that matters.
+void look_at_ticks() noexcept;
 bool watch_forks() noexcept;
 }  // namespace detail
 
@@ -41,7 +57,7 @@ uint64_t now() noexcept;
 /// into nanoseconds later, by two looks at both clocks. 15 ns cheaper than now().
 inline uint64_t ticks() noexcept {
 #if defined(__x86_64__)
-    if (detail::even_ticks.load(std::memory_order_relaxed) && !detail::scheduled()) [[likely]]
+    if (detail::process_flags.even_ticks.load(std::memory_order_relaxed) && !detail::scheduled()) [[likely]]
         return __builtin_ia32_rdtsc();
 #endif
     return now();
@@ -168,7 +184,7 @@ unsigned processors() noexcept;
 
 /// True in a child process that was forked after this library was first used: its threads are gone.
 inline bool forked() noexcept {
-    if (detail::fork_state.load(std::memory_order_relaxed) == detail::kParent) [[likely]] return false;
+    if (detail::process_flags.fork_state.load(std::memory_order_relaxed) == detail::kParent) [[likely]] return false;
     return detail::watch_forks();
 }
 

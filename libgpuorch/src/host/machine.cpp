@@ -78,13 +78,11 @@ void relax(unsigned spins) noexcept {
 
 namespace gpo::host::detail {
 
-std::atomic<bool> even_ticks{false};
-
 void look_at_ticks() noexcept {
 #if defined(__x86_64__)
     // "Invariant TSC": it runs at one rate in all power states, and the system keeps it equal on all cores.
     unsigned a = 0, b = 0, c = 0, d = 0;
-    if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8)) even_ticks.store(true, std::memory_order_relaxed);
+    if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8)) process_flags.even_ticks.store(true, std::memory_order_relaxed);
 #endif
 }
 

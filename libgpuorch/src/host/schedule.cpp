@@ -29,8 +29,6 @@ namespace gpo::host {
 
 namespace detail {
 
-constinit std::atomic<bool> schedule_in_force{false};
-
 struct Actor {
     char name[32]{};
     uint32_t number = 0;                           // by order of creation: what the trace knows it by
@@ -383,12 +381,12 @@ Schedule::Schedule(uint64_t seed) : run_(std::make_unique<Run>(seed)) {
     self = run_->add("main");
     run_->first = self;
     run = run_.get();
-    detail::schedule_in_force.store(true, std::memory_order_relaxed);
+    detail::process_flags.schedule_in_force.store(true, std::memory_order_relaxed);
 }
 
 Schedule::~Schedule() {
     Locked locked;
-    detail::schedule_in_force.store(false, std::memory_order_relaxed);
+    detail::process_flags.schedule_in_force.store(false, std::memory_order_relaxed);
     run = nullptr;
     for (Actor* actor : run_->actors) {
         if (actor == self) continue;

@@ -13,10 +13,6 @@
 
 namespace gpo::trace {
 
-namespace detail {
-constinit std::atomic<uint32_t> watchers{0};
-}
-
 namespace {
 
 thread_local Buffer* t_buffer = nullptr;  // one reference

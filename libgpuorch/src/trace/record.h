@@ -18,12 +18,10 @@
 
 namespace gpo::trace {
 
-namespace detail {
-extern std::atomic<uint32_t> watchers;  // recorders that run, and an NVTX tool
-}
-
-/// Whether anybody wants to know. Relaxed: what begins meanwhile may be missed.
-inline bool on() noexcept { return detail::watchers.load(std::memory_order_relaxed) != 0; }
+/// How many want to know: recorders that run, and an NVTX tool.
+inline std::atomic<uint32_t>& watchers() noexcept { return host::detail::process_flags.watchers; }
+/// Whether anybody does. Relaxed: what begins meanwhile may be missed.
+inline bool on() noexcept { return watchers().load(std::memory_order_relaxed) != 0; }
 
 enum class Kind : uint8_t { call, operation, notify, completion, held, callback, serialising };
 
