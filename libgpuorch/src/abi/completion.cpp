@@ -13,7 +13,7 @@ constexpr uint32_t kDefaultCapacity = 4096, kMostCapacity = 1u << 24;
 gpo_status notify(const char* function, gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, Event* since) {
     return abi::submit(function, [&] {
         Pin<Stream> pinned(stream);
-        Pin<CompletionQueue> queue(cq);
+        Pin<CompletionQueue> queue(cq, pinned);
         if (&pinned->runtime() != &queue->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", queue->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] { return pinned->notify(*queue, user_data, since); });

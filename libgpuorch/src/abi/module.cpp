@@ -171,7 +171,7 @@ GPO_API gpo_status gpo_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, c
                                      const void* const* arguments, const uint32_t* sizes, uint32_t count) {
     return gpo::abi::submit(__func__, [&] {
         Pin<gpo::Stream> s(stream);
-        Pin<Kernel> k(kernel);
+        Pin<Kernel> k(kernel, s);
         return blame(*s, [&] {
             gpo::required(launch, "launch");
             gpo::LaunchKernel operation(*s, *k, gpo::read_struct(launch, "launch"), arguments, sizes, count);

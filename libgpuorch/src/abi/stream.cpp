@@ -121,7 +121,7 @@ GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t* count) 
 GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event) {
     return abi::submit(__func__, [&] {
         Pin<Stream> pinned(stream);
-        Pin<Event> point(event);
+        Pin<Event> point(event, pinned);
         return abi::blame(*pinned, [&] { return point->put_wait(*pinned); });
     });
 }

@@ -80,7 +80,7 @@ void detail::finish(Slot& slot) noexcept {
         for (unsigned i = 0; i < reach; ++i)
             if (ledger->notes[i].load(std::memory_order_acquire) == &slot) return;
     }
-    uint32_t destroyed = 1;
+    uint8_t destroyed = 1;
     if (!slot.closing.compare_exchange_strong(destroyed, 2, std::memory_order_seq_cst)) return;
     Object* object = slot.object;
     slot.object = nullptr;
@@ -105,7 +105,7 @@ Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* st
     }
     if (ledger->reach.load(std::memory_order_relaxed) == ledger->used)
         ledger->reach.store(ledger->used + 1, std::memory_order_release);
-    if (Slot* pinned = try_pin(handle, type, note)) return pinned;
+    if (Slot* pinned = try_pin(handle, type, ledger, note)) return pinned;
     const uint32_t generation = slot->generation.load(std::memory_order_acquire);
     const bool was_given_out = generation > generation_of(handle) ||
                                (generation == generation_of(handle) &&
@@ -211,8 +211,8 @@ void Table::recycle(Slot& slot) noexcept {
     std::lock_guard lock(lock_);
     --live_;
     slot.closing.store(0, std::memory_order_relaxed);
-    const uint32_t next = slot.generation.load(std::memory_order_relaxed) + 1;
-    slot.generation.store(next, std::memory_order_release);
+    const uint32_t next = slot.generation.load(std::memory_order_relaxed) + 1u;
+    slot.generation.store(static_cast<uint16_t>(next), std::memory_order_release);
     if (next < generation_limit_) free_.push_back(slot.index);  // capacity was reserved with the slot
 }
 

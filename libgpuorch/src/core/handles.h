@@ -32,13 +32,13 @@ namespace gpo {
 namespace handle {
 
 inline constexpr unsigned kIndexBits = 20, kGenerationBits = 15, kTypeBits = 5, kTagBits = 24;
-struct Slot {
+struct alignas(32) Slot {                // half a cache line
     std::atomic<uint64_t> handle{0};     // of the object in it; 0: empty or being closed
-    std::atomic<uint32_t> generation{0};
-    std::atomic<uint32_t> closing{0};    // 1: destroyed, not closed yet; 2: somebody closes it
-    std::atomic<uint8_t> last_type{0};   // of the newest object, to tell stale from mistyped
     Object* object = nullptr;            // one reference; valid while pinned
     uint32_t index = 0;
+    std::atomic<uint16_t> generation{0};
+    std::atomic<uint8_t> closing{0};     // 1: destroyed, not closed yet; 2: somebody closes it
+    std::atomic<uint8_t> last_type{0};   // of the newest object, to tell stale from mistyped
 };
 
 class Table;
@@ -53,19 +53,19 @@ struct alignas(kLedgerBytes) Ledger {
     static Ledger& of(Note& note) noexcept {
         return *reinterpret_cast<Ledger*>(reinterpret_cast<uintptr_t>(&note) & ~(kLedgerBytes - 1));
     }
-    Note notes[kNotes];
     unsigned used = 0;                 // the thread's own: notes from here on are free; the one before is not
     uint32_t tag = 0;                  // the thread's own: of the last pin
     std::atomic<unsigned> reach{0};    // notes that were ever used: as far as destroy has to look
-    std::atomic<bool> taken{true};
     uint32_t number = 0;               // of ledgers made before it
     Ledger* next = nullptr;
+    std::atomic<bool> taken{true};
+    Note notes[kNotes];                // the first of them, which are all that most calls need, on the line of the above
 };
 static_assert(sizeof(Ledger) == kLedgerBytes);
 
 namespace detail {
 extern constinit thread_local Ledger* t_ledger;
-Slot* try_pin(uint64_t handle, Type type, Note** note) noexcept;
+Slot* try_pin(uint64_t handle, Type type, Ledger* ledger, Note** note) noexcept;
 Slot* pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
 void finish(Slot& slot) noexcept;
 }  // namespace detail
@@ -128,7 +128,7 @@ public:
     uint32_t tag() const noexcept { return tag_.load(std::memory_order_acquire); }
 
 private:
-    friend Slot* detail::try_pin(uint64_t, Type, Note**) noexcept;
+    friend Slot* detail::try_pin(uint64_t, Type, Ledger*, Note**) noexcept;
     friend Slot* detail::pin_slowly(uint64_t, Type, Note**, gpo_status*) noexcept;
     friend gpo_status destroy(uint64_t, Type) noexcept;
     friend void detail::finish(Slot&) noexcept;
@@ -168,14 +168,14 @@ constexpr uint32_t tag_of(uint64_t handle) {
     return static_cast<uint32_t>(handle >> (kIndexBits + kGenerationBits + kTypeBits));
 }
 
-// What a call pays for each handle. NULL if there is anything to say or to prepare first.
-inline Slot* try_pin(uint64_t handle, Type type, Note** note) noexcept {
+// What a call pays for each handle. NULL if there is anything to say or to prepare first. The slot has the whole handle of
+// the object in it, 0 if there is none: neither the tag nor the generation needs another look.
+[[gnu::always_inline]] inline Slot* try_pin(uint64_t handle, Type type, Ledger* ledger, Note** note) noexcept {
     const uint32_t tag = tag_of(handle);
     const Table* table = g_tables[tag & (kPositions - 1)].load(std::memory_order_acquire);
-    Ledger* ledger = t_ledger;
     if (!table || !ledger) [[unlikely]] return nullptr;
     const unsigned used = ledger->used;
-    if (tag == 0 || table->tag() != tag || (type != Type::none && type_of(handle) != type) ||
+    if ((type == Type::none ? handle == 0 : type_of(handle) != type) ||
         used >= ledger->reach.load(std::memory_order_relaxed)) [[unlikely]] return nullptr;
     Slot* slot = table->slot(index_of(handle));
     if (!slot) [[unlikely]] return nullptr;
@@ -195,7 +195,7 @@ inline Slot* try_pin(uint64_t handle, Type type, Note** note) noexcept {
 }  // namespace detail
 
 inline Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {
-    Slot* slot = detail::try_pin(handle, type, note);
+    Slot* slot = detail::try_pin(handle, type, detail::t_ledger, note);
     return slot ? slot : detail::pin_slowly(handle, type, note, status);
 }
 
@@ -209,7 +209,11 @@ template <class T>
 class Pin {
 public:
     /// Throws Failure with GPO_INVALID_HANDLE or GPO_STALE_HANDLE.
-    explicit Pin(const void* handle);
+    [[gnu::always_inline]] explicit Pin(const void* handle) : Pin(handle, handle::detail::t_ledger) {}
+    /// Likewise; the calling thread has pinned `beside`, which saves looking for the thread's ledger.
+    template <class Other>
+    [[gnu::always_inline]] Pin(const void* handle, const Pin<Other>& beside)
+        : Pin(handle, &handle::Ledger::of(*beside.note_)) {}
     Pin(const Pin&) = delete;
     Pin& operator=(const Pin&) = delete;
     ~Pin() { handle::unpin(*slot_, *note_); }
@@ -218,6 +222,10 @@ public:
     Ref<T> ref() const noexcept { return Ref<T>(static_cast<T*>(slot_->object)); }
 
 private:
+    template <class Other>
+    friend class Pin;
+    [[gnu::always_inline]] Pin(const void* handle, handle::Ledger* ledger);
+
     handle::Slot* slot_;
     handle::Note* note_;
 };
@@ -225,10 +233,12 @@ private:
 [[noreturn]] void fail_handle(gpo_status status, Type type, uint64_t handle);
 
 template <class T>
-Pin<T>::Pin(const void* handle) {
-    gpo_status status = GPO_SUCCESS;
+inline Pin<T>::Pin(const void* handle, handle::Ledger* ledger) {
     const auto number = reinterpret_cast<uint64_t>(handle);
-    slot_ = handle::pin(number, TypeOf<T>::value, &note_, &status);
+    slot_ = handle::detail::try_pin(number, TypeOf<T>::value, ledger, &note_);
+    if (slot_) [[likely]] return;
+    gpo_status status = GPO_SUCCESS;
+    slot_ = handle::detail::pin_slowly(number, TypeOf<T>::value, &note_, &status);
     if (!slot_) fail_handle(status, TypeOf<T>::value, number);
 }
 
