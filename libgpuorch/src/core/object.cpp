@@ -32,14 +32,14 @@ bool Counted::try_retain() const noexcept {
 }
 
 Object::Object(Runtime& runtime, Type type, const char* label)
-    : runtime_(&runtime), type_(type), label_(label && *label ? runtime.intern(label) : "") {}
+    : runtime_(runtime), label_(label && *label ? runtime.intern(label) : ""), type_(type) {
+    runtime_.retain();
+}
 
-Object::Object(Type type) : type_(type), label_("") {}
+Object::Object(Runtime& self, Type type) : runtime_(self), label_(""), type_(type) {}
 
-Object::~Object() = default;
-
-Runtime& Object::runtime() const noexcept {
-    return runtime_ ? *runtime_ : const_cast<Runtime&>(static_cast<const Runtime&>(*this));
+Object::~Object() {
+    if (type_ != Type::runtime) runtime_.release();
 }
 
 void Object::set_label(const char* label) {

@@ -99,11 +99,10 @@ class Object : public Counted {
 public:
     /// `label` may be NULL; it is cut to 63 bytes.
     Object(Runtime& runtime, Type type, const char* label);
-    /// For the runtime itself.
-    explicit Object(Type type);
+    /// For the runtime itself, which is its own runtime.
+    Object(Runtime& self, Type type);
 
-    /// A runtime is its own runtime.
-    Runtime& runtime() const noexcept;
+    Runtime& runtime() const noexcept { return runtime_; }
     Type type() const noexcept { return type_; }
 
     /// A label that stays valid for as long as the runtime (labels are interned); "" if there is none.
@@ -138,11 +137,11 @@ protected:
     ~Object() override;
 
 private:
-    Ref<Runtime> runtime_;
-    const Type type_;
-    std::atomic<const char*> label_;
     mutable host::Mutex error_lock_;
+    Runtime& runtime_;   // a reference to it is held, but for its own
+    std::atomic<const char*> label_;
     ErrorPtr error_;
+    const Type type_;
     bool error_sticky_ = false;
 };
 

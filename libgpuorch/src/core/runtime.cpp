@@ -69,7 +69,7 @@ thread_local const Runtime::CallbackScope* t_callback = nullptr;  // the innermo
 
 }  // namespace
 
-Runtime::Runtime(const gpo_runtime_options& options) : Object(Type::runtime), options_(options), table_(nullptr) {
+Runtime::Runtime(const gpo_runtime_options& options) : Object(*this, Type::runtime), options_(options), table_(nullptr) {
     refuse_unknown_flags(options.flags, 0, "options.flags");
     if (options.completion_mode > GPO_COMPLETION_LATENCY)
         fail(GPO_INVALID_ARGUMENT, "options.completion_mode is ", options.completion_mode);

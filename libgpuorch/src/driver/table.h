@@ -28,6 +28,15 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
 }  // namespace gpo::driver
 
 #define GPO_DRIVER_FUNCTIONS(X, Y)                        \
+    /* on the way of most operations: one cache line */   \
+    X(cuCtxGetId, 12020, required)                        \
+    X(cuEventRecord, 12020, required)                     \
+    X(cuLaunchKernel, 12020, required)                    \
+    X(cuMemcpyHtoDAsync, 12020, required)                 \
+    X(cuMemcpyDtoHAsync, 12020, required)                 \
+    X(cuMemcpyDtoDAsync, 12020, required)                 \
+    X(cuStreamWaitEvent, 12020, required)                 \
+    X(cuEventQuery, 12020, required)                      \
     /* initialisation and errors */                       \
     X(cuInit, 12020, required)                            \
     X(cuDriverGetVersion, 12020, required)                \
@@ -55,7 +64,6 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
     X(cuCtxPushCurrent, 12020, required)                  \
     X(cuCtxPopCurrent, 12020, required)                   \
     X(cuCtxGetDevice, 12020, required)                    \
-    X(cuCtxGetId, 12020, required)                        \
     X(cuCtxGetLimit, 12020, required)                     \
     X(cuCtxSetLimit, 12020, required)                     \
     X(cuCtxGetStreamPriorityRange, 12020, required)       \
@@ -67,7 +75,6 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
     X(cuStreamDestroy, 12020, required)                   \
     X(cuStreamQuery, 12020, required)                     \
     X(cuStreamSynchronize, 12020, required)               \
-    X(cuStreamWaitEvent, 12020, required)                 \
     X(cuStreamGetPriority, 12020, required)               \
     X(cuStreamGetFlags, 12020, required)                  \
     X(cuStreamGetCtx, 12020, required)                    \
@@ -81,8 +88,6 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
     /* events */                                          \
     X(cuEventCreate, 12020, required)                     \
     X(cuEventDestroy, 12020, required)                    \
-    X(cuEventRecord, 12020, required)                     \
-    X(cuEventQuery, 12020, required)                      \
     X(cuEventSynchronize, 12020, required)                \
     Y(cuEventElapsedTime, 12020, required)                \
     /* memory */                                          \
@@ -107,9 +112,6 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
     X(cuMemPoolSetAccess, 12020, required)                \
     /* copies and fills */                                \
     X(cuMemcpyAsync, 12020, required)                     \
-    X(cuMemcpyHtoDAsync, 12020, required)                 \
-    X(cuMemcpyDtoHAsync, 12020, required)                 \
-    X(cuMemcpyDtoDAsync, 12020, required)                 \
     X(cuMemcpyPeerAsync, 12020, required)                 \
     X(cuMemcpy2DAsync, 12020, required)                   \
     Y(cuMemcpyBatchAsync, 13000, optional)                \
@@ -132,7 +134,6 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 12020, required) \
     X(cuOccupancyMaxPotentialBlockSize, 12020, required)  \
     X(cuOccupancyMaxActiveClusters, 12020, required)      \
-    X(cuLaunchKernel, 12020, required)                    \
     X(cuLaunchKernelEx, 12020, required)                  \
     /* graphs: what capture needs */                      \
     X(cuGraphGetNodes, 12020, required)                   \
@@ -143,7 +144,7 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
 
 namespace gpo::driver {
 
-struct Table {
+struct alignas(64) Table {
 #define X(name, version, need) decltype(&::name) name = nullptr;
 #define Y(name, version, need) name##_t* name = nullptr;
     GPO_DRIVER_FUNCTIONS(X, Y)
