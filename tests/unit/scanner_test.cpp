@@ -16,7 +16,8 @@ namespace recorder = gpo::driver::recorder;
 /// A stream of a software GPU whose driver's calls are recorded, and a gate that holds it up on the device.
 struct Recorded {
     explicit Recorded(uint32_t mode = GPO_COMPLETION_BALANCED) {
-        gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return recorder::wrap(std::move(driver)); });
+        gpo::driver::set_interposer(
+            [this](std::shared_ptr<gpo::driver::Driver> below) { return driver = recorder::wrap(std::move(below)); });
         gpo_runtime_options options{};
         options.struct_size = sizeof options;
         options.device = "soft";
@@ -66,6 +67,7 @@ struct Recorded {
         }
     }
 
+    std::shared_ptr<gpo::driver::Driver> driver;
     gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
     gpo_stream_t stream = nullptr;
@@ -164,4 +166,60 @@ TEST_CASE("a notify needs no context to be current, and makes none so") {
     CHECK(recorder::count(Function::cuCtxPushCurrent) == 0);
     on.open();
     on.expect(1, 2);
+}
+
+TEST_CASE("the events of marks go round with their places") {
+    Recorded on;
+    uint64_t next = 0;
+    const auto some = [&](uint64_t count) {
+        const uint64_t from = next;
+        while (next < from + count) on.notify(next++);
+        on.expect(from, next);
+    };
+    for (int i = 0; i < 20; ++i) some(10);
+    recorder::clear();
+    for (int i = 0; i < 100; ++i) some(10);
+    CHECK(recorder::count(Function::cuEventCreate) == 0);
+    // More at once than ever takes more, and gives them to whoever comes.
+    on.shut();
+    const uint64_t from = next;
+    while (next < from + 1000) on.notify(next++);
+    const auto created = recorder::count(Function::cuEventCreate);
+    CHECK(created > 0);
+    CHECK(created <= 1100);
+    on.open();
+    on.expect(from, next);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));   // the scanner rests, and is told that the stream goes
+    REQUIRE(gpo_stream_destroy(on.stream) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_create(on.device, nullptr, &on.stream) == GPO_SUCCESS);
+    for (int i = 0; i < 1000 && recorder::count(Function::cuStreamDestroy) == 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    recorder::clear();
+    for (int i = 0; i < 100; ++i) some(10);
+    CHECK(recorder::count(Function::cuEventCreate) == 0);
+}
+
+TEST_CASE("where the context is current an operation asks the driver once whether it still is, elsewhere it makes it so") {
+    Recorded on;
+    on.notify(0);
+    on.expect(0, 1);
+    on.shut();   // the scanner asks of marks alone, and none is put on
+    void* context = nullptr;
+    REQUIRE(gpo_device_native(on.device, &context, nullptr) == GPO_SUCCESS);
+    const auto counts = [&](bool current) {
+        const auto record = [&] { REQUIRE(gpo_event_record(on.event, on.stream) == GPO_SUCCESS); };
+        if (current) REQUIRE(on.driver->table.cuCtxSetCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
+        record();   // finds out how it is here
+        recorder::clear();
+        for (int i = 0; i < 10; ++i) record();
+        CHECK(recorder::count(Function::cuEventRecord) == 10);
+        CHECK(recorder::count(Function::cuCtxGetId) == 10);
+        CHECK(recorder::count(Function::cuCtxGetCurrent) == (current ? 0 : 10));
+        CHECK(recorder::count(Function::cuCtxPushCurrent) == (current ? 0 : 10));
+        CHECK(recorder::count(Function::cuCtxPopCurrent) == (current ? 0 : 10));
+        CUcontext now = nullptr;
+        REQUIRE(on.driver->table.cuCtxGetCurrent(&now) == CUDA_SUCCESS);
+        CHECK((now != nullptr) == current);
+    };
+    for (const bool current : {false, true, false, true}) std::thread(counts, current).join();
 }

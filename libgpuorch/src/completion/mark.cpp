@@ -7,9 +7,39 @@ namespace gpo {
 
 Mark::Mark() noexcept = default;
 Mark::Mark(const Mark&) = default;
-Mark::Mark(Mark&&) noexcept = default;
-Mark& Mark::operator=(Mark&&) noexcept = default;
 Mark::~Mark() = default;
+
+Mark::Mark(Mark&& other) noexcept : MarkFields(other) {
+    if (other.target) target.swap(other.target);
+    if (other.special) [[unlikely]] {
+        since_.swap(other.since_);
+        error_.swap(other.error_);
+    }
+}
+
+Mark& Mark::operator=(Mark&& other) noexcept {
+    if (special) [[unlikely]] {
+        since_ = nullptr;
+        error_ = nullptr;
+    }
+    MarkFields::operator=(other);
+    if (target || other.target) target = std::move(other.target);
+    if (special) [[unlikely]] {
+        since_.swap(other.since_);
+        error_.swap(other.error_);
+    }
+    return *this;
+}
+
+void Mark::set_since(Ref<Event> event) noexcept {
+    since_ = std::move(event);
+    special = true;
+}
+
+void Mark::set_error(ErrorPtr error) noexcept {
+    error_ = std::move(error);
+    special = true;
+}
 
 MarkQueue::MarkQueue() : tail_(new Block), head_(tail_) {}
 
@@ -49,10 +79,8 @@ void MarkQueue::push() noexcept {
         tail_ = next;
     }
     pushed_.store(pushed + 1, std::memory_order_release);
-    // The consumer has written the marks that come next, the last time round: fetch their lines for the next push now.
-    const char* ahead = reinterpret_cast<const char*>(&tail_->marks[(pushed + 2) % kBlock]);
-    __builtin_prefetch(ahead, 1);
-    __builtin_prefetch(ahead + 64, 1);
+    // The consumer has read the marks that come next, the last time round: their lines are taken from it now.
+    host::fetch_to_write(&tail_->marks[(pushed + 2) % kBlock]);
 }
 
 Mark& MarkQueue::at(size_t i) noexcept {
@@ -67,9 +95,7 @@ Mark MarkQueue::pop() noexcept {
     const uint64_t popped = popped_.load(std::memory_order_relaxed);
     Mark mark = std::move(head_->marks[popped % kBlock]);
     // The producer has written the ones that come next.
-    const char* ahead = reinterpret_cast<const char*>(&head_->marks[(popped + 2) % kBlock]);
-    __builtin_prefetch(ahead, 1);
-    __builtin_prefetch(ahead + 64, 1);
+    __builtin_prefetch(&head_->marks[(popped + 2) % kBlock]);
     if ((popped + 1) % kBlock == 0) {
         Block* used = std::exchange(head_, head_->next.load(std::memory_order_acquire));
         Block* first = recycled_.load(std::memory_order_relaxed);

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "core/object.h"
 
@@ -38,26 +39,42 @@ public:
     virtual void fetch_ahead() const noexcept {}
 };
 
-struct Mark {
+/// Of a mark what is copied as it is.
+struct MarkFields {
     CUevent event = nullptr;           // NULL: reached when all marks before it are
-    uint32_t since_event = 0;          // how many marks before it the newest with an event is; 0: it has one. Set by push()
-    bool timing = false;               // of `event`
-    bool deferred = false;             // the stream was being captured: the scanner records the event when it no longer is
-    CompletionQueue* queue = nullptr;  // an entry is reserved in it, which keeps it alive; or:
-    Ref<Reached> target;
+    CompletionQueue* queue = nullptr;  // an entry is reserved in it, which keeps it alive; or Mark::target
     uint64_t user_data = 0;
-    uint32_t source = 0;               // GPO_SOURCE_*
     uint64_t operation = 0;
     uint64_t submitted = 0;            // host::ticks()
-    Ref<Event> since;                  // for GPU times
-    ErrorPtr error;                    // set: it will never be reached
+    uint32_t since_event = 0;          // how many marks before it the newest with an event is; 0: it has one. Set by push()
+    uint32_t source = 0;               // GPO_SOURCE_*
+    bool timing = false;               // of `event`, which is the context's then; else it is the place's in the queue
+    bool deferred = false;             // the stream was being captured: the scanner records the event when it no longer is
+    bool special = false;              // it has one of Mark's last two
+};
+
+/// Marks go from one core to another. What most of them have lies on the first of a mark's two cache lines, and a move
+/// touches the other, and writes to the mark that it moves from, only where there is something.
+struct alignas(64) Mark : MarkFields {
+    Ref<Reached> target;
 
     Mark() noexcept;
     Mark(const Mark&);
     Mark(Mark&&) noexcept;
     Mark& operator=(Mark&&) noexcept;
     ~Mark();
+    /// GPU times are told, from this event on.
+    void set_since(Ref<Event> event) noexcept;
+    Event* since() const noexcept { return special ? since_.get() : nullptr; }
+    /// It will never be reached.
+    void set_error(ErrorPtr error) noexcept;
+    ErrorPtr error() const noexcept { return special ? error_ : nullptr; }
+
+private:
+    Ref<Event> since_;
+    ErrorPtr error_;
 };
+static_assert(sizeof(Mark) == 128 && sizeof(MarkFields) + sizeof(Ref<Reached>) <= 64);
 
 /// Unbounded queue of marks, one producer and one consumer, in blocks that are used again.
 class MarkQueue {
@@ -68,7 +85,22 @@ public:
     void reserve(size_t pushes = 1);
     /// The next mark, to be filled in (all of it that isn't as a new one's), and then pushed.
     Mark& next() noexcept { return tail_->marks[pushed_.load(std::memory_order_relaxed) % kBlock]; }
+    /// The event of the next mark's place, which marks of that place are recorded with in turn; NULL until it is given one.
+    CUevent& next_event() noexcept { return tail_->events[pushed_.load(std::memory_order_relaxed) % kBlock]; }
     void push() noexcept;
+    /// A mark will be pushed soon.
+    void fetch_ahead() noexcept {
+        host::fetch_to_write(&tail_);
+        host::fetch_to_write(&next());
+    }
+    /// Calls `take` for each place's event. No mark is in the queue, or comes into it any more.
+    template <class Take>
+    void take_events(Take&& take) noexcept {
+        for (Block* list : {head_, spare_, recycled_.load(std::memory_order_acquire)})
+            for (Block* block = list; block; block = block->next.load(std::memory_order_relaxed))
+                for (CUevent& event : block->events)
+                    if (event) take(std::exchange(event, nullptr));
+    }
     /// Consumer. NULL if there is none. `oldest(i)`: i-th from the oldest.
     size_t size() const noexcept {
         return pushed_.load(std::memory_order_seq_cst) - popped_.load(std::memory_order_acquire);
@@ -77,9 +109,13 @@ public:
     Mark pop() noexcept;
 
 private:
-    static constexpr size_t kBlock = 64;
+    static constexpr size_t kBlock = 32;
     static constexpr uint32_t kNoEvent = UINT32_MAX;  // further back than any queue reaches
-    struct Block { Mark marks[kBlock]; std::atomic<Block*> next{nullptr}; };
+    struct Block {
+        Mark marks[kBlock];
+        CUevent events[kBlock]{};      // the producer's
+        std::atomic<Block*> next{nullptr};
+    };
     // Each side's own on a cache line of its own.
     alignas(64) Block* tail_;          // producer
     Block* spare_ = nullptr;           // producer: a list, reserved for the next turns

@@ -39,28 +39,25 @@ void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome) 
 
 }  // namespace
 
-// Events on their way back to the context, a batch at a time.
+// Timed events on their way back to the context, a batch at a time.
 class Scanner::Returns {
 public:
     explicit Returns(Context& context) : context_(context) {}
-    ~Returns() {
-        flush(false);
-        flush(true);
-    }
-    void add(bool timing, CUevent event) noexcept {
-        if (counts_[timing] == kBatch) flush(timing);
-        events_[timing][counts_[timing]++] = event;
+    ~Returns() { flush(); }
+    void add(CUevent event) noexcept {
+        if (count_ == kBatch) flush();
+        events_[count_++] = event;
     }
 
 private:
     static constexpr size_t kBatch = 64;
-    void flush(bool timing) noexcept {
-        if (counts_[timing]) context_.give_events(timing, events_[timing].data(), counts_[timing]);
-        counts_[timing] = 0;
+    void flush() noexcept {
+        if (count_) context_.give_events(true, events_.data(), count_);
+        count_ = 0;
     }
     Context& context_;
-    std::array<std::array<CUevent, kBatch>, 2> events_;
-    std::array<size_t, 2> counts_{};
+    std::array<CUevent, kBatch> events_;
+    size_t count_ = 0;
 };
 
 Scanner::Scanner(Context& context) noexcept : context_(context) {
@@ -228,16 +225,17 @@ CUresult Scanner::ask(Stream& stream, Mark& mark) noexcept {
 uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept {
     Context& context = stream.context();
     Outcome outcome;
-    outcome.error = mark.error ? mark.error : failure;
+    outcome.error = mark.error();
+    if (!outcome.error) outcome.error = failure;
     outcome.operation = mark.operation;
     outcome.submitted_ns = std::min(time_of(mark.submitted), now);
     outcome.completed_ns = now;
-    if (mark.since && !outcome.error) {
+    if (Event* since = mark.since(); since && !outcome.error) {
         float milliseconds = 0;
-        if (context.table().cuEventElapsedTime(&milliseconds, mark.since->native(), mark.event) == CUDA_SUCCESS)
+        if (context.table().cuEventElapsedTime(&milliseconds, since->native(), mark.event) == CUDA_SUCCESS)
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     }
-    if (mark.event && !context.lost()) returns.add(mark.timing, mark.event);
+    if (mark.event && mark.timing && !context.lost()) returns.add(mark.event);
     if (mark.source != 0) {  // somebody has asked to be told
         Counters& counters = stream.runtime().counters;
         counters.count_completion(now - outcome.submitted_ns);
@@ -279,7 +277,8 @@ void Scanner::tell() noexcept {
 // How many marks from the oldest have been reached. A question that is answered "not yet" costs 1.3 us, in which the driver
 // keeps whoever submits waiting, and one that is answered "done" a tenth of that. So the oldest is asked first, and the
 // second "not yet" ends the turn; and in balanced mode a mark that was made within the last few microseconds, which a GPU
-// hardly has got to, waits for the next turn.
+// hardly has got to, waits for the next turn. A driver that is asked has its lines on this core, and whoever submits next waits
+// for them: where all had been reached the last time, the newest is asked first, and one question does.
 size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept {
     MarkQueue& marks = stream.marks();
     if (stream.deferring()) {
@@ -293,7 +292,8 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
     size_t low = 0, high = old;   // marks before `low` are done, the one at `high` isn't, or is too young
     // The oldest, then the newest that is old enough, then the one in the middle of what is left.
     for (unsigned refusals = 0; low < high && refusals < 2;) {
-        const size_t probe = low == 0 ? 1 : high == old ? old : low + (high - low + 1) / 2;
+        const bool newest = high == old && (low != 0 || (stream.keeps_up() && refusals == 0));
+        const size_t probe = newest ? old : low == 0 ? 1 : low + (high - low + 1) / 2;
         // A mark without an event follows the newest before it that has one; if that one is gone, it was reached.
         const size_t back = marks.at(probe - 1).since_event;
         const size_t asked = probe > back ? probe - back : 0;
@@ -307,6 +307,7 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
             return low;
         }
     }
+    if (old != 0) stream.keeps_up() = low == old;
     result = low == size ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     return low;
 }

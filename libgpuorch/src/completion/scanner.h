@@ -1,9 +1,10 @@
 // One thread per context that finds out which marks have been reached.
 //
-// It asks for the oldest mark of each stream, then for the newest: when that one is reached, all before it are. In latency
-// mode it asks all the time while marks are pending; in balanced mode after a sixteenth of the mark's age, at least 10 us, at
-// most 1 ms. With nothing pending for 1 ms it parks, and the next mark wakes it. It never takes a stream's submit lock and holds no lock
-// while it calls the driver. An answer other than "done" or "not ready" fails all marks of the stream.
+// It asks for the oldest mark of each stream, then for the newest: when that one is reached, all before it are. Where all were
+// reached the last time, it asks for the newest first. In latency mode it asks all the time while marks are pending; in balanced
+// mode after a sixteenth of the mark's age, at least 10 us, at most 1 ms. With nothing pending for 1 ms it parks, and the next
+// mark wakes it. It never takes a stream's submit lock and holds no lock while it calls the driver. An answer other than "done"
+// or "not ready" fails all marks of the stream.
 #pragma once
 
 #include <atomic>

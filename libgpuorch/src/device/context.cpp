@@ -367,19 +367,19 @@ void Context::when_streams_pass(std::function<void(bool)> action) {
 }
 
 DriverScope::DriverScope(Context& context, Calls calls)
-    : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls) {
-    if (!context.alive()) [[unlikely]] throw Failure(context.loss());
-    CUcontext current = nullptr;
-    table_.cuCtxGetCurrent(&current);
-    pushed_ = current != context.native_;
-    if (pushed_) context.check(table_.cuCtxPushCurrent(context.native_), "cuCtxPushCurrent");
+    : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls), pushed_(enter(context, nullptr)) {
     if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
 }
 
-DriverScope::~DriverScope() {
-    if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
-    CUcontext popped;
-    if (pushed_) table_.cuCtxPopCurrent(&popped);
+bool DriverScope::enter(Context& context, std::atomic<bool>* was_current) {
+    if (!context.alive()) throw Failure(context.loss());
+    CUcontext current = nullptr;
+    context.table_.cuCtxGetCurrent(&current);
+    const bool is_current = current == context.native_;
+    if (was_current && was_current->load(std::memory_order_relaxed) != is_current)
+        was_current->store(is_current, std::memory_order_relaxed);
+    if (!is_current) context.check(context.table_.cuCtxPushCurrent(context.native_), "cuCtxPushCurrent");
+    return !is_current;
 }
 
 DriverTry::DriverTry(Context& context) noexcept : table_(context.table()), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED) {

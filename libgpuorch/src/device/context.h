@@ -48,6 +48,11 @@ public:
         if (!lost() && table_.cuCtxGetId(native_, &id) == CUDA_SUCCESS && id == id_) [[likely]] return true;
         return found_dead();
     }
+    /// Whether it is the calling thread's current context, and alive: one question, where alive() and cuCtxGetCurrent are two.
+    bool is_current() const noexcept {
+        unsigned long long id = 0;
+        return !lost() && table_.cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == id_;
+    }
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
     /// The first failure; NULL unless it is lost.
     ErrorPtr loss() const;
@@ -167,15 +172,28 @@ class DriverScope {
 public:
     /// Throws Failure(GPO_DEVICE_LOST) with the context's first failure.
     explicit DriverScope(Context& context, Calls calls = Calls::any);
-    ~DriverScope();
+    /// The same for whoever comes often: `was_current` says whether the context was current already the last time, and then
+    /// one question to the driver is enough where it is so again.
+    DriverScope(Context& context, Calls calls, std::atomic<bool>& was_current)
+        : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls),
+          pushed_(!(was_current.load(std::memory_order_relaxed) && context.is_current()) && enter(context, &was_current)) {
+        if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
+    }
+    ~DriverScope() {
+        if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
+        CUcontext popped;
+        if (pushed_) table_.cuCtxPopCurrent(&popped);
+    }
     DriverScope(const DriverScope&) = delete;
     DriverScope& operator=(const DriverScope&) = delete;
 
 private:
+    /// Makes it current; false if it was, as is noted then. Throws if it is lost.
+    static bool enter(Context& context, std::atomic<bool>* was_current);
     const driver::Table& table_;
     CUstreamCaptureMode outer_mode_;
     const Calls calls_;
-    bool pushed_;
+    const bool pushed_;
 };
 
 /// The capture mode alone, inside a scope for plain calls.

@@ -33,7 +33,7 @@ public:
             return;
         }
         Mark mark;
-        mark.error = error;
+        mark.set_error(error);
         mark.target = call_;
         mark.operation = call_->behind_;
         stream.push_mark(std::move(mark));

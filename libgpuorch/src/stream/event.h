@@ -36,9 +36,9 @@ private:
     template <class Mark>
     gpo_status watch(Mark&& mark);
 
+    CUevent native_ = nullptr;
     const Ref<Context> context_;
     const uint32_t flags_;
-    CUevent native_ = nullptr;
     std::atomic<uint32_t> pending_{0};       // recordings that are held on their streams
     std::atomic<bool> recorded_{false}, interrupted_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording

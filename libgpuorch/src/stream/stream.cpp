@@ -18,7 +18,7 @@ public:
 
     void issue(Stream& stream) override {
         stream.prepare_mark();
-        mark_.timing = static_cast<bool>(mark_.since);
+        mark_.timing = mark_.since() != nullptr;
         CUevent event = stream.mark_event(mark_.timing);
         const bool defer = mark_.target && stream.capturing();
         if (!defer) {
@@ -35,7 +35,7 @@ public:
     std::unique_ptr<Operation> keep() const override { return std::make_unique<MarkOperation>(mark_); }
     void kept_behind(uint64_t operation) noexcept override { mark_.operation = operation; }
     void drop(Stream& stream, const ErrorPtr& error) noexcept override {
-        mark_.error = error;
+        mark_.set_error(error);
         stream.keep_behind_work(mark_);
         stream.push_mark(std::move(mark_));  // after the marks before it, whose work goes on
     }
@@ -76,9 +76,9 @@ private:
 }  // namespace
 
 Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_options& options)
-    : Object(context->runtime(), Type::stream, options.label), context_(std::move(context)), device_(device), wrapped_(false),
-      blocking_(options.flags & GPO_STREAM_BLOCKING), max_held_(options.max_held ? options.max_held : kDefaultMaxHeld),
-      exposed_(false) {
+    : Object(context->runtime(), Type::stream, options.label), context_(std::move(context)), exposed_(false), wrapped_(false),
+      blocking_(options.flags & GPO_STREAM_BLOCKING), device_(device),
+      max_held_(options.max_held ? options.max_held : kDefaultMaxHeld) {
     DriverScope scope(*context_);
     context_->check(table().cuStreamCreateWithPriority(&native_, blocking_ ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING,
                                                        options.priority),
@@ -88,8 +88,8 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_optio
 }
 
 Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options)
-    : Object(context->runtime(), Type::stream, options.label), context_(std::move(context)), device_(device),
-      native_(foreign), wrapped_(true), blocking_(false), max_held_(0), exposed_(true) {
+    : Object(context->runtime(), Type::stream, options.label), context_(std::move(context)), native_(foreign),
+      exposed_(true), wrapped_(true), blocking_(false), device_(device), max_held_(0) {
     DriverScope scope(*context_);
     // The default streams belong to whatever context is current; every other one must be of ours.
     if (foreign != nullptr && foreign != CU_STREAM_LEGACY && foreign != CU_STREAM_PER_THREAD) {
@@ -114,11 +114,16 @@ void Stream::announce() {
 Stream::~Stream() {
     if (announced_.load(std::memory_order_acquire)) context_->remove_stream(*this);
     context_->give_attribution(attribution_);
+    marks_.take_events([this](CUevent event) { context_->give_events(false, &event, 1); });
     for (bool timing : {false, true})
         if (!events_[timing].empty()) context_->give_events(timing, events_[timing].data(), events_[timing].size());
     if (wrapped_ || !native_) return;
     DriverTry scope(*context_);
     if (scope.entered()) table().cuStreamDestroy(native_);  // the driver lets pending work finish
+}
+
+void Stream::close() noexcept {
+    if (scanned_.load(std::memory_order_acquire)) context_->scanner().wake();
 }
 
 CUstream Stream::expose() noexcept {
@@ -128,12 +133,10 @@ CUstream Stream::expose() noexcept {
 
 // --- putting operations on ---
 
-gpo_status Stream::submit(Operation& operation) {
-    if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-    return put(operation, false);
-}
+void Stream::fail_shut_down() { gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down"); }
 
-gpo_status Stream::put(Operation& operation, bool internal) {
+// Where put() has found that it can't be issued: asks once more, under one hold of the lock with the keeping.
+gpo_status Stream::hold(Operation& operation, bool internal) {
     refuse_lost();
     bool kept = false;
     Kept spent;
@@ -141,8 +144,9 @@ gpo_status Stream::put(Operation& operation, bool internal) {
         DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
         std::lock_guard lock(submit_);
         if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
-        if (held_.empty() && operation.ready(*this)) [[likely]] {
-            issue(operation);
+        if (held_.empty() && operation.ready(*this)) {
+            hand_over(operation, accepted_.load(std::memory_order_relaxed) + 1);
+            note(operation);
         } else {
             // It would run when it is released, and be missing in what is recorded.
             if (!internal) refuse_capture(operation.kind());
@@ -168,43 +172,22 @@ gpo_status Stream::put(Operation& operation, bool internal) {
             kept = true;
         }
     }
-    if (kept) [[unlikely]]
+    if (kept)
         conclude(spent);
-    else if (operation.consequences()) [[unlikely]]
+    else if (operation.consequences())
         operation.afterwards(nullptr);
     return GPO_SUCCESS;
 }
 
-void Stream::issue(Operation& operation) {
-    hand_over(operation, accepted_.load(std::memory_order_relaxed) + 1);
-    note(operation);
-}
-
-// To the driver, with what is to be known of it.
-void Stream::hand_over(Operation& operation, uint64_t number) {
-    marked_.store(false, std::memory_order_relaxed);
-    if (trace::on() && operation.numbered()) [[unlikely]] {
+void Stream::hand_over_watched(Operation& operation, uint64_t number) {
+    if (trace::on() && operation.numbered()) {
         trace::Recorder* recorder = runtime().recorder();
         if (recorder && recorder->running()) return hand_over_traced(operation, number, *recorder);
     }
-    if (attribution_.words && operation.numbered()) [[unlikely]] {
-        table().cuStreamWriteValue32(native_, attribution_.address, static_cast<cuuint32_t>(number), 0);
-        operation.issue(*this);
-        table().cuStreamWriteValue32(native_, attribution_.address + 4, static_cast<cuuint32_t>(number), 0);
-    } else {
-        operation.issue(*this);
-    }
-}
-
-void Stream::note(const Operation& operation) noexcept {
-    if (!operation.numbered()) return;
-    const uint64_t number = accepted_.load(std::memory_order_relaxed) + 1;
-    Recent& recent = recent_[number % kRecent];
-    recent.kind.store(operation.kind(), std::memory_order_relaxed);
-    recent.label.store(operation.label(), std::memory_order_relaxed);
-    if (context_->software())
-        recent.driver_number.store(context_->driver().submitted(native_), std::memory_order_relaxed);
-    accepted_.store(number, std::memory_order_release);
+    const bool attributed = attribution_.words && operation.numbered();
+    if (attributed) table().cuStreamWriteValue32(native_, attribution_.address, static_cast<cuuint32_t>(number), 0);
+    operation.issue(*this);
+    if (attributed) table().cuStreamWriteValue32(native_, attribution_.address + 4, static_cast<cuuint32_t>(number), 0);
 }
 
 void Stream::issue_ready(Kept& spent) noexcept {
@@ -321,8 +304,15 @@ void Stream::prepare_mark(size_t count) {
 }
 
 CUevent Stream::mark_event(bool timing) {
+    if (timing) return take_spare_event(true);
+    CUevent& event = marks_.next_event();
+    if (!event) [[unlikely]] event = take_spare_event(false);
+    return event;
+}
+
+CUevent Stream::take_spare_event(bool timing) {
     auto& spare = events_[timing];
-    if (spare.empty()) [[unlikely]] take_spare_events(timing);
+    if (spare.empty()) take_spare_events(timing);
     CUevent event = spare.back();
     spare.pop_back();
     return event;
@@ -334,7 +324,7 @@ void Stream::take_spare_events(bool timing) {
 }
 
 void Stream::return_event(bool timing, CUevent event) noexcept {
-    events_[timing].push_back(event);  // there is room: it was taken out of here
+    if (timing) events_[true].push_back(event);  // there is room: it was taken out of here
 }
 
 void Stream::push_mark(Mark&& mark) noexcept {
@@ -356,7 +346,7 @@ void Stream::mark(Ref<Reached> target) {
     mark.submitted = host::ticks();
     MarkOperation operation(std::move(mark));
     try {
-        put(operation, true);
+        hold(operation, true);
     } catch (const Failure& failed) {
         // A stream that has failed or whose device is lost still answers, in order.
         if (!context_->lost() && !failure()) throw;
@@ -373,7 +363,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
     }
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
     try {
-        if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        refuse_shut_down();
         try {
             if (!since && notify_now(queue, user_data, source)) [[likely]] return GPO_SUCCESS;
         } catch (const Failure&) {
@@ -383,7 +373,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
         mark.queue = &queue;
         mark.user_data = user_data;
         mark.source = source;
-        if (since) mark.since = Ref<Event>(since);
+        if (since) mark.set_since(Ref<Event>(since));
         const gpo_status status = put_notify(std::move(mark));
         if (status != GPO_SUCCESS) queue.unreserve();
         return status;
@@ -394,7 +384,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
 }
 
 gpo_status Stream::then(Ref<Reached> target, uint32_t source) {
-    if (runtime().shutting_down()) [[unlikely]] gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    refuse_shut_down();
     Mark mark;
     mark.target = std::move(target);
     mark.source = source;
@@ -409,7 +399,7 @@ gpo_status Stream::put_notify(Mark mark) {
         refuse_capture("notify");
     }
     try {
-        return put(operation, false);
+        return put(operation);
     } catch (const Failure& failed) {
         // A stream that has failed or whose device is lost still answers, in order.
         if (!context_->lost() && !failure()) throw;
@@ -422,6 +412,7 @@ gpo_status Stream::put_notify(Mark mark) {
 // it isn't that case, or if the driver refuses: then the operation finds out.
 bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source) {
     if (exposed_.load(std::memory_order_acquire) || context_->lost()) return false;
+    marks_.fetch_ahead();   // what the scanner has read, while the driver records
     // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed. What
     // others put on a blocking stream's way, through the legacy stream, we don't see.
     const bool follows = marked_.load(std::memory_order_relaxed) && !blocking_;
@@ -433,20 +424,20 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     prepare_mark();
     CUevent event = nullptr;
     if (!follows) {
-        if (events_[false].empty()) [[unlikely]] {
-            DriverScope scope(*context_, Calls::plain);
-            take_spare_events(false);
+        event = marks_.next_event();
+        if (!event) [[unlikely]] {
+            if (events_[false].empty()) {
+                DriverScope scope(*context_, Calls::plain);
+                take_spare_events(false);
+            }
+            event = mark_event(false);
         }
-        event = mark_event(false);
-        if (table().cuEventRecord(event, native_) != CUDA_SUCCESS) [[unlikely]] {
-            return_event(false, event);
-            return false;
-        }
+        if (table().cuEventRecord(event, native_) != CUDA_SUCCESS) [[unlikely]] return false;
         marked_.store(true, std::memory_order_relaxed);
     }
     Mark& mark = marks_.next();
     mark.event = event;
-    mark.timing = mark.deferred = false;
+    mark.timing = mark.deferred = mark.special = false;
     mark.queue = &queue;
     mark.user_data = user_data;
     mark.source = source;
@@ -463,7 +454,7 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
 void Stream::push_failed(Mark mark, const ErrorPtr& error) {
     std::lock_guard lock(submit_);
     prepare_mark(held_.size() + 1);   // those that are held keep what is reserved for them
-    mark.error = error;
+    mark.set_error(error);
     keep_behind_work(mark);
     push_mark(std::move(mark));
 }
@@ -502,8 +493,7 @@ void Stream::refuse_capture(const char* what) {
 // --- asking and waiting ---
 
 // On a lost device every stream has failed, each with what is known of its own work.
-void Stream::refuse_lost() {
-    if (!context_->lost()) [[likely]] return;
+void Stream::fail_lost() {
     if (!failed_.load(std::memory_order_acquire)) fail(failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr));
     throw Failure(failure());
 }

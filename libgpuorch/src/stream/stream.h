@@ -47,7 +47,12 @@ public:
 
     /// Puts an operation on the stream: issues it, or keeps it if the stream is held. GPO_SUCCESS or GPO_WOULD_BLOCK (too
     /// much held). Throws Failure: its own, or the stream's sticky one. Enters the context itself.
-    gpo_status submit(Operation& operation);
+    /// Written out for each type of operation, so that it is one straight way to the driver where nothing is held.
+    template <class Any>
+    gpo_status submit(Any& operation) {
+        refuse_shut_down();
+        return put(operation);
+    }
 
     /// A mark behind all that is on the stream: `target->reached` is called exactly once, also if the stream has failed,
     /// is held or is being captured. Throws only where nothing was marked (no memory, no thread).
@@ -82,7 +87,8 @@ public:
     // --- for operations, while they are issued or dropped (under the submit lock) ---
     /// Makes sure that the next `count` push_marks can't fail. Throws.
     void prepare_mark(size_t count = 1);
-    /// An event of the context's for a mark; give it back by return_event if it isn't used. Throws.
+    /// An event for the next mark: its place's own, or, with timing, one of the context's. Give it back by return_event if
+    /// it isn't used. Throws.
     CUevent mark_event(bool timing);
     void return_event(bool timing, CUevent event) noexcept;
     /// Fills in the operation's number and the time.
@@ -114,9 +120,13 @@ public:
     /// When a mark of this stream was last seen reached. The scanner's own.
     uint64_t last_reached_ns() const noexcept { return last_reached_ns_; }
     void set_last_reached(uint64_t now) noexcept { last_reached_ns_ = now; }
+    /// Whether all marks had been reached, the last time that it asked. The scanner's own.
+    bool& keeps_up() noexcept { return keeps_up_; }
     /// The failure of work on this stream, with the suspects, for what the driver answered.
     ErrorPtr failure_of_work(CUresult result, const char* function) noexcept;
 
+    /// The scanner knows it and keeps it, until it looks the next time.
+    void close() noexcept override;
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
 
@@ -147,18 +157,31 @@ private:
     static void bump(std::atomic<uint64_t>& counter, uint64_t by) noexcept {
         counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
     }
-    void issue(Operation& operation);
-    void hand_over(Operation& operation, uint64_t number);
+    template <class Any>
+    gpo_status put(Any& operation);
+    template <class Any>
+    bool issue(Any& operation);
+    template <class Any>
+    void hand_over(Any& operation, uint64_t number);
+    void hand_over_watched(Operation& operation, uint64_t number);
     void hand_over_traced(Operation& operation, uint64_t number, trace::Recorder& recorder);
     void trace_notify(const Mark& mark) noexcept;
     void trace_held() noexcept;
     void note(const Operation& operation) noexcept;
     [[noreturn]] static void fail_argument(const char* message);
-    gpo_status put(Operation& operation, bool internal);
+    void refuse_shut_down() const {
+        if (runtime().shutting_down()) [[unlikely]] fail_shut_down();
+    }
+    [[noreturn]] static void fail_shut_down();
+    gpo_status hold(Operation& operation, bool internal);
+    CUevent take_spare_event(bool timing);
     void take_spare_events(bool timing);
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
-    void refuse_lost();
+    void refuse_lost() {
+        if (context_->lost()) [[unlikely]] fail_lost();
+    }
+    [[noreturn]] void fail_lost();
     void push_failed(Mark mark, const ErrorPtr& error);
     struct Held {
         std::unique_ptr<Operation> operation;
@@ -176,18 +199,27 @@ private:
     std::string name_of(uint64_t number) const;
     uint64_t operation_of(uint64_t driver_number) const noexcept;
 
+    // What each call looks at and hardly anybody writes: on the line of the object's own, and the next.
     const Ref<Context> context_;
-    const gpo_device_t device_;
     CUstream native_ = nullptr;
+    Context::Attribution attribution_;
+    std::atomic<bool> failed_{false}, deferring_{false};
+    std::atomic<bool> scanned_{false};                 // known to the scanner
+    std::atomic<bool> exposed_, announced_{false}, claimed_{false};
     const bool wrapped_, blocking_;
+    const gpo_device_t device_;
     int32_t priority_ = 0;
     const uint32_t max_held_;
-    std::atomic<bool> exposed_, announced_{false}, claimed_{false};
     std::atomic<const char*> whole_{nullptr};
 
-    // Written by whoever puts work on. The scanner reads what is above, and must not take this line from them.
+    // Written by whoever puts work on: first what every call writes. The scanner doesn't read it.
     alignas(64) host::Mutex submit_;
+    std::atomic<bool> was_current_{false};             // the context, for whoever put on the last operation
+    std::atomic<bool> marked_{false};                  // changed under submit_: nothing lies behind the newest recorded mark
+    std::atomic<uint64_t> accepted_{0};
     Kept held_;                                        // under submit_
+    std::atomic<uint64_t> launches_{0}, notifies_{0};
+    std::atomic<uint64_t> copies_{0}, copied_bytes_{0}, fills_{0};
     std::atomic<uint64_t> held_count_{0};
     class Again final : public Errand {
     public:
@@ -201,16 +233,12 @@ private:
     trace::OperationSpan* span_ = nullptr;             // under submit_: of the operation that is being issued
     uint64_t held_since_ = 0, held_operations_ = 0;    // under submit_: while it is traced, and held
     std::atomic<uint64_t> trace_lane_{0};              // session << 32 | lane; written under submit_
-    std::vector<CUevent> events_[2];                   // under submit_: spare ones for marks
-    std::atomic<bool> marked_{false};                  // changed under submit_: nothing lies behind the newest recorded mark
-    std::atomic<uint64_t> accepted_{0};
-    // What each call looks at and hardly anybody writes, and what the scanner writes all the time, on lines of their own.
-    alignas(64) std::atomic<uint64_t> completed_{0};   // the scanner's
-    uint64_t last_reached_ns_ = 0;                     // the scanner's
-    alignas(64) std::atomic<bool> failed_{false}, deferring_{false};
-    std::atomic<bool> scanned_{false};                 // known to the scanner
+    std::vector<CUevent> events_[2];                   // under submit_: spare ones, for marks and places of marks
+    // What the scanner writes all the time.
+    alignas(64) std::atomic<uint64_t> completed_{0};
+    uint64_t last_reached_ns_ = 0;
+    bool keeps_up_ = false;
     MarkQueue marks_;
-    Context::Attribution attribution_;
 
     struct Recent {
         std::atomic<const char*> kind{nullptr}, label{nullptr};
@@ -218,8 +246,48 @@ private:
     };
     static constexpr uint64_t kRecent = 64;
     std::array<Recent, kRecent> recent_;               // the last operations, for suspects
-    std::atomic<uint64_t> launches_{0}, copies_{0}, copied_bytes_{0}, fills_{0}, notifies_{0};
 };
+
+// To the driver, with what is to be known of it.
+template <class Any>
+inline void Stream::hand_over(Any& operation, uint64_t number) {
+    marked_.store(false, std::memory_order_relaxed);
+    if (trace::on() || attribution_.words) [[unlikely]]
+        hand_over_watched(operation, number);
+    else
+        operation.issue(*this);
+}
+
+/// False if it has to be held.
+template <class Any>
+inline bool Stream::issue(Any& operation) {
+    refuse_lost();
+    const DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any, was_current_);
+    const std::lock_guard lock(submit_);
+    if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
+    if (!held_.empty() || !operation.ready(*this)) [[unlikely]] return false;
+    hand_over(operation, accepted_.load(std::memory_order_relaxed) + 1);
+    note(operation);
+    return true;
+}
+
+template <class Any>
+inline gpo_status Stream::put(Any& operation) {
+    if (!issue(operation)) [[unlikely]] return hold(operation, false);
+    if (operation.consequences()) [[unlikely]] operation.afterwards(nullptr);
+    return GPO_SUCCESS;
+}
+
+inline void Stream::note(const Operation& operation) noexcept {
+    if (!operation.numbered()) return;
+    const uint64_t number = accepted_.load(std::memory_order_relaxed) + 1;
+    Recent& recent = recent_[number % kRecent];
+    recent.kind.store(operation.kind(), std::memory_order_relaxed);
+    recent.label.store(operation.label(), std::memory_order_relaxed);
+    if (context_->software())
+        recent.driver_number.store(context_->driver().submitted(native_), std::memory_order_relaxed);
+    accepted_.store(number, std::memory_order_release);
+}
 
 template <>
 struct TypeOf<Stream> { static constexpr Type value = Type::stream; };
