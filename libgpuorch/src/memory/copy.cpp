@@ -34,17 +34,15 @@ trace::Engine engine_of(Context& context, uint64_t destination, uint64_t source)
 
 // --- one range ---
 
-Copy::Copy(Stream& stream, Way way, uint64_t destination, uint64_t source, uint64_t bytes)
-    : Operation("copy", nullptr), context_(stream.context()), destination_(destination), source_(source), bytes_(bytes),
-      way_(way) {
-    if (bytes == 0) return;
-    check_addresses("destination", destination, bytes);
-    check_addresses("source", source, bytes);
-    if (destination < source + bytes && source < destination + bytes)
-        fail(GPO_INVALID_ARGUMENT, "destination ", hex(destination), " and source ", hex(source), " overlap: ", bytes, " bytes");
+void Copy::check() {
+    if (bytes_ == 0) return;
+    check_addresses("destination", destination_, bytes_);
+    check_addresses("source", source_, bytes_);
+    if (destination_ < source_ + bytes_ && source_ < destination_ + bytes_)
+        fail(GPO_INVALID_ARGUMENT, "destination ", hex(destination_), " and source ", hex(source_), " overlap: ", bytes_, " bytes");
     Registry& registry = Registry::of(context_.runtime());
-    check_side(registry, "destination", destination, way == Way::to_host, &known_);
-    check_side(registry, "source", source, way == Way::to_device, &known_);
+    check_side(registry, "destination", destination_, way_ == Way::to_host, &known_);
+    check_side(registry, "source", source_, way_ == Way::to_device, &known_);
 }
 
 // The part of the check that needs no driver.
@@ -127,7 +125,12 @@ CUresult Copy::submit(Stream& stream, const char** function) const noexcept {
     return table.cuMemcpyAsync(destination_, source_, bytes_, stream.native());
 }
 
-void Copy::issue(Stream& stream) {
+void Copy::refused(CUresult result, const char* function) const {
+    if (result == CUDA_ERROR_INVALID_VALUE) check_fully(context_);
+    throw Failure(context_.error_of(result, function));
+}
+
+void Copy::issue_unknown(Stream& stream) {
     if (bytes_ == 0) return;
     std::optional<host::NoCancel> no_cancel;
     if (!plain()) no_cancel.emplace();
@@ -135,10 +138,7 @@ void Copy::issue(Stream& stream) {
     if (pageable) [[unlikely]] refuse_pageable_capture(stream, way_ == Way::to_host ? destination_ : source_);
     const char* function;
     const CUresult result = submit(stream, &function);
-    if (result != CUDA_SUCCESS) [[unlikely]] {
-        if (result == CUDA_ERROR_INVALID_VALUE) check_fully(context_);
-        context_.check(result, function);
-    }
+    if (result != CUDA_SUCCESS) [[unlikely]] refused(result, function);
     stream.count_copy(bytes_);
     if (pageable) count_pageable(context_, bytes_);
 }

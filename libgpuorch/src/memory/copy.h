@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memory/place.h"
+#include "memory/registry.h"
 #include "stream/stream.h"
 
 namespace gpo {
@@ -20,17 +21,41 @@ public:
     enum class Way : uint8_t { to_device, to_host, on_device, peer, between };
 
     /// Throws Failure(GPO_INVALID_ARGUMENT).
-    Copy(Stream& stream, Way way, uint64_t destination, uint64_t source, uint64_t bytes);
+    Copy(Stream& stream, Way way, uint64_t destination, uint64_t source, uint64_t bytes)
+        : Operation("copy", nullptr), context_(stream.context()), destination_(destination), source_(source), bytes_(bytes),
+          way_(way) {
+        if (way == Way::to_device || way == Way::to_host) {
+            // As a rule it is from where the last one was: then there is nothing wrong with it that we could see.
+            const Registry& registry = Registry::of(context_.runtime());
+            const bool in = way == Way::to_device;
+            known_ = registry.host.remembers(in ? source : destination, bytes) &&
+                     registry.device.remembers(in ? destination : source, bytes);
+        }
+        if (!known_) [[unlikely]] check();
+    }
     /// For Way::peer.
     void set_contexts(Ref<Context> destination, Ref<Context> source) noexcept;
 
     bool plain() const noexcept override { return known_ || way_ == Way::on_device; }
-    void issue(Stream& stream) override;
+    void issue(Stream& stream) override {
+        if (!known_ || bytes_ == 0) [[unlikely]] return issue_unknown(stream);
+        const driver::Table& table = stream.table();
+        const CUresult result =
+            way_ == Way::to_device
+                ? table.cuMemcpyHtoDAsync(destination_, reinterpret_cast<const void*>(source_), bytes_, stream.native())
+                : table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(destination_), source_, bytes_, stream.native());
+        if (result != CUDA_SUCCESS) [[unlikely]]
+            refused(result, way_ == Way::to_device ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync");
+        stream.count_copy(bytes_);
+    }
     std::unique_ptr<Operation> keep() const override;
     trace::Work work() const noexcept override;
 
 private:
     Copy(const Copy& other);
+    void check();
+    void issue_unknown(Stream& stream);
+    [[noreturn]] void refused(CUresult result, const char* function) const;
     void check_side(Registry& registry, const char* role, uint64_t address, bool host, bool* known);
     bool touches_pageable(Context& context) const;
     void check_fully(Context& context) const;

@@ -38,6 +38,12 @@ public:
 
     /// The range that has `address` in it, or an empty one. Any thread; takes no lock.
     Range find(uint64_t address) const noexcept;
+    /// Whether all of these bytes lie in the range that the calling thread found last. False: perhaps they lie in another.
+    bool remembers(uint64_t address, uint64_t bytes) const noexcept {
+        const Found& last = found_[number_ % kRemembered];
+        return last.sequence == sequence_.load(std::memory_order_acquire) && address - last.range.start < last.range.bytes() &&
+               bytes <= last.range.end - address;
+    }
 
     /// False if it overlaps a range that is there. Throws std::bad_alloc, and then nothing has changed.
     bool insert(const Range& range);
