@@ -88,7 +88,7 @@ public:
     /// The event of the next mark's place, which marks of that place are recorded with in turn; NULL until it is given one.
     CUevent& next_event() noexcept { return tail_->events[pushed_.load(std::memory_order_relaxed) % kBlock]; }
     void push() noexcept;
-    /// A mark will be pushed soon.
+    /// A mark will be pushed soon. Producer.
     void fetch_ahead() noexcept {
         host::fetch_to_write(&tail_);
         host::fetch_to_write(&next());

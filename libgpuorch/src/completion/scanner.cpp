@@ -159,9 +159,9 @@ void Scanner::run() noexcept {
             until = now + rest - std::min(late_, rest / 2);
         }
         sleep_.store(park || until - now > kWorthWaking ? asleep : dozing, std::memory_order_seq_cst);
-        // Whoever pushed a mark before reading sleep_ is seen here; whoever reads it later wakes us.
+        // Whoever pushed a mark, or let a stream go, before reading sleep_ is seen here; whoever reads it later wakes us.
         if (park) host::heavy_fence();
-        if (park && (arrived_.load(std::memory_order_seq_cst) || any_marks())) {
+        if (park && (arrived_.load(std::memory_order_seq_cst) || any_to_see())) {
             sleep_.store(awake, std::memory_order_relaxed);
             idle_since = now;
             continue;
@@ -203,8 +203,10 @@ uint64_t Scanner::begin_of_wait(Stream& stream) const noexcept {
     return mark.target && mark.target->awaited() ? std::max(submitted, stream.last_reached_ns()) : submitted;
 }
 
-bool Scanner::any_marks() const noexcept {
-    return std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->marks().size() != 0; });
+// Of the streams: one that was marked, or that nobody but the scanner has any more.
+bool Scanner::any_to_see() const noexcept {
+    return std::any_of(streams_.begin(), streams_.end(),
+                       [](const auto& stream) { return stream->marks().size() != 0 || stream->only(); });
 }
 
 CUresult Scanner::ask(Stream& stream, Mark& mark) noexcept {

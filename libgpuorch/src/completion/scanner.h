@@ -46,7 +46,7 @@ private:
     uint64_t time_of(uint64_t ticks) const noexcept;
     uint64_t begin_of_wait(Stream& stream) const noexcept;
     CUresult ask(Stream& stream, Mark& mark) noexcept;
-    bool any_marks() const noexcept;
+    bool any_to_see() const noexcept;
     void enter() noexcept;
     void note_lateness(uint64_t late) noexcept;
 

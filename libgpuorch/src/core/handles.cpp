@@ -86,7 +86,7 @@ void detail::finish(Slot& slot) noexcept {
     slot.object = nullptr;
     object->close();
     object->runtime().handles().recycle(slot);
-    object->release();
+    object->let_go();
 }
 
 Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {

@@ -118,6 +118,9 @@ public:
 
     virtual void close() noexcept {}
 
+    /// After close(): gives up the handle's reference.
+    virtual void let_go() noexcept { release(); }
+
     /// Its handle has just been destroyed, calls may still be inside: whoever waits in one returns GPO_CANCELLED.
     virtual void destroyed() noexcept {}
 

@@ -122,8 +122,11 @@ Stream::~Stream() {
     if (scope.entered()) table().cuStreamDestroy(native_);  // the driver lets pending work finish
 }
 
-void Stream::close() noexcept {
-    if (scanned_.load(std::memory_order_acquire)) context_->scanner().wake();
+void Stream::let_go() noexcept {
+    const Ref<Context> context = context_;
+    const bool scanned = scanned_.load(std::memory_order_acquire);
+    release();
+    if (scanned) context->scanner().wake();
 }
 
 CUstream Stream::expose() noexcept {
@@ -412,13 +415,13 @@ gpo_status Stream::put_notify(Mark mark) {
 // it isn't that case, or if the driver refuses: then the operation finds out.
 bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source) {
     if (exposed_.load(std::memory_order_acquire) || context_->lost()) return false;
-    marks_.fetch_ahead();   // what the scanner has read, while the driver records
     // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed. What
     // others put on a blocking stream's way, through the legacy stream, we don't see.
     const bool follows = marked_.load(std::memory_order_relaxed) && !blocking_;
     // An event is recorded whatever context is current; where a driver minds, the operation makes this one current.
     if (!follows && !context_->alive()) return false;
     std::lock_guard lock(submit_);
+    marks_.fetch_ahead();   // what the scanner has read, while the driver records
     if (!held_.empty() || failed_.load(std::memory_order_relaxed)) return false;
     if (follows && !marked_.load(std::memory_order_relaxed)) return false;  // something was put on meanwhile
     prepare_mark();

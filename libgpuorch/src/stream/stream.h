@@ -125,8 +125,8 @@ public:
     /// The failure of work on this stream, with the suspects, for what the driver answered.
     ErrorPtr failure_of_work(CUresult result, const char* function) noexcept;
 
-    /// The scanner knows it and keeps it, until it looks the next time.
-    void close() noexcept override;
+    /// The scanner knows it and keeps it, until it looks the next time: it looks now.
+    void let_go() noexcept override;
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
 
