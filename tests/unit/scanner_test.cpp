@@ -180,7 +180,7 @@ TEST_CASE("the events of marks go round with their places") {
     recorder::clear();
     for (int i = 0; i < 100; ++i) some(10);
     CHECK(recorder::count(Function::cuEventCreate) == 0);
-    // More at once than ever takes more, and gives them to whoever comes.
+    // With more marks at once than ever the stream takes more events, and leaves them to the next one when it goes.
     on.shut();
     const uint64_t from = next;
     while (next < from + 1000) on.notify(next++);
@@ -189,11 +189,12 @@ TEST_CASE("the events of marks go round with their places") {
     CHECK(created <= 1100);
     on.open();
     on.expect(from, next);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));   // the scanner rests, and is told that the stream goes
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));   // the scanner is parked as a rule: it has to be woken
     REQUIRE(gpo_stream_destroy(on.stream) == GPO_SUCCESS);
     REQUIRE(gpo_stream_create(on.device, nullptr, &on.stream) == GPO_SUCCESS);
-    for (int i = 0; i < 1000 && recorder::count(Function::cuStreamDestroy) == 0; ++i)
+    for (int i = 0; i < 3000 && recorder::count(Function::cuStreamDestroy) == 0; ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    REQUIRE(recorder::count(Function::cuStreamDestroy) == 1);
     recorder::clear();
     for (int i = 0; i < 100; ++i) some(10);
     CHECK(recorder::count(Function::cuEventCreate) == 0);

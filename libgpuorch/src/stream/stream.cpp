@@ -138,7 +138,7 @@ CUstream Stream::expose() noexcept {
 
 void Stream::fail_shut_down() { gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down"); }
 
-// Where put() has found that it can't be issued: asks once more, under one hold of the lock with the keeping.
+// Issues it or keeps it, under one hold of the lock: where put() has found that it can't be issued, and for the library's own marks.
 gpo_status Stream::hold(Operation& operation, bool internal) {
     refuse_lost();
     bool kept = false;
