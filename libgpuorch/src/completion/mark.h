@@ -106,7 +106,8 @@ public:
         return pushed_.load(std::memory_order_seq_cst) - popped_.load(std::memory_order_acquire);
     }
     Mark& at(size_t i) noexcept;
-    Mark pop() noexcept;
+    /// The oldest, where there are `size` or more.
+    Mark pop(size_t size) noexcept;
 
 private:
     static constexpr size_t kBlock = 32;

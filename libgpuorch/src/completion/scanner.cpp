@@ -92,8 +92,8 @@ void Scanner::add(Stream& stream) {
 
 void Scanner::wake() noexcept {
     host::light_fence();  // between the push and the look; the heavy one is in run()
-    if (sleep_.load(std::memory_order_acquire) != asleep) [[likely]] return;
-    sleep_.store(awake, std::memory_order_relaxed);  // one waker is enough
+    if (!asleep_.load(std::memory_order_acquire)) [[likely]] return;
+    asleep_.store(false, std::memory_order_relaxed);  // one waker is enough
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_one(signal_);
 }
@@ -125,11 +125,13 @@ void Scanner::run() noexcept {
         enter();
         for (auto at = streams_.begin(); at != streams_.end();) {
             Stream& stream = **at;
-            const bool marked = stream.marks().size() != 0;
+            // Asked once in a turn: whoever marks has this line taken away each time.
+            const size_t marked = stream.marks().size();
             host::crossing();  // here it may be marked and let go
             if (marked) {
-                if (entered_ || refusals_ > kRefusals || context_.lost()) progress |= scan(stream);
-                if (stream.marks().size() != 0) {
+                const size_t done = entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, marked) : 0;
+                progress |= done != 0;
+                if (done != marked) {
                     pending = true;
                     oldest = std::min(oldest, begin_of_wait(stream));
                 }
@@ -152,22 +154,24 @@ void Scanner::run() noexcept {
             host::step(++spins % kYieldEvery == 0 ? kYield : 0);
             continue;
         }
-        uint64_t until = host::kForever;
+        uint64_t rest = host::kForever, until = host::kForever;
         if (!park) {
             const uint64_t age = pending && now > oldest ? now - oldest : 0;
-            const uint64_t rest = std::clamp(age / 16, kLeastSleep, kMostSleep);
-            until = now + rest - std::min(late_, rest / 2);
+            rest = std::clamp(age / 16, kLeastSleep, kMostSleep);
+            // From the end of this turn: so long whoever submits has the driver, and what both write, to itself.
+            until = host::now() + rest - std::min(late_, rest / 2);
         }
-        sleep_.store(park || until - now > kWorthWaking ? asleep : dozing, std::memory_order_seq_cst);
-        // Whoever pushed a mark, or let a stream go, before reading sleep_ is seen here; whoever reads it later wakes us.
+        const bool sleeps = rest > kWorthWaking;
+        if (sleeps) asleep_.store(true, std::memory_order_seq_cst);
+        // Whoever pushed a mark, or let a stream go, before reading asleep_ is seen here; whoever reads it later wakes us.
         if (park) host::heavy_fence();
         if (park && (arrived_.load(std::memory_order_seq_cst) || any_to_see())) {
-            sleep_.store(awake, std::memory_order_relaxed);
+            asleep_.store(false, std::memory_order_relaxed);
             idle_since = now;
             continue;
         }
         const bool woken = host::wait(signal_, seen, until, park ? host::Sleep::light : host::Sleep::deep);
-        sleep_.store(awake, std::memory_order_seq_cst);
+        if (sleeps) asleep_.store(false, std::memory_order_seq_cst);
         if (park)
             idle_since = host::now();
         else if (!woken)
@@ -280,7 +284,8 @@ void Scanner::tell() noexcept {
 // keeps whoever submits waiting, and one that is answered "done" a tenth of that. So the oldest is asked first, and the
 // second "not yet" ends the turn; and in balanced mode a mark that was made within the last few microseconds, which a GPU
 // hardly has got to, waits for the next turn. A driver that is asked has its lines on this core, and whoever submits next waits
-// for them: where all had been reached the last time, the newest is asked first, and one question does.
+// for them: where all had been reached the last time, the newest is asked first, and one question does; if that was too soon,
+// marks are left alone for longer.
 size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept {
     MarkQueue& marks = stream.marks();
     if (stream.deferring()) {
@@ -290,11 +295,12 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
             if ((result = ask(stream, marks.at(done))) != CUDA_SUCCESS) break;
         return done;
     }
-    const size_t old = context_.runtime().latency_mode() ? size : count_old(marks, size);
+    Stream::Asking& asking = stream.asking();
+    const size_t old = context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(asking.youth, kYouth));
     size_t low = 0, high = old;   // marks before `low` are done, the one at `high` isn't, or is too young
     // The oldest, then the newest that is old enough, then the one in the middle of what is left.
     for (unsigned refusals = 0; low < high && refusals < 2;) {
-        const bool newest = high == old && (low != 0 || (stream.keeps_up() && refusals == 0));
+        const bool newest = high == old && (low != 0 || (asking.keeps_up && refusals == 0));
         const size_t probe = newest ? old : low == 0 ? 1 : low + (high - low + 1) / 2;
         // A mark without an event follows the newest before it that has one; if that one is gone, it was reached.
         const size_t back = marks.at(probe - 1).since_event;
@@ -309,14 +315,19 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
             return low;
         }
     }
-    if (old != 0) stream.keeps_up() = low == old;
+    if (old != 0) {
+        const bool all = low == old;
+        if (asking.keeps_up)
+            asking.youth = all ? asking.youth - asking.youth / 8 : 2 * std::clamp(asking.youth, kYouth, kLeastSleep / 2);
+        asking.keeps_up = all;
+    }
     result = low == size ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     return low;
 }
 
-// Of the oldest `size` marks, those that were made before the last few microseconds.
-size_t Scanner::count_old(MarkQueue& marks, size_t size) const noexcept {
-    const auto is_old = [&](size_t i) { return time_of(marks.at(i).submitted) + kYouth <= now_; };
+// Of the oldest `size` marks, those that were made more than `youth` ago.
+size_t Scanner::count_old(MarkQueue& marks, size_t size, uint64_t youth) const noexcept {
+    const auto is_old = [&](size_t i) { return time_of(marks.at(i).submitted) + youth <= now_; };
     size_t old = 0;
     for (size_t unknown = size; old < unknown;) {
         const size_t probe = unknown == size ? size : old + (unknown - old + 1) / 2;
@@ -328,9 +339,8 @@ size_t Scanner::count_old(MarkQueue& marks, size_t size) const noexcept {
     return old;
 }
 
-bool Scanner::scan(Stream& stream) noexcept {
+size_t Scanner::scan(Stream& stream, size_t size) noexcept {
     MarkQueue& marks = stream.marks();
-    const size_t size = marks.size();
     ErrorPtr failure;
     size_t done = size;
     if (!context_.alive()) {
@@ -352,7 +362,7 @@ bool Scanner::scan(Stream& stream) noexcept {
             else if (next.target)
                 next.target->fetch_ahead();
         }
-        return false;
+        return 0;
     }
     const uint64_t seen = host::now();
     stream.set_last_reached(seen);
@@ -360,12 +370,12 @@ bool Scanner::scan(Stream& stream) noexcept {
     uint64_t newest = 0;
     // Those that were reached are delivered as what they are, then the others with the failure.
     const bool lost_before = failure && context_.lost() && done == size;
-    for (size_t i = 0; i < done; ++i) newest = deliver(stream, marks.pop(), lost_before ? failure : nullptr, seen, returns);
+    for (size_t i = 0; i < done; ++i) newest = deliver(stream, marks.pop(size - i), lost_before ? failure : nullptr, seen, returns);
     if (failure)
-        for (size_t i = done; i < size; ++i) deliver(stream, marks.pop(), failure, seen, returns);
+        for (size_t i = done; i < size; ++i) deliver(stream, marks.pop(size - i), failure, seen, returns);
     tell();
     if (newest) stream.seen_done(newest);
-    return true;
+    return failure ? size : done;
 }
 
 }  // namespace gpo

@@ -35,14 +35,14 @@ public:
 
 private:
     void run() noexcept;
-    /// Completes what has been reached; true if there was something.
-    bool scan(Stream& stream) noexcept;
+    /// Completes what has been reached of the oldest `size` marks; how many that were.
+    size_t scan(Stream& stream, size_t size) noexcept;
     class Returns;
     uint64_t deliver(Stream& stream, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept;
     void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept;
     void tell() noexcept;
     size_t reached(Stream& stream, size_t size, CUresult& result) noexcept;
-    size_t count_old(MarkQueue& marks, size_t size) const noexcept;
+    size_t count_old(MarkQueue& marks, size_t size, uint64_t youth) const noexcept;
     uint64_t time_of(uint64_t ticks) const noexcept;
     uint64_t begin_of_wait(Stream& stream) const noexcept;
     CUresult ask(Stream& stream, Mark& mark) noexcept;
@@ -62,8 +62,7 @@ private:
     unsigned refusals_ = 0;                      // by the driver, to make it so
     uint64_t late_ = 0;                          // ns that sleeps end after their time, lately
     alignas(64) std::atomic<uint32_t> signal_{0};  // wait word; from here on what those who wake it look at
-    enum Sleep : uint32_t { awake, dozing, asleep };  // dozing: it wakes by itself soon enough for a new mark
-    std::atomic<uint32_t> sleep_{awake};
+    std::atomic<bool> asleep_{false};            // a new mark has to wake it. Who naps wakes by itself soon enough
     std::atomic<bool> arrived_{false}, stopping_{false};
     host::Thread thread_;
 };

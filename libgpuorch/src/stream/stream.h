@@ -120,8 +120,12 @@ public:
     /// When a mark of this stream was last seen reached. The scanner's own.
     uint64_t last_reached_ns() const noexcept { return last_reached_ns_; }
     void set_last_reached(uint64_t now) noexcept { last_reached_ns_ = now; }
-    /// Whether all marks had been reached, the last time that it asked. The scanner's own.
-    bool& keeps_up() noexcept { return keeps_up_; }
+    /// How the scanner asks for this stream's marks. Its own.
+    struct Asking {
+        bool keeps_up = false;   // all that were asked for had been reached, the last time
+        uint64_t youth = 0;      // ns: what was made so lately is not asked for yet
+    };
+    Asking& asking() noexcept { return asking_; }
     /// The failure of work on this stream, with the suspects, for what the driver answered.
     ErrorPtr failure_of_work(CUresult result, const char* function) noexcept;
 
@@ -237,7 +241,7 @@ private:
     // What the scanner writes all the time.
     alignas(64) std::atomic<uint64_t> completed_{0};
     uint64_t last_reached_ns_ = 0;
-    bool keeps_up_ = false;
+    Asking asking_;
     MarkQueue marks_;
 
     struct Recent {
