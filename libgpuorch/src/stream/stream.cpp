@@ -145,7 +145,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
     Kept spent;
     {
         DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
-        std::lock_guard lock(submit_);
+        const Submitting submitting(*this);
         if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
         if (held_.empty() && operation.ready(*this)) {
             hand_over(operation, accepted_.load(std::memory_order_relaxed) + 1);
@@ -227,7 +227,7 @@ void Stream::try_again() noexcept {
 
 void Stream::Again::run() noexcept {
     {
-        std::lock_guard lock(stream_.submit_);
+        const Submitting submitting(stream_);
         stream_.trying_again_ = false;
     }
     stream_.flush();
@@ -238,7 +238,7 @@ void Stream::flush() noexcept {
     Kept spent;
     {
         DriverTry scope(*context_);
-        std::lock_guard lock(submit_);
+        const Submitting submitting(*this);
         if (held_.empty()) return;
         if (scope.entered())
             issue_ready(spent);
@@ -289,7 +289,7 @@ uint64_t Stream::cancel_held() noexcept {
     Kept spent;
     uint64_t count = 0;
     {
-        std::lock_guard lock(submit_);
+        const Submitting submitting(*this);
         count = drop_all(cancelled, spent);
     }
     conclude(spent);
@@ -420,7 +420,7 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     const bool follows = marked_.load(std::memory_order_relaxed) && !blocking_;
     // An event is recorded whatever context is current; where a driver minds, the operation makes this one current.
     if (!follows && !context_->alive()) return false;
-    std::lock_guard lock(submit_);
+    const Submitting submitting(*this);
     marks_.fetch_ahead();   // what the scanner has read, while the driver records
     if (!held_.empty() || failed_.load(std::memory_order_relaxed)) return false;
     if (follows && !marked_.load(std::memory_order_relaxed)) return false;  // something was put on meanwhile
@@ -453,9 +453,14 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     return true;
 }
 
+bool Stream::become_owned(uint32_t thread) noexcept {
+    uint32_t nobody = handle::kNoThread;
+    return thread != handle::kNoThread && owner_.compare_exchange_strong(nobody, thread, std::memory_order_relaxed);
+}
+
 // A mark that comes back with an error, behind those that are on their way and what still runs.
 void Stream::push_failed(Mark mark, const ErrorPtr& error) {
-    std::lock_guard lock(submit_);
+    const Submitting submitting(*this);
     prepare_mark(held_.size() + 1);   // those that are held keep what is reserved for them
     mark.set_error(error);
     keep_behind_work(mark);

@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "completion/mark.h"
+#include "core/handles.h"
 #include "device/context.h"
 #include "gpuorch/completion.h"
+#include "host/owned_mutex.h"
 #include "stream/operation.h"
 
 namespace gpo::trace {
@@ -177,6 +179,19 @@ private:
         if (runtime().shutting_down()) [[unlikely]] fail_shut_down();
     }
     [[noreturn]] static void fail_shut_down();
+    /// Holds the submit lock. The first thread to put something on owns it, and gets it for less.
+    class Submitting {
+    public:
+        explicit Submitting(Stream& stream) noexcept : lock_(stream.submit_, stream.owned_by(handle::thread_number())) {}
+
+    private:
+        const host::OwnedLock lock_;
+    };
+    bool owned_by(uint32_t thread) noexcept {
+        const uint32_t owner = owner_.load(std::memory_order_relaxed);
+        return owner == handle::kNoThread ? become_owned(thread) : owner == thread;
+    }
+    bool become_owned(uint32_t thread) noexcept;
     gpo_status hold(Operation& operation, bool internal);
     CUevent take_spare_event(bool timing);
     void take_spare_events(bool timing);
@@ -217,7 +232,8 @@ private:
     std::atomic<const char*> whole_{nullptr};
 
     // Written by whoever puts work on: first what every call writes. The scanner doesn't read it.
-    alignas(64) host::Mutex submit_;
+    alignas(64) host::OwnedMutex submit_;
+    std::atomic<uint32_t> owner_{handle::kNoThread};   // thread number of whoever put on the first operation
     std::atomic<bool> was_current_{false};             // the context, for whoever put on the last operation
     std::atomic<bool> marked_{false};                  // changed under submit_: nothing lies behind the newest recorded mark
     std::atomic<uint64_t> accepted_{0};
@@ -267,7 +283,7 @@ template <class Any>
 inline bool Stream::issue(Any& operation) {
     refuse_lost();
     const DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any, was_current_);
-    const std::lock_guard lock(submit_);
+    const Submitting submitting(*this);
     if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
     if (!held_.empty() || !operation.ready(*this)) [[unlikely]] return false;
     hand_over(operation, accepted_.load(std::memory_order_relaxed) + 1);
