@@ -364,11 +364,12 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
         if (&since->context() != &*context_ || !since->timing())
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
     }
+    const uint64_t ticks = host::ticks();   // before all that makes the processor wait: so it costs nothing
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
     try {
         refuse_shut_down();
         try {
-            if (!since && notify_now(queue, user_data, source)) [[likely]] return GPO_SUCCESS;
+            if (!since && notify_now(queue, user_data, source, ticks)) [[likely]] return GPO_SUCCESS;
         } catch (const Failure&) {
             // The device is lost: the operation finds that out too, and what it means for this stream.
         }
@@ -413,7 +414,7 @@ gpo_status Stream::put_notify(Mark mark) {
 
 // The common case without the detour through an operation: nothing is held, nothing has failed, nobody captures. False if
 // it isn't that case, or if the driver refuses: then the operation finds out.
-bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source) {
+bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source, uint64_t ticks) {
     if (exposed_.load(std::memory_order_acquire) || context_->lost()) return false;
     // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed. What
     // others put on a blocking stream's way, through the legacy stream, we don't see.
@@ -445,7 +446,7 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     mark.user_data = user_data;
     mark.source = source;
     mark.operation = accepted_.load(std::memory_order_relaxed);
-    mark.submitted = host::ticks();
+    mark.submitted = ticks;
     count_notify();
     if (trace::on()) [[unlikely]] trace_notify(mark);
     marks_.push();

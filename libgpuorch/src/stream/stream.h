@@ -196,7 +196,7 @@ private:
     CUevent take_spare_event(bool timing);
     void take_spare_events(bool timing);
     gpo_status put_notify(Mark mark);
-    bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source);
+    bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source, uint64_t ticks);
     void refuse_lost() {
         if (context_->lost()) [[unlikely]] fail_lost();
     }
