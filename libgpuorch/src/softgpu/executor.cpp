@@ -34,6 +34,7 @@ constexpr size_t kSharedPerMultiprocessor = 228 << 10;
 constexpr size_t kSharedReservedPerBlock = 1 << 10;
 
 constexpr uint64_t kLargestBatch = 64;       // blocks of a plain kernel taken at once
+constexpr uint64_t kLooksOut = 50'000;     // ns that a worker without work does before it sleeps
 constexpr size_t kStacksKept = 4096;         // warm stacks of free regions, 8 KiB each; more go back to the system
 
 unsigned whole_warps(unsigned threads) { return (threads + 31) / 32 * 32; }
@@ -116,7 +117,7 @@ public:
             auto place = std::find_if(waiting_.begin(), waiting_.end(),
                                       [&](const Launch& other) { return other.request.priority > priority; });
             waiting_.splice(place, prepared);
-            wake = idle_ != 0;
+            wake = needs_waking();
         }
         if (wake) changed_.notify_one();
     }
@@ -134,7 +135,7 @@ public:
         for (Launch& launch : waiting_) launch.stop(result, "the device was lost");
         for (Launch& launch : started_) launch.stop(result, "the device was lost");
         ready_.push_all(stuck_);
-        changed_.notify_all();
+        wake_all();
     }
 
 private:
@@ -158,7 +159,7 @@ private:
             for (Launch& launch : started_) launch.stop(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the device was closed");
             ready_.push_all(stuck_);   // they are taken up again only to be ended
         }
-        changed_.notify_all();
+        wake_all();
         for (auto& worker : workers_) worker.join();
         for (auto& region : plain_regions_) retire(*region);
         for (Regions& regions : regions_)
@@ -285,6 +286,12 @@ private:
 
     bool more_to_do() const { return !ready_.empty() || !waiting_.empty(); }
 
+    /// There is something to do for one more worker: true if it has to be woken. Whoever looks out sees it by itself.
+    bool needs_waking() noexcept {
+        if (looking_out_) news_.fetch_add(1, std::memory_order_release);
+        return !looking_out_ && idle_ != 0;
+    }
+
     Launches take_out(const Launch& launch) noexcept {
         Launches out;
         const auto at = std::find_if(started_.begin(), started_.end(), [&](const Launch& one) { return &one == &launch; });
@@ -299,17 +306,25 @@ private:
         Context home;
         GuardedThread guarded(guard_);
         unsigned fruitless = 0;        // blocks in a row that only spun
+        bool looked_out = false;       // since there was something to do
         host::Lock lock(lock_);
         for (;;) {
             Work work = take();
             if (!work.launch) {
                 if (ending_ && waiting_.empty() && started_.empty()) break;
+                if (!looked_out && !looking_out_ && !host::detail::scheduled()) {
+                    look_out(lock);
+                    looked_out = true;
+                    continue;
+                }
                 ++idle_;
                 changed_.wait(lock);
                 --idle_;
+                looked_out = false;
                 continue;
             }
-            if (idle_ != 0 && more_to_do()) changed_.notify_one();
+            looked_out = false;
+            if (more_to_do() && needs_waking()) changed_.notify_one();
             const bool lonely = ready_.empty() && waiting_.empty();
             lock.unlock();
             if (work.resident || work.region) {
@@ -323,6 +338,26 @@ private:
             lock.lock();
         }
         lock.unlock();
+        wake_all();
+    }
+
+    /// For a moment after the last kernel the next one needn't wake anybody, which costs whoever launches it some microseconds.
+    /// One worker at a time, the lock held at the beginning and at the end.
+    void look_out(host::Lock& lock) {
+        looking_out_ = true;
+        const uint32_t seen = news_.load(std::memory_order_relaxed);
+        lock.unlock();
+        const uint64_t until = host::now() + kLooksOut;
+        for (unsigned spins = 0; news_.load(std::memory_order_acquire) == seen; ++spins) {
+            host::step(spins);
+            if (host::now() >= until) break;
+        }
+        lock.lock();
+        looking_out_ = false;
+    }
+
+    void wake_all() noexcept {
+        news_.fetch_add(1, std::memory_order_release);
         changed_.notify_all();
     }
 
@@ -375,7 +410,7 @@ private:
                 host::Lock lock(lock_);
                 for (uint64_t i = 1; i < work.count; ++i) ready_.push(static_cast<Block&>(*blocks[i]));
             }
-            changed_.notify_all();
+            wake_all();
         }
         return static_cast<Block*>(blocks[0]);
     }
@@ -440,12 +475,12 @@ private:
             last = ending_;
         }
         // Room for what waited for it; or the last worker can go.
-        if (last || launches_wait_for_room()) changed_.notify_all();
+        if (last || launches_wait_for_room()) wake_all();
     }
 
     bool launches_wait_for_room() {
         host::Lock lock(lock_);
-        return idle_ != 0 && !waiting_.empty();
+        return (idle_ != 0 || looking_out_) && !waiting_.empty();
     }
 
     const PrintSink print_;
@@ -464,7 +499,9 @@ private:
     std::vector<std::unique_ptr<Region>> plain_regions_;   // one for each worker
     uint64_t resident_blocks_ = 0, resident_threads_ = 0, resident_shared_ = 0;
     std::atomic<unsigned> resident_hint_{0};
-    unsigned idle_ = 0;
+    unsigned idle_ = 0;                  // workers that sleep
+    bool looking_out_ = false;           // a worker does, before it sleeps
+    std::atomic<uint32_t> news_{0};      // changes when it is to see something; written under the lock, or by wake_all
     bool turn_ = false;
     bool ending_ = false;
     std::vector<host::Thread> workers_;  // last: they use all of the above
