@@ -10,7 +10,9 @@ namespace gpo {
 
 namespace {
 constexpr size_t kFailuresKept = 256;
-constexpr unsigned kSpins = 8000;  // turns that a waiter in latency mode takes before it sleeps
+// What a waiter in latency mode does before it sleeps: as long as the scanner, which asks for that long after the last mark.
+constexpr uint64_t kSpinsFor = 1'000'000;
+constexpr unsigned kScheduledSpins = 8000;  // turns, where time stands still meanwhile
 }  // namespace
 
 CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label)
@@ -162,12 +164,17 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
     };
     if (something()) return GPO_SUCCESS;
     if (deadline == 0) return GPO_TIMEOUT;
-    if (runtime().latency_mode())
-        for (unsigned spins = 1; spins <= kSpins; ++spins) {
+    if (runtime().latency_mode()) {
+        const uint64_t until = host::now() + kSpinsFor;
+        for (unsigned spins = 1; !host::detail::scheduled() || spins <= kScheduledSpins; ++spins) {
             if (something()) return GPO_SUCCESS;
             host::step(spins % 256 == 0 ? 64 : 0);  // now and then a yield
-            if (spins % 64 == 0 && host::now() >= deadline) return GPO_TIMEOUT;
+            if (spins % 64 != 0) continue;
+            const uint64_t now = host::now();
+            if (now >= deadline) return GPO_TIMEOUT;
+            if (now >= until) break;
         }
+    }
     struct Waiter {
         explicit Waiter(std::atomic<uint32_t>& count) : count(count) { count.fetch_add(1, std::memory_order_seq_cst); }
         ~Waiter() { count.fetch_sub(1, std::memory_order_seq_cst); }
