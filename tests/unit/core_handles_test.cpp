@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <set>
 #include <thread>
 #include <vector>
@@ -91,6 +92,41 @@ TEST_CASE("of 64 threads that destroy one handle at once exactly one succeeds") 
         CHECK(stale == 63);
         CHECK(fixture.gone == round + 1);
     }
+}
+
+TEST_CASE("hundreds of threads have a number each, keep it while they run, and others have it after them") {
+    // Some of so many want the same place for their ledgers.
+    constexpr int kThreads = 300;
+    Fixture f;
+    const uint64_t handle = f.insert();
+    uint32_t greatest = 0;
+    for (int round = 0; round < 3; ++round) {
+        std::vector<uint32_t> numbers(kThreads, handle::kNoThread);
+        std::atomic<int> wrong{0};
+        std::barrier all(kThreads);
+        {
+            std::vector<std::jthread> threads;
+            for (int i = 0; i < kThreads; ++i)
+                threads.emplace_back([&, i] {
+                    numbers[i] = handle::take_thread_number();
+                    all.arrive_and_wait();
+                    handle::Note* note = nullptr;
+                    gpo_status status = GPO_SUCCESS;
+                    handle::Slot* const slot = handle::pin(handle, Type::event, &note, &status);
+                    wrong += !slot || handle::Ledger::of(*note).number != numbers[i] ||
+                             handle::thread_number() != numbers[i] || handle::take_thread_number() != numbers[i];
+                    if (slot) handle::unpin(*slot, *note);
+                    all.arrive_and_wait();
+                });
+        }
+        CHECK(wrong == 0);
+        const std::set<uint32_t> different(numbers.begin(), numbers.end());
+        CHECK(different.size() == kThreads);
+        CHECK(different.count(handle::kNoThread) == 0);
+        if (round > 0) CHECK(*different.rbegin() <= greatest);
+        greatest = std::max(greatest, *different.rbegin());
+    }
+    CHECK(handle::destroy(handle, Type::event) == GPO_SUCCESS);
 }
 
 TEST_CASE("an object is closed when the last call inside it has returned") {

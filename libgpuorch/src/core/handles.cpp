@@ -18,6 +18,7 @@ namespace detail {
 
 std::atomic<Table*> g_tables[kPositions];
 constinit thread_local Ledger* t_ledger = nullptr;
+Place g_places[1u << kPlaceBits];
 
 }  // namespace detail
 
@@ -46,6 +47,11 @@ pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
 bool g_key_made = false;
 
 void leave_ledger(void* ledger) {
+    const uintptr_t thread = thread_pointer();
+    if (Place& place = place_of(thread); place.thread.load(std::memory_order_relaxed) == thread) {
+        place.ledger.store(nullptr, std::memory_order_relaxed);
+        place.thread.store(0, std::memory_order_relaxed);
+    }
     t_ledger = nullptr;  // a destructor that runs after this and calls us takes one anew
     static_cast<Ledger*>(ledger)->taken.store(false, std::memory_order_release);
 }
@@ -67,6 +73,12 @@ Ledger* take_ledger() noexcept {
     }
     if (g_key_made) pthread_setspecific(g_key, found);
     t_ledger = found;
+    // Two threads may want one place: the one that has it is the only one to write there.
+    const uintptr_t thread = thread_pointer();
+    uintptr_t nobody = 0;
+    if (Place& place = place_of(thread); thread != kNoPointer &&
+                                         place.thread.compare_exchange_strong(nobody, thread, std::memory_order_relaxed))
+        place.ledger.store(found, std::memory_order_relaxed);
     return found;
 }
 
@@ -97,7 +109,7 @@ Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* st
     if (!table || table->tag_.load(std::memory_order_acquire) != tag) return nullptr;
     Slot* slot = table->slot(index_of(handle));
     if (!slot) return nullptr;
-    Ledger* ledger = t_ledger;
+    Ledger* ledger = own_ledger();
     if (!ledger) ledger = take_ledger();
     if (!ledger || ledger->used == Ledger::kNotes) {
         *status = GPO_OUT_OF_MEMORY;
@@ -115,7 +127,7 @@ Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* st
 }
 
 uint32_t take_thread_number() noexcept {
-    const Ledger* ledger = t_ledger;
+    const Ledger* ledger = own_ledger();
     if (!ledger) [[unlikely]] ledger = take_ledger();
     return ledger ? ledger->number : kNoThread;
 }

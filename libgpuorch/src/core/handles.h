@@ -65,6 +65,37 @@ static_assert(sizeof(Ledger) == kLedgerBytes);
 
 namespace detail {
 extern constinit thread_local Ledger* t_ledger;
+
+// The same by the thread's pointer, the register that thread-local variables are found from: in a library that may be opened
+// by dlopen those are a call of the C library each, and every call of ours looks for its ledger.
+struct Place {
+    std::atomic<uintptr_t> thread{0};   // 0: nobody's
+    std::atomic<Ledger*> ledger{nullptr};
+};
+inline constexpr unsigned kPlaceBits = 10;
+extern Place g_places[1u << kPlaceBits];
+inline constexpr uintptr_t kNoPointer = UINTPTR_MAX;   // where it can't be had
+inline uintptr_t thread_pointer() noexcept {
+    uintptr_t pointer = kNoPointer;
+#if defined(__x86_64__) && defined(__LP64__)
+    asm("mov %%fs:0, %0" : "=r"(pointer));
+#elif defined(__aarch64__)
+    asm("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+    return pointer;
+}
+/// Where this thread has its ledger, unless another has the place.
+inline Place& place_of(uintptr_t thread) noexcept {
+    return g_places[(uint64_t{thread} * 0x9e37'79b9'7f4a'7c15u) >> (64 - kPlaceBits)];
+}
+/// The calling thread's, or NULL.
+inline Ledger* own_ledger() noexcept {
+    const uintptr_t thread = thread_pointer();
+    const Place& place = place_of(thread);
+    if (place.thread.load(std::memory_order_relaxed) == thread) [[likely]] return place.ledger.load(std::memory_order_relaxed);
+    return t_ledger;
+}
+
 Slot* try_pin(uint64_t handle, Type type, Ledger* ledger, Note** note) noexcept;
 Slot* pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
 void finish(Slot& slot) noexcept;
@@ -88,7 +119,7 @@ inline Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) no
 /// never pinned a handle nor taken a number.
 inline constexpr uint32_t kNoThread = UINT32_MAX;
 inline uint32_t thread_number() noexcept {
-    const Ledger* ledger = detail::t_ledger;
+    const Ledger* ledger = detail::own_ledger();
     return ledger ? ledger->number : kNoThread;
 }
 /// The same, and takes one if need be. kNoThread: there is no memory.
@@ -195,7 +226,7 @@ constexpr uint32_t tag_of(uint64_t handle) {
 }  // namespace detail
 
 inline Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {
-    Slot* slot = detail::try_pin(handle, type, detail::t_ledger, note);
+    Slot* slot = detail::try_pin(handle, type, detail::own_ledger(), note);
     return slot ? slot : detail::pin_slowly(handle, type, note, status);
 }
 
@@ -209,7 +240,7 @@ template <class T>
 class Pin {
 public:
     /// Throws Failure with GPO_INVALID_HANDLE or GPO_STALE_HANDLE.
-    [[gnu::always_inline]] explicit Pin(const void* handle) : Pin(handle, handle::detail::t_ledger) {}
+    [[gnu::always_inline]] explicit Pin(const void* handle) : Pin(handle, handle::detail::own_ledger()) {}
     /// Likewise; the calling thread has pinned `beside`, which saves looking for the thread's ledger.
     template <class Other>
     [[gnu::always_inline]] Pin(const void* handle, const Pin<Other>& beside)
@@ -220,6 +251,8 @@ public:
     T* operator->() const noexcept { return static_cast<T*>(slot_->object); }
     T& operator*() const noexcept { return *static_cast<T*>(slot_->object); }
     Ref<T> ref() const noexcept { return Ref<T>(static_cast<T*>(slot_->object)); }
+    /// The calling thread's number.
+    uint32_t thread() const noexcept { return handle::Ledger::of(*note_).number; }
 
 private:
     template <class Other>
