@@ -66,7 +66,7 @@ GPO_API gpo_status gpo_arena_allocate(gpo_arena_t arena, uint64_t bytes, uint64_
         required(memory, "memory");
         Pin<Arena> from(arena);
         return abi::blame(*from, [&] {
-            *memory = from->allocate(bytes, alignment);
+            *memory = from->allocate(bytes, alignment, from.thread());
             return GPO_SUCCESS;
         });
     });
@@ -76,7 +76,7 @@ GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void* memory) {
     return abi::submit(__func__, [&] {
         Pin<Arena> to(arena);
         return abi::blame(*to, [&] {
-            if (memory) to->free(memory);
+            if (memory) to->free(memory, to.thread());
             return GPO_SUCCESS;
         });
     });

@@ -28,16 +28,16 @@ Arena::Arena(Ref<Context> context, const gpo_arena_options& options)
     if (options.initial_bytes && !heap_.reserve(options.initial_bytes)) fail_full(options.initial_bytes);
 }
 
-void* Arena::allocate(uint64_t bytes, uint64_t alignment) {
+void* Arena::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread) {
     if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
     if (alignment == 0) alignment = kGranule;
     if ((alignment & (alignment - 1)) != 0 || alignment > SlabHeap::kMostAlignment)
         fail(GPO_INVALID_ARGUMENT, "alignment ", alignment, " is no power of two up to ", SlabHeap::kMostAlignment);
-    if (void* memory = heap_.allocate(bytes, alignment)) [[likely]] return memory;
+    if (void* memory = heap_.allocate(bytes, alignment, thread)) return memory;
     const host::NoCancel no_cancel;
     if (later_.waiting()) {
         later_.poll();
-        if (void* memory = heap_.allocate(bytes, alignment)) return memory;
+        if (void* memory = heap_.allocate(bytes, alignment, thread)) return memory;
     }
     if (void* memory = heap_.allocate_hard(bytes, alignment)) return memory;
     fail_full(bytes);
@@ -51,10 +51,6 @@ void Arena::fail_full(uint64_t bytes) {
 
 void Arena::fail_free(const void* memory) {
     fail(GPO_INVALID_ARGUMENT, hex(reinterpret_cast<uint64_t>(memory)), " is not an allocated piece of ", describe());
-}
-
-void Arena::free(void* memory) {
-    if (!heap_.free(reinterpret_cast<uint64_t>(memory))) fail_free(memory);
 }
 
 void Arena::free_after(void* memory, Stream& stream) {

@@ -13,8 +13,15 @@ public:
     /// Throws Failure.
     Arena(Ref<Context> context, const gpo_arena_options& options);
 
-    void* allocate(uint64_t bytes, uint64_t alignment);
-    void free(void* memory);
+    /// `thread` is the calling thread's number.
+    void* allocate(uint64_t bytes, uint64_t alignment, uint32_t thread) {
+        if (bytes != 0 && alignment == 0) [[likely]]
+            if (void* memory = heap_.allocate(bytes, kGranule, thread)) [[likely]] return memory;
+        return allocate_slowly(bytes, alignment, thread);
+    }
+    void free(void* memory, uint32_t thread) {
+        if (!heap_.free(reinterpret_cast<uint64_t>(memory), thread)) [[unlikely]] fail_free(memory);
+    }
     void free_after(void* memory, Stream& stream);
     void trim(uint64_t keep_bytes);
     gpo_memory_statistics statistics();
@@ -24,6 +31,7 @@ public:
     FixedText<128> leaks() noexcept override;
 
 private:
+    void* allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread);
     [[noreturn]] void fail_full(uint64_t bytes);
     [[noreturn]] void fail_free(const void* memory);
 

@@ -99,25 +99,31 @@ private:
 
 // --- handing out ---
 
-void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment) {
+void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment, uint32_t thread) {
     const uint32_t size = granules(bytes), aligned = alignment_granules(alignment);
     if (size == 0) return nullptr;
-    const Own own = shard_of(handle::take_thread_number());
-    if (uint64_t{size} + aligned - 1 > small_) {
+    const Own own = shard_of(thread);
+    if (uint64_t{size} + aligned - 1 <= small_) [[likely]]
+        if (void* memory = allocate_in(own, size, aligned)) [[likely]] return memory;
+    return allocate_elsewhere(own, size, aligned);
+}
+
+// What isn't in the thread's shard.
+void* SlabHeap::allocate_elsewhere(Own own, uint32_t size, uint32_t alignment) {
+    if (uint64_t{size} + alignment - 1 > small_) {
         if (own.number != 0) {
             Shard& shard = shards_[own.number];
             const host::OwnedLock lock(shard.lock, own.owner);
             settle(shard);
         }
-        return allocate_in({0, false}, size, aligned);
+        return allocate_in({0, false}, size, alignment);
     }
-    for (;;) {
-        if (void* memory = allocate_in(own, size, aligned)) return memory;
-        if (!add_span(own)) return nullptr;
-    }
+    while (add_span(own))
+        if (void* memory = allocate_in(own, size, alignment)) return memory;
+    return nullptr;
 }
 
-void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
+[[gnu::always_inline]] inline void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
     Shard& shard = shards_[own.number];
     const host::OwnedLock lock(shard.lock, own.owner);
     if (shard.allocations % kDrainEvery == 0) [[unlikely]] drain(shard);
@@ -130,7 +136,7 @@ void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
 }
 
 // Under the shard's lock.
-void* SlabHeap::hand_out(unsigned number, Tlsf::Index index) noexcept {
+[[gnu::always_inline]] inline void* SlabHeap::hand_out(unsigned number, Tlsf::Index index) noexcept {
     Shard& shard = shards_[number];
     const Tlsf::Block& block = shard.heap.at(index);
     Slab& slab = *slabs_[block.slab].load(std::memory_order_acquire);
@@ -220,13 +226,35 @@ std::atomic<uint32_t>* SlabHeap::entry_of(uint64_t address) const noexcept {
     return distance % kGranule == 0 ? &slab.table[distance / kGranule] : nullptr;
 }
 
-bool SlabHeap::free(uint64_t address) noexcept {
+std::atomic<uint32_t>* SlabHeap::find_entry(uint64_t address, Known& known) const noexcept {
+    const uint64_t sequence = ranges_.sequence();
     std::atomic<uint32_t>* entry = entry_of(address);
+    if (!entry || sequence & 1) return entry;
+    const Slab& slab = *static_cast<Slab*>(ranges_.find(address).owner);
+    const Known found{sequence, reinterpret_cast<uint64_t>(slab.base), slab.bytes, reinterpret_cast<uint64_t>(slab.origin), slab.table};
+    if (ranges_.sequence() == sequence) known = found;
+    return entry;
+}
+
+bool SlabHeap::free(uint64_t address, uint32_t thread) noexcept {
+    const Own own = shard_of(thread);
+    std::atomic<uint32_t>* entry = nullptr;
+    if (own.owner) [[likely]] {
+        Known& known = shards_[own.number].known;
+        if (known.sequence == ranges_.sequence() && address - known.begin < known.bytes) [[likely]] {
+            const uint64_t distance = address - known.origin;
+            if (distance % kGranule == 0) entry = &known.table[distance / kGranule];
+        } else {
+            entry = find_entry(address, known);
+        }
+    } else {
+        entry = entry_of(address);
+    }
     if (!entry) return false;
     // Without a look first: where another thread has written it, that would move its line twice.
     const uint32_t value = entry->exchange(0, std::memory_order_acq_rel);
     if (value == 0) return false;
-    give_back(value);
+    give_back(value, own);
     return true;
 }
 
@@ -246,10 +274,10 @@ void SlabHeap::unclaim(const Piece& piece) noexcept {
 }
 
 void SlabHeap::release(const Piece& piece) noexcept {
-    give_back(piece.entry);
+    give_back(piece.entry, shard_of(handle::thread_number()));
 }
 
-void SlabHeap::give_back(uint32_t entry) noexcept {
+[[gnu::always_inline]] inline void SlabHeap::give_back(uint32_t entry, Own own) noexcept {
     const unsigned number = entry >> kShardShift;
     const Tlsf::Index index = entry & kBlockMask;
     Shard& shard = shards_[number];
@@ -260,7 +288,6 @@ void SlabHeap::give_back(uint32_t entry) noexcept {
         publish(shard);
         return;
     }
-    const Own own = shard_of(handle::thread_number());
     if (own.owner && own.number == number && shard.lock.try_lock_as_owner()) {
         free_block(shard, index);
         shard.lock.unlock_as_owner();
@@ -276,7 +303,7 @@ void SlabHeap::give_back(uint32_t entry) noexcept {
 }
 
 // Under the shard's lock.
-void SlabHeap::free_block(Shard& shard, Tlsf::Index index) noexcept {
+[[gnu::always_inline]] inline void SlabHeap::free_block(Shard& shard, Tlsf::Index index) noexcept {
     shard.in_use -= shard.heap.at(index).size * kGranule;
     ++shard.frees;
     const Tlsf::Index joined = shard.heap.free(index);

@@ -23,6 +23,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/handles.h"
 #include "host/host.h"
 #include "host/owned_mutex.h"
 #include "memory/inbox.h"
@@ -58,8 +59,8 @@ public:
     SlabHeap& operator=(const SlabHeap&) = delete;
 
     /// A piece of at least `bytes` (more than 0) at a multiple of `alignment` (a power of two, up to kMostAlignment), from
-    /// what is there: NULL if nothing at hand fits. Throws std::bad_alloc.
-    void* allocate(uint64_t bytes, uint64_t alignment);
+    /// what is there: NULL if nothing at hand fits. Throws std::bad_alloc. `thread` is the calling thread's number.
+    void* allocate(uint64_t bytes, uint64_t alignment, uint32_t thread = handle::take_thread_number());
     /// The same, and looks everywhere, and takes a slab if need be. NULL: the cap. Throws the source's Failure,
     /// Failure(GPO_OUT_OF_MEMORY), std::bad_alloc.
     void* allocate_hard(uint64_t bytes, uint64_t alignment);
@@ -70,7 +71,7 @@ public:
         uint32_t entry = 0;
     };
     /// Frees an allocated piece; true for one caller. False if `address` is not where one begins.
-    bool free(uint64_t address) noexcept;
+    bool free(uint64_t address, uint32_t thread = handle::thread_number()) noexcept;
     /// Takes an allocated piece out of reach, as free() would find it.
     bool claim(uint64_t address, Piece& piece) noexcept;
     /// Undoes a claim.
@@ -110,8 +111,15 @@ private:
         std::atomic<uint32_t>* table = nullptr;    // for each granule from `origin`: shard << 24 | block, or 0
         size_t table_bytes = 0;
     };
+    /// The slab that a shard's owner freed into last. Its own: nobody else looks here.
+    struct Known {
+        uint64_t sequence = 1;                     // of the ranges; odd: none
+        uint64_t begin = 0, bytes = 0, origin = 0; // addresses as the slab's
+        std::atomic<uint32_t>* table = nullptr;
+    };
     struct alignas(128) Shard {
         host::OwnedMutex lock;
+        Known known;
         uint64_t in_use = 0, published = 0;        // bytes; what of them total_ knows
         uint64_t quiet_from = 1, quiet_bytes = 0;  // while in_use is so many above that, there is nothing to publish
         uint64_t allocations = 0, frees = 0;
@@ -133,9 +141,11 @@ private:
     Own shard_of(uint32_t thread) const noexcept;
     class AllShards;
     void* allocate_in(Own shard, uint32_t size, uint32_t alignment);
+    void* allocate_elsewhere(Own own, uint32_t size, uint32_t alignment);
     void* hand_out(unsigned number, Tlsf::Index block) noexcept;
     std::atomic<uint32_t>* entry_of(uint64_t address) const noexcept;
-    void give_back(uint32_t entry) noexcept;
+    std::atomic<uint32_t>* find_entry(uint64_t address, Known& known) const noexcept;
+    void give_back(uint32_t entry, Own own) noexcept;
     void free_block(Shard& shard, Tlsf::Index block) noexcept;
     bool add_span(Own own);
     void return_span(Shard& shard, Tlsf::Index first) noexcept;

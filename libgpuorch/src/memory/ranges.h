@@ -38,6 +38,8 @@ public:
 
     /// The range that has `address` in it, or an empty one. Any thread; takes no lock.
     Range find(uint64_t address) const noexcept;
+    /// While it stays the same, and is even, so does everything.
+    uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_acquire); }
     /// Whether all of these bytes lie in the range that the calling thread found last. False: perhaps they lie in another.
     bool remembers(uint64_t address, uint64_t bytes) const noexcept {
         const Found& last = found_[number_ % kRemembered];
