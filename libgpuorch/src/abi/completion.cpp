@@ -10,14 +10,12 @@ namespace {
 
 constexpr uint32_t kDefaultCapacity = 4096, kMostCapacity = 1u << 24;
 
-gpo_status notify(const char* function, gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, Event* since) {
-    return abi::submit(function, [&] {
-        Pin<Stream> pinned(stream);
-        Pin<CompletionQueue> queue(cq, pinned);
-        if (&pinned->runtime() != &queue->runtime())
-            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", queue->describe(), " are of different runtimes");
-        return abi::blame(*pinned, [&] { return pinned->notify(*queue, user_data, since); });
-    });
+[[gnu::always_inline]] inline gpo_status notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, Event* since) {
+    Pin<Stream> pinned(stream);
+    Pin<CompletionQueue> queue(cq, pinned);
+    if (&pinned->runtime() != &queue->runtime())
+        fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", queue->describe(), " are of different runtimes");
+    return abi::blame(*pinned, [&] { return pinned->notify(*queue, user_data, since); });
 }
 
 }  // namespace
@@ -44,13 +42,13 @@ GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq) {
 }
 
 GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data) {
-    return notify(__func__, stream, cq, user_data, nullptr);
+    return abi::submit(__func__, [&] { return notify(stream, cq, user_data, nullptr); });
 }
 
 GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since) {
     return abi::call(__func__, [&] {
         Pin<Event> pinned(since);
-        return notify("gpo_stream_notify_timed", stream, cq, user_data, &*pinned);
+        return notify(stream, cq, user_data, &*pinned);
     });
 }
 

@@ -48,39 +48,24 @@ MarkQueue::~MarkQueue() {
         while (list) delete std::exchange(list, list->next.load());
 }
 
-void MarkQueue::reserve(size_t pushes) {
-    // The push that fills a block links the next one, so that the consumer never runs off the end.
-    const size_t filled = (pushed_.load(std::memory_order_relaxed) % kBlock + pushes) / kBlock;
-    if (filled <= spares_) [[likely]] return;
+void MarkQueue::make_spares(size_t count) {
     for (Block* block = recycled_.exchange(nullptr, std::memory_order_acquire); block; ++spares_) {
         Block* after = block->next.load(std::memory_order_relaxed);
         block->next.store(std::exchange(spare_, block), std::memory_order_relaxed);
         block = after;
     }
-    for (; spares_ < filled; ++spares_) {
+    for (; spares_ < count; ++spares_) {
         auto* block = new Block;
         block->next.store(std::exchange(spare_, block), std::memory_order_relaxed);
     }
 }
 
-void MarkQueue::push() noexcept {
-    const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
-    Mark& mark = tail_->marks[pushed % kBlock];
-    if (mark.event)
-        since_event_ = 0;
-    else if (since_event_ != kNoEvent)
-        ++since_event_;
-    mark.since_event = since_event_;
-    if ((pushed + 1) % kBlock == 0) {
-        Block* next = spare_;
-        spare_ = next->next.exchange(nullptr, std::memory_order_relaxed);
-        --spares_;
-        tail_->next.store(next, std::memory_order_release);
-        tail_ = next;
-    }
-    pushed_.store(pushed + 1, std::memory_order_release);
-    // The consumer has read the marks that come next, the last time round: their lines are taken from it now.
-    host::fetch_to_write(&tail_->marks[(pushed + 2) % kBlock]);
+void MarkQueue::link_spare() noexcept {
+    Block* next = spare_;
+    spare_ = next->next.exchange(nullptr, std::memory_order_relaxed);
+    --spares_;
+    tail_->next.store(next, std::memory_order_release);
+    tail_ = next;
 }
 
 Mark& MarkQueue::at(size_t i) noexcept {

@@ -82,17 +82,31 @@ public:
     MarkQueue();
     ~MarkQueue();
     /// Makes sure that the next `pushes` can't fail. Producer. Throws std::bad_alloc.
-    void reserve(size_t pushes = 1);
+    void reserve(size_t pushes = 1) {
+        // The push that fills a block links the next one, so that the consumer never runs off the end.
+        const size_t filled = (pushed_.load(std::memory_order_relaxed) % kBlock + pushes) / kBlock;
+        if (filled > spares_) [[unlikely]] make_spares(filled);
+    }
     /// The next mark, to be filled in (all of it that isn't as a new one's), and then pushed.
     Mark& next() noexcept { return tail_->marks[pushed_.load(std::memory_order_relaxed) % kBlock]; }
     /// The event of the next mark's place, which marks of that place are recorded with in turn; NULL until it is given one.
     CUevent& next_event() noexcept { return tail_->events[pushed_.load(std::memory_order_relaxed) % kBlock]; }
-    void push() noexcept;
-    /// A mark will be pushed soon. Producer.
-    void fetch_ahead() noexcept {
-        host::fetch_to_write(&tail_);
-        host::fetch_to_write(&next());
+    void push() noexcept {
+        const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
+        Mark& mark = tail_->marks[pushed % kBlock];
+        if (mark.event)
+            since_event_ = 0;
+        else if (since_event_ != kNoEvent)
+            ++since_event_;
+        mark.since_event = since_event_;
+        if ((pushed + 1) % kBlock == 0) [[unlikely]] link_spare();
+        pushed_.store(pushed + 1, std::memory_order_release);
+        // The consumer has read the marks that come next, the last time round: their lines are taken from it now.
+        host::fetch_to_write(&tail_->marks[(pushed + 2) % kBlock]);
     }
+    /// A mark will be pushed soon: fetches what that writes. Any thread; and, the second, the producer.
+    void fetch_ahead() const noexcept { host::fetch_to_write(&tail_); }
+    void fetch_next() noexcept { host::fetch_to_write(&next()); }
     /// Calls `take` for each place's event. No mark is in the queue, or comes into it any more.
     template <class Take>
     void take_events(Take&& take) noexcept {
@@ -117,6 +131,8 @@ private:
         CUevent events[kBlock]{};      // the producer's
         std::atomic<Block*> next{nullptr};
     };
+    void make_spares(size_t count);
+    void link_spare() noexcept;
     // Each side's own on a cache line of its own.
     alignas(64) Block* tail_;          // producer
     Block* spare_ = nullptr;           // producer: a list, reserved for the next turns

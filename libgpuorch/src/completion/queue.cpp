@@ -35,7 +35,7 @@ gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t sou
     return entry;
 }
 
-bool CompletionQueue::reserve() noexcept {
+bool CompletionQueue::reserve_slowly() noexcept {
     uint64_t reserved = reserved_.load(std::memory_order_relaxed);
     do {
         if (reserved - drained_seen_.load(std::memory_order_relaxed) >= capacity_) {

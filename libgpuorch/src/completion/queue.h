@@ -20,7 +20,13 @@ public:
 
     /// Room for one entry, while a pin or reference of the caller's keeps the queue. False if it is full (counted as
     /// refused). From here to `deliver` or `unreserve` the queue lives, whoever lets go of it.
-    bool reserve() noexcept;
+    bool reserve() noexcept {
+        uint64_t reserved = reserved_.load(std::memory_order_relaxed);
+        if (reserved - drained_seen_.load(std::memory_order_relaxed) < capacity_) [[likely]]
+            if (reserved_.compare_exchange_strong(reserved, reserved + 1, std::memory_order_acq_rel, std::memory_order_relaxed))
+                [[likely]] return true;
+        return reserve_slowly();
+    }
     /// Gives room back that was reserved and isn't needed.
     void unreserve() noexcept;
     /// Delivers an entry into reserved room. Any thread; quick.
@@ -54,6 +60,7 @@ public:
     void close() noexcept override;
 
 private:
+    bool reserve_slowly() noexcept;
     bool filled() const noexcept;
     void announce() noexcept;
     void hush() noexcept;

@@ -419,10 +419,11 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed. What
     // others put on a blocking stream's way, through the legacy stream, we don't see.
     const bool follows = marked_.load(std::memory_order_relaxed) && !blocking_;
+    marks_.fetch_ahead();   // what the scanner has read, while the driver records
     // An event is recorded whatever context is current; where a driver minds, the operation makes this one current.
     if (!follows && !context_->alive()) return false;
     const Submitting submitting(*this);
-    marks_.fetch_ahead();   // what the scanner has read, while the driver records
+    marks_.fetch_next();
     if (!held_.empty() || failed_.load(std::memory_order_relaxed)) return false;
     if (follows && !marked_.load(std::memory_order_relaxed)) return false;  // something was put on meanwhile
     prepare_mark();
