@@ -388,6 +388,8 @@ def main():
     if "-h" in arguments or "--help" in arguments:
         print(__doc__)
         return 0
+    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that; tests send it to programs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     filters = [word for word in arguments if not word.startswith("-")]
     unknown = [word for word in arguments if word.startswith("-") and word != "--full"]
     if unknown:
