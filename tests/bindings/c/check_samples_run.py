@@ -34,7 +34,8 @@ def main():
             mapped.mkdir()
             again, _, _ = run(f"--lang={language}", "-o", mapped, file)
             report(f"samples/run --lang {language} streams files", (code, again, [path.name for path in mapped.iterdir()]),
-                   (0, 0, ["file"]), errors)
+                   (1, 0, ["file"]), errors)
+            report(f"samples/run --lang {language} names the empty one", f"{empty}: it is empty" in errors, True, errors)
             report(f"samples/run --lang {language} says what C does", said[language], said["c"])
         report("what samples/run prints names the files and has times", (str(file) in said["c"], "TIMES" in said["c"]), (True, True), said["c"])
         code, out, errors = run("--lang", "cobol", file)
