@@ -73,12 +73,20 @@ static void *allocate(void *user, void *memory, size_t old_bytes, size_t bytes) 
     return realloc(memory, bytes);
 }
 
+/* LuaJIT leaves a file open when it finds no memory while it reads a script, so the module's own are read before. */
+static const char read_scripts[] =
+    "for path in package.path:gmatch('[^;]+') do\n"
+    "    local chunk = loadfile((path:gsub('%?', 'gpuorch/loop')))\n"
+    "    if chunk then package.preload['gpuorch.loop'] = chunk return end\n"
+    "end\n";
+
 static int limited(lua_State *L) {
     struct limit l = {.first = (long)luaL_checkinteger(L, 2), .failures = (long)luaL_checkinteger(L, 3)};
     lua_State *other = lua_newstate(allocate, &l);
     if (!other) return 0;
     luaL_openlibs(other);
-    if (luaL_loadfile(other, luaL_checkstring(L, 1)) != 0) return luaL_error(L, "%s", lua_tostring(other, -1));
+    if (luaL_dostring(other, read_scripts) != 0 || luaL_loadfile(other, luaL_checkstring(L, 1)) != 0)
+        return luaL_error(L, "%s", lua_tostring(other, -1));
     l.on = 1;
     const int failed = lua_pcall(other, 0, 0, 0);
     l.on = 0;
