@@ -51,9 +51,12 @@ struct Heap {
         void* memory = heap.allocate(bytes, alignment);
         return memory ? memory : heap.allocate_hard(bytes, alignment);
     }
+    /// In one step or in two: either has to do.
     bool free(void* memory) {
+        const auto address = reinterpret_cast<uint64_t>(memory);
+        if (address / kGranule % 2 == 0) return heap.free(address);
         SlabHeap::Piece piece;
-        if (!heap.claim(reinterpret_cast<uint64_t>(memory), piece)) return false;
+        if (!heap.claim(address, piece)) return false;
         heap.release(piece);
         return true;
     }
@@ -342,6 +345,42 @@ TEST_CASE("seventy thousand small pieces live side by side") {
     CHECK(std::set<void*>(pieces.begin(), pieces.end()).size() == pieces.size());
     for (void* piece : pieces) REQUIRE(h.free(piece));
     CHECK(h.heap.consistent());
+}
+
+TEST_CASE("what isn't allocated is refused while the slab that it lay in goes") {
+    for (int round = 0; round < 20; ++round) {
+        Heap h(options(0, kMiB, 64));
+        std::atomic<uint64_t> address{0};
+        std::atomic<bool> stop{false};
+        std::atomic<uint64_t> refused{0}, freed{0};
+        std::thread other([&] {
+            gpo::handle::take_thread_number();            // it owns a shard, and remembers where it freed last
+            while (!stop) {
+                const uint64_t inside = address.load();   // of a piece that is there, or was: where none begins
+                if (inside) ++(h.heap.free(inside) ? freed : refused);
+            }
+        });
+        // Others' ranges come and go: where the slab is has to be looked for anew all the time.
+        std::atomic<int> wrong{0};
+        std::thread changes([&] {
+            const gpo::Range elsewhere{4096, 8192, 7, &h};
+            while (!stop) wrong += !h.ranges.insert(elsewhere) || !h.ranges.erase(elsewhere.start, &h);
+        });
+        for (int i = 0; i < 100; ++i) {
+            void* piece = h.take(kMiB / 2);
+            address = reinterpret_cast<uint64_t>(piece) + kGranule;
+            if (i % 8 == 0) std::this_thread::yield();
+            CHECK(h.free(piece));
+            h.heap.trim(0);
+        }
+        while (refused == 0) std::this_thread::yield();
+        stop = true;
+        other.join();
+        changes.join();
+        CHECK(wrong == 0);
+        CHECK(freed == 0);
+        CHECK(h.heap.totals().reserved == 0);
+    }
 }
 
 TEST_CASE("what threads freed that have ended, and what they had taken and left, is there for those that come after") {

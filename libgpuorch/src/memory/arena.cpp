@@ -28,12 +28,13 @@ Arena::Arena(Ref<Context> context, const gpo_arena_options& options)
     if (options.initial_bytes && !heap_.reserve(options.initial_bytes)) fail_full(options.initial_bytes);
 }
 
-void* Arena::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread) {
+void* Arena::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread, bool tried) {
     if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
     if (alignment == 0) alignment = kGranule;
     if ((alignment & (alignment - 1)) != 0 || alignment > SlabHeap::kMostAlignment)
         fail(GPO_INVALID_ARGUMENT, "alignment ", alignment, " is no power of two up to ", SlabHeap::kMostAlignment);
-    if (void* memory = heap_.allocate(bytes, alignment, thread)) return memory;
+    if (!tried)
+        if (void* memory = heap_.allocate(bytes, alignment, thread)) return memory;
     const host::NoCancel no_cancel;
     if (later_.waiting()) {
         later_.poll();

@@ -17,7 +17,7 @@ public:
     void* allocate(uint64_t bytes, uint64_t alignment, uint32_t thread) {
         if (bytes != 0 && alignment == 0) [[likely]]
             if (void* memory = heap_.allocate(bytes, kGranule, thread)) [[likely]] return memory;
-        return allocate_slowly(bytes, alignment, thread);
+        return allocate_slowly(bytes, alignment, thread, bytes != 0 && alignment == 0);
     }
     void free(void* memory, uint32_t thread) {
         if (!heap_.free(reinterpret_cast<uint64_t>(memory), thread)) [[unlikely]] fail_free(memory);
@@ -31,7 +31,8 @@ public:
     FixedText<128> leaks() noexcept override;
 
 private:
-    void* allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread);
+    /// `tried`: the heap has nothing at hand.
+    void* allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread, bool tried);
     [[noreturn]] void fail_full(uint64_t bytes);
     [[noreturn]] void fail_free(const void* memory);
 

@@ -216,24 +216,28 @@ void SlabHeap::return_span(Shard& shard, Tlsf::Index first) noexcept {
 
 // --- taking back ---
 
-// Where the table has the piece that begins at `address`; NULL if there can't be one.
-std::atomic<uint32_t>* SlabHeap::entry_of(uint64_t address) const noexcept {
+// The slab of this heap that has `address` in it, or NULL. It may go at any time if nothing is allocated there; its descriptor
+// and table stay.
+const SlabHeap::Slab* SlabHeap::slab_of(uint64_t address) const noexcept {
     const Range range = ranges_.find(address);
     if (range.tag != kSlabTag) return nullptr;
-    const Slab& slab = *static_cast<Slab*>(range.owner);
-    if (slab.heap != this) return nullptr;
-    const uint64_t distance = address - reinterpret_cast<uint64_t>(slab.origin);
-    return distance % kGranule == 0 ? &slab.table[distance / kGranule] : nullptr;
+    const auto* slab = static_cast<const Slab*>(range.owner);
+    return slab->heap == this ? slab : nullptr;
+}
+
+// Where the table has the piece that begins at `address`; NULL if there can't be one.
+std::atomic<uint32_t>* SlabHeap::entry_of(uint64_t address) const noexcept {
+    const Slab* slab = slab_of(address);
+    return slab ? entry_in(address, reinterpret_cast<uint64_t>(slab->origin), slab->table) : nullptr;
 }
 
 std::atomic<uint32_t>* SlabHeap::find_entry(uint64_t address, Known& known) const noexcept {
     const uint64_t sequence = ranges_.sequence();
-    std::atomic<uint32_t>* entry = entry_of(address);
-    if (!entry || sequence & 1) return entry;
-    const Slab& slab = *static_cast<Slab*>(ranges_.find(address).owner);
-    const Known found{sequence, reinterpret_cast<uint64_t>(slab.base), slab.bytes, reinterpret_cast<uint64_t>(slab.origin), slab.table};
-    if (ranges_.sequence() == sequence) known = found;
-    return entry;
+    const Slab* slab = slab_of(address);
+    if (!slab) return nullptr;
+    const Known found{sequence, reinterpret_cast<uint64_t>(slab->base), slab->bytes, reinterpret_cast<uint64_t>(slab->origin), slab->table};
+    if (sequence % 2 == 0 && ranges_.sequence() == sequence) known = found;
+    return entry_in(address, found.origin, found.table);
 }
 
 bool SlabHeap::free(uint64_t address, uint32_t thread) noexcept {
@@ -242,8 +246,7 @@ bool SlabHeap::free(uint64_t address, uint32_t thread) noexcept {
     if (own.owner) [[likely]] {
         Known& known = shards_[own.number].known;
         if (known.sequence == ranges_.sequence() && address - known.begin < known.bytes) [[likely]] {
-            const uint64_t distance = address - known.origin;
-            if (distance % kGranule == 0) entry = &known.table[distance / kGranule];
+            entry = entry_in(address, known.origin, known.table);
         } else {
             entry = find_entry(address, known);
         }

@@ -143,6 +143,11 @@ private:
     void* allocate_in(Own shard, uint32_t size, uint32_t alignment);
     void* allocate_elsewhere(Own own, uint32_t size, uint32_t alignment);
     void* hand_out(unsigned number, Tlsf::Index block) noexcept;
+    const Slab* slab_of(uint64_t address) const noexcept;
+    static std::atomic<uint32_t>* entry_in(uint64_t address, uint64_t origin, std::atomic<uint32_t>* table) noexcept {
+        const uint64_t distance = address - origin;
+        return distance % kGranule == 0 ? &table[distance / kGranule] : nullptr;
+    }
     std::atomic<uint32_t>* entry_of(uint64_t address) const noexcept;
     std::atomic<uint32_t>* find_entry(uint64_t address, Known& known) const noexcept;
     void give_back(uint32_t entry, Own own) noexcept;
