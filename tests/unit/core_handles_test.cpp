@@ -95,14 +95,21 @@ TEST_CASE("of 64 threads that destroy one handle at once exactly one succeeds") 
 }
 
 TEST_CASE("hundreds of threads have a number each, keep it while they run, and others have it after them") {
-    // Some of so many want the same place for their ledgers.
+    // Half of the places for ledgers are another's, whose thread pointer nobody has.
     constexpr int kThreads = 300;
+    constexpr uintptr_t kAnother = 1;
+    std::vector<handle::detail::Place*> occupied;
+    for (size_t i = 0; i < std::size(handle::detail::g_places); i += 2) {
+        uintptr_t nobody = 0;
+        if (handle::detail::g_places[i].thread.compare_exchange_strong(nobody, kAnother))
+            occupied.push_back(&handle::detail::g_places[i]);
+    }
     Fixture f;
     const uint64_t handle = f.insert();
     uint32_t greatest = 0;
     for (int round = 0; round < 3; ++round) {
         std::vector<uint32_t> numbers(kThreads, handle::kNoThread);
-        std::atomic<int> wrong{0};
+        std::atomic<int> wrong{0}, placed{0};
         std::barrier all(kThreads);
         {
             std::vector<std::jthread> threads;
@@ -116,16 +123,21 @@ TEST_CASE("hundreds of threads have a number each, keep it while they run, and o
                     wrong += !slot || handle::Ledger::of(*note).number != numbers[i] ||
                              handle::thread_number() != numbers[i] || handle::take_thread_number() != numbers[i];
                     if (slot) handle::unpin(*slot, *note);
+                    const uintptr_t thread = handle::detail::thread_pointer();
+                    placed += handle::detail::place_of(thread).thread == thread;
                     all.arrive_and_wait();
                 });
         }
         CHECK(wrong == 0);
+        CHECK(placed < kThreads);
+        if (handle::detail::thread_pointer() != handle::detail::kNoPointer) CHECK(placed > 0);
         const std::set<uint32_t> different(numbers.begin(), numbers.end());
         CHECK(different.size() == kThreads);
         CHECK(different.count(handle::kNoThread) == 0);
         if (round > 0) CHECK(*different.rbegin() <= greatest);
         greatest = std::max(greatest, *different.rbegin());
     }
+    for (handle::detail::Place* place : occupied) place->thread = 0;
     CHECK(handle::destroy(handle, Type::event) == GPO_SUCCESS);
 }
 

@@ -50,7 +50,7 @@ void leave_ledger(void* ledger) {
     const uintptr_t thread = thread_pointer();
     if (Place& place = place_of(thread); place.thread.load(std::memory_order_relaxed) == thread) {
         place.ledger.store(nullptr, std::memory_order_relaxed);
-        place.thread.store(0, std::memory_order_relaxed);
+        place.thread.store(0, std::memory_order_release);   // behind what was written there: the next writes after that
     }
     t_ledger = nullptr;  // a destructor that runs after this and calls us takes one anew
     static_cast<Ledger*>(ledger)->taken.store(false, std::memory_order_release);
@@ -77,7 +77,7 @@ Ledger* take_ledger() noexcept {
     const uintptr_t thread = thread_pointer();
     uintptr_t nobody = 0;
     if (Place& place = place_of(thread); thread != kNoPointer &&
-                                         place.thread.compare_exchange_strong(nobody, thread, std::memory_order_relaxed))
+                                         place.thread.compare_exchange_strong(nobody, thread, std::memory_order_acquire))
         place.ledger.store(found, std::memory_order_relaxed);
     return found;
 }
@@ -132,10 +132,13 @@ uint32_t take_thread_number() noexcept {
     return ledger ? ledger->number : kNoThread;
 }
 
-uint32_t last_tag() noexcept { return t_ledger ? t_ledger->tag : 0; }
+uint32_t last_tag() noexcept {
+    const Ledger* ledger = own_ledger();
+    return ledger ? ledger->tag : 0;
+}
 
 void set_last_tag(uint32_t tag) noexcept {
-    if (t_ledger) t_ledger->tag = tag;
+    if (Ledger* ledger = own_ledger()) ledger->tag = tag;
 }
 
 gpo_status destroy(uint64_t handle, Type type) noexcept {
