@@ -1,4 +1,7 @@
 // What it costs the host to put work on a stream: launches, event records, copies; from one thread and from eight.
+#include <chrono>
+#include <thread>
+
 #include "bench/crew.h"
 #include "bench/gate.h"
 #include "bench/gpu.h"
@@ -144,7 +147,8 @@ void busy_stream(Row& row) {
     });
 }
 
-void idle_stream(Row& row) {
+/// `pause` after the one before has ended.
+void idle_stream(Row& row, std::chrono::microseconds pause) {
     Gpu gpu;
     const Stream stream = gpu.stream();
     const Kernel kernel = gpu.kernel("empty");
@@ -154,6 +158,7 @@ void idle_stream(Row& row) {
         std::vector<double> times;
         for (int i = 0; i < count; ++i) {
             unsigned* pointer = nullptr;
+            if (pause.count() != 0) std::this_thread::sleep_for(pause);
             const double begin = now_ns();
             launch(stream, kernel, one, pointer, 7u, 0ull);
             times.push_back(now_ns() - begin);
@@ -202,9 +207,12 @@ int main(int argc, char** argv) {
     bench.row({.name = "soft_enqueue_busy", .what = "launch onto a stream whose kernel still runs, host cost",
                .target = value_at_most(1000), .target_on = on_soft, .devices = on_soft},
               busy_stream);
-    bench.row({.name = "soft_enqueue_idle", .what = "launch onto an idle stream, host cost",
+    bench.row({.name = "soft_enqueue_idle", .what = "launch onto an idle stream, host cost, the kernel before has just ended",
                .target = value_at_most(5000), .target_on = on_soft, .devices = on_soft},
-              idle_stream);
+              [](Row& row) { idle_stream(row, std::chrono::microseconds(0)); });
+    bench.row({.name = "soft_enqueue_asleep", .what = "the same a millisecond later: the software GPU sleeps",
+               .target = value_at_most(5000), .target_on = on_soft, .devices = on_soft},
+              [](Row& row) { idle_stream(row, std::chrono::milliseconds(1)); });
     bench.row({.name = "soft_barrier", .what = "a barrier of 256 threads, per thread", .target = value_at_most(20),
                .target_on = on_soft, .devices = on_soft},
               barrier);
