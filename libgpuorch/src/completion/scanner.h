@@ -2,7 +2,8 @@
 //
 // It asks for the oldest mark of each stream, then for the newest: when that one is reached, all before it are. Where all were
 // reached the last time, it asks for the newest first. In latency mode it asks all the time while marks are pending; in balanced
-// mode after a sixteenth of the mark's age, at least 10 us, at most 1 ms. With nothing pending for 1 ms it parks, and the next
+// mode, from the end of one turn to the next, it rests for a sixteenth of the mark's age, at least 10 us, at most 1 ms, and leaves
+// marks alone that are younger than some microseconds. With nothing pending for 1 ms it parks, and the next
 // mark wakes it. It never takes a stream's submit lock and holds no lock while it calls the driver. An answer other than "done"
 // or "not ready" fails all marks of the stream.
 #pragma once

@@ -8,6 +8,9 @@
 // A worker takes, in turn, a resident block that has yielded and something new. Blocks of kernels that can't wait are
 // taken in batches and run to their end in the worker's own region; blocks of the others get a region each and count
 // against what the device can hold. When all that is left to do is spinning, host::step() lets the host have the core.
+//
+// A worker that finds nothing looks out for a moment before it sleeps, one at a time. While one does, whoever has something to
+// do changes `news_`, which it looks at, and wakes nobody; it takes that up and wakes the next if there is more.
 #include "softgpu/executor.h"
 
 #include <algorithm>
