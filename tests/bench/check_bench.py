@@ -2,6 +2,7 @@
 """Every benchmark program measures each of its rows, a few small blocks of them, on the software GPU. How fast is not asked.
 The ways that lost against executors are still measured."""
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -16,6 +17,9 @@ SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 ALTERNATIVES = {f"bench_executor {name}" for name in (
     "callback_spinning", "callback_host_function", "callback_written_number", "callback_sleeping",
     "callbacks_gpu_time", "host_functions_gpu_time", "written_numbers_gpu_time")}
+
+# What one thing takes more than another, in a few blocks on a busy machine: any number will do.
+DIFFERENCES = {"bench_submit soft_barrier", "bench_memory arena_8_threads"}
 
 
 def main():
@@ -40,7 +44,9 @@ def main():
                 if "failed" in row or "skipped" in row:
                     print(f"{'FAIL' if 'failed' in row else 'SKIP'} {name}: {row.get('failed') or row['skipped']}")
                 else:
-                    print(f"PASS {name}" if row["ours_median"] > 0 else f"FAIL {name}: {row['ours_median']} {row['unit']}")
+                    ours = row["ours_median"]
+                    measured = math.isfinite(ours) if name in DIFFERENCES else ours > 0
+                    print(f"PASS {name}" if measured else f"FAIL {name}: {ours} {row['unit']}")
     missing = ", ".join(sorted(ALTERNATIVES - rows))
     print(f"FAIL the alternatives to executors are measured: {missing} is missing" if missing else
           "PASS the alternatives to executors are measured")
