@@ -364,7 +364,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
         if (&since->context() != &*context_ || !since->timing())
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
     }
-    const uint64_t ticks = host::ticks();   // before all that makes the processor wait: so it costs nothing
+    const uint64_t ticks = host::ticks();   // behind the locked instructions it would have to wait for them
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
     try {
         refuse_shut_down();

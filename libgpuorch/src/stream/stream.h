@@ -179,7 +179,8 @@ private:
         if (runtime().shutting_down()) [[unlikely]] fail_shut_down();
     }
     [[noreturn]] static void fail_shut_down();
-    /// Holds the submit lock. The first thread to put something on owns it, and gets it for less.
+    /// Holds the submit lock. The first thread to take it, as a rule the one that puts something on first, owns it, and gets it
+    /// for less.
     class Submitting {
     public:
         explicit Submitting(Stream& stream) noexcept : lock_(stream.submit_, stream.owned_by(handle::thread_number())) {}
@@ -233,7 +234,7 @@ private:
 
     // Written by whoever puts work on: first what every call writes. The scanner doesn't read it.
     alignas(64) host::OwnedMutex submit_;
-    std::atomic<uint32_t> owner_{handle::kNoThread};   // thread number of whoever put on the first operation
+    std::atomic<uint32_t> owner_{handle::kNoThread};   // thread number of whoever took it first
     std::atomic<bool> was_current_{false};             // the context, for whoever put on the last operation
     std::atomic<bool> marked_{false};                  // changed under submit_: nothing lies behind the newest recorded mark
     std::atomic<uint64_t> accepted_{0};
