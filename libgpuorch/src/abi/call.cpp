@@ -35,6 +35,19 @@ void note_blame(const char* function, const ErrorPtr& error) noexcept {
 
 }  // namespace
 
+void Watched::begin(const char* function) noexcept {
+    refused_ = host::forked();
+    if (!refused_) new (&scopes_) Scopes(function);
+}
+
+void Watched::note(gpo_status status) noexcept {
+    if (!refused_) scopes_.span.returns(status);
+}
+
+void Watched::end() noexcept {
+    if (!refused_) scopes_.~Scopes();
+}
+
 void keep_blame(Object& object, const ErrorPtr& error) noexcept {
     if (!t_blamed || t_blamed_with != error.get()) object.runtime().counters.count_error(error->status);
     object.retain();

@@ -43,18 +43,53 @@ gpo_status call(const char* function, Body&& body) noexcept {
     }
 }
 
+/// Who watches a call: the deterministic scheduler, the trace. One look where nobody does.
+class Watched {
+public:
+    explicit Watched(const char* function) noexcept
+        : watched_(host::detail::unusual(~uint32_t{host::detail::kNoMembarrier})) {
+        if (watched_) [[unlikely]]
+            begin(function);
+    }
+    ~Watched() {
+        if (watched_) [[unlikely]]
+            end();
+    }
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+    /// The process was forked: the call may not be made.
+    bool refused() const noexcept { return watched_ && refused_; }
+    gpo_status returns(gpo_status status) noexcept {
+        if (watched_) [[unlikely]]
+            note(status);
+        return status;
+    }
+
+private:
+    [[gnu::cold, gnu::noinline]] void begin(const char* function) noexcept;
+    [[gnu::cold, gnu::noinline]] void note(gpo_status status) noexcept;
+    [[gnu::cold, gnu::noinline]] void end() noexcept;
+    struct Scopes {
+        explicit Scopes(const char* function) : actor("caller"), span(function) {}
+        host::ActorScope actor;
+        trace::CallSpan span;
+    };
+    const bool watched_;
+    bool refused_;              // of these what is watched has
+    union { Scopes scopes_; };
+};
+
 /// The same for the few calls that take a fraction of a microsecond: those that put work on a stream, and what arenas hand
 /// out and take back. They leave cancellation as it is: switching it off and on costs as much as the rest (30 ns), and no
 /// cancellation point lies on their way. Where one may (a pageable copy, a new slab), it is switched off further inside.
 template <class Body>
 gpo_status submit(const char* function, Body&& body) noexcept {
-    if (host::forked()) [[unlikely]] return refuse_forked(function);
-    host::ActorScope actor("caller");
-    trace::CallSpan span(function);
+    Watched watched(function);
+    if (watched.refused()) [[unlikely]] return refuse_forked(function);
     try {
-        return span.returns(body());
+        return watched.returns(body());
     } catch (...) {
-        return span.returns(keep_exception(function));
+        return watched.returns(keep_exception(function));
     }
 }
 

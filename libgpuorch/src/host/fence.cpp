@@ -18,8 +18,8 @@ int membarrier(int command) noexcept {
 }  // namespace
 
 void look_at_fences() noexcept {
-    if (detail::process_flags.no_membarrier.load(std::memory_order_relaxed) && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
-        detail::process_flags.no_membarrier.store(false, std::memory_order_relaxed);
+    if (!light_fences() && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
+        detail::process_flags.unusual.fetch_and(~uint32_t{detail::kNoMembarrier}, std::memory_order_relaxed);
 }
 
 void heavy_fence() noexcept {

@@ -14,8 +14,11 @@ namespace gpo::host {
 /// To be called before the first light_fence whose heavy counterpart matters. Cheap after the first time.
 void look_at_fences() noexcept;
 
+/// Whether light fences are: none for the processor. Stays so once it is.
+inline bool light_fences() noexcept { return !detail::unusual(detail::kNoMembarrier); }
+
 inline void light_fence() noexcept {
-    if (detail::process_flags.no_membarrier.load(std::memory_order_relaxed)) [[unlikely]]
+    if (!light_fences()) [[unlikely]]
         std::atomic_thread_fence(std::memory_order_seq_cst);
     else
         std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler may not reorder; the heavy side does the rest

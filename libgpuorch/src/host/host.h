@@ -32,18 +32,22 @@ inline void fetch_to_write(const void* line) noexcept {
 inline constexpr uint64_t kForever = UINT64_MAX;
 
 namespace detail {
-enum ForkState : int { kUnwatched, kParent, kChild };
+enum : uint32_t {
+    kForksUnwatched = 1,   // until the fork handler is registered: no static constructor does it
+    kForked = 2,           // this is a child's copy
+    kScheduled = 4,        // the deterministic scheduler stands in for the machine
+    kNoMembarrier = 8,     // until look_at_fences() (host/fence.h) has said otherwise
+    kWatcher = 256,        // and its multiples: recorders that run, and an NVTX tool (trace/record.h)
+};
 /// What every call looks at and hardly anybody writes, on one cache line.
 struct alignas(64) ProcessFlags {
-    std::atomic<int> fork_state{kUnwatched};     // until the fork handler is registered: no static constructor does it
-    std::atomic<bool> schedule_in_force{false};
-    std::atomic<bool> no_membarrier{true};       // until look_at_fences() (host/fence.h) has said otherwise
-    std::atomic<bool> even_ticks{false};         // the processor's time stamps are known to tick evenly
-    std::atomic<uint32_t> watchers{0};           // recorders that run, and an NVTX tool (trace/record.h)
+    std::atomic<uint32_t> unusual{kForksUnwatched | kNoMembarrier};
+    std::atomic<bool> even_ticks{false};   // the processor's time stamps are known to tick evenly
 };
 extern ProcessFlags process_flags;
+inline bool unusual(uint32_t what) noexcept { return process_flags.unusual.load(std::memory_order_relaxed) & what; }
 /// True while the deterministic scheduler stands in for the machine. One relaxed load, predicted false.
-inline bool scheduled() noexcept { return process_flags.schedule_in_force.load(std::memory_order_relaxed); }
+inline bool scheduled() noexcept { return unusual(kScheduled); }
 void scheduled_step() noexcept;
 /// Sets even_ticks: before the first use of ticks() that matters.
 void look_at_ticks() noexcept;
@@ -184,7 +188,7 @@ unsigned processors() noexcept;
 
 /// True in a child process that was forked after this library was first used: its threads are gone.
 inline bool forked() noexcept {
-    if (detail::process_flags.fork_state.load(std::memory_order_relaxed) == detail::kParent) [[likely]] return false;
+    if (!detail::unusual(detail::kForksUnwatched | detail::kForked)) [[likely]] return false;
     return detail::watch_forks();
 }
 

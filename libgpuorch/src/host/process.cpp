@@ -112,7 +112,7 @@ unsigned limit_by_groups(unsigned most) noexcept {
 constinit std::atomic<uint32_t> fork_count{0};
 
 void in_child() noexcept {
-    detail::process_flags.fork_state.store(detail::kChild, std::memory_order_relaxed);
+    detail::process_flags.unusual.fetch_or(detail::kForked, std::memory_order_relaxed);
     fork_count.fetch_add(1, std::memory_order_relaxed);
     detail::forget_running_threads();
 }
@@ -129,9 +129,8 @@ namespace detail {
 constinit ProcessFlags process_flags;
 
 bool watch_forks() noexcept {
-    int state = kUnwatched;
-    if (process_flags.fork_state.compare_exchange_strong(state, kParent)) pthread_atfork(nullptr, nullptr, in_child);
-    return process_flags.fork_state.load(std::memory_order_relaxed) == kChild;
+    if (process_flags.unusual.fetch_and(~uint32_t{kForksUnwatched}) & kForksUnwatched) pthread_atfork(nullptr, nullptr, in_child);
+    return unusual(kForked);
 }
 
 uint32_t forks() noexcept { return fork_count.load(std::memory_order_relaxed); }

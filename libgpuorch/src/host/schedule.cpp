@@ -381,12 +381,12 @@ Schedule::Schedule(uint64_t seed) : run_(std::make_unique<Run>(seed)) {
     self = run_->add("main");
     run_->first = self;
     run = run_.get();
-    detail::process_flags.schedule_in_force.store(true, std::memory_order_relaxed);
+    detail::process_flags.unusual.fetch_or(detail::kScheduled, std::memory_order_relaxed);
 }
 
 Schedule::~Schedule() {
     Locked locked;
-    detail::process_flags.schedule_in_force.store(false, std::memory_order_relaxed);
+    detail::process_flags.unusual.fetch_and(~uint32_t{detail::kScheduled}, std::memory_order_relaxed);
     run = nullptr;
     for (Actor* actor : run_->actors) {
         if (actor == self) continue;

@@ -29,7 +29,7 @@ void attach() noexcept {
         g_domain.store(nvtxDomainCreateA("gpuorch"), std::memory_order_release);
         if (!domain()) return;
         host::tell_thread_names(name_thread);
-        watchers().fetch_add(1, std::memory_order_relaxed);
+        add_watcher();
     });
 }
 

@@ -18,10 +18,11 @@
 
 namespace gpo::trace {
 
-/// How many want to know: recorders that run, and an NVTX tool.
-inline std::atomic<uint32_t>& watchers() noexcept { return host::detail::process_flags.watchers; }
-/// Whether anybody does. Relaxed: what begins meanwhile may be missed.
-inline bool on() noexcept { return watchers().load(std::memory_order_relaxed) != 0; }
+/// Those who want to know: recorders that run, and an NVTX tool.
+inline void add_watcher() noexcept { host::detail::process_flags.unusual.fetch_add(host::detail::kWatcher, std::memory_order_seq_cst); }
+inline void remove_watcher() noexcept { host::detail::process_flags.unusual.fetch_sub(host::detail::kWatcher, std::memory_order_seq_cst); }
+/// Whether there is one. Relaxed: what begins meanwhile may be missed.
+inline bool on() noexcept { return host::detail::unusual(~(host::detail::kWatcher - 1u)); }
 
 enum class Kind : uint8_t { call, operation, notify, completion, held, callback, serialising };
 

@@ -83,7 +83,7 @@ void Recorder::start(const Options& options) {
     }
     session_.store(g_sessions.fetch_add(1) + 1, std::memory_order_relaxed);
     state_.store(recording, std::memory_order_release);
-    watchers().fetch_add(1, std::memory_order_seq_cst);
+    add_watcher();
 }
 
 void Recorder::begin_session(const Options& options, Made& made) {
@@ -135,7 +135,7 @@ void Recorder::begin_session(const Options& options, Made& made) {
 
 void Recorder::stop() {
     if (!change(recording)) fail(GPO_INVALID_STATE, "the runtime is not being traced");
-    watchers().fetch_sub(1, std::memory_order_seq_cst);
+    remove_watcher();
     stopping_.store(true, std::memory_order_seq_cst);
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_one(signal_);
