@@ -4,7 +4,8 @@
 // else wants in, a *visitor*, takes the mutex beneath, says so in the word that the owner reads, and passes a heavy fence
 // (host/fence.h): so either the owner sees the visitor and takes the mutex too, or the visitor sees the owner inside and
 // waits until it has left. The owner then keeps to the mutex for a while, twice as long after each visit: visits that go on
-// don't cost a fence each, and where threads share a mutex evenly it is a plain one. So it begins, too.
+// don't cost a fence each, and where threads share a mutex evenly it is a plain one. So it begins, too, and so it stays where
+// the system has no heavy fence for the visitors' side alone.
 //
 // The owner may be another thread from one moment to the next, if what the one did happens before what the other does.
 #pragma once
@@ -42,10 +43,11 @@ public:
     /// False if a visitor is inside, or was lately.
     bool try_lock_as_owner() noexcept {
         if (visited_.load(std::memory_order_acquire)) [[unlikely]] return false;
-        crossing();
+        const bool scheduled = detail::scheduled();
+        if (scheduled) [[unlikely]] detail::scheduled_step();
         inside_.store(1, std::memory_order_relaxed);
-        light_fence();
-        crossing();
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // the visitor's heavy one does the rest
+        if (scheduled) [[unlikely]] detail::scheduled_step();
         if (!visited_.load(std::memory_order_acquire)) [[likely]] return true;
         inside_.store(0, std::memory_order_release);
         wake_one(inside_);
@@ -54,16 +56,19 @@ public:
     void lock_as_owner() noexcept {
         if (try_lock_as_owner()) [[likely]] return;
         mutex_.lock();
-        if (++turns_ >= patience_) visited_.store(0, std::memory_order_release);
+        if (++turns_ >= patience_ && light_fences()) visited_.store(0, std::memory_order_release);
     }
     /// Looks at itself after others may have taken it: whoever unlocks keeps it alive until then.
     void unlock_as_owner() noexcept {
-        if (!inside_.load(std::memory_order_relaxed)) [[unlikely]] {
+        if (inside_.load(std::memory_order_relaxed)) [[likely]]
+            leave_as_owner();
+        else
             mutex_.unlock();
-            return;
-        }
+    }
+    /// After try_lock_as_owner.
+    void leave_as_owner() noexcept {
         inside_.store(0, std::memory_order_release);
-        light_fence();
+        std::atomic_signal_fence(std::memory_order_seq_cst);
         crossing();
         if (visited_.load(std::memory_order_relaxed)) [[unlikely]] wake_one(inside_);
     }
@@ -88,6 +93,22 @@ private:
     // Under the mutex:
     uint32_t turns_ = 0;                 // of the owner's since the last visit
     uint32_t patience_ = kLeastPatience; // so many, and it does without
+};
+
+/// The owner's: holds one while it lives, unless a visitor was in the way.
+class OwnerTry {
+public:
+    explicit OwnerTry(OwnedMutex& mutex) noexcept : mutex_(mutex), inside_(mutex.try_lock_as_owner()) {}
+    ~OwnerTry() {
+        if (inside_) [[likely]] mutex_.leave_as_owner();
+    }
+    OwnerTry(const OwnerTry&) = delete;
+    OwnerTry& operator=(const OwnerTry&) = delete;
+    bool inside() const noexcept { return inside_; }
+
+private:
+    OwnedMutex& mutex_;
+    const bool inside_;
 };
 
 /// Holds one while it lives.
