@@ -54,6 +54,7 @@ SlabHeap::SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options)
     if (shard_count_ > 1) {
         span_ = static_cast<uint32_t>(std::clamp(std::bit_floor(slab_bytes_ / 16), kLeastSpan, kMostSpan) / kGranule);
         small_ = span_ / 4;
+        owners_ = shards;
     }
     shards_ = std::make_unique<Shard[]>(shard_count_);
     lanes_ = std::make_unique<Lanes>(shard_count_);
@@ -76,7 +77,7 @@ SlabHeap::~SlabHeap() {
 
 SlabHeap::Own SlabHeap::shard_of(uint32_t thread) const noexcept {
     if (shard_count_ == 1) return {0, false};
-    return {1 + (thread & (shard_count_ - 2)), thread < shard_count_ - 1};
+    return {1 + (thread & (shard_count_ - 2)), thread < owners_};
 }
 
 // Holds the locks of all shards but the central heap.
@@ -100,6 +101,18 @@ private:
 // --- handing out ---
 
 void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment, uint32_t thread) {
+    // What most calls are, straight through: a small piece from the thread's own shard.
+    if (Shard* shard = owned_by(thread); shard && bytes - 1 < small_ * kGranule && alignment <= kGranule) [[likely]] {
+        if (const host::OwnerTry lock(shard->lock); lock.inside()) [[likely]] {
+            if (shard->allocations % kDrainEvery == 0) [[unlikely]] drain(*shard);
+            const auto size = static_cast<uint32_t>((bytes + kGranule - 1) / kGranule);
+            if (const Tlsf::Index block = shard->heap.allocate(size, 1)) [[likely]] return hand_out(1 + thread, *shard, block);
+        }
+    }
+    return allocate_slowly(bytes, alignment, thread);
+}
+
+void* SlabHeap::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread) {
     const uint32_t size = granules(bytes), aligned = alignment_granules(alignment);
     if (size == 0) return nullptr;
     const Own own = shard_of(thread);
@@ -123,7 +136,7 @@ void* SlabHeap::allocate_elsewhere(Own own, uint32_t size, uint32_t alignment) {
     return nullptr;
 }
 
-[[gnu::always_inline]] inline void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
+void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
     Shard& shard = shards_[own.number];
     const host::OwnedLock lock(shard.lock, own.owner);
     if (shard.allocations % kDrainEvery == 0) [[unlikely]] drain(shard);
@@ -132,12 +145,11 @@ void* SlabHeap::allocate_elsewhere(Own own, uint32_t size, uint32_t alignment) {
         drain(shard);
         block = shard.heap.allocate(size, alignment);
     }
-    return block ? hand_out(own.number, block) : nullptr;
+    return block ? hand_out(own.number, shard, block) : nullptr;
 }
 
 // Under the shard's lock.
-[[gnu::always_inline]] inline void* SlabHeap::hand_out(unsigned number, Tlsf::Index index) noexcept {
-    Shard& shard = shards_[number];
+[[gnu::always_inline]] inline void* SlabHeap::hand_out(unsigned number, Shard& shard, Tlsf::Index index) noexcept {
     const Tlsf::Block& block = shard.heap.at(index);
     Slab& slab = *slabs_[block.slab].load(std::memory_order_acquire);
     const uint32_t offset = block.offset;
@@ -241,23 +253,22 @@ std::atomic<uint32_t>* SlabHeap::find_entry(uint64_t address, Known& known) cons
 }
 
 bool SlabHeap::free(uint64_t address, uint32_t thread) noexcept {
-    const Own own = shard_of(thread);
-    std::atomic<uint32_t>* entry = nullptr;
-    if (own.owner) [[likely]] {
-        Known& known = shards_[own.number].known;
-        if (known.sequence == ranges_.sequence() && address - known.begin < known.bytes) [[likely]] {
-            entry = entry_in(address, known.origin, known.table);
-        } else {
-            entry = find_entry(address, known);
-        }
-    } else {
-        entry = entry_of(address);
+    Shard* own = owned_by(thread);
+    std::atomic<uint32_t>* entry = own ? own->known.entry(address, ranges_.sequence()) : nullptr;
+    if (!entry) [[unlikely]] {
+        entry = own ? find_entry(address, own->known) : entry_of(address);
+        if (!entry) return false;
     }
-    if (!entry) return false;
     // Without a look first: where another thread has written it, that would move its line twice.
     const uint32_t value = entry->exchange(0, std::memory_order_acq_rel);
-    if (value == 0) return false;
-    give_back(value, own);
+    if (value == 0) [[unlikely]] return false;
+    if (own && value >> kShardShift == 1 + thread) [[likely]] {
+        if (const host::OwnerTry lock(own->lock); lock.inside()) [[likely]] {
+            free_block(*own, value & kBlockMask);
+            return true;
+        }
+    }
+    give_back(value, shard_of(thread));
     return true;
 }
 
@@ -280,7 +291,7 @@ void SlabHeap::release(const Piece& piece) noexcept {
     give_back(piece.entry, shard_of(handle::thread_number()));
 }
 
-[[gnu::always_inline]] inline void SlabHeap::give_back(uint32_t entry, Own own) noexcept {
+void SlabHeap::give_back(uint32_t entry, Own own) noexcept {
     const unsigned number = entry >> kShardShift;
     const Tlsf::Index index = entry & kBlockMask;
     Shard& shard = shards_[number];
@@ -291,11 +302,11 @@ void SlabHeap::release(const Piece& piece) noexcept {
         publish(shard);
         return;
     }
-    if (own.owner && own.number == number && shard.lock.try_lock_as_owner()) {
-        free_block(shard, index);
-        shard.lock.unlock_as_owner();
-        return;
-    }
+    if (own.owner && own.number == number)
+        if (const host::OwnerTry lock(shard.lock); lock.inside()) {
+            free_block(shard, index);
+            return;
+        }
     if (own.owner && lanes_->put(own.number, number, index)) return;
     if (shard.inbox.put(index)) return;
     Tlsf::Block& block = shard.heap.at(index);
@@ -310,10 +321,13 @@ void SlabHeap::release(const Piece& piece) noexcept {
     shard.in_use -= shard.heap.at(index).size * kGranule;
     ++shard.frees;
     const Tlsf::Index joined = shard.heap.free(index);
-    // A span that is empty goes back, if the shard has as much again without it.
-    if (&shard != &shards_[0] && shard.heap.whole(joined) &&
-        shard.heap.free_granules() - shard.heap.at(joined).size >= span_) [[unlikely]]
-        return_span(shard, joined);
+    if (shard.heap.whole(joined)) [[unlikely]] spare_span(shard, joined);
+}
+
+// Under the shard's lock: a span that is empty goes back, if the shard has as much again without it.
+void SlabHeap::spare_span(Shard& shard, Tlsf::Index first) noexcept {
+    if (&shard != &shards_[0] && shard.spans.size() * uint64_t{span_} - shard.in_use / kGranule >= 2 * uint64_t{span_})
+        return_span(shard, first);
 }
 
 // Under the shard's lock: frees what others have claimed of it.
@@ -468,7 +482,7 @@ void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* li
         peak_reserved_ = std::max(peak_reserved_, reserved_);
         if (!size) return nullptr;
         const Tlsf::Index block = central.heap.allocate(size, alignment);
-        return block ? hand_out(0, block) : nullptr;
+        return block ? hand_out(0, central, block) : nullptr;
     } catch (...) {
         if (!slab || !slab->live) undo();
         throw;
@@ -580,7 +594,9 @@ bool SlabHeap::consistent() noexcept {
     const uint64_t in_use = totals().in_use;
     for (unsigned number = 0; number < shard_count_; ++number) {
         std::lock_guard lock(shards_[number].lock);
-        if (!shards_[number].heap.consistent()) return false;
+        const Shard& shard = shards_[number];
+        if (!shard.heap.consistent()) return false;
+        if (number != 0 && shard.heap.free_granules() + shard.in_use / kGranule != shard.spans.size() * uint64_t{span_}) return false;
     }
     std::lock_guard lock(shards_[0].lock);
     return in_use != 0 || shards_[0].heap.free_blocks() == live_slabs_;

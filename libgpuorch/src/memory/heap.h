@@ -116,6 +116,11 @@ private:
         uint64_t sequence = 1;                     // of the ranges; odd: none
         uint64_t begin = 0, bytes = 0, origin = 0; // addresses as the slab's
         std::atomic<uint32_t>* table = nullptr;
+        /// Where its table has the piece that begins at `address`; NULL: it is no such address, or another slab's.
+        std::atomic<uint32_t>* entry(uint64_t address, uint64_t now) const noexcept {
+            if (sequence != now || address - begin >= bytes || address % kGranule != 0) [[unlikely]] return nullptr;
+            return &table[(address - origin) / kGranule];
+        }
     };
     struct alignas(128) Shard {
         host::OwnedMutex lock;
@@ -139,10 +144,13 @@ private:
         bool owner;
     };
     Own shard_of(uint32_t thread) const noexcept;
+    /// The shard that the thread owns, or NULL.
+    Shard* owned_by(uint32_t thread) noexcept { return thread < owners_ ? &shards_[1 + thread] : nullptr; }
     class AllShards;
+    void* allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread);
     void* allocate_in(Own shard, uint32_t size, uint32_t alignment);
     void* allocate_elsewhere(Own own, uint32_t size, uint32_t alignment);
-    void* hand_out(unsigned number, Tlsf::Index block) noexcept;
+    void* hand_out(unsigned number, Shard& shard, Tlsf::Index block) noexcept;
     const Slab* slab_of(uint64_t address) const noexcept;
     static std::atomic<uint32_t>* entry_in(uint64_t address, uint64_t origin, std::atomic<uint32_t>* table) noexcept {
         const uint64_t distance = address - origin;
@@ -153,6 +161,7 @@ private:
     void give_back(uint32_t entry, Own own) noexcept;
     void free_block(Shard& shard, Tlsf::Index block) noexcept;
     bool add_span(Own own);
+    void spare_span(Shard& shard, Tlsf::Index first) noexcept;
     void return_span(Shard& shard, Tlsf::Index first) noexcept;
     void drain(Shard& shard) noexcept;
     uint64_t publish(Shard& shard) noexcept;
@@ -171,6 +180,7 @@ private:
     uint64_t slab_bytes_;
     uint32_t span_ = 0, small_ = 0;                // granules: size of a span; the largest piece that shards hand out
     unsigned shard_count_;                         // with the central heap
+    uint32_t owners_ = 0;                          // threads with numbers below own a shard
     std::unique_ptr<Shard[]> shards_;               // the central heap's first
     std::unique_ptr<Lanes> lanes_;                  // claimed blocks on their way from shard to shard
     std::unique_ptr<std::atomic<Slab*>[], Table> slabs_;   // by number

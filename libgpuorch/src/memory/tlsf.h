@@ -34,7 +34,8 @@ public:
         Index previous = 0, next = 0;        // in the list of its class, while it is free
         uint32_t origin = 0;                 // the region owner's word, the same for all blocks of a region
         uint16_t slab = 0;
-        uint8_t free = 0;
+        uint16_t list = 0;                   // 0: it is allocated; else 1 + its class, and it hangs in that one's list
+        bool free() const noexcept { return list != 0; }
     };
 
     /// Up to `most_blocks` blocks, free ones counted. Reserves addresses for their records, and takes memory as they are
@@ -49,7 +50,7 @@ public:
     /// Takes a region out that is one free block.
     void remove(Index first) noexcept;
     /// True if the region that this block is in is one free block.
-    bool whole(Index block) const noexcept { return at(block).free && !at(block).before && !at(block).behind; }
+    bool whole(Index block) const noexcept { return at(block).free() && !at(block).before && !at(block).behind; }
 
     /// A block of `size` granules whose offset is a multiple of `alignment` (a power of two); 0 if none fits, or there are
     /// too many blocks. Throws std::bad_alloc.
@@ -60,38 +61,190 @@ public:
     Block& at(Index index) noexcept { return records_[index]; }
     const Block& at(Index index) const noexcept { return records_[index]; }
 
-    uint64_t free_granules() const noexcept { return free_granules_; }
-    /// Looks at everything and compares; for tests.
+    /// For tests, since they look at everything: whether it fits together, how many free blocks there are and how large they are.
     bool consistent() const noexcept;
     size_t free_blocks() const noexcept;
+    uint64_t free_granules() const noexcept;
 
 private:
     static constexpr unsigned kSecondBits = 5, kSecond = 1u << kSecondBits, kFirst = 32 - kSecondBits + 1;
     static constexpr uint32_t kStep = 1u << 10;   // records that become usable at once
 
-    struct Class {
-        unsigned first, second;
-    };
-    static unsigned shift_of(uint64_t size) noexcept;
-    static Class class_of(uint32_t size) noexcept;
-    Index find(uint64_t size) const noexcept;
+    // Classes are numbered through: first level * kSecond + second level.
+    using Class = uint32_t;
+    static unsigned shift_of(uint32_t size) noexcept;
+    static Class class_of(uint32_t size, unsigned shift) noexcept { return (shift << kSecondBits) + (size >> shift); }
+    static Class class_of(uint32_t size) noexcept { return class_of(size, shift_of(size)); }
+    Class find(uint64_t size) const noexcept;
     Index find_in_class(uint32_t size, uint32_t alignment) const noexcept;
     void link(Index block) noexcept;
     void unlink(Index block) noexcept;
+    Index unlink_first(Class of) noexcept;
+    void forget(Class of, bool empty) noexcept;
     bool have_records(unsigned count) { return spare_count_ >= count || make_records(); }
     bool make_records();
     Index take_record() noexcept;
     void give_record(Index index) noexcept;
     Index split(Index block, uint32_t size) noexcept;
+    /// `first` or `second` without a branch: compilers make one of ?: here.
+    static Index* select(bool which, Index* first, Index* second) noexcept {
+        const auto one = reinterpret_cast<uintptr_t>(first), other = reinterpret_cast<uintptr_t>(second);
+        return reinterpret_cast<Index*>(other ^ ((one ^ other) & (0 - uintptr_t{which})));
+    }
+    /// Of a map with a bit in it. (std::countr_zero asks whether it has one.)
+    static unsigned lowest_bit(uint32_t map) noexcept { return static_cast<unsigned>(__builtin_ctz(map)); }
 
     const uint32_t most_;
     Block* records_ = nullptr;                                    // most_ of them, the first made_ usable; they never move
     alignas(128) uint32_t first_map_ = 0;                         // classes of the first level that have a free block
     std::array<uint32_t, kFirst> second_map_{};
-    std::array<std::array<Index, kSecond>, kFirst> heads_{};
-    uint64_t free_granules_ = 0;
+    std::array<Index, kFirst * kSecond> heads_{};
     Index spare_ = 0;                                             // records not in use, linked by `next`
     uint32_t spare_count_ = 0, made_ = 0;
 };
+
+// What an arena's calls spend most of their time in: in line. Sizes come as they please, so a branch that depends on one is
+// mispredicted half of the time, at ten times the price of what it would save: there are few. Record 0 takes what is written
+// to the neighbour that isn't there.
+
+inline unsigned Tlsf::shift_of(uint32_t size) noexcept {
+    return 31u - static_cast<unsigned>(__builtin_clz(size | kSecond)) - kSecondBits;
+}
+
+inline Tlsf::Index Tlsf::take_record() noexcept {
+    const Index index = spare_;
+    spare_ = at(index).next;
+    --spare_count_;
+    return index;
+}
+
+inline void Tlsf::give_record(Index index) noexcept {
+    at(index).next = spare_;
+    spare_ = index;
+    ++spare_count_;
+}
+
+// If its list is empty, the maps say so.
+[[gnu::always_inline]] inline void Tlsf::forget(Class of, bool empty) noexcept {
+    uint32_t& seconds = second_map_[of / kSecond];
+    seconds &= ~(uint32_t{empty} << of % kSecond);
+    first_map_ &= ~(uint32_t{seconds == 0} << of / kSecond);
+}
+
+[[gnu::always_inline]] inline void Tlsf::link(Index index) noexcept {
+    Block& block = at(index);
+    const Class of = class_of(block.size);
+    const Index head = heads_[of];
+    block.list = static_cast<uint16_t>(of + 1);
+    block.previous = 0;
+    block.next = head;
+    at(head).previous = index;
+    heads_[of] = index;
+    first_map_ |= 1u << of / kSecond;
+    second_map_[of / kSecond] |= 1u << of % kSecond;
+}
+
+[[gnu::always_inline]] inline void Tlsf::unlink(Index index) noexcept {
+    Block& block = at(index);
+    const Class of = block.list - 1u;
+    Index& head = heads_[of];
+    at(block.next).previous = block.previous;
+    *select(block.previous != 0, &at(block.previous).next, &head) = block.next;
+    forget(of, head == 0);
+    block.list = 0;
+}
+
+// The first block of a list that has one.
+[[gnu::always_inline]] inline Tlsf::Index Tlsf::unlink_first(Class of) noexcept {
+    const Index index = heads_[of];
+    Block& block = at(index);
+    const Index next = block.next;
+    at(next).previous = 0;
+    heads_[of] = next;
+    forget(of, next == 0);
+    block.list = 0;
+    return index;
+}
+
+// A class that has a block, and all of whose blocks have `size` granules or more; 0 if there is none.
+[[gnu::always_inline]] inline Tlsf::Class Tlsf::find(uint64_t size) const noexcept {
+    if (size > UINT32_MAX) return 0;
+    const unsigned shift = shift_of(static_cast<uint32_t>(size));
+    size += (uint64_t{1} << shift) - 1;
+    if (size > UINT32_MAX) return 0;
+    const Class least = class_of(static_cast<uint32_t>(size), shift);  // that may be the next power of two's
+    uint32_t first = least / kSecond;
+    uint32_t seconds = second_map_[first] & (~0u << least % kSecond);
+    if (!seconds) {
+        const uint32_t firsts = first_map_ & (~0u << (first + 1));
+        if (!firsts) return 0;
+        first = lowest_bit(firsts);
+        seconds = second_map_[first];
+    }
+    return first * kSecond + lowest_bit(seconds);
+}
+
+// Cuts an unlinked block after `size` granules; the rest, unlinked. A record must be there.
+[[gnu::always_inline]] inline Tlsf::Index Tlsf::split(Index index, uint32_t size) noexcept {
+    const Index rest_index = take_record();
+    Block& block = at(index);
+    Block& rest = at(rest_index);
+    // Field by field: a copy in large words would have to wait for the small stores that the block has just seen.
+    rest.offset = block.offset + size;
+    rest.size = block.size - size;
+    rest.before = index;
+    rest.behind = block.behind;
+    rest.origin = block.origin;
+    rest.slab = block.slab;
+    rest.list = 0;
+    at(rest.behind).before = rest_index;
+    block.behind = rest_index;
+    block.size = size;
+    return rest_index;
+}
+
+[[gnu::always_inline]] inline Tlsf::Index Tlsf::allocate(uint32_t size, uint32_t alignment) {
+    if (!have_records(2)) [[unlikely]] return 0;
+    Index index;
+    if (const Class of = find(uint64_t{size} + alignment - 1)) [[likely]] {
+        index = unlink_first(of);
+    } else {
+        index = find_in_class(size, alignment);
+        if (!index) return 0;
+        unlink(index);
+    }
+    const uint32_t offset = at(index).offset;
+    const uint32_t gap = (alignment - (offset & (alignment - 1))) & (alignment - 1);
+    if (gap) [[unlikely]] {
+        const Index aligned = split(index, gap);
+        link(index);
+        index = aligned;
+    }
+    if (at(index).size > size) link(split(index, size));
+    return index;
+}
+
+[[gnu::always_inline]] inline Tlsf::Index Tlsf::free(Index index) noexcept {
+    Block* block = &at(index);
+    if (const Index behind_index = block->behind; at(behind_index).free()) {
+        const Block& behind = at(behind_index);
+        unlink(behind_index);
+        block->size += behind.size;
+        block->behind = behind.behind;
+        at(behind.behind).before = index;
+        give_record(behind_index);
+    }
+    if (const Index before_index = block->before; at(before_index).free()) {
+        Block& before = at(before_index);
+        unlink(before_index);
+        before.size += block->size;
+        before.behind = block->behind;
+        at(block->behind).before = before_index;
+        give_record(index);
+        index = before_index;
+    }
+    link(index);
+    return index;
+}
 
 }  // namespace gpo
