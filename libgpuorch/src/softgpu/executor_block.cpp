@@ -123,8 +123,8 @@ GPO_NO_TSAN Block::State Block::run(Context& home) noexcept {
     home_ = &home;
     Context* to = resume_;
     if (!to) {
-        current_ = &thread(ready_from(0));
-        to = &current_->context;
+        make_current(thread(ready_from(0)));
+        to = &context(*current_);
     }
     state_ = State::running;
     went_round_ = false;
@@ -181,8 +181,8 @@ GPO_NO_TSAN void Block::run_threads(void (*body)(void*), void* closure) noexcept
     arrived_ = gathered_ = answer_ = 0;
     for (uint32_t w = 0; w * 32 < count_; ++w)
         warps_[w] = Warp{count_ - w * 32 >= 32 ? ~0u : (1u << (count_ - w * 32)) - 1, 0, 0, 0, 0, 0};
-    current_ = start_next();
-    switch_context(main_, current_->context);
+    make_current(*start_next());
+    switch_context(main_, context(*current_));
     count_ = 0;
 }
 
@@ -210,7 +210,7 @@ Thread* Block::start_next() noexcept {
     } else {
         number = used_++;
         auto* bottom = reinterpret_cast<char*>(stacks + (uintptr_t{number} << stack_shift));
-        slot(number).context = make_context(bottom, (size_t{1} << stack_shift) - colour(number), thread_entry);
+        contexts_[number] = make_context(bottom, (size_t{1} << stack_shift) - colour(number), thread_entry);
     }
     Thread& self = slot(number);
     assign(self);
@@ -264,33 +264,34 @@ Thread* Block::after_wait(Thread& self) noexcept {
 }
 
 /// Lets others run until something switches back to `self`.
-GPO_NO_TSAN inline void Block::wait(Thread& self) noexcept {
+GPO_NO_TSAN inline void Block::wait() noexcept {
     // Nearly always the next lane goes on; and while it does, the stack of the one after it can come nearer.
-    const uint32_t lanes = warps_[self.linear / 32].ready & (~0u << (self.linear % 32));
+    const uint32_t lanes = warps_[number_ / 32].ready & (~0u << (number_ % 32));
     if (lanes != 0) {
-        const uint32_t number = (self.linear & ~31u) + static_cast<uint32_t>(std::countr_zero(lanes));
-        Thread& next = thread(number);
+        const uint32_t number = (number_ & ~31u) + static_cast<uint32_t>(std::countr_zero(lanes));
         if (number + 1 < started_) {
-            const char* ahead = static_cast<const char*>(thread(number + 1).context.continuation);
+            const char* ahead = static_cast<const char*>(contexts_[slot_of_[number + 1]].continuation);
             __builtin_prefetch(ahead);
             __builtin_prefetch(ahead + 64);
             __builtin_prefetch(ahead + 128);
         }
-        current_ = &next;
-        switch_context(self.context, next.context);
+        Context& from = context(*current_);
+        current_ = &thread(number);
+        number_ = number;
+        switch_context(from, contexts_[slot_of_[number]]);
         return;
     }
-    wait_longer(self);
+    wait_longer(*current_);
 }
 
 GPO_NO_TSAN __attribute__((noinline)) void Block::wait_longer(Thread& self) noexcept {
     Thread* next = after_wait(self);
     if (next == &self) return;
     if (next) {
-        current_ = next;
-        switch_context(self.context, next->context);
+        make_current(*next);
+        switch_context(context(self), context(*next));
     } else {
-        go_home(self.context, state_);
+        go_home(context(self), state_);
     }
 }
 
@@ -309,13 +310,14 @@ GPO_NO_TSAN void Block::thread_ended(Thread& self) noexcept {
     if (alive_ == 0 && cluster_size > 1) cluster_of_->leave(cluster_joined_, cluster_phase_);
     if (started_ < count_) {
         assign(self);
+        number_ = self.linear;
         return;
     }
     free_slots_[parked_++] = static_cast<uint16_t>(&self - reinterpret_cast<Thread*>(threads));
     if (alive_ == 0)
-        switch_context(self.context, main_);
+        switch_context(context(self), main_);
     else
-        wait(self);
+        wait();
 }
 
 GPO_NO_TSAN void Block::yield() noexcept {
@@ -327,11 +329,11 @@ GPO_NO_TSAN void Block::yield() noexcept {
     Thread* next = number != kNone ? &thread(number) : started_ < count_ ? start_next() : nullptr;
     if (!next) {
         release_all_active();
-        go_home(self.context, State::yielded);
+        go_home(context(self), State::yielded);
         return;
     }
-    current_ = next;
-    switch_context(self.context, next->context);
+    make_current(*next);
+    switch_context(context(self), context(*next));
 }
 
 void Block::release_barrier() noexcept {
@@ -346,17 +348,16 @@ void Block::release_barrier() noexcept {
 }
 
 GPO_NO_TSAN uint32_t Block::barrier(uint32_t operation, uint32_t value) noexcept {
-    Thread& self = *current_;
     // Counted as: threads whose value isn't 0, or for AND those whose value is 0.
     gathered_ += operation == GPO_SOFT_BARRIER_AND ? value == 0 : value != 0;
     if (++arrived_ == alive_) {
         release_barrier();
         if (owner().stopped()) leave(State::stopped);
     } else {
-        const uint32_t warp = self.linear / 32, lane = 1u << (self.linear % 32);
+        const uint32_t warp = number_ / 32, lane = 1u << (number_ % 32);
         warps_[warp].at_barrier |= lane;
         make_unready(warp, lane);
-        wait(self);
+        wait();
     }
     switch (operation) {
         case GPO_SOFT_BARRIER_COUNT: return answer_;
@@ -447,21 +448,21 @@ bool Block::release_all_active() noexcept {
 
 GPO_NO_TSAN uint64_t Block::warp(uint32_t operation, uint32_t mask, uint64_t value, uint64_t argument) noexcept {
     Thread& self = *current_;
-    const uint32_t warp = self.linear / 32, lane = 1u << (self.linear % 32);
+    const uint32_t warp = number_ / 32, lane = 1u << (number_ % 32);
     self.value = value;
     self.argument = argument;
     self.operation = operation;
     if (operation == GPO_SOFT_WARP_ACTIVE) {
         warps_[warp].at_active |= lane;
         make_unready(warp, lane);
-        wait(self);
+        wait();
         return self.value;
     }
     self.mask = mask |= lane;
     warps_[warp].at_warp |= lane;
     if (!release_group(warp, mask)) {
         make_unready(warp, lane);
-        wait(self);
+        wait();
     }
     return self.value;
 }

@@ -25,7 +25,6 @@ class Region;
 struct alignas(128) Thread {
     gpo_soft_dim3 index;
     uint32_t linear;
-    Context context;          // where it goes on
     uint64_t value;           // handed to a warp operation, then its answer
     uint64_t argument;
     uint32_t mask;            // lanes it waits for
@@ -99,13 +98,19 @@ private:
     void thread_ended(Thread& self) noexcept;
     Thread& slot(uint32_t number) noexcept { return reinterpret_cast<Thread*>(threads)[number]; }
     Thread& thread(uint32_t number) noexcept { return slot(slot_of_[number]); }
+    /// Where the thread on that slot goes on.
+    Context& context(const Thread& on) noexcept { return contexts_[&on - reinterpret_cast<Thread*>(threads)]; }
+    void make_current(Thread& next) noexcept {
+        current_ = &next;
+        number_ = next.linear;
+    }
     void assign(Thread& self) noexcept;
     Thread* start_next() noexcept;
     uint32_t ready_from(uint32_t number) const noexcept;
     void make_ready(uint32_t warp, uint32_t lanes) noexcept;
     void make_unready(uint32_t warp, uint32_t lanes) noexcept;
     Thread* after_wait(Thread& self) noexcept;
-    void wait(Thread& self) noexcept;
+    void wait() noexcept;
     void wait_longer(Thread& self) noexcept;
     void go_home(Context& from, State state) noexcept;
     void release_barrier() noexcept;
@@ -123,6 +128,7 @@ private:
     Context main_parked_;     // where the region's main fiber waits for the next block; kept between blocks
     Context* resume_;         // where run() goes on; NULL: at the next ready thread
     Thread* current_;
+    uint32_t number_;         // of the current thread
     void (*body_)(void*);
     void* closure_;
     uint32_t count_, started_, alive_;
@@ -140,7 +146,9 @@ private:
     uint64_t ticks_;          // see clock()
     uint32_t parked_, used_;  // stacks with a fiber to be used again; stacks in use or parked
     std::array<Warp, 32> warps_;
+    // What a barrier needs of each thread lies close together: a thread's own line is not looked at.
     std::array<uint16_t, 1024> slot_of_;
+    std::array<Context, 1024> contexts_;     // of each slot: where it goes on
     std::array<uint16_t, 1024> free_slots_;  // [0, parked_)
 #if defined(GPO_TSAN)
     void* tsan_fiber_;
