@@ -72,7 +72,8 @@ uint64_t deadline_after(int64_t timeout_ns) noexcept;
 
 /// How deep a thread sleeps that waits to be woken by another. A core that has been idle for a while takes long to come
 /// back: on a virtual machine a thread that slept for 100 us was woken in 4 us, one that slept for 1 ms in 160 us (median;
-/// 240 us the slowest tenth). Timers don't have that cost, so a light sleeper turns over every 100 us for its first 50 ms.
+/// 240 us the slowest tenth). Timers don't have that cost, so a light sleeper turns over every 100 us for its first 50 ms;
+/// unless they turn out to have another, and come late.
 /// For threads that expect their next work soon.
 enum class Sleep : uint8_t { deep, light };
 

@@ -5,6 +5,7 @@
 #endif
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +21,25 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 // A thread's timers may come 50 us late (PR_SET_TIMERSLACK), and after 200 us of idling a virtual core is put aside.
 constexpr uint64_t kNap = 100'000, kNapsFor = 50'000'000;
+// Where timers come so late, past what a thread's may, a nap costs more than it saves: on a virtual machine within another setting
+// one takes 20 us. Such naps, one after the other, are left out for a while.
+constexpr uint64_t kLate = 20'000, kNapless = 1'000'000'000;
+constexpr unsigned kLateNaps = 3;
+constinit std::atomic<unsigned> late_naps{0};           // in a row, in all threads
+constinit std::atomic<uint64_t> napless_until{0};
+
+void note_nap(uint64_t late, uint64_t time) noexcept {
+    const int saved = errno, slack = late > kLate ? prctl(PR_GET_TIMERSLACK) : 0;
+    errno = saved;
+    if (slack < 0 || late <= kLate + static_cast<uint64_t>(slack)) {
+        if (late_naps.load(std::memory_order_relaxed)) late_naps.store(0, std::memory_order_relaxed);
+        return;
+    }
+    if (late_naps.fetch_add(1, std::memory_order_relaxed) + 1 < kLateNaps) return;
+    late_naps.store(kLateNaps - 1, std::memory_order_relaxed);   // the next look takes one nap
+    napless_until.store(time + kNapless, std::memory_order_relaxed);
+}
+
 constexpr unsigned kRelaxedSpins = 64;  // about 2 us of pauses before the core is offered to somebody else
 
 }  // namespace
@@ -46,10 +66,13 @@ bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadlin
 }
 
 bool wait_lightly(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept {
-    const uint64_t begin = now();
-    for (uint64_t time = begin; time - begin < kNapsFor; time = now()) {
+    const uint64_t begin = now(), naps_from = napless_until.load(std::memory_order_relaxed);
+    for (uint64_t time = begin; time - begin < kNapsFor && time >= naps_from;) {
         if (time >= deadline) return false;
-        if (wait(word, expected, deadline - time > kNap ? time + kNap : deadline)) return true;
+        const uint64_t end = deadline - time > kNap ? time + kNap : deadline;
+        if (wait(word, expected, end)) return true;
+        time = now();
+        note_nap(time - end, time);
     }
     return wait(word, expected, deadline);
 }
