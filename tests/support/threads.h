@@ -8,18 +8,21 @@
 
 namespace gpo::test {
 
-/// How often they have gone to sleep so far, all together: each is woken, or wakes by itself, once between two of them.
-inline uint64_t sleeps_of_library_threads() {
+/// How often those whose names begin so have gone to sleep so far, all together: each is woken, or wakes by itself, once between
+/// two of them.
+inline uint64_t sleeps_of(const char* threads) {
     uint64_t sleeps = 0;
     std::error_code gone;   // a thread that has ended meanwhile
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", gone)) {
         std::string name, word;
         std::ifstream(task.path() / "comm") >> name;
-        if (!name.starts_with("gpo-")) continue;
+        if (!name.starts_with(threads)) continue;
         for (std::ifstream status(task.path() / "status"); status >> word;)
             if (word == "voluntary_ctxt_switches:" && status >> word) sleeps += std::stoull(word);
     }
     return sleeps;
 }
+
+inline uint64_t sleeps_of_library_threads() { return sleeps_of("gpo-"); }
 
 }  // namespace gpo::test

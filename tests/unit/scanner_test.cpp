@@ -3,21 +3,25 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "driver/recorder.h"
 #include "gpuorch/gpuorch.h"
+#include "support/threads.h"
 
 namespace {
 
 using gpo::driver::Function;
 namespace recorder = gpo::driver::recorder;
 
-/// A stream of a software GPU whose driver's calls are recorded, and a gate that holds it up on the device.
+/// A stream of a software GPU and a gate that holds it up on the device. As a rule the driver's calls are recorded, and it tells
+/// no listeners, as a CUDA driver.
 struct Recorded {
-    explicit Recorded(uint32_t mode = GPO_COMPLETION_BALANCED) {
-        gpo::driver::set_interposer(
-            [this](std::shared_ptr<gpo::driver::Driver> below) { return driver = recorder::wrap(std::move(below)); });
+    explicit Recorded(uint32_t mode = GPO_COMPLETION_BALANCED, bool records = true) {
+        if (records)
+            gpo::driver::set_interposer(
+                [this](std::shared_ptr<gpo::driver::Driver> below) { return driver = recorder::wrap(std::move(below)); });
         gpo_runtime_options options{};
         options.struct_size = sizeof options;
         options.device = "soft";
@@ -125,6 +129,63 @@ TEST_CASE("a stream is looked at every millisecond at most in balanced mode, and
         on.open();
         on.expect(0, 1);
     }
+}
+
+TEST_CASE("where the driver tells, the scanner sleeps until a mark is reached, and further marks of the stream don't wake it") {
+    Recorded on(GPO_COMPLETION_BALANCED, false);
+    for (uint64_t round = 0; round < 20; ++round) {
+        constexpr uint64_t kMarks = 100;
+        const uint64_t first = round * kMarks;
+        on.shut();
+        on.notify(first);
+        uint64_t sleeps = gpo::test::sleeps_of("gpo-scanner");
+        // It is busy for a moment; then it has come to rest.
+        for (uint64_t before = sleeps + 1; before != sleeps;) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            before = std::exchange(sleeps, gpo::test::sleeps_of("gpo-scanner"));
+        }
+        for (uint64_t i = 1; i < kMarks; ++i) on.notify(first + i);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        CHECK(gpo::test::sleeps_of("gpo-scanner") == sleeps);
+        on.open();
+        on.expect(first, first + kMarks);
+        *on.word = 0;
+    }
+}
+
+TEST_CASE("where the driver tells, the end of its context is told too") {
+    const auto driver = gpo::driver::open_soft(nullptr);
+    REQUIRE(driver != nullptr);
+    CUcontext context = nullptr;
+    REQUIRE(driver->table.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+    REQUIRE(driver->table.cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    gpo::driver::Listener mine(context), others(nullptr);
+    REQUIRE(driver->listen(mine));
+    REQUIRE(driver->listen(others));
+    const auto told = [](gpo::driver::Listener& listener) {
+        const bool heard = !listener.listening.exchange(false);
+        return listener.signal.exchange(0) == (heard ? 1 : 0) && heard;
+    };
+    CUevent event = nullptr;
+    REQUIRE(driver->table.cuEventCreate(&event, 0) == CUDA_SUCCESS);
+    // Who doesn't listen isn't told.
+    REQUIRE(driver->table.cuEventRecord(event, nullptr) == CUDA_SUCCESS);
+    REQUIRE(driver->table.cuEventSynchronize(event) == CUDA_SUCCESS);
+    CHECK(mine.signal == 0);
+    for (int i = 0; i < 3; ++i) {
+        mine.listening = others.listening = true;
+        REQUIRE(driver->table.cuEventRecord(event, nullptr) == CUDA_SUCCESS);
+        REQUIRE(driver->table.cuEventSynchronize(event) == CUDA_SUCCESS);
+        CHECK(told(mine));
+        CHECK(!told(others));
+    }
+    mine.listening = others.listening = true;
+    REQUIRE(driver->table.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    REQUIRE(driver->table.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    CHECK(told(mine));
+    CHECK(!told(others));
+    driver->ignore(mine);
+    driver->ignore(others);
 }
 
 TEST_CASE("with nothing pending the driver hears no more, in either mode, and the next mark is seen") {

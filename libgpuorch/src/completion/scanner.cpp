@@ -60,7 +60,7 @@ private:
     size_t count_ = 0;
 };
 
-Scanner::Scanner(Context& context) noexcept : context_(context) {
+Scanner::Scanner(Context& context) noexcept : context_(context), listener_(context.native()) {
     host::detail::look_at_ticks();
     first_ticks_ = host::ticks();
     first_now_ = host::now();
@@ -90,18 +90,20 @@ void Scanner::add(Stream& stream) {
     arrived_.store(true, std::memory_order_seq_cst);
 }
 
-void Scanner::wake() noexcept {
+void Scanner::wake(const MarkQueue* marks) noexcept {
     host::light_fence();  // between the push and the look; the heavy one is in run()
     if (!asleep_.load(std::memory_order_acquire)) [[likely]] return;
+    // It will be told of the mark before this one, which is reached first.
+    if (listener_.listening.load(std::memory_order_relaxed) && marks && marks->size() > 1) return;
     asleep_.store(false, std::memory_order_relaxed);  // one waker is enough
-    signal_.fetch_add(1, std::memory_order_seq_cst);
-    host::wake_one(signal_);
+    listener_.signal.fetch_add(1, std::memory_order_seq_cst);
+    host::wake_one(listener_.signal);
 }
 
 void Scanner::stop() noexcept {
     stopping_.store(true, std::memory_order_seq_cst);
-    signal_.fetch_add(1, std::memory_order_seq_cst);
-    host::wake_one(signal_);
+    listener_.signal.fetch_add(1, std::memory_order_seq_cst);
+    host::wake_one(listener_.signal);
     thread_.join();
 }
 
@@ -111,14 +113,22 @@ void Scanner::run() noexcept {
     entered_ = false;
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
+    const bool told = !latency && context_.driver().listen(listener_);
+    listening_ = false;
     uint64_t idle_since = host::now();
     for (unsigned spins = 0;;) {
-        const uint32_t seen = signal_.load(std::memory_order_seq_cst);
+        const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
         if (arrived_.load(std::memory_order_relaxed) && arrived_.exchange(false, std::memory_order_seq_cst)) {
             std::lock_guard lock(lock_);
             streams_.splice(streams_.end(), arrivals_);
         }
-        bool pending = false, progress = false;
+        if (listening_) {
+            // Whoever pushes a mark from here on, or has an event reached, sees this; all before is seen by this turn.
+            asleep_.store(true, std::memory_order_seq_cst);
+            listener_.listening.store(true, std::memory_order_seq_cst);
+            host::heavy_fence();
+        }
+        bool pending = false, progress = false, may_listen = told && entered_;
         uint64_t oldest = host::kForever;
         ticks_ = host::ticks();
         const uint64_t now = now_ = host::now();
@@ -133,6 +143,7 @@ void Scanner::run() noexcept {
                 progress |= done != 0;
                 if (done != marked) {
                     pending = true;
+                    may_listen &= !stream.deferring();
                     oldest = std::min(oldest, begin_of_wait(stream));
                 }
             } else if (context_.claim_unused(stream)) {
@@ -154,6 +165,13 @@ void Scanner::run() noexcept {
             host::step(++spins % kYieldEvery == 0 ? kYield : 0);
             continue;
         }
+        if (pending && !progress && may_listen) {
+            if (listening_) host::wait(listener_.signal, seen);
+            listening_ = !listening_;
+            if (!listening_) stop_listening();
+            continue;
+        }
+        if (listening_) stop_listening();
         uint64_t rest = host::kForever, until = host::kForever;
         if (!park) {
             const uint64_t age = pending && now > oldest ? now - oldest : 0;
@@ -170,14 +188,21 @@ void Scanner::run() noexcept {
             idle_since = now;
             continue;
         }
-        const bool woken = host::wait(signal_, seen, until, park ? host::Sleep::light : host::Sleep::deep);
+        const bool woken = host::wait(listener_.signal, seen, until, park ? host::Sleep::light : host::Sleep::deep);
         if (sleeps) asleep_.store(false, std::memory_order_seq_cst);
         if (park)
             idle_since = host::now();
         else if (!woken)
             note_lateness(host::now() - until);
     }
+    if (told) context_.driver().ignore(listener_);
     streams_.clear();
+}
+
+void Scanner::stop_listening() noexcept {
+    listening_ = false;
+    listener_.listening.store(false, std::memory_order_relaxed);
+    asleep_.store(false, std::memory_order_seq_cst);
 }
 
 // Timers are late by some microseconds (4 on a virtual machine with an H200), which short rests would be longer by.
@@ -296,7 +321,7 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
         return done;
     }
     Stream::Asking& asking = stream.asking();
-    const size_t old = context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(asking.youth, kYouth));
+    const size_t old = listening_ || context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(asking.youth, kYouth));
     size_t low = 0, high = old;   // marks before `low` are done, the one at `high` isn't, or is too young
     // The oldest, then the newest that is old enough, then the one in the middle of what is left.
     for (unsigned refusals = 0; low < high && refusals < 2;) {
@@ -315,7 +340,7 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
             return low;
         }
     }
-    if (old != 0) {
+    if (old != 0 && !listening_) {
         const bool all = low == old;
         if (asking.keeps_up)
             asking.youth = all ? asking.youth - asking.youth / 8 : 2 * std::clamp(asking.youth, kYouth, kLeastSleep / 2);

@@ -3,8 +3,8 @@
 // It asks for the oldest mark of each stream, then for the newest: when that one is reached, all before it are. Where all were
 // reached the last time, it asks for the newest first. In latency mode it asks all the time while marks are pending; in balanced
 // mode, from the end of one turn to the next, it rests for a sixteenth of the mark's age, at least 10 us, at most 1 ms, and leaves
-// marks alone that are younger than some microseconds. With nothing pending for 1 ms it parks, and the next
-// mark wakes it. It never takes a stream's submit lock and holds no lock while it calls the driver. An answer other than "done"
+// marks alone that are younger than some microseconds. Where the driver tells (driver::Listener), it then listens, and asks no
+// more until it is told. With nothing pending for 1 ms it parks, and the next mark wakes it. It never takes a stream's submit lock and holds no lock while it calls the driver. An answer other than "done"
 // or "not ready" fails all marks of the stream.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <list>
 
 #include "completion/mark.h"
+#include "driver/driver.h"
 #include "gpuorch/completion.h"
 #include "host/host.h"
 
@@ -29,8 +30,9 @@ public:
     /// Makes a stream known, which stays so until it goes, and starts the thread if there is none: from here on the scanner
     /// needs no memory for it. Throws std::system_error if no thread can be had, std::bad_alloc.
     void add(Stream& stream);
-    /// There is a new mark. Never fails; any thread. Costs a futex wake if the thread would sleep on for long.
-    void wake() noexcept;
+    /// There is a new mark, the last of these; or something else to look at. Never fails; any thread. Costs a futex wake if the
+    /// thread would sleep on for long.
+    void wake(const MarkQueue* marks = nullptr) noexcept;
     /// Ends the thread once nothing is pending.
     void stop() noexcept;
 
@@ -49,6 +51,7 @@ private:
     CUresult ask(Stream& stream, Mark& mark) noexcept;
     bool any_to_see() const noexcept;
     void enter() noexcept;
+    void stop_listening() noexcept;
     void note_lateness(uint64_t late) noexcept;
 
     Context& context_;
@@ -62,7 +65,8 @@ private:
     bool entered_ = false;                       // the thread's: its context is current
     unsigned refusals_ = 0;                      // by the driver, to make it so
     uint64_t late_ = 0;                          // ns that sleeps end after their time, lately
-    alignas(64) std::atomic<uint32_t> signal_{0};  // wait word; from here on what those who wake it look at
+    bool listening_ = false;                     // in this turn: the driver tells, so all is to be asked
+    alignas(64) driver::Listener listener_;      // from here on what those who wake it look at
     std::atomic<bool> asleep_{false};            // a new mark has to wake it. Who naps wakes by itself soon enough
     std::atomic<bool> arrived_{false}, stopping_{false};
     host::Thread thread_;

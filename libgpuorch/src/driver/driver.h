@@ -2,6 +2,7 @@
 // CUDA driver and the software GPU. The rest of the library never asks which one it has.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -53,6 +54,15 @@ struct Fault {
     std::string text;                 // of an assert or trap: what, file, line, block, thread
 };
 
+/// Who waits for events of a context, and would else ask for them again and again. It sets `listening`, passes a heavy fence
+/// (host/fence.h), asks once more, and then waits for the word to change.
+struct Listener {
+    explicit Listener(CUcontext context) noexcept : context(context) {}
+    const CUcontext context;
+    std::atomic<bool> listening{false};
+    std::atomic<uint32_t> signal{0};   // a wait word
+};
+
 struct Driver {
     virtual ~Driver() = default;
     Table table;
@@ -67,6 +77,11 @@ struct Driver {
     /// How many operations the stream has been given since it was created, which is the number of the latest: each
     /// successful call that gives it work counts one, whoever made it. 0 on a driver whose fault() never tells.
     virtual uint64_t submitted(CUstream) { return 0; }
+    /// From now on until ignore(): when an event of the listener's context has been reached, or never will be, and asking would
+    /// say so, and it is listening, then it no longer is, `signal` changes, and who waits for it wakes up. False: this driver
+    /// can't tell, or there is no memory.
+    virtual bool listen(Listener&) noexcept { return false; }
+    virtual void ignore(Listener&) noexcept {}
 };
 
 /// The machine's CUDA driver, loaded and initialised on the first call. NULL with the reason in `why` when it can't be

@@ -2,7 +2,7 @@
 //
 // A table entry is a plain function pointer and carries no object, so what a hook wraps is global to the hook: one
 // wrapped table per hook type at a time. Wrapping a second driver by the same hook replaces the first; different
-// hooks stack.
+// hooks stack. What a hook answers the wrapped driver doesn't know of, so it tells no listeners: they have to ask.
 //
 //     struct Hook {
 //         template <class Call> static CUresult around(Function, Call&& call) noexcept;   // call() reaches the driver

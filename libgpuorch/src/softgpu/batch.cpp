@@ -67,10 +67,20 @@ void Batch::mark_done(Mark& mark) noexcept {
     }
     mark.done.store(1, std::memory_order_seq_cst);
     if (mark.sleepers.load(std::memory_order_seq_cst)) wake_later(mark.done);
+    if (mark.event) tell(*mark.event->context);
     while (Stream* stream = mark.waiting) {
         mark.waiting = stream->next_waiting;
         retire(*stream);
         ready(*stream);
+    }
+}
+
+void Batch::tell(const Context& context) noexcept {
+    for (driver::Listener* listener : machine_.listeners) {
+        if (!listener->listening.load(std::memory_order_seq_cst) || listener->context != context.as<CUcontext>()) continue;
+        listener->listening.store(false, std::memory_order_relaxed);
+        listener->signal.fetch_add(1, std::memory_order_seq_cst);
+        wake_later(listener->signal);
     }
 }
 

@@ -24,6 +24,8 @@ public:
     /// What the streams of a context (NULL: of all) wait for, values and marks, is given up.
     void give_up_waits(const Context* only) noexcept;
     void mark_done(Mark&) noexcept;
+    /// Tells those who wait for events of the context that there is something to see.
+    void tell(const Context&) noexcept;
     /// Wakes the host threads that wait for the stream.
     void wake_waiters(Stream&) noexcept;
     /// Advances what is ready. The lock stays held.

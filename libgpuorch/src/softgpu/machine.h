@@ -62,6 +62,8 @@ struct Machine {
     uint64_t next_capture_id = 0;
     std::atomic<bool> trim_wanted{false};           // a pool may hold more than its threshold
 
+    std::vector<driver::Listener*> listeners;
+
     // Failure. Once set, `fault_code` stays: every call that takes work or asks for its state returns it.
     std::atomic<int> fault_code{0};
     std::optional<driver::Fault> fault;

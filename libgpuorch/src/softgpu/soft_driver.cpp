@@ -86,6 +86,23 @@ public:
         return stream ? stream->number : 0;
     }
 
+    bool listen(driver::Listener& listener) noexcept override {
+        if (host::forked()) return false;
+        try {
+            host::Lock hold(machine_->lock);
+            machine_->listeners.push_back(&listener);
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
+    void ignore(driver::Listener& listener) noexcept override {
+        if (host::forked()) return;
+        host::Lock hold(machine_->lock);
+        std::erase(machine_->listeners, &listener);
+    }
+
 private:
     std::unique_ptr<Machine> machine_;
     std::unique_ptr<driver::Compiler> compiler_;

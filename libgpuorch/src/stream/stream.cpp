@@ -340,7 +340,7 @@ void Stream::push_mark(Mark&& mark) noexcept {
     }
     marks_.next() = std::move(mark);
     marks_.push();
-    context_->scanner().wake();
+    context_->scanner().wake(&marks_);
 }
 
 void Stream::mark(Ref<Reached> target) {
@@ -451,7 +451,7 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     count_notify();
     if (trace::on()) [[unlikely]] trace_notify(mark);
     marks_.push();
-    context_->scanner().wake();
+    context_->scanner().wake(&marks_);
     return true;
 }
 
