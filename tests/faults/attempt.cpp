@@ -167,15 +167,16 @@ void attempt(const Scenario& scenario, const Trouble& trouble) {
     a.finish();
 }
 
-std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, [[maybe_unused]] uint64_t sample) {
+bool full() { return std::getenv("GPUORCH_TEST_FULL") != nullptr; }
+
+std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, [[maybe_unused]] uint64_t sample, bool every) {
     if (const char* only = std::getenv("GPUORCH_TEST_FAULT")) return {std::strtoull(only, nullptr, 10)};
     std::vector<uint64_t> numbers;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     sample = total;
 #endif
-    const bool full = std::getenv("GPUORCH_TEST_FULL") != nullptr;
-    if (full || total <= sample) sample = total;
-    const uint64_t most = scenario.most / (full ? 1 : 10);
+    if (every || total <= sample) sample = total;
+    const uint64_t most = scenario.most / (every ? 1 : 10);
     sample = std::min(sample, most);
     for (uint64_t i = 0; i < sample; ++i) {
         const uint64_t number = sample < 2 ? 1 : 1 + i * (total - 1) / (sample - 1);

@@ -91,9 +91,12 @@ const std::vector<Scenario>& scenarios();
 /// Runs one scenario with one trouble. Aborts the program, and says what it was, if that takes longer than a minute.
 void attempt(const Scenario& scenario, const Trouble& trouble);
 
+/// Whether --full was asked for (GPUORCH_TEST_FULL).
+bool full();
+
 /// Which of `total` cases of a scenario are tried: all, or the most it says; under sanitizers about `sample` of them, spread,
-/// the first and the last among them, and all under --full (GPUORCH_TEST_FULL). GPUORCH_TEST_FAULT=k is the k-th alone.
-std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, uint64_t sample);
+/// the first and the last among them, unless it is to be `every` one. GPUORCH_TEST_FAULT=k is the k-th alone.
+std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, uint64_t sample, bool every = full());
 
 #define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })
 #define ASK(a, ...) (a).ask(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })
