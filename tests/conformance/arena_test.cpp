@@ -1,4 +1,5 @@
 // Arenas of pinned memory through the API: pieces, bad frees, caps, trim, frees behind streams, arenas that go first.
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -217,6 +218,21 @@ TEST_CASE("arena: a free behind a stream takes effect when the stream has passed
     CHECK(again == piece);
     CHECK(statistics_of(arena).waiting == 0);
     REQUIRE_OK(gpo_arena_free(arena, again));
+}
+
+TEST_CASE("arena: who has waited for a stream can have what was freed behind it, every time") {
+    Gpu gpu;
+    Arena arena = make_arena(gpu, kMiB, kMiB);
+    Memory target = gpu.memory(256);
+    Stream stream = gpu.stream();
+    const int rounds = std::getenv("GPUORCH_TEST_FULL") ? 20'000 : 1'000;
+    for (int round = 0; round < rounds; ++round) {
+        char* piece = take(arena, kMiB);
+        REQUIRE_OK(gpo_copy_to_device(stream, target, piece, 256));
+        REQUIRE_OK(gpo_arena_free_after(arena, piece, stream));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    }
+    CHECK(statistics_of(arena).in_use <= kMiB);
 }
 
 TEST_CASE("arena: many frees behind several streams all take effect, on busy streams and idle ones") {

@@ -77,7 +77,7 @@ void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
 
 // All of the stream's batches up to `last` may be freed. If it isn't there any more, somebody else found that out first.
 void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
-    Batches done;
+    Batches done;   // let go of under no lock
     bool open = false;
     {
         std::lock_guard lock(lock_);
@@ -88,10 +88,11 @@ void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
         if (position == under_way.end()) return;
         done.splice(done.end(), under_way, under_way.begin(), std::next(position));
         open = under_way.empty() && !found->second.open.empty();
-    }
-    for (const auto& batch : done) {
-        for (unsigned i = 0; i < batch->count; ++i) heap_.release(batch->pieces[i]);
-        waiting_.fetch_sub(batch->bytes, std::memory_order_acq_rel);
+        // Whoever polls meanwhile, because there is no room, finds the batch here or its pieces in the heap.
+        for (const auto& batch : done) {
+            for (unsigned i = 0; i < batch->count; ++i) heap_.release(batch->pieces[i]);
+            waiting_.fetch_sub(batch->bytes, std::memory_order_acq_rel);
+        }
     }
     if (open)
         stream.runtime().errands().post_body([this, owner = Ref<Object>(&owner_), on = Ref<Stream>(&stream)] { mark_open(*on); });
