@@ -1,6 +1,7 @@
 // Marks under many schedules: whatever the scanner looks at meanwhile, each is told of, once. GPUORCH_TEST_SEED=n runs one again.
 #include <doctest/doctest.h>
 
+#include "driver/driver.h"
 #include "gpuorch/gpuorch.h"
 #include "support/explore.h"
 
@@ -68,6 +69,42 @@ TEST_CASE("marks behind work on two streams are told of under every schedule, th
         }
         for (auto& stream : streams) REQUIRE(gpo_stream_destroy(stream) == GPO_SUCCESS);
         REQUIRE(gpo_memory_free(on.device, memory) == GPO_SUCCESS);
+    }
+}
+
+TEST_CASE("a stream's first mark is told of under every schedule while another stream's work doesn't end") {
+    const auto [first, count] = gpo::test::seeds({1, kSeeds / 5});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
+        Runtime on(seed);
+        const auto driver = gpo::driver::open_soft(nullptr);
+        gpo_stream_t held = nullptr;
+        gpo_arena_t arena = nullptr;
+        void *memory = nullptr, *native = nullptr, *context = nullptr;
+        REQUIRE(gpo_stream_create(on.device, nullptr, &held) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_native(held, &native) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_create(on.device, nullptr, &arena) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_allocate(arena, 256, 0, &memory) == GPO_SUCCESS);
+        auto* word = static_cast<unsigned*>(memory);
+        *word = 0;
+        REQUIRE(gpo_device_native(on.device, &context, nullptr) == GPO_SUCCESS);
+        REQUIRE(driver->table.cuCtxSetCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
+        REQUIRE(driver->table.cuStreamWaitValue32(static_cast<CUstream>(native), reinterpret_cast<CUdeviceptr>(word), 1,
+                                                  CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS);
+        REQUIRE(driver->table.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+        REQUIRE(gpo_stream_notify(held, on.queue, 100) == GPO_SUCCESS);
+        for (uint64_t i = 0; i < 3; ++i) {
+            gpo_stream_t stream = nullptr;
+            REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_notify(stream, on.queue, i) == GPO_SUCCESS);
+            expect_entry(on.queue, i);
+            REQUIRE(gpo_stream_destroy(stream) == GPO_SUCCESS);
+        }
+        __atomic_store_n(word, 1u, __ATOMIC_SEQ_CST);
+        expect_entry(on.queue, 100);
+        REQUIRE(gpo_stream_destroy(held) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_free(arena, memory) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_destroy(arena) == GPO_SUCCESS);
     }
 }
 

@@ -114,19 +114,21 @@ void Scanner::run() noexcept {
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
     const bool told = !latency && context_.driver().listen(listener_);
-    listening_ = false;
+    listening_ = asks_all_ = false;
+    bool rested = true;   // since it was last told
     uint64_t idle_since = host::now();
     for (unsigned spins = 0;;) {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
-        if (arrived_.load(std::memory_order_relaxed) && arrived_.exchange(false, std::memory_order_seq_cst)) {
-            std::lock_guard lock(lock_);
-            streams_.splice(streams_.end(), arrivals_);
-        }
         if (listening_) {
-            // Whoever pushes a mark from here on, or has an event reached, sees this; all before is seen by this turn.
+            // Whoever adds a stream or pushes a mark from here on, or has an event reached, sees this; all before is seen by this turn.
             asleep_.store(true, std::memory_order_seq_cst);
             listener_.listening.store(true, std::memory_order_seq_cst);
             host::heavy_fence();
+        }
+        host::crossing();
+        if (arrived_.load(std::memory_order_relaxed) && arrived_.exchange(false, std::memory_order_seq_cst)) {
+            std::lock_guard lock(lock_);
+            streams_.splice(streams_.end(), arrivals_);
         }
         bool pending = false, progress = false, may_listen = told && entered_;
         uint64_t oldest = host::kForever;
@@ -165,13 +167,19 @@ void Scanner::run() noexcept {
             host::step(++spins % kYieldEvery == 0 ? kYield : 0);
             continue;
         }
-        if (pending && !progress && may_listen) {
-            if (listening_) host::wait(listener_.signal, seen);
-            listening_ = !listening_;
-            if (!listening_) stop_listening();
+        // What it is told of may be none of its marks: then it rests before it listens again.
+        if (pending && !progress && may_listen && rested) {
+            if (listening_) {
+                host::wait(listener_.signal, seen);
+                stop_listening();
+                rested = false;
+            } else {
+                listening_ = asks_all_ = true;
+            }
             continue;
         }
         if (listening_) stop_listening();
+        asks_all_ = false;
         uint64_t rest = host::kForever, until = host::kForever;
         if (!park) {
             const uint64_t age = pending && now > oldest ? now - oldest : 0;
@@ -190,6 +198,7 @@ void Scanner::run() noexcept {
         }
         const bool woken = host::wait(listener_.signal, seen, until, park ? host::Sleep::light : host::Sleep::deep);
         if (sleeps) asleep_.store(false, std::memory_order_seq_cst);
+        rested = true;
         if (park)
             idle_since = host::now();
         else if (!woken)
@@ -321,7 +330,7 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
         return done;
     }
     Stream::Asking& asking = stream.asking();
-    const size_t old = listening_ || context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(asking.youth, kYouth));
+    const size_t old = asks_all_ || context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(asking.youth, kYouth));
     size_t low = 0, high = old;   // marks before `low` are done, the one at `high` isn't, or is too young
     // The oldest, then the newest that is old enough, then the one in the middle of what is left.
     for (unsigned refusals = 0; low < high && refusals < 2;) {
@@ -340,7 +349,7 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
             return low;
         }
     }
-    if (old != 0 && !listening_) {
+    if (old != 0 && !asks_all_) {
         const bool all = low == old;
         if (asking.keeps_up)
             asking.youth = all ? asking.youth - asking.youth / 8 : 2 * std::clamp(asking.youth, kYouth, kLeastSleep / 2);

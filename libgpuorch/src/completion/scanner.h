@@ -3,9 +3,10 @@
 // It asks for the oldest mark of each stream, then for the newest: when that one is reached, all before it are. Where all were
 // reached the last time, it asks for the newest first. In latency mode it asks all the time while marks are pending; in balanced
 // mode, from the end of one turn to the next, it rests for a sixteenth of the mark's age, at least 10 us, at most 1 ms, and leaves
-// marks alone that are younger than some microseconds. Where the driver tells (driver::Listener), it then listens, and asks no
-// more until it is told. With nothing pending for 1 ms it parks, and the next mark wakes it. It never takes a stream's submit lock and holds no lock while it calls the driver. An answer other than "done"
-// or "not ready" fails all marks of the stream.
+// marks alone that are younger than some microseconds. Where the driver tells (driver::Listener), it listens instead: it asks once
+// more, and sleeps until an event of the context is reached or a stream gets its first mark; rests are left for what it was told
+// of in vain. With nothing pending for 1 ms it parks, and the next mark wakes it. It never takes a stream's submit lock and
+// holds no lock while it calls the driver. An answer other than "done" or "not ready" fails all marks of the stream.
 #pragma once
 
 #include <atomic>
@@ -65,7 +66,8 @@ private:
     bool entered_ = false;                       // the thread's: its context is current
     unsigned refusals_ = 0;                      // by the driver, to make it so
     uint64_t late_ = 0;                          // ns that sleeps end after their time, lately
-    bool listening_ = false;                     // in this turn: the driver tells, so all is to be asked
+    bool listening_ = false;                     // in this turn: the driver tells
+    bool asks_all_ = false;                      // in this turn: for marks too that were made just now
     alignas(64) driver::Listener listener_;      // from here on what those who wake it look at
     std::atomic<bool> asleep_{false};            // a new mark has to wake it. Who naps wakes by itself soon enough
     std::atomic<bool> arrived_{false}, stopping_{false};

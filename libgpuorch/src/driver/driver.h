@@ -55,7 +55,7 @@ struct Fault {
 };
 
 /// Who waits for events of a context, and would else ask for them again and again. It sets `listening`, passes a heavy fence
-/// (host/fence.h), asks once more, and then waits for the word to change.
+/// (host/fence.h), asks once more, and then waits for the word to change. Whoever tells passes a light one before it looks.
 struct Listener {
     explicit Listener(CUcontext context) noexcept : context(context) {}
     const CUcontext context;

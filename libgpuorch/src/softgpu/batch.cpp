@@ -1,5 +1,6 @@
 #include "softgpu/batch.h"
 
+#include "host/fence.h"
 #include "softgpu/graph.h"
 
 namespace gpo::softgpu {
@@ -76,6 +77,7 @@ void Batch::mark_done(Mark& mark) noexcept {
 }
 
 void Batch::tell(const Context& context) noexcept {
+    host::light_fence();
     for (driver::Listener* listener : machine_.listeners) {
         if (!listener->listening.load(std::memory_order_seq_cst) || listener->context != context.as<CUcontext>()) continue;
         listener->listening.store(false, std::memory_order_relaxed);
