@@ -36,7 +36,7 @@ void note_nap(uint64_t late, uint64_t time) noexcept {
         return;
     }
     if (late_naps.fetch_add(1, std::memory_order_relaxed) + 1 < kLateNaps) return;
-    late_naps.store(kLateNaps - 1, std::memory_order_relaxed);   // the next look takes one nap
+    late_naps.store(kLateNaps - 1, std::memory_order_relaxed);   // then one more is enough
     napless_until.store(time + kNapless, std::memory_order_relaxed);
 }
 
@@ -66,8 +66,8 @@ bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadlin
 }
 
 bool wait_lightly(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline) noexcept {
-    const uint64_t begin = now(), naps_from = napless_until.load(std::memory_order_relaxed);
-    for (uint64_t time = begin; time - begin < kNapsFor && time >= naps_from;) {
+    const uint64_t begin = now();
+    for (uint64_t time = begin; time - begin < kNapsFor && time >= napless_until.load(std::memory_order_relaxed);) {
         if (time >= deadline) return false;
         const uint64_t end = deadline - time > kNap ? time + kNap : deadline;
         if (wait(word, expected, end)) return true;
