@@ -8,6 +8,7 @@
 #include "host/host.h"
 #include "host/owned_mutex.h"
 #include "support/explore.h"
+#include "support/report.h"
 
 using namespace gpo::host;
 
@@ -27,14 +28,17 @@ struct Room {
     }
 };
 
-/// So often alone that it no longer takes the mutex beneath.
-void settle_in(Room& room) {
+/// So often alone that it no longer takes the mutex beneath; false on a system where it always does.
+bool settle_in(Room& room) {
+    gpo::host::look_at_fences();
     for (int i = 0; i < 200; ++i) {
         room.mutex.lock_as_owner();
         room.mutex.unlock_as_owner();
     }
+    if (!gpo::host::light_fences()) return false;
     REQUIRE(room.mutex.try_lock_as_owner());
     room.mutex.unlock_as_owner();
+    return true;
 }
 
 }  // namespace
@@ -66,7 +70,7 @@ TEST_CASE("an owner and two visitors are never inside a mutex together, and all 
 
 TEST_CASE("an owner comes to do without the mutex beneath again after a visit") {
     Room room;
-    settle_in(room);
+    if (!settle_in(room)) return gpo::test::skip("there is no membarrier here");
     for (int visit = 0; visit < 3; ++visit) {
         {
             std::lock_guard lock(room.mutex);

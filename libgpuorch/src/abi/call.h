@@ -43,7 +43,8 @@ gpo_status call(const char* function, Body&& body) noexcept {
     }
 }
 
-/// Who watches a call: the deterministic scheduler, the trace. One look where nobody does.
+/// What a call may have to notice before it begins: the process was forked, the deterministic scheduler is in force, the trace
+/// wants to know. One look where there is nothing of the kind.
 class Watched {
 public:
     explicit Watched(const char* function) noexcept
@@ -75,8 +76,8 @@ private:
         trace::CallSpan span;
     };
     const bool watched_;
-    bool refused_;              // of these what is watched has
-    union { Scopes scopes_; };
+    bool refused_;              // set where it is watched
+    union { Scopes scopes_; };  // made where it is watched and not refused
 };
 
 /// The same for the few calls that take a fraction of a microsecond: those that put work on a stream, and what arenas hand

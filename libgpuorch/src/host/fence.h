@@ -14,7 +14,7 @@ namespace gpo::host {
 /// To be called before the first light_fence whose heavy counterpart matters. Cheap after the first time.
 void look_at_fences() noexcept;
 
-/// Whether light fences are: none for the processor. Stays so once it is.
+/// Whether a light fence costs the processor nothing. Stays so once it is.
 inline bool light_fences() noexcept { return !detail::unusual(detail::kNoMembarrier); }
 
 inline void light_fence() noexcept {
