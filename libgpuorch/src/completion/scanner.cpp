@@ -120,7 +120,8 @@ void Scanner::run() noexcept {
     for (unsigned spins = 0;;) {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
         if (listening_) {
-            // Whoever adds a stream or pushes a mark from here on, or has an event reached, sees this; all before is seen by this turn.
+            // Whoever adds a stream or pushes a mark from here on, or has an event reached, sees this; all before is seen by this
+            // turn.
             asleep_.store(true, std::memory_order_seq_cst);
             listener_.listening.store(true, std::memory_order_seq_cst);
             host::heavy_fence();
@@ -204,6 +205,7 @@ void Scanner::run() noexcept {
         else if (!woken)
             note_lateness(host::now() - until);
     }
+    if (listening_) stop_listening();
     if (told) context_.driver().ignore(listener_);
     streams_.clear();
 }
