@@ -302,6 +302,50 @@ TEST_CASE("launches, copies, fills and the order between streams are recorded, o
     }
 }
 
+TEST_CASE("numbers for GPUORCH_ATTRIBUTE stay out of captures, which outlive their runtime") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    CUdeviceptr memory = 0;
+    RAW_OK(raw.cu().cuMemAlloc(&memory, 8));
+    for (const bool traced : {false, true}) {
+        CAPTURE(traced);
+        CUstream native = nullptr;
+        RAW_OK(raw.cu().cuStreamCreateWithPriority(&native, CU_STREAM_NON_BLOCKING, 0));
+        HostCapture* capture = nullptr;
+        {
+            setenv("GPUORCH_ATTRIBUTE", "1", 1);
+            Gpu gpu;
+            unsetenv("GPUORCH_ATTRIBUTE");
+            if (traced) REQUIRE_OK(gpo_trace_start(gpu.runtime, nullptr));
+            Stream stream, side = gpu.stream("side");
+            REQUIRE_OK(gpo_stream_wrap(gpu.device, native, nullptr, stream.out()));
+            Event fork = gpu.event(), join = gpu.event();
+            REQUIRE_OK(gpo_fill(stream, memory, 1, 1, 8));
+            REQUIRE_OK(gpo_fill(side, memory, 1, 1, 4));
+            capture = new HostCapture(raw, native);
+            REQUIRE_OK(gpo_fill(stream, memory, 7, 1, 4));
+            REQUIRE_OK(gpo_event_record(fork, stream));
+            REQUIRE_OK(gpo_stream_wait_event(side, fork));
+            REQUIRE_OK(gpo_fill(side, memory + 4, 9, 1, 4));
+            REQUIRE_OK(gpo_event_record(join, side));
+            REQUIRE_OK(gpo_stream_wait_event(stream, join));
+            CHECK(capture->end() == 2);
+            REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+            REQUIRE_OK(gpo_stream_wait(side, kPatience));
+        }
+        RAW_OK(raw.cu().cuMemsetD8Async(memory, 0, 8, native));
+        capture->replay();
+        uint8_t bytes[8] = {};
+        RAW_OK(raw.cu().cuMemcpyDtoHAsync(bytes, memory, 8, native));
+        RAW_OK(raw.cu().cuStreamSynchronize(native));
+        CHECK(bytes[3] == 7);
+        CHECK(bytes[4] == 9);
+        delete capture;
+        raw.cu().cuStreamDestroy(native);
+    }
+    raw.cu().cuMemFree(memory);
+}
+
 TEST_CASE("an event of one capture is refused in another, and both go on") {
     Raw raw;
     const Current current(raw, raw.primary);

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "driver/driver.h"
+#include "driver/faults.h"
+#include "driver/recorder.h"
 #include "gpuorch/gpuorch.h"
 
 namespace {
@@ -127,4 +129,32 @@ TEST_CASE("with GPUORCH_ATTRIBUTE a stream has at most one suspect, the operatio
     CHECK_FALSE(has(said.culprit, "done"));
     CHECK(has(said.innocent, "waiting"));
     CHECK_FALSE(has(said.innocent, "next"));
+}
+
+TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is kept for the next stream, and given back") {
+    namespace faults = gpo::driver::faults;
+    namespace recorder = gpo::driver::recorder;
+    using gpo::driver::Function;
+    setenv("GPUORCH_ATTRIBUTE", "1", 1);
+    gpo::driver::set_interposer([](auto driver) { return faults::wrap(recorder::wrap(std::move(driver))); });
+    recorder::clear();
+    gpo_runtime_options options{};
+    options.struct_size = sizeof options;
+    options.device = "soft";
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_stream_t stream = nullptr;
+    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+    faults::arm({.function = Function::cuMemHostGetDevicePointer, .kth = 1, .result = CUDA_ERROR_OUT_OF_MEMORY, .for_ever = true});
+    for (int turn = 0; turn < 3; ++turn) CHECK(gpo_stream_create(device, nullptr, &stream) == GPO_OUT_OF_MEMORY);
+    faults::disarm();
+    CHECK(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+    CHECK(gpo_stream_destroy(stream) == GPO_SUCCESS);
+    CHECK(gpo_device_destroy(device) == GPO_SUCCESS);
+    CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
+    CHECK(recorder::count(Function::cuMemHostRegister) == 1);
+    CHECK(recorder::count(Function::cuMemHostUnregister) == 1);
+    gpo::driver::set_interposer({});
+    unsetenv("GPUORCH_ATTRIBUTE");
 }

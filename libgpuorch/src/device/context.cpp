@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <numeric>
 
 #include "completion/scanner.h"
 #include "stream/stream.h"
@@ -148,9 +149,13 @@ Context::Attribution Context::take_attribution() {
             munmap(page, kAttributionBytes);
             check(result, "cuMemHostRegister");
         }
-        check(table_.cuMemHostGetDevicePointer(&attribution_address_, page, 0), "cuMemHostGetDevicePointer");
-        for (uint16_t pair = 0; pair < kAttributionBytes / 8; ++pair) attribution_free_.push_back(pair);
         attribution_words_ = static_cast<uint32_t*>(page);
+    }
+    if (!attribution_address_) {
+        std::vector<uint16_t> all(kAttributionBytes / 8);
+        std::iota(all.begin(), all.end(), uint16_t{0});
+        check(table_.cuMemHostGetDevicePointer(&attribution_address_, attribution_words_, 0), "cuMemHostGetDevicePointer");
+        attribution_free_.swap(all);
     }
     if (attribution_free_.empty()) return {};
     const uint16_t pair = attribution_free_.back();

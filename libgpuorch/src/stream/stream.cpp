@@ -187,10 +187,28 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
         trace::Recorder* recorder = runtime().recorder();
         if (recorder && recorder->running()) return hand_over_traced(operation, number, *recorder);
     }
-    const bool attributed = attribution_.words && operation.numbered();
-    if (attributed) table().cuStreamWriteValue32(native_, attribution_.address, static_cast<cuuint32_t>(number), 0);
+    const Attributing attributing(*this, operation, number);
     operation.issue(*this);
-    if (attributed) table().cuStreamWriteValue32(native_, attribution_.address + 4, static_cast<cuuint32_t>(number), 0);
+    attributing.issued();
+}
+
+Stream::Attributing::Attributing(Stream& stream, const Operation& operation, uint64_t number)
+    : stream_(stream), number_(static_cast<cuuint32_t>(number)),
+      on_(stream.attribution_.words && operation.numbered() && !stream.capturing()) {
+    if (on_) write(stream_.attribution_.address);
+}
+
+void Stream::Attributing::write_end() const noexcept {
+    try {
+        if (stream_.capturing()) return;   // it was a wait by which the stream joined a capture
+    } catch (...) {
+        return;
+    }
+    write(stream_.attribution_.address + 4);
+}
+
+void Stream::Attributing::write(CUdeviceptr address) const noexcept {
+    stream_.table().cuStreamWriteValue32(stream_.native_, address, number_, 0);
 }
 
 void Stream::issue_ready(Kept& spent) noexcept {

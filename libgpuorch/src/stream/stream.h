@@ -171,6 +171,22 @@ private:
     void hand_over(Any& operation, uint64_t number);
     void hand_over_watched(Operation& operation, uint64_t number);
     void hand_over_traced(Operation& operation, uint64_t number, trace::Recorder& recorder);
+    /// Around an operation while it is issued: with GPUORCH_ATTRIBUTE its number is written on the GPU before and behind it. Not
+    /// in a capture: the host's graph is not to have what is ours, and may be launched when the numbers' memory is gone.
+    class Attributing {
+    public:
+        Attributing(Stream& stream, const Operation& operation, uint64_t number);
+        void issued() const noexcept {
+            if (on_) write_end();
+        }
+
+    private:
+        void write(CUdeviceptr address) const noexcept;
+        void write_end() const noexcept;
+        Stream& stream_;
+        const cuuint32_t number_;
+        const bool on_;
+    };
     void trace_notify(const Mark& mark) noexcept;
     void trace_held() noexcept;
     void note(const Operation& operation) noexcept;

@@ -8,8 +8,7 @@ void Stream::hand_over_traced(Operation& operation, uint64_t number, trace::Reco
     trace::OperationSpan span(*this, recorder, operation);
     if (blocking_ || native_ == nullptr || native_ == CU_STREAM_LEGACY)
         trace::serialising(runtime(), "work on a blocking or legacy stream");
-    if (attribution_.words)
-        table().cuStreamWriteValue32(native_, attribution_.address, static_cast<cuuint32_t>(number), 0);
+    const Attributing attributing(*this, operation, number);
     struct Open {
         Open(trace::OperationSpan*& place, trace::OperationSpan* span) : place(place) { place = span; }
         ~Open() { place = nullptr; }
@@ -19,8 +18,7 @@ void Stream::hand_over_traced(Operation& operation, uint64_t number, trace::Reco
         Open open(span_, &span);
         operation.issue(*this);
     }
-    if (attribution_.words)
-        table().cuStreamWriteValue32(native_, attribution_.address + 4, static_cast<cuuint32_t>(number), 0);
+    attributing.issued();
     span.end(number);
 }
 
