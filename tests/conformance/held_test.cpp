@@ -193,6 +193,28 @@ TEST_CASE("a stream whose held work has failed is waited for as long as what it 
     for (const auto& entry : take(queue, 2)) CHECK(entry.status == GPO_FAILED);
 }
 
+TEST_CASE("who comes when a timeline has failed fails too, though a signal is on the way" * gated) {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline(), begin = gpu.timeline();
+    Stream signalling = gpu.stream(), waiting = gpu.stream(), held = gpu.stream(), late = gpu.stream();
+    {
+        Gate gate(gpu);
+        gate.put_on(signalling);
+        REQUIRE_OK(gpo_stream_signal_timeline(signalling, timeline, 5));
+        REQUIRE_OK(gpo_stream_wait_timeline(waiting, timeline, 5));
+        REQUIRE_OK(gpo_stream_wait_timeline(held, begin, 1));
+        REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 5));
+        CHECK_OK(gpo_timeline_fail(timeline, GPO_CALLBACK_FAILED, "the decoder stopped"));
+        CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_timeline_wait(timeline, 5, kPatience));
+        CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_wait_timeline(late, timeline, 5));
+        CHECK_OK(gpo_timeline_signal(begin, 1));
+        CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_wait(held, kPatience));
+    }
+    CHECK_OK(gpo_stream_wait(signalling, kPatience));
+    CHECK_OK(gpo_stream_wait(waiting, kPatience));   // the GPU had its wait before
+    CHECK_OK(gpo_stream_wait(late, kPatience));
+}
+
 TEST_CASE("a timeline fails with the held work that was to signal it") {
     Gpu gpu;
     Timeline first = gpu.timeline(), second = gpu.timeline();

@@ -12,9 +12,8 @@ public:
     bool ready(Stream& stream) override {
         std::lock_guard lock(timeline_->lock_);
         if (timeline_->reached_ >= value_) return true;
-        const auto found = on_the_way();
-        if (found != timeline_->coming_.end()) return true;
         if (timeline_->failed_) throw NeverPossible(timeline_->failed_);
+        if (on_the_way() != timeline_->coming_.end()) return true;
         auto& waiting = timeline_->waiting_;
         const Ref<Stream> self(&stream);
         if (std::find(waiting.begin(), waiting.end(), self) == waiting.end()) waiting.push_back(self);
@@ -26,9 +25,8 @@ public:
         {
             std::lock_guard lock(timeline_->lock_);
             if (timeline_->reached_ >= value_) return;
-            const auto found = on_the_way();
-            if (found == timeline_->coming_.end()) throw NeverPossible(timeline_->failed_);  // it failed since ready()
-            point = found->second;
+            if (timeline_->failed_) throw NeverPossible(timeline_->failed_);   // since ready()
+            point = on_the_way()->second;
         }
         stream.refuse_capture("wait for a timeline");   // its signal lies outside of any capture
         stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), point->event, 0), "cuStreamWaitEvent");
