@@ -246,7 +246,8 @@ TEST_CASE("inside a host call the library and CUDA can be used; waiting for its 
     struct Inside {
         Fixture& f;
         gpo_stream_t other;
-        gpo_status statuses[5] = {};
+        gpo_event_t elsewhere, behind;
+        gpo_status statuses[9] = {};
         static gpo_status function(void* user, const gpo_host_call*) {
             auto& me = *static_cast<Inside*>(user);
             me.statuses[0] = me.f.writer.write(me.other, &me.f.words[0], 4);
@@ -254,16 +255,31 @@ TEST_CASE("inside a host call the library and CUDA can be used; waiting for its 
             me.statuses[2] = gpo_stream_wait(me.f.stream, kPatience);
             me.statuses[3] = gpo_device_wait(me.f.gpu.device, kPatience);
             me.statuses[4] = me.f.writer.write(me.f.stream, &me.f.words[1], 5);  // held behind itself
+            me.statuses[5] = gpo_event_record(me.elsewhere, me.other);
+            me.statuses[6] = gpo_event_wait(me.elsewhere, kPatience);
+            me.statuses[7] = gpo_event_wait(me.behind, kPatience);
+            me.statuses[8] = gpo_event_wait(me.behind, 0);
             return GPO_SUCCESS;
         }
-    } inside{f, other};
+    };
+    Event elsewhere = f.gpu.event(), behind = f.gpu.event();
+    Timeline recorded = f.gpu.timeline();
+    Inside inside{f, other, elsewhere, behind};
+    REQUIRE_OK(gpo_stream_wait_timeline(f.stream, recorded, 1));
     REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Inside::function, &inside));
+    REQUIRE_OK(gpo_event_record(behind, f.stream));
+    REQUIRE_OK(gpo_timeline_signal(recorded, 1));
+    CHECK_OK(gpo_event_wait(behind, kPatience));
     CHECK_OK(gpo_stream_wait(f.stream, kPatience));
     CHECK_OK(inside.statuses[0]);
     CHECK_OK(inside.statuses[1]);
     CHECK_STATUS(GPO_WOULD_DEADLOCK, inside.statuses[2]);
     CHECK_STATUS(GPO_WOULD_DEADLOCK, inside.statuses[3]);
     CHECK_OK(inside.statuses[4]);
+    CHECK_OK(inside.statuses[5]);
+    CHECK_OK(inside.statuses[6]);
+    CHECK_STATUS(GPO_WOULD_DEADLOCK, inside.statuses[7]);
+    CHECK_STATUS(GPO_TIMEOUT, inside.statuses[8]);
     CHECK_OK(gpo_stream_wait(f.stream, kPatience));
     CHECK(read(f.words[0]) == 4);
     CHECK(read(f.words[1]) == 5);

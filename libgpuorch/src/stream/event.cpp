@@ -8,8 +8,10 @@ namespace gpo {
 
 class RecordEvent final : public Operation {
 public:
-    explicit RecordEvent(Event& event) : Operation("record event", event.label()), event_(&event) {}
-    RecordEvent(const RecordEvent& other) : Operation(other), event_(other.event_), kept_(Ref<Event>(other.event_)) {
+    RecordEvent(Event& event, Stream& stream) : Operation("record event", event.label()), event_(&event), stream_(&stream) {}
+    RecordEvent(const RecordEvent& other)
+        : Operation(other), event_(other.event_), stream_(other.stream_), kept_(Ref<Event>(other.event_)) {
+        event_->held_on_.store(stream_, std::memory_order_relaxed);
         event_->pending_.fetch_add(1, std::memory_order_acq_rel);
     }
 
@@ -39,6 +41,7 @@ private:
         event_->pending_.fetch_sub(1, std::memory_order_acq_rel);
     }
     Event* event_;
+    Stream* stream_;
     Ref<Event> kept_;  // of a kept one
 };
 
@@ -95,7 +98,7 @@ gpo_status Event::record(Stream& stream) {
         fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
     if (&stream.context() != &*context_)
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are of different devices");
-    RecordEvent operation(*this);
+    RecordEvent operation(*this, stream);
     return stream.submit(operation);
 }
 
@@ -129,6 +132,9 @@ gpo_status Event::wait(uint64_t deadline) {
         if (status == GPO_SUCCESS) return GPO_SUCCESS;
         const uint64_t now = host::now();
         if (now >= deadline) return GPO_TIMEOUT;
+        if (pending_.load(std::memory_order_acquire) != 0 &&
+            Runtime::in_callback_of(held_on_.load(std::memory_order_relaxed)))
+            fail(GPO_WOULD_DEADLOCK, "a host call can't wait for ", describe(), ", which is recorded behind it");
         if (interrupted_.load(std::memory_order_acquire)) fail(GPO_CANCELLED, describe(), " was destroyed");
         if (!(flags_ & GPO_EVENT_BLOCKING_SYNC) && turns < 64)
             host::step(turns);

@@ -40,6 +40,7 @@ private:
     const Ref<Context> context_;
     const uint32_t flags_;
     std::atomic<uint32_t> pending_{0};       // recordings that are held on their streams
+    std::atomic<Stream*> held_on_{nullptr};  // the stream of the newest of them
     std::atomic<bool> recorded_{false}, interrupted_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
     host::Mutex lock_;
