@@ -186,9 +186,14 @@ TEST_CASE("a stream whose held work has failed is waited for as long as what it 
         CHECK_OK(gpo_timeline_fail(timeline, GPO_FAILED, "no more frames"));
         REQUIRE_OK(gpo_stream_notify(stream, queue, 2));
         CHECK_STATUS(GPO_FAILED, gpo_stream_query(stream));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(stream, 0));
         CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(stream, 5'000'000));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 0));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 5'000'000));
         CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 5'000'000));
     }
+    CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+    CHECK_STATUS(GPO_FAILED, gpo_stream_wait(stream, 0));
     CHECK_STATUS(GPO_FAILED, gpo_stream_wait(stream, kPatience));
     for (const auto& entry : take(queue, 2)) CHECK(entry.status == GPO_FAILED);
 }

@@ -101,8 +101,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
             const uint64_t newest = context.deferred().newest();
             bool captured = false;
             for (const auto& stream : context.streams()) {
-                // A stream in capture runs nothing; one that failed runs nothing more, and tells whoever asks it.
-                if (stream->failure() && !context.lost()) continue;
+                // A stream in capture runs nothing.
                 {
                     DriverScope scope(context);
                     if (stream->capturing()) {
@@ -110,8 +109,13 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
                         continue;
                     }
                 }
-                if (const gpo_status status = stream->wait(timeout_ns == 0 ? 0 : deadline); status != GPO_SUCCESS)
-                    return status;
+                try {
+                    if (const gpo_status status = stream->wait(timeout_ns == 0 ? 0 : deadline); status != GPO_SUCCESS)
+                        return status;
+                } catch (const Failure& failure) {
+                    // One that has failed runs nothing more now, and tells its failure to whoever asks it.
+                    if (context.lost() || failure.error() != stream->failure()) throw;
+                }
             }
             // What was freed waits for the end of a capture, which may be the caller's next call.
             if (captured) return gpo_status{GPO_SUCCESS};

@@ -544,12 +544,18 @@ gpo_status Stream::query() {
     return GPO_SUCCESS;
 }
 
+bool Stream::running() {
+    DriverScope scope(*context_);
+    return !capturing() && table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
+}
+
 gpo_status Stream::wait(uint64_t deadline) {
     if (deadline != 0 && Runtime::in_callback_of(this))
         gpo::fail(GPO_WOULD_DEADLOCK, "a host call on ", describe(), " can't wait for the stream, which waits for it");
     // Of a stream that has failed what was put on it before may still run: that is waited for, too.
-    const bool runs_out = deadline != 0 && failed_.load(std::memory_order_acquire) && !context_->lost();
-    const gpo_status now = runs_out ? GPO_NOT_READY : query();
+    const bool runs_out = failed_.load(std::memory_order_acquire) && !context_->lost();
+    if (runs_out && deadline == 0 && running()) return GPO_TIMEOUT;
+    const gpo_status now = runs_out && deadline != 0 ? GPO_NOT_READY : query();
     if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
     auto waiter = make<Waiter>();
     mark(waiter);

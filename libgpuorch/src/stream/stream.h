@@ -65,6 +65,7 @@ public:
     gpo_status then(Ref<Reached> target, uint32_t source = GPO_SOURCE_STREAM);
 
     gpo_status query();
+    /// Deadline 0: asks.
     gpo_status wait(uint64_t deadline);
     uint64_t cancel_held() noexcept;
     gpo_stream_info info();
@@ -214,6 +215,7 @@ private:
     void take_spare_events(bool timing);
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source, uint64_t ticks);
+    bool running();   // whether the GPU is at work for it
     void refuse_lost() {
         if (context_->lost()) [[unlikely]] fail_lost();
     }
