@@ -68,6 +68,8 @@ INSIDE = {("gpo_device_wait", "host_call"): "GPO_TIMEOUT"}
 # What a good call gives that has to be given back, by function: of the output parameter's number.
 GIVEN_BACK = {"gpo_cq_fd": "if (out{0} > 0) close(out{0});"}
 DESTROYS = re.compile(r"gpo_\w+_destroy")
+# What may be NULL only where another argument is 0.
+NOT_ALONE = {"buffer": "GPO_INVALID_ARGUMENT"}
 # Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.
 ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies")}
 
@@ -210,6 +212,8 @@ class Function:
                 continue
             if "*" in kind or kind.endswith("_fn"):
                 if contracts.of(contracts.MAY_BE_NULL, self.name, word):
+                    if expected is not None:
+                        lines += self.block(f"{word} is NULL, which may be", NOT_ALONE.get(word, expected), number, "nullptr")
                     continue
                 lines += self.block(f"{word} is NULL", "GPO_INVALID_ARGUMENT", number, "nullptr")
             if self.struct_of(number)[0] and (self.name, word) not in ARRAYS:

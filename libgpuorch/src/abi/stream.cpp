@@ -62,16 +62,14 @@ GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream) {
 
 GPO_API gpo_status gpo_stream_priority_range(gpo_device_t device, int32_t* least, int32_t* greatest) {
     return abi::call(__func__, [&] {
-        required(least, "least");
-        required(greatest, "greatest");
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
             Context& context = pinned->context();
             DriverScope scope(context);
             int low = 0, high = 0;
             context.check(context.table().cuCtxGetStreamPriorityRange(&low, &high), "cuCtxGetStreamPriorityRange");
-            *least = low;
-            *greatest = high;
+            if (least) *least = low;
+            if (greatest) *greatest = high;
             return GPO_SUCCESS;
         });
     });
