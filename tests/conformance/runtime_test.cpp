@@ -1,6 +1,7 @@
 // Runtimes: creation, the driver they choose, statistics, log, shutdown.
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -213,6 +214,35 @@ TEST_CASE("of several threads that shut one runtime down, one succeeds") {
         CHECK(successes == 1);
         CHECK(others == 3);
     }
+}
+
+TEST_CASE("who shuts a runtime down while another thread does waits no longer than it wants to, and the log function may wait for it") {
+    struct Meeting {
+        gpo_runtime_t runtime = nullptr;
+        gpo_status hasty = GPO_INTERNAL, brief = GPO_INTERNAL, patient = GPO_INTERNAL;
+        std::thread waits;
+        static void line(void* user, int32_t, const char* line) {
+            auto& me = *static_cast<Meeting*>(user);
+            if (!std::strstr(line, "not destroyed")) return;
+            me.waits = std::thread([&me] { me.patient = gpo_runtime_shutdown(me.runtime, kPatience); });
+            std::thread([&me] {
+                me.hasty = gpo_runtime_shutdown(me.runtime, 0);
+                me.brief = gpo_runtime_shutdown(me.runtime, 1'000'000);
+            }).join();
+        }
+    } meeting;
+    auto options = sized<gpo_runtime_options>();
+    options.log = Meeting::line;
+    options.log_user = &meeting;
+    REQUIRE_OK(gpo_runtime_create(&options, &meeting.runtime));
+    gpo_timeline_t leaked = nullptr;
+    REQUIRE_OK(gpo_timeline_create(meeting.runtime, nullptr, &leaked));
+    CHECK_OK(gpo_runtime_shutdown(meeting.runtime, kPatience));
+    REQUIRE(meeting.waits.joinable());
+    meeting.waits.join();
+    CHECK_STATUS(GPO_TIMEOUT, meeting.hasty);
+    CHECK_STATUS(GPO_TIMEOUT, meeting.brief);
+    CHECK_STATUS(GPO_INVALID_HANDLE, meeting.patient);
 }
 
 TEST_CASE("options of an older and of a newer caller are understood") {

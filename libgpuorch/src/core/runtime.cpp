@@ -370,8 +370,28 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
     if (in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "a callback of the runtime can't shut it down");
     if (schedule_ && !schedule_->made_here())
         fail(GPO_INVALID_STATE, "a deterministic runtime is shut down by the thread that created it");
-    std::lock_guard lock(shutdown_lock_);
-    if (shut_down_) return GPO_INVALID_HANDLE;
+    {
+        host::Lock lock(shutdown_lock_);
+        if (!shutdown_passed_on_.wait(lock, deadline, [this] { return !being_shut_down_; })) return GPO_TIMEOUT;
+        if (shut_down_) return GPO_INVALID_HANDLE;
+        being_shut_down_ = true;
+    }
+    struct PassOn {
+        ~PassOn() {
+            std::lock_guard lock(runtime.shutdown_lock_);
+            runtime.being_shut_down_ = false;
+            runtime.shut_down_ = done;
+            runtime.shutdown_passed_on_.notify_all();
+        }
+        Runtime& runtime;
+        bool done = false;
+    } pass_on{*this};
+    const gpo_status status = shut_down_alone(deadline);
+    pass_on.done = status == GPO_SUCCESS;
+    return status;
+}
+
+gpo_status Runtime::shut_down_alone(uint64_t deadline) {
     shutting_down_.store(true, std::memory_order_seq_cst);
     table_->for_each([&](Object& object) { object.stop(); });
     // Streams without a handle: one that waits for a signal that is held behind it is let go by nobody else.
@@ -398,7 +418,6 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
     for (auto& [key, context] : contexts) context->finish();
     if (Annex* annex = annex_.load(std::memory_order_acquire)) annex->shut_down();
     while (!contexts.empty()) contexts.erase(contexts.begin());  // foreign ones before the primary ones that they may be
-    shut_down_ = true;
     handle::destroy(handle_, Type::runtime);
     return GPO_SUCCESS;
 }

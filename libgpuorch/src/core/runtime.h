@@ -184,6 +184,7 @@ private:
     void write_log(int32_t level, const char* line) noexcept;
     uint64_t insert(Object& object);
     void open_driver();
+    gpo_status shut_down_alone(uint64_t deadline);
     bool drain_objects(uint64_t deadline) noexcept;
     bool close_objects(uint64_t deadline) noexcept;
     void report_leaks();
@@ -220,8 +221,10 @@ private:
     alignas(64) std::atomic<Annex*> annex_{nullptr};
     std::atomic<trace::Recorder*> recorder_{nullptr};
     std::atomic<bool> shutting_down_{false};
+    // One thread shuts down, and others wait for it as long as they want to: what is called meanwhile is the user's, too.
     host::Mutex shutdown_lock_;
-    bool shut_down_ = false;  // under shutdown_lock_
+    host::Condition shutdown_passed_on_{host::Sleep::light};
+    bool being_shut_down_ = false, shut_down_ = false;  // under shutdown_lock_
 };
 
 template <>
