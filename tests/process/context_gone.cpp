@@ -92,6 +92,10 @@ int main(int argc, char** argv) {
         EXPECT(reset(native));
 
     EXPECT_STATUS(GPO_DEVICE_LOST, launch(stream, kernel, address));
+    gpo_error said{};
+    said.struct_size = sizeof said;
+    EXPECT_OK(gpo_object_error(device, &said));   // it was told nothing itself
+    EXPECT(said.status == GPO_DEVICE_LOST);
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_fill(stream, address, 0, 1, 4096));
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_event_record(event, stream));
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_query(stream));

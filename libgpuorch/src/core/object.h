@@ -112,7 +112,7 @@ public:
     FixedText<96> describe() const noexcept;
 
     /// The failure that gpo_object_error shows: a sticky one stays, others are replaced.
-    ErrorPtr error() const;
+    virtual ErrorPtr error() const;
     void note_error(ErrorPtr error) noexcept;
     void note_sticky_error(ErrorPtr error) noexcept;
 

@@ -189,7 +189,7 @@ Ref<Context> Runtime::context(int native_ordinal, CUcontext foreign) {
     {
         std::lock_guard lock(contexts_lock_);
         if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        // A context that was lost is made anew: its driver may be usable again (a reset by the host).
+        // One that was lost stays lost, for as long as the runtime lives.
         if (auto found = contexts_.find(key); found != contexts_.end()) {
             if (found->second->ordinal() != native_ordinal) Context::refuse_ordinal(native_ordinal);
             return found->second;

@@ -13,6 +13,7 @@ public:
     Context& context() const noexcept { return *context_; }
     const Ref<Context>& context_ref() const noexcept { return context_; }
     uint32_t ordinal() const noexcept { return ordinal_; }  // the runtime's number
+    ErrorPtr error() const override { return context_->lost() ? context_->loss() : Object::error(); }
 
 private:
     const Ref<Context> context_;
