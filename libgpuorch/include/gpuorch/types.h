@@ -9,23 +9,25 @@
  *   Children keep their parents alive.
  * - Threads. Any thread may call any function at any time, unless its comment says otherwise.
  * - Blocking. A function blocks on the GPU or on another thread only if its comment says what it may block on.
- * - Errors. Every function returns a gpo_status (status.h). A call that fails has had no effect.
+ * - Errors. Every function but gpo_status_name, gpo_status_text, gpo_version and gpo_get_api returns a gpo_status
+ *   (status.h). A call that fails has had no effect, unless its comment says otherwise.
  * - Capture. No function of the library breaks another library's stream capture. The functions that put work on a
- * stream
- *   record it, where the stream is being captured; each of the others says so where it can't be used during a capture.
+ *   stream record it, where the stream is being captured; each of the others says so where it can't be used during a
+ *   capture.
  * - Structs. Every struct begins with `struct_size`: set it to sizeof. Zeroed but for its size, a struct means the
  *   defaults. An older, smaller struct is accepted; a larger, newer one is too if what this library doesn't know in it
- * is
- *   zero, and refused otherwise. Flags that this library doesn't know are refused.
+ *   is zero, and refused otherwise. Flags that this library doesn't know are refused.
  * - Memory. Host memory is `void *`, device addresses are `uint64_t`, sizes are in bytes, times in nanoseconds.
  *   Timeouts are int64_t nanoseconds: 0 asks and returns, a negative one waits for ever.
  *   What must stay valid after a call that only starts work is said there; everything else may go when the call
- * returns. - Strings are NUL-terminated UTF-8. They come out through (buffer, capacity, needed): at most `capacity`
- * bytes are
+ *   returns.
+ * - Strings are NUL-terminated UTF-8. They come out through (buffer, capacity, needed): at most `capacity` bytes are
  *   written, terminated; `needed`, if not NULL, gets the length with the terminator; too small a buffer is
  *   GPO_BUFFER_TOO_SMALL, and a NULL buffer with capacity 0 only asks.
- * - The calling thread's current CUDA context and last error are, after every call, what they were before it.
- * - After fork() the child may not use what the parent opened: every call gives GPO_FORKED, destroys included.
+ * - The calling thread's current CUDA context and CUDA's own last error are, after every call, what they were before
+ *   it.
+ * - fork(). In a child that was forked after the library's first call, every call but gpo_last_error gives GPO_FORKED,
+ *   destroys and gpo_runtime_create too. Fork before the first call, or exec in the child.
  */
 #ifndef GPUORCH_TYPES_H
 #define GPUORCH_TYPES_H
