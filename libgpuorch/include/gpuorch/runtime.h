@@ -90,8 +90,9 @@ GPO_API gpo_status gpo_runtime_statistics(gpo_runtime_t runtime, gpo_statistics 
 /* The version of the library that is loaded: GPO_VERSION of its headers. */
 GPO_API uint32_t gpo_version(void);
 
-/* Every function of the library in one table, for those who load it with dlopen: see api.h. `version` is the caller's
- * GPO_VERSION; NULL if this library can't serve it. The table is static. */
+/* Every function of the library in one table, for those who load it with dlopen: see api.h. The table is static.
+ * `version` is the caller's GPO_VERSION. NULL if that is of another major version, before 1.0 of another minor one, or
+ * newer than the library. */
 struct gpo_api;
 GPO_API const struct gpo_api *gpo_get_api(uint32_t version);
 

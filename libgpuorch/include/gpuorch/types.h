@@ -45,7 +45,8 @@ extern "C" {
 #define GPO_API
 #endif
 
-/* Version of the ABI: major, minor, patch. Before 1.0 a minor version may break it, and the SONAME says so. */
+/* Version of the ABI: major, minor, patch. Before 1.0 a minor version may break it, and gpo_get_api serves no other one
+ * than its own. The SONAME is libgpuorch.so.0 until the first release. */
 #define GPO_VERSION_MAJOR 0
 #define GPO_VERSION_MINOR 1
 #define GPO_VERSION_PATCH 0
