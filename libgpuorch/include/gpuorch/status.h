@@ -37,7 +37,7 @@ extern "C" {
 #define GPO_NOT_FOUND 15        /* no kernel, symbol or file of that name */
 #define GPO_WOULD_DEADLOCK 16   /* from inside a callback: waiting would wait for itself */
 #define GPO_BUFFER_TOO_SMALL 17 /* of the caller: `needed` says how much */
-#define GPO_CAPTURE_REFUSED 18  /* can't be done on a stream that is being captured */
+#define GPO_CAPTURE_REFUSED 18  /* can't be done on a stream that is being captured, nor of an event recorded on one */
 
 #define GPO_OUT_OF_MEMORY 30  /* host, pinned or device memory, as the message says */
 #define GPO_LIMIT_EXCEEDED 31 /* a cap that was set, or one that the system sets (threads, descriptors) */
@@ -48,11 +48,11 @@ extern "C" {
 #define GPO_IO_ERROR 36       /* a file or pipe; native_code is the errno */
 
 #define GPO_CANCELLED 50       /* on request, or because what it needed was destroyed or shut down */
-#define GPO_FAILED 51          /* a timeline was failed, or an earlier operation on the same stream failed */
+#define GPO_FAILED 51          /* the caller failed a timeline or host call with it, or signals a failed timeline */
 #define GPO_CALLBACK_FAILED 52 /* the caller's callback returned an error, or threw */
 
 #define GPO_DEVICE_LOST 70 /* a kernel crashed or the context was destroyed: sticky for every device of that driver */
-#define GPO_FORKED 71      /* called in a child process that was forked after opening */
+#define GPO_FORKED 71      /* in a child that was forked after the library's first call: fork earlier, or exec in it */
 #define GPO_SHUT_DOWN 72   /* the runtime is shut down or shutting down */
 
 #define GPO_DRIVER_ERROR 80 /* an error of the driver that is none of the above: native_code is the CUresult */
@@ -82,13 +82,16 @@ GPO_API const char *gpo_status_name(gpo_status status);
 /* A sentence that says what a status means. Static text, never NULL. */
 GPO_API const char *gpo_status_text(gpo_status status);
 
-/* The last failure of a call made by the calling thread; status 0 if there was none. Not cleared by later successes.
- * `error->struct_size` must be set. Returns GPO_SUCCESS or GPO_INVALID_ARGUMENT. */
+/* The last failure of a call made by the calling thread; status 0 if there was none. Neither successes nor the answers
+ * 1 to 9 change it. `error->struct_size` must be set. Returns GPO_SUCCESS or GPO_INVALID_ARGUMENT. */
 GPO_API gpo_status gpo_last_error(gpo_error *error);
 
-/* The failure that an object carries: for a stream, timeline, pipeline or device its first sticky failure, else the
- * last failure of a call on it. status 0 if there is none. `object` is any handle. Readable from any thread, so that
- * runtimes whose tasks move between threads need no thread-local state. */
+/* The failure that an object carries; status 0 if there is none. `object` is any handle. Readable from any thread, so
+ * that runtimes whose tasks move between threads need no thread-local state.
+ * - A stream or timeline: its first sticky failure, else that of the last failed call on it.
+ * - A device: its loss, once it is lost, else that of the last failed call on its handle.
+ * - A pipeline: that of its newest failed run, or of a failed call since.
+ * - Others: that of the last failed call on it. Completion queues, executors and stream pools carry none. */
 GPO_API gpo_status gpo_object_error(const void *object, gpo_error *error);
 
 /* Labels name things in errors, logs, statistics and traces. At most 63 bytes are kept. `object` is any handle; options
