@@ -37,7 +37,8 @@ typedef struct gpo_runtime_options {
     uint32_t completion_mode; /* GPO_COMPLETION_* */
     uint64_t schedule_seed;   /* not 0: the deterministic mode. Needs the software GPU and no other runtime in the
                                  process: threads and clock follow one seeded schedule, the same for the same seed */
-    const char *cache;        /* folder for compiled kernels; NULL: GPUORCH_CACHE, else the user's cache folder; "": none */
+    const char *cache;        /* folder for compiled kernels; NULL: GPUORCH_CACHE, else the user's cache folder;
+                                 "": none */
     const char *label;
 } gpo_runtime_options;
 
@@ -46,15 +47,19 @@ typedef struct gpo_runtime_options {
 GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options *options, gpo_runtime_t *runtime);
 
 /* Ends a runtime: no new work is taken (GPO_SHUT_DOWN), what is held is cancelled, what runs is waited for until the
- * timeout, every pending completion is delivered into its queue, threads are joined, leaks are logged by label, and
- * every handle of the runtime becomes invalid.
- * GPO_TIMEOUT: something still runs; the runtime takes no work, and the call can be made again. GPO_WOULD_DEADLOCK from
- * inside a callback of the runtime. One of several callers gets GPO_SUCCESS, the others GPO_INVALID_HANDLE. GPO_INVALID_STATE,
- * without an effect, if the runtime is deterministic and another thread created it.
- * Blocks on the GPU and on callbacks that are running, until the timeout. */
+ * timeout, every pending completion is delivered into its queue, threads are joined, objects and memory that are left
+ * are reported to the log by label and freed, and every handle of the runtime becomes invalid. Entries that nobody has
+ * drained when this returns are lost: drain before, or from another thread meanwhile. Waits in other calls end with
+ * GPO_CANCELLED where what they wait for has not come; gpo_cq_wait does so whenever the queue is empty. NULL succeeds.
+ * GPO_TIMEOUT: something still runs; the runtime takes no work, and the call can be made again. If another thread is
+ * shutting the runtime down, this one waits for it, until its own timeout (GPO_TIMEOUT), and gives GPO_INVALID_HANDLE
+ * if that one has finished. GPO_WOULD_DEADLOCK from inside a callback of the runtime. GPO_INVALID_STATE, without an
+ * effect, if the runtime is deterministic and another thread created it.
+ * Blocks on the GPU, on callbacks that are running and on another shutdown, until the timeout. */
 GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_ns);
 
-/* Which driver the runtime uses. Loads it, if it has not been. */
+/* Which driver the runtime uses. Loads it, if it has not been. GPO_NO_DEVICE with the reason if the one that was asked
+ * for can't be used. */
 typedef struct gpo_driver_info {
     uint32_t struct_size;
     int32_t version;       /* 13000 for CUDA 13.0 */
