@@ -43,10 +43,11 @@ typedef struct gpo_device_properties {
  * was asked for can't be used. */
 GPO_API gpo_status gpo_device_count(gpo_runtime_t runtime, uint32_t *count);
 
-/* Properties of device `ordinal` (from 0), opened or not. Makes no context. */
+/* Properties of device `ordinal` (from 0), opened or not. Makes no context. GPO_NO_DEVICE for an ordinal that isn't
+ * there. */
 GPO_API gpo_status gpo_device_describe(gpo_runtime_t runtime, uint32_t ordinal, gpo_device_properties *properties);
 
-/* How two devices of a runtime reach each other. */
+/* How two devices of a runtime reach each other, opened or not: `from` and `to` are ordinals, as above. */
 typedef struct gpo_peer_properties {
     uint32_t struct_size;
     uint32_t accessible;       /* 1: kernels and copies on `from` can reach memory of `to` directly */
@@ -61,18 +62,21 @@ typedef struct gpo_device_options {
     uint32_t flags;       /* none yet */
     uint32_t ordinal;     /* from 0 */
     uint32_t reserved;    /* 0 */
-    void *native_context; /* a CUcontext of the caller's, on that device, to be used in place of the primary one; it must
-                             outlive the device handle. NULL: the primary context, retained, its flags untouched */
+    void *native_context; /* a CUcontext of the caller's, on that device, to be used in place of the primary one. It
+                             must stay until all that was opened from the device is destroyed and its work is done.
+                             NULL: the primary context, retained, its flags untouched */
     const char *label;
 } gpo_device_options;
 
-/* Opens a device. `options` NULL: the first. GPO_NO_DEVICE for an ordinal that isn't there. May block while the driver
- * makes the context. Opening a device twice gives two handles on one context. */
+/* Opens a device. `options` NULL: the first. GPO_NO_DEVICE for an ordinal that isn't there, GPO_INVALID_ARGUMENT for a
+ * native context of another device. May block while the driver makes the context. Opening a device twice gives two
+ * handles on one context. */
 GPO_API gpo_status gpo_device_open(gpo_runtime_t runtime, const gpo_device_options *options, gpo_device_t *device);
 
 /* Closes a handle. Streams and memory that were opened from it keep the device until they go. */
 GPO_API gpo_status gpo_device_destroy(gpo_device_t device);
 
+/* Properties of an opened device, as gpo_device_describe gives them. */
 GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_properties *properties);
 
 /* Waits until all that was put on the device's streams by then, held work included, is done, and the memory that was
@@ -87,15 +91,17 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns);
 /* The CUcontext and CUdevice behind a handle, for use with other libraries. Either pointer may be NULL. */
 GPO_API gpo_status gpo_device_native(gpo_device_t device, void **context, int32_t *ordinal);
 
-/* Free and total bytes of device memory, as the driver sees them now. */
+/* Free and total bytes of device memory, as the driver sees them now. Neither pointer may be NULL. */
 GPO_API gpo_status gpo_device_memory(gpo_device_t device, uint64_t *free_bytes, uint64_t *total_bytes);
 
 /* Lets kernels and copies on `device` reach the memory of `peer`. Success if they can already. GPO_NOT_SUPPORTED if the
- * two can't. Both must come from one runtime. Serialises both devices. */
+ * two can't; GPO_INVALID_HANDLE if they are of different runtimes. Serialises both devices. */
 GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer);
+/* Takes that back. GPO_INVALID_STATE if it isn't so; GPO_INVALID_ARGUMENT if both are the same device, which always
+ * reaches its own memory. Serialises both devices. */
 GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t peer);
 
-/* Limits of the context, in bytes (pending launches: a count). */
+/* Limits of the context, in bytes (pending launches: a count). GPO_INVALID_ARGUMENT for another number. */
 #define GPO_LIMIT_STACK_BYTES 1          /* per thread of a kernel */
 #define GPO_LIMIT_PRINTF_BYTES 2
 #define GPO_LIMIT_HEAP_BYTES 3           /* malloc in kernels */

@@ -58,7 +58,7 @@ STAYS = {
     ("gpo_stream_host_call", "function"): "it has been called",
     ("gpo_stream_host_call", "user"): "the function has returned",
     ("gpo_runtime_options", "log"): "the runtime is shut down", ("gpo_runtime_options", "log_user"): "the runtime is shut down",
-    ("gpo_device_options", "native_context"): "the device's handle is gone",
+    ("gpo_device_options", "native_context"): "all that was opened from the device is destroyed and its work is done",
     ("gpo_source", "memory"): "the run has ended", ("gpo_source", "fill"): "the run has ended",
     ("gpo_source", "user"): "the run has ended", ("gpo_source", "descriptor"): "the run has ended",
     ("gpo_sink", "memory"): "the run has ended", ("gpo_sink", "take"): "the run has ended",
