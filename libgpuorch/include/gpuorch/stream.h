@@ -84,7 +84,8 @@ GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t *count);
  * recorded anywhere else. */
 GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event);
 
-/* Holds what comes next on `stream` until all that is on `other` by now is done. */
+/* Holds what comes next on `stream` until all that is on `other` by now is done. If `other` is captured, `stream` joins
+ * that capture. GPO_CAPTURE_REFUSED if only `stream` is captured, or the two are in different captures. */
 GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t other);
 
 /* Holds what comes next on the stream until the timeline reaches `value`: on the GPU if the signal has been submitted
