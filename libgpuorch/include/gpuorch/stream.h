@@ -4,10 +4,10 @@
  * stream only submits it. Operations of a stream are numbered from 1 in the order in which they were accepted.
  *
  * Held streams. When a stream waits for a timeline value that nobody has submitted the signal of, or for a host call
- * (executor.h), what is put on it from then on is *held* on the host and given to the driver when the signal is on its way: the GPU itself never waits
- * for the host. Held work can still be cancelled, and fails if the timeline does; it then completes with that status
- * and never runs. Work that the host puts on the stream's native handle directly is not held back. A wrapped stream is
- * never held: a call that would hold it returns GPO_NOT_SUPPORTED.
+ * (executor.h), what is put on it from then on is *held* on the host and given to the driver when the signal is on its
+ * way: the GPU itself never waits for the host. Held work can still be cancelled, and fails if the timeline does; it
+ * then completes with that status and never runs. Work that the host puts on the stream's native handle directly is not
+ * held back. A wrapped stream is never held: a call that would hold it returns GPO_NOT_SUPPORTED.
  *
  * Failures stick: once an operation of a stream has failed, everything behind it completes with the same failure, and
  * new work is refused with it (gpo_object_error has the details).
@@ -35,9 +35,9 @@ typedef struct gpo_stream_options {
 /* `options` NULL: non-blocking against the legacy stream, priority 0. */
 GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_options *options, gpo_stream_t *stream);
 
-/* Makes a handle for a CUstream of the caller's or another library's (a stream of this device's context, or NULL, 1 or
- * 2 for the legacy and per-thread default streams), which must outlive the handle's last work. It is never destroyed,
- * and may be in capture. `options->priority` is ignored. */
+/* Makes a handle for a CUstream of the caller's or another library's: one of this device's context (else
+ * GPO_INVALID_ARGUMENT), or NULL, 1 or 2 for the legacy and per-thread default streams. It must stay until the handle's
+ * last work is done; the library never destroys it. It may be in capture. Of the options only the label counts. */
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_stream_options *options,
                                    gpo_stream_t *stream);
 
@@ -45,7 +45,8 @@ GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_
  * for a stream of a pool, and for the one that a pipeline gives to its stages. */
 GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream);
 
-/* The least and the greatest priority of the device's streams: greatest <= least, both 0 where there are none. */
+/* The least and the greatest priority of the device's streams: greatest <= least, both 0 where there are none. Either
+ * pointer may be NULL. */
 GPO_API gpo_status gpo_stream_priority_range(gpo_device_t device, int32_t *least, int32_t *greatest);
 
 typedef struct gpo_stream_info {
@@ -58,18 +59,19 @@ typedef struct gpo_stream_info {
     uint64_t held;         /* operations held now */
     gpo_device_t device;   /* the handle that it was made from; may be stale */
 } gpo_stream_info;
+/* What is known of a stream, without asking the driver. */
 GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info *info);
 
-/* The CUstream behind the handle. */
+/* The CUstream behind the handle. It is the library's, unless it was wrapped: don't destroy it. */
 GPO_API gpo_status gpo_stream_native(gpo_stream_t stream, void **native);
 
-/* GPO_SUCCESS if all that was put on the stream is done, GPO_NOT_READY, or its failure, at once. GPO_CAPTURE_REFUSED while the
- * stream is captured. */
+/* GPO_SUCCESS if all that was put on the stream is done, GPO_NOT_READY, or, at once, its failure. GPO_CAPTURE_REFUSED
+ * while the stream is captured. */
 GPO_API gpo_status gpo_stream_query(gpo_stream_t stream);
 
-/* Waits for all that was put on the stream before the call. GPO_TIMEOUT; its failure, when nothing of it runs any more;
- * GPO_CAPTURE_REFUSED.
- * Blocks on the GPU until the timeout. */
+/* Waits for all that was put on the stream before the call. GPO_TIMEOUT; its failure, but GPO_TIMEOUT, with timeout 0
+ * too, as long as what the GPU was given before still runs. GPO_WOULD_DEADLOCK in a host call on the stream, unless the
+ * timeout is 0; GPO_CAPTURE_REFUSED while the stream is captured. Blocks on the GPU until the timeout. */
 GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns);
 
 /* Cancels what is held on the stream: it completes with GPO_CANCELLED, and the stream is usable again.
