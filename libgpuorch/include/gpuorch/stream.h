@@ -80,24 +80,26 @@ GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t *count);
 
 /* --- order between streams --- */
 
-/* Holds what comes next on the stream until the event's last recording is reached. On the GPU; the host goes on. An
+/* What comes next on the stream waits, on the GPU, until the event's last recording is reached; the host goes on. An
  * event never recorded is reached. The event may be of another device of the same runtime. A stream that waits for an
  * event recorded in a capture joins that capture; GPO_CAPTURE_REFUSED on a stream that is captured, for an event
  * recorded anywhere else. */
 GPO_API gpo_status gpo_stream_wait_event(gpo_stream_t stream, gpo_event_t event);
 
-/* Holds what comes next on `stream` until all that is on `other` by now is done. If `other` is captured, `stream` joins
- * that capture. GPO_CAPTURE_REFUSED if only `stream` is captured, or the two are in different captures. */
+/* What comes next on `stream` waits likewise until all that is on `other` by now is done. If `other` is captured,
+ * `stream` joins that capture; GPO_CAPTURE_REFUSED if only `stream` is captured, or the two are in different
+ * captures. */
 GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t other);
 
-/* Holds what comes next on the stream until the timeline reaches `value`: on the GPU if the signal has been submitted
- * to some stream, else by holding the stream. GPO_NOT_SUPPORTED if a wrapped stream would have to be held.
- * GPO_CAPTURE_REFUSED on a stream that is captured, unless the value is reached. */
+/* What comes next on the stream waits until the timeline reaches `value`: on the GPU if the signal has been submitted
+ * to some stream, else by holding the stream. The timeline's failure, if it has failed and `value` isn't reached.
+ * GPO_NOT_SUPPORTED if a wrapped stream would have to be held. GPO_CAPTURE_REFUSED on a stream that is captured, unless
+ * the value is reached. */
 GPO_API gpo_status gpo_stream_wait_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value);
 
-/* Raises the timeline to `value` when the stream gets there; if it is further by then, nothing changes.
- * GPO_INVALID_ARGUMENT if `value` is not above the value reached, or another stream is on the way to signal it. If work
- * before it fails, the timeline fails with it. */
+/* Raises the timeline to `value` when the stream gets there; if it is further by then, nothing changes. If work before
+ * it fails, the timeline fails with it. GPO_INVALID_ARGUMENT and GPO_FAILED as gpo_timeline_signal; GPO_CAPTURE_REFUSED
+ * on a stream that is captured. */
 GPO_API gpo_status gpo_stream_signal_timeline(gpo_stream_t stream, gpo_timeline_t timeline, uint64_t value);
 
 /* --- pools --- */
@@ -109,6 +111,8 @@ typedef struct gpo_stream_pool_options {
     uint32_t priorities;       /* levels, from 0 to greater priority; GPO_AUTO: 1; capped by the device's range */
     const char *label;
 } gpo_stream_pool_options;
+/* Makes all of its streams: `streams` for each of `priorities` levels, 1024 at most (else GPO_INVALID_ARGUMENT).
+ * `options` NULL: 4 of priority 0. */
 GPO_API gpo_status gpo_stream_pool_create(gpo_device_t device, const gpo_stream_pool_options *options,
                                           gpo_stream_pool_t *pool);
 

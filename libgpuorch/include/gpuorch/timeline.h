@@ -21,23 +21,30 @@ typedef struct gpo_timeline_options {
     const char *label;
 } gpo_timeline_options;
 
+/* `options` NULL: begins with 0. */
 GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline_options *options,
                                        gpo_timeline_t *timeline);
 
-/* Waits for values that it has not reached and nobody is on the way to signal end with GPO_CANCELLED. */
+/* Every wait for a value that is not reached, and that no signal put on a stream will reach, ends with GPO_CANCELLED;
+ * gpo_timeline_wait does for every value that is not reached. */
 GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline);
 
-/* Raises the value from the host and releases all who waited for it. GPO_INVALID_ARGUMENT if `value` is not above the
- * value reached, or is one that a stream is on the way to signal. Its failure, if the timeline has failed. */
+/* Raises the value from the host and releases all who waited for it. GPO_INVALID_ARGUMENT unless `value` is above the
+ * value reached and above every signal that the GPU has been given, and no stream is on the way to signal just this
+ * one. GPO_FAILED if the timeline has failed: gpo_timeline_value tells with what. */
 GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value);
 
-/* Fails the timeline with a status of 50 or above, and a sentence (may be NULL). The first failure stays. */
+/* Fails the timeline with a status of 50 or above (else GPO_INVALID_ARGUMENT), and a sentence (may be NULL). The first
+ * failure stays. All who wait for a value that isn't reached fail with it, and so does what is put on streams to wait
+ * for one from now on, even where a signal that would reach it was submitted before. Only waits that the GPU has been
+ * given by now go on. */
 GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status, const char *message);
 
-/* The value that has been reached; its failure, if it has failed. */
+/* The value that has been reached; its failure instead, if it has failed. */
 GPO_API gpo_status gpo_timeline_value(gpo_timeline_t timeline, uint64_t *value);
 
-/* Waits on the host. GPO_TIMEOUT, or the timeline's failure. Blocks until the timeout. */
+/* Waits on the host. GPO_TIMEOUT; the timeline's failure; GPO_CANCELLED if it is destroyed or the runtime shut down
+ * meanwhile. Blocks until the timeout. */
 GPO_API gpo_status gpo_timeline_wait(gpo_timeline_t timeline, uint64_t value, int64_t timeout_ns);
 
 #ifdef __cplusplus
