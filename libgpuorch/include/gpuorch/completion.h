@@ -9,8 +9,8 @@
  *     gpo_cq_wait(cq, -1);
  *     gpo_cq_drain(cq, entries, sizeof entries[0], 16, &count);
  *
- * A program with an event loop of its own doesn't wait in gpo_cq_wait: it watches the queue's descriptor (gpo_cq_fd) for
- * reading, and drains when the loop says so. One that would rather be called makes an executor (executor.h).
+ * A program with an event loop of its own doesn't wait in gpo_cq_wait: it watches the queue's descriptor (gpo_cq_fd)
+ * for reading, and drains when the loop says so. One that would rather be called makes an executor (executor.h).
  */
 #ifndef GPUORCH_COMPLETION_H
 #define GPUORCH_COMPLETION_H
@@ -29,9 +29,12 @@ typedef struct gpo_cq_options {
     const char *label;
 } gpo_cq_options;
 
+/* A queue of a runtime, for work of all its devices. `options` NULL: the defaults. GPO_INVALID_ARGUMENT for a capacity
+ * above 2^24. */
 GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options *options, gpo_cq_t *cq);
 
-/* Entries not drained are dropped; waiters return GPO_CANCELLED. */
+/* Entries not drained are dropped, and so are those that notifies still owe; whoever waits in gpo_cq_wait gets
+ * GPO_CANCELLED. */
 GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 
 #define GPO_SOURCE_STREAM 1
@@ -45,7 +48,8 @@ typedef struct gpo_completion {
     uint64_t user_data;
     uint32_t source;          /* GPO_SOURCE_* */
     uint32_t reserved;
-    uint64_t operation;       /* for streams: number of the newest operation before the mark; for timelines: the value */
+    uint64_t operation;       /* of streams: number of the newest operation before the mark; of timelines: the value;
+                                 of events and pipelines nothing that means anything */
     uint64_t submitted_ns;    /* CLOCK_MONOTONIC at the notify */
     uint64_t completed_ns;    /* CLOCK_MONOTONIC when it was seen done */
     int64_t gpu_ns;           /* with gpo_stream_notify_timed: GPU time since the given event; else -1 */
@@ -54,16 +58,16 @@ typedef struct gpo_completion {
 
 /* Marks the point behind all that is on the stream now. GPO_WOULD_BLOCK if the queue is full, counting what was
  * accepted and has not been drained: nothing is marked then. GPO_CAPTURE_REFUSED on a stream that is captured. On a
- * stream that has failed the entry comes with that failure, when what the GPU was given before it has ended: memory that was
- * in use is free then. `cq` must be of the same runtime. */
+ * stream that has failed the entry comes with that failure, when what the GPU was given before it has ended: memory
+ * that was in use is free then. `cq` must be of the same runtime. */
 GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data);
 
 /* The same, and the entry says how much GPU time lies between `since` (an event with GPO_EVENT_TIMING, recorded on the
- * same device) and the mark. Costs the GPU two time stamps, about a microsecond. */
+ * same device; else GPO_INVALID_ARGUMENT) and the mark. Costs the GPU two time stamps, about a microsecond. */
 GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since);
 
-/* Puts an entry into `cq` when the timeline has reached `value` (at once if it has), or with what it failed with, or with
- * GPO_CANCELLED when it is destroyed. GPO_WOULD_BLOCK if the queue is full. */
+/* Puts an entry into `cq` when the timeline has reached `value` (at once if it has), or with what it failed with, or
+ * with GPO_CANCELLED when it is destroyed. GPO_WOULD_BLOCK if the queue is full: nothing comes then. */
 GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, gpo_cq_t cq, uint64_t user_data);
 
 /* Takes up to `capacity` entries out of the queue into an array with `stride` bytes from one to the next (sizeof
@@ -72,12 +76,13 @@ GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, 
 GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion *entries, uint64_t stride, uint64_t capacity,
                                 uint64_t *count);
 
-/* Waits until the queue has an entry, or gpo_cq_wake was called. GPO_SUCCESS, GPO_TIMEOUT. In a runtime with
- * GPO_COMPLETION_LATENCY it spins for a while before it sleeps. Blocks until the timeout. */
+/* Waits until the queue has an entry, or gpo_cq_wake was called. GPO_SUCCESS; GPO_TIMEOUT; GPO_CANCELLED if the queue
+ * is empty and is destroyed, or its runtime shut down. In a runtime with GPO_COMPLETION_LATENCY it spins for a while
+ * before it sleeps. Blocks until the timeout. */
 GPO_API gpo_status gpo_cq_wait(gpo_cq_t cq, int64_t timeout_ns);
 
-/* Makes one gpo_cq_wait, in progress or next, return GPO_SUCCESS, and the descriptor readable. From any thread; wakes don't
- * add up. */
+/* Makes one gpo_cq_wait, in progress or next, return GPO_SUCCESS, and the descriptor readable. From any thread; wakes
+ * don't add up. */
 GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq);
 
 /* Gives a descriptor that is readable when there may be something to drain, for epoll, poll, kqueue-like loops, libuv,
@@ -86,15 +91,16 @@ GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq);
  *
  * - Watch it for reading; never read or write it: gpo_cq_drain does what is to be done about it.
  * - It is a hint. One wake may stand for many entries, and one may come for none. What counts is what drain returns.
- * - One drain per wake is enough, whatever its capacity: where it leaves entries behind, the descriptor becomes readable
- *   anew. That holds for level-triggered pollers and for edge-triggered ones. Drain as often as you like beyond that.
- * - Any number of threads may poll duplicates and drain; each entry goes to one of them. An entry's user_data is whatever
- *   leads from it to the one who waits for it.
- * - gpo_cq_wake makes it readable until the next drain, from any thread. Destroying the queue makes it readable for good:
- *   the drain that follows returns GPO_STALE_HANDLE.
+ * - One drain per wake is enough, whatever its capacity: where it leaves entries behind, the descriptor becomes
+ *   readable anew. That holds for level-triggered pollers and for edge-triggered ones. Drain as often as you like
+ *   beyond that.
+ * - Any number of threads may poll duplicates and drain; each entry goes to one of them. An entry's user_data is
+ *   whatever leads from it to the one who waits for it.
+ * - gpo_cq_wake makes it readable until the next drain, from any thread. Destroying the queue makes it readable for
+ *   good: the drain that follows returns GPO_STALE_HANDLE.
  *
- * Delivering costs a system call only for the first entry after a drain, and none before the first call of this function.
- * GPO_LIMIT_EXCEEDED if the process has no descriptor left. */
+ * Delivering costs a system call only for the first entry after a drain, and none before the first call of this
+ * function. GPO_LIMIT_EXCEEDED if the process has no descriptor left. */
 GPO_API gpo_status gpo_cq_fd(gpo_cq_t cq, int32_t *descriptor);
 
 /* The details behind a failed entry. Kept for the queue's last 256 failures. GPO_NOT_FOUND. */
@@ -108,6 +114,7 @@ typedef struct gpo_cq_statistics {
     uint64_t drained;
     uint64_t refused;   /* notifies that met a full queue */
 } gpo_cq_statistics;
+/* Counts since the queue was made. Blocks on nothing. */
 GPO_API gpo_status gpo_cq_get_statistics(gpo_cq_t cq, gpo_cq_statistics *statistics);
 
 #ifdef __cplusplus
