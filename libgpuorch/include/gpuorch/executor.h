@@ -15,8 +15,8 @@
  *   executor is torn down (gpo_executor_destroy, gpo_runtime_shutdown), and under no lock.
  * - They may block (the executor's other threads go on), call any function of the library, CUDA included, and destroy
  *   what called them: the stream, the executor, … What would wait for the callback itself gives GPO_WOULD_DEADLOCK:
- *   gpo_runtime_shutdown, gpo_executor_run and _run_for on the same executor, gpo_stream_wait from a host call of that
- *   stream.
+ *   gpo_runtime_shutdown, gpo_executor_run and _run_for on the same executor; from a host call also gpo_stream_wait for
+ *   its stream, gpo_event_wait for what was recorded there last and isn't reached, and gpo_device_wait.
  * - A C++ exception that leaves one is caught, logged with GPO_LOG_ERROR and counted; a host call has failed then.
  */
 #ifndef GPUORCH_EXECUTOR_H
@@ -30,7 +30,8 @@ extern "C" {
 
 #define GPO_EXECUTOR_CALLER 1 /* no threads: callbacks run where the caller calls gpo_executor_run, _run_for or _poll */
 #define GPO_EXECUTOR_SPIN 2   /* while callbacks are owed one idle thread spins instead of sleeping: a core for speed */
-#define GPO_EXECUTOR_SLEEP 4  /* idle threads sleep. Neither: as in a runtime with GPO_COMPLETION_LATENCY SPIN, else SLEEP */
+#define GPO_EXECUTOR_SLEEP 4  /* idle threads sleep. Neither: SPIN in a runtime with GPO_COMPLETION_LATENCY,
+                                 else SLEEP. Not both */
 
 typedef struct gpo_executor_options {
     uint32_t struct_size;
@@ -40,28 +41,32 @@ typedef struct gpo_executor_options {
     const char *label;
 } gpo_executor_options;
 
-/* GPO_LIMIT_EXCEEDED if the system has no thread left. */
+/* Makes an executor and starts its threads. `options` NULL: the defaults. GPO_LIMIT_EXCEEDED if the system has no
+ * thread left. */
 GPO_API gpo_status gpo_executor_create(gpo_runtime_t runtime, const gpo_executor_options *options,
                                        gpo_executor_t *executor);
 
-/* Callbacks that it still owes are called: where the work is done with what became of it, else with GPO_CANCELLED (the
- * work itself goes on). On its own threads, which end then, and the call blocks on nothing; for GPO_EXECUTOR_CALLER
- * before this returns, or, where another call is inside the executor, before that one returns. Host calls that are under
- * way are finished with GPO_CANCELLED at once.
+/* Every accepted callback is still called: with its result if the work is done, else with GPO_CANCELLED (the work goes
+ * on). An executor with threads calls them there, ends the threads then, and this returns at once. One with
+ * GPO_EXECUTOR_CALLER calls them inside this call, or, if another thread is inside gpo_executor_run or another call on
+ * it, inside that one. Unfinished host calls end with GPO_CANCELLED, and what is behind them on their streams with
+ * them.
  *
- * gpo_runtime_shutdown waits for the callbacks that executors owe, within its timeout, and runs those of GPO_EXECUTOR_CALLER
- * itself if nobody else does. */
+ * gpo_runtime_shutdown waits for the callbacks that executors owe, within its timeout, and runs those of
+ * GPO_EXECUTOR_CALLER itself if nobody else does. */
 GPO_API gpo_status gpo_executor_destroy(gpo_executor_t executor);
 
 /* Runs callbacks on the calling thread until none is owed (GPO_SUCCESS). GPO_CANCELLED if the executor is destroyed
- * meanwhile, GPO_WOULD_DEADLOCK from a callback of the same executor. Several threads may run one executor, and one with
- * threads of its own. `count` may be NULL: callbacks run by this call. Blocks on the GPU and in callbacks. */
+ * meanwhile, GPO_WOULD_DEADLOCK from a callback of the same executor. Several threads may run one executor, and one
+ * with threads of its own. `count` may be NULL: callbacks run by this call. Blocks on the GPU and in callbacks. */
 GPO_API gpo_status gpo_executor_run(gpo_executor_t executor, uint64_t *count);
 
-/* The same for `timeout_ns` at most, but for the callback that is running then. GPO_TIMEOUT if callbacks are still owed. */
+/* The same for `timeout_ns` at most, but for the callback that is running then. GPO_TIMEOUT if callbacks are still
+ * owed. */
 GPO_API gpo_status gpo_executor_run_for(gpo_executor_t executor, int64_t timeout_ns, uint64_t *count);
 
-/* Runs the callbacks that are due and returns: GPO_SUCCESS, also if there was none. Blocks in callbacks only. */
+/* Runs the callbacks that are due and returns: GPO_SUCCESS, also if there was none. `count` as above. Blocks in
+ * callbacks only. */
 GPO_API gpo_status gpo_executor_poll(gpo_executor_t executor, uint64_t *count);
 
 typedef struct gpo_executor_statistics {
@@ -74,6 +79,7 @@ typedef struct gpo_executor_statistics {
     uint64_t refused;   /* for lack of room, log lines included */
     uint64_t pending;   /* accepted and not returned */
 } gpo_executor_statistics;
+/* Counts since the executor was made, and what is pending now. Blocks on nothing. */
 GPO_API gpo_status gpo_executor_get_statistics(gpo_executor_t executor, gpo_executor_statistics *statistics);
 
 /* --- when something is done --- */
@@ -82,8 +88,8 @@ GPO_API gpo_status gpo_executor_get_statistics(gpo_executor_t executor, gpo_exec
  * valid during the call. */
 typedef void (*gpo_completion_fn)(void *user, const gpo_completion *completion, const gpo_error *error);
 
-/* As gpo_stream_notify: calls back when the stream has got to the point behind all that is on it now. GPO_WOULD_BLOCK if
- * the executor has no room; nothing is marked then. */
+/* As gpo_stream_notify: calls back when the stream has got to the point behind all that is on it now. GPO_WOULD_BLOCK,
+ * here and below, if the executor has no room: nothing is called then. */
 GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback, void *user);
 
 /* As gpo_event_notify: when the last recording has been reached. */
@@ -107,27 +113,27 @@ typedef struct gpo_host_call {
     const gpo_error *error; /* details of the status; NULL where it is 0. Valid during the call */
 } gpo_host_call;
 
-/* Returns GPO_SUCCESS: done, the stream goes on; GPO_NOT_READY: it goes on under way, until gpo_host_call_finish says so;
- * anything else: it has failed, and the stream fails with GPO_CALLBACK_FAILED. */
+/* Returns GPO_SUCCESS: done, the stream goes on. GPO_NOT_READY: the call is not finished yet; the stream stays held
+ * until gpo_host_call_finish. Anything else: it has failed, and the stream fails with GPO_CALLBACK_FAILED. */
 typedef gpo_status (*gpo_host_fn)(void *user, const gpo_host_call *call);
 
-/* Puts a call of host code on a stream: it runs on the executor when all before it on the stream is done, and what is put
- * behind it is held until it is (stream.h), so the GPU itself never waits for it. It may call CUDA. If it fails, everything
- * behind it completes with its failure and never runs. It is called exactly once, also if it is not to do its work:
- * see gpo_host_call. gpo_stream_cancel_held cancels one that has not begun; one that runs is no longer waited for.
- * GPO_NOT_SUPPORTED on wrapped streams, which can't be held; GPO_CAPTURE_REFUSED on a stream that is captured;
+/* Puts a call of host code on a stream: it runs on the executor when all before it on the stream is done, and what is
+ * put behind it is held until it is (stream.h), so the GPU itself never waits for it. It may call CUDA. If it fails,
+ * everything behind it completes with its failure and never runs. It is called exactly once, also if it is not to do
+ * its work: see gpo_host_call. gpo_stream_cancel_held cancels one that has not begun; one that runs is no longer waited
+ * for. GPO_NOT_SUPPORTED on wrapped streams, which can't be held; GPO_CAPTURE_REFUSED on a stream that is captured;
  * GPO_WOULD_BLOCK if executor or stream have no room. */
 GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function, void *user);
 
-/* Ends a host call that is under way, from any thread, also before its function has returned: with GPO_SUCCESS, or with a
- * failure of 50 or above, which the stream then has (`message` may be NULL). GPO_NOT_FOUND if there is no such call on this
- * executor, or it has been ended. */
+/* Ends a host call that is not finished, from any thread, also before its function has returned: with GPO_SUCCESS, or
+ * with a failure of 50 to 89, which the stream then has (`message` may be NULL). GPO_INVALID_ARGUMENT for another
+ * status; GPO_NOT_FOUND if there is no such call on this executor, or it has been ended. */
 GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, gpo_status status, const char *message);
 
 /* --- log lines --- */
 
-/* From now on the runtime's log function is called on this executor, in order; NULL: where lines arise, as at first. Lines
- * that find it full are dropped and counted there; once it is destroyed lines come where they arise. */
+/* From now on the runtime's log function is called on this executor, in order; NULL: where lines arise, as at first.
+ * Lines that find it full are dropped and counted there; once it is destroyed lines come where they arise. */
 GPO_API gpo_status gpo_runtime_set_log_executor(gpo_runtime_t runtime, gpo_executor_t executor);
 
 #ifdef __cplusplus
