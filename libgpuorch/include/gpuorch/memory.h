@@ -47,8 +47,9 @@ typedef struct gpo_arena_options {
 
 GPO_API gpo_status gpo_arena_create(gpo_device_t device, const gpo_arena_options *options, gpo_arena_t *arena);
 
-/* The memory goes when the last piece has been freed; pieces still allocated then stay usable, and are reported by
- * label when the runtime shuts down. */
+/* Frees that were accepted before still happen, when their streams get there, and the memory goes with the last one.
+ * Pieces that were not freed can't be any more, for the handle is stale: they stay usable until the runtime is shut
+ * down, which reports them by label and frees them. */
 GPO_API gpo_status gpo_arena_destroy(gpo_arena_t arena);
 
 /* Takes `bytes` (1 or more) aligned to `alignment` (a power of two up to 1 MiB; GPO_AUTO: 256). The memory is pinned
@@ -114,7 +115,8 @@ typedef struct gpo_pool_options {
 
 /* A stream-ordered pool of device memory: allocation and free are points in a stream, at well under a microsecond. */
 GPO_API gpo_status gpo_pool_create(gpo_device_t device, const gpo_pool_options *options, gpo_pool_t *pool);
-/* Goes when its last piece has been freed. */
+/* Frees that were put on streams before still happen. Pieces that were not freed can't be any more, for the handle is
+ * stale: they stay usable until the runtime is shut down, which reports them by label and frees them. */
 GPO_API gpo_status gpo_pool_destroy(gpo_pool_t pool);
 
 /* The memory may be used by what comes next on `stream`, and elsewhere behind an event or timeline from there.
