@@ -31,10 +31,11 @@ typedef struct gpo_compile_options {
 } gpo_compile_options;
 #define GPO_COMPILE_NO_CACHE 1 /* neither look in the cache on disk nor add to it */
 
-/* Compiles for the device: by NVRTC, or by the machine's C++ compiler (GPUORCH_CXX, else c++) for the software GPU,
- * unless the result is in the cache. GPO_COMPILE_FAILED with the first error as the message and the whole text in
- * gpo_compile_log; GPO_NO_COMPILER; GPO_LIMIT_EXCEEDED or GPO_IO_ERROR where the system has no descriptor, no process or no
- * room for the compiler. Blocks on the compiler: milliseconds to seconds. Serialises while it loads. */
+/* Compiles for the device, unless the result is in the cache: by NVRTC of CUDA 12 or newer (the file GPUORCH_NVRTC,
+ * else where the loader finds it or below /usr/local/cuda), or by the machine's C++ compiler (GPUORCH_CXX, else c++)
+ * for the software GPU. GPO_COMPILE_FAILED with the first error as the message and the whole text in gpo_compile_log;
+ * GPO_NO_COMPILER; GPO_LIMIT_EXCEEDED or GPO_IO_ERROR where the system has no descriptor, no process or no room for the
+ * compiler. Blocks on the compiler: milliseconds to seconds. Serialises while it loads. */
 GPO_API gpo_status gpo_module_compile(gpo_device_t device, const gpo_compile_options *options, gpo_module_t *module);
 
 /* The compiler's text from the calling thread's last gpo_module_compile or gpo_module_load, warnings included; "" if it
@@ -46,12 +47,14 @@ GPO_API gpo_status gpo_compile_log(char *buffer, size_t capacity, size_t *needed
 GPO_API gpo_status gpo_module_load(gpo_device_t device, const void *image, uint64_t bytes, const char *label,
                                    gpo_module_t *module);
 
-/* The image that a module was made from, to be kept and loaded again. */
+/* Copies the image that a module was made from into `buffer`, to be kept and loaded again. `needed`, if not NULL, gets
+ * its size in bytes, with no terminator: it is no string. GPO_BUFFER_TOO_SMALL if that is more than `capacity`, and
+ * then nothing is written; a NULL buffer with capacity 0 only asks for `needed`. */
 GPO_API gpo_status gpo_module_image(gpo_module_t module, void *buffer, size_t capacity, size_t *needed);
 
 /* The built-in kernels, which need no compiler (grid and block are up to the caller; all loop over n):
- *   gpo_fill_u32(uint32_t *y, uint32_t value, uint64_t n)        gpo_copy_u32(uint32_t *y, const uint32_t *x, uint64_t
- * n)
+ *   gpo_fill_u32(uint32_t *y, uint32_t value, uint64_t n)                         y = value
+ *   gpo_copy_u32(uint32_t *y, const uint32_t *x, uint64_t n)                      y = x
  *   gpo_scale_add_f32(float *y, const float *x, float a, uint64_t n)              y = a * x + y
  *   gpo_add_f32(float *z, const float *x, const float *y, uint64_t n)             z = x + y
  *   gpo_histogram_u8(uint64_t *bins, const uint8_t *x, uint64_t n)                bins[256], added to
@@ -64,9 +67,11 @@ GPO_API gpo_status gpo_module_destroy(gpo_module_t module);
 /* A kernel by its name: as in the source for extern "C", a name expression given at compile time, the mangled symbol,
  * or the plain name of a kernel that is neither a template nor overloaded. GPO_NOT_FOUND lists what there is. */
 GPO_API gpo_status gpo_module_kernel(gpo_module_t module, const char *name, gpo_kernel_t *kernel);
+/* Launches that were put on streams go on. */
 GPO_API gpo_status gpo_kernel_destroy(gpo_kernel_t kernel);
 
-/* Address and size of a __device__ or __constant__ variable; copy to and from it as to any device memory. */
+/* Address and size of a __device__ or __constant__ variable; copy to and from it as to any device memory. Either
+ * pointer may be NULL. GPO_NOT_FOUND. */
 GPO_API gpo_status gpo_module_symbol(gpo_module_t module, const char *name, uint64_t *address, uint64_t *bytes);
 
 typedef struct gpo_kernel_attributes {
@@ -82,20 +87,23 @@ typedef struct gpo_kernel_attributes {
     int32_t ptx_version;
     int32_t binary_version;
 } gpo_kernel_attributes;
+/* What the driver says of a kernel. */
 GPO_API gpo_status gpo_kernel_get_attributes(gpo_kernel_t kernel, gpo_kernel_attributes *attributes);
 
 /* The function's name in the image, and its CUfunction. */
 GPO_API gpo_status gpo_kernel_name(gpo_kernel_t kernel, char *buffer, size_t capacity, size_t *needed);
 GPO_API gpo_status gpo_kernel_native(gpo_kernel_t kernel, void **function);
 
-/* Lets launches ask for up to `bytes` of dynamic shared memory (above 48 KiB they must be let). */
+/* Lets launches of this kernel, by whatever handle, have up to `bytes` of dynamic shared memory: more than 48 KiB have
+ * to be allowed like this first. GPO_INVALID_ARGUMENT if a block can't have so much on this device. */
 GPO_API gpo_status gpo_kernel_set_max_dynamic_shared(gpo_kernel_t kernel, uint64_t bytes);
 
-/* How many blocks of `threads` threads fit on a multiprocessor at once. */
+/* How many blocks of `threads` threads fit on a multiprocessor at once. GPO_INVALID_ARGUMENT for more threads than a
+ * block has on this device, or 0. */
 GPO_API gpo_status gpo_kernel_occupancy(gpo_kernel_t kernel, uint32_t threads, uint64_t dynamic_shared_bytes,
                                         uint32_t *blocks);
 /* The block size with the best occupancy (at most `max_threads`; 0: no bound), and the fewest blocks that fill the
- * device. */
+ * device. Either of the two pointers may be NULL. GPO_INVALID_ARGUMENT if no block fits with so much shared memory. */
 GPO_API gpo_status gpo_kernel_suggest(gpo_kernel_t kernel, uint64_t dynamic_shared_bytes, uint32_t max_threads,
                                       uint32_t *threads, uint32_t *blocks);
 
@@ -115,9 +123,10 @@ typedef struct gpo_launch {
 
 /* Puts a kernel on a stream. `arguments[i]` points to the value of parameter i; the values are copied before the call
  * returns. `sizes[i]` is the size of that value; NULL: not checked. Count and sizes are checked against the kernel's
- * where the driver can tell: GPO_INVALID_ARGUMENT names the parameter. GPO_INVALID_ARGUMENT for a shape that the
- * device or the kernel can't have; GPO_LIMIT_EXCEEDED for a cooperative grid that doesn't fit at once.
- * Kernel and stream must be of one device (context). */
+ * where the driver can tell: GPO_INVALID_ARGUMENT names the parameter. GPO_INVALID_ARGUMENT for a shape that the device
+ * or the kernel can't have; GPO_LIMIT_EXCEEDED for a cooperative grid that doesn't fit at once; GPO_NOT_SUPPORTED for
+ * cooperative launches and clusters on a device without them, and on a held stream if neither the driver nor `sizes`
+ * tells the sizes. Kernel and stream must be of one device (context). */
 GPO_API gpo_status gpo_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch *launch,
                                      const void *const *arguments, const uint32_t *sizes, uint32_t count);
 
