@@ -42,11 +42,12 @@ typedef struct gpo_chunk {
 #define GPO_SOURCE_KIND_FILE 2
 #define GPO_SOURCE_KIND_CALLBACK 3
 
-/* FILE: a regular file has to stay as it is. One that grows, shrinks, is written to or loses a name (is deleted) between
- * its opening (a descriptor: the start of the run) and the reading of its last byte ends the run with GPO_IO_ERROR, and the
- * message says which. The whole file counts, whatever part of it is read. It is looked at once, when the last byte has been
- * read: a change in the moment after isn't seen, nor is a write that leaves the modification time as it was (a second one
- * within a tick of the clock, one through a mapping). Pipes and the like aren't looked at. */
+/* FILE: a regular file has to stay as it is. One that grows, shrinks, is written to or loses a name (is deleted)
+ * between its opening (a descriptor: the start of the run) and the reading of its last byte ends the run with
+ * GPO_IO_ERROR, and the message says which. The whole file counts, whatever part of it is read. It is looked at once,
+ * when the last byte has been read: a change in the moment after isn't seen, nor is a write that leaves the
+ * modification time as it was (a second one within a tick of the clock, one through a mapping). Pipes and the like
+ * aren't looked at. */
 #define GPO_SOURCE_UNCHANGED 1
 
 /* Fills `buffer` (pinned) with up to `capacity` bytes and sets `*bytes`. GPO_SUCCESS: more may come (0 bytes: asked
@@ -62,10 +63,13 @@ typedef struct gpo_source {
     uint64_t bytes;          /* MEMORY: its size. FILE: at most so many; 0: to the end */
     const char *path;        /* FILE: opened and closed by the run; regular files and pipes. NULL: descriptor. Of a
                                 regular file what it had when it was opened is read; less by then is GPO_IO_ERROR */
-    uint64_t offset;         /* FILE: where to begin; 0 for pipes */
+    uint64_t offset;         /* FILE: where in a regular file to begin; behind its end there is nothing. 0 for pipes and
+                                devices (else GPO_INVALID_ARGUMENT), which are read from where they are. So are regular
+                                files that say they have 0 bytes (those in /proc), whatever `offset` is */
     gpo_source_fn fill;      /* CALLBACK */
     void *user;
-    int32_t descriptor;      /* FILE without a path: read, not closed */
+    int32_t descriptor;      /* FILE without a path: read, not closed; 0 is standard input. A regular file is read from
+                                `offset`, wherever it stands, and it still stands there afterwards */
     uint32_t flags;          /* GPO_SOURCE_UNCHANGED, FILE only; or 0 */
 } gpo_source;
 
@@ -89,7 +93,7 @@ typedef struct gpo_stage_argument {
     uint32_t struct_size;
     uint32_t kind;      /* GPO_STAGE_VALUE … */
     const void *value;  /* VALUE */
-    uint64_t bytes;     /* VALUE */
+    uint64_t bytes;     /* VALUE: 1 to 4096 */
 } gpo_stage_argument;
 
 /* Enqueues the stage's work for a chunk on `stream` and returns; may not wait for it, nor use another stream unless it
@@ -103,11 +107,12 @@ typedef struct gpo_stage {
     gpo_kernel_t kernel;
     uint32_t block[3];                    /* threads; all 0: what occupancy suggests */
     uint32_t grid[3];                     /* blocks; all 0: input bytes / bytes_per_block, rounded up */
-    uint64_t bytes_per_block;             /* of input; 0: one byte a thread */
+    uint64_t bytes_per_block;             /* of input; 0: one byte a thread. 0 with a given grid */
     uint64_t dynamic_shared_bytes;
     const gpo_stage_argument *arguments;  /* an array with sizeof(gpo_stage_argument) from one to the next */
-    uint32_t argument_count;
-    uint32_t max_blocks;                  /* cap on grid[0] where it is computed; 0: none. For kernels that loop */
+    uint32_t argument_count;              /* at most 4096 */
+    uint32_t max_blocks;                  /* cap on grid[0] where it is computed; 0: none. For kernels that loop. 0 with
+                                             a given grid */
     gpo_stage_fn enqueue;                 /* CALLBACK */
     void *user;
     const char *label;
@@ -128,13 +133,13 @@ typedef gpo_status (*gpo_sink_fn)(void *user, const gpo_chunk *chunk);
 typedef struct gpo_sink {
     uint32_t struct_size;
     uint32_t kind;           /* GPO_SINK_* */
-    void *memory;            /* MEMORY: pinned: copied to directly; else unstaged by threads */
+    void *memory;            /* MEMORY: pinned: copied to directly; else moved there by threads */
     uint64_t bytes;          /* MEMORY: its capacity. More output is GPO_LIMIT_EXCEEDED */
     const char *path;        /* FILE: written under a temporary name beside it and renamed when all is well; on failure
                                 nothing is left. Devices and pipes are written to directly. NULL: descriptor */
-    gpo_sink_fn take;        /* CALLBACK; with the other kinds it may be set too, and runs after the chunk was written */
+    gpo_sink_fn take;        /* CALLBACK; with the other kinds it may be set too: it runs after the chunk was written */
     void *user;
-    int32_t descriptor;      /* FILE without a path: written, not closed */
+    int32_t descriptor;      /* FILE without a path: written from where it is, not closed; 0 too is a descriptor */
     uint32_t reserved;       /* 0 */
 } gpo_sink;
 
@@ -159,28 +164,31 @@ typedef void (*gpo_progress_fn)(void *user, const gpo_pipeline_progress *progres
 typedef struct gpo_pipeline_options {
     uint32_t struct_size;
     uint32_t flags;                  /* GPO_PIPELINE_* */
-    uint64_t chunk_bytes;            /* of input; a multiple of `granule`. GPO_AUTO: found by measuring during the first run
-                                        (64 KiB to 64 MiB) and remembered by the pipeline */
-    uint64_t granule;                /* chunks, but for the last, are multiples of it; 0: 4096 */
-    uint32_t slots;                  /* GPO_AUTO: as many as keep every engine busy, at most 16 */
-    uint32_t output_numerator;       /* output bytes = input bytes * numerator / denominator, rounded up; both 0: 1:1 */
+    uint64_t chunk_bytes;            /* of input; a multiple of `granule`, at most 1 TiB. GPO_AUTO: found by measuring
+                                        during the first run (64 KiB to 64 MiB) and remembered by the pipeline */
+    uint64_t granule;                /* chunks, but for the last, are multiples of it; 0: 4096; at most 1 TiB */
+    uint32_t slots;                  /* 1 to 1024; GPO_AUTO: 3, or up to 6 where host code takes part */
+    uint32_t output_numerator;       /* output bytes = input bytes * numerator / denominator, rounded up: at most 4096
+                                        times the input; 0 with a denominator: no output; both 0: 1:1 */
     uint32_t output_denominator;
-    uint32_t stage_count;            /* at least 1, at most 64 */
+    uint32_t stage_count;            /* 1 to 64 */
     const gpo_stage *stages;         /* an array with sizeof(gpo_stage) from one to the next */
-    uint64_t scratch_bytes;          /* device memory per chunk, not cleared */
+    uint64_t scratch_bytes;          /* device memory per chunk, not cleared; at most 1 TiB */
     uint64_t result_bytes;           /* per chunk, at most 1 MiB */
     uint64_t max_pinned_bytes;       /* bound on staging memory; GPO_AUTO: 1 GiB */
     gpo_progress_fn progress;        /* may be NULL */
     void *progress_user;
     uint64_t progress_ns;            /* 0: 100 ms */
     const char *label;
-    gpo_executor_t executor;         /* callbacks of sources, stages and sinks and progress run on it (executor.h), one of
-                                        each kind at a time, while a thread of the pipeline waits for each. NULL: on threads
-                                        of the pipeline. Destroyed during a run it ends that with GPO_CANCELLED. A thread
-                                        that runs it mustn't wait for the pipeline otherwise than by gpo_pipeline_then */
+    gpo_executor_t executor;         /* callbacks of sources, stages and sinks and progress run on it (executor.h), one
+                                        of each kind at a time, while a thread of the pipeline waits for each. NULL: on
+                                        threads of the pipeline. Destroyed during a run it ends that with
+                                        GPO_CANCELLED. A thread that runs it mustn't wait for the pipeline otherwise
+                                        than by gpo_pipeline_then */
 } gpo_pipeline_options;
 
-/* Checks and copies everything (kernels' arguments included). Buffers and streams are made by the first run. */
+/* Checks and copies everything (kernels' arguments included): GPO_INVALID_ARGUMENT for what is out of range. Buffers
+ * and streams are made by the first run. */
 GPO_API gpo_status gpo_pipeline_create(gpo_device_t device, const gpo_pipeline_options *options,
                                        gpo_pipeline_t *pipeline);
 
@@ -189,7 +197,8 @@ GPO_API gpo_status gpo_pipeline_destroy(gpo_pipeline_t pipeline);
 
 /* Starts a run. One at a time: GPO_INVALID_STATE while another runs. The memory and descriptors of source and sink must
  * stay until the run has ended; the structs and paths may go when the call returns. A file that can't be opened is
- * GPO_NOT_FOUND or GPO_IO_ERROR at once, and names it. */
+ * GPO_NOT_FOUND or GPO_IO_ERROR at once, and names it. GPO_LIMIT_EXCEEDED if the slots need more than max_pinned_bytes,
+ * or the system has no thread left. */
 GPO_API gpo_status gpo_pipeline_start(gpo_pipeline_t pipeline, const gpo_source *source, const gpo_sink *sink);
 
 typedef struct gpo_pipeline_result {
@@ -202,7 +211,8 @@ typedef struct gpo_pipeline_result {
     uint64_t chunk_bytes;       /* that the run ended with */
     uint32_t slots;
     uint32_t tuned;             /* 1: part of this run was spent on measuring */
-    uint64_t copy_in_ns;        /* GPU times, with GPO_PIPELINE_TIMES: how long each copy engine and the kernels were busy */
+    uint64_t copy_in_ns;        /* GPU times, with GPO_PIPELINE_TIMES: how long each copy engine and the kernels were
+                                   busy */
     uint64_t copy_out_ns;
     uint64_t kernel_ns;
     uint64_t copy_hidden_ns;    /* of copy_in_ns + copy_out_ns: while the other direction or a kernel was busy too */
@@ -219,9 +229,11 @@ GPO_API gpo_status gpo_pipeline_wait(gpo_pipeline_t pipeline, int64_t timeout_ns
  * GPO_CANCELLED. Success if none runs. From any thread, callbacks included. */
 GPO_API gpo_status gpo_pipeline_cancel(gpo_pipeline_t pipeline);
 
-/* Puts an entry into `cq` when the run has ended (at once if it has). GPO_INVALID_STATE if it was never started. */
+/* Puts an entry into `cq` when the run has ended (at once if it has). GPO_INVALID_STATE if it was never started;
+ * GPO_WOULD_BLOCK if the queue is full: nothing comes then. */
 GPO_API gpo_status gpo_pipeline_notify(gpo_pipeline_t pipeline, gpo_cq_t cq, uint64_t user_data);
 
+/* How far the run is, or how far the last one got. From any thread, callbacks included. Blocks on nothing. */
 GPO_API gpo_status gpo_pipeline_get_progress(gpo_pipeline_t pipeline, gpo_pipeline_progress *progress);
 
 #ifdef __cplusplus
