@@ -90,7 +90,8 @@ typedef void (*gpo_completion_fn)(void *user, const gpo_completion *completion, 
 
 /* As gpo_stream_notify: calls back when the stream has got to the point behind all that is on it now. GPO_WOULD_BLOCK,
  * here and below, if the executor has no room: nothing is called then. */
-GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback, void *user);
+GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback,
+                                   void *user);
 
 /* As gpo_event_notify: when the last recording has been reached. */
 GPO_API gpo_status gpo_event_then(gpo_event_t event, gpo_executor_t executor, gpo_completion_fn callback, void *user);
@@ -107,8 +108,8 @@ GPO_API gpo_status gpo_pipeline_then(gpo_pipeline_t pipeline, gpo_executor_t exe
 
 typedef struct gpo_host_call {
     uint32_t struct_size;
-    gpo_status status;      /* 0: it is its turn. Else what came before it has failed or was cancelled: it must not do its
-                               work, only give up what it holds; what it returns doesn't matter */
+    gpo_status status;      /* 0: it is its turn. Else what came before it has failed or was cancelled: it must not do
+                               its work, only give up what it holds; what it returns doesn't matter */
     uint64_t call;          /* for gpo_host_call_finish */
     const gpo_error *error; /* details of the status; NULL where it is 0. Valid during the call */
 } gpo_host_call;

@@ -4,8 +4,10 @@
  * in use), how long completions took, what failed, and what the GPU says of itself. All of it also comes as one text
  * in the format that Prometheus scrapes:
  *
- *     size_t needed;
- *     while (gpo_metrics_text(runtime, text, room, &needed) == GPO_BUFFER_TOO_SMALL) text = realloc(text, room = needed);
+ *     size_t room = 65536, needed;
+ *     char *text = malloc(room);
+ *     while (gpo_metrics_text(runtime, text, room, &needed) == GPO_BUFFER_TOO_SMALL)
+ *         text = realloc(text, room = needed);
  *
  * Reading costs the work nothing: counters are read, not stopped, so figures of one reading may be a moment apart.
  */
@@ -25,9 +27,9 @@ typedef struct gpo_metrics {
     uint32_t struct_size;
     uint32_t devices;            /* on which something was opened */
     uint64_t streams;
-    uint64_t operations_pending; /* accepted by streams and not seen done, which is found out by waiting for a stream,
-                                    asking it or a notify of its: one with which nobody does that keeps its count, and
-                                    so does one that has failed. A pipeline finds it out of its streams for each chunk */
+    uint64_t operations_pending; /* accepted and not yet known to be done. A stream's count falls only when somebody
+                                    waits for it, queries it or has a notify on it; that of one that has failed stays.
+                                    A pipeline looks at its own streams with each chunk */
     uint64_t operations_held;    /* of them, held on the host (stream.h) */
     uint64_t completions_pending; /* accepted by completion queues and not drained */
     uint64_t notifies_refused;   /* count: met a full queue */
@@ -45,7 +47,8 @@ typedef struct gpo_metrics {
     uint64_t executors;
     uint64_t executor_threads;   /* the library's, of all executors; callers' own are not known */
     uint64_t callbacks;          /* count: run by executors, host calls and those of pipelines included */
-    uint64_t callbacks_pending;  /* accepted by executors and not run yet: due ones, and those that wait for their moment */
+    uint64_t callbacks_pending;  /* accepted by executors and not run yet: due ones, and those that wait for their
+                                    moment */
     uint64_t pipeline_pinned;    /* bytes of pinned memory that pipelines have: of no arena */
 } gpo_metrics;
 
