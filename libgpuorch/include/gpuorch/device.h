@@ -54,6 +54,7 @@ typedef struct gpo_peer_properties {
     uint32_t native_atomics;
     int32_t performance_rank;  /* the driver's: lower is faster */
 } gpo_peer_properties;
+/* GPO_NO_DEVICE for an ordinal that isn't there. Makes no context. */
 GPO_API gpo_status gpo_device_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
                                             gpo_peer_properties *properties);
 
@@ -108,6 +109,7 @@ GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t pee
 #define GPO_LIMIT_PENDING_LAUNCHES 4     /* made by kernels */
 #define GPO_LIMIT_L2_FETCH_BYTES 5
 #define GPO_LIMIT_PERSISTING_L2_BYTES 6
+/* The value that is in force now. */
 GPO_API gpo_status gpo_device_get_limit(gpo_device_t device, uint32_t limit, uint64_t *value);
 /* The driver may round the value: ask for it afterwards. Shared by all users of the context. */
 GPO_API gpo_status gpo_device_set_limit(gpo_device_t device, uint32_t limit, uint64_t value);

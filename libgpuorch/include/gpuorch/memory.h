@@ -141,16 +141,19 @@ GPO_API gpo_status gpo_pool_statistics(gpo_pool_t pool, gpo_memory_statistics *s
 
 /* --- copies and fills: all are points in a stream --- */
 
-/* The host memory must stay valid, and for reading unchanged, until the stream has got past the copy; pageable memory
- * may be reused when the call returns (from it) or when the stream has got past (into it). 0 bytes succeed.
- * GPO_INVALID_ARGUMENT, here and in gpo_copy_peer, if source and destination overlap, or for a range that is more than
- * what the library or the driver knows to be there. Pageable copies may block while the driver stages them, and are
- * GPO_CAPTURE_REFUSED on a stream that is being captured. */
+/* From the host to the device. The host memory must stay valid, and for reading unchanged, until the stream has got
+ * past the copy; pageable memory may be reused when the call returns (from it) or when the stream has got past (into
+ * it). 0 bytes succeed. GPO_INVALID_ARGUMENT, here and in the next three, if source and destination overlap, or for a
+ * range that is more than what the library or the driver knows to be there. Pageable copies may block while the driver
+ * stages them, and are GPO_CAPTURE_REFUSED on a stream that is being captured. */
 GPO_API gpo_status gpo_copy_to_device(gpo_stream_t stream, uint64_t destination, const void *source, uint64_t bytes);
+/* Likewise, from the device to the host. */
 GPO_API gpo_status gpo_copy_to_host(gpo_stream_t stream, void *destination, uint64_t source, uint64_t bytes);
+/* Between two ranges of the stream's device. */
 GPO_API gpo_status gpo_copy_on_device(gpo_stream_t stream, uint64_t destination, uint64_t source, uint64_t bytes);
 
-/* Between two devices of one runtime, over the direct path where there is one, else through the host. */
+/* Between two devices of one runtime, over the direct path where there is one, else through the host.
+ * GPO_INVALID_HANDLE if the stream or one of them is of another runtime. */
 GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_device, uint64_t destination,
                                  gpo_device_t source_device, uint64_t source, uint64_t bytes);
 

@@ -90,8 +90,9 @@ typedef struct gpo_kernel_attributes {
 /* What the driver says of a kernel. */
 GPO_API gpo_status gpo_kernel_get_attributes(gpo_kernel_t kernel, gpo_kernel_attributes *attributes);
 
-/* The function's name in the image, and its CUfunction. */
+/* The function's name in the image. */
 GPO_API gpo_status gpo_kernel_name(gpo_kernel_t kernel, char *buffer, size_t capacity, size_t *needed);
+/* The CUfunction behind the handle. It is the library's. */
 GPO_API gpo_status gpo_kernel_native(gpo_kernel_t kernel, void **function);
 
 /* Lets launches of this kernel, by whatever handle, have up to `bytes` of dynamic shared memory: more than 48 KiB have

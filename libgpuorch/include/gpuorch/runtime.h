@@ -90,6 +90,7 @@ typedef struct gpo_statistics {
     uint64_t legacy_stream_uses;  /* serialising: work on blocking streams and on the legacy stream */
     uint64_t module_loads;        /* serialising: modules loaded and unloaded, lazy loads included */
 } gpo_statistics;
+/* Blocks on nothing; counters that belong together may be a moment apart. */
 GPO_API gpo_status gpo_runtime_statistics(gpo_runtime_t runtime, gpo_statistics *statistics);
 
 /* The version of the library that is loaded: GPO_VERSION of its headers. */

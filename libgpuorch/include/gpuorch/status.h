@@ -97,6 +97,7 @@ GPO_API gpo_status gpo_object_error(const void *object, gpo_error *error);
 /* Labels name things in errors, logs, statistics and traces. At most 63 bytes are kept. `object` is any handle; options
  * structs take a label too. NULL or "" takes the label away. */
 GPO_API gpo_status gpo_object_set_label(void *object, const char *label);
+/* The label that an object has; "" if it has none. */
 GPO_API gpo_status gpo_object_label(const void *object, char *buffer, size_t capacity, size_t *needed);
 
 #ifdef __cplusplus
