@@ -32,10 +32,10 @@ typedef struct gpo_compile_options {
 #define GPO_COMPILE_NO_CACHE 1 /* neither look in the cache on disk nor add to it */
 
 /* Compiles for the device, unless the result is in the cache: by NVRTC of CUDA 12 or newer (the file GPUORCH_NVRTC,
- * else where the loader finds it or below /usr/local/cuda), or by the machine's C++ compiler (GPUORCH_CXX, else c++)
- * for the software GPU. GPO_COMPILE_FAILED with the first error as the message and the whole text in gpo_compile_log;
- * GPO_NO_COMPILER; GPO_LIMIT_EXCEEDED or GPO_IO_ERROR where the system has no descriptor, no process or no room for the
- * compiler. Blocks on the compiler: milliseconds to seconds. Serialises while it loads. */
+ * else where the loader finds it or below /usr/local/cuda), or by the machine's C++ compiler for the software GPU
+ * (GPUORCH_CXX, else c++, g++ or clang++). GPO_COMPILE_FAILED with the first error as the message and the whole text in
+ * gpo_compile_log; GPO_NO_COMPILER; GPO_LIMIT_EXCEEDED or GPO_IO_ERROR where the system has no descriptor, no process
+ * or no room for the compiler. Blocks on the compiler: milliseconds to seconds. Serialises while it loads. */
 GPO_API gpo_status gpo_module_compile(gpo_device_t device, const gpo_compile_options *options, gpo_module_t *module);
 
 /* The compiler's text from the calling thread's last gpo_module_compile or gpo_module_load, warnings included; "" if it
