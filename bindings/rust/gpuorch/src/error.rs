@@ -118,13 +118,13 @@ kinds! {
     Io = GPO_IO_ERROR,
     /// On request, or because what it needed is gone.
     Cancelled = GPO_CANCELLED,
-    /// A timeline was failed, or an earlier operation of the same stream failed.
+    /// A timeline or a host call was failed with it, or a failed timeline signalled.
     Failed = GPO_FAILED,
     /// A callback returned an error, or panicked.
     CallbackFailed = GPO_CALLBACK_FAILED,
     /// A kernel crashed or the context was destroyed: for good, on every device of that driver.
     DeviceLost = GPO_DEVICE_LOST,
-    /// In a child process that was forked after opening.
+    /// In a child process that was forked after the library's first call.
     Forked = GPO_FORKED,
     /// The runtime is shut down or shutting down.
     ShutDown = GPO_SHUT_DOWN,
