@@ -10,8 +10,9 @@
  *   80..89   the driver or the library broke its own rules
  *
  * Any function that takes a handle may return GPO_INVALID_HANDLE, GPO_STALE_HANDLE, GPO_SHUT_DOWN or GPO_FORKED, any
- * that takes a struct or a pointer GPO_INVALID_ARGUMENT, any that makes something GPO_OUT_OF_MEMORY, any that reaches
- * the device GPO_DEVICE_LOST or GPO_DRIVER_ERROR; the comments don't repeat these.
+ * that takes a struct or a pointer GPO_INVALID_ARGUMENT, any that makes something GPO_OUT_OF_MEMORY, or
+ * GPO_LIMIT_EXCEEDED beyond 4096 runtimes and 2^20 objects of one, any that reaches the device GPO_DEVICE_LOST or
+ * GPO_DRIVER_ERROR; the comments don't repeat these.
  */
 #ifndef GPUORCH_STATUS_H
 #define GPUORCH_STATUS_H

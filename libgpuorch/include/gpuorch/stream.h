@@ -69,9 +69,10 @@ GPO_API gpo_status gpo_stream_native(gpo_stream_t stream, void **native);
  * while the stream is captured. */
 GPO_API gpo_status gpo_stream_query(gpo_stream_t stream);
 
-/* Waits for all that was put on the stream before the call. GPO_TIMEOUT; its failure, but GPO_TIMEOUT, with timeout 0
- * too, as long as what the GPU was given before still runs. GPO_WOULD_DEADLOCK in a host call on the stream, unless the
- * timeout is 0; GPO_CAPTURE_REFUSED while the stream is captured. Blocks on the GPU until the timeout. */
+/* Waits for all that was put on the stream before the call. GPO_TIMEOUT. If the stream has failed: its failure, once
+ * what the GPU was given before has ended; until then GPO_TIMEOUT, with timeout 0 too. GPO_WOULD_DEADLOCK in a host
+ * call on the stream, unless the timeout is 0; GPO_CAPTURE_REFUSED while the stream is captured. Blocks on the GPU
+ * until the timeout. */
 GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns);
 
 /* Cancels what is held on the stream: it completes with GPO_CANCELLED, and the stream is usable again.
