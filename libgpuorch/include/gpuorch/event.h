@@ -36,8 +36,8 @@ GPO_API gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream);
 GPO_API gpo_status gpo_event_query(gpo_event_t event);
 
 /* As query, but waits. GPO_TIMEOUT; GPO_CANCELLED if the event is destroyed or the runtime shut down meanwhile.
- * GPO_WOULD_DEADLOCK inside a host call of the stream on which it was recorded last, if it isn't reached yet. Blocks on
- * the GPU until the timeout. */
+ * GPO_WOULD_DEADLOCK inside a host call that the last recording lies behind on its stream, unless the timeout is 0.
+ * Blocks on the GPU until the timeout. */
 GPO_API gpo_status gpo_event_wait(gpo_event_t event, int64_t timeout_ns);
 
 /* GPU time between two recordings in nanoseconds, with the driver's resolution (about 0.5 us). Negative if `end` came

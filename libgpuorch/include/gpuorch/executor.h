@@ -16,7 +16,7 @@
  * - They may block (the executor's other threads go on), call any function of the library, CUDA included, and destroy
  *   what called them: the stream, the executor, … What would wait for the callback itself gives GPO_WOULD_DEADLOCK:
  *   gpo_runtime_shutdown, gpo_executor_run and _run_for on the same executor; from a host call also gpo_stream_wait for
- *   its stream, gpo_event_wait for what was recorded there last and isn't reached, and gpo_device_wait.
+ *   its stream, gpo_event_wait for what is recorded behind it there, and gpo_device_wait.
  * - A C++ exception that leaves one is caught, logged with GPO_LOG_ERROR and counted; a host call has failed then.
  */
 #ifndef GPUORCH_EXECUTOR_H
