@@ -1,8 +1,7 @@
 /* stream_files [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU where
  * there is none. A kernel counts the bytes of each chunk, maps them by a table of 256 (by default the complement) and
- * takes the CRC-32 of what comes out. Reading, copying in, kernels, copying out and taking go on at the same time, the
- * pipeline's work. Without files it takes the largest of the machine's own. -o writes the mapped files into DIR,
- * --trace a picture of what happened when, timeline.svg, and trace.json for ui.perfetto.dev. */
+ * takes the CRC-32; the pipeline reads, copies and writes meanwhile. Without files it takes the machine's largest. -o
+ * writes the mapped files, --trace a picture of what happened, timeline.svg, and trace.json for ui.perfetto.dev. */
 #define _GNU_SOURCE
 #include <gpuorch/gpuorch.h>
 #include <math.h>
@@ -27,7 +26,7 @@
             if (zeros & 1) crc = multiply(powers[k % 32], crc);  /* x^(8 * 2^32) is x^8 again */ \
         return crc; \
     }
-SHARED_CODE(static) static struct Tables tables;
+SHARED_CODE(static) static struct Tables tables; static int unwritable;  /* the standard output */
 struct figures { struct Result sum; uint64_t bytes; gpo_pipeline_result run; };  /* of a file, or of all */
 static volatile sig_atomic_t interrupted; static void interrupt(int number) { interrupted = number; }
 
@@ -64,11 +63,8 @@ static const char kernel_source[] = EXPANDED_TEXT(
             }
             *(uint4 *)(out + at) = make_uint4(words[0], words[1], words[2], words[3]);
         }
-        for (; at < end; ++at) {
-            ++counts[me][in[at]];
-            out[at] = map[in[at]];
-            crc = crc >> 8 ^ crc_of[0][(crc ^ out[at]) & 255];
-        }
+        for (; at < end; crc = crc >> 8 ^ crc_of[0][(crc ^ out[at++]) & 255])
+            ++counts[me][in[at]], out[at] = map[in[at]];
         if (crc != 0) atomicXor(&result->crc, with_zeros(crc, bytes - end, tables.powers));
         __syncthreads();
         for (unsigned value = me; value < 256; value += threads) {
@@ -95,7 +91,7 @@ static void print(const char *name, const struct figures *f) {
     printf("%s: %.0f bytes, entropy %.4f, CRC-32 %08x, %.2f GB/s, %.0f %% of copying hidden\n", name, size, entropy,
            with_zeros(~0u, f->bytes, tables.powers) ^ f->sum.crc ^ ~0u, size > 0 ? size / (double)f->run.elapsed_ns : 0,
            copy_ns > 0 ? 100 * (double)f->run.copy_hidden_ns / copy_ns : 0);
-    if (fflush(stdout) != 0) perror("stream_files: standard output"), exit(1);
+    if (fflush(stdout) != 0 && !unwritable++) perror("stream_files: standard output");
 }
 
 static int failed(const char *about, gpo_status status) {  /* says why the last call failed, if it did */
@@ -104,9 +100,10 @@ static int failed(const char *about, gpo_status status) {  /* says why the last 
     return status != GPO_SUCCESS;
 }
 
+static const char *name_of(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
 static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *folder, struct figures *figures) {
     char target[4096] = ""; struct stat from = {0}, to;
-    if (folder) snprintf(target, sizeof target, "%s/%s", folder, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    if (folder) snprintf(target, sizeof target, "%s/%s", folder, name_of(path));
     const int same = !stat(path, &from) && !stat(target, &to) && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
     if (same || (S_ISREG(from.st_mode) && from.st_size == 0))
         return fprintf(stderr, "stream_files: %s: %s\n", path, same ? "it would be written over itself" : "it is empty");
@@ -126,21 +123,24 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
 }
 
 #define LARGEST "find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\\t%p\\n' 2>/dev/null | sort -rn | " \
-                "awk -F '\\t' '{ print $2 } (sum += $1) >= 67108864 { exit }'"
-
+                "awk -F '\\t' '{ n = $2; sub(/.*\\//, \"\", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }'"
 int main(int count, char **files) {
     const char *folder = NULL, *table = NULL, *trace = NULL; int next = 1, failures = 0;
-    static char *found[1024], svg[4096], json[4096];
-    for (; next + 1 < count && files[next][0] == '-'; next += 2)
-        if (!strcmp(files[next], "-o")) folder = files[next + 1];
-        else if (!strcmp(files[next], "--table")) table = files[next + 1];
-        else if (!strcmp(files[next], "--trace")) trace = files[next + 1];
+    static char *own[1024], svg[4096], json[4096];
+    for (; next < count && files[next][0] == '-'; next += 2)
+        if (next + 1 < count && !strcmp(files[next], "-o")) folder = files[next + 1];
+        else if (next + 1 < count && !strcmp(files[next], "--table")) table = files[next + 1];
+        else if (next + 1 < count && !strcmp(files[next], "--trace")) trace = files[next + 1];
         else return fputs("usage: stream_files [-o DIR] [--table FILE] [--trace DIR] [FILE]...\n", stderr), 2;
     FILE *list = next == count ? popen(LARGEST, "r") : NULL, *map = table ? fopen(table, "rb") : NULL;
-    if (list)
-        for (files = found, next = count = 0; count < 1024 && fscanf(list, "%m[^\n]\n", &found[count]) == 1;) ++count;
+    if (list) for (files = own, next = count = 0; count < 1024 && fscanf(list, "%m[^\n]\n", &own[count]) == 1;) ++count;
     for (int i = 0; i < 256; ++i) tables.map[i] = (unsigned char)~i;
     for (int k = 0; k < 32; ++k) tables.powers[k] = k ? multiply(tables.powers[k - 1], tables.powers[k - 1]) : 1u << 23;
+    if (folder) mkdir(folder, 0777);
+    for (int i = folder ? next : count; i < count; ++i)
+        for (int k = next; k < i; ++k)
+            if (!strcmp(name_of(files[i]), name_of(files[k])))
+                return fprintf(stderr, "stream_files: %s and %s would be one in %s\n", files[k], files[i], folder), 2;
     if (table && (!map || fread(tables.map, 1, 256, map) != 256 || fgetc(map) != EOF))
         return fprintf(stderr, "stream_files: %s is not a file of 256 bytes\n", table), 2;
     signal(SIGPIPE, SIG_IGN);
@@ -164,7 +164,7 @@ int main(int count, char **files) {
         failed("pipeline", gpo_pipeline_create(device, &options, &pipeline)) ||
         (trace && failed("trace", gpo_trace_start(runtime, &traced)))) return 1;
     printf("device: %s\n", about.name);
-    for (; next < count && !interrupted; ++next) {
+    for (; next < count && !interrupted && (folder || !unwritable); ++next) {
         struct figures file = {0};
         if (stream_file(pipeline, files[next], folder, &file) && ++failures) continue;
         print(files[next], &file);
@@ -175,5 +175,5 @@ int main(int count, char **files) {
     print("total", &total);
     failures += trace && (failed("trace", gpo_trace_stop(runtime)) || printf("trace: %s, %s\n", svg, json) < 0);
     gpo_runtime_shutdown(runtime, -1);
-    return interrupted ? 130 : failures != 0;
+    return interrupted ? 130 : failures || unwritable;
 }

@@ -2,15 +2,17 @@
 -- job in every language does (see samples/c/stream_files.c): what is read, copied and written beside the kernel is the pipeline's work.
 local gpuorch = require "gpuorch"
 local LARGEST = [[find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\t%p\n' 2>/dev/null | sort -rn 2>/dev/null | ]] ..
-                [[awk -F '\t' '{ print $2 } (sum += $1) >= 67108864 { exit }']]
+                [[awk -F '\t' '{ n = $2; sub(/.*\//, "", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }']]
 local xor = bit32 and bit32.bxor or bit and function(a, b) return bit.bxor(a, b) % 2^32 end or load "local a, b = ... return a ~ b"
-local floor, options, files, failures, first, interrupted = math.floor, {}, {}, 0, 1, false
+local floor, options, files, failures, first, interrupted, unwritable = math.floor, {}, {}, 0, 1, false, false
 local function holds(test) local status = os.execute("test " .. test) return status == true or status == 0 end
 local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 local terminal, erase, far = holds "-t 2", "\r\27[K", "%s: %.0f of %.0f MB" -- a terminal shows how far it is
 local function complain(about, message) io.stderr:write(terminal and erase or "", "stream_files: ", about, ": ", message, "\n") end
-local function unwritable() complain("standard output", "not writable") os.exit(1, true) end
-local function say(...) return io.write(string.format(...), "\n") and io.stdout:flush() or unwritable() end
+local function say(...)
+    if unwritable or io.write(string.format(...), "\n") and io.stdout:flush() then return end
+    unwritable = true complain("standard output", "not writable")
+end
 local function multiply(a, b) -- CRCs are polynomials over GF(2) modulo that of CRC-32; the highest bit is x^0
     local product = 0
     for i = 31, 0, -1 do
@@ -24,9 +26,24 @@ local function with_zeros(crc, zeros, powers) -- bytes behind it
     return crc
 end
 local map = string.rep(".", 256):gsub("().", function(i) return string.char(256 - i) end)
-while arg[first + 1] and arg[first]:find "^%-" do options[arg[first]], first = arg[first + 1], first + 2 end
+while (arg[first] or ""):find "^%-" do
+    local option, value = arg[first], arg[first + 1]
+    if not value or not (" -o --table --trace "):find(" " .. option .. " ", 1, true) then
+        io.stderr:write "usage: stream_files.lua [-o DIR] [--table FILE] [--trace DIR] [FILE]...\n" os.exit(2, true)
+    end
+    options[option], first = value, first + 2
+end
 for i = first, #arg do files[#files + 1] = arg[i] end
 if #files == 0 then for line in io.popen(LARGEST):lines() do files[#files + 1] = line end end
+local folder, named = options["-o"], {}
+if folder then os.execute("mkdir " .. quoted(folder) .. " 2>/dev/null") end
+for _, path in ipairs(folder and files or {}) do
+    local name = path:match "[^/]*$"
+    if named[name] then
+        io.stderr:write("stream_files: ", named[name], " and ", path, " would be one in ", folder, "\n") os.exit(2, true)
+    end
+    named[name] = path
+end
 if options["--table"] then map = (io.open(options["--table"], "rb") or io.open "/dev/null"):read "*a" end
 if #map ~= 256 then io.stderr:write("stream_files: ", options["--table"], " is not a file of 256 bytes\n") os.exit(2, true) end
 local tables = gpuorch.array("u32", 96):from_string(map):fill(0x800000, 65) -- the kernel's struct Tables
@@ -54,7 +71,7 @@ local function print_figures(name, f)
         copying > 0 and 100 * f.copy_hidden_ns / copying or 0)
 end
 local function stream_file(path)
-    local f, target = figures(), options["-o"] and options["-o"] .. "/" .. path:match "[^/]*$"
+    local f, target = figures(), folder and folder .. "/" .. path:match "[^/]*$"
     if target and holds(quoted(path) .. " -ef " .. quoted(target)) then return nil, "it would be written over itself" end
     if holds("-f " .. quoted(path) .. " && test ! -s " .. quoted(path)) then return nil, "it is empty" end
     local function take(chunk) add(f, {chunk.result:as "u64":unpack(1, 256)}, chunk.result:as "u32"[513], chunk.bytes) end -- in order
@@ -69,6 +86,7 @@ local function stream_file(path)
 end
 say("device: %s", device:get_properties().name) local total = figures()
 for _, path in ipairs(files) do
+    if unwritable and not folder then break end
     local ended, f, why = pcall(stream_file, path) -- Ctrl-C raises
     if not ended then interrupted, f, why = pipeline:cancel(), pipeline:wait() and nil, "interrupted" end
     if f then print_figures(path, f) add(total, f, f.crc, f.bytes, f) else failures = failures + 1 complain(path, why) end
@@ -76,4 +94,4 @@ for _, path in ipairs(files) do
 end
 print_figures("total", total)
 if trace then assert(runtime:trace_stop()) say("trace: %s/timeline.svg, %s/trace.json", trace, trace) end
-os.exit(interrupted and 130 or failures > 0 and 1 or 0, true)
+os.exit(interrupted and 130 or (failures > 0 or unwritable) and 1 or 0, true)

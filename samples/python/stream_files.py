@@ -3,6 +3,7 @@ is none, and prints the lines that samples/c/stream_files.c does. A kernel (stre
 them by a table of 256 (by default the complement) and takes the CRC-32 of what comes out; reading, copying and writing beside
 it are the pipeline's work, Python only adds up what the chunks give. Without files it takes the largest of the machine's own.
 """
+import contextlib
 import ctypes
 import functools
 import math
@@ -17,7 +18,7 @@ import gpuorch
 
 KERNEL = pathlib.Path(__file__).resolve().parents[1] / "stream_files.cu"
 LARGEST = ("find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\\t%p\\n' 2>/dev/null | sort -rn | "
-           "awk -F '\\t' '{ print $2 } (sum += $1) >= 67108864 { exit }'")
+           "awk -F '\\t' '{ n = $2; sub(/.*\\//, \"\", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }'")
 
 
 class Result(ctypes.Structure):
@@ -76,18 +77,23 @@ class Figures:
         shares = [count / self.bytes for count in histogram if count]
         entropy = functools.reduce(lambda sum, share: sum - share * math.log2(share), shares, 0.0)
         crc = multiply(shift(self.bytes), 0xffffffff) ^ self.crc ^ 0xffffffff
-        say(f"{name}: {self.bytes} bytes, entropy {entropy:.4f}, CRC-32 {crc:08x}, "
-            f"{self.bytes / self.elapsed_ns if self.bytes else 0:.2f} GB/s, "
-            f"{100 * self.hidden_ns / self.copy_ns if self.copy_ns else 0:.0f} % of copying hidden")
+        Output.say(f"{name}: {self.bytes} bytes, entropy {entropy:.4f}, CRC-32 {crc:08x}, "
+                   f"{self.bytes / self.elapsed_ns if self.bytes else 0:.2f} GB/s, "
+                   f"{100 * self.hidden_ns / self.copy_ns if self.copy_ns else 0:.0f} % of copying hidden")
 
 
-def say(line):
-    try:
-        print(line, flush=True)
-    except OSError as error:
-        complain("standard output", error.strerror)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is buffered would fail again at exit
-        sys.exit(1)
+class Output:
+    """The standard output; the first failure to write there is told."""
+    failed = False
+
+    @classmethod
+    def say(cls, line):
+        try:
+            print(line, flush=True)
+        except OSError as error:
+            complain("standard output", error.strerror)
+            cls.failed = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is buffered would fail again
 
 
 def complain(about, message):
@@ -172,23 +178,34 @@ def read_table(path):
 
 def main(arguments):
     options = {"-o": None, "--table": None, "--trace": None}
-    while len(arguments) > 1 and arguments[0].startswith("-"):
-        if arguments[0] not in options:
+    while arguments and arguments[0].startswith("-"):
+        if arguments[0] not in options or len(arguments) == 1:
             print("usage: stream_files.py [-o DIR] [--table FILE] [--trace DIR] [FILE]...", file=sys.stderr)
             return 2
         options[arguments[0]], arguments = arguments[1], arguments[2:]
     table = read_table(options["--table"])
     files = arguments or os.fsdecode(subprocess.run(LARGEST, shell=True, stdout=subprocess.PIPE).stdout).splitlines()
+    folder = options["-o"]
+    if folder is not None:
+        with contextlib.suppress(OSError):  # the library says why nothing can be written there
+            os.mkdir(folder)
+        named = {}
+        for path in files:
+            name = os.path.basename(path)
+            if name in named:
+                print(f"stream_files: {named[name]} and {path} would be one in {folder}", file=sys.stderr)
+                return 2
+            named[name] = path
     gpo, total, failures = gpuorch.Library(), Figures(), 0
     with gpo.runtime_create() as runtime, gpo.device_open(runtime) as device:
-        job = Job(gpo, device, table, options["-o"])
+        job = Job(gpo, device, table, folder)
         trace = options["--trace"] and [os.path.join(options["--trace"], name) for name in ("timeline.svg", "trace.json")]
         if trace:
             gpo.trace_start(runtime, gpo.TraceOptions(picture=trace[0], path=trace[1]))
         signal.signal(signal.SIGINT, job.interrupt)
-        say(f"device: {gpo.device_get_properties(device).name.decode()}")
+        Output.say(f"device: {gpo.device_get_properties(device).name.decode()}")
         for path in files:
-            if job.interrupted:
+            if job.interrupted or (Output.failed and folder is None):
                 break
             try:
                 figures = job.stream(path)
@@ -202,8 +219,8 @@ def main(arguments):
         total.print("total")
         if trace:
             gpo.trace_stop(runtime)
-            say(f"trace: {', '.join(trace)}")
-    return 130 if job.interrupted else int(failures != 0)
+            Output.say(f"trace: {', '.join(trace)}")
+    return 130 if job.interrupted else int(failures != 0 or Output.failed)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 use bytemuck::{Pod, Zeroable};
 use gpuorch::pipeline::{Chunk, Flow, Input, InputBytes, Output, ResultBlock, Sink, Source, Stage};
 use gpuorch::{Device, DeviceBuffer, Pipeline, Runtime};
+use std::collections::HashMap;
 use std::error::Error;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::os::unix::fs::MetadataExt;
@@ -96,11 +97,15 @@ impl Figures {
     }
 }
 
+/// Whether the standard output failed: that is said once.
+static UNWRITABLE: AtomicBool = AtomicBool::new(false);
+
 fn say(line: &str) {
     let mut out = stdout();
     if let Err(error) = writeln!(out, "{line}").and_then(|()| out.flush()) {
-        eprintln!("stream_files: standard output: {error}");
-        std::process::exit(1);
+        if !UNWRITABLE.swap(true, Relaxed) {
+            eprintln!("stream_files: standard output: {error}");
+        }
     }
 }
 
@@ -178,10 +183,22 @@ impl Job {
     }
 }
 
+/// Makes the folder where it isn't there, and refuses two files that would be written to one.
+fn prepare(folder: &Path, files: &[String]) -> Result<(), String> {
+    let _ = std::fs::create_dir(folder); // the library says why nothing can be written there
+    let mut named = HashMap::new();
+    for file in files {
+        if let Some(first) = named.insert(Path::new(file).file_name(), file) {
+            return Err(format!("{first} and {file} would be one in {}", folder.display()));
+        }
+    }
+    Ok(())
+}
+
 /// The largest of the machine's own files.
 fn largest() -> Result<Vec<String>, Box<dyn Error>> {
     let list = "find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\\t%p\\n' 2>/dev/null | sort -rn | \
-                awk -F '\\t' '{ print $2 } (sum += $1) >= 67108864 { exit }'";
+                awk -F '\\t' '{ n = $2; sub(/.*\\//, \"\", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }'";
     let found = Command::new("sh").args(["-c", list]).output()?.stdout;
     Ok(String::from_utf8_lossy(&found).lines().map(str::to_owned).collect())
 }
@@ -199,7 +216,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     let (mut folder, mut map, mut trace) = (None, None, None);
     while let Some(option) = arguments.next_if(|word| word.starts_with('-')) {
         match (option.as_str(), arguments.next()) {
-            ("-o", Some(value)) => folder = Some(value.into()),
+            ("-o", Some(value)) => folder = Some(PathBuf::from(value)),
             ("--table", value @ Some(_)) => map = value,
             ("--trace", Some(value)) => trace = Some(PathBuf::from(value)),
             _ => {
@@ -217,6 +234,10 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     };
     let files: Vec<_> = if arguments.peek().is_some() { arguments.collect() } else { largest()? };
 
+    if let Some(Err(error)) = folder.as_deref().map(|folder| prepare(folder, &files)) {
+        eprintln!("stream_files: {error}");
+        return Ok(ExitCode::from(2));
+    }
     let runtime = Runtime::new()?;
     let device = runtime.open_device()?;
     let job = Job::new(&device, tables, folder)?;
@@ -227,7 +248,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     say(&format!("device: {}", device.properties()?.name()));
     let (mut total, mut failures) = (Figures::none(), 0);
     for file in files {
-        if job.interrupted.load(Relaxed) {
+        if job.interrupted.load(Relaxed) || (job.folder.is_none() && UNWRITABLE.load(Relaxed)) {
             break;
         }
         match job.stream(&file) {
@@ -251,7 +272,8 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         runtime.stop_trace()?;
         say(&format!("trace: {}, {}", picture.display(), trace.display()));
     }
-    Ok(ExitCode::from(if job.interrupted.load(Relaxed) { 130 } else { u8::from(failures != 0) }))
+    let failed = failures != 0 || UNWRITABLE.load(Relaxed);
+    Ok(ExitCode::from(if job.interrupted.load(Relaxed) { 130 } else { u8::from(failed) }))
 }
 
 fn main() -> ExitCode {

@@ -141,6 +141,17 @@ def bad_files(folder):
     folder.report("an empty file is named and leaves nothing, the others are done",
                   (code, 1), (set(said(out)), {*good, "total"}), (errors, f"stream_files: {empty}: it is empty\n"),
                   (folder.leftovers(), ["odd", "text"]))
+    others = folder.path / "others"
+    others.mkdir()
+    (others / "odd").write_bytes(b"others")
+    code, out, errors = folder.run("-o", folder.out, good[0], good[1], others / "odd")
+    folder.report("two files that would be written to one are refused", (code, 2), (out, ""), (folder.leftovers(), []),
+                  (errors, f"stream_files: {good[0]} and {others / 'odd'} would be one in {folder.out}\n"))
+    code, _, errors = folder.run("-o", others / "made", good[0])
+    folder.report("-o makes the folder", (code, 0), (errors, ""), ([path.name for path in (others / "made").iterdir()], ["odd"]))
+    for arguments in (["--help"], ["-o"], ["--other", "x"]):
+        code, out, errors = folder.run(*arguments)
+        folder.report(f"{' '.join(arguments)} gives the usage", (code, 2), (out, ""), (errors.startswith("usage: stream_files"), True))
     same = folder.path / "odd"
     code, _, errors = folder.run("-o", folder.path, same)
     folder.report("a file isn't written over itself", (code, 1),
@@ -163,7 +174,10 @@ def full_disk(folder):
                   (folder.leftovers(), ["late", "odd"]))
     with open("/dev/full", "w") as full:
         code, _, errors = folder.run(folder.path / "odd", stdout=full)
-    folder.report("a full disk under the standard output is an error", (code, 1), ("standard output" in errors, True))
+        folder.report("a full disk under the standard output is an error", (code, 1), ("standard output" in errors, True))
+        code, _, errors = folder.run("-o", folder.out, folder.path / "odd", folder.path / "text", stdout=full)
+    folder.report("a full disk under the standard output is said once, the files are written", (code, 1),
+                  (errors.count("standard output"), 1), (errors.count("\n"), 1), (folder.leftovers(), ["odd", "text"]))
 
 
 def closed_pipe(folder):
@@ -171,6 +185,11 @@ def closed_pipe(folder):
     process.stdout.close()
     errors = process.stderr.read()
     folder.report("a closed pipe is an error, not a signal", (process.wait(60), 1), ("standard output" in errors, True))
+    process = folder.start("-o", folder.out, folder.path / "odd", folder.path / "text")
+    process.stdout.close()
+    errors = process.stderr.read()
+    folder.report("with a closed pipe the files are written all the same", (process.wait(60), 1), (errors.count("\n"), 1),
+                  (folder.leftovers(), ["odd", "text"]))
 
 
 def empty_pipe(folder):
