@@ -86,14 +86,17 @@ Ledger* take_ledger() noexcept {
 
 // Closes a destroyed slot if nobody is inside.
 void detail::finish(Slot& slot) noexcept {
+    uint32_t destroyed = slot.closing.load(std::memory_order_acquire);
+    if (!(destroyed & Slot::kDestroyed)) return;
+    host::crossing();
     host::heavy_fence();
     for (Ledger* ledger = g_ledgers.load(std::memory_order_acquire); ledger; ledger = ledger->next) {
         const unsigned reach = ledger->reach.load(std::memory_order_acquire);
         for (unsigned i = 0; i < reach; ++i)
             if (ledger->notes[i].load(std::memory_order_acquire) == &slot) return;
     }
-    uint8_t destroyed = 1;
-    if (!slot.closing.compare_exchange_strong(destroyed, 2, std::memory_order_seq_cst)) return;
+    host::crossing();   // here it may be closed, and another object take the slot
+    if (!slot.closing.compare_exchange_strong(destroyed, destroyed & ~Slot::kDestroyed, std::memory_order_seq_cst)) return;
     Object* object = slot.object;
     slot.object = nullptr;
     object->close();
@@ -150,7 +153,8 @@ gpo_status destroy(uint64_t handle, Type type) noexcept {
     const bool won = slot->handle.compare_exchange_strong(expected, 0, std::memory_order_seq_cst);
     if (won) {
         slot->object->destroyed();
-        slot->closing.store(1, std::memory_order_seq_cst);
+        slot->closing.store(Slot::kDestroyed | generation_of(handle), std::memory_order_seq_cst);
+        host::crossing();
     }
     unpin(*slot, *note);
     return won ? GPO_SUCCESS : GPO_STALE_HANDLE;
@@ -185,14 +189,21 @@ void Table::release() noexcept {
     {
         // The next runtime takes slots in ascending order, as the first one did: what it does doesn't depend on the one before.
         std::lock_guard lock(lock_);
+        sealed_ = false;
         std::sort(free_.begin(), free_.end(), std::greater<>());
     }
     std::lock_guard lock(g_lock);
     g_free[g_free_count++] = this;
 }
 
+void Table::seal() noexcept {
+    std::lock_guard lock(lock_);
+    sealed_ = true;
+}
+
 uint64_t Table::insert(Object& object) {
     std::lock_guard lock(lock_);
+    if (sealed_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     uint32_t index;
     if (!free_.empty()) {
         index = free_.back();
@@ -211,7 +222,6 @@ uint64_t Table::insert(Object& object) {
     Slot& chosen = *slot(index);
     object.retain();
     chosen.object = &object;
-    chosen.closing.store(0, std::memory_order_relaxed);
     chosen.last_type.store(static_cast<uint8_t>(object.type()), std::memory_order_release);
     const uint64_t number = static_cast<uint64_t>(tag_.load(std::memory_order_relaxed))
                                 << (kIndexBits + kGenerationBits + kTypeBits) |
@@ -225,7 +235,6 @@ uint64_t Table::insert(Object& object) {
 void Table::recycle(Slot& slot) noexcept {
     std::lock_guard lock(lock_);
     --live_;
-    slot.closing.store(0, std::memory_order_relaxed);
     const uint32_t next = slot.generation.load(std::memory_order_relaxed) + 1u;
     slot.generation.store(static_cast<uint16_t>(next), std::memory_order_release);
     if (next < generation_limit_) free_.push_back(slot.index);  // capacity was reserved with the slot

@@ -37,8 +37,11 @@ struct alignas(32) Slot {                // half a cache line
     Object* object = nullptr;            // one reference; valid while pinned
     uint32_t index = 0;
     std::atomic<uint16_t> generation{0};
-    std::atomic<uint8_t> closing{0};     // 1: destroyed, not closed yet; 2: somebody closes it
     std::atomic<uint8_t> last_type{0};   // of the newest object, to tell stale from mistyped
+    // The generation, and kDestroyed: destroyed, not closed yet; without it: somebody closes it, or nothing is to be closed.
+    // With the generation a call that found nobody inside one object doesn't close the next.
+    std::atomic<uint32_t> closing{0};
+    static constexpr uint32_t kDestroyed = 1u << 31;
 };
 
 class Table;
@@ -108,7 +111,7 @@ inline void unpin(Slot& slot, Note& note) noexcept {
     // Pins end in any order; most in theirs.
     while (ledger.used > 0 && !ledger.notes[ledger.used - 1].load(std::memory_order_relaxed)) --ledger.used;
     host::light_fence();
-    if (slot.closing.load(std::memory_order_acquire) == 1) [[unlikely]] detail::finish(slot);
+    if (slot.closing.load(std::memory_order_acquire) & Slot::kDestroyed) [[unlikely]] detail::finish(slot);
 }
 
 /// The pinned slot, or NULL with GPO_INVALID_HANDLE, GPO_STALE_HANDLE, or GPO_OUT_OF_MEMORY (a thread's first call, or its
@@ -141,9 +144,11 @@ public:
     /// Gives it back: every handle of it is invalid from here on. All its objects must be closed.
     void release() noexcept;
 
-    /// A handle for the object, holding one reference. Throws std::bad_alloc, Failure(GPO_LIMIT_EXCEEDED).
+    /// A handle for the object, holding one reference. Throws std::bad_alloc, Failure(GPO_LIMIT_EXCEEDED, GPO_SHUT_DOWN).
     uint64_t insert(Object& object);
 
+    /// Takes no more objects.
+    void seal() noexcept;
     /// Destroys the handle of every live object but those of type runtime; returns how many there were.
     uint32_t close_all() noexcept;
     uint32_t live() const noexcept;
@@ -180,6 +185,7 @@ private:
     std::vector<uint32_t> free_;                        // indices; capacity is reserved ahead, so recycling can't fail
     uint32_t used_ = 0;                                 // slots ever made
     uint32_t live_ = 0;
+    bool sealed_ = false;
     uint32_t last_tag_ = 0;
     uint32_t generation_limit_ = (1u << kGenerationBits) - 1;
 };

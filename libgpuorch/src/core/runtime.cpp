@@ -353,6 +353,7 @@ void Runtime::report_leaks() {
 }
 
 bool Runtime::close_objects(uint64_t deadline) noexcept {
+    table_->seal();   // what is being created now comes too late, or is closed with the others
     table_->close_all();
     // A call that is inside an object keeps it until it returns; stop() has made those that wait return.
     for (unsigned spins = 0; table_->live() > 1; ++spins) {
