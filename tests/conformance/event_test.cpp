@@ -137,3 +137,109 @@ TEST_CASE("the native event is there for other libraries") {
     CHECK(one != nullptr);
     CHECK(one != two);
 }
+
+TEST_CASE("a held stream waits for the recording that was there when it was told to" * gated) {
+    Gpu gpu;
+    Writer writer(gpu);
+    Gate gate(gpu);
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Timeline timeline = gpu.timeline();
+    Stream busy = gpu.stream(), held = gpu.stream(), idle = gpu.stream();
+    Event event = gpu.event();
+    gate.put_on(busy);
+    REQUIRE_OK(writer.write(busy, &words[0], 1));
+    REQUIRE_OK(gpo_event_record(event, busy));
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    REQUIRE_OK(gpo_stream_wait_event(held, event));
+    REQUIRE_OK(writer.add(held, &words[1], &words[0], 1));
+    REQUIRE_OK(gpo_event_record(event, idle));
+    CHECK_OK(gpo_event_wait(event, kPatience));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(held, 5'000'000));
+    gate.open();
+    CHECK_OK(gpo_stream_wait(held, kPatience));
+    CHECK(read(words[1]) == 2);
+}
+
+TEST_CASE("a held stream that waits for an event never recorded goes on, though it records the event behind that") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Stream stream = gpu.stream();
+    Event event = gpu.event();
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_stream_wait_event(stream, event));
+    REQUIRE_OK(gpo_event_record(event, stream));
+    CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK_OK(gpo_event_wait(event, kPatience));
+}
+
+TEST_CASE("two streams that hand buffers to each other by two events go on when the held one is let go") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Stream copying = gpu.stream("copying"), computing = gpu.stream("computing");
+    Event full = gpu.event(), free = gpu.event();
+    constexpr uint32_t kRounds = 20;
+    words[1] = 0;
+    REQUIRE_OK(gpo_stream_wait_timeline(copying, timeline, 1));
+    for (uint32_t round = 1; round <= kRounds; ++round) {
+        REQUIRE_OK(gpo_stream_wait_event(copying, free));
+        REQUIRE_OK(writer.write(copying, &words[0], round));
+        REQUIRE_OK(gpo_event_record(full, copying));
+        REQUIRE_OK(gpo_stream_wait_event(computing, full));
+        REQUIRE_OK(writer.add(computing, &words[1], &words[0], 100));
+        REQUIRE_OK(gpo_event_record(free, computing));
+    }
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_OK(gpo_stream_wait(copying, kPatience));
+    CHECK_OK(gpo_stream_wait(computing, kPatience));
+    CHECK(read(words[1]) == kRounds + 100);
+    CHECK_OK(gpo_event_query(full));
+    CHECK_OK(gpo_event_query(free));
+}
+
+TEST_CASE("a recording that was held isn't the newest when it comes, and is waited for by whoever came before the newer one" * gated) {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Stream held = gpu.stream(), waiting = gpu.stream(), busy = gpu.stream();
+    Event event = gpu.event();
+    Gate gate(gpu);
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    REQUIRE_OK(gpo_event_record(event, held));
+    REQUIRE_OK(gpo_stream_wait_event(waiting, event));
+    gate.put_on(busy);
+    REQUIRE_OK(gpo_event_record(event, busy));
+    CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(waiting, 2'000'000));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_OK(gpo_stream_wait(held, kPatience));
+    CHECK_OK(gpo_stream_wait(waiting, kPatience));
+    CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
+    gate.open();
+    CHECK_OK(gpo_event_wait(event, kPatience));
+}
+
+TEST_CASE("an event whose held recording was cancelled is as good as new when it is recorded again") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Stream stream = gpu.stream(), other = gpu.stream();
+    Event event = gpu.event();
+    for (int turn = 0; turn < 2; ++turn) {
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        REQUIRE_OK(gpo_event_record(event, stream));
+        CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
+        CHECK_OK(gpo_stream_cancel_held(stream, nullptr));
+        CHECK_STATUS(GPO_CANCELLED, gpo_event_query(event));
+        CHECK_STATUS(GPO_CANCELLED, gpo_stream_wait_event(other, event));
+        REQUIRE_OK(gpo_event_record(event, stream));
+        CHECK_OK(gpo_event_wait(event, kPatience));
+        CHECK_OK(gpo_stream_wait_event(other, event));
+        CHECK_OK(gpo_stream_wait(other, kPatience));
+        REQUIRE_OK(gpo_event_notify(event, queue, 1));
+        CHECK_OK(take(queue, 1)[0].status);
+    }
+}

@@ -6,76 +6,214 @@
 
 namespace gpo {
 
-class RecordEvent final : public Operation {
+// A recording that was held on its stream, or is waited for by a stream that is held itself: it has an event of its own, since
+// the user's may be recorded again before that stream is let go.
+class Recording final : public Counted {
 public:
-    RecordEvent(Event& event, Stream& stream) : Operation("record event", event.label()), event_(&event), stream_(&stream) {}
-    RecordEvent(const RecordEvent& other)
-        : Operation(other), event_(other.event_), stream_(other.stream_), kept_(Ref<Event>(other.event_)) {
-        event_->held_on_.store(stream_, std::memory_order_relaxed);
-        event_->pending_.fetch_add(1, std::memory_order_acq_rel);
+    /// `stream`: what it is held on; NULL: nothing, it will be issued at once. Throws.
+    Recording(Context& context, const Stream* stream) : stream(stream), context_(&context) {
+        RelaxedCapture relaxed(context.table());
+        context.take_event(false, &point_);
     }
+    ~Recording() override { context_->give_events(false, &point_, 1); }
 
-    bool plain() const noexcept override { return true; }
-    void issue(Stream& stream) override {
-        const uint64_t capture = stream.capture();
-        stream.context().check(stream.table().cuEventRecord(event_->native(), stream.native()), "cuEventRecord");
-        event_->capture_.store(capture, std::memory_order_release);
-        event_->recorded_.store(true, std::memory_order_release);
-        if (kept_) end(nullptr);
+    CUevent point() const noexcept { return point_; }
+    /// NULL while it is on its way.
+    ErrorPtr dropped() const {
+        std::lock_guard lock(lock_);
+        return dropped_;
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<RecordEvent>(*this); }
-    void drop(Stream&, const ErrorPtr& error) noexcept override { end(error); }
-    void afterwards(const ErrorPtr&) noexcept override {
+    bool pending() const {
+        std::lock_guard lock(lock_);
+        return pending_;
+    }
+    /// True while it is held: the stream is flushed when it isn't any more.
+    bool wait(Stream& held) {
+        std::lock_guard lock(lock_);
+        if (!pending_) return false;
+        const Ref<Stream> self(&held);
+        if (std::find(waiting_.begin(), waiting_.end(), self) == waiting_.end()) waiting_.push_back(self);
+        return true;
+    }
+    void end(const ErrorPtr& error) noexcept {
+        std::lock_guard lock(lock_);
+        pending_ = false;
+        dropped_ = error;
+    }
+    /// After end(), with no lock held.
+    void release_waiting() noexcept {
         std::vector<Ref<Stream>> waiting;
         {
-            std::lock_guard lock(event_->lock_);
-            waiting.swap(event_->waiting_);
+            std::lock_guard lock(lock_);
+            waiting.swap(waiting_);
         }
         for (const auto& held : waiting) held->flush();
     }
 
+    const Stream* const stream;
+
 private:
-    void end(const ErrorPtr& error) noexcept {
-        std::lock_guard lock(event_->lock_);
-        event_->dropped_ = error;
-        event_->pending_.fetch_sub(1, std::memory_order_acq_rel);
+    const Ref<Context> context_;
+    CUevent point_ = nullptr;
+    mutable host::Mutex lock_;
+    bool pending_ = true;
+    ErrorPtr dropped_;
+    std::vector<Ref<Stream>> waiting_;       // streams that are held for it
+};
+
+class RecordEvent final : public Operation {
+public:
+    RecordEvent(Event& event, Stream& stream) : Operation("record event", event.label()), event_(&event), stream_(&stream) {}
+    RecordEvent(const RecordEvent& other)
+        : Operation(other), event_(other.event_), stream_(other.stream_), kept_(Ref<Event>(other.event_)),
+          recording_(make<Recording>(stream_->context(), stream_)) {}
+
+    bool plain() const noexcept override { return true; }
+    void issue(Stream& stream) override {
+        if (recording_) return issue_kept(stream);
+        // One that was held before isn't the newest any more, which whoever lets it go has to see, or to have done before.
+        Ref<Recording> before;   // given up behind the lock
+        std::unique_lock lock(event_->newest_lock_, std::defer_lock);
+        if (event_->held_.load(std::memory_order_acquire)) [[unlikely]] lock.lock();
+        record(stream);
+        if (lock.owns_lock()) before = event_->set_newest(nullptr);
+    }
+    std::unique_ptr<Operation> keep() const override {
+        auto kept = std::make_unique<RecordEvent>(*this);
+        Ref<Recording> before;
+        std::lock_guard lock(event_->newest_lock_);
+        before = event_->set_newest(kept->recording_);
+        return kept;
+    }
+    void drop(Stream&, const ErrorPtr& error) noexcept override { recording_->end(error); }
+    void afterwards(const ErrorPtr&) noexcept override { recording_->release_waiting(); }
+
+private:
+    void record(Stream& stream) {
+        const uint64_t capture = stream.capture();
+        stream.context().check(stream.table().cuEventRecord(event_->native(), stream.native()), "cuEventRecord");
+        event_->capture_.store(capture, std::memory_order_release);
+        event_->recorded_.store(true, std::memory_order_release);
+    }
+    void issue_kept(Stream& stream) {
+        stream.context().check(stream.table().cuEventRecord(recording_->point(), stream.native()), "cuEventRecord");
+        {
+            std::lock_guard lock(event_->newest_lock_);
+            if (event_->newest_ == recording_) record(stream);
+        }
+        recording_->end(nullptr);
     }
     Event* event_;
     Stream* stream_;
-    Ref<Event> kept_;  // of a kept one
+    Ref<Event> kept_;  // of a kept one, as is:
+    Ref<Recording> recording_;
 };
+
+/// A held stream can't wait for the event itself: which of its recordings is meant has to be found out first, by bind().
+struct Unbound {};
 
 class WaitEvent final : public Operation {
 public:
     explicit WaitEvent(Event& event) : Operation("wait for event", event.label()), event_(&event) {}
     bool plain() const noexcept override { return true; }
 
+    /// Finds out which recording is meant, for as long as the stream may be held. Under no lock. Throws.
+    void bind() {
+        recording_ = event_->newest();
+        if (!recording_ && event_->recorded_.load(std::memory_order_acquire)) {
+            event_->refuse_unusable("wait");
+            recording_ = event_->snapshot();
+        }
+        bound_ = true;
+    }
+
     bool ready(Stream& stream) override {
-        if (event_->pending_.load(std::memory_order_acquire) == 0) [[likely]] return true;
-        std::lock_guard lock(event_->lock_);
-        if (event_->pending_.load(std::memory_order_acquire) == 0) return true;
-        const Ref<Stream> self(&stream);
-        auto& waiting = event_->waiting_;
-        if (std::find(waiting.begin(), waiting.end(), self) == waiting.end()) waiting.push_back(self);
-        return false;
+        if (!bound_) [[likely]] {
+            if (!event_->held_.load(std::memory_order_acquire)) [[likely]] return true;
+            Ref<Recording> newest = event_->newest();
+            if (!newest || !newest->pending()) return true;
+            recording_ = std::move(newest);
+            bound_ = true;
+        }
+        return !recording_ || !recording_->wait(stream);
     }
     void issue(Stream& stream) override {
-        {
-            std::lock_guard lock(event_->lock_);
-            if (event_->dropped_) throw NeverPossible(event_->dropped_);
+        if (bound_) return issue_bound(stream);
+        if (event_->held_.load(std::memory_order_acquire)) [[unlikely]] {
+            const Ref<Recording> newest = event_->newest();
+            if (const ErrorPtr dropped = newest ? newest->dropped() : nullptr) throw NeverPossible(dropped);
         }
         if (!event_->recorded_.load(std::memory_order_acquire)) return;
         const uint64_t of_event = event_->capture_.load(std::memory_order_acquire), of_stream = stream.capture();
-        if (of_stream && of_stream != of_event)   // the driver would give the whole capture up
-            fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ", event_->describe(),
-                 " was recorded ", of_event ? "in another capture" : "outside of the capture");
+        if (of_stream && of_stream != of_event) refuse_capture(stream, of_event);   // the driver would give the whole capture up
         if (of_event && !of_stream) stream.expose();   // by this wait it joins the capture
-        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event_->native(), 0), "cuStreamWaitEvent");
+        wait(stream, event_->native());
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<WaitEvent>(*this); }
+    std::unique_ptr<Operation> keep() const override {
+        // What was recorded in a capture is waited for in that capture, or not at all.
+        if (!bound_ && event_->capture_.load(std::memory_order_acquire) == 0) throw Unbound{};
+        return std::make_unique<WaitEvent>(*this);
+    }
 
 private:
+    void issue_bound(Stream& stream) {
+        if (!recording_) return;   // the event had not been recorded
+        if (const ErrorPtr dropped = recording_->dropped()) throw NeverPossible(dropped);
+        if (stream.capturing()) refuse_capture(stream, 0);
+        wait(stream, recording_->point());
+    }
+    [[noreturn]] void refuse_capture(const Stream& stream, uint64_t of_event) const {
+        fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ", event_->describe(),
+             " was recorded ", of_event ? "in another capture" : "outside of the capture");
+    }
+    static void wait(const Stream& stream, CUevent event) {
+        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event, 0), "cuStreamWaitEvent");
+    }
     Ref<Event> event_;
+    Ref<Recording> recording_;   // what is meant, once that is bound; NULL: nothing was recorded
+    bool bound_ = false;
+};
+
+// Makes an event of the library's that is reached with the newest recording of the user's.
+class CopyRecording final : public Operation {
+public:
+    CopyRecording(Event& event, Recording& to) : Operation("wait for event", event.label(), false), event_(&event), to_(&to) {}
+    bool plain() const noexcept override { return true; }
+    void issue(Stream& stream) override {
+        const auto& table = stream.table();
+        stream.prepare_mark();
+        Mark mark;
+        mark.target = make<Unheard>();   // until it is reached the stream isn't idle
+        stream.context().check(table.cuStreamWaitEvent(stream.native(), event_->native(), 0), "cuStreamWaitEvent");
+        stream.context().check(table.cuEventRecord(to_->point(), stream.native()), "cuEventRecord");
+        mark.event = stream.mark_event(false);
+        const CUresult result = table.cuEventRecord(mark.event, stream.native());
+        if (result != CUDA_SUCCESS) {
+            stream.return_event(false, mark.event);
+            stream.context().check(result, "cuEventRecord");
+        }
+        stream.push_mark(std::move(mark));
+        to_->end(nullptr);
+    }
+    std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyRecording>(*this); }
+    void drop(Stream&, const ErrorPtr& error) noexcept override { to_->end(error); }
+    void afterwards(const ErrorPtr&) noexcept override { to_->release_waiting(); }
+
+private:
+    struct Unheard final : Reached {
+        void reached(const Outcome&) noexcept override {}
+    };
+    Ref<Event> event_;
+    Ref<Recording> to_;
+};
+
+// A stream of the library's, while it is used for one thing.
+struct Claimed {
+    explicit Claimed(Stream& stream) noexcept : stream(stream) {}
+    ~Claimed() { stream.unclaim(); }
+    Claimed(const Claimed&) = delete;
+    Claimed& operator=(const Claimed&) = delete;
+    Stream& stream;
 };
 
 Event::Event(Ref<Context> context, uint32_t flags, const char* label)
@@ -106,18 +244,49 @@ gpo_status Event::put_wait(Stream& stream) {
     if (&stream.runtime() != &runtime())
         fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
     WaitEvent operation(*this);
-    return stream.submit(operation);
+    try {
+        return stream.submit(operation);
+    } catch (const Unbound&) {
+        operation.bind();
+        return stream.submit(operation);
+    }
+}
+
+Ref<Recording> Event::set_newest(Ref<Recording> recording) noexcept {
+    held_.store(static_cast<bool>(recording), std::memory_order_release);
+    newest_.swap(recording);
+    return recording;
+}
+
+Ref<Recording> Event::newest() {
+    std::lock_guard lock(newest_lock_);
+    return newest_;
+}
+
+Ref<Recording> Event::snapshot() {
+    auto made = make<Recording>(*context_, nullptr);
+    Ref<Stream> stream = context_->idle_stream();
+    const Claimed claimed(*stream);
+    CopyRecording operation(*this, *made);
+    stream->submit(operation);
+    return made;
 }
 
 void Event::refuse_unusable(const char* what) {
     if (capture_.load(std::memory_order_acquire))
         fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " was recorded in a stream that is being captured");
-    std::lock_guard lock(lock_);
-    if (dropped_) throw Failure(dropped_);
+    const Ref<Recording> held = newest();
+    if (const ErrorPtr dropped = held ? held->dropped() : nullptr) throw Failure(dropped);
+}
+
+bool Event::pending() {
+    if (!held_.load(std::memory_order_acquire)) return false;
+    const Ref<Recording> held = newest();
+    return held && held->pending();
 }
 
 gpo_status Event::query() {
-    if (pending_.load(std::memory_order_acquire) != 0) return GPO_NOT_READY;
+    if (pending()) return GPO_NOT_READY;
     refuse_unusable("query");
     DriverScope scope(*context_);
     const CUresult result = context_->table().cuEventQuery(native_);
@@ -132,8 +301,7 @@ gpo_status Event::wait(uint64_t deadline) {
         if (status == GPO_SUCCESS) return GPO_SUCCESS;
         const uint64_t now = host::now();
         if (now >= deadline) return GPO_TIMEOUT;
-        if (pending_.load(std::memory_order_acquire) != 0 &&
-            Runtime::in_callback_of(held_on_.load(std::memory_order_relaxed)))
+        if (const Ref<Recording> held = newest(); held && held->pending() && Runtime::in_callback_of(held->stream))
             fail(GPO_WOULD_DEADLOCK, "a host call can't wait for ", describe(), ", which is recorded behind it");
         if (interrupted_.load(std::memory_order_acquire)) fail(GPO_CANCELLED, describe(), " was destroyed");
         if (!(flags_ & GPO_EVENT_BLOCKING_SYNC) && turns < 64)
@@ -147,14 +315,11 @@ gpo_status Event::wait(uint64_t deadline) {
 template <class Mark>
 gpo_status Event::watch(Mark&& mark) {
     if (capture_.load(std::memory_order_acquire)) refuse_unusable("notify");
-    Ref<Stream> watch = context_->idle_stream();
-    struct Unclaim {
-        Stream& stream;
-        ~Unclaim() { stream.unclaim(); }
-    } unclaim{*watch};
+    Ref<Stream> stream = context_->idle_stream();
+    const Claimed claimed(*stream);
     WaitEvent wait(*this);
-    const gpo_status status = watch->submit(wait);
-    return status == GPO_SUCCESS ? mark(*watch) : status;
+    const gpo_status status = stream->submit(wait);
+    return status == GPO_SUCCESS ? mark(*stream) : status;
 }
 
 gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
@@ -171,7 +336,7 @@ gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {
     if (&start.runtime() != &end.runtime()) fail(GPO_INVALID_HANDLE, "the two events are of different runtimes");
     for (Event* event : {&start, &end}) {
         if (!event->timing()) fail(GPO_INVALID_ARGUMENT, event->describe(), " was made without GPO_EVENT_TIMING");
-        if (event->pending_.load(std::memory_order_acquire) != 0) return GPO_NOT_READY;
+        if (event->pending()) return GPO_NOT_READY;
         event->refuse_unusable("elapsed");
         if (!event->recorded_.load(std::memory_order_acquire)) fail(GPO_INVALID_STATE, event->describe(), " was never recorded");
     }

@@ -7,6 +7,8 @@
 
 namespace gpo {
 
+class Recording;
+
 class Event final : public Object {
 public:
     Event(Ref<Context> context, uint32_t flags, const char* label);
@@ -35,17 +37,19 @@ private:
     void refuse_unusable(const char* what);
     template <class Mark>
     gpo_status watch(Mark&& mark);
+    Ref<Recording> set_newest(Ref<Recording> recording) noexcept;   // under newest_lock_; gives the one before
+    Ref<Recording> newest();
+    bool pending();                          // the newest recording is held
+    Ref<Recording> snapshot();               // a recording of the library's that is reached with the newest
 
     CUevent native_ = nullptr;
     const Ref<Context> context_;
     const uint32_t flags_;
-    std::atomic<uint32_t> pending_{0};       // recordings that are held on their streams
-    std::atomic<Stream*> held_on_{nullptr};  // the stream of the newest of them
     std::atomic<bool> recorded_{false}, interrupted_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
-    host::Mutex lock_;
-    std::vector<Ref<Stream>> waiting_;       // streams held for a pending recording, under lock_
-    ErrorPtr dropped_;                       // the last recording was dropped with this, under lock_
+    std::atomic<bool> held_{false};          // newest_ isn't NULL
+    host::Mutex newest_lock_;                // of newest_; a leaf, but for one driver call, which records it (stream.h)
+    Ref<Recording> newest_;                  // the newest recording, if it was held on its stream
 };
 
 template <>
