@@ -43,11 +43,8 @@ extern "C" __global__ void stream_files(const unsigned char *in, unsigned char *
         }
         *(uint4 *)(out + at) = make_uint4(words[0], words[1], words[2], words[3]);
     }
-    for (; at < end; ++at) {
-        ++counts[me][in[at]];
-        out[at] = map[in[at]];
-        crc = crc >> 8 ^ crc_of[0][(crc ^ out[at]) & 255];
-    }
+    for (; at < end; crc = crc >> 8 ^ crc_of[0][(crc ^ out[at++]) & 255])
+        ++counts[me][in[at]], out[at] = map[in[at]];
     if (crc != 0) atomicXor(&result->crc, with_zeros(crc, bytes - end, tables.powers));
     __syncthreads();
     for (unsigned value = me; value < 256; value += threads) {
