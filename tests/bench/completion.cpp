@@ -1,5 +1,5 @@
 // What it costs to learn that work is done, and how soon one does. Rows with notify are taken with the scanner awake, but for
-// the one that says otherwise.
+// those that say otherwise.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -56,6 +56,42 @@ void host_cost(Row& row, uint32_t mode) {
             take(cq, static_cast<uint64_t>(count));
             return time;
         });
+}
+
+/// The same of the first mark after 3 ms of nothing: the scanner is parked, and whoever makes the mark has to wake it.
+void host_cost_after_idling(Row& row) {
+    Gpu gpu;
+    Raw raw(gpu);
+    const CUstream raw_stream = raw.stream();
+    const CUevent raw_event = raw.event(), raw_work = raw.event();
+    const Stream stream = gpu.stream();
+    const Event work = gpu.event(0);
+    const Queue cq = gpu.queue(64);
+    const int count = row.size(7, 3);
+    Latencies raw_times, our_times;
+    const auto block = [&](Latencies& times, auto put_work, auto put_mark, auto settle) {
+        return times.block(count, [&] {
+            pause_3_ms();
+            put_work();
+            const double begin = now_ns();
+            put_mark();
+            const double time = now_ns() - begin;
+            settle();
+            return time;
+        });
+    };
+    row.pairs(
+        [&] {
+            return block(raw_times, [&] { CHECK_CU(raw.cu.cuEventRecord(raw_work, raw_stream)); },
+                         [&] { CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream)); }, [&] { raw.finish(raw_stream); });
+        },
+        [&] {
+            return block(our_times, [&] { CHECK_GPO(gpo_event_record(work, stream)); },
+                         [&] { CHECK_GPO(gpo_stream_notify(stream, cq, 1)); }, [&] { take(cq, 1); });
+        });
+    char text[64];
+    std::snprintf(text, sizeof text, "p99 %.1f against %.1f us", our_times.p99_us(), raw_times.p99_us());
+    row.note(text);
 }
 
 /// Marks with nothing between them: the driver sees only the first.
@@ -232,6 +268,9 @@ int main(int argc, char** argv) {
     Bench bench("completion", argc, argv);
     bench.row({.name = "notify", .what = "notify behind work, host cost", .base = "cuEventRecord", .target = difference_at_most(100)},
               [](Row& row) { host_cost(row, GPO_COMPLETION_BALANCED); });
+    bench.row({.name = "notify_after_idling", .what = "notify 3 ms after the one before: the scanner is parked, host cost",
+               .base = "cuEventRecord"},
+              host_cost_after_idling);
     bench.row({.name = "notify_again", .what = "notifies with nothing put on between them, host cost", .base = "cuEventRecord"},
               host_cost_again);
     bench.row({.name = "notify_latency_mode", .what = "the same in latency mode", .base = "cuEventRecord"},

@@ -133,6 +133,7 @@ std::vector<std::pair<std::string, std::string>> describe_machine(const std::str
 /// gate(const volatile unsigned *open)           ends when the host writes something else than 0
 /// scale(float4 *y, const float4 *x, uint64_t n) y = 2 x, n bytes, any grid
 /// barriers(unsigned n)                          n barriers of the block
+/// mix(unsigned *out, unsigned n, unsigned rounds)   n numbers, each by so many rounds of arithmetic, any grid
 extern const char* const kernel_source;
 
 }  // namespace gpo::bench

@@ -1,4 +1,6 @@
-// What it costs the host to put work on a stream: launches, event records, copies; from one thread and from eight.
+// What it costs the host to put work on a stream: launches, event records, copies; from one thread and from eight. And what
+// kernels take on the software GPU.
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -185,6 +187,30 @@ void barrier(Row& row) {
     row.alone([&] { return (time(2 * count) - time(count)) / (static_cast<double>(count) * threads); });
 }
 
+/// One grid's arithmetic in many blocks, and in one: a block is one core's at a time.
+void cores(Row& row) {
+    constexpr unsigned threads = 64, per_core = 32;
+    Gpu gpu;
+    const Stream stream = gpu.stream();
+    const Kernel kernel = gpu.kernel("mix");
+    const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned blocks = processors * per_core, count = blocks * threads, rounds = row.size(10'000u, 200u);
+    const Memory in_one(gpu, uint64_t{count} * 4), in_many(gpu, uint64_t{count} * 4);
+    const auto time = [&](unsigned grid, const Memory& out) {
+        const double begin = now_ns();
+        launch(stream, kernel, shape(grid, threads), out.address, count, rounds);
+        finish(stream);
+        return (now_ns() - begin) / 1e6;
+    };
+    row.pairs([&] { return time(1, in_one); }, [&] { return time(blocks, in_many); });
+    row.note(std::to_string(processors) + " cores");
+    std::vector<unsigned> one(count), many(count);
+    CHECK_GPO(gpo_copy_to_host(stream, one.data(), in_one.address, uint64_t{count} * 4));
+    CHECK_GPO(gpo_copy_to_host(stream, many.data(), in_many.address, uint64_t{count} * 4));
+    finish(stream);
+    if (one != many || many[count - 1] == 0) throw std::runtime_error("one block and many have not the same answer");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -216,5 +242,10 @@ int main(int argc, char** argv) {
     bench.row({.name = "soft_barrier", .what = "a barrier of 256 threads, per thread", .target = value_at_most(20),
                .target_on = on_soft, .devices = on_soft},
               barrier);
+    bench.row({.name = "soft_kernel_cores", .what = "a kernel of arithmetic, in 32 blocks for each core", .unit = "ms",
+               .base = "the same in one block, which is one core's",
+               .target = ratio_at_most(1.25 / std::max(1u, std::thread::hardware_concurrency())), .target_on = on_soft,
+               .devices = on_soft},
+              cores);
     return bench.finish();
 }

@@ -40,6 +40,18 @@ extern "C" __global__ void scale(float4 *y, const float4 *x, unsigned long long 
 extern "C" __global__ void barriers(unsigned n) {
     for (unsigned i = 0; i < n; ++i) __syncthreads();
 }
+
+extern "C" __global__ void mix(unsigned *out, unsigned count, unsigned rounds) {
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+        unsigned x = i;
+        for (unsigned round = 0; round < rounds; ++round) {
+            x ^= x << 13;
+            x ^= x >> 17;
+            x ^= x << 5;
+        }
+        out[i] = x;
+    }
+}
 )";
 
 void fail_call(const char* call, gpo_status status) {
