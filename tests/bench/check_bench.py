@@ -18,6 +18,10 @@ ALTERNATIVES = {f"bench_executor {name}" for name in (
     "callback_spinning", "callback_host_function", "callback_written_number", "callback_sleeping",
     "callbacks_gpu_time", "host_functions_gpu_time", "written_numbers_gpu_time")}
 
+# Kernels on all cores, a copy as fast as memcpy; what the one notify costs that has to wake the scanner.
+SOFTWARE = {"bench_submit soft_kernel_cores", "bench_memory soft_copy"}
+IDLING = {"bench_completion notify_after_idling"}
+
 # What one thing takes more than another, in a few blocks on a busy machine: any number will do.
 DIFFERENCES = {"bench_submit soft_barrier", "bench_memory arena_8_threads"}
 
@@ -47,9 +51,27 @@ def main():
                     ours = row["ours_median"]
                     measured = math.isfinite(ours) if name in DIFFERENCES else ours > 0
                     print(f"PASS {name}" if measured else f"FAIL {name}: {ours} {row['unit']}")
-    missing = ", ".join(sorted(ALTERNATIVES - rows))
-    print(f"FAIL the alternatives to executors are measured: {missing} is missing" if missing else
-          "PASS the alternatives to executors are measured")
+    for what, names in {"the alternatives to executors": ALTERNATIVES, "the software GPU itself": SOFTWARE,
+                        "the first notify after idling": IDLING}.items():
+        missing = ", ".join(sorted(names - rows))
+        print(f"FAIL {what}: {missing} is missing" if missing else f"PASS {what}: measured")
+    fewest_pairs(environment)
+
+
+def fewest_pairs(environment):
+    """No measurement has fewer than 31 pairs, whatever time they take or was asked for."""
+    program = PROGRAMS / "gpuorch_bench_submit"
+    with tempfile.TemporaryDirectory() as scratch:
+        report = pathlib.Path(scratch) / "rows.json"
+        command = [program, "--rows", "event_record", "--row-seconds", "0", "--json", report]
+        run = subprocess.run([*command, "--pairs", "40"], env=environment, timeout=300, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+        pairs = json.loads(report.read_text())["rows"][0].get("pairs") if report.exists() else f"no report: {run.stdout}"
+        print("PASS a row that is out of time has 31 pairs" if pairs == 31 else f"FAIL a row that is out of time has 31 pairs: {pairs}")
+        run = subprocess.run([*command, "--pairs", "30"], env=environment, timeout=300, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+        print("PASS fewer than 31 pairs are refused" if run.returncode == 2 and "31 pairs" in run.stdout else
+              f"FAIL fewer than 31 pairs are refused: ended with {run.returncode}, {run.stdout}")
 
 
 if __name__ == "__main__":

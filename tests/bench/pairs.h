@@ -46,14 +46,17 @@ struct RowSpec {
     unsigned devices = on_any;     // where the row makes sense
 };
 
+/// Of a row that is a measurement, however long they take.
+inline constexpr int kFewestPairs = 31;
+
 struct Options {
     std::vector<std::string> rows;  // empty: all
-    int pairs = 31;
+    int pairs = kFewestPairs;
     bool quick = false;             // few pairs of small blocks: does the program work?
     bool list = false;
     std::string json;
     uint64_t seed = 0;
-    double row_seconds = 90;        // a row ends after that, with the pairs that it has
+    double row_seconds = 90;        // after that a row takes no pairs beyond the fewest
     std::string command;            // as it was called
 };
 
@@ -95,6 +98,7 @@ public:
 private:
     friend class Bench;
     Row(const Options& o, const RowSpec& s, std::mt19937_64& random) : options(o), spec(s), random_(random) {}
+    bool out_of_time(int done, double begin);
     std::mt19937_64& random_;
     std::vector<double> base_, ours_;
     std::string notes_;

@@ -87,6 +87,12 @@ void Row::note(std::string text) {
     notes_ += text;
 }
 
+bool Row::out_of_time(int done, double begin) {
+    if (done < kFewestPairs || now_ns() - begin <= options.row_seconds * 1e9) return false;
+    note("stopped after " + std::to_string(done) + " pairs for time");
+    return true;
+}
+
 void Row::pairs(const Block& base, const Block& ours) {
     const double begin = now_ns();
     for (int i = 0; i < (options.quick ? 1 : 2); ++i) {
@@ -95,10 +101,7 @@ void Row::pairs(const Block& base, const Block& ours) {
     }
     bool base_first = false;
     for (int i = 0; i < options.pairs; ++i) {
-        if (i >= 5 && now_ns() - begin > options.row_seconds * 1e9) {
-            note("stopped after " + std::to_string(i) + " pairs for time");
-            break;
-        }
+        if (out_of_time(i, begin)) break;
         // Of two pairs each arm is first in one.
         base_first = i % 2 == 0 ? (random_() & 1) != 0 : !base_first;
         if (base_first) {
@@ -112,8 +115,9 @@ void Row::pairs(const Block& base, const Block& ours) {
 }
 
 void Row::alone(const Block& ours) {
+    const double begin = now_ns();
     for (int i = 0; i < (options.quick ? 1 : 2); ++i) ours();
-    for (int i = 0; i < options.pairs; ++i) ours_.push_back(ours());
+    for (int i = 0; i < options.pairs && !out_of_time(i, begin); ++i) ours_.push_back(ours());
 }
 
 Bench::Bench(const char* program, int argc, char** argv) : program_(program) {
@@ -154,6 +158,8 @@ Bench::Bench(const char* program, int argc, char** argv) : program_(program) {
         }
     }
     if (options_.quick && !pairs_given) options_.pairs = 5;
+    if (!options_.quick && options_.pairs < kFewestPairs)
+        usage("a measurement has " + std::to_string(kFewestPairs) + " pairs or more; --quick takes fewer");
     if (options_.seed == 0) options_.seed = std::random_device{}();
     random_.seed(options_.seed);
 }
