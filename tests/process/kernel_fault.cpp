@@ -1,5 +1,6 @@
-// A kernel that traps, fails an assertion or uses an address that is nobody's: its failure names it, everything pending on the driver's devices completes once
-// with GPO_DEVICE_LOST, handles can still be destroyed, and the process ends as it likes.
+// A kernel that traps, fails an assertion or uses an address that is nobody's: its failure names it, everything pending on the
+// driver's devices (two, where it has as many) completes once with GPO_DEVICE_LOST, handles can still be destroyed, and the process
+// ends as it likes.
 // RUN: trap
 // RUN: assert
 // RUN: GPUORCH_ATTRIBUTE=1 trap
@@ -8,6 +9,7 @@
 // RUN: GPUORCH_SOFT_GUARD=1 GPUORCH_ATTRIBUTE=1 wild
 // RUN: misaligned
 #include <map>
+#include <optional>
 
 #include "process/process.h"
 
@@ -26,7 +28,63 @@ extern "C" __global__ void misaligned(unsigned value) {
 }
 extern "C" __global__ void harmless(unsigned *target, unsigned value) { *target = value; }
 extern "C" __global__ void gate(const volatile unsigned *open) { while (*open == 0) { } }
+extern "C" __global__ void begin_and_stay(volatile unsigned *begun, const volatile unsigned *open) {
+    *begun = 1;
+    while (*open == 0) { }
+}
 )";
+
+gpo_module_t compile_on(gpo_device_t device) {
+    auto options = sized<gpo_compile_options>();
+    options.source = kSource;
+    options.label = "faulty";
+    gpo_module_t module = nullptr;
+    EXPECT_OK(gpo_module_compile(device, &options, &module));
+    return module;
+}
+
+/// Another device of the driver: a kernel runs there, work and marks are behind it, and some are held on the host, when the
+/// fault happens on the first.
+struct Elsewhere {
+    gpo_device_t device = nullptr;
+    gpo_stream_t runs = nullptr, held = nullptr;
+    uint32_t* words = nullptr;   // begun, open, written behind the kernel, written if what is held runs
+
+    Elsewhere(const Opened& a, gpo_timeline_t timeline) {
+        auto options = sized<gpo_device_options>();
+        options.ordinal = 1;
+        EXPECT_OK(gpo_device_open(a.runtime, &options, &device));
+        EXPECT_OK(gpo_stream_create(device, nullptr, &runs));
+        EXPECT_OK(gpo_stream_create(device, nullptr, &held));
+        words = pinned(device, 64);
+        const gpo_module_t module = compile_on(device);
+        gpo_kernel_t stay = nullptr, harmless = nullptr;
+        EXPECT_OK(gpo_module_kernel(module, "begin_and_stay", &stay));
+        EXPECT_OK(gpo_module_kernel(module, "harmless", &harmless));
+        const uint32_t one = 1;
+        uint32_t *const begun = words, *const open = words + 16, *const behind = words + 32, *const never = words + 48;
+        EXPECT_OK(launch(runs, stay, begun, open));
+        EXPECT_OK(gpo_stream_notify(runs, a.queue, 40));
+        EXPECT_OK(launch(runs, harmless, behind, one));
+        EXPECT_OK(gpo_stream_notify(runs, a.queue, 41));
+        EXPECT_OK(gpo_stream_wait_timeline(held, timeline, 1));
+        EXPECT_OK(launch(held, harmless, never, one));
+        EXPECT_OK(gpo_stream_notify(held, a.queue, 42));
+        EXPECT_OK(gpo_stream_notify(held, a.queue, 43));
+        while (__atomic_load_n(begun, __ATOMIC_SEQ_CST) == 0) usleep(100);
+        EXPECT_STATUS(GPO_NOT_READY, gpo_stream_query(runs));
+        EXPECT_STATUS(GPO_NOT_READY, gpo_stream_query(held));
+    }
+
+    /// Both streams know; what comes later is refused, and a mark answered.
+    void expect_lost(const Opened& a) {
+        EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(runs, kPatience));
+        EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(held, kPatience));
+        EXPECT_STATUS(GPO_DEVICE_LOST, gpo_device_wait(device, kPatience));
+        EXPECT_STATUS(GPO_DEVICE_LOST, gpo_fill(runs, reinterpret_cast<uint64_t>(words), 1, 4, 1));
+        EXPECT_OK(gpo_stream_notify(runs, a.queue, 44));
+    }
+};
 
 }  // namespace
 
@@ -35,11 +93,7 @@ int main(int argc, char** argv) {
     const std::string kind = argv[1];
     setenv("GPUORCH_SOFT_DEVICES", "2", 1);
     Opened a;
-    auto options = sized<gpo_compile_options>();
-    options.source = kSource;
-    options.label = "faulty";
-    gpo_module_t module = nullptr;
-    EXPECT_OK(gpo_module_compile(a.device, &options, &module));
+    const gpo_module_t module = compile_on(a.device);
     gpo_kernel_t faulty = nullptr, harmless = nullptr, gate = nullptr;
     EXPECT_OK(gpo_module_kernel(module, kind == "assert" ? "assertion" : kind.c_str(), &faulty));
     EXPECT_OK(gpo_module_kernel(module, "harmless", &harmless));
@@ -48,19 +102,12 @@ int main(int argc, char** argv) {
     EXPECT_OK(gpo_runtime_driver(a.runtime, &driver));
     if (kind == "misaligned" && driver.software) end_skipped("kernel_fault misaligned", "the host's processor does such an access");
 
-    gpo_stream_t culprit = nullptr, innocent = nullptr, elsewhere = nullptr;
+    gpo_stream_t culprit = nullptr, innocent = nullptr;
     auto stream_options = sized<gpo_stream_options>();
     stream_options.label = "culprit";
     EXPECT_OK(gpo_stream_create(a.device, &stream_options, &culprit));
     stream_options.label = "innocent";
     EXPECT_OK(gpo_stream_create(a.device, &stream_options, &innocent));
-    gpo_device_t second = nullptr;
-    if (driver.device_count > 1) {
-        auto device_options = sized<gpo_device_options>();
-        device_options.ordinal = 1;
-        EXPECT_OK(gpo_device_open(a.runtime, &device_options, &second));
-        EXPECT_OK(gpo_stream_create(second, nullptr, &elsewhere));
-    }
     uint32_t* words = pinned(a.device, 64);
     const uint32_t fine = 0, fatal = 1;
     EXPECT_OK(launch(culprit, faulty, fine));
@@ -75,26 +122,21 @@ int main(int argc, char** argv) {
     for (uint64_t i = 10; i < 14; ++i) EXPECT_OK(gpo_stream_notify(innocent, a.queue, i));
     EXPECT_OK(gpo_stream_wait_timeline(a.stream, timeline, 1));
     EXPECT_OK(gpo_stream_notify(a.stream, a.queue, 20));
+    std::optional<Elsewhere> elsewhere;
+    if (driver.device_count > 1) elsewhere.emplace(a, timeline);
     auto shape = sized<gpo_launch>();
     shape.grid[0] = shape.block[0] = 1;
     shape.label = "the deadly one";
     const void* arguments[] = {&fatal};
     EXPECT_OK(gpo_launch_kernel(culprit, faulty, &shape, arguments, nullptr, 1));
-    for (uint64_t i = 30; i < 34; ++i) {
-        const gpo_status status = gpo_stream_notify(culprit, a.queue, i);
-        EXPECT(status == GPO_SUCCESS || status == GPO_DEVICE_LOST);
-        if (status != GPO_SUCCESS) break;
-    }
+    for (uint64_t i = 30; i < 34; ++i) EXPECT_OK(gpo_stream_notify(culprit, a.queue, i));
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(culprit, kPatience));
     __atomic_store_n(&words[32], 1u, __ATOMIC_SEQ_CST);
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(innocent, kPatience));
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_device_wait(a.device, kPatience));
     EXPECT_STATUS(GPO_DEVICE_LOST, launch(innocent, harmless, words, fine));
-    // The other device of the driver goes too.
-    if (elsewhere) {
-        gpo_stream_notify(elsewhere, a.queue, 40);
-        EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(elsewhere, kPatience));
-    }
+    // The other device of the driver goes too, with what ran and what was held there.
+    if (elsewhere) elsewhere->expect_lost(a);
 
     auto error = sized<gpo_error>();
     EXPECT_OK(gpo_object_error(culprit, &error));
@@ -134,6 +176,20 @@ int main(int argc, char** argv) {
     } while (true);
     for (uint64_t i = 10; i < 14; ++i) EXPECT(seen[i] == 1);
     EXPECT(seen[20] == 1);
+    for (uint64_t i = 30; i < 34; ++i) EXPECT(seen[i] == 1);
+    for (uint64_t i = 40; elsewhere && i < 45; ++i) EXPECT(seen[i] == 1);
+    EXPECT(seen.size() == (elsewhere ? 14 : 9));
+    if (elsewhere) {
+        // Signalled late, what was held there doesn't run after all.
+        EXPECT_OK(gpo_timeline_signal(timeline, 1));
+        __atomic_store_n(&elsewhere->words[16], 1u, __ATOMIC_SEQ_CST);
+        EXPECT_OK(gpo_cq_get_statistics(a.queue, &statistics));
+        EXPECT(statistics.accepted == statistics.drained);
+        EXPECT(__atomic_load_n(&elsewhere->words[32], __ATOMIC_SEQ_CST) == 0);
+        EXPECT(__atomic_load_n(&elsewhere->words[48], __ATOMIC_SEQ_CST) == 0);
+        EXPECT_OK(gpo_stream_destroy(elsewhere->runs));
+        EXPECT_OK(gpo_device_destroy(elsewhere->device));
+    }
 
     // Destroys are safe, and so is the end.
     EXPECT_OK(gpo_stream_destroy(culprit));
