@@ -82,7 +82,7 @@ struct Scenario {
     const char* name;
     void (*run)(Attempt&);
     uint64_t most = UINT64_MAX;    // faults of a kind that are tried under --full, spread over all there are; else a tenth
-    bool real_time = false;        // waits for another process: no schedule can go on meanwhile
+    bool compiles = false;         // each time, by a compiler, which takes as long as everything else together
 };
 
 /// All of them: together they call every exported function.

@@ -530,7 +530,7 @@ const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all{
         {"runtimes", runtimes}, {"devices", devices}, {"traces", traces}, {"streams", streams}, {"events", events},
         {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
-        {"kernels", kernels}, {"modules", modules, UINT64_MAX, true}, {"pipelines", pipelines}, {"executors", executors},
+        {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines}, {"executors", executors},
         {"files", files}, {"tuned pipeline", tuned_pipeline, 150}, {"launches", launches},
         {"compile uncached", compile_uncached, 40, true},
     };

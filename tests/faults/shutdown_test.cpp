@@ -1,7 +1,16 @@
 // A runtime shuts down while the scenarios are under way in it, under explored schedules: at any step of any of them.
 // GPUORCH_TEST_SCENARIO=name and GPUORCH_TEST_SEED=n run one again.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <string_view>
+#include <thread>
 
 #include "faults/attempt.h"
 #include "host/host.h"
@@ -11,27 +20,54 @@ using namespace gpo::test;
 
 namespace {
 
-void shut_down_meanwhile(const Scenario& scenario, uint64_t seed) {
+/// The calls that were made when the runtime was shutting down, or had been: as far as they gave a failure.
+using Refused = std::set<std::string>;
+
+/// "gpo_cq_wait" of "gpo_cq_wait(queue, kPatience)"; the text itself if it is no call.
+std::string function_in(const std::string& text) { return text.substr(0, text.find('(')); }
+
+void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refused) {
     INFO(std::string(scenario.name) << ", GPUORCH_TEST_SEED=" << seed);
     gpo::host::Schedule schedule(seed);
     gpo_runtime_t runtime = nullptr;
     REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
     gpo_status ended = GPO_INTERNAL;
+    std::atomic<bool> over{false};
     gpo::host::Thread ender;
     Trouble trouble{.name = "the runtime shuts down"};
     trouble.begin = [&] {
         ender = gpo::host::Thread("ender", [&] {
-            // Soon, or when much has been done.
-            for (uint64_t i = 0; i < seed * 131 % 2003; ++i) gpo::host::crossing();
+            // Soon, or when much has been done: a scenario has tens of crossings or thousands.
+            for (uint64_t i = 0; i < (seed * 131 % 2003 >> seed % 6); ++i) gpo::host::crossing();
             ended = gpo_runtime_shutdown(runtime, kPatience);
+            over = true;
         });
     };
     trouble.end = [&] { ender.join(); };
     {
         Attempt a(trouble);
+        // Told before the answer is judged: of the last step it is known now whether it has failed.
+        std::string last;
+        int failures = 0;
+        uint64_t steps = 0;
+        const uint64_t stays_at = seed % 3 == 0 ? 1 + seed / 3 % 24 : 0;
+        const auto settle = [&] {
+            if (a.failures() > failures) refused.insert(last);
+            failures = a.failures();
+        };
+        trouble.after = [&](const char* text) {
+            settle();
+            last = function_in(text);
+            gpo::host::crossing();   // between two calls as well as within one
+            // In a part of the runs what follows some step comes when the shutdown has ended, or as good as that: it may wait
+            // for what only the scenario can end.
+            if (++steps == stays_at)
+                for (int i = 0; i < 2000 && !over; ++i) gpo::host::crossing();
+        };
         a.use(runtime);
         trouble.begin();
         scenario.run(a);
+        settle();
         a.finish();
     }
     CHECK_OK(ended);
@@ -40,6 +76,9 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed) {
     CHECK_FALSE(schedule.deadlocked());
 }
 
+/// What the scenarios that start a compiler are about: each is met by a shutdown.
+const char* const kOfModules[] = {"gpo_module_compile", "gpo_module_image", "gpo_module_load", "gpo_module_symbol", "gpo_module_kernel"};
+
 }  // namespace
 
 TEST_CASE("a runtime can be shut down at any step of what uses it: every call gives a status, and no thread is left") {
@@ -47,10 +86,49 @@ TEST_CASE("a runtime can be shut down at any step of what uses it: every call gi
     const char* one = std::getenv("GPUORCH_TEST_SEED");
     uint64_t count = 100;
     if (const char* text = std::getenv("GPUORCH_TEST_SEEDS")) count = std::strtoull(text, nullptr, 10) / 10;
+    Refused refused;
     for (const auto& scenario : scenarios()) {
-        const std::string_view name = scenario.name;
-        if (only ? name != only : scenario.real_time) continue;
-        if (one) shut_down_meanwhile(scenario, std::strtoull(one, nullptr, 10));
-        for (uint64_t seed = 1; !one && seed <= count; ++seed) shut_down_meanwhile(scenario, seed);
+        if (only && std::string_view(scenario.name) != only) continue;
+        if (one) shut_down_meanwhile(scenario, std::strtoull(one, nullptr, 10), refused);
+        // While a compiler runs nothing else does, and it takes a quarter of a second each time.
+        const uint64_t seeds = scenario.compiles ? std::max<uint64_t>(count / 25, 1) : count;
+        for (uint64_t seed = 1; !one && seed <= seeds; ++seed) shut_down_meanwhile(scenario, seed, refused);
+    }
+    if (only || one || count < 100) return;
+    for (const char* function : kOfModules) {
+        CAPTURE(std::string(function));
+        CHECK(refused.count(function) == 1);
+    }
+}
+
+TEST_CASE("a runtime can be shut down while the compiler runs: the call ends with a status, and nothing of it is left") {
+    const int turns = full() ? 40 : 4;
+    for (int turn = 0; turn < turns; ++turn) {
+        CAPTURE(turn);
+        gpo_runtime_t runtime = nullptr;
+        gpo_device_t device = nullptr;
+        REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
+        REQUIRE_OK(gpo_device_open(runtime, nullptr, &device));
+        gpo_status compiled = GPO_INTERNAL;
+        gpo_module_t module = nullptr;
+        std::thread compiler([&] {
+            auto options = sized<gpo_compile_options>();
+            options.flags = GPO_COMPILE_NO_CACHE;
+            options.source = "extern \"C\" __global__ void nothing() {}";
+            compiled = gpo_module_compile(device, &options, &module);
+        });
+        // The first ones before it has been started, the last ones when it may have ended.
+        std::this_thread::sleep_for(std::chrono::milliseconds(turn % 4 * 60));
+        const gpo_status ended = gpo_runtime_shutdown(runtime, kPatience);
+        compiler.join();
+        CHECK_OK(ended);
+        INFO(std::string(gpo_status_name(compiled)));
+        CHECK((compiled == GPO_SUCCESS || compiled == GPO_SHUT_DOWN || compiled == GPO_INVALID_HANDLE || compiled == GPO_STALE_HANDLE));
+        CHECK((module != nullptr) == (compiled == GPO_SUCCESS));
+        gpo_kernel_t kernel = nullptr;
+        if (module) CHECK_STATUS(GPO_INVALID_HANDLE, gpo_module_kernel(module, "nothing", &kernel));
+        CHECK_STATUS(GPO_INVALID_HANDLE, gpo_runtime_shutdown(runtime, 0));
+        CHECK(gpo::host::detail::running_threads() == 0);
+        CHECK((waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD));   // no compiler is left
     }
 }
