@@ -176,12 +176,13 @@ std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, [[maybe_u
     sample = total;
 #endif
     if (every || total <= sample) sample = total;
-    const uint64_t most = scenario.most / (every ? 1 : 10);
-    sample = std::min(sample, most);
+    sample = std::min(sample, every ? scenario.most_in_full : scenario.most);
     for (uint64_t i = 0; i < sample; ++i) {
         const uint64_t number = sample < 2 ? 1 : 1 + i * (total - 1) / (sample - 1);
         if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
     }
+    if (numbers.size() < total)
+        std::printf("%s: %zu of %llu places, spread\n", scenario.name, numbers.size(), static_cast<unsigned long long>(total));
     return numbers;
 }
 

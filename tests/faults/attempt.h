@@ -81,7 +81,8 @@ private:
 struct Scenario {
     const char* name;
     void (*run)(Attempt&);
-    uint64_t most = UINT64_MAX;    // faults of a kind that are tried under --full, spread over all there are; else a tenth
+    uint64_t most = UINT64_MAX;    // faults of a kind that are tried, spread over all there are
+    uint64_t most_in_full = UINT64_MAX;   // the same under --full
     bool compiles = false;         // each time, by a compiler, which takes as long as everything else together
 };
 
@@ -94,7 +95,7 @@ void attempt(const Scenario& scenario, const Trouble& trouble);
 /// Whether --full was asked for (GPUORCH_TEST_FULL).
 bool full();
 
-/// Which of `total` cases of a scenario are tried: all, or the most it says; under sanitizers about `sample` of them, spread,
+/// Which of `total` cases of a scenario are tried: all, or the most it says, and then that is printed; under sanitizers about `sample` of them, spread,
 /// the first and the last among them, unless it is to be `every` one. GPUORCH_TEST_FAULT=k is the k-th alone.
 std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, uint64_t sample, bool every = full());
 

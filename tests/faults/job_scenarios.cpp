@@ -198,38 +198,91 @@ void tuned_pipeline(Attempt& a) {
 
 namespace {
 
+/// Sets an environment variable for its life.
+class Setting {
+public:
+    Setting(const char* name, const std::string& value) : name_(name), before_(now()) { setenv(name, value.c_str(), 1); }
+    ~Setting() {
+        if (before_) setenv(name_, before_->c_str(), 1);
+        else unsetenv(name_);
+    }
+    Setting(const Setting&) = delete;
+    Setting& operator=(const Setting&) = delete;
+
+private:
+    std::optional<std::string> now() const {
+        const char* value = std::getenv(name_);
+        return value ? std::optional<std::string>(value) : std::nullopt;
+    }
+    const char* const name_;
+    const std::optional<std::string> before_;
+};
+
 /// Where the compiler puts its files while this lives: it takes them all away.
 class Workshop {
 public:
-    Workshop() : folder_("/tmp/gpuorch-workshop-" + std::to_string(getpid())) {
-        fs::create_directory(folder_);
-        setenv("TMPDIR", folder_.c_str(), 1);
-    }
+    Workshop() : folder_("/tmp/gpuorch-workshop-" + std::to_string(getpid())) { fs::create_directory(folder_); }
     ~Workshop() {
         CHECK(fs::is_empty(folder_));
-        if (before_) setenv("TMPDIR", before_->c_str(), 1);
-        else unsetenv("TMPDIR");
         fs::remove_all(folder_);
     }
     Workshop(const Workshop&) = delete;
     Workshop& operator=(const Workshop&) = delete;
 
 private:
-    static std::optional<std::string> now() {
-        const char* folder = std::getenv("TMPDIR");
-        return folder ? std::optional<std::string>(folder) : std::nullopt;
+    const std::string folder_;
+    const Setting setting_{"TMPDIR", folder_};
+};
+
+/// A C++ compiler that remembers: what the real one has made of the same text by the same arguments is copied, so that a compile
+/// takes milliseconds. The library does all that it does with any compiler.
+class Rememberer {
+public:
+    Rememberer() : folder_("/tmp/gpuorch-rememberer-" + std::to_string(getpid())) {
+        fs::create_directory(folder_);
+        const char* const given = std::getenv("GPUORCH_CXX");
+        std::ofstream(program()) << "#!/bin/sh\n"
+                                    "real='" << (given && *given ? given : "c++") << "' memory='" << folder_ << "'\n" << R"(
+for made; do :; done   # the last argument
+case " $* " in
+*" -o "*) ;;
+*) exec "$real" "$@" ;;
+esac
+text=source.cu
+[ ! -f kernels.cpp ] || text=kernels.cpp
+known=$memory/$({ echo "$*"; cat $text; } | cksum | tr ' ' -)
+if [ ! -f "$known" ]; then
+    "$real" "$@" || exit
+    cp "$made" "$known.new" && mv "$known.new" "$known"
+else
+    cp "$known" "$made"
+fi
+)";
+        fs::permissions(program(), fs::perms::owner_all);
     }
-    const std::optional<std::string> before_ = now();
+    ~Rememberer() { fs::remove_all(folder_); }
+    std::string program() const { return folder_ + "/c++"; }
+
+private:
     const std::string folder_;
 };
 
-}  // namespace
+/// A folder for compiled kernels that has none at first.
+class FreshCache {
+public:
+    FreshCache() { fs::remove_all(path); }
+    ~FreshCache() { fs::remove_all(path); }
+    const std::string path = "/tmp/gpuorch-kernels-" + std::to_string(getpid());
+};
 
-void compile_uncached(Attempt& a) {
+/// `flags` of the compile: GPO_COMPILE_*.
+void compile(Attempt& a, uint32_t flags, const char* cache) {
     const Workshop workshop;
-    if (!a.open()) return;
+    auto runtime_options = sized<gpo_runtime_options>();
+    runtime_options.cache = cache;
+    if (!a.open(runtime_options)) return;
     auto options = sized<gpo_compile_options>();
-    options.flags = GPO_COMPILE_NO_CACHE;
+    options.flags = flags;
     options.source = "template <class T> __global__ void put(T *target, T value) { *target = value; }";
     const char* const expressions[] = {"put<unsigned>"};
     options.name_expressions = expressions;
@@ -249,6 +302,17 @@ void compile_uncached(Attempt& a) {
     STEP(a, launch(stream, kernel, 1, 1, memory, uint32_t{7}));
     ASK(a, gpo_stream_wait(stream, kPatience));
     STEP(a, gpo_memory_free(a.device, memory));
+}
+
+}  // namespace
+
+void compile_uncached(Attempt& a) { compile(a, GPO_COMPILE_NO_CACHE, nullptr); }
+
+void compile_remembered(Attempt& a) {
+    static const Rememberer rememberer;
+    const Setting setting("GPUORCH_CXX", rememberer.program());
+    const FreshCache cache;
+    compile(a, 0, cache.path.c_str());
 }
 
 namespace {

@@ -531,8 +531,8 @@ const std::vector<Scenario>& scenarios() {
         {"runtimes", runtimes}, {"devices", devices}, {"traces", traces}, {"streams", streams}, {"events", events},
         {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
         {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines}, {"executors", executors},
-        {"files", files}, {"tuned pipeline", tuned_pipeline, 150}, {"launches", launches},
-        {"compile uncached", compile_uncached, 40, true},
+        {"files", files}, {"tuned pipeline", tuned_pipeline, 15}, {"launches", launches},
+        {"compile uncached", compile_uncached, 4, 40, true}, {"compile remembered", compile_remembered, 16},
     };
     return all;
 }
