@@ -1,5 +1,7 @@
 // A kernel image of the software GPU, written by hand against its ABI: what the unit tests of its driver launch, with no
 // compiler in the way. Kernels run their threads as plain loops, or, where they wait, as the executor's fibers.
+#include <unistd.h>
+
 #include "softgpu/kernel_abi.h"
 
 namespace {
@@ -46,6 +48,18 @@ void fail_when(gpo_soft_block* block) { block->services->run_threads(block, fail
 /// Counts itself.
 void count(gpo_soft_block* block) { __atomic_fetch_add(argument<unsigned*>(block, 0), 1u, __ATOMIC_RELAXED); }
 
+/// Counts itself, then keeps its worker until go[its block]: it can't be put aside for another.
+void occupy(gpo_soft_block* block) {
+    __atomic_fetch_add(argument<unsigned*>(block, 0), 1u, __ATOMIC_RELEASE);
+    while (!load(argument<const unsigned*>(block, 1) + block->block_index.x)) usleep(50);
+}
+
+/// Puts its name into the next of names[1..]; names[0] counts.
+void sign(gpo_soft_block* block) {
+    auto names = argument<unsigned*>(block, 0);
+    names[1 + __atomic_fetch_add(names, 1u, __ATOMIC_RELAXED)] = argument<unsigned>(block, 1);
+}
+
 struct Large {
     unsigned char bytes[600];
 };
@@ -80,6 +94,8 @@ const gpo_soft_kernel kernels[] = {
     {"wait_for", two_pointers, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, wait_for, {}},
     {"fail_when", pointer_and_int, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, fail_when, {}},
     {"count", two_pointers, 1, 0, 0, 1024, count, {}},
+    {"occupy", two_pointers, 2, 0, 0, 1024, occupy, {}},
+    {"sign", pointer_and_int, 2, 0, 0, 1024, sign, {}},
     {"sum_large", large_parameters, 2, 0, 0, 1024, sum_large, {}},
     {"read_table", two_pointers, 1, 0, 0, 1024, read_table, {}},
     {"shared_user", nullptr, 0, 0, 1024, 256, shared_user, {}},

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/host.h"
+
 using namespace softgpu_test;
 
 namespace {
@@ -20,7 +22,7 @@ TEST_CASE("a module tells its functions, their parameters and its variables") {
     const CUfunction add = gpu.kernel("add");
     unsigned count = 0;
     OK(gpu.cu->cuModuleGetFunctionCount(&count, gpu.module));
-    CHECK(count == 7);
+    CHECK(count == 9);
     std::vector<CUfunction> all(count);
     OK(gpu.cu->cuModuleEnumerateFunctions(all.data(), count, gpu.module));
     CHECK(std::find(all.begin(), all.end(), add) != all.end());
@@ -204,6 +206,53 @@ TEST_CASE("launch attributes: cooperative, cluster and priority are checked, unk
     int grid = 0, block = 0;
     OK(gpu.cu->cuOccupancyMaxPotentialBlockSize(&grid, &block, gpu.kernel("shared_user"), nullptr, 0, 0));
     CHECK((block > 0 && block <= 256 && grid >= multiprocessors));
+}
+
+TEST_CASE("blocks that have not begun do so by priority, of the stream or of the launch, and then in the order of the launches") {
+    Gpu gpu;
+    // All workers have something to do. Then one becomes free, so that it alone says what comes next.
+    const unsigned workers = gpo::host::processors();
+    uint32_t* busy = gpu.pinned(1);
+    uint32_t* go = gpu.pinned(workers);
+    uint32_t* names = gpu.pinned(64);
+    void* both[] = {&busy, &go};
+    const CUstream holder = gpu.stream();
+    OK(gpu.cu->cuLaunchKernel(gpu.kernel("occupy"), workers, 1, 1, 1, 1, 1, 0, holder, both, nullptr));
+    while (__atomic_load_n(busy, __ATOMIC_ACQUIRE) != workers) usleep(50);
+
+    constexpr unsigned kBlocks = 3;
+    std::vector<CUstream> streams;
+    const auto sign = [&](uint32_t name, int stream_priority, int launch_priority) {
+        streams.push_back(gpu.stream(CU_STREAM_NON_BLOCKING, stream_priority));
+        void* parameters[] = {&names, &name};
+        CUlaunchAttribute attribute = {};
+        attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+        attribute.value.priority = launch_priority;
+        CUlaunchConfig config = {};
+        config.gridDimX = kBlocks;
+        config.gridDimY = config.gridDimZ = config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+        config.hStream = streams.back();
+        config.attrs = &attribute;
+        config.numAttrs = launch_priority != stream_priority;
+        OK(gpu.cu->cuLaunchKernelEx(&config, gpu.kernel("sign"), parameters, nullptr));
+    };
+    sign(10, 0, 0);
+    sign(20, -2, -2);
+    sign(30, -5, -5);
+    sign(11, 0, 0);
+    sign(25, 0, -3);    // the launch's counts, not the stream's
+    sign(12, -5, 0);
+    sign(31, -5, -5);
+    CHECK(__atomic_load_n(names, __ATOMIC_ACQUIRE) == 0);
+    __atomic_store_n(go, 1u, __ATOMIC_RELEASE);
+    for (const CUstream stream : streams) OK(gpu.cu->cuStreamSynchronize(stream));
+    for (unsigned i = 1; i < workers; ++i) __atomic_store_n(go + i, 1u, __ATOMIC_RELEASE);
+    OK(gpu.cu->cuStreamSynchronize(holder));
+
+    REQUIRE(names[0] == 7 * kBlocks);
+    std::string order;
+    for (unsigned i = 1; i <= names[0]; ++i) order += std::to_string(names[i]) + " ";
+    CHECK(order == "30 30 30 31 31 31 25 25 25 20 20 20 10 10 10 11 11 11 12 12 12 ");
 }
 
 TEST_CASE("a kernel belongs to the context that its module was loaded in") {
