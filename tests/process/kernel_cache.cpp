@@ -1,9 +1,13 @@
 // The cache of compiled kernels: missing, read-only, somebody else's, writable by others, cut short, altered, filled by two
 // processes at once. Never an error, and nothing is executed from it unless it is ours and whole.
+// LINK: objects
 // RUN: missing
 // RUN: read_only
+// RUN: ours
 // RUN: others
+// RUN: others_entry
 // RUN: writable
+// RUN: writable_entry
 // RUN: link
 // RUN: cut
 // RUN: altered
@@ -14,6 +18,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "kernel/cache.h"
 #include "process/process.h"
 
 using namespace gpo::test;
@@ -24,18 +29,27 @@ constexpr const char* kSource = R"(
 extern "C" __global__ void answer(unsigned *target, unsigned value) { *target = value * 3 + 1; }
 )";
 
-// Compiles with that cache, runs the kernel and looks at what it did.
-int use(const std::string& cache) {
+constexpr const char* kOtherSource = R"(
+extern "C" __global__ void answer(unsigned *target, unsigned value) { *target = value * 3 + 2; }
+)";
+
+// Compiles with that cache, runs the kernel and says what it did.
+uint32_t answer(const std::string& cache, const char* source = kSource) {
     auto options = sized<gpo_runtime_options>();
     options.cache = cache.c_str();
     Opened a(options);
-    gpo_kernel_t kernel = compile(a.device, kSource, "answer");
+    gpo_kernel_t kernel = compile(a.device, source, "answer");
     uint32_t* word = pinned(a.device, 1);
     const uint32_t value = 5;
     EXPECT_OK(launch(a.stream, kernel, word, value));
     EXPECT_OK(gpo_stream_wait(a.stream, kPatience));
-    EXPECT(*word == 16);
+    const uint32_t said = *word;
     a.shut_down();
+    return said;
+}
+
+int use(const std::string& cache) {
+    EXPECT(answer(cache) == 16);
     return 0;
 }
 
@@ -56,6 +70,52 @@ void write(const std::filesystem::path& path, const std::string& text) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
 }
 
+std::filesystem::path only_entry(const std::string& cache) {
+    const auto files = files_in(cache);
+    EXPECT(files.size() == 1);
+    return files[0];
+}
+
+/// The kernel's entry in a cache that has no other becomes one that is whole and has its key, and another kernel's code: whoever
+/// executes it says 17.
+void forge_entry(const std::string& cache, const std::string& workshop) {
+    EXPECT(answer(workshop, kOtherSource) == 17);
+    const auto other = gpo::kernel::Cache(workshop).find(only_entry(workshop).stem());
+    EXPECT(other.has_value());
+    EXPECT(gpo::kernel::Cache(cache).store(only_entry(cache).stem(), *other));
+}
+
+constexpr uid_t kNobody = 65534;
+
+void give_away(const std::string& path, const char* kind) {
+    if (geteuid() != 0) end_skipped(kind, "only root can give a file to another user");
+    EXPECT(chown(path.c_str(), kNobody, kNobody) == 0);
+}
+
+/// The folder may be read and not written. Root may write everywhere, so it becomes somebody else, in a child.
+int read_only(const std::string& cache) {
+    EXPECT(mkdir(cache.c_str(), 0700) == 0);
+    if (geteuid() == 0) {
+        EXPECT(chown(cache.c_str(), kNobody, kNobody) == 0);
+        EXPECT(chmod(std::filesystem::path(cache).parent_path().c_str(), 0755) == 0);
+        EXPECT(setgid(kNobody) == 0 && setuid(kNobody) == 0);
+    }
+    EXPECT(chmod(cache.c_str(), 0500) == 0);
+    if (access(cache.c_str(), W_OK) == 0) end_skipped("kernel_cache read_only", "this user writes where nobody may");
+    use(cache);
+    EXPECT(files_in(cache).empty());
+    // What is there is used as ever.
+    EXPECT(chmod(cache.c_str(), 0700) == 0);
+    use(cache);
+    const auto entry = only_entry(cache);
+    const std::string before = content(entry);
+    EXPECT(chmod(cache.c_str(), 0500) == 0);
+    use(cache);
+    EXPECT(only_entry(cache) == entry && content(entry) == before);
+    EXPECT(chmod(cache.c_str(), 0700) == 0);
+    return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,28 +132,25 @@ int main(int argc, char** argv) {
         use(folder / "not/there/yet");
     }
     if (kind == "read_only") {
-        EXPECT(mkdir(cache.c_str(), 0500) == 0);
-        use(cache);
-        EXPECT(chmod(cache.c_str(), 0700) == 0);
+        const int ended = in_child([&] { return read_only(cache); });
+        if (ended == 77) return 77;
+        EXPECT(ended == 0);
     }
-    if (kind == "others") {
-        if (geteuid() != 0) end_skipped("kernel_cache others", "only root can make a folder of another user");
+    if (kind == "ours" || kind.rfind("others", 0) == 0 || kind.rfind("writable", 0) == 0) {
         use(cache);
-        const auto before = files_in(cache);
-        EXPECT(!before.empty());
-        // Poisoned by its new owner: an entry that would crash whoever runs it.
-        for (const auto& file : before) write(file, std::string(content(file).size(), '\xcc'));
-        EXPECT(std::system(("chown -R 65534 '" + cache + "'").c_str()) == 0);
-        use(cache);
-    }
-    if (kind == "writable") {
-        use(cache);
-        EXPECT(chmod(cache.c_str(), 0777) == 0);
-        for (const auto& file : files_in(cache)) {
-            EXPECT(chmod(file.c_str(), 0666) == 0);
-            write(file, std::string(content(file).size(), '\xcc'));
-        }
-        use(cache);
+        forge_entry(cache, folder / "workshop");
+        const std::string entry = only_entry(cache), forged = content(entry);
+        const std::string name = "kernel_cache " + kind;
+        if (kind == "others") give_away(entry, name.c_str()), give_away(cache, name.c_str());
+        if (kind == "others_entry") give_away(entry, name.c_str());
+        if (kind == "writable") EXPECT(chmod(cache.c_str(), 0777) == 0);
+        if (kind == "writable_entry") EXPECT(chmod(entry.c_str(), 0666) == 0);
+        // It is what the cache would give if owner and mode were in order.
+        EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
+        // A folder that isn't ours alone is left as it is; in one of ours an entry of ours takes its place.
+        if (kind.find("_entry") == std::string::npos) EXPECT(content(only_entry(cache)) == forged);
+        else EXPECT(content(only_entry(cache)) != forged);
+        EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
     }
     if (kind == "link") {
         // The entry is a link to a file that must not be written.
