@@ -1,5 +1,9 @@
 // No libcuda, a broken one, an old one, and one that sees no device: with "any" the software GPU is used and says why, with
 // "cuda" the same reason comes as GPO_NO_DEVICE.
+// RUN: none
+// RUN: broken
+#include <dlfcn.h>
+
 #include "process/process.h"
 
 using namespace gpo::test;
@@ -70,7 +74,7 @@ int use(const char* choice) {
 /// Runs this program with a library path; its output has to contain `word`.
 void expect_reason(const char* self, const std::string& folder, const char* what, const std::string& word) {
     for (const char* choice : {"any", "cuda"}) {
-        const std::string command = "LD_LIBRARY_PATH='" + folder + "' '" + self + "' " + choice;
+        const std::string command = "LD_LIBRARY_PATH='" + folder + "' '" + self + "' use " + choice;
         std::FILE* pipe = popen(command.c_str(), "r");
         EXPECT(pipe != nullptr);
         char text[1024] = {};
@@ -82,13 +86,26 @@ void expect_reason(const char* self, const std::string& folder, const char* what
     }
 }
 
+/// The loader looks in its own folders too, and a library there can't be hidden from it.
+bool the_machine_has_one() {
+    return in_child([] { return dlopen("libcuda.so.1", RTLD_LAZY) || dlopen("libcuda.so", RTLD_LAZY) ? 1 : 0; }) != 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc > 1) return use(argv[1]);
+    EXPECT(argc >= 2);
+    const std::string kind = argv[1];
+    if (kind == "use" && argc == 3) return use(argv[2]);
     char self[4096] = {};
     EXPECT(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     Folder folder;
+    if (kind == "none") {
+        if (the_machine_has_one()) end_skipped("driver_choice none", "this machine has a libcuda");
+        expect_reason(self, folder.path(), "no library", "libcuda.so.1: cannot open shared object file");
+        return 0;
+    }
+    EXPECT(kind == "broken");
     std::ofstream(folder / "fake.c") << kFake;
     const std::string library = folder / "libcuda.so.1";
     const auto build = [&](const std::string& flags) {

@@ -19,6 +19,7 @@
 #include "driver/driver.h"
 #include "driver/functions.h"
 #include "host/host.h"
+#include "support/report.h"
 
 using gpo::driver::Function;
 
@@ -47,6 +48,10 @@ TEST_CASE("probe: open the CUDA driver after a failure" * doctest::skip()) {
     setenv("FAKE_CUDA_DEVICES", "1", 1);
     const auto second = gpo::driver::open_cuda(&why);
     std::printf("{%s, %s}\n", first ? "opened" : "refused", second ? "opened" : "refused");
+}
+
+TEST_CASE("probe: look for a libcuda" * doctest::skip()) {
+    std::printf("{%s}\n", dlopen("libcuda.so.1", RTLD_LAZY) || dlopen("libcuda.so", RTLD_LAZY) ? "there" : "none");
 }
 
 TEST_CASE("probe: open the CUDA driver in a forked child" * doctest::skip()) {
@@ -141,6 +146,13 @@ TEST_CASE("why a CUDA driver can't be used is a sentence that names the culprit"
     CHECK(contains(probe(kFake, {"FAKE_CUDA_INIT=999"}), "cuInit failed: CUDA_ERROR_FAKE (999: made up for a test)"));
     CHECK(contains(probe(kFake, {"FAKE_CUDA_INIT=100"}), "sees no device"));
     CHECK(contains(probe(kFake, {"FAKE_CUDA_DEVICES=0"}), "sees no device"));
+}
+
+TEST_CASE("without a library the reason is that there is none, in the loader's own words") {
+    Folder folder;
+    if (probe(folder.path, {}, "probe: look for a libcuda") != "none") return gpo::test::skip("this machine has a libcuda");
+    const std::string seen = probe(folder.path, {});
+    CHECK(contains(seen, "none: the CUDA driver library could not be loaded: libcuda.so.1: cannot open shared object file"));
 }
 
 TEST_CASE("a library that isn't one is refused with the loader's own words") {
