@@ -1,9 +1,16 @@
 // Arenas of pinned memory through the API: pieces, bad frees, caps, trim, frees behind streams, arenas that go first.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "support/gpu.h"
+#include "support/report.h"
 
 using namespace gpo::test;
 
@@ -196,6 +203,42 @@ TEST_CASE("arena: write-combined memory and a NUMA node can be asked for") {
     Arena nowhere;
     REQUIRE_OK(gpo_arena_create(gpu.device, &options, nowhere.out()));
     CHECK(gpo_arena_allocate(nowhere, 4096, 0, &memory) != GPO_SUCCESS);
+}
+
+TEST_CASE("arena: slabs lie on the NUMA node that was asked for") {
+    Gpu gpu;
+    int nodes = 0;
+    // Nodes with memory: others can't hold any.
+    for (int node = 0; node < 64; ++node) {
+        CAPTURE(node);
+        std::ifstream sizes("/sys/devices/system/node/node" + std::to_string(node) + "/meminfo");
+        std::string word;
+        uint64_t total = 0;
+        while (sizes >> word)
+            if (word == "MemTotal:") sizes >> total;
+        if (total == 0) continue;
+        auto options = sized<gpo_arena_options>();
+        options.flags = GPO_ARENA_NUMA;
+        options.numa_node = node;
+        options.slab_bytes = kMiB;
+        Arena arena;
+        REQUIRE_OK(gpo_arena_create(gpu.device, &options, arena.out()));
+        void* memory = nullptr;
+        const gpo_status status = gpo_arena_allocate(arena, kMiB / 2, 0, &memory);
+        if (status == GPO_NOT_SUPPORTED) return skip("this process may not say where memory goes: " + std::string(last_error().message));
+        REQUIRE_OK(status);
+        std::memset(memory, 1, kMiB / 2);
+        for (uint64_t at = 0; at < kMiB / 2; at += kMiB / 8) {
+            int found = -1;
+            constexpr unsigned long kNodeOf = 1 | 2;   // MPOL_F_NODE | MPOL_F_ADDR, of <numaif.h>, which belongs to libnuma
+            if (syscall(SYS_get_mempolicy, &found, nullptr, 0ul, static_cast<char*>(memory) + at, kNodeOf) != 0)
+                return skip("where these pages are can't be asked: " + std::string(std::strerror(errno)));
+            CHECK(found == node);
+        }
+        ++nodes;
+        REQUIRE_OK(gpo_arena_free(arena, memory));
+    }
+    if (nodes == 0) skip("this machine tells of no NUMA node");
 }
 
 TEST_CASE("arena: a free behind a stream takes effect when the stream has passed") {

@@ -1,6 +1,11 @@
 // Devices: what they say of themselves, waiting for all of their work, limits, peers, foreign contexts.
+#include <cctype>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <regex>
+#include <set>
 #include <string>
 
 #include "support/gpu.h"
@@ -26,11 +31,39 @@ TEST_CASE("a device describes itself the same way before and after it is opened"
     CHECK(described.memory_bytes >= 64 << 20);
     CHECK(described.shared_bytes_per_block >= 48 << 10);
     CHECK(described.shared_bytes_per_block_max >= described.shared_bytes_per_block);
-    CHECK(std::strlen(described.pci_address) >= 7);
+    CHECK(std::string(described.pci_address) == opened.pci_address);
+    CHECK(described.numa_node == opened.numa_node);
     auto info = sized<gpo_driver_info>();
     REQUIRE_OK(gpo_runtime_driver(gpu.runtime, &info));
     CHECK(described.software == info.software);
     CHECK_STATUS(GPO_NO_DEVICE, gpo_device_describe(gpu.runtime, info.device_count, &described));
+}
+
+TEST_CASE("where a device is: a PCI address as Linux writes it, and a NUMA node of this machine or none") {
+    Gpu gpu;
+    uint32_t count = 0;
+    REQUIRE_OK(gpo_device_count(gpu.runtime, &count));
+    std::set<std::string> addresses;
+    for (uint32_t i = 0; i < count; ++i) {
+        CAPTURE(i);
+        auto device = sized<gpo_device_properties>();
+        REQUIRE_OK(gpo_device_describe(gpu.runtime, i, &device));
+        const std::string address = device.pci_address;
+        CAPTURE(address);
+        CHECK(std::regex_match(address, std::regex("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]")));
+        CHECK(addresses.insert(address).second);   // nobody else's
+        CAPTURE(device.numa_node);
+        CHECK(device.numa_node >= -1);
+        namespace fs = std::filesystem;
+        const fs::path nodes = "/sys/devices/system/node";
+        if (device.numa_node >= 0 && fs::exists(nodes)) CHECK(fs::exists(nodes / ("node" + std::to_string(device.numa_node))));
+        // What Linux says of the card, where it knows the address and a node.
+        std::string lower = address;
+        for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+        int node = -1;
+        if (std::ifstream("/sys/bus/pci/devices/" + lower + "/numa_node") >> node && node >= 0 && device.numa_node >= 0)
+            CHECK(device.numa_node == node);
+    }
 }
 
 TEST_CASE("device memory is counted by the driver") {
@@ -172,7 +205,13 @@ TEST_CASE("devices say how they reach each other, and with peer access kernels a
     if (!second) return skip("there is one device");
     auto properties = sized<gpo_peer_properties>();
     REQUIRE_OK(gpo_device_describe_peer(gpu.runtime, 0, 1, &properties));
-    if (!properties.accessible) return skip("the two devices can't reach each other");
+    CHECK(properties.performance_rank >= 0);
+    CHECK(properties.native_atomics <= properties.accessible);
+    CHECK(properties.accessible <= 1);
+    if (!properties.accessible) {
+        CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_device_enable_peer(gpu.device, second));
+        return skip("the two devices can't reach each other");
+    }
     Kernel add = gpu.kernel(R"(
 extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *back, unsigned n) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -181,6 +220,8 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
     back[i] = 7 * there[i];
 })",
                             "add");
+    const char* const counting = R"(extern "C" __global__ void count(unsigned *there) { atomicAdd_system(there, 1u); })";
+    Kernel count = gpu.kernel(counting, "count");
     constexpr uint32_t kCount = 10'000;
     constexpr uint64_t kBytes = kCount * sizeof(uint32_t);
     Memory here = gpu.memory(kBytes);
@@ -216,6 +257,25 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
         CHECK_OK(gpo_device_disable_peer(gpu.device, second));
         if (turn == 1) CHECK_OK(gpo_device_enable_peer(gpu.device, second));
     }
+    if (properties.native_atomics) {
+        // Both count in the second device's memory at once.
+        Kernel count_there;
+        Module module;
+        auto options = sized<gpo_compile_options>();
+        options.source = counting;
+        REQUIRE_OK(gpo_module_compile(second, &options, module.out()));
+        REQUIRE_OK(gpo_module_kernel(module, "count", count_there.out()));
+        REQUIRE_OK(gpo_device_enable_peer(gpu.device, second));
+        REQUIRE_OK(gpo_fill(other, there, 0, 4, 1));
+        REQUIRE_OK(gpo_stream_wait(other, kPatience));
+        CHECK_OK(launch(stream, count.get(), 100, 128, there));
+        CHECK_OK(launch(other, count_there.get(), 100, 128, there));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        REQUIRE_OK(gpo_copy_to_host(other, out.data(), there, 4));
+        REQUIRE_OK(gpo_stream_wait(other, kPatience));
+        CHECK(out[0] == 2 * 100 * 128);
+        REQUIRE_OK(gpo_device_disable_peer(gpu.device, second));
+    }
     // Copies need no peer access.
     REQUIRE_OK(gpo_fill(stream, here, 5, 4, kCount));
     CHECK_OK(gpo_copy_peer(stream, second, back, gpu.device, here, kBytes));
@@ -231,6 +291,9 @@ TEST_CASE("a device reaches itself, without peer access") {
     Gpu gpu;
     auto properties = sized<gpo_peer_properties>();
     CHECK_OK(gpo_device_describe_peer(gpu.runtime, 0, 0, &properties));
+    CHECK(properties.accessible == 1);
+    CHECK(properties.native_atomics == 1);
+    CHECK(properties.performance_rank == 0);   // nothing is faster
 }
 
 TEST_CASE("a stream waits for an event of another device" * gated) {
