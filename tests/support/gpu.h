@@ -1,5 +1,6 @@
 // The fixture that every test of the public API stands on: a runtime with its device, chosen by GPUORCH_DEVICE as users
-// choose it, and owners for what is made from it. No test asks which device it has got.
+// choose it, and owners for what is made from it. No test expects another thing of one device than of another. (One asks which it
+// has got: the random sequences run under a schedule of their own making where the device's threads can be scheduled too.)
 //
 // Owners destroy on the way out, in the reverse order of construction; the Gpu comes first in a test, goes last, and
 // fails the test if its runtime can't be shut down.
