@@ -181,7 +181,7 @@ std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, [[maybe_u
         const uint64_t number = sample < 2 ? 1 : 1 + i * (total - 1) / (sample - 1);
         if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
     }
-    if (numbers.size() < total)
+    if (full() && numbers.size() < total)
         std::printf("%s: %zu of %llu places, spread\n", scenario.name, numbers.size(), static_cast<unsigned long long>(total));
     return numbers;
 }

@@ -95,8 +95,9 @@ void attempt(const Scenario& scenario, const Trouble& trouble);
 /// Whether --full was asked for (GPUORCH_TEST_FULL).
 bool full();
 
-/// Which of `total` cases of a scenario are tried: all, or the most it says, and then that is printed; under sanitizers about `sample` of them, spread,
-/// the first and the last among them, unless it is to be `every` one. GPUORCH_TEST_FAULT=k is the k-th alone.
+/// Which of `total` cases of a scenario are tried: all, or the most it says (under --full that is printed); under sanitizers
+/// about `sample` of them, spread, the first and the last among them, unless it is to be `every` one. GPUORCH_TEST_FAULT=k is
+/// the k-th alone.
 std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, uint64_t sample, bool every = full());
 
 #define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })
