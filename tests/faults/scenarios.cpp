@@ -139,6 +139,8 @@ void traces(Attempt& a) {
         });
         if (!a.shared()) check_lines(trace);
     }
+    stream.reset();
+    a.finish();   // a runtime that somebody else shuts down writes its files then
     unlink(trace.c_str());
     unlink(picture.c_str());
 }
