@@ -214,6 +214,29 @@ void events(Attempt& a) {
     STEP(a, gpo_event_destroy(start.release()));
 }
 
+void held_events(Attempt& a) {
+    if (!a.open()) return;
+    Stream held, other;
+    Timeline go;
+    Event before, behind;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, held.out()))) return;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, other.out()))) return;
+    untouched(go, STEP(a, gpo_timeline_create(a.runtime, nullptr, go.out())));
+    untouched(before, STEP(a, gpo_event_create(a.device, nullptr, before.out())));
+    untouched(behind, STEP(a, gpo_event_create(a.device, nullptr, behind.out())));
+    if (!go || !before || !behind) return;
+    STEP(a, gpo_event_record(before, other));
+    STEP(a, gpo_stream_wait_timeline(held, go, 1));
+    STEP(a, gpo_stream_wait_event(held, before));
+    STEP(a, gpo_event_record(behind, held));
+    STEP(a, gpo_stream_wait_event(other, behind));
+    a.notify(held);
+    a.notify(other);
+    if (STEP(a, gpo_timeline_signal(go, 1))) STEP(a, gpo_event_wait(behind, kPatience));
+    STEP(a, gpo_event_record(before, held));
+    STEP(a, gpo_event_wait(before, kPatience));
+}
+
 void timelines(Attempt& a) {
     if (!a.open()) return;
     Stream one, two;
@@ -531,7 +554,7 @@ void pipelines(Attempt& a) {
 const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all{
         {"runtimes", runtimes}, {"devices", devices}, {"traces", traces}, {"streams", streams}, {"events", events},
-        {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
+        {"held events", held_events}, {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
         {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines}, {"executors", executors},
         {"files", files}, {"tuned pipeline", tuned_pipeline, 15}, {"launches", launches},
         {"compile uncached", compile_uncached, 4, 40, true}, {"compile remembered", compile_remembered, 16},

@@ -264,9 +264,13 @@ Ref<Recording> Event::newest() {
 }
 
 Ref<Recording> Event::snapshot() {
-    auto made = make<Recording>(*context_, nullptr);
     Ref<Stream> stream = context_->idle_stream();
     const Claimed claimed(*stream);
+    Ref<Recording> made;
+    {
+        DriverScope scope(*context_);
+        made = make<Recording>(*context_, nullptr);
+    }
     CopyRecording operation(*this, *made);
     stream->submit(operation);
     return made;
