@@ -259,6 +259,31 @@ TEST_CASE("a timeline destroyed while a stream is on the way to signal it still 
     CHECK(take(queue, 1)[0].status == GPO_SUCCESS);
 }
 
+TEST_CASE("a wait that no signal on the way to a destroyed timeline reaches is cancelled, though it came to the front later" * gated) {
+    for (bool late : {false, true}) {
+        CAPTURE(late);
+        Gpu gpu;
+        Gate gate(gpu);
+        Queue queue = gpu.queue();
+        Timeline timeline = gpu.timeline(), begin = gpu.timeline();
+        Stream signalling = gpu.stream(), waiting = gpu.stream();
+        REQUIRE_OK(gpo_stream_wait_timeline(waiting, begin, 1));
+        REQUIRE_OK(gpo_stream_wait_timeline(waiting, timeline, 9));
+        REQUIRE_OK(gpo_stream_notify(waiting, queue, 5));
+        gate.put_on(signalling);
+        REQUIRE_OK(gpo_stream_signal_timeline(signalling, timeline, 5));
+        CHECK_OK(gpo_timeline_destroy(timeline.release()));
+        if (late) {
+            gate.open();
+            CHECK_OK(gpo_stream_wait(signalling, kPatience));
+        }
+        CHECK_OK(gpo_timeline_signal(begin, 1));
+        CHECK_STATUS(GPO_CANCELLED, gpo_stream_wait(waiting, kPatience));
+        CHECK(take(queue, 1)[0].status == GPO_CANCELLED);
+        gate.open();
+    }
+}
+
 TEST_CASE("no more is held than the stream was allowed to, and what is refused has no effect") {
     Gpu gpu;
     Writer writer(gpu);

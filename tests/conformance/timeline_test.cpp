@@ -1,5 +1,7 @@
 // Timelines on the host: a number that only rises, waited for and failed. What streams do with them: held_test.cpp.
 #include <atomic>
+#include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -92,6 +94,49 @@ TEST_CASE("a host that waits for a timeline is let go when it fails or is destro
         // A waiter that came only after the destroy finds the handle gone.
         if (destroy) CHECK((status == GPO_CANCELLED || status == GPO_STALE_HANDLE));
         if (!destroy) CHECK(status == GPO_CALLBACK_FAILED);
+    }
+}
+
+TEST_CASE("a host that waits for a destroyed timeline's signal that is on the way goes on; shutdown ends its wait" * gated) {
+    for (bool shutdown : {false, true}) {
+        CAPTURE(shutdown);
+        Gpu gpu;
+        auto gate = std::make_unique<Gate>(gpu);
+        Timeline timeline = gpu.timeline();
+        gpo_timeline_t handle = timeline;
+        Stream stream = gpu.stream();
+        gate->put_on(stream);
+        REQUIRE_OK(gpo_stream_signal_timeline(stream, timeline, 5));
+        std::atomic<int> inside{0};
+        std::atomic<gpo_status> near{GPO_INTERNAL}, far{GPO_INTERNAL};
+        std::thread waits_near([&] {
+            ++inside;
+            near = gpo_timeline_wait(handle, 5, kPatience);
+        });
+        std::thread waits_far([&] {
+            ++inside;
+            far = gpo_timeline_wait(handle, 6, kPatience);
+        });
+        while (inside != 2) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        if (shutdown) {
+            CHECK_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(gpu.runtime, 1'000'000));
+            waits_near.join();
+            CHECK(near == GPO_CANCELLED);
+        } else {
+            CHECK_OK(gpo_timeline_destroy(timeline.release()));
+        }
+        waits_far.join();   // nothing will reach that
+        CHECK((far == GPO_CANCELLED || (far == GPO_STALE_HANDLE && !shutdown)));
+        gate->open();
+        if (shutdown) {
+            gate.reset();   // its memory goes with the runtime
+            CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+            continue;
+        }
+        waits_near.join();
+        // One that came only after the destroy finds the handle gone.
+        CHECK((near == GPO_SUCCESS || near == GPO_STALE_HANDLE));
     }
 }
 

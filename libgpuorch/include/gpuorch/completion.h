@@ -67,7 +67,8 @@ GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t 
 GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since);
 
 /* Puts an entry into `cq` when the timeline has reached `value` (at once if it has), or with what it failed with, or
- * with GPO_CANCELLED when it is destroyed. GPO_WOULD_BLOCK if the queue is full: nothing comes then. */
+ * with GPO_CANCELLED when it is destroyed and no signal put on a stream will reach the value. GPO_WOULD_BLOCK if the
+ * queue is full: nothing comes then. */
 GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, gpo_cq_t cq, uint64_t user_data);
 
 /* Takes up to `capacity` entries out of the queue into an array with `stride` bytes from one to the next (sizeof

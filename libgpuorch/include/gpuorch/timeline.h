@@ -25,8 +25,8 @@ typedef struct gpo_timeline_options {
 GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline_options *options,
                                        gpo_timeline_t *timeline);
 
-/* Every wait for a value that is not reached, and that no signal put on a stream will reach, ends with GPO_CANCELLED;
- * gpo_timeline_wait does for every value that is not reached. */
+/* Every wait for a value that is not reached, and that no signal put on a stream will reach, ends with GPO_CANCELLED.
+ * The others, those in gpo_timeline_wait included, go on. */
 GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline);
 
 /* Raises the value from the host and releases all who waited for it. GPO_INVALID_ARGUMENT unless `value` is above the
@@ -43,8 +43,8 @@ GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status,
 /* The value that has been reached; its failure instead, if it has failed. */
 GPO_API gpo_status gpo_timeline_value(gpo_timeline_t timeline, uint64_t *value);
 
-/* Waits on the host. GPO_TIMEOUT; the timeline's failure; GPO_CANCELLED if it is destroyed or the runtime shut down
- * meanwhile. Blocks until the timeout. */
+/* Waits on the host. GPO_TIMEOUT; the timeline's failure; GPO_CANCELLED if the runtime is shut down meanwhile, or the
+ * timeline is destroyed and no signal put on a stream will reach the value. Blocks until the timeout. */
 GPO_API gpo_status gpo_timeline_wait(gpo_timeline_t timeline, uint64_t value, int64_t timeout_ns);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ public:
     bool ready(Stream& stream) override {
         std::lock_guard lock(timeline_->lock_);
         if (timeline_->reached_ >= value_) return true;
-        if (timeline_->failed_) throw NeverPossible(timeline_->failed_);
+        if (const ErrorPtr error = timeline_->never(value_)) throw NeverPossible(error);
         if (on_the_way() != timeline_->coming_.end()) return true;
         auto& waiting = timeline_->waiting_;
         const Ref<Stream> self(&stream);
@@ -115,7 +115,7 @@ private:
 
 Timeline::Timeline(Runtime& runtime, uint64_t value, const char* label)
     : Object(runtime, Type::timeline, label), reached_(value),
-      cancelled_(make_error(GPO_CANCELLED, "the timeline was destroyed")), stranded_(*this) {}
+      cancelled_(make_error(GPO_CANCELLED, "the timeline was destroyed")) {}
 
 // Under lock_.
 void Timeline::refuse(uint64_t value) {
@@ -137,9 +137,20 @@ void Timeline::promise(uint64_t value) {
     coming_.emplace(value, nullptr);
 }
 
+// Of a timeline that is closed this may have been the last signal that would reach what others wait for.
 void Timeline::withdraw(uint64_t value) noexcept {
-    std::lock_guard lock(lock_);
-    coming_.erase(value);
+    std::vector<Ref<Stream>> streams;
+    Notices told;
+    {
+        std::lock_guard lock(lock_);
+        coming_.erase(value);
+        if (!closed_) return;
+        streams.swap(waiting_);
+        take_never(told);
+        changed_.notify_all();
+    }
+    tell(told, cancelled_);
+    flush(std::move(streams));
 }
 
 void Timeline::came(uint64_t value, Ref<Point> point) noexcept {
@@ -158,6 +169,16 @@ void Timeline::release_waiting() noexcept {
 
 void Timeline::take_reached(Notices& told) noexcept {
     while (!notices_.empty() && notices_.begin()->first <= reached_) told.insert(notices_.extract(notices_.begin()));
+}
+
+ErrorPtr Timeline::never(uint64_t value) const noexcept {
+    if (failed_) return failed_;
+    return closed_ && coming_.lower_bound(value) == coming_.end() ? cancelled_ : nullptr;
+}
+
+void Timeline::take_never(Notices& told) noexcept {
+    auto from = coming_.empty() ? notices_.begin() : notices_.upper_bound(coming_.rbegin()->first);
+    while (from != notices_.end()) told.insert(notices_.extract(from++));
 }
 
 void Timeline::tell(Notices& notices, const ErrorPtr& error) noexcept {
@@ -185,7 +206,7 @@ void Timeline::then(uint64_t value, Ref<Reached> target) {
         std::lock_guard lock(lock_);
         runtime().counters.notifies.fetch_add(1, std::memory_order_relaxed);
         if (reached_ < value) {
-            error = failed_ ? failed_ : closed_ ? cancelled_ : nullptr;
+            error = never(value);
             if (!error) {
                 notices_.insert(one.extract(one.begin()));
                 return;
@@ -198,24 +219,14 @@ void Timeline::then(uint64_t value, Ref<Reached> target) {
 void Timeline::reached(uint64_t value) noexcept {
     std::map<uint64_t, Ref<Point>> passed;  // given back outside the lock
     Notices told;
-    bool stranded;
     {
         std::lock_guard lock(lock_);
         reached_ = std::max(reached_, value);
         while (!coming_.empty() && coming_.begin()->first <= reached_) passed.insert(coming_.extract(coming_.begin()));
-        stranded = closed_ && coming_.empty() && !(waiting_.empty() && notices_.empty()) && !std::exchange(stranding_, true);
         take_reached(told);
         changed_.notify_all();
     }
     tell(told, nullptr);
-    if (!stranded) return;
-    retain();
-    runtime().errands().post(stranded_);
-}
-
-void Timeline::Stranded::run() noexcept {
-    timeline_.fail_with(timeline_.cancelled_);
-    timeline_.release();
 }
 
 void Timeline::fail_with(ErrorPtr error) noexcept {
@@ -280,30 +291,29 @@ uint64_t Timeline::value() {
 
 gpo_status Timeline::wait(uint64_t value, uint64_t deadline) {
     host::Lock lock(lock_);
-    const bool done = changed_.wait(lock, deadline, [&] { return reached_ >= value || failed_ || closed_; });
+    ErrorPtr error;
+    const bool done = changed_.wait(lock, deadline, [&] {
+        return reached_ >= value || (error = never(value)) || runtime().shutting_down();
+    });
     if (reached_ >= value) return GPO_SUCCESS;
-    if (failed_) throw Failure(failed_);
-    if (done) gpo::fail(GPO_CANCELLED, "the timeline was destroyed");
+    if (error) throw Failure(error);
+    if (done) gpo::fail(GPO_CANCELLED, "the runtime is shutting down");
     return GPO_TIMEOUT;
 }
 
 void Timeline::destroyed() noexcept {
     std::vector<Ref<Stream>> streams;
     Notices told;
-    ErrorPtr error;
     {
         std::lock_guard lock(lock_);
         closed_ = true;
         // A signal that is on the way still counts; nobody else can send one.
         if (!failed_ && coming_.empty()) failed_ = cancelled_;
-        if (failed_) {
-            streams.swap(waiting_);
-            told.swap(notices_);
-        }
-        error = failed_;
+        streams.swap(waiting_);   // those whose value may still be reached come back
+        take_never(told);
         changed_.notify_all();
     }
-    tell(told, error);
+    tell(told, cancelled_);   // of one that has failed all were told
     flush(std::move(streams));
 }
 

@@ -23,7 +23,8 @@ public:
     gpo_status put_wait(Stream& stream, uint64_t value);
     gpo_status put_signal(Stream& stream, uint64_t value);
 
-    /// Its handle is gone, or the runtime shuts down: what can't be reached any more is cancelled.
+    /// Its handle is gone, or the runtime shuts down: waits for what can't be reached any more are cancelled. In a shutdown
+    /// the host's are in any case.
     void destroyed() noexcept override;
     void stop() noexcept override { destroyed(); }
 
@@ -57,7 +58,10 @@ private:
         uint64_t submitted_ns;
     };
     using Notices = std::multimap<uint64_t, Notice>;
-    void take_reached(Notices& told) noexcept;          // under lock_
+    // Under lock_:
+    void take_reached(Notices& told) noexcept;
+    ErrorPtr never(uint64_t value) const noexcept;      // why a value that isn't reached won't be; NULL: it may be
+    void take_never(Notices& told) noexcept;            // those who wait for such values, once it is closed
     void tell(Notices& notices, const ErrorPtr& error) noexcept;
 
     host::Mutex lock_;
@@ -68,17 +72,7 @@ private:
     Notices notices_;
     ErrorPtr failed_;
     const ErrorPtr cancelled_;               // made ahead: destroying must not need memory
-    bool closed_ = false;
-    /// Destroyed, and the last signal has come: streams that wait for more are released, which the scanner may not do.
-    class Stranded final : public Errand {
-    public:
-        explicit Stranded(Timeline& timeline) noexcept : timeline_(timeline) {}
-        void run() noexcept override;
-
-    private:
-        Timeline& timeline_;                 // a reference is held while it is posted
-    } stranded_;
-    bool stranding_ = false;                 // under lock_
+    bool closed_ = false;                    // what no signal in coming_ reaches won't be reached: see withdraw()
 };
 
 template <>

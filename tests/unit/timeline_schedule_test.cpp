@@ -1,0 +1,154 @@
+// The end of a timeline under many schedules: whatever signals are refused, come or are given up meanwhile, everybody who waits is
+// told, and nobody who needn't be is cancelled.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "gpuorch/gpuorch.h"
+#include "host/host.h"
+#include "support/explore.h"
+
+namespace {
+
+constexpr int64_t kPatience = 10'000'000'000;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSeeds = 300;
+#else
+constexpr uint64_t kSeeds = 1500;
+#endif
+
+struct World {
+    explicit World(uint64_t seed) {
+        gpo_runtime_options options{};
+        options.struct_size = sizeof options;
+        options.device = "soft";
+        options.schedule_seed = seed;
+        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+        REQUIRE(gpo_cq_create(runtime, nullptr, &queue) == GPO_SUCCESS);
+        for (auto timeline : {&begin, &timeline_}) REQUIRE(gpo_timeline_create(runtime, nullptr, timeline) == GPO_SUCCESS);
+    }
+    ~World() {
+        if (runtime) CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
+    }
+    gpo_stream_t stream(uint32_t max_held = 0) {
+        gpo_stream_options options{};
+        options.struct_size = sizeof options;
+        options.max_held = max_held;
+        gpo_stream_t made = nullptr;
+        REQUIRE(gpo_stream_create(device, &options, &made) == GPO_SUCCESS);
+        return made;
+    }
+    /// The statuses of the next entries, by user_data.
+    std::vector<gpo_status> take(size_t count) {
+        std::vector<gpo_status> statuses(count, GPO_INTERNAL);
+        for (size_t i = 0; i < count; ++i) {
+            gpo_completion entry{};
+            uint64_t taken = 0;
+            REQUIRE(gpo_cq_wait(queue, kPatience) == GPO_SUCCESS);
+            REQUIRE(gpo_cq_drain(queue, &entry, sizeof entry, 1, &taken) == GPO_SUCCESS);
+            REQUIRE(taken == 1);
+            statuses.at(entry.user_data) = entry.status;
+        }
+        return statuses;
+    }
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_cq_t queue = nullptr;
+    gpo_timeline_t begin = nullptr, timeline_ = nullptr;   // nobody has signalled them
+};
+
+template <class Body>
+void each_seed(Body body) {
+    const auto [first, count] = gpo::test::seeds({1, kSeeds});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
+        body(seed);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("who waits for a destroyed timeline is told when the last signal for it is refused, under every schedule") {
+    each_seed([](uint64_t seed) {
+        World world(seed);
+        const gpo_stream_t full = world.stream(1), held = world.stream();
+        REQUIRE(gpo_stream_wait_timeline(full, world.begin, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_timeline_notify(world.timeline_, 5, world.queue, 0) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_wait_timeline(held, world.timeline_, 5) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_notify(held, world.queue, 1) == GPO_SUCCESS);
+        gpo_status signalled = GPO_INTERNAL, waited = GPO_INTERNAL;
+        {
+            std::vector<gpo::host::Thread> threads;
+            threads.emplace_back("signaller", [&] { signalled = gpo_stream_signal_timeline(full, world.timeline_, 5); });
+            threads.emplace_back("waiter", [&] { waited = gpo_timeline_wait(world.timeline_, 5, kPatience); });
+            CHECK(gpo_timeline_destroy(world.timeline_) == GPO_SUCCESS);
+        }
+        CHECK((signalled == GPO_WOULD_BLOCK || signalled == GPO_STALE_HANDLE || signalled == GPO_FAILED));
+        CHECK((waited == GPO_CANCELLED || waited == GPO_STALE_HANDLE));
+        const auto told = world.take(2);
+        CHECK(told[0] == GPO_CANCELLED);
+        CHECK(told[1] == GPO_CANCELLED);
+        CHECK(gpo_stream_wait(held, kPatience) == GPO_CANCELLED);
+        CHECK(gpo_stream_cancel_held(full, nullptr) == GPO_SUCCESS);
+    });
+}
+
+TEST_CASE("of those who wait for a destroyed timeline whom a held signal will reach go on, under every schedule") {
+    int reached = 0, cancelled = 0;
+    each_seed([&](uint64_t seed) {
+        World world(seed);
+        const gpo_stream_t signalling = world.stream(), near = world.stream(), far = world.stream();
+        REQUIRE(gpo_stream_wait_timeline(signalling, world.begin, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_signal_timeline(signalling, world.timeline_, 5) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_wait_timeline(near, world.timeline_, 4) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_wait_timeline(far, world.timeline_, 6) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_notify(near, world.queue, 0) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_notify(far, world.queue, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_timeline_notify(world.timeline_, 5, world.queue, 2) == GPO_SUCCESS);
+        REQUIRE(gpo_timeline_notify(world.timeline_, 6, world.queue, 3) == GPO_SUCCESS);
+        gpo_status statuses[2] = {GPO_INTERNAL, GPO_INTERNAL};
+        {
+            std::vector<gpo::host::Thread> threads;
+            for (uint64_t i : {0, 1})
+                threads.emplace_back("waiter", [&, i] { statuses[i] = gpo_timeline_wait(world.timeline_, 5 + i, kPatience); });
+            gpo::host::sleep_until(gpo::host::now() + seed % 2);   // by then, in every other run, they wait
+            CHECK(gpo_timeline_destroy(world.timeline_) == GPO_SUCCESS);
+            CHECK(gpo_timeline_signal(world.begin, 1) == GPO_SUCCESS);
+        }
+        CHECK((statuses[0] == GPO_SUCCESS || statuses[0] == GPO_STALE_HANDLE));
+        CHECK((statuses[1] == GPO_CANCELLED || statuses[1] == GPO_STALE_HANDLE));
+        reached += statuses[0] == GPO_SUCCESS;
+        cancelled += statuses[1] == GPO_CANCELLED;
+        const auto told = world.take(4);
+        CHECK(told[0] == GPO_SUCCESS);
+        CHECK(told[1] == GPO_CANCELLED);
+        CHECK(told[2] == GPO_SUCCESS);
+        CHECK(told[3] == GPO_CANCELLED);
+    });
+    if (gpo::test::seeds({1, kSeeds}).count == kSeeds) {
+        CHECK(reached > 0);
+        CHECK(cancelled > 0);
+    }
+}
+
+TEST_CASE("shutdown ends every wait for a timeline, destroyed or not, under every schedule") {
+    each_seed([](uint64_t seed) {
+        World world(seed);
+        const gpo_stream_t signalling = world.stream();
+        REQUIRE(gpo_stream_wait_timeline(signalling, world.begin, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_signal_timeline(signalling, world.timeline_, 5) == GPO_SUCCESS);
+        gpo_status statuses[2] = {GPO_INTERNAL, GPO_INTERNAL};
+        {
+            std::vector<gpo::host::Thread> threads;
+            for (uint64_t i : {0, 1})
+                threads.emplace_back("waiter", [&, i] { statuses[i] = gpo_timeline_wait(world.timeline_, 5 + i, -1); });
+            if (seed % 2) CHECK(gpo_timeline_destroy(world.timeline_) == GPO_SUCCESS);
+            gpo::host::sleep_until(gpo::host::now() + seed / 2 % 2);
+            CHECK(gpo_runtime_shutdown(world.runtime, kPatience) == GPO_SUCCESS);
+            world.runtime = nullptr;
+        }
+        for (const gpo_status status : statuses)
+            CHECK((status == GPO_CANCELLED || status == GPO_STALE_HANDLE || status == GPO_INVALID_HANDLE || status == GPO_SHUT_DOWN));
+    });
+}
