@@ -141,11 +141,12 @@ void wait_for_everything(uint32_t mode, int waiters, int producers, uint64_t eac
             threads.emplace_back("waiter", [&] {
                 while (drained.load() < total || !awake.load()) {
                     if (queue.wait(host::kForever) != GPO_SUCCESS) break;
-                    ++returned;
                     gpo_completion entry;
-                    if (queue.drain(&entry, sizeof entry, 1) == 0) continue;
-                    ++seen[entry.user_data];
-                    drained.fetch_add(1);
+                    if (queue.drain(&entry, sizeof entry, 1) != 0) {
+                        ++seen[entry.user_data];
+                        drained.fetch_add(1);
+                    }
+                    ++returned;   // no step from here to the next look at `awake`: the last wake is for who waits once more
                 }
                 queue.wake();  // the next one
             });

@@ -1,9 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <numeric>
 #include <thread>
 #include <vector>
 
 #include "completion/queue.h"
+#include "support/explore.h"
 
 using namespace gpo;
 
@@ -31,6 +35,50 @@ gpo_completion entry(uint64_t user_data) {
 }
 
 }  // namespace
+
+TEST_CASE("a queue with room for one or a few entries gives each out once, in every schedule") {
+    for (const uint32_t capacity : {1u, 2u, 3u})
+        test::explore(1000, [&] {
+            constexpr uint64_t kEntries = 8;
+            Fixture fixture(capacity);
+            std::vector<uint64_t> seen[2];
+            std::atomic<uint64_t> drained{0};
+            std::atomic<bool> stuck{false};
+            {
+                std::vector<host::Thread> threads;
+                threads.emplace_back("fills", [&] {
+                    for (uint64_t i = 0; i < kEntries; ++i) {
+                        for (unsigned spins = 0; !fixture.queue->reserve(); ++spins) {
+                            if (spins == 5000) {
+                                stuck = true;
+                                return;
+                            }
+                            host::step(spins);
+                        }
+                        fixture.queue->deliver(entry(i), nullptr);
+                    }
+                });
+                for (auto& mine : seen)
+                    threads.emplace_back("drains", [&] {
+                        gpo_completion out;
+                        for (unsigned spins = 0; drained.load() < kEntries && spins < 5000; ++spins) {
+                            if (fixture.queue->drain(&out, sizeof out, 1) == 1) {
+                                mine.push_back(out.user_data);
+                                ++drained;
+                            }
+                            host::step(spins);
+                        }
+                    });
+            }
+            REQUIRE_FALSE(stuck.load());
+            std::vector<uint64_t> all(seen[0]);
+            all.insert(all.end(), seen[1].begin(), seen[1].end());
+            std::sort(all.begin(), all.end());
+            std::vector<uint64_t> expected(kEntries);
+            std::iota(expected.begin(), expected.end(), uint64_t{0});
+            REQUIRE(all == expected);
+        });
+}
 
 TEST_CASE("a queue takes as many entries as its capacity, and refuses the next until one is drained") {
     Fixture fixture(3);

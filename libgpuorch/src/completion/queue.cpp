@@ -16,7 +16,7 @@ constexpr unsigned kScheduledSpins = 8000;  // turns, where time stands still me
 }  // namespace
 
 CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label)
-    : Object(runtime, Type::cq, label), capacity_(capacity), mask_(std::bit_ceil(uint64_t{capacity}) - 1),
+    : Object(runtime, Type::cq, label), capacity_(capacity), mask_(std::bit_ceil(std::max(uint64_t{capacity}, uint64_t{2})) - 1),
       cells_(new Cell[mask_ + 1]) {
     for (uint64_t i = 0; i <= mask_; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
     failures_.reserve(kFailuresKept);
@@ -91,6 +91,8 @@ void CompletionQueue::tell(uint64_t count) noexcept {
     if ((before & kKept) && (before & ~kKept) + count == reserved_.load(std::memory_order_acquire)) release();
 }
 
+// Who drains makes room before it has copied the entry. Whoever fills that room waits for the copy, because a cell's turn says
+// "filled" or "free" for one turn alone. A single cell's wouldn't: filled for one turn would be free for the next.
 uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
     uint64_t count = 0;
     auto* out = reinterpret_cast<unsigned char*>(entries);
@@ -109,6 +111,7 @@ uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t c
             break;
         }
         if (!tail_.compare_exchange_weak(turn, turn + 1, std::memory_order_relaxed)) continue;
+        host::crossing();  // there is room already, and the entry is still in its cell
         gpo_completion entry = cell.entry;
         cell.turn.store(turn + mask_ + 1, std::memory_order_release);
         entry.struct_size = size;

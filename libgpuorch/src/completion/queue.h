@@ -69,7 +69,7 @@ private:
 
     const uint32_t capacity_;
     const uint64_t mask_;
-    std::unique_ptr<Cell[]> cells_;                   // a power of two, at least capacity
+    std::unique_ptr<Cell[]> cells_;                   // a power of two, at least capacity and 2: see drain()
     // What notifies, the scanner and drains write lies on lines of their own.
     alignas(64) std::atomic<uint64_t> reserved_{0};     // entries ever given room
     std::atomic<uint64_t> drained_seen_{0};             // a look at tail_: room there was then, there is now
