@@ -264,6 +264,20 @@ TEST_CASE("a destroyed queue's descriptor is readable for good") {
     CHECK(poller.readable());
 }
 
+TEST_CASE("a queue destroyed while others drain it leaves its descriptor readable for good, in every schedule") {
+    test::explore(kSeeds, [] {
+        Fixture fixture(4);
+        Poller poller(*fixture.queue);
+        REQUIRE(fixture.deliver(1));
+        {
+            std::vector<host::Thread> threads;
+            for (int i = 0; i < 2; ++i) threads.emplace_back("drains", [&] { drain(*fixture.queue, 4); });
+            fixture.queue->destroyed();
+        }
+        REQUIRE(poller.readable());
+    });
+}
+
 TEST_CASE("a poller drains once a wake and gets every entry, in every schedule") {
     for (bool edge : {false, true})
         test::explore(kSeeds, [&] { poll_everything(edge, 2, 1, 3, 1 + (edge ? 1u : 0u), true); });

@@ -119,7 +119,7 @@ uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t c
         ++count;
         ++turn;
     }
-    if (belled && filled()) announce();
+    if (belled && (filled() || destroyed_.load(std::memory_order_acquire))) announce();
     return count;
 }
 
@@ -133,6 +133,7 @@ bool CompletionQueue::filled() const noexcept {
 // its thread's clear: after the last clear whoever sets announced_ rings, and nobody reads that ring away. And an entry
 // whose filler found announced_ set is seen by whoever clears it, who looks after that. Reading may be left out only
 // where announced_ isn't set and no ring lies unread: a ring may come after the clear that was to be its own.
+// The ring of a queue that is destroyed is as an entry that nobody takes out: who reads it away rings again.
 void CompletionQueue::announce() noexcept {
     host::crossing();
     if (announced_.exchange(1, std::memory_order_acq_rel) != 0) return;
@@ -197,6 +198,11 @@ void CompletionQueue::wake() noexcept {
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_all(signal_);
     if (belled_.load(std::memory_order_seq_cst)) announce();
+}
+
+void CompletionQueue::destroyed() noexcept {
+    destroyed_.store(true, std::memory_order_release);
+    cancel_waits();
 }
 
 void CompletionQueue::cancel_waits() noexcept {

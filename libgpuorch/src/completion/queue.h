@@ -55,7 +55,7 @@ public:
     gpo_cq_statistics statistics() const noexcept;
     /// Waiters return GPO_CANCELLED: it is destroyed, or its runtime shuts down.
     void cancel_waits() noexcept;
-    void destroyed() noexcept override { cancel_waits(); }
+    void destroyed() noexcept override;
     void stop() noexcept override { cancel_waits(); }
     void close() noexcept override;
 
@@ -80,6 +80,7 @@ private:
     alignas(64) std::atomic<uint64_t> tail_{0};         // next to be drained
     alignas(64) std::atomic<uint32_t> waiters_{0};
     std::atomic<bool> woken_{false}, closed_{false};
+    std::atomic<bool> destroyed_{false};                // the descriptor is to be readable for good
     std::atomic<uint64_t> refused_{0};
 
     // The descriptor's. Its ring is due while announced_ is 1; rings_ counts those that were rung, heard_ those of them that
