@@ -106,3 +106,47 @@ TEST_CASE("every callback comes once under every schedule, however the executor 
             }
     }
 }
+
+TEST_CASE("callbacks that wait for one another come on as many threads as there are, under every schedule") {
+    constexpr uint64_t kSeeds = 400;
+    constexpr int kThreads = 4;
+    struct Meeting {
+        std::atomic<int> came{0};
+        bool all() const { return came.load() == kThreads; }
+    };
+    const auto [first, count] = gpo::test::seeds({1, kSeeds});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        const uint32_t flags = seed % 4 ? GPO_EXECUTOR_SPIN : GPO_EXECUTOR_SLEEP;
+        INFO("GPUORCH_TEST_SEED=", seed);
+        gpo_runtime_options options{};
+        options.struct_size = sizeof options;
+        options.device = "soft";
+        options.schedule_seed = seed;
+        gpo_runtime_t runtime = nullptr;
+        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        gpo_executor_options executor_options{};
+        executor_options.struct_size = sizeof executor_options;
+        executor_options.flags = flags;
+        executor_options.threads = kThreads;
+        gpo_executor_t executor = nullptr;
+        REQUIRE(gpo_executor_create(runtime, &executor_options, &executor) == GPO_SUCCESS);
+        gpo_timeline_t timeline = nullptr;
+        REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
+        for (uint64_t round = 1; round <= 3; ++round) {
+            Meeting meeting;
+            for (int i = 0; i < kThreads; ++i)
+                REQUIRE(gpo_timeline_then(timeline, round, executor, [](void* user, const gpo_completion*, const gpo_error*) {
+                            auto& here = *static_cast<Meeting*>(user);
+                            ++here.came;
+                            const uint64_t until = gpo::host::now() + 1'000'000'000;
+                            while (!here.all() && gpo::host::now() < until) gpo::host::sleep_until(gpo::host::now() + 100'000);
+                        }, &meeting) == GPO_SUCCESS);
+            gpo::host::sleep_until(gpo::host::now() + 100'000);   // one spins, the others sleep
+            REQUIRE(gpo_timeline_signal(timeline, round) == GPO_SUCCESS);
+            gpo::host::sleep_until(gpo::host::now() + 500'000'000);
+            CHECK(meeting.all());
+            while (!meeting.all()) gpo::host::sleep_until(gpo::host::now() + 100'000'000);
+        }
+        REQUIRE(gpo_runtime_shutdown(runtime, 10'000'000'000) == GPO_SUCCESS);
+    }
+}

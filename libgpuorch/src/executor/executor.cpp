@@ -267,7 +267,7 @@ bool Executor::take_spinning() noexcept {
 
 uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept {
     uint64_t served = 0, idle_since = 0;
-    bool spinning = false;
+    bool spinning = false, woken = false;
     const auto stop_spinning = [&] {
         if (!spinning) return;
         spinning = false;
@@ -276,10 +276,11 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
     for (unsigned spins = 0; served < most;) {
         const uint32_t seen = signal_.load(std::memory_order_seq_cst);
         if (ready_.load(std::memory_order_seq_cst) != 0) {
-            const bool spun = spinning;
+            const bool first = spinning || woken;
             stop_spinning();
-            // Those who made the others ready while this thread was spinning have woken nobody.
-            if (spun && ready_.load(std::memory_order_seq_cst) > 1) wake_one();
+            woken = false;
+            // Those who made the others ready while a thread was spinning have woken nobody: it wakes the next, and so on.
+            if (first && spins_ && ready_.load(std::memory_order_seq_cst) > 1) wake_one();
             if (run_one()) {
                 ++served;
                 idle_since = 0;
@@ -301,6 +302,7 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
                     stop_spinning();
                     // Who accepted a task before has seen a spinner.
                     if (pending_.load(std::memory_order_seq_cst) == 0) sleep(seen, until, deadline);
+                    woken = true;
                     idle_since = 0;
                     continue;
                 }
@@ -309,6 +311,7 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
             continue;
         }
         sleep(seen, until, deadline);
+        woken = true;
         if (deadline != host::kForever && host::now() >= deadline && ready_.load(std::memory_order_seq_cst) == 0) break;
     }
     stop_spinning();

@@ -6,7 +6,8 @@
 // Sleeping. Idle threads wait on `signal_`, which changes with every event that may concern one: a strand that becomes
 // ready, the last task called, the end. Where the executor spins, one idle thread (`spinning_`) asks `ready_` instead
 // while tasks are owed and for a millisecond after; whoever makes a strand ready then wakes nobody. The spinner gives the
-// role up before it runs a task, and looks once more whether there is something for others to do.
+// role up before it runs a task, and looks once more whether there is something for others to do: then it wakes one of them,
+// which does the same before it runs a task.
 #pragma once
 
 #include <map>
