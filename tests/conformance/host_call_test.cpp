@@ -216,6 +216,31 @@ TEST_CASE("cancelling what is held cancels a host call that has not begun, and g
     CHECK_OK(gpo_stream_query(f.stream));
 }
 
+TEST_CASE("a host call that is dropped before its turn is told so when the work before it has ended" * gated) {
+    for (bool fails : {false, true}) {
+        CAPTURE(fails);
+        Fixture f;
+        Call call;
+        Timeline timeline = f.gpu.timeline();
+        Gate gate(f.gpu);
+        gate.put_on(f.stream);
+        REQUIRE_OK(f.writer.write(f.stream, &f.words[0], 1));
+        REQUIRE_OK(gpo_stream_wait_timeline(f.stream, timeline, 1));
+        REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
+        if (fails)
+            REQUIRE_OK(gpo_timeline_fail(timeline, GPO_FAILED, "on purpose"));
+        else
+            REQUIRE_OK(gpo_stream_cancel_held(f.stream, nullptr));
+        CHECK(held(f.stream) == 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        CHECK(call.came == 0);
+        gate.open();
+        CHECK(call.came.reach(1));
+        CHECK(call.status == (fails ? GPO_FAILED : GPO_CANCELLED));
+        CHECK(read(f.words[0]) == 1);
+    }
+}
+
 TEST_CASE("an executor that is destroyed, or a runtime that shuts down, finishes host calls with GPO_CANCELLED") {
     for (bool shutdown : {false, true}) {
         CAPTURE(shutdown);

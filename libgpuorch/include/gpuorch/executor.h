@@ -121,9 +121,10 @@ typedef gpo_status (*gpo_host_fn)(void *user, const gpo_host_call *call);
 /* Puts a call of host code on a stream: it runs on the executor when all before it on the stream is done, and what is
  * put behind it is held until it is (stream.h), so the GPU itself never waits for it. It may call CUDA. If it fails,
  * everything behind it completes with its failure and never runs. It is called exactly once, also if it is not to do
- * its work: see gpo_host_call. gpo_stream_cancel_held cancels one that has not begun; one that runs is no longer waited
- * for. GPO_NOT_SUPPORTED on wrapped streams, which can't be held; GPO_CAPTURE_REFUSED on a stream that is captured;
- * GPO_WOULD_BLOCK if executor or stream have no room. */
+ * its work: see gpo_host_call. That too comes when what the GPU was given before it has ended, and memory that was in
+ * use is free; only where the executor is destroyed it comes at once. gpo_stream_cancel_held cancels one that has not
+ * begun; one that runs is no longer waited for. GPO_NOT_SUPPORTED on wrapped streams, which can't be held;
+ * GPO_CAPTURE_REFUSED on a stream that is captured; GPO_WOULD_BLOCK if executor or stream have no room. */
 GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function, void *user);
 
 /* Ends a host call that is not finished, from any thread, also before its function has returned: with GPO_SUCCESS, or

@@ -36,6 +36,7 @@ public:
         mark.set_error(error);
         mark.target = call_;
         mark.operation = call_->behind_;
+        stream.keep_behind_work(mark);  // which may use what the call is to give up
         stream.push_mark(std::move(mark));
     }
 

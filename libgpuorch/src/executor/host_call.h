@@ -6,7 +6,8 @@
 // issues nothing, or throws the failure, and the stream drops what is behind.
 //
 // Dropped before it has begun it still gets a mark, with the error, so that its callback keeps its place among the others
-// of the stream. Dropped later it is only *abandoned*: the stream no longer waits for it.
+// of the stream, and comes when the work before it has ended: what it then gives up may be in use until then. Dropped later
+// it is only *abandoned*: the stream no longer waits for it.
 #pragma once
 
 #include "executor/executor.h"
