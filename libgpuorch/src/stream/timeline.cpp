@@ -4,6 +4,10 @@
 
 namespace gpo {
 
+namespace {
+constexpr uint64_t kLooksEvery = 10'000'000;  // ns
+}  // namespace
+
 class WaitTimeline final : public Operation {
 public:
     WaitTimeline(Timeline& timeline, uint64_t value)
@@ -290,15 +294,18 @@ uint64_t Timeline::value() {
 }
 
 gpo_status Timeline::wait(uint64_t value, uint64_t deadline) {
-    host::Lock lock(lock_);
     ErrorPtr error;
-    const bool done = changed_.wait(lock, deadline, [&] {
-        return reached_ >= value || (error = never(value)) || runtime().shutting_down();
-    });
+    host::Lock lock(lock_);
+    const auto done = [&] { return reached_ >= value || (error = never(value)) || runtime().shutting_down(); };
+    for (bool late = false; !done();) {
+        if (late) return GPO_TIMEOUT;
+        // A shutdown doesn't stop() what has no handle any more: there it is looked for.
+        const uint64_t until = closed_ ? std::min(deadline, host::now() + kLooksEvery) : deadline;
+        late = !changed_.wait(lock, until) && until == deadline;
+    }
     if (reached_ >= value) return GPO_SUCCESS;
     if (error) throw Failure(error);
-    if (done) gpo::fail(GPO_CANCELLED, "the runtime is shutting down");
-    return GPO_TIMEOUT;
+    gpo::fail(GPO_CANCELLED, "the runtime is shutting down");
 }
 
 void Timeline::destroyed() noexcept {
