@@ -158,11 +158,11 @@ TEST_CASE("a wrapped native stream carries the work of both, in order") {
     CHECK_OK(gpo_stream_query(owner));
 }
 
-TEST_CASE("the legacy and per-thread default streams can be wrapped") {
+TEST_CASE("the legacy default stream can be wrapped; the per-thread one, another in each thread, is refused") {
     Gpu gpu;
     Writer writer(gpu);
-    Pinned<uint32_t> words = gpu.pinned<uint32_t>(3);
-    for (uintptr_t native : {0, 1, 2}) {
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    for (uintptr_t native : {0, 1}) {
         CAPTURE(native);
         Stream stream;
         REQUIRE_OK(gpo_stream_wrap(gpu.device, reinterpret_cast<void*>(native), nullptr, stream.out()));
@@ -170,6 +170,10 @@ TEST_CASE("the legacy and per-thread default streams can be wrapped") {
         CHECK_OK(gpo_stream_wait(stream, kPatience));
         CHECK(read(words[native]) == 5);
     }
+    gpo_stream_t none = nullptr;
+    CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_stream_wrap(gpu.device, reinterpret_cast<void*>(uintptr_t{2}), nullptr, &none));
+    CHECK(none == nullptr);
+    CHECK(std::string(last_error().message).find("gpo_stream_create") != std::string::npos);
 }
 
 TEST_CASE("a blocking stream waits for the legacy stream; a non-blocking one does not" * gated) {

@@ -171,7 +171,7 @@ typedef struct gpo_copy {
  * an array of `count` structs, `stride` bytes apart (sizeof(gpo_copy) or more, a multiple of 8). All are checked before
  * the first is submitted: GPO_INVALID_ARGUMENT if the source and destination of one overlap, or a range is too long.
  * Those of different copies may not overlap either, which nobody checks. Where the driver can't batch (before CUDA
- * 12.8, under capture, on the default streams) they are submitted one by one. */
+ * 12.8, under capture, on the default stream) they are submitted one by one. */
 GPO_API gpo_status gpo_copy_batch(gpo_stream_t stream, const gpo_copy *copies, uint64_t stride, uint64_t count);
 
 /* `height` rows of `width` bytes; pitches are the bytes from one row to the next, `width` or more. */

@@ -36,8 +36,9 @@ typedef struct gpo_stream_options {
 GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_options *options, gpo_stream_t *stream);
 
 /* Makes a handle for a CUstream of the caller's or another library's: one of this device's context (else
- * GPO_INVALID_ARGUMENT), or NULL, 1 or 2 for the legacy and per-thread default streams. It must stay until the handle's
- * last work is done; the library never destroys it. It may be in capture. Of the options only the label counts. */
+ * GPO_INVALID_ARGUMENT), or NULL or 1 for the legacy default stream. It must stay until the handle's last work is done;
+ * the library never destroys it. It may be in capture. Of the options only the label counts. GPO_NOT_SUPPORTED for 2, the
+ * per-thread default stream: that is another stream in each thread, those of the library among them. */
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_stream_options *options,
                                    gpo_stream_t *stream);
 

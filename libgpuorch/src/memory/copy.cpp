@@ -361,7 +361,7 @@ void CopyBatch::issue(Stream& stream) {
     const bool capturing = stream.capturing();
     if (pageable_from_ < count_ && capturing) refuse_pageable_capture(stream, sources_[pageable_from_]);
     const CUstream native = stream.native();
-    const bool default_stream = native == nullptr || native == CU_STREAM_LEGACY || native == CU_STREAM_PER_THREAD;
+    const bool default_stream = native == nullptr || native == CU_STREAM_LEGACY;
     if (pageable_from_ > 1 && stream.table().cuMemcpyBatchAsync && !capturing && !default_stream) {
         CUmemcpyAttributes attributes{};
         attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;

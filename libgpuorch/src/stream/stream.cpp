@@ -90,9 +90,13 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_optio
 Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options)
     : Object(context->runtime(), Type::stream, options.label), context_(std::move(context)), native_(foreign),
       exposed_(true), wrapped_(true), blocking_(false), device_(device), max_held_(0) {
+    // It is another stream in each thread, and the driver doesn't tell which: marks from our threads would say nothing of it.
+    if (foreign == CU_STREAM_PER_THREAD)
+        gpo::fail(GPO_NOT_SUPPORTED, "the per-thread default stream (2) is another one in each thread, and the library's threads "
+                  "can't follow it: use a stream of gpo_stream_create, or wrap one that the program has created");
     DriverScope scope(*context_);
-    // The default streams belong to whatever context is current; every other one must be of ours.
-    if (foreign != nullptr && foreign != CU_STREAM_LEGACY && foreign != CU_STREAM_PER_THREAD) {
+    // The legacy default stream belongs to whatever context is current; every other one must be of ours.
+    if (foreign != nullptr && foreign != CU_STREAM_LEGACY) {
         CUcontext owner = nullptr;
         context_->check(table().cuStreamGetCtx(foreign, &owner), "cuStreamGetCtx");
         if (owner != context_->native()) fail_argument("the stream is of another context than the device");

@@ -105,8 +105,8 @@ impl<'a> StreamBuilder<'a> {
     ///
     /// # Safety
     ///
-    /// `native` is a stream of this device's context (or NULL, 1 or 2 for the default streams) and outlives the work that
-    /// is put on it.
+    /// `native` is a stream of this device's context (or NULL or 1 for the legacy default stream) and outlives the
+    /// work that is put on it.
     pub unsafe fn wrap(self, native: *mut c_void) -> Result<Stream> {
         let label = optional_c_string(self.label.as_deref(), "gpo_stream_wrap")?;
         let mut raw = std::ptr::null_mut();
