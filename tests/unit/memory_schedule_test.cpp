@@ -131,6 +131,33 @@ TEST_CASE("an arena destroyed while its pieces wait for a stream goes when they 
     }
 }
 
+TEST_CASE("what was never freed outlives the arena's handle, though pieces that wait come back meanwhile") {
+    for (uint64_t seed = 1; seed <= 200; ++seed) {
+        CAPTURE(seed);
+        World world(seed);
+        auto* live = static_cast<char*>(world.take());
+        // Many, of many streams: they come back while the arena asks one stream after the other.
+        gpo_stream_t streams[8];
+        for (gpo_stream_t& stream : streams) {
+            stream = world.make_stream();
+            for (int i = 0; i < 20; ++i) {
+                void* piece = world.take();
+                REQUIRE(gpo_copy_to_device(stream, world.target, piece, kPiece) == GPO_SUCCESS);
+                REQUIRE(gpo_arena_free_after(world.arena, piece, stream) == GPO_SUCCESS);
+            }
+        }
+        world.destroy();
+        gpo::host::sleep_until(gpo::host::now() + 1'000'000);
+        gpo_memory_info info{};
+        info.struct_size = sizeof info;
+        REQUIRE(gpo_memory_describe(world.device, reinterpret_cast<uint64_t>(live), &info) == GPO_SUCCESS);
+        REQUIRE(info.kind == GPO_MEMORY_PINNED);
+        live[kPiece - 1] = 7;
+        world.shut_down();
+        CHECK(world.log.find("with 1024 bytes in 1 pieces") != std::string::npos);
+    }
+}
+
 TEST_CASE("a shutdown goes well under every schedule while an errand marks streams") {
     namespace faults = gpo::driver::faults;
     gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });

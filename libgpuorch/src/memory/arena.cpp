@@ -45,9 +45,9 @@ void* Arena::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread
 }
 
 void Arena::fail_full(uint64_t bytes) {
-    const auto totals = heap_.totals();
+    const auto [totals, waiting] = later_.account();
     fail(GPO_LIMIT_EXCEEDED, describe(), " has no room for ", bytes, " bytes: of at most ", heap_.max_bytes(), ", ",
-         totals.reserved, " are taken and ", totals.in_use, " in use, ", later_.waiting(), " of these waiting for streams");
+         totals.reserved, " are taken and ", totals.in_use, " in use, ", waiting, " of these waiting for streams");
 }
 
 void Arena::fail_free(const void* memory) {
@@ -74,8 +74,8 @@ void Arena::trim(uint64_t keep_bytes) {
 gpo_memory_statistics Arena::statistics() {
     later_.poll();
     gpo_memory_statistics out{};
-    out.waiting = later_.waiting();
-    const auto totals = heap_.totals();
+    const auto [totals, waiting] = later_.account();
+    out.waiting = waiting;
     out.slabs = totals.slabs;
     out.in_use = totals.in_use;
     out.reserved = totals.reserved;
@@ -84,16 +84,15 @@ gpo_memory_statistics Arena::statistics() {
     out.allocations = totals.allocations;
     out.frees = totals.frees;
     out.driver_calls = totals.source_calls;
-    out.waiting = std::min(out.waiting, out.in_use);
     return out;
 }
 
 // Pieces that only wait for streams keep the arena by themselves. For what was never freed nobody has a handle any more.
 void Arena::close() noexcept {
     later_.poll();
-    const uint64_t waiting = later_.waiting();
+    const auto [totals, waiting] = later_.account();
     if (waiting) source_.give_elsewhere();
-    if (heap_.totals().in_use > waiting) Registry::of(runtime()).keep_until_shutdown(Ref<Object>(this));
+    if (totals.in_use > waiting) Registry::of(runtime()).keep_until_shutdown(Ref<Object>(this));
 }
 
 bool Arena::drain(uint64_t) noexcept {
@@ -103,8 +102,7 @@ bool Arena::drain(uint64_t) noexcept {
 
 FixedText<128> Arena::leaks() noexcept {
     if (reported_.exchange(true)) return {};
-    const uint64_t waiting = later_.waiting();
-    const auto totals = heap_.totals();
+    const auto [totals, waiting] = later_.account();
     if (totals.in_use <= waiting) return {};
     return fixed_text<128>(totals.in_use - waiting, " bytes in ", totals.allocations - totals.frees, " pieces");
 }

@@ -98,6 +98,12 @@ void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
         stream.runtime().errands().post_body([this, owner = Ref<Object>(&owner_), on = Ref<Stream>(&stream)] { mark_open(*on); });
 }
 
+// Under the lock nothing goes from those that wait to those that are free.
+FreeLater::Account FreeLater::account() noexcept {
+    std::lock_guard lock(lock_);
+    return {heap_.totals(), waiting()};
+}
+
 void FreeLater::poll() noexcept {
     if (waiting() == 0) return;
     std::vector<Ref<Batch>> newest;

@@ -31,6 +31,12 @@ public:
     void poll() noexcept;
     /// Bytes that wait.
     uint64_t waiting() const noexcept { return waiting_.load(std::memory_order_acquire); }
+    /// The heap's, and the bytes that wait, of one moment: these are part of those in use, and the others are the user's.
+    struct Account {
+        SlabHeap::Totals totals;
+        uint64_t waiting = 0;
+    };
+    Account account() noexcept;
 
 private:
     static constexpr unsigned kPieces = 32;
@@ -66,7 +72,7 @@ private:
     Object& owner_;
     SlabHeap& heap_;
     std::atomic<uint64_t> waiting_{0};
-    host::Mutex lock_;
+    host::Mutex lock_;   // the heap's locks are taken inside
     std::unordered_map<const Stream*, Line> lines_;   // under lock_
 };
 
