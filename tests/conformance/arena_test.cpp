@@ -148,6 +148,14 @@ TEST_CASE("arena: sizes and alignments that make no sense are refused, huge ones
     options.slab_bytes = 0;
     options.initial_bytes = 2 * kMiB;
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_arena_create(gpu.device, &options, &none));
+    options.max_bytes = 0;
+    for (const uint64_t bytes : {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 4095, uint64_t{1} << 63, uint64_t{1} << 46}) {
+        CAPTURE(bytes);
+        options.initial_bytes = bytes;
+        CHECK_STATUS(GPO_OUT_OF_MEMORY, gpo_arena_create(gpu.device, &options, &none));
+    }
+    options.max_bytes = options.initial_bytes = UINT64_MAX;
+    CHECK_STATUS(GPO_OUT_OF_MEMORY, gpo_arena_create(gpu.device, &options, &none));
     CHECK(none == nullptr);
 }
 

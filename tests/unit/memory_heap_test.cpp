@@ -68,6 +68,20 @@ SlabHeap::Options options(uint64_t max_bytes, uint64_t slab_bytes, unsigned shar
 
 }  // namespace
 
+TEST_CASE("what can't be one slab is refused, and slabs are no larger than can be counted in") {
+    Heap heap({.slab_bytes = UINT64_MAX});
+    for (const uint64_t bytes : {UINT64_MAX, UINT64_MAX - 4096, uint64_t{1} << 40}) CHECK_THROWS_AS(heap.heap.reserve(bytes), gpo::Failure);
+    CHECK(heap.pages.taken == 0);
+    CHECK(heap.heap.totals().reserved == 0);
+    try {
+        void* piece = heap.take(1);
+        CHECK(heap.heap.totals().reserved < uint64_t{1} << 40);
+        CHECK(heap.free(piece));
+    } catch (const gpo::Failure& failure) {
+        CHECK(failure.error()->status == GPO_OUT_OF_MEMORY);   // a machine that has no addresses to spare
+    }
+}
+
 TEST_CASE("pieces are aligned, don't overlap, and are reused after they were freed") {
     for (unsigned shards : {1u, 4u}) {
         Heap h(options(0, 8 * kMiB, shards));

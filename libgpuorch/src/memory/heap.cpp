@@ -29,10 +29,12 @@ unsigned shards_wanted(unsigned asked) {
     return std::bit_ceil(std::clamp(asked, 1u, kMostShards));
 }
 
+// With what is lost to alignment a slab's granules are counted in 32 bits.
+constexpr uint64_t kMostSlab = (uint64_t{1} << 32) * kGranule - 4 * SlabHeap::kMostAlignment;
+
 // Granules for `bytes`; 0 if there can't be a slab so large.
 uint32_t granules(uint64_t bytes) noexcept {
-    const uint64_t count = bytes / kGranule + (bytes % kGranule != 0);
-    return count < UINT32_MAX - 2 * (SlabHeap::kMostAlignment / kGranule) ? static_cast<uint32_t>(count) : 0;
+    return bytes <= kMostSlab ? static_cast<uint32_t>((bytes + kGranule - 1) / kGranule) : 0;
 }
 
 uint32_t alignment_granules(uint64_t alignment) noexcept {
@@ -48,7 +50,7 @@ void SlabHeap::Table::operator()(std::atomic<Slab*>* slabs) const noexcept {
 SlabHeap::SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options)
     : source_(source), ranges_(ranges), max_bytes_(options.max_bytes) {
     slab_bytes_ = options.slab_bytes ? options.slab_bytes : Options{}.slab_bytes;
-    slab_bytes_ = slab_bytes_ > (uint64_t{1} << 40) ? uint64_t{1} << 40 : round_up(slab_bytes_, SlabSource::kPage);
+    slab_bytes_ = round_up(std::min(slab_bytes_, kMostSlab), SlabSource::kPage);
     const unsigned shards = shards_wanted(options.shards);
     shard_count_ = shards == 1 ? 1 : shards + 1;
     if (shard_count_ > 1) {
@@ -406,6 +408,7 @@ bool SlabHeap::reserve(uint64_t bytes) {
         if (reserved_ >= bytes) return true;
         bytes -= reserved_;
     }
+    if (granules(bytes) == 0) fail(GPO_OUT_OF_MEMORY, "there can't be a slab of ", bytes, " bytes");
     bool limited = false;
     grow(0, 1, bytes, &limited);
     return !limited;

@@ -79,7 +79,7 @@ public:
     /// Frees a claimed piece. Any thread, the scanner included.
     void release(const Piece& piece) noexcept;
 
-    /// Takes a slab of at least `bytes` now, if so much isn't there. False: the cap.
+    /// Takes a slab of at least `bytes` now, if so much isn't there. False: the cap. Throws as allocate_hard() does.
     bool reserve(uint64_t bytes);
     /// Gives empty slabs back until at most `keep_bytes` are reserved.
     void trim(uint64_t keep_bytes) noexcept;
