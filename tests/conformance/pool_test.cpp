@@ -161,6 +161,25 @@ TEST_CASE("pool: pieces are freed on other streams and by other threads") {
     CHECK(statistics_of(pool).frees == 600);
 }
 
+TEST_CASE("pool: what a runtime leaves in one is the device's again, though another runtime uses the device") {
+    Gpu stays;
+    const auto free_bytes = [&] {
+        uint64_t free = 0, total = 0;
+        REQUIRE_OK(gpo_device_memory(stays.device, &free, &total));
+        return free;
+    };
+    const uint64_t before = free_bytes();
+    for (int i = 0; i < 8; ++i) {
+        Gpu goes;
+        Stream its = goes.stream();
+        Pool pool = make_pool(goes);
+        take(pool, its, 64 * kMiB);
+        REQUIRE_OK(gpo_stream_wait(its, kPatience));
+    }
+    // Others may use the device too: a fraction of what was taken.
+    CHECK(free_bytes() + 256 * kMiB > before);
+}
+
 TEST_CASE("pool: pieces outlive the pool's handle") {
     Gpu gpu;
     Stream stream = gpu.stream();

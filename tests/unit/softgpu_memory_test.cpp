@@ -339,6 +339,60 @@ TEST_CASE("a pool keeps what its threshold says until it is trimmed, and lives u
     IS(gpu.cu->cuMemPoolCreate(&pool, &properties), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_CASE("stream-ordered memory that is freed by cuMemFree is given back, and with the last of it a destroyed pool") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream();
+    const auto free_bytes = [&] {
+        size_t free = 0, total = 0;
+        OK(gpu.cu->cuMemGetInfo(&free, &total));
+        return free;
+    };
+    const size_t before = free_bytes();
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemoryPool pool = nullptr;
+    OK(gpu.cu->cuMemPoolCreate(&pool, &properties));
+    CUdeviceptr a = 0, b = 0, again = 0;
+    OK(gpu.cu->cuMemAllocFromPoolAsync(&a, 1 << 20, pool, stream));
+    OK(gpu.cu->cuMemFree(a));
+    IS(gpu.cu->cuMemFree(a), CUDA_ERROR_INVALID_VALUE);
+    CHECK(pool_bytes(gpu, pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) == 0);
+    CHECK(pool_bytes(gpu, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 0);
+    // Freed by one call and by the other, and handed out between: a free is of the block that it was called for.
+    OK(gpu.cu->cuMemAllocFromPoolAsync(&a, 1 << 20, pool, stream));
+    OK(gpu.cu->cuMemFreeAsync(a, stream));
+    OK(gpu.cu->cuMemAllocFromPoolAsync(&again, 1 << 20, pool, stream));
+    CHECK(again == a);
+    OK(gpu.cu->cuMemAllocFromPoolAsync(&b, 1 << 20, pool, stream));
+    OK(gpu.cu->cuMemFree(again));
+    OK(gpu.cu->cuMemPoolDestroy(pool));
+    CHECK(free_bytes() < before);
+    OK(gpu.cu->cuMemFree(b));
+    CHECK(free_bytes() == before);
+}
+
+TEST_CASE("with a context goes the stream-ordered memory that was made in it, of destroyed pools too") {
+    Gpu gpu;
+    size_t before = 0, after = 0, total = 0;
+    OK(gpu.cu->cuMemGetInfo(&before, &total));
+    CUcontext other = nullptr, popped = nullptr;
+    OK(gpu.cu->cuCtxCreate(&other, 0, 0));
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemoryPool pool = nullptr;
+    OK(gpu.cu->cuMemPoolCreate(&pool, &properties));
+    CUdeviceptr block = 0;
+    OK(gpu.cu->cuMemAllocFromPoolAsync(&block, 1 << 20, pool, gpu.stream()));
+    OK(gpu.cu->cuMemPoolDestroy(pool));
+    OK(gpu.cu->cuCtxPopCurrent(&popped));
+    OK(gpu.cu->cuCtxDestroy(other));
+    OK(gpu.cu->cuCtxSetCurrent(gpu.context));
+    OK(gpu.cu->cuMemGetInfo(&after, &total));
+    CHECK(after == before);
+}
+
 TEST_CASE("memory that is used in another stream before its allocation is reached is an illegal address") {
     Gpu gpu;
     gpu.live = false;

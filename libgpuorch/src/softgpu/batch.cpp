@@ -142,12 +142,7 @@ void Batch::drop(Command& command) noexcept {
         host::Lock hold(machine_.memory.lock);
         Pool& pool = *command.pool;
         pool.reach_free(command.address, command.free_id);
-        if (pool.destroyed && pool.empty()) {
-            pool.clear(machine_.memory);
-            machine_.pools.recycle(&pool);
-        } else if (pool.reserved > pool.threshold) {
-            machine_.trim_wanted.store(true, std::memory_order_release);
-        }
+        machine_.settle_pool(pool);
     }
 }
 

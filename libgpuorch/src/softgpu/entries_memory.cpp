@@ -42,7 +42,7 @@ CUresult free_ordered(Machine& machine, const Place& place, uint64_t address) {
     uint64_t id = 0;
     require(place.pool->call_free(machine.memory, address, nullptr, &id));
     place.pool->reach_free(address, id);
-    if (place.pool->reserved > place.pool->threshold) machine.trim_wanted.store(true);
+    machine.settle_pool(*place.pool);
     return CUDA_SUCCESS;
 }
 

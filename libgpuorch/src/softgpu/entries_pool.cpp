@@ -106,10 +106,7 @@ CUresult CUDAAPI destroy(CUmemoryPool handle) {
         machine.pools.retire(&pool);
         host::Lock space(machine.memory.lock);
         pool.destroyed = true;
-        if (pool.empty()) {   // else with its last block
-            pool.clear(machine.memory);
-            machine.pools.recycle(&pool);
-        }
+        machine.settle_pool(pool);
         return destroyed(machine);
     });
 }

@@ -77,10 +77,15 @@ public:
 
     template <class F>
     void for_each(F&& visit) {
-        for (uint32_t i = 0; i < size_.load(std::memory_order_acquire); ++i) {
-            T& object = (*chunks_[i / kChunk].load(std::memory_order_acquire))[i % kChunk];
+        for_all([&](T& object) {
             if (object.Handled::word.load(std::memory_order_acquire) & 1) visit(object);
-        }
+        });
+    }
+    /// Retired and free ones too.
+    template <class F>
+    void for_all(F&& visit) {
+        for (uint32_t i = 0; i < size_.load(std::memory_order_acquire); ++i)
+            visit((*chunks_[i / kChunk].load(std::memory_order_acquire))[i % kChunk]);
     }
 
 private:

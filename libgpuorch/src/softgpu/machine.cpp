@@ -277,7 +277,11 @@ void Machine::end_context(Context& context) {
         for (Context* other : live_contexts) std::erase(other->peers, context.as<CUcontext>());
         {
             host::Lock hold(memory.lock);
-            pools.for_each([&](Pool& pool) { pool.forget(context.as<CUcontext>()); });
+            pools.for_all([&](Pool& pool) {
+                if (pool.empty()) return;
+                pool.forget(context.as<CUcontext>());
+                settle_pool(pool);
+            });
         }
         // Under the lock: a primary context's next life has the same handle.
         memory.forget(context.as<CUcontext>());
@@ -347,6 +351,15 @@ void Machine::wait_blocking(const Context& context) {
         pending_of(context, tickets, [](const Stream& stream) { return stream.blocking(); });
     }
     for (auto [stream, ticket] : tickets) wait_ticket(*stream, ticket);
+}
+
+void Machine::settle_pool(Pool& pool) noexcept {
+    if (pool.destroyed && pool.empty()) {
+        pool.clear(memory);
+        pools.recycle(&pool);
+    } else if (pool.reserved > pool.threshold) {
+        trim_wanted.store(true, std::memory_order_release);
+    }
 }
 
 void Machine::trim_pools() noexcept {

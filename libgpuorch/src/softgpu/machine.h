@@ -116,6 +116,9 @@ struct Machine {
     void wait_context(const Context*);
     /// Waits for the streams that the legacy stream is ordered with.
     void wait_blocking(const Context&);
+    /// After blocks have gone: a destroyed pool goes with its last one; another may hold more than its threshold now.
+    /// Both locks held.
+    void settle_pool(Pool&) noexcept;
     /// Pools give back what is above their thresholds: called where the caller waits anyway.
     void trim_pools() noexcept;
 

@@ -141,7 +141,7 @@ void Pool::reach_free(uint64_t address, uint64_t id) noexcept {
     if (found == blocks_.end()) return;
     Block& block = found->second;
     block.live = false;
-    if (!block.freed_on || block.freed_id != id) return;   // handed out again meanwhile
+    if (block.handed || block.freed_id != id) return;   // handed out again meanwhile
     unpend(block);
     blocks_.erase(found);
     ranges_.give(address);
@@ -179,7 +179,7 @@ void Pool::forget(CUcontext context) noexcept {
     for (auto at = blocks_.begin(); at != blocks_.end();) {
         auto here = at++;
         if (here->second.context != context) continue;
-        if (here->second.freed_on) unpend(here->second);
+        if (!here->second.handed) unpend(here->second);
         ranges_.give(here->first);
         blocks_.erase(here);
     }

@@ -28,7 +28,7 @@ struct Pool : Handled {
         uint64_t id = 0;
         CUcontext context = nullptr;
         bool handed = false, live = false;
-        Stream* freed_on = nullptr;      // pending
+        Stream* freed_on = nullptr;      // pending: who frees it; NULL: a call that waits for all streams
         uint64_t freed_id = 0;           // which free it is pending for
         uint64_t address = 0;
         Block *previous = nullptr, *next = nullptr;   // list of pending blocks, oldest first
