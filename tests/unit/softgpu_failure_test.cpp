@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "support/explore.h"
+
 using namespace softgpu_test;
 
 TEST_CASE("a failing kernel takes every device along, and the failure names it exactly") {
@@ -158,6 +160,60 @@ TEST_CASE("contexts: the stack of each thread, identities, and what a destroyed 
     int active = 0;
     OK(gpu.cu->cuDevicePrimaryCtxGetState(0, &flags, &active));
     CHECK((active == 1 && flags == 0));
+}
+
+TEST_CASE("who retains the primary context while it ends waits for the end, and has a new one") {
+    Gpu gpu;
+    unsigned long long first = 0, second = 0;
+    OK(gpu.cu->cuCtxGetId(gpu.context, &first));
+    std::atomic<unsigned> begun{0}, go{0};
+    OK(gpu.launch(gpu.stream(), "wait_for", &begun, &go));
+    while (!begun.load()) std::this_thread::yield();
+    CUresult released = CUDA_ERROR_UNKNOWN, retained = CUDA_ERROR_UNKNOWN;
+    std::atomic<bool> has{false};
+    std::thread releases([&] { released = gpu.cu->cuDevicePrimaryCtxRelease(0); });
+    unsigned flags = 0;
+    for (int active = 1; active;) OK(gpu.cu->cuDevicePrimaryCtxGetState(0, &flags, &active));
+    std::thread retains([&] {
+        CUcontext again = nullptr;
+        retained = gpu.cu->cuDevicePrimaryCtxRetain(&again, 0);
+        has.store(true);
+    });
+    usleep(20'000);
+    CHECK_FALSE(has.load());
+    go.store(1);
+    releases.join();
+    retains.join();
+    CHECK(released == CUDA_SUCCESS);
+    REQUIRE(retained == CUDA_SUCCESS);
+    OK(gpu.cu->cuCtxGetId(gpu.context, &second));
+    CHECK(second != first);
+    gpu.stream();
+}
+
+TEST_CASE("a primary context that was retained lives, though other threads retain it and give it up") {
+    gpo::test::explore(300, [] {
+        Gpu gpu;
+        OK(gpu.cu->cuDevicePrimaryCtxRelease(0));
+        int wrong = 0;
+        {
+            std::vector<gpo::host::Thread> threads;
+            for (int t = 0; t < 2; ++t)
+                threads.emplace_back("holder", [&] {
+                    for (int i = 0; i < 3; ++i) {
+                        CUcontext context = nullptr;
+                        CUstream stream = nullptr;
+                        wrong += gpu.cu->cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS;
+                        wrong += gpu.cu->cuCtxSetCurrent(context) != CUDA_SUCCESS;
+                        wrong += gpu.cu->cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS;
+                        wrong += gpu.cu->cuDevicePrimaryCtxRelease(0) != CUDA_SUCCESS;
+                    }
+                });
+        }
+        CHECK(wrong == 0);
+        CUcontext again = nullptr;
+        OK(gpu.cu->cuDevicePrimaryCtxRetain(&again, 0));
+    });
 }
 
 TEST_CASE("without a current context, calls that need one say so") {

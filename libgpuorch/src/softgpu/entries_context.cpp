@@ -10,6 +10,23 @@ namespace {
 
 constexpr unsigned kContextFlags = CU_CTX_FLAGS_MASK;
 
+/// While it lives a primary context ends, which whoever retains it waits for.
+class Ending {
+public:
+    Ending(Machine& machine, Context& primary) noexcept : machine_(machine), primary_(primary) {}
+    ~Ending() {
+        host::Lock hold(machine_.lock);
+        primary_.ending = false;
+        machine_.primary_ended.notify_all();
+    }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+
+private:
+    Machine& machine_;
+    Context& primary_;
+};
+
 CUresult CUDAAPI primary_retain(CUcontext* context, CUdevice ordinal) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(context != nullptr);
@@ -17,11 +34,8 @@ CUresult CUDAAPI primary_retain(CUcontext* context, CUdevice ordinal) {
         device.start();
         host::Lock hold(machine.lock);
         Context& primary = *device.primary;
-        require(!primary.dying || primary.retained == 0, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        if (!primary.alive.load()) {
-            require(primary.streams.empty(), CUDA_ERROR_CONTEXT_IS_DESTROYED);   // another thread is ending it
-            machine.begin_context(primary);
-        }
+        machine.primary_ended.wait(hold, host::kForever, [&] { return !primary.ending; });
+        if (!primary.alive.load()) machine.begin_context(primary);
         ++primary.retained;
         *context = primary.as<CUcontext>();
         return CUDA_SUCCESS;
@@ -35,7 +49,9 @@ CUresult CUDAAPI primary_release(CUdevice ordinal) {
             host::Lock hold(machine.lock);
             require(device.primary->retained > 0, CUDA_ERROR_INVALID_CONTEXT);
             if (--device.primary->retained) return destroyed(machine);
+            device.primary->ending = true;
         }
+        const Ending ending(machine, *device.primary);
         machine.end_context(*device.primary);
         return destroyed(machine);
     });

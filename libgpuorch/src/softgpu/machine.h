@@ -58,6 +58,7 @@ struct Machine {
     std::atomic<bool> rated{false};
     unsigned multiprocessors = 8;
     std::vector<Context*> live_contexts;
+    host::Condition primary_ended;
     uint64_t next_context_id = 0;
     uint64_t next_capture_id = 0;
     std::atomic<bool> trim_wanted{false};           // a pool may hold more than its threshold

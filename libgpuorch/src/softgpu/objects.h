@@ -50,6 +50,7 @@ struct Context : Handled {
     std::atomic<bool> alive{false};
     bool dying = false;                              // its commands are dropped
     uint32_t retained = 0;                           // primary
+    bool ending = false;                             // primary: its last use is given up, and all in it is on its way out
     unsigned flags = 0;
     std::atomic<uint64_t> id{0};                     // another one in each life
     Stream* legacy = nullptr;
