@@ -83,3 +83,19 @@ extern "C" __global__ auto kernel(int *__restrict__ out, const Config config = C
     CHECK(program.read<int>("corner", 2) == std::vector<int>{3, 4});
     CHECK(program.read<unsigned char>("map", 3) == std::vector<unsigned char>{1, 2, 3});
 }
+
+TEST_CASE("source that ends before its declarations do is refused, and the next one compiles") {
+    Gpu gpu;
+    auto options = sized<gpo_compile_options>();
+    options.file_name = "cut.cu";
+    for (const char* source : {"__global__ void k() { __shared__ }", "__global__ void k() {\n    __shared__ int a[4] }", "__global__ void k() {",
+                               "__global__ void k(", "__global__ void k() { for }", "__global__ void k() { while (x) for }"}) {
+        CAPTURE(source);
+        options.source = source;
+        Module none;
+        CHECK_STATUS(GPO_COMPILE_FAILED, gpo_module_compile(gpu.device, &options, none.out()));
+    }
+    options.source = "extern \"C\" __global__ void k() {}";
+    Module module;
+    CHECK_OK(gpo_module_compile(gpu.device, &options, module.out()));
+}

@@ -40,14 +40,16 @@ public:
             }
         }
         if (!open_.empty()) {
-            const Token& left = tokens_.all[open_.back()];
+            const Token& left = list_[open_.back()];
             fail(left.line, left.file, "'" + std::string(left.text) + "' is never closed");
         }
         Token end;
         end.offset = static_cast<uint32_t>(source_.size());
         end.line = line_;
         end.file = file_;
-        tokens_.all.push_back(end);
+        end.match = static_cast<uint32_t>(list_.size());
+        list_.push_back(end);
+        tokens_.all = TokenList(std::move(list_));
         return std::move(tokens_);
     }
 
@@ -94,7 +96,7 @@ private:
         token.line = line;
         token.file = file_;
         pair(token);
-        tokens_.all.push_back(token);
+        list_.push_back(token);
     }
 
     TokenKind scan() {
@@ -177,17 +179,18 @@ private:
     }
 
     void pair(Token& token) {
+        const auto index = static_cast<uint32_t>(list_.size());
+        token.match = index;
         if (token.kind != TokenKind::punctuation || token.text.size() != 1) return;
         const char c = token.text[0];
-        const auto index = static_cast<uint32_t>(tokens_.all.size());
         if (c == '(' || c == '[' || c == '{') {
             open_.push_back(index);
         } else if (c == ')' || c == ']' || c == '}') {
             const char left = c == ')' ? '(' : c == ']' ? '[' : '{';
-            if (open_.empty() || tokens_.all[open_.back()].text[0] != left)
+            if (open_.empty() || list_[open_.back()].text[0] != left)
                 fail(token.line, token.file, std::string("'") + c + "' closes nothing");
             token.match = open_.back();
-            tokens_.all[open_.back()].match = index;
+            list_[open_.back()].match = index;
             open_.pop_back();
         }
     }
@@ -197,10 +200,15 @@ private:
     uint32_t line_ = 1, file_ = 0;
     bool system_ = false;
     std::vector<uint32_t> open_;
+    std::vector<Token> list_;
     Tokens tokens_;
 };
 
 }  // namespace
+
+void Tokens::refuse(uint32_t token, const std::string& sentence) const {
+    throw SourceError(files[all[token].file], all[token].line, sentence);
+}
 
 Tokens tokenize(std::string_view source) { return Lexer(source).run(); }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gpo::softgpu {
@@ -21,16 +22,37 @@ struct Token {
     uint32_t offset = 0;            // of its first byte
     uint32_t line = 0;
     uint32_t file = 0;              // index into Tokens::files
-    uint32_t match = 0;             // for ( [ { and their partners: the partner's index
+    uint32_t match = 0;             // for ( [ { and their partners: the partner's index; else its own
 
     bool is(std::string_view what) const { return text == what && kind != TokenKind::text; }
     uint32_t end() const { return offset + static_cast<uint32_t>(text.size()); }
 };
 
-struct Tokens {
-    std::vector<Token> all;         // ends with one of kind `end`
-    std::vector<std::string> files;
+/// Ends with a token of kind `end`, which is also what comes before the first and behind the last: whoever looks around a
+/// token finds something.
+class TokenList {
+public:
+    TokenList() : list_(1) {}
+    explicit TokenList(std::vector<Token> list) noexcept : list_(std::move(list)) {}
+    const Token& operator[](size_t at) const noexcept { return at < list_.size() ? list_[at] : list_.back(); }
+    size_t size() const noexcept { return list_.size(); }
+    auto begin() const noexcept { return list_.begin(); }
+    auto end() const noexcept { return list_.end(); }
+
+private:
+    std::vector<Token> list_;
 };
+
+struct Tokens {
+    TokenList all;
+    std::vector<std::string> files;
+
+    /// Throws SourceError, with the token's place.
+    [[noreturn]] void refuse(uint32_t token, const std::string& sentence) const;
+};
+
+/// Statements without braces, and namespaces and classes, within each other. Deeper ones are refused.
+inline constexpr unsigned kMostNesting = 256;
 
 /// Something in the user's source that the software GPU refuses; what() is "file(line): error: …".
 class SourceError : public std::runtime_error {

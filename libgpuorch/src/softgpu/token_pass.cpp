@@ -95,9 +95,7 @@ private:
         return out;
     }
 
-    [[noreturn]] void refuse(uint32_t token, const std::string& sentence) const {
-        throw SourceError(tokens_.files[all_[token].file], all_[token].line, sentence);
-    }
+    [[noreturn]] void refuse(uint32_t token, const std::string& sentence) const { tokens_.refuse(token, sentence); }
 
     // -- words -------------------------------------------------------------------------------------------------------
 
@@ -238,15 +236,16 @@ private:
     }
 
     uint32_t statement_begin(uint32_t at, uint32_t floor) const {
-        while (at > floor && !all_[at - 1].is(";") && !all_[at - 1].is("{") && !all_[at - 1].is("}") &&
-               !all_[at - 1].is(":") && !all_[at - 1].is(")"))
-            --at;
-        // alignas(16) and the like end with a bracket and are part of the declaration.
-        if (at > floor + 1 && all_[at - 1].is(")") &&
-            (all_[all_[at - 1].match - 1].is("alignas") || all_[all_[at - 1].match - 1].is("__align__") ||
-             all_[all_[at - 1].match - 1].is("__attribute__")))
-            return statement_begin(all_[at - 1].match - 1, floor);
-        return at;
+        for (;;) {
+            while (at > floor && !all_[at - 1].is(";") && !all_[at - 1].is("{") && !all_[at - 1].is("}") &&
+                   !all_[at - 1].is(":") && !all_[at - 1].is(")"))
+                --at;
+            // alignas(16) and the like end with a bracket and are part of the declaration.
+            if (at <= floor + 1 || !all_[at - 1].is(")")) return at;
+            const uint32_t before = all_[at - 1].match - 1;
+            if (!all_[before].is("alignas") && !all_[before].is("__align__") && !all_[before].is("__attribute__")) return at;
+            at = before;
+        }
     }
 
     /// The names declared by the tokens of a declaration.
@@ -274,8 +273,9 @@ private:
         const uint32_t begin = statement_begin(shared, function.body.begin);
         uint32_t end = shared;
         bool external = false;
-        while (!all_[end].is(";"))
+        while (end < function.body.end && !all_[end].is(";"))
             end = all_[end].is("(") || all_[end].is("[") || all_[end].is("{") ? all_[end].match + 1 : end + 1;
+        if (end >= function.body.end) refuse(shared, "a __shared__ declaration doesn't end with ';'");
         for (uint32_t at = begin; at < end; ++at) {
             external = external || all_[at].is("extern");
             if (all_[at].is("static")) replace(at, "");
@@ -483,7 +483,7 @@ private:
     std::string_view source_;
     const PassOptions& options_;
     Tokens tokens_;
-    const std::vector<Token>& all_;
+    const TokenList& all_;
     Structure structure_;
     std::vector<FunctionTraits> traits_;
     std::vector<Edit> edits_;

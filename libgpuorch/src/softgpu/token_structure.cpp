@@ -32,6 +32,8 @@ public:
 
 private:
     void scope(TokenRange range, bool in_class) {
+        if (depth_ == kMostNesting) tokens_.refuse(range.begin, "namespaces and classes are nested too deep");
+        ++depth_;
         for (uint32_t at = range.begin; at < range.end;) {
             const Token& token = all_[at];
             if (token.is(";") || token.is("}") || token.is(")") || token.is("]")) {
@@ -47,6 +49,7 @@ private:
                 at = declaration(at, range.end, in_class);
             }
         }
+        --depth_;
     }
 
     uint32_t name_space(uint32_t at, uint32_t end) {
@@ -292,8 +295,9 @@ private:
     }
 
     const Tokens& tokens_;
-    const std::vector<Token>& all_;
+    const TokenList& all_;
     std::vector<std::string> scopes_;
+    unsigned depth_ = 0;
     Structure found_;
 };
 

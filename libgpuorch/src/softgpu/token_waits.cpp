@@ -148,18 +148,20 @@ private:
     // -- loops -------------------------------------------------------------------------------------------------------
 
     /// The index after the statement at `at`.
-    uint32_t statement_end(uint32_t at, uint32_t end) const {
+    uint32_t statement_end(uint32_t at, uint32_t end, unsigned depth = 0) const {
+        if (depth == kMostNesting) tokens_.refuse(at, "statements are nested too deep");
+        while (at < end && all_[at].is("if")) {   // and the next one of `else if`
+            const uint32_t condition = all_[at + 1].is("constexpr") ? at + 2 : at + 1;
+            const uint32_t after = statement_end(all_[condition].match + 1, end, depth + 1);
+            if (after >= end || !all_[after].is("else")) return after;
+            at = after + 1;
+        }
         if (at >= end) return end;
         const Token& token = all_[at];
         if (token.is("{")) return token.match + 1;
-        if (token.is("if")) {
-            const uint32_t condition = all_[at + 1].is("constexpr") ? at + 2 : at + 1;
-            const uint32_t after = statement_end(all_[condition].match + 1, end);
-            return after < end && all_[after].is("else") ? statement_end(after + 1, end) : after;
-        }
         if (token.is("for") || token.is("while") || token.is("switch"))
-            return statement_end(all_[at + 1].match + 1, end);
-        if (token.is("do")) return all_[statement_end(at + 1, end) + 1].match + 2;
+            return statement_end(all_[at + 1].match + 1, end, depth + 1);
+        if (token.is("do")) return std::min(all_[statement_end(at + 1, end, depth + 1) + 1].match + 2, end);
         for (; at < end && !all_[at].is(";"); ++at)
             if (all_[at].is("(") || all_[at].is("[") || all_[at].is("{")) at = all_[at].match;
         return std::min(at + 1, end);
@@ -301,7 +303,7 @@ private:
         }
     }
 
-    const std::vector<Token>& all_;
+    const TokenList& all_;
     const Tokens& tokens_;
     const Structure& structure_;
     std::vector<FunctionTraits> traits_;
@@ -324,7 +326,7 @@ std::vector<FunctionTraits> find_waits(const Tokens& tokens, const Structure& st
 }
 
 std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range) {
-    const std::vector<Token>& all = tokens.all;
+    const TokenList& all = tokens.all;
     std::vector<Nested> found;
     for (uint32_t at = range.begin; at < range.end; ++at) {
         if (all[at].is("[") && !all[at + 1].is("[") && !operand(all[at - 1])) {

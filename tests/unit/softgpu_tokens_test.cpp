@@ -1,0 +1,114 @@
+// The software GPU's pass over a kernel's tokens, with source that no compiler would take: it rewrites it or refuses it with the
+// place, and comes to an end.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "softgpu/token_lexer.h"
+#include "softgpu/token_pass.h"
+
+using namespace gpo::softgpu;
+
+namespace {
+
+const std::string kSource = R"(# 1 "kernels.cu"
+namespace a::b { enum class Kind : int { one = 1, two }; struct Empty {}; } namespace ab = a::b;
+using Number = volatile int; typedef volatile unsigned vuint; typedef float (*Function)(float);
+template <typename T, typename U = T> struct __align__(8) Pair {
+    T first; U second;
+    __host__ __device__ explicit Pair(T f, U s = U(3)) noexcept : first(f), second{s} {}
+    __device__ T operator()(T x) const { return x * first + second; }
+private:
+    __device__ ~Pair() {}
+};
+inline __device__ bool operator<(float3 a, float3 b) { return a.x < b.x; }
+__device__ float square(float x) { return x * x; }
+static const __device__ float third = 1.0f / 3; __constant__ unsigned char map[] = {1, 2, 3}, more[2][3];
+__device__ Function functions[] = {square}, (*one)(float) = &square;
+extern __shared__ float dynamic[]; __shared__ int fixed[4], *pointer;
+template <int N> __global__ __launch_bounds__(32 * N) __cluster_dims__(2, 1) void many(__grid_constant__ const Pair<int> p, int *out) {
+    __shared__ alignas(16) int s[N][32], t; extern __shared__ double d[];
+    const auto add = [=, k = 3](auto q) mutable -> int { return q + k + s[0][0] + threadIdx.x; };
+    for (int i = 0; i < N; ++i) if (i) s[i][0] = add(i); else if (t) s[0][i] = 0; else do { t = atomicAdd(out, 1); } while (t);
+    while (atomicCAS(out, 0, 1)) ; do { } while (*(vuint *)out);
+again: if (*(volatile int *)out) goto again;
+    switch (t) { case 1: __syncthreads(); break; default: printf("%d\n", (int)d[0]); }
+}
+extern "C" { static __global__ void plain(int n = (1, 2), float (*rows)[2] = nullptr) { struct Local { int v; } l{1}; dynamic[0] = fixed[0] + l.v; } }
+template __global__ void many<2>(const Pair<int>, int *);
+)";
+
+/// Whether the pass takes it; false where it refuses it.
+bool taken(const std::string& source) {
+    try {
+        rewrite_kernels(source, {false, {"many<1>"}});
+        return true;
+    } catch (const SourceError& error) {
+        CHECK(std::string(error.what()).find("): error: ") != std::string::npos);
+        return false;
+    }
+}
+
+/// With the brackets closed that are open at its end.
+std::string closed(std::string source) {
+    std::string open;
+    for (const char c : source) {
+        if (c == '(' || c == '[' || c == '{') open += c == '(' ? ')' : c == '[' ? ']' : '}';
+        if ((c == ')' || c == ']' || c == '}') && !open.empty()) open.pop_back();
+    }
+    return source.append(open.rbegin(), open.rend());
+}
+
+std::string repeated(const std::string& text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += text;
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("kernel source that is cut, or has lost, doubled or swapped a token, is taken or refused") {
+    REQUIRE(taken(kSource));
+    const Tokens tokens = tokenize(kSource);
+    unsigned cut_and_taken = 0;
+    for (size_t at = 0; at + 1 < tokens.all.size(); ++at) {
+        const Token& token = tokens.all[at];
+        const Token& other = tokens.all[at * 31 % (tokens.all.size() - 1)];
+        CAPTURE(at);
+        CAPTURE(token.text);
+        const std::string before = kSource.substr(0, token.offset), behind = kSource.substr(token.end());
+        taken(before);
+        cut_and_taken += taken(closed(before));
+        taken(behind);
+        taken(before + behind);
+        taken(closed(before + behind));
+        taken(before + std::string(token.text) + " " + std::string(token.text) + behind);
+        taken(before + " " + std::string(other.text) + " " + behind);
+    }
+    CHECK(cut_and_taken > 100);
+}
+
+TEST_CASE("a shared variable's declaration that never ends is refused with its line") {
+    for (const char* source : {"# 1 \"a.cu\"\n__global__ void k() {\n__shared__ }", "# 1 \"a.cu\"\n__global__ void k() {\n__shared__ int a }",
+                               "# 1 \"a.cu\"\n__device__ void f() {\n__shared__ int a[(3)] } int b;"}) {
+        CAPTURE(source);
+        try {
+            rewrite_kernels(source, {});
+            FAIL_CHECK("taken");
+        } catch (const SourceError& error) {
+            CHECK(std::string(error.what()).find("a.cu(2): error: ") == 0);
+        }
+    }
+}
+
+TEST_CASE("source that is nested without end is refused, and what is only long is taken") {
+    const auto kernel = [](const std::string& body) { return "__global__ void k(int *p) { " + body + " }"; };
+    constexpr int kMany = 200'000;
+    CHECK_FALSE(taken(kernel("do " + repeated("if (*p) ", kMany) + "; while (atomicAdd(p, 1));")));
+    CHECK_FALSE(taken(kernel(repeated("for (; atomicAdd(p, 1);) ", kMany) + ";")));
+    CHECK_FALSE(taken(repeated("namespace a { ", kMany) + repeated("}", kMany)));
+    CHECK_FALSE(taken(repeated("struct a { ", kMany) + repeated("};", kMany)));
+    CHECK(taken(kernel("while (atomicAdd(p, 1)) " + repeated("if (*p) *p = 1; else ", kMany / 10) + ";")));
+    CHECK(taken(kernel(repeated("alignas(8) ", kMany / 10) + "__shared__ int a;")));
+    CHECK(taken(kernel(repeated("while (atomicAdd(p, 1)) ", 100) + ";")));
+}
