@@ -102,7 +102,8 @@ GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer
  * reaches its own memory. Serialises both devices. */
 GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t peer);
 
-/* Limits of the context, in bytes (pending launches: a count). GPO_INVALID_ARGUMENT for another number. */
+/* Limits of the context, in bytes (pending launches: a count). GPO_INVALID_ARGUMENT for another number,
+ * GPO_NOT_SUPPORTED for one that the device lacks. */
 #define GPO_LIMIT_STACK_BYTES 1          /* per thread of a kernel */
 #define GPO_LIMIT_PRINTF_BYTES 2
 #define GPO_LIMIT_HEAP_BYTES 3           /* malloc in kernels */

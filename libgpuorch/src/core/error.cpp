@@ -96,6 +96,7 @@ gpo_status status_of(CUresult result) noexcept {
         case CUDA_ERROR_NOT_FOUND: return GPO_NOT_FOUND;
         case CUDA_ERROR_NOT_SUPPORTED:
         case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
+        case CUDA_ERROR_UNSUPPORTED_LIMIT:
         case CUDA_ERROR_STUB_LIBRARY: return GPO_NOT_SUPPORTED;
         case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
         case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED:
