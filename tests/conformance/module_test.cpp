@@ -226,6 +226,7 @@ TEST_CASE("a module's image can be kept, loaded again, and works the same") {
         image = image_of(module);
         size_t needed = 0;
         std::vector<char> small(image.size() - 1);
+        CHECK_OK(gpo_module_image(module, nullptr, 0, nullptr));
         CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_module_image(module, small.data(), small.size(), &needed));
         CHECK(needed == image.size());
     }

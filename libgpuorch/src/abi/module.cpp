@@ -54,7 +54,6 @@ GPO_API gpo_status gpo_module_image(gpo_module_t module, void* buffer, size_t ca
         return blame(*m, [&]() -> gpo_status {
             const size_t bytes = m->image().size();
             if (!buffer && capacity) gpo::fail(GPO_INVALID_ARGUMENT, "buffer is NULL and capacity is ", capacity);
-            if (!buffer && !needed) gpo::fail(GPO_INVALID_ARGUMENT, "buffer and needed are NULL");
             if (needed) *needed = bytes;
             if (!buffer) return GPO_SUCCESS;
             if (capacity < bytes)
