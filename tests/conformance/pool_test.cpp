@@ -180,6 +180,48 @@ TEST_CASE("pool: what a runtime leaves in one is the device's again, though anot
     CHECK(free_bytes() + 256 * kMiB > before);
 }
 
+TEST_CASE("pool: one that is destroyed while its last frees are held goes when they have happened") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    const auto free_bytes = [&] {
+        uint64_t free = 0, total = 0;
+        REQUIRE_OK(gpo_device_memory(gpu.device, &free, &total));
+        return free;
+    };
+    const uint64_t before = free_bytes();
+    std::vector<Pool> pools;
+    std::vector<uint64_t> pieces;
+    for (int i = 0; i < 8; ++i) {
+        pools.push_back(make_pool(gpu));
+        pieces.push_back(take(pools.back(), stream, 64 * kMiB));
+    }
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    for (size_t i = 0; i < pools.size(); ++i) REQUIRE_OK(gpo_pool_free(pools[i], stream, pieces[i]));
+    pools.clear();
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(free_bytes() + 256 * kMiB > before);
+}
+
+TEST_CASE("pool: a piece whose held free was cancelled after the pool was destroyed is still the user's") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> word = gpu.pinned<uint32_t>(1);
+    Pool pool = make_pool(gpu);
+    const uint64_t piece = take(pool, stream, 4), other = take(pool, stream, 4);
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_pool_free(pool, stream, piece));
+    REQUIRE_OK(gpo_pool_free(pool, stream, other));
+    pool.reset();
+    REQUIRE_OK(gpo_stream_cancel_held(stream, nullptr));
+    REQUIRE_OK(gpo_fill(stream, piece, 0x12345678, 4, 1));
+    REQUIRE_OK(gpo_copy_to_host(stream, word.data(), piece, 4));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(word[0] == 0x12345678);
+}
+
 TEST_CASE("pool: pieces outlive the pool's handle") {
     Gpu gpu;
     Stream stream = gpu.stream();

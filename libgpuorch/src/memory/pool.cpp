@@ -54,8 +54,8 @@ public:
             }
             stream.context().check(result, "cuMemFreeAsync");
         }
-        pool_->in_use_.fetch_sub(bytes_, std::memory_order_relaxed);
         pool_->frees_.fetch_add(1, std::memory_order_relaxed);
+        pool_->give_room(bytes_);
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<PoolFree>(*this); }
     /// It never happened: the piece can be freed again.
@@ -197,9 +197,19 @@ gpo_memory_statistics Pool::statistics() {
     return out;
 }
 
-// Frees that are held keep the pool. For what was never freed nobody has a handle any more.
+// For what was never freed nobody has a handle any more. Frees that are held keep the pool themselves, and let it go if nothing
+// else is left in it; one that is dropped leaves its piece to the user.
 void Pool::close() noexcept {
-    if (in_use_.load(std::memory_order_relaxed) != 0) registry_.keep_until_shutdown(Ref<Object>(this));
+    if (in_use_.load(std::memory_order_relaxed) == 0) return;
+    registry_.keep_until_shutdown(Ref<Object>(this));
+    closed_.store(true, std::memory_order_seq_cst);
+    if (in_use_.load(std::memory_order_seq_cst) == 0) registry_.keep_no_longer(*this);
+}
+
+// Either this sees that the pool is closed, or close() that it is empty.
+void Pool::give_room(uint64_t bytes) noexcept {
+    if (in_use_.fetch_sub(bytes, std::memory_order_seq_cst) == bytes && closed_.load(std::memory_order_seq_cst)) [[unlikely]]
+        registry_.keep_no_longer(*this);
 }
 
 FixedText<128> Pool::leaks() noexcept {

@@ -29,6 +29,7 @@ private:
     ~Pool() override;
     void warm_up(uint64_t bytes);
     void take_room(uint64_t bytes);
+    void give_room(uint64_t bytes) noexcept;
     void check_runtime(Stream& stream);
 
     const Ref<Context> context_;
@@ -36,7 +37,7 @@ private:
     const uint64_t max_bytes_;
     CUmemoryPool native_ = nullptr;
     std::atomic<uint64_t> in_use_{0}, peak_{0}, allocations_{0}, frees_{0}, driver_calls_{0};
-    std::atomic<bool> reported_{false};
+    std::atomic<bool> closed_{false}, reported_{false};
 };
 
 template <>

@@ -157,6 +157,11 @@ void Registry::keep_until_shutdown(Ref<Object> object) noexcept {
     }
 }
 
+void Registry::keep_no_longer(const Object& object) noexcept {
+    std::lock_guard lock(lock_);
+    std::erase_if(kept_, [&](const Ref<Object>& kept) { return kept.get() == &object; });
+}
+
 // Nobody else is here any more.
 void Registry::shut_down() noexcept {
     const auto report = [&](const auto&... pieces) { runtime_.log(GPO_LOG_WARNING, pieces...); };

@@ -37,6 +37,8 @@ public:
 
     /// An object whose handle is gone and in which something of the user's is still allocated: kept until shutdown.
     void keep_until_shutdown(Ref<Object> object) noexcept;
+    /// Nothing is allocated in it any more. The caller has a reference to it. One that isn't kept stays as it is.
+    void keep_no_longer(const Object& object) noexcept;
 
     void shut_down() noexcept override;
 
