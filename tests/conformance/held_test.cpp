@@ -259,7 +259,7 @@ TEST_CASE("a timeline destroyed while a stream is on the way to signal it still 
     CHECK(take(queue, 1)[0].status == GPO_SUCCESS);
 }
 
-TEST_CASE("a wait that no signal on the way to a destroyed timeline reaches is cancelled, though it came to the front later" * gated) {
+TEST_CASE("a wait that no signal on the way to a destroyed timeline reaches is cancelled, at its turn too" * gated) {
     for (bool late : {false, true}) {
         CAPTURE(late);
         Gpu gpu;
