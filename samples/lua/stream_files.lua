@@ -1,10 +1,10 @@
 -- stream_files.lua [-o DIR] [--table FILE] [--trace DIR] [FILE]...: streams files through a GPU, or the software GPU, as the main
 -- job in every language does (see samples/c/stream_files.c): what is read, copied and written beside the kernel is the pipeline's work.
 local gpuorch = require "gpuorch"
-local LARGEST = [[find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\t%p\n' 2>/dev/null | sort -rn 2>/dev/null | ]] ..
-                [[awk -F '\t' '{ n = $2; sub(/.*\//, "", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }']]
 local xor = bit32 and bit32.bxor or bit and function(a, b) return bit.bxor(a, b) % 2^32 end or load "local a, b = ... return a ~ b"
-local floor, options, files, failures, first, interrupted, unwritable = math.floor, {}, {}, 0, 1, false, false
+local floor, failures, interrupted, unwritable, here = math.floor, 0, false, false, arg[0]:match "^(.*/)" or ""
+local options, files, map = dofile(here .. "command_line.lua") -- what is asked for: options by name, paths, 256 bytes
+local folder, trace = options["-o"], options["--trace"]
 local function holds(test) local status = os.execute("test " .. test) return status == true or status == 0 end
 local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 local terminal, erase, far = holds "-t 2", "\r\27[K", "%s: %.0f of %.0f MB" -- a terminal shows how far it is
@@ -25,32 +25,11 @@ local function with_zeros(crc, zeros, powers) -- bytes behind it
     for k = 0, 52 do if floor(zeros / 2^k) % 2 == 1 then crc = multiply(powers[k % 32 + 1], crc) end end -- x^(8 * 2^32) is x^8
     return crc
 end
-local map = string.rep(".", 256):gsub("().", function(i) return string.char(256 - i) end)
-while (arg[first] or ""):find "^%-" do
-    local option, value = arg[first], arg[first + 1]
-    if not value or not (" -o --table --trace "):find(" " .. option .. " ", 1, true) then
-        io.stderr:write "usage: stream_files.lua [-o DIR] [--table FILE] [--trace DIR] [FILE]...\n" os.exit(2, true)
-    end
-    options[option], first = value, first + 2
-end
-for i = first, #arg do files[#files + 1] = arg[i] end
-if #files == 0 then for line in io.popen(LARGEST):lines() do files[#files + 1] = line end end
-local folder, named = options["-o"], {}
-if folder then os.execute("mkdir " .. quoted(folder) .. " 2>/dev/null") end
-for _, path in ipairs(folder and files or {}) do
-    local name = path:match "[^/]*$"
-    if named[name] then
-        io.stderr:write("stream_files: ", named[name], " and ", path, " would be one in ", folder, "\n") os.exit(2, true)
-    end
-    named[name] = path
-end
-if options["--table"] then map = (io.open(options["--table"], "rb") or io.open "/dev/null"):read "*a" end
-if #map ~= 256 then io.stderr:write("stream_files: ", options["--table"], " is not a file of 256 bytes\n") os.exit(2, true) end
 local tables = gpuorch.array("u32", 96):from_string(map):fill(0x800000, 65) -- the kernel's struct Tables
 for k = 2, 32 do tables[64 + k] = multiply(tables[63 + k], tables[63 + k]) end
 local powers, runtime = tables:slice(65, 96), assert(gpuorch.runtime_create())
-local device, trace = assert(runtime:device_open()), options["--trace"]
-local module = assert(device:module_compile(assert(io.open((arg[0]:match "^(.*/)" or "") .. "../stream_files.cu")):read "*a"))
+local device = assert(runtime:device_open())
+local module = assert(device:module_compile(assert(io.open(here .. "../stream_files.cu")):read "*a"))
 local kernel = assert(module:kernel("stream_files", "ptr ptr ptr u64 bytes:384"))
 local pipeline = assert(device:pipeline_create{times = true, result_bytes = 2056, stages = {{kernel = kernel, block = 64,
     bytes_per_block = 65536, arguments = {"input", "output", "result", "input_bytes", tables:to_string()}}}})

@@ -25,7 +25,8 @@ def prepare_for(lua):
         """The sample as it lies in the tree, and the module. A shell that ignores SIGPIPE starts it, as samples/run does."""
         interpreter = interpreter_for(lua, folder)
         (folder / "samples/lua").mkdir(parents=True)
-        shutil.copy(built.ROOT / "samples/lua/stream_files.lua", folder / "samples/lua")
+        for name in ("stream_files.lua", "command_line.lua"):
+            shutil.copy(built.ROOT / "samples/lua" / name, folder / "samples/lua")
         shutil.copy(built.ROOT / "samples/stream_files.cu", folder / "samples")
         os.environ["LUA_CPATH"] = f"{folder}/module/?.so;;"
         return ["/bin/sh", "-c", "trap '' PIPE; exec \"$@\"", "sh", *interpreter, folder / "samples/lua/stream_files.lua"]
