@@ -12,13 +12,13 @@ end
 for i = first, #arg do files[#files + 1] = arg[i] end
 if #files == 0 then for line in io.popen(LARGEST):lines() do files[#files + 1] = line end end
 local folder = options["-o"]
-if folder then os.execute("mkdir '" .. folder:gsub("'", "'\\''") .. "' 2>/dev/null") end
+if folder then os.execute("mkdir -- '" .. folder:gsub("'", "'\\''") .. "' 2>/dev/null") end
 for _, path in ipairs(folder and files or {}) do
     local name = path:match "[^/]*$"
     if named[name] then refuse("stream_files: ", named[name], " and ", path, " would be one in ", folder, "\n") end
     named[name] = path
 end
 local map = string.rep(".", 256):gsub("().", function(i) return string.char(256 - i) end) -- the complement
-if options["--table"] then map = (io.open(options["--table"], "rb") or io.open "/dev/null"):read "*a" end
+if options["--table"] then map = (io.open(options["--table"], "rb") or io.open "/dev/null"):read "*a" or "" end
 if #map ~= 256 then refuse("stream_files: ", options["--table"], " is not a file of 256 bytes\n") end
 return options, files, map

@@ -425,3 +425,56 @@ TEST_CASE("a timeline that another stream is on the way to signal can't be waite
         REQUIRE_OK(gpo_stream_wait(captured.stream, kPatience));
     }
 }
+
+TEST_CASE("an event that was recorded in a capture is as any other when it is recorded again on a held stream") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Recorded gpu;
+    Capturable captured(raw, gpu, false);
+    Timeline first = gpu.timeline(), second = gpu.timeline();
+    Queue queue = gpu.queue();
+    Stream recording = gpu.stream("recording"), waiting = gpu.stream("waiting");
+    Event event = gpu.event();
+    Memory memory = gpu.memory(16);
+    {
+        HostCapture capture(raw, captured.native);
+        REQUIRE_OK(gpo_event_record(event, captured.stream));
+        REQUIRE_OK(gpo_fill(captured.stream, memory, 1, 1, 16));
+        capture.end();
+    }
+    REQUIRE_OK(gpo_stream_wait_timeline(waiting, second, 1));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_wait_event(waiting, event));
+    REQUIRE_OK(gpo_stream_wait_timeline(recording, first, 1));
+    REQUIRE_OK(gpo_event_record(event, recording));
+    CHECK_STATUS(GPO_NOT_READY, gpo_event_query(event));
+    REQUIRE_OK(gpo_event_notify(event, queue, 1));
+    REQUIRE_OK(gpo_stream_wait_event(waiting, event));
+    REQUIRE_OK(gpo_event_record(event, waiting));
+    REQUIRE_OK(gpo_timeline_signal(second, 1));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(waiting, 2'000'000));
+    REQUIRE_OK(gpo_timeline_signal(first, 1));
+    CHECK_OK(gpo_stream_wait(waiting, kPatience));
+    CHECK_OK(gpo_event_wait(event, kPatience));
+    CHECK_OK(take(queue, 1)[0].status);
+}
+
+TEST_CASE("however often a held stream is to wait for a recording, it takes one stream of the library's" * gated) {
+    Recorded gpu;
+    Gate gate(gpu);
+    Timeline timeline = gpu.timeline();
+    Stream busy = gpu.stream("busy"), held = gpu.stream("held");
+    Event event = gpu.event();
+    gate.put_on(busy);
+    REQUIRE_OK(gpo_event_record(event, busy));
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    recorder::clear();
+    for (int i = 0; i < 50; ++i) {
+        REQUIRE_OK(gpo_stream_wait_event(held, event));
+        REQUIRE_OK(gpo_stream_wait_stream(held, busy));
+    }
+    CHECK(recorder::count(Function::cuStreamCreateWithPriority) == 1);
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(held, 2'000'000));
+    gate.open();
+    CHECK_OK(gpo_stream_wait(held, kPatience));
+}

@@ -132,6 +132,7 @@ GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t othe
         return abi::blame(*pinned, [&] {
             auto point = make<Event>(first->context_ref(), 0u, nullptr);
             const gpo_status status = point->record(*first);
+            point->set_last();
             return status == GPO_SUCCESS ? point->put_wait(*pinned) : status;
         });
     });

@@ -71,18 +71,24 @@ public:
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
         if (recording_) return issue_kept(stream);
-        // One that was held before isn't the newest any more, which whoever lets it go has to see, or to have done before.
+        // What was the newest isn't any more: whoever lets it go has to see that, or to have done so before; and so has whoever
+        // copies it, from before until behind the copy.
         Ref<Recording> before;   // given up behind the lock
         std::unique_lock lock(event_->newest_lock_, std::defer_lock);
-        if (event_->held_.load(std::memory_order_acquire)) [[unlikely]] lock.lock();
+        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] lock.lock();
         record(stream);
-        if (lock.owns_lock()) before = event_->set_newest(nullptr);
+        host::light_fence();
+        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] {
+            if (!lock.owns_lock()) lock.lock();
+            before = event_->set_newest(nullptr);
+        }
     }
     std::unique_ptr<Operation> keep() const override {
         auto kept = std::make_unique<RecordEvent>(*this);
         Ref<Recording> before;
         std::lock_guard lock(event_->newest_lock_);
         before = event_->set_newest(kept->recording_);
+        event_->capture_.store(0, std::memory_order_release);   // none is held in a capture
         return kept;
     }
     void drop(Stream&, const ErrorPtr& error) noexcept override { recording_->end(error); }
@@ -122,14 +128,17 @@ public:
         recording_ = event_->newest();
         if (!recording_ && event_->recorded_.load(std::memory_order_acquire)) {
             event_->refuse_unusable("wait");
-            recording_ = event_->snapshot();
+            if (event_->last_)
+                itself_ = true;
+            else
+                recording_ = event_->snapshot();
         }
         bound_ = true;
     }
 
     bool ready(Stream& stream) override {
         if (!bound_) [[likely]] {
-            if (!event_->held_.load(std::memory_order_acquire)) [[likely]] return true;
+            if (!event_->watched_.load(std::memory_order_acquire)) [[likely]] return true;
             Ref<Recording> newest = event_->newest();
             if (!newest || !newest->pending()) return true;
             recording_ = std::move(newest);
@@ -139,7 +148,7 @@ public:
     }
     void issue(Stream& stream) override {
         if (bound_) return issue_bound(stream);
-        if (event_->held_.load(std::memory_order_acquire)) [[unlikely]] {
+        if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] {
             const Ref<Recording> newest = event_->newest();
             if (const ErrorPtr dropped = newest ? newest->dropped() : nullptr) throw NeverPossible(dropped);
         }
@@ -150,17 +159,16 @@ public:
         wait(stream, event_->native());
     }
     std::unique_ptr<Operation> keep() const override {
-        // What was recorded in a capture is waited for in that capture, or not at all.
-        if (!bound_ && event_->capture_.load(std::memory_order_acquire) == 0) throw Unbound{};
+        if (!bound_) throw Unbound{};
         return std::make_unique<WaitEvent>(*this);
     }
 
 private:
     void issue_bound(Stream& stream) {
-        if (!recording_) return;   // the event had not been recorded
-        if (const ErrorPtr dropped = recording_->dropped()) throw NeverPossible(dropped);
+        if (!recording_ && !itself_) return;   // the event had not been recorded
+        if (const ErrorPtr dropped = recording_ ? recording_->dropped() : nullptr) throw NeverPossible(dropped);
         if (stream.capturing()) refuse_capture(stream, 0);
-        wait(stream, recording_->point());
+        wait(stream, recording_ ? recording_->point() : event_->native());
     }
     [[noreturn]] void refuse_capture(const Stream& stream, uint64_t of_event) const {
         fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ", event_->describe(),
@@ -170,8 +178,8 @@ private:
         stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event, 0), "cuStreamWaitEvent");
     }
     Ref<Event> event_;
-    Ref<Recording> recording_;   // what is meant, once that is bound; NULL: nothing was recorded
-    bool bound_ = false;
+    Ref<Recording> recording_;   // what is meant, once that is bound
+    bool bound_ = false, itself_ = false;   // bound to the event itself; else, without a recording, to none
 };
 
 // Makes an event of the library's that is reached with the newest recording of the user's.
@@ -180,29 +188,16 @@ public:
     CopyRecording(Event& event, Recording& to) : Operation("wait for event", event.label(), false), event_(&event), to_(&to) {}
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
-        const auto& table = stream.table();
-        stream.prepare_mark();
-        Mark mark;
-        mark.target = make<Unheard>();   // until it is reached the stream isn't idle
-        stream.context().check(table.cuStreamWaitEvent(stream.native(), event_->native(), 0), "cuStreamWaitEvent");
-        stream.context().check(table.cuEventRecord(to_->point(), stream.native()), "cuEventRecord");
-        mark.event = stream.mark_event(false);
-        const CUresult result = table.cuEventRecord(mark.event, stream.native());
-        if (result != CUDA_SUCCESS) {
-            stream.return_event(false, mark.event);
-            stream.context().check(result, "cuEventRecord");
-        }
-        stream.push_mark(std::move(mark));
+        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event_->native(), 0), "cuStreamWaitEvent");
+        stream.context().check(stream.table().cuEventRecord(to_->point(), stream.native()), "cuEventRecord");
         to_->end(nullptr);
     }
+    // It is put on streams of the library's that hold nothing.
     std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyRecording>(*this); }
     void drop(Stream&, const ErrorPtr& error) noexcept override { to_->end(error); }
     void afterwards(const ErrorPtr&) noexcept override { to_->release_waiting(); }
 
 private:
-    struct Unheard final : Reached {
-        void reached(const Outcome&) noexcept override {}
-    };
     Ref<Event> event_;
     Ref<Recording> to_;
 };
@@ -213,6 +208,19 @@ struct Claimed {
     ~Claimed() { stream.unclaim(); }
     Claimed(const Claimed&) = delete;
     Claimed& operator=(const Claimed&) = delete;
+    /// There is a wait on it that nothing is behind: it isn't idle until that is over. Where that can't be had it isn't used again.
+    void occupy() noexcept {
+        struct Unheard final : Reached {
+            void reached(const Outcome&) noexcept override {}
+        };
+        try {
+            stream.mark(make<Unheard>());
+        } catch (const Failure& failure) {
+            stream.fail(failure.error());
+        } catch (...) {
+            stream.fail(bare_error(GPO_OUT_OF_MEMORY));
+        }
+    }
     Stream& stream;
 };
 
@@ -253,7 +261,7 @@ gpo_status Event::put_wait(Stream& stream) {
 }
 
 Ref<Recording> Event::set_newest(Ref<Recording> recording) noexcept {
-    held_.store(static_cast<bool>(recording), std::memory_order_release);
+    watched_.store(static_cast<bool>(recording), std::memory_order_release);
     newest_.swap(recording);
     return recording;
 }
@@ -264,15 +272,31 @@ Ref<Recording> Event::newest() {
 }
 
 Ref<Recording> Event::snapshot() {
+    std::lock_guard one(snapshot_lock_);
+    {
+        std::lock_guard lock(newest_lock_);
+        if (newest_) return newest_;
+        watched_.store(true, std::memory_order_release);
+    }
+    host::heavy_fence();
     Ref<Stream> stream = context_->idle_stream();
-    const Claimed claimed(*stream);
+    Claimed claimed(*stream);
     Ref<Recording> made;
     {
         DriverScope scope(*context_);
         made = make<Recording>(*context_, nullptr);
     }
     CopyRecording operation(*this, *made);
-    stream->submit(operation);
+    try {
+        stream->submit(operation);
+    } catch (...) {
+        claimed.occupy();
+        throw;
+    }
+    claimed.occupy();
+    // Others that wait for this recording take the same.
+    std::lock_guard lock(newest_lock_);
+    if (watched_.load(std::memory_order_relaxed) && !newest_) newest_ = made;
     return made;
 }
 
@@ -284,7 +308,7 @@ void Event::refuse_unusable(const char* what) {
 }
 
 bool Event::pending() {
-    if (!held_.load(std::memory_order_acquire)) return false;
+    if (!watched_.load(std::memory_order_acquire)) return false;
     const Ref<Recording> held = newest();
     return held && held->pending();
 }
@@ -320,10 +344,18 @@ template <class Mark>
 gpo_status Event::watch(Mark&& mark) {
     if (capture_.load(std::memory_order_acquire)) refuse_unusable("notify");
     Ref<Stream> stream = context_->idle_stream();
-    const Claimed claimed(*stream);
+    Claimed claimed(*stream);
     WaitEvent wait(*this);
-    const gpo_status status = stream->submit(wait);
-    return status == GPO_SUCCESS ? mark(*stream) : status;
+    gpo_status status = stream->submit(wait);
+    if (status != GPO_SUCCESS) return status;
+    try {
+        status = mark(*stream);
+    } catch (...) {
+        claimed.occupy();
+        throw;
+    }
+    if (status != GPO_SUCCESS) claimed.occupy();
+    return status;
 }
 
 gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {

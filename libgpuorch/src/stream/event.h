@@ -26,6 +26,8 @@ public:
 
     /// Makes a stream wait for the event's last recording.
     gpo_status put_wait(Stream& stream);
+    /// It won't be recorded any more.
+    void set_last() noexcept { last_ = true; }
 
     void destroyed() noexcept override { interrupted_.store(true, std::memory_order_release); }
     void stop() noexcept override { destroyed(); }
@@ -47,9 +49,11 @@ private:
     const uint32_t flags_;
     std::atomic<bool> recorded_{false}, interrupted_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
-    std::atomic<bool> held_{false};          // newest_ isn't NULL
+    bool last_ = false;
+    std::atomic<bool> watched_{false};       // newest_ isn't NULL, or is just being made: who records anew has to say so
     host::Mutex newest_lock_;                // of newest_; a leaf, but for one driver call, which records it (stream.h)
-    Ref<Recording> newest_;                  // the newest recording, if it was held on its stream
+    Ref<Recording> newest_;                  // of the newest recording, if it was held on its stream, or a held stream waits for it
+    host::Mutex snapshot_lock_;              // of whoever makes it for the latter; taken first
 };
 
 template <>
