@@ -1,7 +1,10 @@
 // Events: recorded, asked, waited for, timed.
+#include <pthread.h>
+
 #include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "support/gpu.h"
 
@@ -242,4 +245,41 @@ TEST_CASE("an event whose held recording was cancelled is as good as new when it
         REQUIRE_OK(gpo_event_notify(event, queue, 1));
         CHECK_OK(take(queue, 1)[0].status);
     }
+}
+
+TEST_CASE("two held streams let each other go thousands of times, on a thread with a small stack") {
+    Gpu gpu;
+    Timeline gate = gpu.timeline();
+    Stream one = gpu.stream(), other = gpu.stream();
+    constexpr int kTurns = 8000;
+    std::vector<Event> events;
+    for (int i = 0; i < 64; ++i) events.push_back(gpu.event());
+    REQUIRE_OK(gpo_stream_wait_timeline(one, gate, 1));
+    for (int turn = 0; turn < kTurns; ++turn) {
+        Event& there = events[2 * turn % events.size()];
+        Event& back = events[(2 * turn + 1) % events.size()];
+        REQUIRE_OK(gpo_event_record(there, one));
+        REQUIRE_OK(gpo_stream_wait_event(other, there));
+        REQUIRE_OK(gpo_event_record(back, other));
+        REQUIRE_OK(gpo_stream_wait_event(one, back));
+    }
+    gpo_status status = GPO_INTERNAL;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 << 10);
+    struct Signal {
+        gpo_timeline_t timeline;
+        gpo_status* status;
+    } signal{gate, &status};
+    pthread_t thread{};
+    REQUIRE(pthread_create(&thread, &attributes, [](void* user) -> void* {
+        auto& me = *static_cast<Signal*>(user);
+        *me.status = gpo_timeline_signal(me.timeline, 1);
+        return nullptr;
+    }, &signal) == 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    CHECK_OK(status);
+    CHECK_OK(gpo_stream_wait(one, kPatience));
+    CHECK_OK(gpo_stream_wait(other, kPatience));
 }

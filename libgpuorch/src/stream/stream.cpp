@@ -256,7 +256,37 @@ void Stream::Again::run() noexcept {
     stream_.release();
 }
 
+// Streams may let each other go as often as they hold operations: one after the other, not each inside the one before, which
+// would take a thread's whole stack. The list takes no memory; who is on one already is flushed by that thread.
 void Stream::flush() noexcept {
+    struct Turn {
+        Stream* first = nullptr;
+        Stream** end = &first;
+    };
+    static thread_local Turn* t_turn = nullptr;
+    if (to_flush_.exchange(true, std::memory_order_acq_rel)) return;
+    retain();
+    next_to_flush_ = nullptr;
+    if (t_turn) {
+        *t_turn->end = this;
+        t_turn->end = &next_to_flush_;
+        return;
+    }
+    Turn turn;
+    turn.first = this;
+    turn.end = &next_to_flush_;
+    t_turn = &turn;
+    while (Stream* stream = turn.first) {
+        turn.first = stream->next_to_flush_;
+        if (!turn.first) turn.end = &turn.first;
+        stream->to_flush_.exchange(false, std::memory_order_acq_rel);   // sees what those did who found it on the list
+        stream->flush_now();
+        stream->release();
+    }
+    t_turn = nullptr;
+}
+
+void Stream::flush_now() noexcept {
     Kept spent;
     {
         DriverTry scope(*context_);

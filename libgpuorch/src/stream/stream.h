@@ -232,6 +232,7 @@ private:
     void drop_held(const ErrorPtr& error, Kept& spent) noexcept;
     uint64_t drop_all(const ErrorPtr& error, Kept& spent) noexcept;
     void try_again() noexcept;
+    void flush_now() noexcept;
     static void conclude(Kept& spent) noexcept;
     std::string suspects() const;
     std::string name_of(uint64_t number) const;
@@ -269,6 +270,8 @@ private:
         Stream& stream_;                               // a reference is held while it is posted
     } again_{*this};
     bool trying_again_ = false;                        // `again_` is posted; under submit_
+    std::atomic<bool> to_flush_{false};                // a thread has it on its list, and
+    Stream* next_to_flush_ = nullptr;                  // goes on with this one
     trace::OperationSpan* span_ = nullptr;             // under submit_: of the operation that is being issued
     uint64_t held_since_ = 0, held_operations_ = 0;    // under submit_: while it is traced, and held
     std::atomic<uint64_t> trace_lane_{0};              // session << 32 | lane; written under submit_
