@@ -1,9 +1,10 @@
 // Streams: the order in which operations reach the driver, what is held back, and what has failed.
 //
 // The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver order
-// and marks agree. It is the only lock of ours under which the driver is called, but for an event's own where its newest
-// recording was held. Nobody takes two submit locks: what has to happen on other streams as a consequence (a timeline signal
-// that releases them) is done after the lock is released (Operation::afterwards). The scanner never takes it.
+// and marks agree. It is the only lock of ours under which the driver is called, but for an event's own two, where its newest
+// recording was held or is copied for streams that are. Nobody takes two submit locks: what has to happen on other streams as
+// a consequence (a timeline signal that releases them) is done after the lock is released (Operation::afterwards), for one
+// stream after the other (flush). The scanner never takes it.
 //
 // What was accepted isn't lost. Work that is held takes memory when it is issued, ours and the driver's: where there is
 // none it stays held and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
