@@ -125,12 +125,12 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
 #define LARGEST "find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\\t%p\\n' 2>/dev/null | sort -rn | " \
                 "awk -F '\\t' '{ n = $2; sub(/.*\\//, \"\", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }'"
 int main(int count, char **files) {
-    const char *folder = NULL, *table = NULL, *trace = NULL; int next = 1, failures = 0;
+    const char *folder = NULL, *table = NULL, *trace = NULL, *value; int next = 1, failures = 0;
     static char *own[1024], svg[4096], json[4096];
     for (; next < count && files[next][0] == '-'; next += 2)
-        if (next + 1 < count && !strcmp(files[next], "-o")) folder = files[next + 1];
-        else if (next + 1 < count && !strcmp(files[next], "--table")) table = files[next + 1];
-        else if (next + 1 < count && !strcmp(files[next], "--trace")) trace = files[next + 1];
+        if ((value = files[next + 1]) && *value && !strcmp(files[next], "-o")) folder = value;
+        else if (value && *value && !strcmp(files[next], "--table")) table = value;
+        else if (value && *value && !strcmp(files[next], "--trace")) trace = value;
         else return fputs("usage: stream_files [-o DIR] [--table FILE] [--trace DIR] [FILE]...\n", stderr), 2;
     FILE *list = next == count ? popen(LARGEST, "r") : NULL, *map = table ? fopen(table, "rb") : NULL;
     if (list) for (files = own, next = count = 0; count < 1024 && fscanf(list, "%m[^\n]\n", &own[count]) == 1;) ++count;

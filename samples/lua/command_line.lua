@@ -6,7 +6,7 @@ local options, files, named, first = {}, {}, {}, 1
 local usage = "usage: stream_files.lua [-o DIR] [--table FILE] [--trace DIR] [FILE]...\n"
 local function refuse(...) io.stderr:write(...) os.exit(2, true) end
 while (arg[first] or ""):find "^%-" do
-    if not arg[first + 1] or not usage:find("[" .. arg[first] .. " ", 1, true) then refuse(usage) end
+    if (arg[first + 1] or "") == "" or not usage:find("[" .. arg[first] .. " ", 1, true) then refuse(usage) end
     options[arg[first]], first = arg[first + 1], first + 2
 end
 for i = first, #arg do files[#files + 1] = arg[i] end

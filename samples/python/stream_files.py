@@ -179,7 +179,7 @@ def read_table(path):
 def main(arguments):
     options = {"-o": None, "--table": None, "--trace": None}
     while arguments and arguments[0].startswith("-"):
-        if arguments[0] not in options or len(arguments) == 1:
+        if arguments[0] not in options or not "".join(arguments[1:2]):
             print("usage: stream_files.py [-o DIR] [--table FILE] [--trace DIR] [FILE]...", file=sys.stderr)
             return 2
         options[arguments[0]], arguments = arguments[1], arguments[2:]

@@ -8,7 +8,9 @@ use gpuorch::pipeline::{Chunk, Flow, Input, InputBytes, Output, ResultBlock, Sin
 use gpuorch::{Device, DeviceBuffer, Pipeline, Runtime};
 use std::collections::HashMap;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -133,7 +135,7 @@ impl Job {
         Ok(Self { pipeline, tables, folder, interrupted })
     }
 
-    fn stream(&self, path: &str) -> Result<Figures, Box<dyn Error>> {
+    fn stream(&self, path: &Path) -> Result<Figures, Box<dyn Error>> {
         if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {
             return Err("it is empty".into());
         }
@@ -155,7 +157,8 @@ impl Job {
             if stderr().is_terminal() {
                 let now = run.progress()?;
                 eprint!(
-                    "\r\x1b[K{path}: {:.0} of {:.0} MB",
+                    "\r\x1b[K{}: {:.0} of {:.0} MB",
+                    path.display(),
                     now.bytes_done as f64 * 1e-6,
                     now.bytes_total as f64 * 1e-6
                 );
@@ -172,8 +175,8 @@ impl Job {
         Ok(figures)
     }
 
-    fn target(&self, folder: &Path, path: &str) -> Result<PathBuf, String> {
-        let target = folder.join(Path::new(path).file_name().ok_or("it has no name")?);
+    fn target(&self, folder: &Path, path: &Path) -> Result<PathBuf, String> {
+        let target = folder.join(path.file_name().ok_or("it has no name")?);
         match (std::fs::metadata(path), std::fs::metadata(&target)) {
             (Ok(from), Ok(to)) if (from.dev(), from.ino()) == (to.dev(), to.ino()) => {
                 Err("it would be written over itself".into())
@@ -184,41 +187,44 @@ impl Job {
 }
 
 /// Makes the folder where it isn't there, and refuses two files that would be written to one.
-fn prepare(folder: &Path, files: &[String]) -> Result<(), String> {
+fn prepare(folder: &Path, files: &[PathBuf]) -> Result<(), String> {
     let _ = std::fs::create_dir(folder); // the library says why nothing can be written there
     let mut named = HashMap::new();
     for file in files {
-        if let Some(first) = named.insert(Path::new(file).file_name(), file) {
-            return Err(format!("{first} and {file} would be one in {}", folder.display()));
+        if let Some(first) = named.insert(file.file_name(), file) {
+            let (first, file, folder) = (first.display(), file.display(), folder.display());
+            return Err(format!("{first} and {file} would be one in {folder}"));
         }
     }
     Ok(())
 }
 
 /// The largest of the machine's own files.
-fn largest() -> Result<Vec<String>, Box<dyn Error>> {
+fn largest() -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let list = "find /usr/lib /usr/share -type f -readable -size +64k -printf '%s\\t%p\\n' 2>/dev/null | sort -rn | \
                 awk -F '\\t' '{ n = $2; sub(/.*\\//, \"\", n) } !named[n]++ { print $2; if ((sum += $1) >= 67108864) exit }'";
     let found = Command::new("sh").args(["-c", list]).output()?.stdout;
-    Ok(String::from_utf8_lossy(&found).lines().map(str::to_owned).collect())
+    let lines = found.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    Ok(lines.map(|line| OsStr::from_bytes(line).into()).collect())
 }
 
-fn table(path: Option<String>) -> Result<[u8; 256], String> {
+fn table(path: Option<PathBuf>) -> Result<[u8; 256], String> {
     let Some(path) = path else {
         return Ok(std::array::from_fn(|i| !(i as u8)));
     };
     let read = std::fs::read(&path).unwrap_or_default();
-    read.try_into().map_err(|_| format!("{path} is not a file of 256 bytes"))
+    read.try_into().map_err(|_| format!("{} is not a file of 256 bytes", path.display()))
 }
 
 fn run() -> Result<ExitCode, Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1).peekable();
+    let mut arguments = std::env::args_os().skip(1).peekable(); // names of files are bytes
     let (mut folder, mut map, mut trace) = (None, None, None);
-    while let Some(option) = arguments.next_if(|word| word.starts_with('-')) {
-        match (option.as_str(), arguments.next()) {
-            ("-o", Some(value)) => folder = Some(PathBuf::from(value)),
-            ("--table", value @ Some(_)) => map = value,
-            ("--trace", Some(value)) => trace = Some(PathBuf::from(value)),
+    while let Some(option) = arguments.next_if(|word| word.as_bytes().starts_with(b"-")) {
+        let value = arguments.next().filter(|value| !value.is_empty()).map(PathBuf::from);
+        match (option.as_bytes(), value) {
+            (b"-o", value @ Some(_)) => folder = value,
+            (b"--table", value @ Some(_)) => map = value,
+            (b"--trace", value @ Some(_)) => trace = value,
             _ => {
                 eprintln!("usage: stream_files [-o DIR] [--table FILE] [--trace DIR] [FILE]...");
                 return Ok(ExitCode::from(2));
@@ -232,7 +238,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
             return Ok(ExitCode::from(2));
         }
     };
-    let files: Vec<_> = if arguments.peek().is_some() { arguments.collect() } else { largest()? };
+    let files: Vec<_> = if arguments.peek().is_some() { arguments.map(PathBuf::from).collect() } else { largest()? };
 
     if let Some(Err(error)) = folder.as_deref().map(|folder| prepare(folder, &files)) {
         eprintln!("stream_files: {error}");
@@ -253,7 +259,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         }
         match job.stream(&file) {
             Ok(figures) => {
-                figures.print(&file, &tables);
+                figures.print(&file.display().to_string(), &tables);
                 total.add(figures.bytes, &figures.sum, &tables);
                 total.elapsed += figures.elapsed;
                 total.copied += figures.copied;
@@ -262,7 +268,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
             Err(error) => {
                 let message =
                     error.downcast_ref::<gpuorch::Error>().map_or_else(|| error.to_string(), |e| e.message().into());
-                eprintln!("stream_files: {file}: {message}");
+                eprintln!("stream_files: {}: {message}", file.display());
                 failures += 1;
             }
         }

@@ -149,9 +149,15 @@ def bad_files(folder):
                   (errors, f"stream_files: {good[0]} and {others / 'odd'} would be one in {folder.out}\n"))
     code, _, errors = folder.run("-o", others / "made", good[0])
     folder.report("-o makes the folder", (code, 0), (errors, ""), ([path.name for path in (others / "made").iterdir()], ["odd"]))
-    for arguments in (["--help"], ["-o"], ["--other", "x"]):
+    for arguments in (["--help"], ["-o"], ["-o", ""], ["--table", ""], ["--trace", ""], ["--other", "x"]):
         code, out, errors = folder.run(*arguments)
-        folder.report(f"{' '.join(arguments)} gives the usage", (code, 2), (out, ""), (errors.startswith("usage: stream_files"), True))
+        words = " ".join(str(word) or "nothing" for word in arguments)
+        folder.report(f"{words} gives the usage", (code, 2), (out, ""), (errors.startswith("usage: stream_files"), True))
+    named = folder.path / "\udcff"  # a byte that is no UTF-8
+    named.write_bytes(b"any bytes name a file")
+    code, out, errors = folder.run("-o", folder.out, named, errors="replace")
+    folder.report("a name may be any bytes", (code, 0), (errors, ""), (set(said(out)), {f"{folder.path}/\ufffd", "total"}),
+                  (folder.leftovers(), [named.name]))
     same = folder.path / "odd"
     code, _, errors = folder.run("-o", folder.path, same)
     folder.report("a file isn't written over itself", (code, 1),
