@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <random>
@@ -34,10 +35,13 @@ public:
         return memory;
     }
     void give(void* memory, uint64_t bytes) noexcept override {
+        ++giving;
+        while (hold.load()) std::this_thread::yield();
         munmap(memory, bytes);
         ++given;
     }
-    std::atomic<unsigned> taken{0}, given{0};
+    std::atomic<unsigned> taken{0}, giving{0}, given{0};
+    std::atomic<bool> hold{false};   // what is given back takes until this is false
     std::atomic<uint64_t> most{UINT64_MAX};
 };
 
@@ -189,6 +193,26 @@ TEST_CASE("trim gives empty slabs back, and only those") {
     CHECK(h.heap.totals().reserved == 0);
     CHECK(h.heap.totals().source_calls == 4);
     CHECK(h.take(300) != nullptr);
+}
+
+TEST_CASE("who needs the room of a slab that is just being given back waits for it") {
+    Heap h(options(kMiB, kMiB, 4));
+    CHECK(h.free(h.take(300)));
+    h.pages.hold = true;
+    std::thread trims([&] { h.heap.trim(0); });
+    while (h.pages.giving == 0) std::this_thread::yield();
+    std::atomic<bool> tried{false};
+    void* piece = nullptr;
+    std::thread takes([&] {
+        piece = h.take(300);
+        tried = true;
+    });
+    for (int i = 0; i < 50 && !tried; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    h.pages.hold = false;
+    trims.join();
+    takes.join();
+    REQUIRE(piece);
+    CHECK(h.free(piece));
 }
 
 TEST_CASE("slabs come and go many times over without their descriptors piling up") {

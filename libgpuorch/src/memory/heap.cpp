@@ -381,7 +381,7 @@ void* SlabHeap::allocate_hard(uint64_t bytes, uint64_t alignment) {
         {
             host::Lock lock(growth_lock_);
             if (growing_) growth_.wait(lock, host::kForever, [&] { return !growing_; });
-            if (growths_ != seen) continue;  // somebody brought memory meanwhile
+            if (growths_ != seen) continue;  // somebody brought memory meanwhile, or room for it
             growing_ = true;
         }
         const auto finish = [&](bool grown) {
@@ -436,7 +436,7 @@ void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* li
         }
         if (emptied || need > max_bytes_) return nullptr;
         emptied = true;
-        trim(max_bytes_ - need);
+        give_back(max_bytes_ - need);
     }
     void* base = nullptr;
     Slab* slab = nullptr;
@@ -544,7 +544,21 @@ void SlabHeap::take_empty_slabs(uint64_t keep_bytes, std::vector<Slab*>& out) no
     }
 }
 
+// What is being given back counts as reserved until it is gone: whoever would take a slab meanwhile waits.
 void SlabHeap::trim(uint64_t keep_bytes) noexcept {
+    {
+        host::Lock lock(growth_lock_);
+        if (growing_) growth_.wait(lock, host::kForever, [&] { return !growing_; });
+        growing_ = true;
+    }
+    give_back(keep_bytes);
+    std::lock_guard lock(growth_lock_);
+    growing_ = false;
+    ++growths_;
+    growth_.notify_all();
+}
+
+void SlabHeap::give_back(uint64_t keep_bytes) noexcept {
     reclaim();
     std::vector<Slab*> empty;
     for (;;) {

@@ -170,6 +170,7 @@ private:
     void reclaim() noexcept;
     void* scrape(uint32_t size, uint32_t alignment);
     void* grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited);
+    void give_back(uint64_t keep_bytes) noexcept;
     Slab& prepare_slab(uint64_t bytes);
     void take_empty_slabs(uint64_t keep_bytes, std::vector<Slab*>& out) noexcept;
     void bury(Slab& slab) noexcept;
@@ -193,7 +194,7 @@ private:
     std::vector<uint16_t> dead_;                   // descriptors without a slab, oldest first; room for all
     std::atomic<uint64_t> source_calls_{0};
 
-    host::Mutex growth_lock_;                      // one thread at a time takes a slab, the others wait for it
+    host::Mutex growth_lock_;                      // one thread at a time takes a slab or gives some back, others wait for it
     host::Condition growth_;
     bool growing_ = false;
     uint64_t growths_ = 0;
