@@ -1,5 +1,6 @@
 // Pipelines that end otherwise than at the end of their input: early, by failure, on request.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -392,6 +393,56 @@ TEST_CASE("a sink that can't be written is named, and a device file isn't replac
     CHECK(last_error().native_code == EPIPE);
     close(ends[1]);
     rig.still_works();
+}
+
+TEST_CASE("a link to a file stays one: the file that it leads to is replaced, where it lies") {
+    Rig rig;
+    Folder folder, elsewhere;
+    const std::string link = folder / "link", file = elsewhere / "file";
+    write_file(file, {1, 2, 3});
+    std::filesystem::create_symlink(file, link);
+    REQUIRE_OK(run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), to_file(link)));
+    CHECK(std::filesystem::is_symlink(link));
+    CHECK(read_file(file) == complement(rig.data));
+    CHECK(folder.names().size() == 1);
+    CHECK(elsewhere.names().size() == 1);
+}
+
+TEST_CASE("the end of a named pipe is the end, though somebody opens it anew before the run has ended") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    Folder folder;
+    const std::string path = folder / "pipe";
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    struct Again {
+        const std::string& path;
+        int writer = -1;
+    } again{path};
+    auto opens = sized<gpo_stage>();   // on the thread that reads, between the first end and whatever it reads then
+    opens.kind = GPO_STAGE_CALLBACK;
+    opens.user = &again;
+    opens.enqueue = [](void* user, gpo_stream_t, const gpo_chunk*) -> gpo_status {
+        auto& again = *static_cast<Again*>(user);
+        if (again.writer >= 0) return GPO_SUCCESS;
+        again.writer = open(again.path.c_str(), O_WRONLY | O_NONBLOCK);
+        return write(again.writer, "more", 4) == 4 ? GPO_SUCCESS : GPO_IO_ERROR;
+    };
+    const gpo_stage stages[] = {opens, rig.stage};
+    rig.options.stages = stages;
+    rig.options.stage_count = 2;
+    rig.options.chunk_bytes = 4096;
+    Pipeline pipeline = rig.create(gpu);
+    const auto source = from_file(path);
+    const auto nothing = to_nothing();
+    REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &nothing));
+    const int writer = open(path.c_str(), O_WRONLY);
+    REQUIRE(write(writer, "first", 5) == 5);
+    close(writer);
+    auto result = sized<gpo_pipeline_result>();
+    CHECK_OK(gpo_pipeline_wait(pipeline, kPatience, &result));
+    CHECK(result.bytes_in == 5);
+    close(again.writer);
+    gpo_pipeline_cancel(pipeline);
 }
 
 TEST_CASE("output that has no room is refused before it is written") {

@@ -136,7 +136,8 @@ typedef struct gpo_sink {
     void *memory;            /* MEMORY: pinned: copied to directly; else moved there by threads */
     uint64_t bytes;          /* MEMORY: its capacity. More output is GPO_LIMIT_EXCEEDED */
     const char *path;        /* FILE: written under a temporary name beside it and renamed when all is well; on failure
-                                nothing is left. Devices and pipes are written to directly. NULL: descriptor */
+                                nothing is left. Where a symbolic link leads to a file, that one is replaced. Devices
+                                and pipes are written to directly. NULL: descriptor */
     gpo_sink_fn take;        /* CALLBACK; with the other kinds it may be set too: it runs after the chunk was written */
     void *user;
     int32_t descriptor;      /* FILE without a path: written from where it is, not closed; 0 too is a descriptor */

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "pipeline/range_source.h"
@@ -121,7 +122,10 @@ private:
             });
             if (got < 0 && errno == EAGAIN) continue;
             if (got < 0) file_.fail(errno);
-            if (got == 0) break;
+            if (got == 0) {
+                left_ = filled;   // the end, whatever comes after it: a pipe may be opened anew, a terminal goes on
+                break;
+            }
             filled += static_cast<uint64_t>(got);
         }
         left_ -= filled;
@@ -167,8 +171,8 @@ private:
 /// A new file, under another name until it is complete.
 class FileSink final : public Sink {
 public:
-    explicit FileSink(const char* path)
-        : path_(path), name_(quoted(path, -1)), temporary_(unused_name(path_)), file_(create()) {}
+    FileSink(const char* path, std::string name)
+        : path_(path), name_(std::move(name)), temporary_(unused_name(path_)), file_(create()) {}
 
     ~FileSink() override {
         if (!committed_) ::unlink(temporary_.c_str());
@@ -281,7 +285,13 @@ std::unique_ptr<Sink> open_file_sink(const gpo_sink& sink) {
         return std::make_unique<StreamSink>(Descriptor(sink.descriptor, false), std::move(name));
     }
     struct stat about;
-    if (::stat(sink.path, &about) != 0 || S_ISREG(about.st_mode)) return std::make_unique<FileSink>(sink.path);
+    if (::stat(sink.path, &about) != 0) return std::make_unique<FileSink>(sink.path, std::move(name));
+    if (S_ISREG(about.st_mode)) {
+        // What a link leads to is replaced, not the link.
+        const std::unique_ptr<char, decltype(&std::free)> path(::realpath(sink.path, nullptr), std::free);
+        if (!path) fail_file(GPO_IO_ERROR, errno, name, "can't be replaced");
+        return std::make_unique<FileSink>(path.get(), std::move(name));
+    }
     // A device or a named pipe is written to, and not replaced. Non-blocking: a pipe that nobody reads is an error.
     const int number = retry([&] { return ::open(sink.path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); });
     if (number < 0) fail_file(GPO_IO_ERROR, errno, name, "can't be written");
