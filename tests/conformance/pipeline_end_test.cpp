@@ -611,6 +611,85 @@ TEST_CASE("a pipeline destroyed while it runs cancels its run and goes") {
     }
 }
 
+TEST_CASE("who waits for a pipeline's run returns when the pipeline is destroyed") {
+    Rig rig;
+    Queue queue = rig.gpu.queue();
+    gpo_status status = GPO_STALE_HANDLE;
+    for (int turn = 0; turn < 100 && status == GPO_STALE_HANDLE; ++turn) {   // it was destroyed before the wait had begun
+        Pipeline pipeline = rig.rig.create(rig.gpu);
+        int ends[2];
+        REQUIRE(pipe(ends) == 0);   // where nothing ever comes
+        const auto source = from_descriptor(ends[0]);
+        const auto nothing = to_nothing();
+        REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &nothing));
+        REQUIRE_OK(gpo_pipeline_notify(pipeline, queue, 1));
+        std::atomic<bool> begins{false};
+        std::thread waits([&] {
+            begins = true;
+            status = gpo_pipeline_wait(pipeline, kPatience, nullptr);
+        });
+        while (!begins) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(turn));
+        REQUIRE_OK(gpo_pipeline_destroy(pipeline.release()));
+        CHECK(take(queue, 1)[0].status == GPO_CANCELLED);
+        waits.join();
+        close(ends[0]);
+        close(ends[1]);
+    }
+    CHECK(status == GPO_CANCELLED);
+    rig.still_works();
+}
+
+TEST_CASE("a run that is cancelled runs no stage without what the one before it has made it wait for") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    rig.options.chunk_bytes = 4096;
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> ran = gpu.pinned<uint32_t>(1);
+    ran[0] = 0;
+    struct Holds {
+        gpo_timeline_t timeline;
+        gpo_pipeline_t pipeline;
+        gpo_status wait = -1, cancel = -1;
+    } holds{timeline, nullptr};
+    auto first = sized<gpo_stage>();
+    first.kind = GPO_STAGE_CALLBACK;
+    first.user = &holds;
+    first.enqueue = [](void* user, gpo_stream_t stream, const gpo_chunk*) -> gpo_status {
+        auto& holds = *static_cast<Holds*>(user);
+        holds.wait = gpo_stream_wait_timeline(stream, holds.timeline, 1);
+        holds.cancel = gpo_pipeline_cancel(holds.pipeline);
+        return GPO_SUCCESS;
+    };
+    Kernel notes = gpu.kernel(R"(extern "C" __global__ void notes(unsigned *ran) { *ran = 1; })", "notes");
+    const uint64_t address = ran.address();
+    const gpo_stage_argument arguments[] = {constant(address)};
+    auto second = sized<gpo_stage>();
+    second.kind = GPO_STAGE_KERNEL;
+    second.kernel = notes;
+    second.block[0] = 1;
+    std::fill_n(second.grid, 3, 1u);
+    second.arguments = arguments;
+    second.argument_count = 1;
+    const gpo_stage stages[] = {first, second};
+    rig.options.stages = stages;
+    rig.options.stage_count = 2;
+    Pipeline pipeline = rig.create(gpu);
+    holds.pipeline = pipeline;
+    const auto data = noise(4096);
+    CHECK_STATUS(GPO_CANCELLED, run(pipeline, from_memory(data.data(), data.size()), to_nothing()));
+    CHECK(holds.wait == GPO_SUCCESS);
+    CHECK(holds.cancel == GPO_SUCCESS);
+    REQUIRE_OK(gpo_device_wait(gpu.device, kPatience));
+    CHECK(ran[0] == 0);
+
+    // The next run has streams that work.
+    holds.pipeline = nullptr;
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_OK(run(pipeline, from_memory(data.data(), data.size()), to_nothing()));
+    CHECK(ran[0] == 1);
+}
+
 TEST_CASE("a run that was cancelled leaves the caller's memory alone afterwards") {
     Rig rig;
     Pinned<uint8_t> in = rig.gpu.pinned<uint8_t>(1 << 20), out = rig.gpu.pinned<uint8_t>(1 << 20);

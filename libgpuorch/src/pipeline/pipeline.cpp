@@ -56,7 +56,16 @@ void Pipeline::start(const gpo_source& source, const gpo_sink& sink) {
         flow_->starting = false;
         throw;
     }
-    host::Lock lock(flow_->lock);
+    {
+        host::Lock lock(flow_->lock);
+        begin(std::move(run));
+    }
+    // A shutdown that has looked whether anything runs has done so before this, or has cancelled it.
+    if (runtime().shutting_down()) stop_run(cancelled_);
+}
+
+// Under the lock of the flow.
+void Pipeline::begin(std::unique_ptr<Run> run) noexcept {
     Flow& flow = *flow_;
     flow.starting = false;
     run_ = std::move(run);
@@ -235,11 +244,15 @@ void Pipeline::stop_run(ErrorPtr error) noexcept {
         flow.room.notify_all();
         flow.arrived.notify_all();
     }
-    // What a stage callback has made wait for a timeline value would otherwise never end.
-    if (stages) stages->cancel_held();
+    // What a stage callback has made wait for a timeline value would otherwise never end. The stages behind it, some of which
+    // the reading thread may be about to put on, are not to run without what they were to wait for.
+    if (stages) stages->fail_held(cancelled_);
 }
 
 void Pipeline::stop() noexcept { stop_run(cancelled_); }
+
+// At once: whoever waits for the run is inside and would keep close() from being called.
+void Pipeline::destroyed() noexcept { stop_run(cancelled_); }
 
 bool Pipeline::drain(uint64_t deadline) noexcept {
     host::Lock lock(flow_->lock);

@@ -72,6 +72,7 @@ public:
     gpo_pipeline_progress progress();
 
     void close() noexcept override;
+    void destroyed() noexcept override;
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
 
@@ -95,6 +96,7 @@ private:
     // start
     std::unique_ptr<Run> make_run(const gpo_source& source, const gpo_sink& sink);
     void choose_needs(Run& run);
+    void begin(std::unique_ptr<Run> run) noexcept;
     void start_threads();
 
     // the reading thread (reading.cpp)

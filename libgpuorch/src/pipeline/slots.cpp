@@ -67,6 +67,8 @@ public:
         stream.count_fill();
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<BeginStages>(*this); }
+    // What isn't put on yet would run before its input is there.
+    void drop(Stream& stream, const ErrorPtr& error) noexcept override { stream.fail(error); }
     trace::Work work() const noexcept override {
         return {result_bytes_ ? trace::Engine::fill : trace::Engine::none, result_bytes_, true};
     }

@@ -348,6 +348,17 @@ uint64_t Stream::cancel_held() noexcept {
     return count;
 }
 
+void Stream::fail_held(const ErrorPtr& error) noexcept {
+    Kept spent;
+    {
+        const Submitting submitting(*this);
+        if (held_.empty()) return;
+        fail(error);
+        drop_all(error, spent);
+    }
+    conclude(spent);
+}
+
 // --- marks ---
 
 void Stream::prepare_mark(size_t count) {

@@ -69,6 +69,8 @@ public:
     /// Deadline 0: asks.
     gpo_status wait(uint64_t deadline);
     uint64_t cancel_held() noexcept;
+    /// Drops what is held, and with it all that would come behind: from then on the stream has failed. Nothing where none is held.
+    void fail_held(const ErrorPtr& error) noexcept;
     gpo_stream_info info();
     uint64_t held_operations() const noexcept { return held_count_.load(std::memory_order_relaxed); }
     bool held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
