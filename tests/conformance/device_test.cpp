@@ -140,6 +140,52 @@ TEST_CASE("waiting for a device waits for held work too") {
     CHECK(read(word[0]) == 3);
 }
 
+TEST_CASE("waiting for a device waits for what streams ran or held when they were destroyed" * gated) {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    StreamPool pool;
+    REQUIRE_OK(gpo_stream_pool_create(gpu.device, nullptr, pool.out()));
+    Stream stream = gpu.stream();
+    Gate gate(gpu);
+    const auto put = [&](gpo_stream_t on) {
+        gate.put_on(on);
+        REQUIRE_OK(writer.write(on, &words[0], 1));
+    };
+    SUBCASE("runs") {
+        put(stream);
+        stream.reset();
+    }
+    SUBCASE("of a pool") {
+        gpo_stream_t pooled = nullptr;
+        REQUIRE_OK(gpo_stream_pool_acquire(pool, 0, &pooled));
+        put(pooled);
+        pool.reset();
+    }
+    SUBCASE("held") {
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        put(stream);
+        stream.reset();
+        CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 1'000'000));
+        REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    }
+    SUBCASE("failed, with work from before that runs") {
+        put(stream);
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        REQUIRE_OK(writer.write(stream, &words[1], 1));
+        REQUIRE_OK(gpo_timeline_fail(timeline, GPO_FAILED, nullptr));
+        stream.reset();
+    }
+    CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 0));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 5'000'000));
+    CHECK(read(words[0]) == 0);
+    gate.open();
+    CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+    CHECK(read(words[0]) == 1);
+    CHECK(read(words[1]) == 0);
+}
+
 TEST_CASE("waiting for a device waits until what was freed behind its streams is free") {
     Gpu gpu;
     constexpr uint64_t kBytes = uint64_t{64} << 20;

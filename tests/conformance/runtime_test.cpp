@@ -187,6 +187,34 @@ TEST_CASE("shutdown with work that runs times out on time, and succeeds once the
     CHECK_STATUS(GPO_INVALID_HANDLE, gpo_cq_wait(queue, 0));
 }
 
+TEST_CASE("shutdown times out on time too where the stream of what runs was destroyed" * gated) {
+    Gpu gpu;
+    Queue queue = gpu.queue();
+    Timeline timeline = gpu.timeline();
+    Stream stream = gpu.stream();
+    auto gate = std::make_unique<Gate>(gpu);
+    // Who waits longer than it should is let go, and then not told of a timeout.
+    std::atomic<bool> over{false};
+    std::thread opener([&] {
+        for (int i = 0; i < 500 && !over; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        if (!over) gate->open();
+    });
+    gate->put_on(stream);
+    SUBCASE("") {}
+    SUBCASE("marked") { REQUIRE_OK(gpo_stream_notify(stream, queue, 11)); }
+    SUBCASE("with held work behind it") {
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 11));
+    }
+    stream.reset();
+    for (const int64_t timeout : {20'000'000, 0}) CHECK_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(gpu.runtime, timeout));
+    over = true;
+    opener.join();
+    gate->open();
+    gate.reset();
+    CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+}
+
 TEST_CASE("shutdown cancels what is held") {
     Gpu gpu;
     Stream stream = gpu.stream();

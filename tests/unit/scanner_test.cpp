@@ -261,6 +261,19 @@ TEST_CASE("the events of marks go round with their places") {
     CHECK(recorder::count(Function::cuEventCreate) == 0);
 }
 
+TEST_CASE("a stream whose work was seen done is destroyed without asking for it") {
+    Recorded on;
+    on.notify(0);
+    on.expect(0, 1);
+    recorder::clear();
+    REQUIRE(gpo_stream_destroy(on.stream) == GPO_SUCCESS);
+    for (int i = 0; i < 3000 && recorder::count(Function::cuStreamDestroy) == 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(recorder::count(Function::cuStreamDestroy) == 1);
+    CHECK(recorder::count(Function::cuStreamQuery) == 0);
+    CHECK(recorder::count(Function::cuEventRecord) == 0);
+}
+
 TEST_CASE("where the context is current an operation asks the driver once whether it still is, elsewhere it makes it so") {
     Recorded on;
     on.notify(0);

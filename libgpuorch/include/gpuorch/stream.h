@@ -36,14 +36,16 @@ typedef struct gpo_stream_options {
 GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_options *options, gpo_stream_t *stream);
 
 /* Makes a handle for a CUstream of the caller's or another library's: one of this device's context (else
- * GPO_INVALID_ARGUMENT), or NULL or 1 for the legacy default stream. It must stay until the handle's last work is done;
- * the library never destroys it. It may be in capture. Of the options only the label counts. GPO_NOT_SUPPORTED for 2, the
- * per-thread default stream: that is another stream in each thread, those of the library among them. */
+ * GPO_INVALID_ARGUMENT), or NULL or 1 for the legacy default stream. It must stay until the handle is destroyed and its
+ * last work is done; the library never destroys it. It may be in capture. Of the options only the label counts.
+ * GPO_NOT_SUPPORTED for 2, the per-thread default stream: that is another stream in each thread, those of the library
+ * among them. */
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_stream_options *options,
                                    gpo_stream_t *stream);
 
-/* What was put on the stream still runs; what is held is still released or failed. Blocks on nothing. GPO_INVALID_STATE
- * for a stream of a pool, and for the one that a pipeline gives to its stages. */
+/* What was put on the stream still runs; what is held is still released or failed. gpo_device_wait and
+ * gpo_runtime_shutdown wait for it as before. Blocks on nothing. GPO_INVALID_STATE for a stream of a pool, and for the
+ * one that a pipeline gives to its stages. */
 GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream);
 
 /* The least and the greatest priority of the device's streams: greatest <= least, both 0 where there are none. Either

@@ -338,6 +338,15 @@ bool Runtime::drain_objects(uint64_t deadline) noexcept {
     return drained;
 }
 
+// The scanners end when all marks are reached, and wait for that without a deadline. Streams without a handle have one while
+// anything runs on them.
+bool Runtime::drain_marks(uint64_t deadline) noexcept {
+    ContextKey key;
+    for (auto context = next_context(key, true); context; context = next_context(key, false))
+        if (!context->drain_marks(deadline)) return false;
+    return true;
+}
+
 void Runtime::report_leaks() {
     FixedText<2048> list;   // shutting down is not to need memory
     uint32_t count = 0;
@@ -398,7 +407,7 @@ gpo_status Runtime::shut_down_alone(uint64_t deadline) {
     // Streams without a handle: one that waits for a signal that is held behind it is let go by nobody else.
     ContextKey key;
     for (auto context = next_context(key, true); context; context = next_context(key, false)) context->cancel_held();
-    if (!drain_objects(deadline)) return GPO_TIMEOUT;
+    if (!drain_objects(deadline) || !drain_marks(deadline)) return GPO_TIMEOUT;
     report_leaks();
     set_log_route(nullptr);
     if (!close_objects(deadline)) return GPO_TIMEOUT;
@@ -406,6 +415,7 @@ gpo_status Runtime::shut_down_alone(uint64_t deadline) {
         if (host::now() >= deadline) return GPO_TIMEOUT;
         host::sleep_until(std::min(deadline, host::now() + 100'000));
     }
+    if (!drain_marks(deadline)) return GPO_TIMEOUT;   // what was freed with the objects waits for streams
     std::map<ContextKey, Ref<Context>> contexts;
     {
         std::lock_guard contexts_lock(contexts_lock_);

@@ -186,6 +186,7 @@ private:
     void open_driver();
     gpo_status shut_down_alone(uint64_t deadline);
     bool drain_objects(uint64_t deadline) noexcept;
+    bool drain_marks(uint64_t deadline) noexcept;
     bool close_objects(uint64_t deadline) noexcept;
     void report_leaks();
     using ContextKey = std::pair<int, CUcontext>;

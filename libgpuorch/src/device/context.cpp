@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <numeric>
 
 #include "completion/scanner.h"
@@ -343,6 +344,23 @@ void Context::cancel_held() noexcept {
         }
         if (!held) return;
         held->cancel_held();
+    }
+}
+
+// In the order of their addresses: streams come and go meanwhile.
+bool Context::drain_marks(uint64_t deadline) noexcept {
+    for (const Stream* last = nullptr;;) {
+        Ref<Stream> marked;
+        {
+            std::lock_guard lock(streams_lock_);
+            Stream* next = nullptr;
+            for (Stream* stream : streams_)
+                if (std::less<>()(last, stream) && (!next || std::less<>()(stream, next)) && stream->marks().size() != 0) next = stream;
+            if (!next) return true;
+            if (next->try_retain()) marked = Ref<Stream>::adopt(next);
+            last = next;
+        }
+        if (marked && !marked->drain_marks(deadline)) return false;
     }
 }
 

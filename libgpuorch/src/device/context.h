@@ -76,6 +76,8 @@ public:
     std::vector<Ref<Stream>> streams() const;
     /// Cancels what is held on all streams, those too whose handles are gone. Takes no memory.
     void cancel_held() noexcept;
+    /// Waits for the marks of all streams, those too whose handles are gone. False if the deadline passes first. Takes no memory.
+    bool drain_marks(uint64_t deadline) noexcept;
     /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it any
     /// more, and the caller destroys it.
     bool claim_unused(Stream& stream) noexcept;

@@ -128,9 +128,47 @@ Stream::~Stream() {
 
 void Stream::let_go() noexcept {
     const Ref<Context> context = context_;
+    leave_mark();
     const bool scanned = scanned_.load(std::memory_order_acquire);
     release();
     if (scanned) context->scanner().wake();
+}
+
+// Without its handle it would go at once, and what runs on it would be nobody's: memory that it uses would be freed, and neither a
+// wait for the device nor a shutdown would know of it. With a mark it stays until then.
+void Stream::leave_mark() noexcept {
+    // Nothing of ours runs; what the host has put on a stream of its own is its business.
+    if (load() == 0 && (wrapped_ || !given_out())) return;
+    try {
+        if (held() || running()) mark(nullptr);
+    } catch (const std::exception& error) {
+        if (!is_passing(error)) return;
+        const Submitting submitting(*this);
+        unmarked_ = true;
+        try_again();
+    }
+}
+
+bool Stream::drain_marks(uint64_t deadline) noexcept {
+    for (unsigned spins = 0; marks_.size() != 0; ++spins) {
+        if (host::now() >= deadline) return !may_run();
+        if (spins < 64)
+            host::step(spins);
+        else
+            host::sleep_until(std::min(deadline, host::now() + 100'000));
+    }
+    return true;
+}
+
+// Of a stream with a mark on it: false if the scanner just hasn't looked.
+bool Stream::may_run() noexcept {
+    if (wrapped_) return true;   // the host may have destroyed it, once it had been reached
+    try {
+        DriverScope scope(*context_);
+        return capturing() || table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
+    } catch (...) {
+        return false;
+    }
 }
 
 CUstream Stream::expose() noexcept {
@@ -248,11 +286,14 @@ void Stream::try_again() noexcept {
 }
 
 void Stream::Again::run() noexcept {
+    bool unmarked = false;
     {
         const Submitting submitting(stream_);
         stream_.trying_again_ = false;
+        unmarked = std::exchange(stream_.unmarked_, false);
     }
     stream_.flush();
+    if (unmarked) stream_.leave_mark();
     stream_.release();
 }
 

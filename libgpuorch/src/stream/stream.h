@@ -135,10 +135,13 @@ public:
     /// The failure of work on this stream, with the suspects, for what the driver answered.
     ErrorPtr failure_of_work(CUresult result, const char* function) noexcept;
 
-    /// The scanner knows it and keeps it, until it looks the next time: it looks now.
+    /// A stream on which something runs or is held gets a last mark, and with it the scanner keeps it until then. One that the
+    /// scanner keeps otherwise it keeps until it looks the next time: it looks now.
     void let_go() noexcept override;
     void stop() noexcept override;
     bool drain(uint64_t deadline) noexcept override;
+    /// Waits until all its marks are reached. False if the deadline passes first.
+    bool drain_marks(uint64_t deadline) noexcept;
 
     /// What it is part of and goes with (a pool, a pipeline), as static text: the user may not destroy it. NULL: it is the
     /// user's.
@@ -219,6 +222,8 @@ private:
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source, uint64_t ticks);
     bool running();   // whether the GPU is at work for it
+    bool may_run() noexcept;
+    void leave_mark() noexcept;
     void refuse_lost() {
         if (context_->lost()) [[unlikely]] fail_lost();
     }
@@ -273,6 +278,7 @@ private:
         Stream& stream_;                               // a reference is held while it is posted
     } again_{*this};
     bool trying_again_ = false;                        // `again_` is posted; under submit_
+    bool unmarked_ = false;                            // and is to leave the last mark; under submit_
     std::atomic<bool> to_flush_{false};                // a thread has it on its list, and
     Stream* next_to_flush_ = nullptr;                  // goes on with this one
     trace::OperationSpan* span_ = nullptr;             // under submit_: of the operation that is being issued
