@@ -346,6 +346,35 @@ TEST_CASE("numbers for GPUORCH_ATTRIBUTE stay out of captures, which outlive the
     raw.cu().cuMemFree(memory);
 }
 
+TEST_CASE("with the legacy stream wrapped, a capture of a blocking stream goes on through frees and waits for the device") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Gpu gpu;
+    CUstream blocking = nullptr;
+    RAW_OK(raw.cu().cuStreamCreateWithPriority(&blocking, CU_STREAM_DEFAULT, 0));
+    {
+        Stream legacy;
+        REQUIRE_OK(gpo_stream_wrap(gpu.device, nullptr, nullptr, legacy.out()));
+        Event event = gpu.event();
+        Memory memory = gpu.memory(4096);
+        REQUIRE_OK(gpo_fill(legacy, memory, 7, 4, 1024));
+        HostCapture capture(raw, blocking);
+        memory = Memory();
+        for (int i = 0; i < 20; ++i) {
+            CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+            CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_query(legacy));
+            CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_event_record(event, legacy));
+            usleep(1000);   // for the library's threads
+            CHECK(capture.active());
+        }
+        CHECK(capture.end() == 0);
+        CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+        CHECK_OK(gpo_event_record(event, legacy));
+        CHECK_OK(gpo_stream_wait(legacy, kPatience));
+    }
+    RAW_OK(raw.cu().cuStreamDestroy(blocking));
+}
+
 TEST_CASE("an event of one capture is refused in another, and both go on") {
     Raw raw;
     const Current current(raw, raw.primary);

@@ -95,6 +95,22 @@ TEST_CASE("a capture forks to other streams and joins again, and branches run si
     CHECK((words[0] == 1 && words[3] == 1));
 }
 
+TEST_CASE("whether the legacy stream is captured can't be told while a blocking stream is, and asking does that no harm") {
+    Gpu gpu;
+    const CUstream blocking = gpu.stream(CU_STREAM_DEFAULT);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUgraph graph = nullptr;
+    OK(gpu.cu->cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+    for (CUstream legacy : {CUstream(nullptr), CUstream(CU_STREAM_LEGACY)})
+        IS(gpu.cu->cuStreamIsCapturing(legacy, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    OK(gpu.cu->cuStreamIsCapturing(blocking, &status));
+    CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    OK(gpu.cu->cuStreamEndCapture(blocking, &graph));
+    OK(gpu.cu->cuGraphDestroy(graph));
+    OK(gpu.cu->cuStreamIsCapturing(nullptr, &status));
+    CHECK(status == CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
 TEST_CASE("calls that can't be captured refuse, invalidate the capture, and the stream is usable again") {
     Gpu gpu;
     const CUstream stream = gpu.stream(), other = gpu.stream();

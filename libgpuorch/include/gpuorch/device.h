@@ -84,8 +84,9 @@ GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_pro
  * included, is done, and the memory that was freed behind it is free. What the GPU was given before a stream failed is
  * waited for too; that failure isn't returned. GPO_TIMEOUT; GPO_DEVICE_LOST. GPO_WOULD_DEADLOCK in a host call on one
  * of the streams, and in a log function on the thread of the library that frees.
- * Works while streams are captured: those run nothing and are passed over, and memory freed during a capture is
- * released when the capture ends, which this call doesn't wait for.
+ * Works while streams are captured: those run nothing and are passed over, as is a wrapped legacy stream while a
+ * blocking stream is captured; and memory freed during a capture is released when the capture ends, which this call
+ * doesn't wait for.
  * Blocks on the GPU until the timeout. */
 GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns);
 

@@ -254,6 +254,7 @@ CUresult Scanner::ask(Stream& stream, Mark& mark) noexcept {
     if (mark.deferred) {
         CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
         const CUresult result = table.cuStreamIsCapturing(stream.native(), &capture);
+        if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CUDA_ERROR_NOT_READY;   // the legacy stream: see Stream::capturing
         if (result != CUDA_SUCCESS) return result;
         if (capture != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_NOT_READY;
         const CUresult recorded = table.cuEventRecord(mark.event, stream.native());

@@ -140,6 +140,13 @@ void refuse_in_capture(Stream& stream) {
     refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
+bool is_implicit(const Machine& machine, const Stream& legacy) noexcept {
+    for (const auto& capture : machine.captures)
+        for (const Stream* stream : capture->streams)
+            if (stream->blocking() && stream->context == legacy.context) return true;
+    return false;
+}
+
 void refuse_implicit(Machine& machine, Stream& legacy) {
     bool any = false;
     for (const auto& capture : machine.captures)

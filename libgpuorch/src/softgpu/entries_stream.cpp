@@ -177,7 +177,7 @@ CUresult CUDAAPI is_capturing(CUstream handle, CUstreamCaptureStatus* status) {
         host::Lock hold(machine.lock);
         current_context(machine);
         Stream& stream = stream_of(machine, handle);
-        if (stream.legacy && !machine.captures.empty()) refuse_implicit(machine, stream);
+        if (stream.legacy && is_implicit(machine, stream)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
         *status = !stream.capture               ? CU_STREAM_CAPTURE_STATUS_NONE
                   : stream.capture->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                                 : CU_STREAM_CAPTURE_STATUS_ACTIVE;

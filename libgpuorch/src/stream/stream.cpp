@@ -589,6 +589,15 @@ void Stream::keep_behind_work(Mark& mark) noexcept {
     }
 }
 
+bool Stream::capturing() {
+    if (!exposed_.load(std::memory_order_acquire)) return false;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult result = table().cuStreamIsCapturing(native_, &status);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
+    context_->check(result, "cuStreamIsCapturing");
+    return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 uint64_t Stream::capture() {
     if (!exposed_.load(std::memory_order_acquire)) return 0;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -85,9 +85,11 @@ public:
 
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the host is capturing this stream. Inside a DriverScope.
     void refuse_capture(const char* what);
-    /// Inside a DriverScope. Throws if the driver can't tell.
-    bool capturing() { return capture() != 0; }
-    /// The number of the capture that the stream is in; 0: none. Inside a DriverScope.
+    /// Also true of the legacy stream while a blocking stream is captured: nothing may be put on it, or even asked of it, as that
+    /// would break the capture. Inside a DriverScope. Throws if the driver can't tell.
+    bool capturing();
+    /// The number of the capture that the stream is in; 0: none. Inside a DriverScope. Throws also of the legacy stream while a
+    /// blocking stream is captured.
     uint64_t capture();
 
     // --- for operations, while they are issued or dropped (under the submit lock) ---
