@@ -1,6 +1,7 @@
 // A device that is opened on a context of the host's: what is made from it lies there, and the context is the host's again
 // afterwards.
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "foreign/raw.h"
@@ -101,6 +102,38 @@ TEST_CASE("a device opened on a context of the host's works in that context, and
     CUdeviceptr memory = 0;
     RAW_OK(cu.cuMemAlloc(&memory, 64));
     RAW_OK(cu.cuMemFree(memory));
+}
+
+TEST_CASE("events of a context that the host has destroyed are not given to the driver, and who waits for one loses no device") {
+    Raw raw;
+    HostContext own(raw, raw.device);
+    Gpu gpu;
+    Writer writer(gpu);
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Stream stream = gpu.stream(), held = gpu.stream(), there;
+    Timeline timeline = gpu.timeline();
+    Device device;
+    auto options = sized<gpo_device_options>();
+    options.native_context = own.native;
+    REQUIRE_OK(gpo_device_open(gpu.runtime, &options, device.out()));
+    REQUIRE_OK(gpo_stream_create(device, nullptr, there.out()));
+    Event event;
+    REQUIRE_OK(gpo_event_create(device, nullptr, event.out()));
+    REQUIRE_OK(gpo_event_record(event, there));
+    REQUIRE_OK(gpo_stream_wait(there, kPatience));
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    REQUIRE_OK(gpo_stream_wait_event(held, event));
+    RAW_OK(raw.cu().cuCtxDestroy(std::exchange(own.native, nullptr)));
+
+    CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_wait_event(stream, event));
+    REQUIRE_OK(writer.write(stream, &words[0], 1));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(read(words[0]) == 1);
+    // What was held has failed, as with whatever else it waits for.
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(held, kPatience));
+    CHECK_STATUS(GPO_DEVICE_LOST, gpo_device_enable_peer(gpu.device, device));
+    CHECK_STATUS(GPO_DEVICE_LOST, gpo_device_disable_peer(gpu.device, device));
 }
 
 TEST_CASE("a context of another device than the one opened is refused") {

@@ -162,6 +162,7 @@ GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer
         if (&pinned->context() == &other->context()) return GPO_SUCCESS;
         return abi::blame(*pinned, [&] {
             DriverScope scope(pinned->context());
+            other->context().require_alive();
             const CUresult result = pinned->context().table().cuCtxEnablePeerAccess(other->context().native(), 0);
             if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) pinned->context().check(result, "cuCtxEnablePeerAccess");
             return GPO_SUCCESS;
@@ -178,6 +179,7 @@ GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t pee
             if (&pinned->context() == &other->context())
                 fail(GPO_INVALID_ARGUMENT, "a device can't be kept from its own memory");
             DriverScope scope(pinned->context());
+            other->context().require_alive();
             pinned->context().check(pinned->context().table().cuCtxDisablePeerAccess(other->context().native()),
                                     "cuCtxDisablePeerAccess");
             return GPO_SUCCESS;

@@ -53,6 +53,10 @@ public:
         unsigned long long id = 0;
         return !lost() && table_.cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == id_;
     }
+    /// For whoever is about to give the driver something of this context inside another's scope. Throws Failure if it isn't alive.
+    void require_alive() {
+        if (!alive()) throw Failure(loss());
+    }
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
     /// The first failure; NULL unless it is lost.
     ErrorPtr loss() const;

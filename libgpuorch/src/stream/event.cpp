@@ -174,7 +174,8 @@ private:
         fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ", event_->describe(),
              " was recorded ", of_event ? "in another capture" : "outside of the capture");
     }
-    static void wait(const Stream& stream, CUevent event) {
+    void wait(const Stream& stream, CUevent event) const {
+        if (&event_->context() != &stream.context()) event_->context().require_alive();
         stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event, 0), "cuStreamWaitEvent");
     }
     Ref<Event> event_;

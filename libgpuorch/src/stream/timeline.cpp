@@ -33,6 +33,7 @@ public:
             point = on_the_way()->second;
         }
         stream.refuse_capture("wait for a timeline");   // its signal lies outside of any capture
+        if (&*point->context != &stream.context()) point->context->require_alive();
         stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), point->event, 0), "cuStreamWaitEvent");
     }
 
