@@ -1,5 +1,7 @@
 // Devices: what they say of themselves, waiting for all of their work, limits, peers, foreign contexts.
+#include <atomic>
 #include <cctype>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -7,6 +9,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "support/gpu.h"
 #include "support/report.h"
@@ -184,6 +187,34 @@ TEST_CASE("waiting for a device waits for what streams ran or held when they wer
     CHECK_OK(gpo_device_wait(gpu.device, kPatience));
     CHECK(read(words[0]) == 1);
     CHECK(read(words[1]) == 0);
+}
+
+TEST_CASE("who waits for a device goes on to the other streams when what one of them held is cancelled" * gated) {
+    Gpu gpu;
+    Writer writer(gpu);
+    Timeline timeline = gpu.timeline();
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Stream held = gpu.stream(), busy = gpu.stream();
+    Gate gate(gpu);
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    REQUIRE_OK(writer.write(held, &words[0], 1));
+    gate.put_on(busy);
+    REQUIRE_OK(writer.write(busy, &words[1], 1));
+    std::atomic<bool> over{false};
+    gpo_status waited = GPO_INTERNAL;
+    std::thread waiter([&] {
+        waited = gpo_device_wait(gpu.device, kPatience);
+        over = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));   // as a rule it waits for the first stream now
+    CHECK_OK(gpo_stream_cancel_held(held, nullptr));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK_FALSE(over);
+    gate.open();
+    waiter.join();
+    CHECK_OK(waited);
+    CHECK(read(words[0]) == 0);
+    CHECK(read(words[1]) == 1);
 }
 
 TEST_CASE("waiting for a device waits until what was freed behind its streams is free") {

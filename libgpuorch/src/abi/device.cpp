@@ -113,8 +113,10 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
                     if (const gpo_status status = stream->wait(timeout_ns == 0 ? 0 : deadline); status != GPO_SUCCESS)
                         return status;
                 } catch (const Failure& failure) {
-                    // One that has failed runs nothing more now, and tells its failure to whoever asks it.
-                    if (context.lost() || failure.error() != stream->failure()) throw;
+                    // One that has failed runs nothing more now, and tells its failure to whoever asks it. What was held and is
+                    // cancelled won't run, and what the GPU had been given before has ended.
+                    const bool cancelled = failure.error()->status == GPO_CANCELLED && !pinned->runtime().shutting_down();
+                    if (context.lost() || (failure.error() != stream->failure() && !cancelled)) throw;
                 }
             }
             // What was freed waits for the end of a capture, which may be the caller's next call.
