@@ -120,6 +120,22 @@ TEST_CASE("a host call under way holds the stream until another thread finishes 
     CHECK(call.came == 1);
 }
 
+TEST_CASE("a host call isn't done while it is under way, also as its stream's first operation") {
+    Fixture f;
+    Call call;
+    call.answer = GPO_NOT_READY;
+    REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
+    REQUIRE(call.came.reach(1));
+    auto info = sized<gpo_stream_info>();
+    REQUIRE_OK(gpo_stream_get_info(f.stream, &info));
+    CHECK(info.accepted == 1);
+    CHECK(info.completed == 0);
+    REQUIRE_OK(gpo_host_call_finish(f.executor, call.number, GPO_SUCCESS, nullptr));
+    CHECK_OK(gpo_stream_wait(f.stream, kPatience));
+    REQUIRE_OK(gpo_stream_get_info(f.stream, &info));
+    CHECK(info.completed == 1);
+}
+
 TEST_CASE("a call that was finished before its function returned is finished as that said") {
     Fixture f;
     struct Early {

@@ -41,10 +41,11 @@ public:
 
 /// Of a mark what is copied as it is.
 struct MarkFields {
+    static constexpr uint64_t kNewest = UINT64_MAX;   // the newest when it is pushed
     CUevent event = nullptr;           // NULL: reached when all marks before it are
     CompletionQueue* queue = nullptr;  // an entry is reserved in it, which keeps it alive; or Mark::target
     uint64_t user_data = 0;
-    uint64_t operation = 0;
+    uint64_t operation = kNewest;      // number of the newest operation before it
     uint64_t submitted = 0;            // host::ticks()
     uint32_t since_event = 0;          // how many marks before it the newest with an event is; 0: it has one. Set by push()
     uint32_t source = 0;               // GPO_SOURCE_*

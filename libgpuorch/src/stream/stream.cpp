@@ -435,7 +435,7 @@ void Stream::return_event(bool timing, CUevent event) noexcept {
 }
 
 void Stream::push_mark(Mark&& mark) noexcept {
-    if (!mark.operation) mark.operation = accepted_.load(std::memory_order_relaxed);  // else it was kept
+    if (mark.operation == Mark::kNewest) mark.operation = accepted_.load(std::memory_order_relaxed);  // else it was kept
     if (!mark.submitted) mark.submitted = host::ticks();
     if (mark.deferred) deferring_.store(true, std::memory_order_release);
     if (mark.source != 0) {
