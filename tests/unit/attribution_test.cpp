@@ -155,6 +155,8 @@ TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is 
     CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
     CHECK(recorder::count(Function::cuMemHostRegister) == 1);
     CHECK(recorder::count(Function::cuMemHostUnregister) == 1);
+    CHECK(recorder::count(Function::cuStreamCreateWithPriority) == 4);
+    CHECK(recorder::count(Function::cuStreamDestroy) == 4);
     gpo::driver::set_interposer({});
     unsetenv("GPUORCH_ATTRIBUTE");
 }

@@ -84,7 +84,12 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_optio
                                                        options.priority),
                     "cuStreamCreateWithPriority");
     table().cuStreamGetPriority(native_, &priority_);
-    if (runtime().attribute()) attribution_ = context_->take_attribution();
+    try {
+        if (runtime().attribute()) attribution_ = context_->take_attribution();
+    } catch (...) {
+        table().cuStreamDestroy(native_);
+        throw;
+    }
 }
 
 Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options)
