@@ -31,8 +31,31 @@ struct Silent final : gpo::driver::Driver {
 };
 
 struct Messages {
-    std::string culprit, innocent;
+    std::string culprit, innocent, joined;
 };
+
+// Records work of both streams into a capture, which is given up.
+void capture_two_streams(gpo_device_t device, gpo_stream_t stream, gpo_stream_t joining) {
+    const auto driver = gpo::driver::open_soft(nullptr);
+    void *context = nullptr, *native = nullptr;
+    CUcontext popped = nullptr;
+    CUgraph graph = nullptr;
+    gpo_event_t fork = nullptr, join = nullptr;
+    REQUIRE(gpo_device_native(device, &context, nullptr) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_native(stream, &native) == GPO_SUCCESS);
+    REQUIRE(gpo_event_create(device, nullptr, &fork) == GPO_SUCCESS);
+    REQUIRE(gpo_event_create(device, nullptr, &join) == GPO_SUCCESS);
+    REQUIRE(driver->table.cuCtxPushCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
+    REQUIRE(driver->table.cuStreamBeginCapture(static_cast<CUstream>(native), CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+    REQUIRE(gpo_event_record(fork, stream) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_wait_event(joining, fork) == GPO_SUCCESS);
+    REQUIRE(gpo_event_record(join, joining) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_wait_event(stream, join) == GPO_SUCCESS);
+    REQUIRE(driver->table.cuStreamEndCapture(static_cast<CUstream>(native), &graph) == CUDA_SUCCESS);
+    REQUIRE(driver->table.cuGraphDestroy(graph) == CUDA_SUCCESS);
+    REQUIRE(driver->table.cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
+    REQUIRE(gpo_stream_wait(joining, 30'000'000'000) == GPO_SUCCESS);
+}
 
 Messages fail_on_two_streams() {
     gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) -> std::shared_ptr<gpo::driver::Driver> {
@@ -46,7 +69,7 @@ Messages fail_on_two_streams() {
     gpo_arena_t arena = nullptr;
     gpo_module_t module = nullptr;
     gpo_kernel_t fine = nullptr, gate = nullptr, deadly = nullptr;
-    gpo_stream_t culprit = nullptr, innocent = nullptr;
+    gpo_stream_t culprit = nullptr, innocent = nullptr, captured = nullptr, joined = nullptr;
     REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     gpo_stream_options stream_options{};
@@ -55,6 +78,9 @@ Messages fail_on_two_streams() {
     REQUIRE(gpo_stream_create(device, &stream_options, &culprit) == GPO_SUCCESS);
     stream_options.label = "innocent";
     REQUIRE(gpo_stream_create(device, &stream_options, &innocent) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_create(device, nullptr, &captured) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_create(device, nullptr, &joined) == GPO_SUCCESS);
+    capture_two_streams(device, captured, joined);
     REQUIRE(gpo_arena_create(device, nullptr, &arena) == GPO_SUCCESS);
     void* memory = nullptr;
     REQUIRE(gpo_arena_allocate(arena, 256, 0, &memory) == GPO_SUCCESS);
@@ -93,6 +119,9 @@ Messages fail_on_two_streams() {
     messages.culprit = error.message;
     CHECK(gpo_object_error(innocent, &error) == GPO_SUCCESS);
     messages.innocent = error.message;
+    CHECK(gpo_stream_wait(joined, 30'000'000'000) == GPO_DEVICE_LOST);
+    CHECK(gpo_object_error(joined, &error) == GPO_SUCCESS);
+    messages.joined = error.message;
     __atomic_store_n(&words[16], 1u, __ATOMIC_SEQ_CST);
     CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
     gpo::driver::set_interposer({});
@@ -129,6 +158,7 @@ TEST_CASE("with GPUORCH_ATTRIBUTE a stream has at most one suspect, the operatio
     CHECK_FALSE(has(said.culprit, "done"));
     CHECK(has(said.innocent, "waiting"));
     CHECK_FALSE(has(said.innocent, "next"));
+    CHECK_FALSE(has(said.joined, "suspects"));
 }
 
 TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is kept for the next stream, and given back") {

@@ -123,6 +123,8 @@ public:
     explicit WaitEvent(Event& event) : Operation("wait for event", event.label()), event_(&event) {}
     bool plain() const noexcept override { return true; }
 
+    bool may_join_capture() const noexcept override { return !bound_ && event_->capture_.load(std::memory_order_acquire) != 0; }
+
     /// Finds out which recording is meant, for as long as the stream may be held. Under no lock. Throws.
     void bind() {
         recording_ = event_->newest();

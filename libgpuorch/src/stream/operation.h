@@ -30,6 +30,9 @@ public:
     /// Whether `issue` makes only calls that never disturb another stream's capture (device/context.h, Calls::plain).
     virtual bool plain() const noexcept { return false; }
 
+    /// Whether a stream that isn't captured may be when it has been issued.
+    virtual bool may_join_capture() const noexcept { return false; }
+
     /// What of the GPU's it is, for the trace. Asked under the submit lock, while somebody traces.
     virtual trace::Work work() const noexcept { return {}; }
 

@@ -241,13 +241,13 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
 
 Stream::Attributing::Attributing(Stream& stream, const Operation& operation, uint64_t number)
     : stream_(stream), number_(static_cast<cuuint32_t>(number)),
-      on_(stream.attribution_.words && operation.numbered() && !stream.capturing()) {
+      on_(stream.attribution_.words && operation.numbered() && !operation.may_join_capture() && !stream.capturing()) {
     if (on_) write(stream_.attribution_.address);
 }
 
 void Stream::Attributing::write_end() const noexcept {
     try {
-        if (stream_.capturing()) return;   // it was a wait by which the stream joined a capture
+        if (stream_.capturing()) return;   // the host has begun a capture meanwhile
     } catch (...) {
         return;
     }
