@@ -305,6 +305,34 @@ TEST_CASE("no more is held than the stream was allowed to, and what is refused h
     CHECK(read(words[1]) == 1);
 }
 
+TEST_CASE("waits that time out and frees take nothing of what may be held, and aren't counted with it") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Memory memory = gpu.memory(64);
+    Stream stream = gpu.stream("bounded", 0, 8);
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    const uint64_t held = gpu.statistics().held;
+    for (int i = 0; i < 10; ++i) {
+        CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(stream, 100'000));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 100'000));
+        static_cast<void>(gpu.memory(64));
+    }
+    CHECK(info_of(stream).held == 1);
+    CHECK(gpu.statistics().held == held);
+    for (int i = 0; i < 7; ++i) CHECK_OK(gpo_fill(stream, memory, 0, 4, 1));
+    CHECK_STATUS(GPO_WOULD_BLOCK, gpo_fill(stream, memory, 0, 4, 1));
+    CHECK(info_of(stream).held == 8);
+    CHECK(gpu.statistics().held == held + 7);
+    SUBCASE("let go") { CHECK_OK(gpo_timeline_signal(timeline, 1)); }
+    SUBCASE("cancelled") {
+        uint64_t count = 0;
+        CHECK_OK(gpo_stream_cancel_held(stream, &count));
+        CHECK(count == 8);
+    }
+    CHECK(info_of(stream).held == 0);
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+}
+
 TEST_CASE("a stream holds 65536 operations unless told otherwise, a million if told, and all of them run in their order") {
     Gpu gpu;
     Writer writer(gpu);

@@ -43,7 +43,7 @@ public:
 private:
     void begin(Stream& stream) {
         // Its own, and one for each of those that may have to be dropped.
-        stream.prepare_mark(stream.held_operations() + 2);
+        stream.prepare_mark(stream.held_with_marks() + 2);
         Mark mark;
         mark.event = stream.mark_event(false);
         mark.deferred = stream.capturing();

@@ -203,10 +203,11 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             if (wrapped_ && !internal)
                 gpo::fail(GPO_NOT_SUPPORTED, describe(), " is wrapped, and can't be held back on the host, as `",
                           operation.kind(), "` would have to be");
-            if (held_.size() >= max_held_ && !internal) return GPO_WOULD_BLOCK;
+            if (!internal && users_held_.load(std::memory_order_relaxed) >= max_held_) return GPO_WOULD_BLOCK;
             // Whatever is held may have to be dropped, all at once and without failing: a mark each.
             prepare_mark(held_.size() + 1);
             Kept fresh(1);
+            fresh.front().internal = internal;
             fresh.front().operation = operation.keep();   // the last that may fail: some have effects once they are kept
             held_.splice(held_.end(), fresh);
             held_.back().operation->kept_behind(accepted_.load(std::memory_order_relaxed));
@@ -214,8 +215,11 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             note(operation);
             held_.back().operation->set_number(accepted_.load(std::memory_order_relaxed));
             if (trace::on() && held_since_ == 0) [[unlikely]] held_since_ = host::now();
-            ++held_operations_;
-            runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
+            if (!internal) {
+                bump(users_held_, 1);
+                ++held_operations_;
+                runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
+            }
             // What it waits for may have come while it was being kept.
             RelaxedCapture relaxed(table());
             issue_ready(spent);
@@ -268,6 +272,7 @@ void Stream::issue_ready(Kept& spent) noexcept {
             Operation& operation = *held_.front().operation;
             if (!operation.ready(*this)) break;
             hand_over(operation, operation.number());
+            count_spent(held_.front());
             spent.splice(spent.end(), held_, held_.begin());
         } catch (const NeverPossible& failure) {
             drop_held(failure.error(), spent);
@@ -361,10 +366,11 @@ void Stream::drop_held(const ErrorPtr& error, Kept& spent) noexcept {
 
 // Under the submit lock.
 uint64_t Stream::drop_all(const ErrorPtr& error, Kept& spent) noexcept {
-    uint64_t count = 0;
-    for (; !held_.empty(); ++count) {
+    const uint64_t count = users_held_.load(std::memory_order_relaxed);
+    while (!held_.empty()) {
         Held& held = held_.front();
         held.dropped = error;
+        count_spent(held);
         held.operation->drop(*this, error);
         spent.splice(spent.end(), held_, held_.begin());
     }
@@ -671,7 +677,7 @@ gpo_stream_info Stream::info() {
     out.wrapped = wrapped_;
     out.accepted = accepted_.load(std::memory_order_relaxed);
     out.completed = completed_.load(std::memory_order_relaxed);
-    out.held = held_count_.load(std::memory_order_acquire);
+    out.held = held_operations();
     out.device = device_;
     return out;
 }

@@ -72,7 +72,9 @@ public:
     /// Drops what is held, and with it all that would come behind: from then on the stream has failed. Nothing where none is held.
     void fail_held(const ErrorPtr& error) noexcept;
     gpo_stream_info info();
-    uint64_t held_operations() const noexcept { return held_count_.load(std::memory_order_relaxed); }
+    uint64_t held_operations() const noexcept { return users_held_.load(std::memory_order_relaxed); }
+    /// The library's own marks among them included.
+    uint64_t held_with_marks() const noexcept { return held_count_.load(std::memory_order_relaxed); }
     bool held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
 
     /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held.
@@ -233,6 +235,7 @@ private:
     void push_failed(Mark mark, const ErrorPtr& error);
     struct Held {
         std::unique_ptr<Operation> operation;
+        bool internal = false;                         // one of the library's own marks: not counted
         ErrorPtr dropped;                              // why it was dropped; NULL: it is held, or was issued
     };
     using Kept = std::list<Held>;
@@ -243,6 +246,9 @@ private:
     uint64_t drop_all(const ErrorPtr& error, Kept& spent) noexcept;
     void try_again() noexcept;
     void flush_now() noexcept;
+    void count_spent(const Held& held) noexcept {
+        if (!held.internal) users_held_.store(users_held_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
     static void conclude(Kept& spent) noexcept;
     std::string suspects() const;
     std::string name_of(uint64_t number) const;
@@ -270,7 +276,8 @@ private:
     Kept held_;                                        // under submit_
     std::atomic<uint64_t> launches_{0}, notifies_{0};
     std::atomic<uint64_t> copies_{0}, copied_bytes_{0}, fills_{0};
-    std::atomic<uint64_t> held_count_{0};
+    std::atomic<uint64_t> held_count_{0};              // of held_, and of these the user's: written under submit_
+    std::atomic<uint64_t> users_held_{0};
     class Again final : public Errand {
     public:
         explicit Again(Stream& stream) noexcept : stream_(stream) {}
