@@ -8,6 +8,7 @@
 
 #include "driver/recorder.h"
 #include "gpuorch/gpuorch.h"
+#include "stream/stream.h"
 #include "support/threads.h"
 
 namespace {
@@ -259,6 +260,24 @@ TEST_CASE("the events of marks go round with their places") {
     recorder::clear();
     for (int i = 0; i < 100; ++i) some(10);
     CHECK(recorder::count(Function::cuEventCreate) == 0);
+}
+
+TEST_CASE("waits that time out one after the other leave one mark and one event") {
+    Recorded on;
+    on.notify(0);
+    on.expect(0, 1);
+    on.shut();
+    recorder::clear();
+    for (int i = 0; i < 10; ++i) CHECK(gpo_stream_wait(on.stream, 100'000) == GPO_TIMEOUT);
+    CHECK(recorder::count(Function::cuEventRecord) == 1);
+    CHECK(gpo::Pin<gpo::Stream>(on.stream)->marks().size() == 1);
+    on.notify(1);   // behind more work
+    for (int i = 0; i < 10; ++i) CHECK(gpo_stream_wait(on.stream, 100'000) == GPO_TIMEOUT);
+    CHECK(recorder::count(Function::cuEventRecord) == 3);
+    CHECK(gpo::Pin<gpo::Stream>(on.stream)->marks().size() == 3);
+    on.open();
+    CHECK(gpo_stream_wait(on.stream, 30'000'000'000) == GPO_SUCCESS);
+    on.expect(1, 2);
 }
 
 TEST_CASE("a stream whose work was seen done is destroyed without asking for it") {

@@ -16,9 +16,19 @@ public:
     explicit MarkOperation(Mark mark) noexcept : Operation("notify", nullptr, false), mark_(std::move(mark)) {}
     bool plain() const noexcept override { return true; }
 
+    bool ready(Stream& stream) override {
+        follows_ = stream.ends_with_mark();   // not any more when it is issued
+        return true;
+    }
+
     void issue(Stream& stream) override {
         stream.prepare_mark();
         mark_.timing = mark_.since() != nullptr;
+        if (follows_ && !mark_.timing) {
+            stream.push_mark(std::move(mark_));
+            stream.set_ends_with_mark();
+            return;
+        }
         CUevent event = stream.mark_event(mark_.timing);
         const bool defer = mark_.target && stream.capturing();
         if (!defer) {
@@ -31,6 +41,7 @@ public:
         mark_.event = event;
         mark_.deferred = defer;
         stream.push_mark(std::move(mark_));
+        if (!defer) stream.set_ends_with_mark();
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<MarkOperation>(mark_); }
     void kept_behind(uint64_t operation) noexcept override { mark_.operation = operation; }
@@ -44,6 +55,7 @@ public:
 
 private:
     Mark mark_;
+    bool follows_ = false;   // a mark that nothing lies behind: it is reached with that one
 };
 
 namespace {
@@ -66,6 +78,7 @@ public:
             if (!host::wait(done_, 0, deadline, host::Sleep::light)) return done_.load(std::memory_order_acquire) != 0;
         return true;
     }
+    bool done() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
     const ErrorPtr& error() const noexcept { return error_; }
 
 private:
@@ -367,6 +380,7 @@ void Stream::drop_held(const ErrorPtr& error, Kept& spent) noexcept {
 // Under the submit lock.
 uint64_t Stream::drop_all(const ErrorPtr& error, Kept& spent) noexcept {
     const uint64_t count = users_held_.load(std::memory_order_relaxed);
+    waiter_ = nullptr;   // what comes next is not to be told of this
     while (!held_.empty()) {
         Held& held = held_.front();
         held.dropped = error;
@@ -663,11 +677,33 @@ gpo_status Stream::wait(uint64_t deadline) {
     if (runs_out && deadline == 0 && running()) return GPO_TIMEOUT;
     const gpo_status now = runs_out && deadline != 0 ? GPO_NOT_READY : query();
     if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
-    auto waiter = make<Waiter>();
-    mark(waiter);
-    if (!waiter->wait(deadline, runtime().latency_mode())) return GPO_TIMEOUT;
-    if (waiter->error()) throw Failure(waiter->error());
+    const uint64_t behind = accepted_.load(std::memory_order_acquire);
+    Ref<Reached> target = newest_waiter(behind);
+    if (!target) {
+        target = make<Waiter>();
+        mark(target);
+    }
+    auto& waiter = static_cast<Waiter&>(*target);
+    if (!waiter.wait(deadline, runtime().latency_mode())) {
+        keep_waiter(std::move(target), behind);
+        return GPO_TIMEOUT;
+    }
+    if (waiter.error()) throw Failure(waiter.error());
     return GPO_SUCCESS;
+}
+
+// Of the wait before, if that timed out and nothing was put on since: somebody who asks again and again leaves one mark.
+Ref<Reached> Stream::newest_waiter(uint64_t behind) noexcept {
+    if (given_out()) return nullptr;   // what the host has put on we don't know
+    const Submitting submitting(*this);
+    return waiter_ && waiter_behind_ == behind && !static_cast<Waiter&>(*waiter_).done() ? waiter_ : nullptr;
+}
+
+void Stream::keep_waiter(Ref<Reached> waiter, uint64_t behind) noexcept {
+    if (blocking_) return;   // nor what is on the legacy stream
+    const Submitting submitting(*this);
+    waiter_.swap(waiter);
+    waiter_behind_ = behind;
 }
 
 gpo_stream_info Stream::info() {

@@ -97,6 +97,13 @@ public:
     // --- for operations, while they are issued or dropped (under the submit lock) ---
     /// Makes sure that the next `count` push_marks can't fail. Throws.
     void prepare_mark(size_t count = 1);
+    /// The newest recorded mark is behind all that is on the stream: another mark needs no event. Under the submit lock.
+    bool ends_with_mark() const noexcept {
+        // What others put on a blocking stream's way, through the legacy stream, or on a stream that they have, we don't see.
+        return marked_.load(std::memory_order_relaxed) && !blocking_ && !given_out();
+    }
+    /// A mark was recorded, and nothing is behind it yet.
+    void set_ends_with_mark() noexcept { marked_.store(true, std::memory_order_relaxed); }
     /// An event for the next mark: its place's own, or, with timing, one of the context's. Give it back by return_event if
     /// it isn't used. Throws.
     CUevent mark_event(bool timing);
@@ -226,6 +233,8 @@ private:
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source, uint64_t ticks);
     bool running();   // whether the GPU is at work for it
+    Ref<Reached> newest_waiter(uint64_t behind) noexcept;
+    void keep_waiter(Ref<Reached> waiter, uint64_t behind) noexcept;
     bool may_run() noexcept;
     void leave_mark() noexcept;
     void refuse_lost() {
@@ -294,6 +303,8 @@ private:
     uint64_t held_since_ = 0, held_operations_ = 0;    // under submit_: while it is traced, and held
     std::atomic<uint64_t> trace_lane_{0};              // session << 32 | lane; written under submit_
     std::vector<CUevent> events_[2];                   // under submit_: spare ones, for marks and places of marks
+    Ref<Reached> waiter_;                              // under submit_: of a wait that timed out, whose mark is
+    uint64_t waiter_behind_ = 0;                       // behind this operation: for the next wait for the same
     // What the scanner writes all the time.
     alignas(64) std::atomic<uint64_t> completed_{0};
     uint64_t last_reached_ns_ = 0;
