@@ -118,7 +118,8 @@ public:
     void call_log(int32_t level, const char* line) noexcept;
 
     /// Threads of destroyed objects that may still be in a callback: shutdown waits for them, until its deadline.
-    void lingering(int32_t change) noexcept { lingering_.fetch_add(change, std::memory_order_acq_rel); }
+    /// Whoever looks at shutting_down() after it has said so is either told, or waited for.
+    void lingering(int32_t change) noexcept { lingering_.fetch_add(change, std::memory_order_seq_cst); }
 
     Errands& errands() noexcept { return errands_; }
 
@@ -160,7 +161,7 @@ public:
 
     /// GPO_SUCCESS, GPO_TIMEOUT, or GPO_INVALID_HANDLE if another caller has done it. Throws for WOULD_DEADLOCK.
     gpo_status shutdown(uint64_t deadline);
-    bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_acquire); }
+    bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_seq_cst); }
 
     /// While a callback of the user's runs on a thread: calls that wait for that thread's owner give GPO_WOULD_DEADLOCK.
     /// `owner` is the object that can't go on meanwhile (a pipeline, an executor, a stream), or NULL. Scopes nest.

@@ -41,12 +41,16 @@ Executor::~Executor() = default;
 
 void Executor::start() {
     if (thread_count_ == 0) return;
-    runtime().errands().start();
-    auto crew = std::make_unique<Crew>();
-    crew->threads.reserve(thread_count_);
+    std::unique_ptr<Crew> crew;
     // The one that starts them counts too, until all are there: none of them is the last to leave before.
     inside_.store(1, std::memory_order_relaxed);
+    // From here on a shutdown waits, and the errands, which are to join the threads, go on.
+    runtime().lingering(1);
     try {
+        if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        runtime().errands().start();
+        crew = std::make_unique<Crew>();
+        crew->threads.reserve(thread_count_);
         for (uint32_t i = 0; i < thread_count_; ++i) {
             inside_.fetch_add(1, std::memory_order_relaxed);
             try {
@@ -59,10 +63,11 @@ void Executor::start() {
     } catch (...) {
         closing_.store(true, std::memory_order_seq_cst);
         wake_all();
-        throw;  // the crew's end joins those that there are
+        crew.reset();  // joins those that there are
+        runtime().lingering(-1);
+        throw;
     }
     crew_ = std::move(crew);
-    runtime().lingering(1);
     inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 

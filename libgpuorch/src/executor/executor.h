@@ -24,7 +24,7 @@ class HostCall;
 class Executor final : public Object {
 public:
     Executor(Runtime& runtime, uint32_t threads, uint32_t capacity, bool spins, const char* label);
-    /// Starts the threads, all or none. Throws std::system_error, std::bad_alloc.
+    /// Starts the threads, all or none. Throws Failure(GPO_SHUT_DOWN), std::system_error, std::bad_alloc.
     void start();
 
     /// From here on the task will be called, once. Tasks with the same `order` (not NULL) are called one at a time, in the

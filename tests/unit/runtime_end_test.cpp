@@ -1,0 +1,90 @@
+// A runtime that shuts down while a call begins what would have to be ended: either it isn't begun, or it is ended.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "gpuorch/gpuorch.h"
+#include "host/host.h"
+#include "support/explore.h"
+
+namespace {
+
+constexpr int64_t kPatience = 10'000'000'000;
+
+gpo_runtime_t make_runtime(gpo_log_fn log = nullptr, void* user = nullptr) {
+    gpo_runtime_options options{};
+    options.struct_size = sizeof options;
+    options.device = "soft";
+    options.log = log;
+    options.log_user = user;
+    gpo_runtime_t runtime = nullptr;
+    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    return runtime;
+}
+
+/// A deterministic runtime has to be alone.
+void check_that_none_is_left() {
+    gpo_runtime_options options{};
+    options.struct_size = sizeof options;
+    options.device = "soft";
+    options.schedule_seed = 1;
+    gpo_runtime_t runtime = nullptr;
+    CHECK(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
+}
+
+/// `call`, which may give GPO_SUCCESS, GPO_SHUT_DOWN or that a handle isn't there any more, meets a shutdown.
+template <class Call>
+void meet(uint64_t seeds, Call call) {
+    gpo::test::explore(seeds, [&](uint64_t seed) {
+        const gpo_runtime_t runtime = make_runtime();
+        gpo_status status = GPO_INTERNAL;
+        call.prepare(runtime);
+        gpo::host::Thread calls("calls", [&] { status = call(runtime); });
+        for (uint64_t i = 0; i < seed % 16; ++i) gpo::host::crossing();
+        CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
+        calls.join();
+        CAPTURE(status);
+        CHECK((status == GPO_SUCCESS || status == GPO_SHUT_DOWN || status == GPO_STALE_HANDLE || status == GPO_INVALID_HANDLE));
+        CHECK(gpo::host::detail::running_threads() == 0);
+    });
+    check_that_none_is_left();
+}
+
+}  // namespace
+
+TEST_CASE("an executor that is being made when its runtime shuts down is not made, and its threads end") {
+    struct {
+        void prepare(gpo_runtime_t) {}
+        gpo_status operator()(gpo_runtime_t runtime) {
+            gpo_executor_t executor = nullptr;
+            return gpo_executor_create(runtime, nullptr, &executor);
+        }
+    } make_executor;
+    meet(1000, make_executor);
+}
+
+TEST_CASE("the log function makes no executor when the runtime has shut down as far as that") {
+    struct Log {
+        gpo_runtime_t runtime = nullptr;
+        std::vector<gpo_status> statuses;
+        static void take(void* user, int32_t, const char*) {
+            Log& log = *static_cast<Log*>(user);
+            gpo_executor_t executor = nullptr;
+            log.statuses.push_back(gpo_executor_create(log.runtime, nullptr, &executor));
+        }
+    };
+    gpo::test::explore(100, [] {
+        Log log;
+        log.runtime = make_runtime(Log::take, &log);
+        gpo_device_t device = nullptr;
+        uint64_t never_freed = 0;
+        REQUIRE(gpo_device_open(log.runtime, nullptr, &device) == GPO_SUCCESS);
+        REQUIRE(gpo_memory_allocate(device, 64, nullptr, &never_freed) == GPO_SUCCESS);
+        REQUIRE(gpo_device_destroy(device) == GPO_SUCCESS);
+        CHECK(gpo_runtime_shutdown(log.runtime, kPatience) == GPO_SUCCESS);
+        CHECK(log.statuses == std::vector<gpo_status>{GPO_SHUT_DOWN});
+        CHECK(gpo::host::detail::running_threads() == 0);
+    });
+    check_that_none_is_left();
+}
