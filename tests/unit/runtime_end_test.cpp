@@ -88,3 +88,17 @@ TEST_CASE("the log function makes no executor when the runtime has shut down as 
     });
     check_that_none_is_left();
 }
+
+TEST_CASE("a runtime that shuts down while its log lines are given to an executor goes, and the executor with it") {
+    struct {
+        gpo_executor_t executor = nullptr;
+        void prepare(gpo_runtime_t runtime) {
+            gpo_executor_options options{};
+            options.struct_size = sizeof options;
+            options.flags = GPO_EXECUTOR_CALLER;
+            REQUIRE(gpo_executor_create(runtime, &options, &executor) == GPO_SUCCESS);
+        }
+        gpo_status operator()(gpo_runtime_t runtime) { return gpo_runtime_set_log_executor(runtime, executor); }
+    } give_log;
+    meet(1000, give_log);
+}

@@ -411,6 +411,7 @@ gpo_status Runtime::shut_down_alone(uint64_t deadline) {
     report_leaks();
     set_log_route(nullptr);
     if (!close_objects(deadline)) return GPO_TIMEOUT;
+    set_log_route(nullptr);   // that of a call that was inside until now: it would keep the runtime
     while (lingering_.load(std::memory_order_seq_cst) != 0) {
         if (host::now() >= deadline) return GPO_TIMEOUT;
         host::sleep_until(std::min(deadline, host::now() + 100'000));
