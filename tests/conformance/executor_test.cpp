@@ -421,6 +421,29 @@ TEST_CASE("a C++ exception that leaves a callback is caught, logged and counted,
     CHECK(lines[0].find("out of tea") != std::string::npos);
 }
 
+TEST_CASE("the log function that is told of an exception can't wait for the callback that threw it") {
+    struct Log {
+        gpo_executor_t executor = nullptr;
+        gpo_status waited = GPO_INTERNAL;
+        static void take(void* user, int32_t, const char*) {
+            auto& log = *static_cast<Log*>(user);
+            log.waited = gpo_executor_run_for(log.executor, 1'000'000, nullptr);
+        }
+    } log;
+    auto options = sized<gpo_runtime_options>();
+    options.log = Log::take;
+    options.log_user = &log;
+    options.log_level = GPO_LOG_ERROR;
+    Gpu gpu(options);
+    Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+    log.executor = executor;
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_stream_then(stream, executor, [](void*, const gpo_completion*, const gpo_error*) { throw 1; }, nullptr));
+    CHECK_OK(gpo_executor_run(executor, nullptr));
+    CHECK_STATUS(GPO_WOULD_DEADLOCK, log.waited);
+    CHECK(statistics_of(executor).threw == 1);
+}
+
 TEST_CASE("no deadlock where a callback wants a lock that the launching thread holds") {
     Gpu gpu;
     Executor executor = gpu.executor(0, 1);

@@ -235,8 +235,8 @@ void Executor::run(Ref<Strand> strand) noexcept {
 void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept {
     const char* what = "something that is no std::exception";
     std::string thrown;
+    const Runtime::CallbackScope scope(runtime(), this);  // around the log line too: until then the task is owed
     try {
-        Runtime::CallbackScope scope(runtime(), this);
         task.call(outcome, cancelled);
         return;
     } catch (const std::exception& exception) {
