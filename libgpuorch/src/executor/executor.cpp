@@ -351,9 +351,11 @@ gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
     const uint64_t served = serve(Until::none_owed, deadline, UINT64_MAX);
     watchers_.fetch_sub(1, std::memory_order_seq_cst);
     runners_.fetch_sub(1, std::memory_order_seq_cst);
+    host::crossing();  // another task may be accepted
     if (count) *count = served;
     if (closing_.load(std::memory_order_seq_cst)) fail(GPO_CANCELLED, describe(), " was destroyed");
-    return pending_.load(std::memory_order_seq_cst) == 0 ? GPO_SUCCESS : GPO_TIMEOUT;
+    // In time it has ended because none was owed.
+    return pending_.load(std::memory_order_seq_cst) == 0 || host::now() < deadline ? GPO_SUCCESS : GPO_TIMEOUT;
 }
 
 uint64_t Executor::poll() {

@@ -1,0 +1,78 @@
+// The end of an executor, met by what is inside it then: what was accepted is called once, where it may be, and nobody
+// waits for what won't come.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <vector>
+
+#include "executor/awaited_call.h"
+#include "gpuorch/gpuorch.h"
+#include "host/host.h"
+#include "support/explore.h"
+
+namespace {
+
+constexpr int64_t kPatience = 10'000'000'000;
+
+struct World {
+    World() {
+        gpo_runtime_options options{};
+        options.struct_size = sizeof options;
+        options.device = "soft";
+        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
+    }
+    ~World() { CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS); }
+    gpo_executor_t executor(uint32_t flags = GPO_EXECUTOR_CALLER) {
+        gpo_executor_options options{};
+        options.struct_size = sizeof options;
+        options.flags = flags;
+        gpo_executor_t made = nullptr;
+        REQUIRE(gpo_executor_create(runtime, &options, &made) == GPO_SUCCESS);
+        return made;
+    }
+    gpo_runtime_t runtime = nullptr;
+    gpo_timeline_t timeline = nullptr;   // nobody signals it
+};
+
+enum class Role { other, destroyer, runner };
+thread_local Role t_role = Role::other;
+
+struct Told {
+    std::atomic<int> came{0}, cancelled{0}, elsewhere{0};
+    void tell(gpo_status status) {
+        ++came;
+        cancelled += status == GPO_CANCELLED;
+        elsewhere += t_role == Role::other;
+        gpo::host::crossing();
+    }
+    static void completed(void* user, const gpo_completion* completion, const gpo_error*) {
+        static_cast<Told*>(user)->tell(completion->status);
+    }
+    static gpo_status called(void* user, const gpo_host_call* call) {
+        static_cast<Told*>(user)->tell(call->status);
+        return GPO_SUCCESS;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("running an executor without a time limit ends when nothing is owed, whatever is asked for then") {
+    gpo::test::explore(300, [] {
+        World world;
+        const gpo_executor_t executor = world.executor();
+        constexpr int kAsked = 8;
+        Told told;
+        gpo::host::Thread asks("asks", [&] {
+            for (int i = 0; i < kAsked; ++i)
+                CHECK(gpo_timeline_then(world.timeline, 0, executor, Told::completed, &told) == GPO_SUCCESS);
+        });
+        for (int i = 0; i < kAsked; ++i) {
+            CHECK(gpo_executor_run(executor, nullptr) == GPO_SUCCESS);
+            CHECK(gpo_executor_run_for(executor, kPatience, nullptr) == GPO_SUCCESS);
+        }
+        asks.join();
+        CHECK(gpo_executor_run(executor, nullptr) == GPO_SUCCESS);
+        CHECK(told.came == kAsked);
+    });
+}
