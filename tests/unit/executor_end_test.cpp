@@ -76,3 +76,38 @@ TEST_CASE("running an executor without a time limit ends when nothing is owed, w
         CHECK(told.came == kAsked);
     });
 }
+
+TEST_CASE("whoever is refused is not called back, also where the executor is destroyed meanwhile") {
+    int accepted = 0;
+    for (const bool throws : {true, false}) {
+        CAPTURE(throws);
+        gpo::test::explore(150, [&] {
+            World world;
+            gpo_device_t device = nullptr;
+            gpo_stream_t stream = nullptr, wrapped = nullptr;
+            void* native = nullptr;
+            gpo_stream_options options{};
+            options.struct_size = sizeof options;
+            options.max_held = 1;
+            REQUIRE(gpo_device_open(world.runtime, nullptr, &device) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_create(device, &options, &stream) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_native(stream, &native) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_wrap(device, native, nullptr, &wrapped) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_wait_timeline(stream, world.timeline, 1) == GPO_SUCCESS);   // and has no room any more
+            const gpo_executor_t executor = world.executor();
+            Told told;
+            gpo_status status = GPO_INTERNAL;
+            gpo::host::Thread caller("caller", [&] {
+                status = throws ? gpo_stream_host_call(wrapped, executor, Told::called, &told)
+                                : gpo_stream_host_call(stream, executor, Told::called, &told);
+            });
+            CHECK(gpo_executor_destroy(executor) == GPO_SUCCESS);
+            caller.join();
+            CAPTURE(status);
+            CHECK(told.came == (status == GPO_SUCCESS));
+            CHECK(told.cancelled == told.came);
+            accepted += status == GPO_SUCCESS;
+        });
+    }
+    CHECK(accepted > 0);
+}

@@ -29,7 +29,8 @@ private:
 };
 
 /// Accepts a task on its executor and gives it to `submit`, which sees to it that it is reached, or throws or returns
-/// another status than success, and then has done nothing.
+/// another status than success, and then has done nothing. That is told on, unless the executor was destroyed meanwhile: the
+/// task is called with GPO_CANCELLED then, and so has been accepted.
 template <class Submit>
 gpo_status owe(Executor& executor, Ref<Task> task, const void* order, Submit&& submit) {
     gpo_status status = executor.accept(*task, order);
@@ -37,10 +38,10 @@ gpo_status owe(Executor& executor, Ref<Task> task, const void* order, Submit&& s
     try {
         status = submit();
     } catch (...) {
-        executor.withdraw(*task);
-        throw;
+        if (executor.withdraw(*task)) throw;
+        return GPO_SUCCESS;
     }
-    if (status != GPO_SUCCESS) executor.withdraw(*task);
+    if (status != GPO_SUCCESS && !executor.withdraw(*task)) return GPO_SUCCESS;
     return status;
 }
 

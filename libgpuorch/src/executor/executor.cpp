@@ -134,11 +134,11 @@ void Executor::List::remove(Task& task) noexcept {
     task.before_ = task.after_ = nullptr;
 }
 
-void Executor::withdraw(Task& task) noexcept {
+bool Executor::withdraw(Task& task) noexcept {
     bool last;
     {
         std::lock_guard lock(lock_);
-        if (task.state_ != Task::State::owed) return;
+        if (task.state_ != Task::State::owed) return false;
         owed_.remove(task);
         task.state_ = Task::State::called;
         --task.strand_->tasks;
@@ -147,6 +147,7 @@ void Executor::withdraw(Task& task) noexcept {
     }
     if (last) wake_all();
     task.release();
+    return true;
 }
 
 void Executor::due(Task& task, const Outcome& outcome) noexcept {

@@ -30,8 +30,9 @@ public:
     /// From here on the task will be called, once. Tasks with the same `order` (not NULL) are called one at a time, in the
     /// order in which they become due. GPO_SUCCESS, GPO_WOULD_BLOCK; throws where the executor takes nothing any more.
     gpo_status accept(Task& task, const void* order);
-    /// Of an accepted task that won't become due: it won't be called. Only while a pin keeps the executor.
-    void withdraw(Task& task) noexcept;
+    /// Of an accepted task that won't become due: takes it back, and it won't be called. False if the executor was destroyed
+    /// meanwhile: it is called. Only while a pin keeps the executor.
+    bool withdraw(Task& task) noexcept;
 
     /// Runs tasks on the calling thread until none is owed or the deadline passes. Throws for WOULD_DEADLOCK, CANCELLED.
     gpo_status run(uint64_t deadline, uint64_t* count);
