@@ -111,3 +111,58 @@ TEST_CASE("whoever is refused is not called back, also where the executor is des
     }
     CHECK(accepted > 0);
 }
+
+TEST_CASE("who destroys an executor of the caller's calls back what it owes, also while another thread looks at it") {
+    World world;
+    const gpo_executor_t executor = world.executor();
+    Told told;
+    for (int i = 0; i < 3; ++i)
+        REQUIRE(gpo_timeline_then(world.timeline, 1, executor, Told::completed, &told) == GPO_SUCCESS);
+    {
+        const gpo::Pin<gpo::Executor> looked_at(executor);
+        gpo::host::Thread("destroys", [&] {
+            t_role = Role::destroyer;
+            CHECK(gpo_executor_destroy(executor) == GPO_SUCCESS);
+            CHECK(told.came == 3);
+        });
+    }
+    CHECK(told.cancelled == 3);
+    CHECK(told.elsewhere == 0);
+}
+
+TEST_CASE("callbacks of an executor of the caller's come where it is run or destroyed, under every schedule") {
+    gpo::test::explore(400, [](uint64_t seed) {
+        World world;
+        const gpo_executor_t executor = world.executor();
+        Told told;
+        constexpr int kAsked = 5;
+        for (int i = 0; i < kAsked; ++i)
+            REQUIRE(gpo_timeline_then(world.timeline, 1, executor, Told::completed, &told) == GPO_SUCCESS);
+        std::vector<gpo::host::Thread> threads;
+        threads.emplace_back("looks", [&] {
+            for (int i = 0; i < 20; ++i) {
+                try {
+                    const gpo::Pin<gpo::Executor> looked_at(executor);
+                    for (int steps = 0; steps < 10; ++steps) gpo::host::crossing();
+                } catch (const gpo::Failure&) {
+                    return;
+                }
+            }
+        });
+        threads.emplace_back("runs", [&] {
+            t_role = Role::runner;
+            if (seed % 2)
+                gpo_executor_run(executor, nullptr);
+            else
+                for (int i = 0; i < 5; ++i) gpo_executor_poll(executor, nullptr);
+        });
+        threads.emplace_back("destroys", [&] {
+            t_role = Role::destroyer;
+            CHECK(gpo_executor_destroy(executor) == GPO_SUCCESS);
+        });
+        threads.clear();
+        CHECK(told.cancelled == kAsked);
+        CHECK(told.came == kAsked);
+        CHECK(told.elsewhere == 0);
+    });
+}

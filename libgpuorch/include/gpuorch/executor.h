@@ -48,8 +48,8 @@ GPO_API gpo_status gpo_executor_create(gpo_runtime_t runtime, const gpo_executor
 
 /* Every accepted callback is still called: with its result if the work is done, else with GPO_CANCELLED (the work goes
  * on). An executor with threads calls them there, ends the threads then, and this returns at once. One with
- * GPO_EXECUTOR_CALLER calls them inside this call, or, if another thread is inside gpo_executor_run or another call on
- * it, inside that one. Unfinished host calls end with GPO_CANCELLED, and what is behind them on their streams with
+ * GPO_EXECUTOR_CALLER calls them inside this call, or, if a thread is inside gpo_executor_run, _run_for or _poll on it,
+ * inside that one. Unfinished host calls end with GPO_CANCELLED, and what is behind them on their streams with
  * them.
  *
  * gpo_runtime_shutdown waits for the callbacks that executors owe, within its timeout, and runs those of

@@ -326,6 +326,16 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
     return served;
 }
 
+uint64_t Executor::serve_as_caller(Until until, uint64_t deadline, uint64_t most) noexcept {
+    serving_callers_.fetch_add(1, std::memory_order_seq_cst);
+    uint64_t served = serve(until, deadline, most);
+    serving_callers_.fetch_sub(1, std::memory_order_seq_cst);
+    // Whoever destroyed it meanwhile may have seen this thread at it, and left the rest to it.
+    if (thread_count_ == 0 && closing_.load(std::memory_order_seq_cst))
+        served += serve(Until::none_ready, host::kForever, UINT64_MAX);
+    return served;
+}
+
 void Executor::sleep(uint32_t seen, Until until, uint64_t deadline) noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     if (ready_.load(std::memory_order_seq_cst) == 0 && !done(until)) host::wait(signal_, seen, deadline);
@@ -349,7 +359,7 @@ gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
         fail(GPO_WOULD_DEADLOCK, "a callback on ", describe(), " can't wait for all callbacks on it");
     runners_.fetch_add(1, std::memory_order_seq_cst);
     watchers_.fetch_add(1, std::memory_order_seq_cst);
-    const uint64_t served = serve(Until::none_owed, deadline, UINT64_MAX);
+    const uint64_t served = serve_as_caller(Until::none_owed, deadline, UINT64_MAX);
     watchers_.fetch_sub(1, std::memory_order_seq_cst);
     runners_.fetch_sub(1, std::memory_order_seq_cst);
     host::crossing();  // another task may be accepted
@@ -361,7 +371,7 @@ gpo_status Executor::run(uint64_t deadline, uint64_t* count) {
 
 uint64_t Executor::poll() {
     // No more than there were: callbacks that ask for others would else keep it for ever.
-    return serve(Until::none_ready, host::kForever, pending_.load(std::memory_order_seq_cst));
+    return serve_as_caller(Until::none_ready, host::kForever, pending_.load(std::memory_order_seq_cst));
 }
 
 // --- host calls ---
@@ -430,6 +440,9 @@ void Executor::destroyed() noexcept {
     cancel_owed();
     cancel_calls();
     wake_all();
+    // Not left to close(), which comes on whichever thread looks at the executor last: that may be one of the library's.
+    if (thread_count_ == 0 && serving_callers_.load(std::memory_order_seq_cst) == 0)
+        serve(Until::none_ready, host::kForever, UINT64_MAX);
 }
 
 void Executor::close() noexcept {
@@ -479,7 +492,7 @@ bool Executor::drain(uint64_t deadline) noexcept {
         const uint32_t seen = none_owed_.load(std::memory_order_seq_cst);
         if (thread_count_ == 0 && runners_.load(std::memory_order_seq_cst) == 0) {
             // Nobody else runs it. A runner that comes later shares the work.
-            serve(Until::none_owed, std::min(deadline, host::now() + 1'000'000), UINT64_MAX);
+            serve_as_caller(Until::none_owed, std::min(deadline, host::now() + 1'000'000), UINT64_MAX);
         } else if (pending_.load(std::memory_order_seq_cst) != 0) {
             // Not on signal_: whoever waits there has to take what it is woken for.
             host::wait(none_owed_, seen, std::min(deadline, host::now() + 1'000'000));

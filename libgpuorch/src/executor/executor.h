@@ -87,6 +87,7 @@ private:
     bool run_one() noexcept;
     void call(Task& task, const Outcome& outcome, bool cancelled) noexcept;
     uint64_t serve(Until until, uint64_t deadline, uint64_t most) noexcept;
+    uint64_t serve_as_caller(Until until, uint64_t deadline, uint64_t most) noexcept;
     bool done(Until until) const noexcept;
     bool take_spinning() noexcept;
     void sleep(uint32_t seen, Until until, uint64_t deadline) noexcept;
@@ -116,6 +117,7 @@ private:
     std::atomic<uint32_t> ready_{0};                 // strands in run_queue_
     std::atomic<uint32_t> pending_{0};               // tasks accepted and not called
     std::atomic<uint32_t> sleepers_{0}, spinning_{0}, watchers_{0}, runners_{0};
+    std::atomic<uint32_t> serving_callers_{0};       // what is left when it is destroyed is theirs
     std::atomic<bool> closing_{false};
     std::atomic<uint64_t> refused_{0};
     std::atomic<const Task*> due_last_{nullptr};     // the task and the strand made ready last, as hints of what to fetch:
