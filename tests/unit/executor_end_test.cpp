@@ -166,3 +166,28 @@ TEST_CASE("callbacks of an executor of the caller's come where it is run or dest
         CHECK(told.elsewhere == 0);
     });
 }
+
+TEST_CASE("a thread of the library's that waits for a call learns that nobody runs the executor any more") {
+    gpo::test::explore(200, [] {
+        World world;
+        const gpo_executor_t executor = world.executor();
+        {
+            const gpo::Pin<gpo::Executor> pinned(executor);
+            std::atomic<int> called{0};
+            bool was = false;
+            gpo::host::Thread waits("waits", [&] {
+                try {
+                    was = gpo::call_on(*pinned, [&] { ++called; });
+                } catch (const gpo::Failure&) {
+                    // It came too late.
+                }
+            });
+            for (int i = 0; i < 6; ++i) gpo::host::crossing();
+            pinned->stop();
+            waits.join();
+            CHECK_FALSE(was);
+            CHECK(called == 0);
+        }
+        CHECK(gpo_executor_destroy(executor) == GPO_SUCCESS);
+    });
+}

@@ -151,12 +151,14 @@ bool Executor::withdraw(Task& task) noexcept {
 }
 
 void Executor::due(Task& task, const Outcome& outcome) noexcept {
-    bool ready;
+    bool ready, too_late;
     {
         std::lock_guard lock(lock_);
         if (task.state_ != Task::State::owed) return;
         ready = become_due(task, outcome, false);
+        too_late = task.awaited_ && stopped_ && thread_count_ == 0;
     }
+    if (too_late) return abandon_awaited();  // stop() came before it was due
     if (ready && spinning_.load(std::memory_order_seq_cst) == 0) wake_one();
 }
 
