@@ -102,3 +102,11 @@ TEST_CASE("a runtime that shuts down while its log lines are given to an executo
     } give_log;
     meet(1000, give_log);
 }
+
+TEST_CASE("a trace that is begun while its runtime shuts down is ended by that") {
+    struct {
+        void prepare(gpo_runtime_t) {}
+        gpo_status operator()(gpo_runtime_t runtime) { return gpo_trace_start(runtime, nullptr); }
+    } start_trace;
+    meet(1000, start_trace);
+}

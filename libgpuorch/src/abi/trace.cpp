@@ -18,9 +18,10 @@ GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_option
         wanted.title = text_of(read.title);
         wanted.gpu_times = !(read.flags & GPO_TRACE_NO_GPU_TIMES);
         Pin<Runtime> pinned(runtime);
+        trace::Recorder& recorder = pinned->make_recorder();
         if (pinned->shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
         return abi::blame(*pinned, [&] {
-            pinned->make_recorder().start(wanted);
+            recorder.start(wanted);
             return GPO_SUCCESS;
         });
     });

@@ -213,7 +213,7 @@ trace::Recorder& Runtime::make_recorder() {
     if (trace::Recorder* ready = recorder()) return *ready;
     auto made = std::make_unique<trace::Recorder>(*this);
     trace::Recorder* first = nullptr;
-    if (!recorder_.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) return *first;
+    if (!recorder_.compare_exchange_strong(first, made.get(), std::memory_order_seq_cst)) return *first;
     return *made.release();
 }
 
@@ -422,7 +422,8 @@ gpo_status Runtime::shut_down_alone(uint64_t deadline) {
         std::lock_guard contexts_lock(contexts_lock_);
         contexts.swap(contexts_);
     }
-    if (trace::Recorder* tracer = recorder()) tracer->finish();
+    // One that is made after this look is made by a call that sees the shutdown.
+    if (trace::Recorder* tracer = recorder_.load(std::memory_order_seq_cst)) tracer->finish();
     // In this order: an errand may mark a stream, which needs the scanner, and a mark that was reached may become an errand.
     // Without their thread errands run on the scanner that finds them due, and that goes on until it finds none.
     for (auto& [key, context] : contexts) context->begin_end();

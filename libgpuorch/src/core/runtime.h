@@ -150,7 +150,7 @@ public:
     uint32_t tag() const noexcept { return table_->tag(); }
     /// What traces it; NULL if nothing ever has. The second makes it. Throws std::bad_alloc.
     trace::Recorder* recorder() const noexcept { return recorder_.load(std::memory_order_acquire); }
-    trace::Recorder& make_recorder();
+    trace::Recorder& make_recorder();   // to be followed by a look at shutting_down()
 
     alignas(64) std::atomic<bool> cache_refusal_logged{false};   // said once for each runtime
     gpo_statistics statistics();

@@ -70,7 +70,10 @@ void Recorder::wake_of(uint32_t tag) noexcept {
 // --- beginning and ending ---
 
 void Recorder::start(const Options& options) {
-    if (!change(idle)) fail(GPO_INVALID_STATE, "the runtime is being traced already");
+    if (!change(idle)) {
+        if (runtime_.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        fail(GPO_INVALID_STATE, "the runtime is being traced already");
+    }
     Made made;
     try {
         begin_session(options, made);

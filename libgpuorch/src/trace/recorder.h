@@ -42,7 +42,7 @@ public:
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
-    /// Throws Failure(GPO_INVALID_STATE, GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
+    /// Throws Failure(GPO_INVALID_STATE, GPO_SHUT_DOWN, GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
     void start(const Options& options);
     /// Throws Failure(GPO_INVALID_STATE), and the failure of a file, if one failed.
     void stop();
