@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conformance/pipeline_rig.h"
+#include "support/arrivals.h"
 
 using namespace gpo::test;
 
@@ -318,6 +319,35 @@ TEST_CASE("shutting a runtime down ends its trace") {
     CHECK(closed(contents(folder / "trace.json")));
     CHECK(count(contents(folder / "trace.json"), "\"cat\":\"gpu\"") == 4);
     CHECK(contents(folder / "timeline.svg").ends_with("</svg>\n"));
+}
+
+TEST_CASE("the log function can't end the trace whose thread has called it, and another thread can") {
+    struct Log {
+        gpo_runtime_t runtime = nullptr;
+        Arrivals came;
+        std::atomic<gpo_status> started{GPO_INTERNAL}, stopped{GPO_INTERNAL};
+        static void take(void* user, int32_t, const char*) {
+            auto& log = *static_cast<Log*>(user);
+            log.started = gpo_trace_start(log.runtime, nullptr);
+            log.stopped = gpo_trace_stop(log.runtime);
+            ++log.came;
+        }
+    } log;
+    auto options = sized<gpo_runtime_options>();
+    options.log = Log::take;
+    options.log_user = &log;
+    options.log_level = GPO_LOG_ERROR;
+    Gpu gpu(options);
+    log.runtime = gpu.runtime;
+    REQUIRE_OK(start(gpu, "/dev/full"));
+    auto statistics = sized<gpo_statistics>();
+    for (int calls = 0; log.came == 0 && calls < 1'000'000; ++calls) REQUIRE_OK(gpo_runtime_statistics(gpu.runtime, &statistics));
+    REQUIRE(log.came.reach(1));
+    CHECK_STATUS(GPO_INVALID_STATE, log.started.load());
+    CHECK_STATUS(GPO_WOULD_DEADLOCK, log.stopped.load());
+    CHECK_STATUS(GPO_IO_ERROR, gpo_trace_stop(gpu.runtime));
+    REQUIRE_OK(start(gpu, ""));
+    CHECK_OK(gpo_trace_stop(gpu.runtime));
 }
 
 TEST_CASE("traces begin and end while other threads work, and nothing of theirs fails or is lost") {

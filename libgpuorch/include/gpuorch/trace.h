@@ -62,8 +62,8 @@ GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_option
 /* Ends it: what was recorded by now is written, and the files are closed. It doesn't wait for the GPU: operations that
  * still run are in the trace without their times. GPO_INVALID_STATE if the runtime isn't traced. GPO_IO_ERROR if a file
  * could not be written to its end (the disk is full): the trace has ended all the same, what is there is well-formed
- * and ends early, or is gone; it was logged when it happened, and the work went on. Blocks until the files are written.
- * gpo_runtime_shutdown ends it too. */
+ * and ends early, or is gone; it was logged when it happened, and the work went on. GPO_WOULD_DEADLOCK in the log
+ * function, if called by the trace's thread. Blocks until the files are written. gpo_runtime_shutdown ends it too. */
 GPO_API gpo_status gpo_trace_stop(gpo_runtime_t runtime);
 
 typedef struct gpo_trace_info {

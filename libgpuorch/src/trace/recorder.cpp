@@ -137,6 +137,7 @@ void Recorder::begin_session(const Options& options, Made& made) {
 }
 
 void Recorder::stop() {
+    if (Runtime::in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "the thread that writes the trace can't end it");
     if (!change(recording)) fail(GPO_INVALID_STATE, "the runtime is not being traced");
     remove_watcher();
     stopping_.store(true, std::memory_order_seq_cst);

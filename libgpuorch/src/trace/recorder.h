@@ -44,7 +44,7 @@ public:
 
     /// Throws Failure(GPO_INVALID_STATE, GPO_SHUT_DOWN, GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
     void start(const Options& options);
-    /// Throws Failure(GPO_INVALID_STATE), and the failure of a file, if one failed.
+    /// Throws Failure(GPO_INVALID_STATE, GPO_WOULD_DEADLOCK), and the failure of a file, if one failed.
     void stop();
     /// The runtime shuts down, nothing runs any more: ends a session, and lets go of contexts.
     void finish() noexcept;

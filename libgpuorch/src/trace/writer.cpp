@@ -24,6 +24,7 @@ constexpr size_t kPutOff = 4096;
 }  // namespace
 
 void Recorder::run() noexcept {
+    const Runtime::CallbackScope scope(runtime_, this);   // for the log function, which can't end the trace here
     uint64_t idle_since = host::now();
     uint64_t seen_records = 0;
     while (!stopping_.load(std::memory_order_seq_cst)) {
