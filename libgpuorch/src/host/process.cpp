@@ -110,6 +110,7 @@ unsigned limit_by_groups(unsigned most) noexcept {
 }
 
 constinit std::atomic<uint32_t> fork_count{0};
+constinit pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
 void in_child() noexcept {
     detail::process_flags.unusual.fetch_or(detail::kForked, std::memory_order_relaxed);
@@ -129,7 +130,12 @@ namespace detail {
 constinit ProcessFlags process_flags;
 
 bool watch_forks() noexcept {
-    if (process_flags.unusual.fetch_and(~uint32_t{kForksUnwatched}) & kForksUnwatched) pthread_atfork(nullptr, nullptr, in_child);
+    // No call goes on, and perhaps forks, before the handler is there.
+    if (unusual(kForksUnwatched))
+        pthread_once(&watch_once, [] {
+            pthread_atfork(nullptr, nullptr, in_child);
+            process_flags.unusual.fetch_and(~uint32_t{kForksUnwatched}, std::memory_order_release);
+        });
     return unusual(kForked);
 }
 
