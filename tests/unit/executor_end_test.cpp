@@ -39,7 +39,7 @@ enum class Role { other, destroyer, runner };
 thread_local Role t_role = Role::other;
 
 struct Told {
-    std::atomic<int> came{0}, cancelled{0}, elsewhere{0};
+    std::atomic<int> came{0}, cancelled{0}, elsewhere{0}, unnumbered{0};
     void tell(gpo_status status) {
         ++came;
         cancelled += status == GPO_CANCELLED;
@@ -50,6 +50,7 @@ struct Told {
         static_cast<Told*>(user)->tell(completion->status);
     }
     static gpo_status called(void* user, const gpo_host_call* call) {
+        static_cast<Told*>(user)->unnumbered += call->call == 0;
         static_cast<Told*>(user)->tell(call->status);
         return GPO_SUCCESS;
     }
@@ -81,7 +82,7 @@ TEST_CASE("whoever is refused is not called back, also where the executor is des
     int accepted = 0;
     for (const bool throws : {true, false}) {
         CAPTURE(throws);
-        gpo::test::explore(150, [&] {
+        gpo::test::explore(600, [&] {
             World world;
             gpo_device_t device = nullptr;
             gpo_stream_t stream = nullptr, wrapped = nullptr;
@@ -106,6 +107,7 @@ TEST_CASE("whoever is refused is not called back, also where the executor is des
             CAPTURE(status);
             CHECK(told.came == (status == GPO_SUCCESS));
             CHECK(told.cancelled == told.came);
+            CHECK(told.unnumbered == 0);
             accepted += status == GPO_SUCCESS;
         });
     }

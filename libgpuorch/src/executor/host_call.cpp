@@ -66,23 +66,24 @@ private:
 
 gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn function, void* user) {
     const auto call = make<HostCall>(executor, Ref<Stream>(&stream), function, user);
-    return owe(executor, call, &stream, [&] {
-        executor.add_call(*call, call->number_);
-        gpo_status status;
-        try {
+    // Before it is owed: from then on it may be called, if the executor is destroyed, and tells its number.
+    executor.add_call(*call, call->number_);
+    gpo_status status;
+    try {
+        status = owe(executor, call, &stream, [&] {
             if (stream.given_out()) {
                 DriverScope scope(stream.context());
                 stream.refuse_capture("host call");
             }
             HostCallOperation operation(call);
-            status = stream.submit(operation);
-        } catch (...) {
-            executor.remove_call(call->number_);
-            throw;
-        }
-        if (status != GPO_SUCCESS) executor.remove_call(call->number_);
-        return status;
-    });
+            return stream.submit(operation);
+        });
+    } catch (...) {
+        executor.remove_call(call->number_);
+        throw;
+    }
+    if (status != GPO_SUCCESS) executor.remove_call(call->number_);
+    return status;
 }
 
 void HostCall::call(const Outcome& outcome, bool) {
