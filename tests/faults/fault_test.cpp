@@ -190,6 +190,27 @@ TEST_CASE("no memory on the library's own threads, once or for a while: nothing 
     if (!std::getenv("GPUORCH_TEST_SCENARIO")) CHECK(happened > 10);
 }
 
+TEST_CASE("a trace that can't begin removes no pipe and no device") {
+    gpo_runtime_t runtime = nullptr;
+    REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
+    const std::string path = "/tmp/gpuorch-device-" + std::to_string(getpid());
+    REQUIRE(symlink("/dev/null", path.c_str()) == 0);
+    auto options = sized<gpo_trace_options>();
+    options.path = path.c_str();
+    gpo_status status = GPO_INTERNAL;
+    for (uint64_t kth = 1; status != GPO_SUCCESS && kth < 1000; ++kth) {
+        CAPTURE(kth);
+        allocations::arm(kth, false);
+        status = gpo_trace_start(runtime, &options);
+        allocations::disarm();
+        CHECK((status == GPO_SUCCESS || status == GPO_OUT_OF_MEMORY));
+        REQUIRE(access(path.c_str(), F_OK) == 0);
+    }
+    CHECK_OK(gpo_trace_stop(runtime));
+    CHECK_OK(gpo_runtime_shutdown(runtime, kPatience));
+    unlink(path.c_str());
+}
+
 TEST_CASE("a driver call that fails once, with each plausible code") {
     each_scenario([](const Scenario& scenario) {
         const uint64_t total = driver_calls_of(scenario);

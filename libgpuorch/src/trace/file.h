@@ -34,6 +34,8 @@ public:
     /// The first failure: NULL if all is well.
     const ErrorPtr& error() const noexcept { return error_; }
     uint64_t bytes() const noexcept { return offset_; }
+    /// Not a pipe or device, which can't be cut and isn't ours to remove.
+    bool regular() const noexcept { return regular_; }
     const std::string& path() const noexcept { return path_; }
 
 private:
@@ -51,7 +53,7 @@ private:
 
     const std::string path_, opening_, closing_;
     int descriptor_ = -1;
-    bool gzip_ = false, regular_ = false;  // regular: not a pipe or device, which can't be cut and isn't ours to remove
+    bool gzip_ = false, regular_ = false;
     z_stream stream_{};
     uint32_t check_ = 0, length_ = 0;
     uint64_t offset_ = 0;

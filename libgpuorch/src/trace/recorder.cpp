@@ -105,7 +105,7 @@ void Recorder::begin_session(const Options& options, Made& made) {
     json_ = nullptr;
     if (!options_.path.empty()) {
         json_ = std::make_unique<Json>(options_.path, start_, program_name());
-        made.file = true;
+        made.file = json_->file().regular();
     }
     const auto contexts = runtime_.contexts();
     {
