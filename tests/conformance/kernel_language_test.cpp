@@ -351,3 +351,49 @@ extern "C" __global__ void tiles(int *out, int *elected) {
     for (int i = 0; i < 64; ++i) CHECK(out[i] == i / 8 * 64 + 28 + 1000 * (i / 8) + 100000);
     CHECK(elected[0] == 22);
 }
+
+TEST_CASE("programs that are loaded together share no variables, however alike their names") {
+    const std::string source = R"(
+inline __device__ int kept = TILE;
+template <class T> __global__ void product(T* out, const T* a, const T* b) {
+    __shared__ T left[TILE][TILE];
+    __shared__ T right[TILE][TILE];
+    const int x = threadIdx.x, y = threadIdx.y;
+    left[y][x] = a[y * TILE + x];
+    right[y][x] = b[y * TILE + x];
+    __syncthreads();
+    T sum = 0;
+    for (int k = 0; k < TILE; ++k) sum += left[y][k] * right[k][x];
+    out[y * TILE + x] = sum;
+}
+__device__ void swap_by_tile(int* out) {
+    __shared__ int pair[TILE];
+    pair[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = pair[TILE - 1 - threadIdx.x] + kept;
+}
+extern "C" __global__ void reversed(int* out) { swap_by_tile(out); }
+)";
+    const auto check = [](Program& program, uint32_t tile) {
+        const uint32_t count = tile * tile;
+        CHECK(program.attributes("product<float>").static_shared_bytes == 2 * count * sizeof(float));
+        std::vector<float> out(count), a(count), b(count), expected(count);
+        for (uint32_t i = 0; i < count; ++i) {
+            a[i] = static_cast<float>(i % 7);
+            b[i] = static_cast<float>(i % 5);
+        }
+        for (uint32_t y = 0; y < tile; ++y)
+            for (uint32_t x = 0; x < tile; ++x)
+                for (uint32_t k = 0; k < tile; ++k) expected[y * tile + x] += a[y * tile + k] * b[k * tile + x];
+        program.run("product<float>", shape_of(1, {tile, tile}), out, a, b);
+        CHECK(out == expected);
+        std::vector<int> back(tile);
+        program.run("reversed", shape_of(1, tile), back);
+        CHECK(back[0] == static_cast<int>(2 * tile - 1));
+        CHECK(back[tile - 1] == static_cast<int>(tile));
+    };
+    Program small(source, {"product<float>"}, {"-DTILE=16", "--std=c++17"});
+    Program large(source, {"product<float>"}, {"-DTILE=32", "--std=c++17"});
+    check(large, 32);
+    check(small, 16);
+}

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 
 #include "host/host.h"
 #include "host/schedule.h"
@@ -232,4 +233,27 @@ extern "C" __global__ void start(int *go, int *turn) { *turn = 0; *(volatile int
     run(8, other);
     std::sort(other.begin(), other.end());
     for (int i = 0; i < 12; ++i) CHECK(other[i] == i);
+}
+
+TEST_CASE("an image that is destroyed is unloaded") {
+    const auto mapped = [] {
+        std::ifstream maps("/proc/self/maps");
+        int count = 0;
+        for (std::string line; std::getline(maps, line);) count += line.find("gpuorch-image") != std::string::npos;
+        return count;
+    };
+    const int before = mapped();
+    {
+        const Program compiled(R"(
+inline __device__ int kept;
+template <class T> __global__ void reverse(T* out) {
+    __shared__ T all[32];
+    all[threadIdx.x] = out[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = all[31 - threadIdx.x] + kept;
+}
+)", {"reverse<int>"}, {"--std=c++17"});
+        CHECK(mapped() > before);
+    }
+    CHECK(mapped() == before);
 }

@@ -41,6 +41,10 @@ constexpr const char* kCompileFlags[] = {
     "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,--as-needed",
     "-Wno-unknown-pragmas", "-Wno-attributes"};
 
+/// For GCC alone, whose objects else share the static members of templates and the inline variables across the process, in
+/// spite of RTLD_LOCAL, and are never unloaded.
+constexpr const char* kOwnVariables = "-fno-gnu-unique";
+
 constexpr const char* kMacros[] = {"-D__CUDACC__=1", "-D__CUDACC_RTC__=1", "-D__NVCC__=1", "-D__CUDA_ARCH__=900",
                                    "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", "-D__GPUORCH_SOFT__=1"};
 
@@ -134,6 +138,7 @@ public:
         uint64_t headers = 14695981039346656037ull;
         for (const EmbeddedHeader& header : embedded_headers()) headers = hash(header.text, headers);
         for (const char* flag : kCompileFlags) headers = hash(flag, headers);
+        headers = hash(kOwnVariables, headers);
         char numbers[80];
         snprintf(numbers, sizeof numbers, " abi %d cpu %016llx header %016llx", GPO_SOFT_KERNEL_ABI,
                  static_cast<unsigned long long>(hash(processor_features())), static_cast<unsigned long long>(headers));
@@ -193,6 +198,7 @@ private:
         command.insert(command.end(), {"source.cu", "-o", "preprocessed.ii"});
         std::string text;
         if (!step(command, folder, "preprocessed.ii", text, result)) return;
+        bool clang = false;
         try {
             PassOptions pass;
             std::string version;
@@ -201,7 +207,7 @@ private:
                 result.log += "error: " + version + "\n";
                 return;
             }
-            pass.clang = version.find("clang") != std::string::npos;
+            clang = pass.clang = version.find("clang") != std::string::npos;
             pass.name_expressions = request.name_expressions;
             if (text.size() > kLargestSource)
                 throw SourceError(request.file_name, 1, "the preprocessed source has more than 256 MiB");
@@ -213,6 +219,7 @@ private:
         if (!write(folder, "kernels.cpp", text, result)) return;
         command = {path, "-x", "c++", options.standard};
         command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
+        if (!clang) command.emplace_back(kOwnVariables);
         command.insert(command.end(), options.compile.begin(), options.compile.end());
         command.insert(command.end(), {"-isystem", "device", "kernels.cpp", "-o", "image.so"});
         if (!step(command, folder, "image.so", text, result)) return;
