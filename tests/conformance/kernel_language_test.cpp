@@ -229,6 +229,29 @@ extern "C" __global__ void take(int *out, Small small, float3 three, Large large
     for (int t = 0; t < 32; ++t) CHECK(out[t] == 496 + t + 'a' + 6 + 5 + 8 + 899 + 1 + 8 + 16);
 }
 
+TEST_CASE("parameters may be aligned to more than any built-in type") {
+    struct alignas(64) Wide {
+        double values[8];
+    };
+    Program program(R"(
+struct alignas(64) Wide { double values[8]; };
+extern "C" __global__ void add(double *out, Wide a, char between, Wide b) {
+    for (int i = 0; i < 8; ++i) out[i] = a.values[i] + b.values[i] + between;
+}
+)");
+    Wide a, b;
+    std::vector<double> out(8), expected(8);
+    for (int i = 0; i < 8; ++i) {
+        a.values[i] = i;
+        b.values[i] = 2 * i;
+        expected[i] = 3 * i + 1;
+    }
+    for (int i = 0; i < 16; ++i) {
+        program.run("add", single(), out, a, char{1}, b);
+        CHECK(out == expected);
+    }
+}
+
 TEST_CASE("arithmetic is CUDA's: fused multiply-add unless refused, IEEE division, wrapping integers") {
     const std::string source = R"(
 extern "C" __global__ void fused(float *out, float a, float b, float c) { out[0] = a * b + c; out[2] = fmaf(a, b, c); }

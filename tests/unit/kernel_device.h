@@ -134,7 +134,7 @@ public:
 
 private:
     template <class T>
-    static void put(std::vector<std::byte>& buffer, gpo_soft_parameter parameter, const T& value) {
+    static void put(gpo::softgpu::ParameterBytes& buffer, gpo_soft_parameter parameter, const T& value) {
         REQUIRE(sizeof(T) == parameter.size);
         buffer.resize(std::max<size_t>(buffer.size(), parameter.offset + parameter.size));
         std::memcpy(buffer.data() + parameter.offset, &value, sizeof value);

@@ -63,7 +63,7 @@ void check_function(Machine& machine, const Function& function, const Shape& sha
 }
 
 /// The parameter buffer, from pointers to the arguments or from a buffer laid out by the caller.
-void read_arguments(const Function& function, void** parameters, void** extra, std::vector<std::byte>& arguments) {
+void read_arguments(const Function& function, void** parameters, void** extra, ParameterBytes& arguments) {
     const gpo_soft_kernel& kernel = *function.kernel;
     require(!(parameters && extra));
     arguments.assign(function.argument_bytes, std::byte{0});
@@ -84,7 +84,7 @@ void read_arguments(const Function& function, void** parameters, void** extra, s
         else refuse(CUDA_ERROR_INVALID_VALUE);
     }
     // The caller may round the size up to the parameters' alignment.
-    require(buffer != nullptr && size >= function.argument_bytes && size - function.argument_bytes < 16);
+    require(buffer != nullptr && size >= function.argument_bytes && size - function.argument_bytes < kParameterAlignment);
     std::memcpy(arguments.data(), buffer, function.argument_bytes);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,21 @@
 #include "softgpu/kernel_abi.h"
 
 namespace gpo::softgpu {
+
+/// Images read their parameters as what they are, and count on the alignment of each.
+inline constexpr size_t kParameterAlignment = 128;
+
+template <class T>
+struct ParameterAllocator {
+    using value_type = T;
+    ParameterAllocator() = default;
+    template <class U>
+    ParameterAllocator(const ParameterAllocator<U>&) {}
+    T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{kParameterAlignment})); }
+    void deallocate(T* memory, size_t) noexcept { ::operator delete(memory, std::align_val_t{kParameterAlignment}); }
+    bool operator==(const ParameterAllocator&) const = default;
+};
+using ParameterBytes = std::vector<std::byte, ParameterAllocator<std::byte>>;
 
 using PrintSink = std::function<void(std::string_view)>;
 
@@ -30,7 +46,7 @@ struct KernelLaunch {
     size_t dynamic_shared_bytes = 0;
     bool cooperative = false;
     int priority = 0;                 // lower runs first among blocks not yet resident
-    std::vector<std::byte> arguments; // parameter buffer, laid out by kernel->parameters
+    ParameterBytes arguments;         // parameter buffer, laid out by kernel->parameters
     /// Called once, on a worker, with no lock held, when the last block has ended.
     std::function<void(const KernelOutcome&)> done;
 };

@@ -40,7 +40,7 @@ static const char* __gpo_symbol_name(__gpo_entry* entry) {
 }
 
 static gpo_soft_kernel __gpo_describe(__gpo_entry* entry) {
-    alignas(64) static char zeros[64 << 10];
+    alignas(128) static char zeros[64 << 10];
     void** args = static_cast<void**>(__builtin_calloc(entry->parameter_count + 1, sizeof(void*)));
     if (!args) {
         __gpo_out_of_memory = true;
