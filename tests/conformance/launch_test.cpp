@@ -273,6 +273,33 @@ TEST_CASE("dynamic shared memory beyond the usual has to be allowed first") {
     CHECK_OK(gpo_stream_wait(stream, kPatience));
 }
 
+TEST_CASE("static shared memory counts among what a block may have unasked") {
+    Gpu gpu;
+    Kernel kernel = gpu.kernel(R"(
+extern "C" __global__ void both(int* out) {
+    __shared__ int fixed[8192];
+    extern __shared__ int dynamic[];
+    fixed[threadIdx.x] = threadIdx.x;
+    dynamic[threadIdx.x] = 2 * threadIdx.x;
+    __syncthreads();
+    *out = fixed[blockDim.x - 1] + dynamic[blockDim.x - 1];
+}
+)", "both");
+    constexpr uint64_t unasked = 48 * 1024 - 8192 * sizeof(int);
+    CHECK(attributes_of(kernel).max_dynamic_shared_bytes == unasked);
+    Stream stream = gpu.stream();
+    auto out = gpu.pinned<int>(1);
+    int* at = out.data();
+    const void* arguments[] = {&at};
+    auto where = shape_of(1, 32);
+    where.dynamic_shared_bytes = unasked + 1024;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_launch_kernel(stream, kernel, &where, arguments, nullptr, 1));
+    where.dynamic_shared_bytes = unasked;
+    CHECK_OK(gpo_launch_kernel(stream, kernel, &where, arguments, nullptr, 1));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(out[0] == 93);
+}
+
 TEST_CASE("a kernel tells its attributes") {
     Gpu gpu;
     const auto saxpy = attributes_of(gpu.kernel(kKernels, "saxpy"));

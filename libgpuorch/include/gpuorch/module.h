@@ -95,8 +95,8 @@ GPO_API gpo_status gpo_kernel_name(gpo_kernel_t kernel, char *buffer, size_t cap
 /* The CUfunction behind the handle. It is the library's. */
 GPO_API gpo_status gpo_kernel_native(gpo_kernel_t kernel, void **function);
 
-/* Lets launches of this kernel, by whatever handle, have up to `bytes` of dynamic shared memory: more than 48 KiB have
- * to be allowed like this first. GPO_INVALID_ARGUMENT if a block can't have so much on this device. */
+/* Lets launches of this kernel, by whatever handle, have up to `bytes` of dynamic shared memory: more than 48 KiB with
+ * the static have to be allowed like this first. GPO_INVALID_ARGUMENT if a block can't have so much on this device. */
 GPO_API gpo_status gpo_kernel_set_max_dynamic_shared(gpo_kernel_t kernel, uint64_t bytes);
 
 /* How many blocks of `threads` threads fit on a multiprocessor at once. GPO_INVALID_ARGUMENT for more threads than a

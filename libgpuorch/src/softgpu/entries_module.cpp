@@ -102,7 +102,8 @@ CUresult CUDAAPI load(CUmodule* module, const void* data, unsigned option_count,
                 function->module = made;
                 function->kernel = &kernel;
                 function->argument_bytes = argument_bytes(kernel);
-                function->dynamic_shared_limit = int(kSharedDefault);
+                function->dynamic_shared_limit =
+                    int(kSharedDefault - std::min<size_t>(kernel.static_shared_bytes, kSharedDefault));
                 function->carveout = -1;
                 function->non_portable_cluster = function->cluster_policy = 0;
             }

@@ -114,7 +114,7 @@ struct Function : Handled {
     Module* module = nullptr;
     const gpo_soft_kernel* kernel = nullptr;
     size_t argument_bytes = 0;
-    int dynamic_shared_limit = 48 << 10;
+    int dynamic_shared_limit = 0;
     int carveout = -1;
     int non_portable_cluster = 0;
     int cluster_policy = 0;
