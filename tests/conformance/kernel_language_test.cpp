@@ -420,3 +420,19 @@ extern "C" __global__ void reversed(int* out) { swap_by_tile(out); }
     check(large, 32);
     check(small, 16);
 }
+
+TEST_CASE("a source may name the integers of 8 to 64 bits itself") {
+    Program program(R"(
+typedef signed char int8_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+extern "C" __global__ void count(uint64_t* out, int64_t add, uint32_t times) {
+    const size_t bytes = sizeof(int8_t) * times;
+    atomicAdd(out, (uint64_t)add * bytes);
+}
+)");
+    std::vector<uint64_t> out(1);
+    program.run("count", single(), out, int64_t{5}, uint32_t{8});
+    CHECK(out[0] == 40);
+}

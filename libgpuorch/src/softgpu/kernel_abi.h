@@ -1,6 +1,6 @@
 // What a compiled kernel image of the software GPU (a shared object) exports, and what the library hands to its kernels.
-// Plain C++ with no includes but these two, since the text also goes into every compiled image. Both sides check
-// GPO_SOFT_KERNEL_ABI, so an image of another version is refused, not run.
+// Plain C++ with no includes but this one, since the text also goes into every compiled image, whose source may have a
+// uint64_t of its own. Both sides check GPO_SOFT_KERNEL_ABI, so an image of another version is refused, not run.
 //
 // Where a thread finds itself. A block runs on stacks of its own *region*: memory aligned to 1 << GPO_SOFT_REGION_BITS
 // that begins with the block's gpo_soft_block and holds its shared memory, its threads' states and all its stacks. The
@@ -10,10 +10,13 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 #define GPO_SOFT_KERNEL_ABI 2
 #define GPO_SOFT_REGION_BITS 28
+
+typedef __UINT32_TYPE__ gpo_soft_u32;
+typedef __UINT64_TYPE__ gpo_soft_u64;
+typedef __UINTPTR_TYPE__ gpo_soft_address;
 
 extern "C" {
 
@@ -22,8 +25,8 @@ struct gpo_soft_dim3 { unsigned x, y, z; };
 /// One thread of a block, as far as an image sees it. 128 bytes, so that states don't share cache lines.
 struct gpo_soft_thread {
     gpo_soft_dim3 index;               // threadIdx
-    uint32_t linear;                   // its number in the block, x fastest
-    uint64_t library[14];              // the library's
+    gpo_soft_u32 linear;                   // its number in the block, x fastest
+    gpo_soft_u64 library[14];              // the library's
 };
 
 /// One block's view of its launch: the first bytes of its region. Valid while the block runs.
@@ -35,16 +38,16 @@ struct gpo_soft_block {
     void* const* args;                 // one pointer per parameter, to a copy that lives as long as the launch
     const struct gpo_soft_services* services;
     void* launch;                      // the library's
-    uint32_t multiprocessor;           // what %smid shows
-    uint32_t stack_shift;              // a thread's state is threads[(stack pointer - stacks) >> stack_shift]
-    uintptr_t stacks;
+    gpo_soft_u32 multiprocessor;           // what %smid shows
+    gpo_soft_u32 stack_shift;              // a thread's state is threads[(stack pointer - stacks) >> stack_shift]
+    gpo_soft_address stacks;
     gpo_soft_thread* threads;
-    uint32_t cluster_rank;             // its number among the blocks of its cluster, x fastest
-    uint32_t cluster_size;             // how many they are; 1 in a launch without clusters
+    gpo_soft_u32 cluster_rank;             // its number among the blocks of its cluster, x fastest
+    gpo_soft_u32 cluster_size;             // how many they are; 1 in a launch without clusters
     /// The blocks of the cluster by rank, in kernels with GPO_SOFT_KERNEL_WAITS: they lie in like regions, so shared
     /// memory of one is as far from its gpo_soft_block as that of any other.
     gpo_soft_block* const* cluster_blocks;
-    uint64_t scratch[4];               // the image's, zero when the block starts
+    gpo_soft_u64 scratch[4];               // the image's, zero when the block starts
 };
 
 /// What the threads of a warp do together; each lane hands in `value` and gets its own answer.
@@ -70,29 +73,29 @@ enum {
 
 /// What a kernel may ask of the device.
 struct gpo_soft_services {
-    uint32_t abi;
+    gpo_soft_u32 abi;
     /// Gives the core to another block or thread: called in every loop that can spin and at every wait.
     void (*yield)(gpo_soft_block*);
     /// Ends the launch with a CUresult (719 trap, 710 assert, 700 …). Does not return.
     void (*fail)(gpo_soft_block*, int result, const char* text);
     void (*print)(gpo_soft_block*, const char* text, size_t length);   // device printf, ordered per thread
-    uint64_t (*clock)(gpo_soft_block*);
-    uint64_t (*global_timer)(gpo_soft_block*);                          // ns
+    gpo_soft_u64 (*clock)(gpo_soft_block*);
+    gpo_soft_u64 (*global_timer)(gpo_soft_block*);                          // ns
     /// All blocks of a cooperative launch meet here (called by one thread of each block). False: not cooperative.
     bool (*grid_barrier)(gpo_soft_block*);
     /// Runs `thread(closure)` once for each thread of the block, as fibers; returns when all have ended. Only `run` of
     /// a kernel with GPO_SOFT_KERNEL_WAITS may call it, once. What follows may be called by those threads only.
     void (*run_threads)(gpo_soft_block*, void (*thread)(void* closure), void* closure);
     /// Waits for all threads of the block that haven't ended.
-    uint32_t (*barrier)(gpo_soft_block*, uint32_t operation, uint32_t value);
+    gpo_soft_u32 (*barrier)(gpo_soft_block*, gpo_soft_u32 operation, gpo_soft_u32 value);
     /// Waits for all lanes of `mask` that haven't ended.
-    uint64_t (*warp)(gpo_soft_block*, uint32_t operation, uint32_t mask, uint64_t value, uint64_t argument);
+    gpo_soft_u64 (*warp)(gpo_soft_block*, gpo_soft_u32 operation, gpo_soft_u32 mask, gpo_soft_u64 value, gpo_soft_u64 argument);
     /// A thread has come to the cluster's barrier; and waits there for all threads of the cluster that haven't ended.
     void (*cluster_arrive)(gpo_soft_block*);
     void (*cluster_wait)(gpo_soft_block*);
 };
 
-struct gpo_soft_parameter { uint32_t offset, size; };
+struct gpo_soft_parameter { gpo_soft_u32 offset, size; };
 
 enum {
     GPO_SOFT_KERNEL_WAITS = 1u,   // some thread may wait for another: run() calls run_threads
@@ -101,28 +104,28 @@ enum {
 struct gpo_soft_kernel {
     const char* name;                          // the symbol: mangled unless extern "C"
     const gpo_soft_parameter* parameters;
-    uint32_t parameter_count;
-    uint32_t flags;
-    uint32_t static_shared_bytes;
-    uint32_t max_threads;                      // __launch_bounds__, 1024 where there are none
+    gpo_soft_u32 parameter_count;
+    gpo_soft_u32 flags;
+    gpo_soft_u32 static_shared_bytes;
+    gpo_soft_u32 max_threads;                      // __launch_bounds__, 1024 where there are none
     /// Runs every thread of one block to its end. Called on a stack of the block's region.
     void (*run)(gpo_soft_block*);
     gpo_soft_dim3 cluster;                     // __cluster_dims__; zeros where there are none
 };
 
-struct gpo_soft_variable { const char* name; void* address; size_t size; uint32_t constant; };
+struct gpo_soft_variable { const char* name; void* address; size_t size; gpo_soft_u32 constant; };
 
 /// A name expression of the compile request and the symbol it stands for.
 struct gpo_soft_name { const char* expression; const char* symbol; };
 
 struct gpo_soft_image {
-    uint32_t abi, struct_size;
+    gpo_soft_u32 abi, struct_size;
     const gpo_soft_kernel* kernels;
-    uint32_t kernel_count;
+    gpo_soft_u32 kernel_count;
     const gpo_soft_variable* variables;        // __device__ and __constant__ variables
-    uint32_t variable_count;
+    gpo_soft_u32 variable_count;
     const gpo_soft_name* names;
-    uint32_t name_count;
+    gpo_soft_u32 name_count;
 };
 
 /// The one symbol an image exports: `extern "C" const gpo_soft_image* gpo_soft_image_get(void)`. NULL without memory.

@@ -36,21 +36,21 @@ __gpo_inline void __threadfence_cluster() { __atomic_thread_fence(__ATOMIC_SEQ_C
 /// What is at `address` of this block's shared memory, in the block of a rank.
 __gpo_inline void* __cluster_map_shared_rank(const void* address, unsigned rank) {
     gpo_soft_block* block = __gpo_block();
-    const uintptr_t offset = reinterpret_cast<uintptr_t>(address) & ((uintptr_t(1) << GPO_SOFT_REGION_BITS) - 1);
+    const gpo_soft_address offset = reinterpret_cast<gpo_soft_address>(address) & ((gpo_soft_address(1) << GPO_SOFT_REGION_BITS) - 1);
     return reinterpret_cast<char*>(block->cluster_blocks[rank < block->cluster_size ? rank : block->cluster_rank]) + offset;
 }
 /// The block whose shared memory it is; this one's if it is nobody's.
 __gpo_inline unsigned __cluster_query_shared_rank(const void* address) {
     gpo_soft_block* block = __gpo_block();
-    const uintptr_t region = reinterpret_cast<uintptr_t>(address) >> GPO_SOFT_REGION_BITS;
+    const gpo_soft_address region = reinterpret_cast<gpo_soft_address>(address) >> GPO_SOFT_REGION_BITS;
     for (unsigned rank = 0; rank < block->cluster_size; ++rank)
-        if (reinterpret_cast<uintptr_t>(block->cluster_blocks[rank]) >> GPO_SOFT_REGION_BITS == region) return rank;
+        if (reinterpret_cast<gpo_soft_address>(block->cluster_blocks[rank]) >> GPO_SOFT_REGION_BITS == region) return rank;
     return block->cluster_rank;
 }
 __gpo_inline unsigned __isClusterShared(const void* address) {
     gpo_soft_block* block = __gpo_block();
-    const uintptr_t region = reinterpret_cast<uintptr_t>(address) >> GPO_SOFT_REGION_BITS;
+    const gpo_soft_address region = reinterpret_cast<gpo_soft_address>(address) >> GPO_SOFT_REGION_BITS;
     for (unsigned rank = 0; rank < block->cluster_size; ++rank)
-        if (reinterpret_cast<uintptr_t>(block->cluster_blocks[rank]) >> GPO_SOFT_REGION_BITS == region) return 1;
+        if (reinterpret_cast<gpo_soft_address>(block->cluster_blocks[rank]) >> GPO_SOFT_REGION_BITS == region) return 1;
     return 0;
 }

@@ -8,8 +8,8 @@
 #define __gpo_inline static inline __attribute__((always_inline))
 
 // The stack pointer is read anew wherever the compiler likes: with the low bits cleared it is the same all through.
-__gpo_inline uintptr_t __gpo_stack() {
-    uintptr_t here;
+__gpo_inline gpo_soft_address __gpo_stack() {
+    gpo_soft_address here;
 #if defined(__x86_64__)
     __asm__("movq %%rsp, %0" : "=r"(here));
 #else
@@ -19,7 +19,7 @@ __gpo_inline uintptr_t __gpo_stack() {
 }
 
 __gpo_inline gpo_soft_block* __gpo_block() {
-    return reinterpret_cast<gpo_soft_block*>(__gpo_stack() & ~((uintptr_t(1) << GPO_SOFT_REGION_BITS) - 1));
+    return reinterpret_cast<gpo_soft_block*>(__gpo_stack() & ~((gpo_soft_address(1) << GPO_SOFT_REGION_BITS) - 1));
 }
 
 __gpo_inline gpo_soft_thread* __gpo_thread() {
@@ -30,7 +30,7 @@ __gpo_inline gpo_soft_thread* __gpo_thread() {
 /// Is it memory of this block: shared, or on a thread's stack? No other core touches it while the block runs, unless
 /// that runs another block of the cluster. (The token pass says whether the source has such kernels.)
 __gpo_inline bool __gpo_own(const volatile void* address) {
-    return ((reinterpret_cast<uintptr_t>(address) ^ __gpo_stack()) >> GPO_SOFT_REGION_BITS) == 0 &&
+    return ((reinterpret_cast<gpo_soft_address>(address) ^ __gpo_stack()) >> GPO_SOFT_REGION_BITS) == 0 &&
            (!__gpo_reaches_other_blocks || __gpo_block()->cluster_size <= 1);
 }
 

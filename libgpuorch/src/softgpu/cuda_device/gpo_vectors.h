@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 #define __GPO_VECTOR(name, T, A2, A4)                                                                     \
     struct name##1 { T x; };                                                                              \

@@ -9,7 +9,7 @@ __gpo_inline unsigned __gpo_barrier(unsigned operation, unsigned value) {
     gpo_soft_block* block = __gpo_block();
     return block->services->barrier(block, operation, value);
 }
-__gpo_inline uint64_t __gpo_warp(unsigned operation, unsigned mask, uint64_t value, uint64_t argument) {
+__gpo_inline gpo_soft_u64 __gpo_warp(unsigned operation, unsigned mask, gpo_soft_u64 value, gpo_soft_u64 argument) {
     gpo_soft_block* block = __gpo_block();
     return block->services->warp(block, operation, mask, value, argument);
 }
@@ -30,7 +30,7 @@ __gpo_inline void __syncwarp(unsigned mask = 0xffffffffu) { __gpo_warp(GPO_SOFT_
 template <class T>
 __gpo_inline T __gpo_shuffle(unsigned mask, T value, unsigned source) {
     static_assert(sizeof(T) <= 8, "what a lane hands over has 8 bytes at most");
-    uint64_t bits = 0;
+    gpo_soft_u64 bits = 0;
     __builtin_memcpy(&bits, &value, sizeof value);
     bits = __gpo_warp(GPO_SOFT_WARP_SHUFFLE, mask, bits, source);
     __builtin_memcpy(&value, &bits, sizeof value);
@@ -68,20 +68,20 @@ __gpo_inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync
 /// function returns to.
 static __attribute__((noinline)) unsigned __activemask() {
     const unsigned lanes = static_cast<unsigned>(__gpo_warp(
-        GPO_SOFT_WARP_ACTIVE, 0, 0, reinterpret_cast<uintptr_t>(__builtin_return_address(0))));
+        GPO_SOFT_WARP_ACTIVE, 0, 0, reinterpret_cast<gpo_soft_address>(__builtin_return_address(0))));
     __asm__ __volatile__("");
     return lanes;
 }
 
 template <class T>
 __gpo_inline unsigned __match_any_sync(unsigned mask, T value) {
-    uint64_t bits = 0;
+    gpo_soft_u64 bits = 0;
     __builtin_memcpy(&bits, &value, sizeof value);
     return static_cast<unsigned>(__gpo_warp(GPO_SOFT_WARP_MATCH_ANY, mask, bits, 0));
 }
 template <class T>
 __gpo_inline unsigned __match_all_sync(unsigned mask, T value, int* predicate) {
-    uint64_t bits = 0;
+    gpo_soft_u64 bits = 0;
     __builtin_memcpy(&bits, &value, sizeof value);
     const unsigned all = static_cast<unsigned>(__gpo_warp(GPO_SOFT_WARP_MATCH_ALL, mask, bits, 0));
     *predicate = all != 0;
