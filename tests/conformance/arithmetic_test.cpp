@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/gpu.h"
+#include "program.h"
 
 using namespace gpo::test;
 
@@ -291,4 +291,60 @@ TEST_CASE("two or four numbers in a word are added, compared and averaged each b
         CAPTURE(b);
         CHECK(std::vector<uint32_t>(&out[24 * i], &out[24 * i] + 24) == expected);
     }
+}
+
+TEST_CASE("half turns are exact where they can be, and norms overflow only where their result does") {
+    Program program(R"(
+extern "C" __global__ void turns(double* g, float* f, const double* in) {
+    const double x = in[threadIdx.x];
+    g += 2 * threadIdx.x, f += 2 * threadIdx.x;
+    g[0] = sinpi(x), g[1] = cospi(x), f[0] = sinpif((float)x), f[1] = cospif((float)x);
+}
+extern "C" __global__ void norms(double* g, float* f, double large, float largef) {
+    const double four[] = {large, large, large, large};
+    const float fourf[] = {largef, largef, largef, largef};
+    g[0] = norm3d(large, large, large), g[1] = norm4d(large, large, large, large), g[2] = norm(4, four);
+    g[3] = rnorm3d(large, large, large), g[4] = norm3d(0, 3, 4);
+    f[0] = norm3df(largef, largef, largef), f[1] = norm4df(largef, largef, largef, largef), f[2] = normf(4, fourf);
+    f[3] = rnorm3df(largef, largef, largef), f[4] = norm3df(0, 3, 4);
+}
+extern "C" __global__ void inverse_roots(float* out, const float* in, unsigned n) {
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x) out[i] = __frsqrt_rn(in[i]);
+}
+)");
+    const std::vector<double> turns = {0, 0.5, 1, 1.5, 2, 2.5, 1e15 + 1, 4e300, -0.5, -1, -1.5, -2, 0.25, 0.75};
+    const std::vector<double> sines = {0, 1, 0, -1, 0, 1, 0, 0, -1, 0, 1, 0, std::sqrt(0.5), std::sqrt(0.5)};
+    const std::vector<double> cosines = {1, 0, -1, 0, 1, 0, -1, 1, 0, -1, 0, 1, std::sqrt(0.5), -std::sqrt(0.5)};
+    std::vector<double> g(2 * turns.size());
+    std::vector<float> f(2 * turns.size());
+    program.run("turns", shape_of(1, static_cast<uint32_t>(turns.size())), g, f, turns);
+    for (size_t i = 0; i < turns.size(); ++i) {
+        INFO(turns[i]);
+        const double allowed = sines[i] == std::trunc(sines[i]) ? 0.0 : 1e-15;
+        CHECK(std::abs(g[2 * i] - sines[i]) <= allowed);
+        CHECK(std::abs(g[2 * i + 1] - cosines[i]) <= allowed);
+        if (std::abs(turns[i]) > 100) continue;   // not the same number in float
+        CHECK(std::abs(f[2 * i] - static_cast<float>(sines[i])) <= static_cast<float>(allowed) * 1e8f);
+        CHECK(std::abs(f[2 * i + 1] - static_cast<float>(cosines[i])) <= static_cast<float>(allowed) * 1e8f);
+    }
+    for (const double size : {1.0, -1.0}) {
+        const double large = std::pow(10.0, 200 * size);
+        const float largef = static_cast<float>(std::pow(10.0, 25 * size));
+        program.run("norms", single(), g, f, large, largef);
+        for (const int at : {0, 1, 2, 3, 4}) {
+            INFO(size << " " << at);
+            const double count = at % 3 == 0 ? std::sqrt(3.0) : 2.0;
+            const double expected = at == 4 ? 5.0 : at == 3 ? 1 / (large * count) : large * count;
+            const double expectedf = at == 4 ? 5.0 : at == 3 ? 1 / (largef * count) : largef * count;
+            CHECK(std::abs(g[at] / expected - 1) < 1e-14);
+            CHECK(std::abs(f[at] / expectedf - 1) < 1e-6);
+        }
+    }
+    Numbers numbers;
+    std::vector<float> in(4000), out(in.size());
+    for (float& x : in) x = std::abs(static_cast<float>(numbers.real(40)));
+    program.run("inverse_roots", shape_of(1, 128), out, in, static_cast<uint32_t>(in.size()));
+    int wrong = 0;
+    for (size_t i = 0; i < in.size(); ++i) wrong += out[i] != static_cast<float>(1 / std::sqrt(static_cast<long double>(in[i])));
+    CHECK(wrong == 0);
 }

@@ -56,7 +56,6 @@ float fmaf(float, float, float) noexcept;
 double ldexp(double, int) noexcept;
 float ldexpf(float, int) noexcept;
 double scalbn(double, int) noexcept;
-float scalbnf(float, int) noexcept;
 double frexp(double, int*) noexcept;
 float frexpf(float, int*) noexcept;
 double modf(double, double*) noexcept;
@@ -100,10 +99,47 @@ __gpo_inline float rcbrtf(float x) { return 1.0f / __builtin_cbrtf(x); }
 __gpo_inline double rcbrt(double x) { return 1.0 / __builtin_cbrt(x); }
 __gpo_inline float rhypotf(float x, float y) { return 1.0f / __builtin_hypotf(x, y); }
 __gpo_inline double rhypot(double x, double y) { return 1.0 / __builtin_hypot(x, y); }
-__gpo_inline float norm3df(float a, float b, float c) { return __builtin_sqrtf(a * a + b * b + c * c); }
-__gpo_inline double norm3d(double a, double b, double c) { return __builtin_sqrt(a * a + b * b + c * c); }
-__gpo_inline double sinpi(double x) { return __builtin_sin(__builtin_fmod(x, 2.0) * 3.14159265358979323846); }
-__gpo_inline double cospi(double x) { return __builtin_cos(__builtin_fmod(x, 2.0) * 3.14159265358979323846); }
+/// Without undue overflow: where the sum of squares leaves the range, that of scaled numbers doesn't.
+__gpo_inline double __gpo_norm(int count, const double* of) {
+    double sum = 0.0, most = 0.0;
+    for (int i = 0; i < count; ++i) sum += of[i] * of[i];
+    if (sum >= 1e-289 && sum <= 1e307) return __builtin_sqrt(sum);
+    for (int i = 0; i < count; ++i)
+        if (__builtin_fabs(of[i]) > most) most = __builtin_fabs(of[i]);
+    if (most == 0.0) return sum;   // zeros and NaNs
+    if (__builtin_isinf(most)) return most;
+    const double scale = most > 1.0 ? 2.409919865102884e-181 : 4.149515568880993e+180;   // 2^-600, 2^600
+    sum = 0.0;
+    for (int i = 0; i < count; ++i) sum += (of[i] * scale) * (of[i] * scale);
+    return __builtin_sqrt(sum) / scale;
+}
+__gpo_inline double norm3d(double a, double b, double c) {
+    const double of[] = {a, b, c};
+    return __gpo_norm(3, of);
+}
+__gpo_inline float norm3df(float a, float b, float c) {
+    return static_cast<float>(norm3d(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c)));
+}
+
+/// x half turns as quarters of a turn, of which only the last two bits count, and at most an eighth of one in radians: what is
+/// taken away is exact.
+__gpo_inline double __gpo_quarters(double x, int* quarters) {
+    const double turned = x - 2.0 * __builtin_rint(x * 0.5), quarter = __builtin_rint(turned * 2.0);
+    *quarters = static_cast<int>(quarter) & 3;
+    return (turned - quarter * 0.5) * 3.14159265358979323846;
+}
+__gpo_inline double sinpi(double x) {
+    int quarters;
+    const double rest = __gpo_quarters(x, &quarters);
+    const double result = quarters & 1 ? __builtin_cos(rest) : __builtin_sin(rest);
+    return result == 0.0 ? __builtin_copysign(0.0, x) : quarters & 2 ? -result : result;
+}
+__gpo_inline double cospi(double x) {
+    int quarters;
+    const double rest = __gpo_quarters(x, &quarters);
+    const double result = quarters & 1 ? __builtin_sin(rest) : __builtin_cos(rest);
+    return result == 0.0 ? 0.0 : quarters == 1 || quarters == 2 ? -result : result;
+}
 __gpo_inline float sinpif(float x) { return static_cast<float>(sinpi(static_cast<double>(x))); }
 __gpo_inline float cospif(float x) { return static_cast<float>(cospi(static_cast<double>(x))); }
 __gpo_inline double normcdf(double x) { return 0.5 * __builtin_erfc(-x * 0.70710678118654752440); }
@@ -183,7 +219,7 @@ __GPO_ROUNDED(float, __fmul_rn, (float a, float b), a * b)
 __GPO_ROUNDED(float, __fdiv_rn, (float a, float b), a / b)
 __GPO_ROUNDED(float, __frcp_rn, (float a), 1.0f / a)
 __GPO_ROUNDED(float, __fsqrt_rn, (float a), __builtin_sqrtf(a))
-__GPO_ROUNDED(float, __frsqrt_rn, (float a), 1.0f / __builtin_sqrtf(a))
+__GPO_ROUNDED(float, __frsqrt_rn, (float a), static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(a))))
 __GPO_ROUNDED(float, __fmaf_rn, (float a, float b, float c), __builtin_fmaf(a, b, c))
 __GPO_ROUNDED(double, __dadd_rn, (double a, double b), a + b)
 __GPO_ROUNDED(double, __dsub_rn, (double a, double b), a - b)

@@ -39,26 +39,34 @@ __gpo_inline float cyl_bessel_i1f(float x) { return static_cast<float>(__gpo_bes
 
 // -- norms -----------------------------------------------------------------------------------------------------------
 
-__gpo_inline double norm4d(double a, double b, double c, double d) { return __builtin_sqrt(a * a + b * b + c * c + d * d); }
+__gpo_inline double norm4d(double a, double b, double c, double d) {
+    const double of[] = {a, b, c, d};
+    return __gpo_norm(4, of);
+}
 __gpo_inline float norm4df(float a, float b, float c, float d) {
     return static_cast<float>(norm4d(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c), static_cast<double>(d)));
 }
 __gpo_inline double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
-__gpo_inline float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
+__gpo_inline float rnorm3df(float a, float b, float c) {
+    return static_cast<float>(rnorm3d(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c)));
+}
 __gpo_inline double rnorm4d(double a, double b, double c, double d) { return 1.0 / norm4d(a, b, c, d); }
-__gpo_inline float rnorm4df(float a, float b, float c, float d) { return 1.0f / norm4df(a, b, c, d); }
-__gpo_inline double norm(int dim, const double* p) {
-    double sum = 0.0;
-    for (int i = 0; i < dim; ++i) sum += p[i] * p[i];
-    return __builtin_sqrt(sum);
+__gpo_inline float rnorm4df(float a, float b, float c, float d) {
+    return static_cast<float>(rnorm4d(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c), static_cast<double>(d)));
 }
-__gpo_inline float normf(int dim, const float* p) {
+__gpo_inline double norm(int dim, const double* p) { return __gpo_norm(dim, p); }
+__gpo_inline double __gpo_normf(int dim, const float* p) {
     double sum = 0.0;
-    for (int i = 0; i < dim; ++i) sum += static_cast<double>(p[i]) * static_cast<double>(p[i]);
-    return static_cast<float>(__builtin_sqrt(sum));
+    bool infinite = false;
+    for (int i = 0; i < dim; ++i) {
+        sum += static_cast<double>(p[i]) * static_cast<double>(p[i]);
+        infinite |= __builtin_isinf(p[i]) != 0;
+    }
+    return infinite ? __builtin_inf() : __builtin_sqrt(sum);
 }
+__gpo_inline float normf(int dim, const float* p) { return static_cast<float>(__gpo_normf(dim, p)); }
 __gpo_inline double rnorm(int dim, const double* p) { return 1.0 / norm(dim, p); }
-__gpo_inline float rnormf(int dim, const float* p) { return 1.0f / normf(dim, p); }
+__gpo_inline float rnormf(int dim, const float* p) { return static_cast<float>(1.0 / __gpo_normf(dim, p)); }
 
 // -- the error function's relatives ----------------------------------------------------------------------------------
 
