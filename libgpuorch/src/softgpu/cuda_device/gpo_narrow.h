@@ -360,8 +360,14 @@ __GPO_OPERATOR(+, __hadd2) __GPO_OPERATOR(-, __hsub2) __GPO_OPERATOR(*, __hmul2)
 #undef __GPO_OPERATOR
 __gpo_inline __GPO_T2 operator+(const __GPO_T2& a) { return a; }
 __gpo_inline __GPO_T2 operator-(const __GPO_T2& a) { return __hneg2(a); }
-__gpo_inline __GPO_T2& operator++(__GPO_T2& a) { ++a.x, ++a.y; return a; }
-__gpo_inline __GPO_T2& operator--(__GPO_T2& a) { --a.x, --a.y; return a; }
+__gpo_inline __GPO_T2& operator++(__GPO_T2& a) {
+    a.x = __hadd(a.x, __GPO_ROUND(1.0f)), a.y = __hadd(a.y, __GPO_ROUND(1.0f));
+    return a;
+}
+__gpo_inline __GPO_T2& operator--(__GPO_T2& a) {
+    a.x = __hsub(a.x, __GPO_ROUND(1.0f)), a.y = __hsub(a.y, __GPO_ROUND(1.0f));
+    return a;
+}
 __gpo_inline __GPO_T2 operator++(__GPO_T2& a, int) { const __GPO_T2 was = a; ++a; return was; }
 __gpo_inline __GPO_T2 operator--(__GPO_T2& a, int) { const __GPO_T2 was = a; --a; return was; }
 #define __GPO_OPERATOR(op, function) \
