@@ -421,6 +421,27 @@ extern "C" __global__ void reversed(int* out) { swap_by_tile(out); }
     check(small, 16);
 }
 
+TEST_CASE("macros from options may be called as parameters of templates and functions often are") {
+    Program program(R"(
+#include <math.h>
+#ifdef GONE
+#error "the last option counts"
+#endif
+extern "C" __global__ void use(float* out) {
+    assert(false);
+    out[0] = sizeof(P);
+    out[1] = I + N;
+    out[2] = TWICE(n);
+    out[3] = BARE;
+    out[4] = sqrtf(*TEXT - 'A');
+}
+)", {}, {"-DP=double", "-D", "I=3", "--define-macro=N=(4+0)", "-DGONE", "-UGONE", "-Dn=21", "-DTWICE(x)=(2*(x))",
+         "-DBARE", "-DTEXT=\"E=\"", "-DNDEBUG"});
+    std::vector<float> out(5);
+    program.run("use", single(), out);
+    CHECK(out == std::vector<float>{8, 7, 42, 1, 2});
+}
+
 TEST_CASE("a source may name the integers of 8 to 64 bits itself") {
     Program program(R"(
 typedef signed char int8_t;

@@ -3,6 +3,8 @@
 #include "kernel_device.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "support/report.h"
@@ -126,4 +128,40 @@ extern "C" __global__ void library(double *out, int x) {
     Device device;
     device.run(program.kernel("library"), {}, out.data(), -5);
     CHECK(out == std::vector<double>{5 + 1.5 + 7, 2.5, 2147483648.0, 4.5});
+}
+
+TEST_CASE("a source's macros and folders don't reach into the device's headers") {
+    std::string made = (std::filesystem::temp_directory_path() / "gpuorch-toolkit-XXXXXX").string();
+    REQUIRE(mkdtemp(made.data()) != nullptr);
+    const std::vector<std::string> names = {"cuda_fp16.h", "cuda_runtime.h", "vector_types.h", "cooperative_groups.h"};
+    for (const std::string& name : names) std::ofstream(made + "/" + name) << "#error the toolkit's\n";
+    std::ofstream(made + "/math.h") << "#define OWN_MATH 1\n";
+    const Program program(R"(
+#include "cuda_runtime.h"
+#include <vector_types.h>
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#include <cuda_pipeline.h>
+#include <cuComplex.h>
+#include <math_constants.h>
+#include <math.h>
+#if Size != 4 || T != 5 || mask != 6 || !OWN_MATH
+#error
+#endif
+#if defined(__CUDA_NO_HALF_OPERATORS__)
+struct No {};
+No operator+(__half, __half) { return No(); }
+#endif
+extern "C" __global__ void use(int *out) {
+    const auto tile = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());
+    *out = cooperative_groups::reduce(tile, 1, cooperative_groups::plus<int>());
+}
+)", {}, {"-I" + made, "-DSize=4", "-DT=5", "-DGroup=1", "-DParent=1", "-Dmask=6", "-Dvalue=7", "-Dtype=8", "-Dgroup=9", "-Da=1",
+         "-Dresult=2", "-Drank=3", "-Dmin(a,b)=0", "-Dmax(a,b)=0", "-D__CUDA_NO_HALF_OPERATORS__"});
+    int out = 0;
+    Device().run(program.kernel("use"), {{1, 1, 1}, {32, 1, 1}}, &out);
+    CHECK(out == 32);
+    std::filesystem::remove_all(made);
 }

@@ -103,6 +103,19 @@ std::string clean_name(const std::string& name) {
     return out;
 }
 
+/// What hides the source's macros from a header of ours while it is read. Not those that the headers are meant to see.
+struct Curtain {
+    std::string down, up;
+    explicit Curtain(const std::vector<std::string>& names) {
+        for (const std::string& name : names) {
+            if (name.starts_with("_") || name.starts_with("CUDA")) continue;
+            down += "#pragma push_macro(\"" + name + "\")\n#undef " + name + "\n";
+            up.insert(0, "#pragma pop_macro(\"" + name + "\")\n");
+        }
+        if (!down.empty()) down.insert(0, "#pragma GCC system_header\n");
+    }
+};
+
 class SoftCompiler final : public driver::Compiler {
 public:
     driver::CompileResult compile(const driver::CompileRequest& request) override {
@@ -174,9 +187,16 @@ private:
         return result.system_error == 0;
     }
 
-    static bool write_sources(const driver::CompileRequest& request, const PrivateFolder& folder, driver::CompileResult& result) {
-        for (const EmbeddedHeader& header : embedded_headers())
-            if (!write(folder, "device/" + std::string(header.name), header.text, result)) return false;
+    static bool write_sources(const driver::CompileRequest& request, const CompilerOptions& options, const PrivateFolder& folder,
+                              driver::CompileResult& result) {
+        const Curtain curtain(options.macro_names);
+        for (const EmbeddedHeader& header : embedded_headers()) {
+            const bool own = !header.name.starts_with("include/");
+            const std::string text = own ? std::string(header.text) : curtain.down + std::string(header.text) + curtain.up;
+            if (!write(folder, "device/" + std::string(header.name), text, result)) return false;
+        }
+        const std::string macros = "# 1 \"<command-line>\"\n" + options.macros + "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
+        if (!write(folder, "macros.h", macros, result)) return false;
         for (const auto& [name, text] : request.headers) {
             if (write(folder, "headers/" + name, text, result)) continue;
             if (result.system_error == EINVAL) {
@@ -190,10 +210,13 @@ private:
 
     void build(const driver::CompileRequest& request, const CompilerOptions& options, const std::string& path,
                const PrivateFolder& folder, driver::CompileResult& result) {
-        if (!write_sources(request, folder, result)) return;
+        if (!write_sources(request, options, folder, result)) return;
         std::vector<std::string> command = {path, "-E", "-x", "c++", options.standard};
         command.insert(command.end(), std::begin(kMacros), std::end(kMacros));
-        command.insert(command.end(), {"-isystem", "device", "-Iheaders", "-include", "gpo_device.h"});
+        // The toolkit's headers are ours wherever the toolkit's own may lie; the C library's are those of the source's folders.
+        // The source's macros are defined behind the device header, in which their names have other meanings.
+        command.insert(command.end(), {"-Iheaders", "-Idevice/include", "-isystem", "device", "-include", "device/gpo_device.h",
+                                       "-include", "macros.h"});
         command.insert(command.end(), options.preprocess.begin(), options.preprocess.end());
         command.insert(command.end(), {"source.cu", "-o", "preprocessed.ii"});
         std::string text;

@@ -70,9 +70,9 @@ private:
     bool one(std::string_view text) {
         std::string given;
         if (value(text, "-D", "--define-macro", given)) {
-            out_.preprocess.push_back("-D" + given);
+            define(given);
         } else if (value(text, "-U", "--undefine-macro", given)) {
-            out_.preprocess.push_back("-U" + given);
+            out_.macros += "#undef " + given.substr(0, given.find('\n')) + "\n";
         } else if (value(text, "-include", "--pre-include", given)) {
             out_.preprocess.insert(out_.preprocess.end(), {"-include", given});
         } else if (value(text, "-I", "--include-path", given)) {
@@ -91,6 +91,16 @@ private:
             if (!option.valued && option.name != "--dopt") ++at_;
         }
         return true;
+    }
+
+    /// NAME, NAME=text or NAME(x)=text, up to the end of its line.
+    void define(std::string_view given) {
+        given = given.substr(0, given.find('\n'));
+        const size_t equals = given.find('=');
+        out_.macros += "#define " + std::string(given.substr(0, equals)) + " ";
+        out_.macros += equals == std::string_view::npos ? "1" : given.substr(equals + 1);
+        out_.macros += "\n\n";   // one may be taken by a backslash
+        out_.macro_names.emplace_back(given.substr(0, given.find_first_of("=( ")));
     }
 
     bool standard(std::string_view name) {

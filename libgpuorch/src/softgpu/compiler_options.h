@@ -7,7 +7,9 @@
 namespace gpo::softgpu {
 
 struct CompilerOptions {
-    std::vector<std::string> preprocess;   // -D, -U, -I, -include
+    std::string macros;                    // -D and -U as lines of source, in their order
+    std::vector<std::string> macro_names;
+    std::vector<std::string> preprocess;   // -I, -include
     std::vector<std::string> compile;      // what changes the code
     std::string standard = "-std=c++17";
     std::string refused;                   // what NVRTC would say of the first option that it doesn't know

@@ -1,6 +1,6 @@
 # Makes a .cpp of the device header, so that no file of ours is needed at run time. Sets `embedded_headers_source`.
 file(GLOB embedded_headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*.h" "${CMAKE_CURRENT_LIST_DIR}/../kernel_abi.h")
-file(GLOB_RECURSE embedded_includes CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/include/*")
+file(GLOB_RECURSE embedded_includes CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/include/*" "${CMAKE_CURRENT_LIST_DIR}/standard/*")
 list(APPEND embedded_headers ${embedded_includes})
 set(embedded_text "// Made from softgpu/cuda_device at configuration.\n#include \"softgpu/compiler_headers.h\"\n\n")
 string(APPEND embedded_text "namespace gpo::softgpu {\n\nstd::span<const EmbeddedHeader> embedded_headers() {\n")
@@ -8,7 +8,9 @@ string(APPEND embedded_text "    static constexpr EmbeddedHeader kHeaders[] = {\
 foreach(embedded_header IN LISTS embedded_headers)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${embedded_header}")
   get_filename_component(embedded_name "${embedded_header}" NAME)
-  if(embedded_header MATCHES "/cuda_device/include/(.*)$")
+  if(embedded_header MATCHES "/cuda_device/(include/.*)$")
+    set(embedded_name "${CMAKE_MATCH_1}")
+  elseif(embedded_header MATCHES "/cuda_device/standard/(.*)$")
     set(embedded_name "${CMAKE_MATCH_1}")
   endif()
   file(READ "${embedded_header}" embedded_content)

@@ -1,4 +1,5 @@
 #pragma once
+#pragma GCC system_header
 #define CUDART_INF_F __builtin_inff()
 #define CUDART_NAN_F __builtin_nanf("")
 #define CUDART_PI_F 3.141592654f

@@ -1,4 +1,5 @@
 // May be included again with another NDEBUG, as the host's.
+#pragma GCC system_header
 #undef assert
 #ifdef NDEBUG
 #define assert(expression) ((void)0)

@@ -1,5 +1,6 @@
 // The functions are built in (gpo_math.h); these are the C library's constants.
 #pragma once
+#pragma GCC system_header
 #define M_E 2.7182818284590452354
 #define M_LOG2E 1.4426950408889634074
 #define M_LN2 0.69314718055994530942
