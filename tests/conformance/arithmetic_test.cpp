@@ -348,3 +348,44 @@ extern "C" __global__ void inverse_roots(float* out, const float* in, unsigned n
     for (size_t i = 0; i < in.size(); ++i) wrong += out[i] != static_cast<float>(1 / std::sqrt(static_cast<long double>(in[i])));
     CHECK(wrong == 0);
 }
+
+TEST_CASE("the C library's functions are in std, and what CUDA has beside them is there") {
+    Program program(R"(
+#include <cmath>
+#include <math.h>
+extern "C" __global__ void use(double* g, float* f, double x, float y) {
+    int e;
+    double whole, s, c;
+    g[0] = std::erf(x), g[1] = std::erfc(x), g[2] = std::expm1(x), g[3] = std::lgamma(x), g[4] = std::tgamma(x), g[5] = std::ldexp(x, 3);
+    g[6] = std::frexp(x, &e) + e, g[7] = std::modf(x, &whole), g[8] = std::copysign(x, -1.0), g[9] = std::nearbyint(x), g[10] = std::remainder(x, 1.0);
+    g[11] = std::fdim(x, 0.5), g[12] = std::asinh(x), g[13] = std::acosh(x + 1), g[14] = std::atanh(x / 4);
+    g[15] = M_1_PI + M_2_PI + M_2_SQRTPI + M_LN10 + M_LOG10E;
+    sincospi(x, &s, &c);
+    g[16] = s, g[17] = c, g[18] = scalbln(x, 4L), g[19] = (double)ullmin(~0ull, 5ull) + (double)ullmax(3ull, 1ull << 63);
+    float t, u;
+    sincospif(y, &t, &u);
+    f[0] = std::erf(y), f[1] = std::expm1(y), f[2] = std::copysign(y, -1.0f), f[3] = std::ldexp(y, 3), f[4] = t, f[5] = u, f[6] = scalblnf(y, 4L);
+    __builtin_assume(e < 100);
+    __shared__ int own;
+    f[7] = __isShared(&own) + 2 * __isShared(g);
+    f[8] = __cvta_generic_to_shared(&own) < (1u << 31);
+}
+)");
+    const double x = 1.25;
+    const float y = 1.25f;
+    std::vector<double> g(20);
+    std::vector<float> f(9);
+    program.run("use", single(), g, f, x, y);
+    const double expected[] = {std::erf(x), std::erfc(x), std::expm1(x), std::lgamma(x), std::tgamma(x), 10, 0.625 + 1, 0.25, -x, 1, 0.25,
+                               0.75, std::asinh(x), std::acosh(x + 1), std::atanh(x / 4),
+                               M_1_PI + M_2_PI + M_2_SQRTPI + M_LN10 + M_LOG10E, -std::sqrt(0.5), -std::sqrt(0.5), 20, 5 + 9223372036854775808.0};
+    for (int i = 0; i < 20; ++i) {
+        INFO(i);
+        CHECK(std::abs(g[i] - expected[i]) <= 1e-14 * std::abs(expected[i]));
+    }
+    const double expectedf[] = {std::erf(x), std::expm1(x), -x, 10, -std::sqrt(0.5), -std::sqrt(0.5), 20, 1, 1};
+    for (int i = 0; i < 9; ++i) {
+        INFO(i);
+        CHECK(std::abs(f[i] - expectedf[i]) <= 1e-6 * std::abs(expectedf[i]));
+    }
+}

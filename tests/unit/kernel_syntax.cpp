@@ -156,6 +156,7 @@ No operator+(__half, __half) { return No(); }
 #endif
 extern "C" __global__ void use(int *out) {
     const auto tile = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());
+    static_assert(CUDART_PIO2_F > 1.5f && CUDART_MAX_NORMAL_F > 3e38f && CUDART_SQRT_TWO_F > 1.41f && CUDART_PIO2_LO < 1e-16, "");
     *out = cooperative_groups::reduce(tile, 1, cooperative_groups::plus<int>());
 }
 )", {}, {"-I" + made, "-DSize=4", "-DT=5", "-DGroup=1", "-DParent=1", "-Dmask=6", "-Dvalue=7", "-Dtype=8", "-Dgroup=9", "-Da=1",

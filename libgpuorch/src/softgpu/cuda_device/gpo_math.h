@@ -56,6 +56,9 @@ float fmaf(float, float, float) noexcept;
 double ldexp(double, int) noexcept;
 float ldexpf(float, int) noexcept;
 double scalbn(double, int) noexcept;
+double scalbln(double, long) noexcept;
+float scalblnf(float, long) noexcept;
+float scalbnf(float, int) noexcept;
 double frexp(double, int*) noexcept;
 float frexpf(float, int*) noexcept;
 double modf(double, double*) noexcept;
@@ -84,6 +87,15 @@ long long llabs(long long) noexcept;
 }
 __gpo_inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 __gpo_inline float ldexp(float x, int e) { return __builtin_ldexpf(x, e); }
+__gpo_inline float scalbn(float x, int e) { return __builtin_scalbnf(x, e); }
+__gpo_inline float scalbln(float x, long e) { return __builtin_scalblnf(x, e); }
+#define __GPO_SCALED(name, E)                                                  \
+    template <class T>                                                         \
+    __gpo_inline typename __gpo_integral<T>::real name(T x, E e) {             \
+        return __builtin_##name(static_cast<double>(x), e);                    \
+    }
+__GPO_SCALED(ldexp, int) __GPO_SCALED(scalbn, int) __GPO_SCALED(scalbln, long) __GPO_SCALED(frexp, int*)
+#undef __GPO_SCALED
 __gpo_inline float frexp(float x, int* e) { return __builtin_frexpf(x, e); }
 __gpo_inline float modf(float x, float* whole) { return __builtin_modff(x, whole); }
 __gpo_inline float abs(float x) { return __builtin_fabsf(x); }
@@ -140,8 +152,16 @@ __gpo_inline double cospi(double x) {
     const double result = quarters & 1 ? __builtin_sin(rest) : __builtin_cos(rest);
     return result == 0.0 ? 0.0 : quarters == 1 || quarters == 2 ? -result : result;
 }
+__gpo_inline void sincospi(double x, double* s, double* c) {
+    *s = sinpi(x);
+    *c = cospi(x);
+}
 __gpo_inline float sinpif(float x) { return static_cast<float>(sinpi(static_cast<double>(x))); }
 __gpo_inline float cospif(float x) { return static_cast<float>(cospi(static_cast<double>(x))); }
+__gpo_inline void sincospif(float x, float* s, float* c) {
+    *s = sinpif(x);
+    *c = cospif(x);
+}
 __gpo_inline double normcdf(double x) { return 0.5 * __builtin_erfc(-x * 0.70710678118654752440); }
 __gpo_inline float normcdff(float x) { return static_cast<float>(normcdf(static_cast<double>(x))); }
 __gpo_inline float fdividef(float x, float y) { return x / y; }
@@ -185,6 +205,8 @@ __gpo_inline unsigned int umin(unsigned int a, unsigned int b) { return min(a, b
 __gpo_inline unsigned int umax(unsigned int a, unsigned int b) { return max(a, b); }
 __gpo_inline long long llmin(long long a, long long b) { return min(a, b); }
 __gpo_inline long long llmax(long long a, long long b) { return max(a, b); }
+__gpo_inline unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+__gpo_inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
 // -- floating-point intrinsics ---------------------------------------------------------------------------------------
 
@@ -196,6 +218,7 @@ __gpo_inline float __log10f(float x) { return __builtin_log10f(x); }
 __gpo_inline float __sinf(float x) { return __builtin_sinf(x); }
 __gpo_inline float __cosf(float x) { return __builtin_cosf(x); }
 __gpo_inline float __tanf(float x) { return __builtin_tanf(x); }
+__gpo_inline float __tanhf(float x) { return __builtin_tanhf(x); }
 __gpo_inline float __powf(float x, float y) { return __builtin_powf(x, y); }
 __gpo_inline void __sincosf(float x, float* s, float* c) { sincosf(x, s, c); }
 __gpo_inline float __fdividef(float x, float y) { return x / y; }
