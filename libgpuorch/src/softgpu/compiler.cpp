@@ -150,14 +150,12 @@ public:
         if (path.empty()) return "none";
         uint64_t headers = 14695981039346656037ull;
         for (const EmbeddedHeader& header : embedded_headers()) headers = hash(header.text, headers);
-        for (const char* flag : kCompileFlags) headers = hash(flag, headers);
-        headers = hash(kOwnVariables, headers);
         char numbers[80];
         snprintf(numbers, sizeof numbers, " abi %d cpu %016llx header %016llx", GPO_SOFT_KERNEL_ABI,
                  static_cast<unsigned long long>(hash(processor_features())), static_cast<unsigned long long>(headers));
         std::string version;
         if (version_of(path, version) != 0) return {};
-        return path + " " + version + numbers;
+        return path + " " + version + numbers + " library " + std::string(compiler_digest());
     }
 
 private:
