@@ -166,3 +166,23 @@ extern "C" __global__ void use(int *out) {
     CHECK(out == 32);
     std::filesystem::remove_all(made);
 }
+
+TEST_CASE("the device's headers are read under every standard") {
+    for (const char* standard : {"c++11", "c++14", "c++17", "c++20"}) {
+        const auto result = compile(R"(
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#include <cuda_pipeline.h>
+#include <cuComplex.h>
+#include <math_constants.h>
+extern "C" __global__ void use(float *out) { *out = std::sqrt(*out) + norm3df(*out, CUDART_PIO2_F, M_1_PI); }
+)", {}, {std::string("--std=") + standard});
+        INFO(standard << result.log);
+        CHECK(result.ok);
+        CHECK(result.log == "");
+    }
+}
