@@ -99,3 +99,33 @@ TEST_CASE("source that ends before its declarations do is refused, and the next 
     Module module;
     CHECK_OK(gpo_module_compile(gpu.device, &options, module.out()));
 }
+
+TEST_CASE("members behind a friend's body are functions like any other") {
+    Program program(R"(
+struct Value {
+    friend __device__ bool operator<(Value a, Value b) { return a.x < b.x; }
+    static __device__ unsigned lane() { return threadIdx.x & 31; }
+    friend class Other;
+    friend __device__ float of(const Value &v);
+    friend __device__ float twice(Value v) { return 2 * v.x; }
+    static __device__ float opposite(float x) {
+        __shared__ float exchange[32];
+        exchange[lane()] = x;
+        __syncthreads();
+        return exchange[31 - lane()];
+    }
+    float x;
+};
+__device__ float of(const Value &v) { return v.x; }
+extern "C" __global__ void lanes(unsigned *out) { out[threadIdx.x] = Value::lane() + 100 * (Value{1} < Value{2}); }
+extern "C" __global__ void opposites(float *out) { out[threadIdx.x] = Value::opposite(threadIdx.x) + twice(Value{1}) + of(Value{3}); }
+)");
+    std::vector<unsigned> lanes(32);
+    program.run("lanes", shape_of(1, 32), lanes);
+    std::vector<float> opposites(32);
+    program.run("opposites", shape_of(1, 32), opposites);
+    for (unsigned i = 0; i < 32; ++i) {
+        CHECK(lanes[i] == i + 100);
+        CHECK(opposites[i] == 31 - static_cast<float>(i) + 5);
+    }
+}

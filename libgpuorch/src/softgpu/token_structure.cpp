@@ -88,6 +88,7 @@ private:
     struct Seen {
         bool global = false, device = false, constant = false, shared = false, external = false, is_const = false;
         bool class_key = false, is_operator = false, is_template = false, instantiation = false, type_alias = false;
+        bool is_friend = false;
         uint32_t static_token = 0, launch_bounds = 0, cluster_dims = 0, name = 0, parameters = 0, pointer = 0;
     };
 
@@ -185,7 +186,8 @@ private:
         else if (token.is("extern")) seen.external = true;
         else if (token.is("static")) seen.static_token = at;
         else if (token.is("const") || token.is("constexpr")) seen.is_const = true;
-        else if (token.is("using") || token.is("typedef") || token.is("friend")) seen.type_alias = true;
+        else if (token.is("using") || token.is("typedef")) seen.type_alias = true;
+        else if (token.is("friend")) seen.is_friend = true;
         else if (class_key(token)) seen.class_key = true;
         else if (token.is("__launch_bounds__")) seen.launch_bounds = at;
         else if (token.is("__cluster_dims__")) seen.cluster_dims = at;
@@ -199,6 +201,7 @@ private:
             if (!has_body) return;
         }
         if (seen.type_alias) return;
+        if (seen.is_friend && !has_body) in_class = false;   // declares a function of the namespace
         if (seen.shared) {
             if (seen.name && !in_class) found_.shared.push_back({last_name(begin, end), {begin, end}, seen.external});
             return;
