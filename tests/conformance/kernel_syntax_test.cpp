@@ -129,3 +129,43 @@ extern "C" __global__ void opposites(float *out) { out[threadIdx.x] = Value::opp
         CHECK(opposites[i] == 31 - static_cast<float>(i) + 5);
     }
 }
+
+TEST_CASE("template arguments may be shifted and compared") {
+    Program program(R"(
+template <class T, int N> struct Array { T at[N]; };
+template <bool> struct Enable {};
+template <> struct Enable<true> { typedef int type; };
+constexpr int kWidth = 3;
+__constant__ Array<float, 1 << 3> scale;
+__device__ Array<int, (1 << 3)> counts;
+template <int L, int N = 1 << L> __global__ void fft(int *out) { out[threadIdx.x] = N + threadIdx.x; }
+template <int N, bool Small = N < 4> __global__ void small(int *out) { out[threadIdx.x] = 10 * Small + threadIdx.x; }
+template <int N, class A = Array<int, N>, bool Small = N < kWidth, class B = Array<A, 2>> __global__ void sizes(int *out) { *out = sizeof(B) + Small; }
+template <int N> __device__ typename Enable<N < 4>::type fewer(int x) { return x + N; }
+template <int N, typename Enable<N < 4>::type = 0> __global__ void enabled(int *out) { out[threadIdx.x] = fewer<N>(threadIdx.x); }
+extern "C" __global__ void reversed(float *out) {
+    __shared__ Array<float, 1 << 5> tile;
+    tile.at[threadIdx.x] = scale.at[threadIdx.x % 8] * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = tile.at[31 - threadIdx.x];
+}
+)", {"fft<5>", "small<3>", "small<4>", "sizes<2>", "sizes<3>", "enabled<2>"});
+    const auto made = [&](const char* kernel) {
+        std::vector<int> out(32);
+        program.run(kernel, shape_of(1, 32), out);
+        return out;
+    };
+    const auto fft = made("fft<5>"), three = made("small<3>"), four = made("small<4>"), enabled = made("enabled<2>");
+    program.write("scale", std::vector<float>(8, 2));
+    std::vector<float> reversed(32);
+    program.run("reversed", shape_of(1, 32), reversed);
+    for (int i = 0; i < 32; ++i) {
+        CHECK(fft[i] == 32 + i);
+        CHECK(three[i] == 10 + i);
+        CHECK(four[i] == i);
+        CHECK(enabled[i] == i + 2);
+        CHECK(reversed[i] == 2 * (31 - static_cast<float>(i)));
+    }
+    CHECK(made("sizes<2>")[0] == 17);
+    CHECK(made("sizes<3>")[0] == 24);
+}

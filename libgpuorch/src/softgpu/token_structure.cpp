@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace gpo::softgpu {
 
@@ -306,16 +307,50 @@ private:
 
 }  // namespace
 
-uint32_t after_angles(const Tokens& tokens, uint32_t at, uint32_t end) {
+namespace {
+
+/// Where what seems to be a list of template arguments turns out not to be one.
+constexpr std::array<std::string_view, 10> kNotInAngles = {"__global__", "__device__", "__host__", "__shared__", "return",
+                                                           "if",         "for",        "while",    "do",         "namespace"};
+
+/// Which '<' within a list opens another one: the names of templates aren't known.
+enum class Inner { after_names, not_before_numbers, none };
+
+/// The index after the '>' that closes the '<' at `at`; 0 when there is none.
+uint32_t closed_angles(const TokenList& all, uint32_t at, uint32_t end, Inner inner) {
+    std::set<std::string_view> values;   // template <int N, …: N < 4 compares
+    const bool declares = all[at - (at > 0)].is("template");
     int depth = 0;
     for (uint32_t i = at; i < end; ++i) {
-        const Token& token = tokens.all[i];
-        if (token.is("<")) ++depth;
-        else if (token.is("<<")) depth += 2;
-        else if (token.is(">") && --depth == 0) return i + 1;
-        else if (token.is("(") || token.is("[") || token.is("{")) i = token.match;
-        else if (token.is(";")) break;
+        const Token& token = all[i];
+        const Token& before = all[i - (i > 0)];
+        const Token& after = all[i + 1];
+        if (token.is("<")) {
+            const bool opens = before.is("template") ||
+                               (inner != Inner::none && before.kind == TokenKind::identifier &&
+                                !values.count(before.text) &&
+                                (inner == Inner::after_names || after.kind != TokenKind::number));
+            if (i == at || opens) ++depth;
+        } else if (token.is(">")) {
+            if (--depth == 0) return i + 1;
+        } else if (token.is("(") || token.is("[") || token.is("{")) {
+            i = token.match;
+        } else if (token.is(";") || token.is(")") || token.is("]") || token.is("}") || among(kNotInAngles, token.text)) {
+            return 0;
+        } else if (declares && depth == 1 && token.kind == TokenKind::identifier &&
+                   (before.kind == TokenKind::identifier || before.is("*") || before.is("&")) && !before.is("class") &&
+                   !before.is("typename") && (after.is(",") || after.is("=") || after.is(">"))) {
+            values.insert(token.text);
+        }
     }
+    return 0;
+}
+
+}  // namespace
+
+uint32_t after_angles(const Tokens& tokens, uint32_t at, uint32_t end) {
+    for (const Inner inner : {Inner::after_names, Inner::not_before_numbers, Inner::none})
+        if (const uint32_t after = closed_angles(tokens.all, at, end, inner)) return after;
     return at + 1;
 }
 
