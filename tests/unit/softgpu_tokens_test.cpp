@@ -101,6 +101,22 @@ TEST_CASE("a shared variable's declaration that never ends is refused with its l
     }
 }
 
+TEST_CASE("a kernel that the pass can't find in its source is refused with its line") {
+    for (const char* source : {"# 1 \"a.cu\"\nint before = 3\n__global__ void k(int *a) { *a = 1; }\nint behind;",
+                               "# 1 \"a.cu\"\nusing Number = int\n__global__ void k(int *a) { *a = 1; }",
+                               "# 1 \"a.cu\"\n\n__global__ void k(int *a)"}) {
+        CAPTURE(source);
+        try {
+            rewrite_kernels(source, {});
+            FAIL_CHECK("taken");
+        } catch (const SourceError& error) {
+            CHECK(std::string(error.what()).find("a.cu(2): error: ") == 0);
+        }
+    }
+    CHECK(taken("struct A { friend __global__ void k(int *); }; __global__ void k(int *); template <int N> __global__ void many(int *) {}\n"
+                "template __global__ void many<1>(int *); void f() { __global__ void k(int *); } __global__ void k(int *a) { *a = 1; }"));
+}
+
 TEST_CASE("source that is nested without end is refused, and what is only long is taken") {
     const auto kernel = [](const std::string& body) { return "__global__ void k(int *p) { " + body + " }"; };
     constexpr int kMany = 200'000;

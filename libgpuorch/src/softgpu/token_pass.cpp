@@ -53,6 +53,7 @@ public:
 
     std::string run() {
         refuse_what_is_outside();
+        refuse_lost_kernels();
         for (const SharedFound& shared : structure_.shared) namespace_shared(shared);
         for (size_t i = 0; i < structure_.functions.size(); ++i) function(structure_.functions[i], traits_[i]);
         for (const VariableFound& variable : structure_.variables) register_variable(variable);
@@ -110,6 +111,17 @@ private:
             if (texture(token.text) || (token.is("texture") && all_[at + 1].is("<")))
                 refuse(at,
                        "textures and surfaces (" + std::string(token.text) + ") are not supported on the software GPU");
+        }
+    }
+
+    /// A kernel that the walk over the declarations didn't find would run as it is written, on the caller's stack.
+    void refuse_lost_kernels() const {
+        auto function = structure_.functions.begin();
+        for (uint32_t at = 0; at + 1 < all_.size(); ++at) {
+            if (!all_[at].is("__global__") || all_[at].system) continue;
+            while (function != structure_.functions.end() && function->declaration.end <= at) ++function;
+            if (function == structure_.functions.end() || function->declaration.begin > at)
+                refuse(at, "the declaration that this __global__ belongs to isn't understood; is a ';' missing before it?");
         }
     }
 
