@@ -169,3 +169,14 @@ extern "C" __global__ void reversed(float *out) {
     CHECK(made("sizes<2>")[0] == 17);
     CHECK(made("sizes<3>")[0] == 24);
 }
+
+TEST_CASE("functions may be called almost as those of textures and surfaces are") {
+    Program program(R"(
+__device__ float tex2DBilinear(const float *t, float x) { int i = (int)x; return t[i] + (x - i) * (t[i + 1] - t[i]); }
+__device__ void surf2Dclear(float *s) { *s = 0; }
+extern "C" __global__ void sample(float *out, const float *tex1Dtable) { surf2Dclear(out); *out += tex2DBilinear(tex1Dtable, 1.5f); }
+)");
+    std::vector<float> out(1);
+    program.run("sample", single(), out, std::vector<float>{1, 2, 4});
+    CHECK(out[0] == 3);
+}

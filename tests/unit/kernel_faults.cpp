@@ -121,6 +121,9 @@ TEST_CASE("what the subset lacks is refused with its line") {
     says(message(compile("__global__ void k();\n__global__ void p() {\nk<<<1, 1>>>(); }")),
          "kernel.cu(3): error: launching");
     says(message(compile("__global__ void k(cudaTextureObject_t t) {}")), "kernel.cu(1): error: textures");
+    for (const char* call : {"tex2D<float>(0, 0, 0)", "tex1Dfetch<int>(0, 0)", "texCubemapLayeredLod<float>(0)", "surf2Dread<int>(0, 0, 0)",
+                             "surfCubemapLayeredwrite(1, 0, 0)"})
+        says(message(compile("__global__ void k() {\n" + std::string(call) + "; }")), "kernel.cu(2): error: textures");
     says(message(compile("__global__ void k() {\n __shared__ int x = 3; }")), "kernel.cu(2): error: a __shared__");
     CHECK(compile("// asm <<<\n#if 0\nasm volatile(\"\");\n#endif\n__global__ void k() { const char *s = \"asm <<<\"; "
                   "(void)s; }")

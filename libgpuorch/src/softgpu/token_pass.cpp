@@ -18,6 +18,11 @@ constexpr std::array<std::string_view, 9> kDropped = {"__device__",       "__hos
                                                       "__cudart_builtin__", "__tile__",    "__nv_pure__"};
 constexpr std::array<std::string_view, 4> kDroppedWithArguments = {"__launch_bounds__", "__cluster_dims__",
                                                                    "__maxnreg__", "__block_size__"};
+constexpr std::array<std::string_view, 4> kTextures = {"tex1D", "tex2D", "tex3D", "texCubemap"};
+constexpr std::array<std::string_view, 8> kFetches = {"",       "Lod",     "Grad",       "fetch",
+                                                      "gather", "Layered", "LayeredLod", "LayeredGrad"};
+constexpr std::array<std::string_view, 4> kSurfaces = {"surf1D", "surf2D", "surf3D", "surfCubemap"};
+constexpr std::array<std::string_view, 4> kAccesses = {"read", "write", "Layeredread", "Layeredwrite"};
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPlaces = {{
     {"threadIdx", "__gpo_thread_index()"},
     {"blockIdx", "__gpo_block_index()"},
@@ -30,10 +35,17 @@ bool among(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+/// Whether `word` is one of `beginnings` and one of `ends`.
+template <class Beginnings, class Ends>
+bool composed(const Beginnings& beginnings, const Ends& ends, std::string_view word) {
+    return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view begin) {
+        return word.starts_with(begin) && among(ends, word.substr(begin.size()));
+    });
+}
+
 bool texture(std::string_view word) {
-    return word.starts_with("tex1D") || word.starts_with("tex2D") || word.starts_with("tex3D") ||
-           word.starts_with("texCubemap") || word.starts_with("surf1D") || word.starts_with("surf2D") ||
-           word.starts_with("surf3D") || word == "cudaTextureObject_t" || word == "cudaSurfaceObject_t";
+    return composed(kTextures, kFetches, word) || composed(kSurfaces, kAccesses, word) ||
+           word == "cudaTextureObject_t" || word == "cudaSurfaceObject_t";
 }
 
 std::string quoted(std::string_view text) {
