@@ -196,6 +196,48 @@ extern "C" __global__ void everything(int *a, double *b) {
     }
 }
 
+TEST_CASE("dynamic shared memory is found by its address, in lambdas, and whatever shape it is declared in") {
+    Program program(R"(
+extern __shared__ int everywhere[];
+__shared__ int fixed[32];
+struct Header { int count; int at[4]; };
+extern "C" __global__ void addressed(int *out) {
+    extern __shared__ char smem[];
+    int4 *v = (int4 *)&smem;
+    v[threadIdx.x] = make_int4(threadIdx.x, 2, 3, 4);
+    __syncthreads();
+    const int4 other = ((int4 *)smem)[31 - threadIdx.x];
+    out[threadIdx.x] = other.x + other.w + (sizeof(smem[0]) == 1);
+}
+extern "C" __global__ void captured(int *out) {
+    extern __shared__ int local[];
+    const auto put = [](int i, int x) { local[i] = x; };
+    const auto get = [=](int i) { return local[i] + fixed[i] + everywhere[i]; };
+    fixed[threadIdx.x] = 1000;
+    put(threadIdx.x, threadIdx.x);
+    const auto inner = [&](int i) { __shared__ int own[32]; own[i] = i; return [&](int j) { return own[j]; }(i); };
+    __syncthreads();
+    out[threadIdx.x] = get(31 - threadIdx.x) + inner(threadIdx.x);
+}
+extern "C" __global__ void shaped(int *out) {
+    extern __shared__ int rows[][4];
+    extern __shared__ Header header[];
+    if (threadIdx.x == 0) header->count = 7;
+    __syncthreads();
+    if (threadIdx.x == 1) rows[2][3] = rows[0][0];
+    __syncthreads();
+    out[threadIdx.x] = rows[2][3] + header[0].count;
+}
+)");
+    std::vector<int> out(32);
+    program.run("addressed", shape_of(1, 32, 32 * 16), out);
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == 31 - i + 4 + 1);
+    program.run("captured", shape_of(1, 32, 32 * 4), out);
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == 2 * (31 - i) + 1000 + i);
+    program.run("shaped", shape_of(1, 32, 64), out);
+    CHECK(out == std::vector<int>(32, 14));
+}
+
 TEST_CASE("parameters are laid out and passed by value as CUDA's") {
     struct Large {
         int values[900];

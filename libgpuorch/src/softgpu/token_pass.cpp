@@ -233,15 +233,15 @@ private:
         }
         return type;
     }
-    static std::string dynamic_pointer(const std::string& type, std::string_view name) {
+    static std::string dynamic_reference(const std::string& type, std::string_view name) {
         const std::string word(name);
-        return "auto* const " + word + " = &__gpo_dynamic<" + type + ">()->" + word + "[0]; (void)" + word + ";";
+        return "auto& " + word + " = __gpo_dynamic<" + type + ">()->" + word + "; (void)&" + word + ";";
     }
 
     void namespace_shared(const SharedFound& shared) {
         if (shared.dynamic) {
             const std::string type = open_dynamic(shared.declaration, shared.name);
-            namespace_shared_.emplace_back(shared.name, dynamic_pointer(type, shared.name));
+            namespace_shared_.emplace_back(shared.name, dynamic_reference(type, shared.name));
         } else {
             const std::string type = "__gpo_s" + std::to_string(++count_);
             insert_before(shared.declaration.begin, "struct " + type + " { ");
@@ -292,8 +292,14 @@ private:
         return names;
     }
 
+    /// A reference to a shared variable in a function's body, and the token behind which it is declared.
+    struct SharedReference {
+        std::string_view name;
+        uint32_t declared;
+    };
+
     /// One declaration with __shared__ inside a function; the names it declares that a lambda must capture.
-    void local_shared(uint32_t shared, const FunctionFound& function, std::vector<std::string_view>& captured) {
+    void local_shared(uint32_t shared, const FunctionFound& function, std::vector<SharedReference>& captured) {
         const uint32_t begin = statement_begin(shared, function.body.begin);
         uint32_t end = shared;
         bool external = false;
@@ -310,7 +316,8 @@ private:
         if (names.empty()) refuse(shared, "a __shared__ variable needs a name");
         if (external) {
             const std::string type = open_dynamic({begin, end}, names.front());
-            insert_after(end, " }; " + dynamic_pointer(type, names.front()));
+            insert_after(end, " }; " + dynamic_reference(type, names.front()));
+            captured.push_back({names.front(), shared});
             return;
         }
         const std::string type = "__gpo_s" + std::to_string(++count_);
@@ -319,30 +326,32 @@ private:
         std::string references = " };";
         for (const std::string_view name : names) {
             references += " " + shared_reference(type, name, tag);
-            captured.push_back(name);
+            captured.push_back({name, shared});
         }
         insert_after(end, references);
     }
 
     /// Shared variables aren't captured in CUDA; here they are references, which must be captured as such.
-    void capture(const std::vector<Nested>& nested, const std::vector<std::string_view>& names) {
+    void capture(const std::vector<Nested>& nested, const std::vector<SharedReference>& shared) {
         for (const Nested& lambda : nested) {
             if (lambda.introducer == 0) continue;
             const uint32_t open = lambda.introducer, close = all_[open].match;
             if (all_[open + 1].is("&") && (all_[open + 2].is("]") || all_[open + 2].is(","))) continue;
             std::string added;
-            for (const std::string_view name : names) {
-                const auto mentions = [&](uint32_t from, uint32_t to) {
-                    for (uint32_t at = from; at < to; ++at)
-                        if (all_[at].is(name) && !is_member(at)) return true;
-                    return false;
-                };
-                if (!mentions(lambda.body.begin, lambda.body.end) || mentions(open, close)) continue;
+            for (const auto& [name, declared] : shared) {
+                if (declared >= open && declared < lambda.body.end) continue;   // the lambda's own
+                if (!mentions(name, lambda.body) || mentions(name, {open, close})) continue;
                 if (!added.empty() || close != open + 1) added += ", ";
                 added += "&" + std::string(name);
             }
             if (!added.empty()) insert_before(close, added);
         }
+    }
+
+    bool mentions(std::string_view name, TokenRange range) const {
+        for (uint32_t at = range.begin; at < range.end; ++at)
+            if (all_[at].is(name) && !is_member(at)) return true;
+        return false;
     }
 
     // -- functions ---------------------------------------------------------------------------------------------------
@@ -356,10 +365,10 @@ private:
         const std::vector<Nested> nested = find_nested(tokens_, found.body);
         for (const Nested& one : nested) nested_.push_back(one.body);
         if (found.kernel) kernel_bodies_.push_back(found.body);
-        std::vector<std::string_view> captured;
-        const std::string dynamic = namespace_shared_for(found);
-        if (found.kernel) open_kernel(found, traits, dynamic);
-        else if (!dynamic.empty()) insert_after(found.body.begin - 1, " " + dynamic + " {");
+        std::vector<SharedReference> captured;
+        const std::string outer = namespace_shared_for(found, captured);
+        if (found.kernel) open_kernel(found, traits, outer);
+        else if (!outer.empty()) insert_after(found.body.begin - 1, " " + outer + " {");
         for (uint32_t at = found.body.begin; at < found.body.end; ++at)
             if (all_[at].is("__shared__")) local_shared(at, found, captured);
         if (!captured.empty()) capture(nested, captured);
@@ -369,18 +378,15 @@ private:
             insert_after(jump + 2, " }");
         }
         if (found.kernel) close_kernel(found);
-        else if (!dynamic.empty()) insert_before(found.body.end, "} ");
+        else if (!outer.empty()) insert_before(found.body.end, "} ");
     }
 
-    std::string namespace_shared_for(const FunctionFound& found) const {
+    std::string namespace_shared_for(const FunctionFound& found, std::vector<SharedReference>& captured) const {
         std::string out;
         for (const auto& [name, local] : namespace_shared_) {
-            const auto mentions = [&, &name = name](TokenRange range) {
-                for (uint32_t at = range.begin; at < range.end; ++at)
-                    if (all_[at].is(name) && !is_member(at)) return true;
-                return false;
-            };
-            if (mentions(found.body) && !mentions(found.parameters)) out += local + " ";
+            if (!mentions(name, found.body) || mentions(name, found.parameters)) continue;
+            out += local + " ";
+            captured.push_back({name, found.body.begin});
         }
         return out;
     }
@@ -426,7 +432,7 @@ private:
         return out;
     }
 
-    void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& dynamic) {
+    void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& outer) {
         const std::string flags = std::to_string((traits.waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0));
         const std::string inlined = traits.waits     ? " mutable"
                                     : options_.clang ? " __attribute__((always_inline)) mutable"
@@ -437,7 +443,7 @@ private:
                      " struct __gpo_tag { enum { " + kernel_constants(found, traits) +
                          " }; }; __gpo_run_block<__gpo_tag, " + flags + ", " + bound + ">([=" +
                          by_reference(found.parameters) + "](const __gpo_view __gpo_t)" + inlined +
-                         " { (void)__gpo_t; " + dynamic + "{");
+                         " { (void)__gpo_t; " + outer + "{");
         if (!found.internal) return;
         for (uint32_t at = found.declaration.begin; at < found.declarator.begin; ++at)
             if (all_[at].is("static")) replace(at, "");
