@@ -238,6 +238,29 @@ extern "C" __global__ void shaped(int *out) {
     CHECK(out == std::vector<int>(32, 14));
 }
 
+TEST_CASE("attributes may stand behind the name of a shared variable") {
+    Program program(R"(
+__shared__ int outside[32] __attribute__((aligned(16)));
+extern __shared__ int dynamic[] __attribute__((aligned(16)));
+__device__ int counter __attribute__((aligned(64)));
+extern "C" __global__ void reversed(int *out) {
+    __shared__ int inside[32] __attribute__((aligned(16))), beside __attribute__((aligned(64)));
+    extern __shared__ int other[] __attribute__((aligned(16)));
+    inside[threadIdx.x] = threadIdx.x;
+    outside[threadIdx.x] = 10 * threadIdx.x;
+    dynamic[threadIdx.x] = 1000 * threadIdx.x;
+    if (threadIdx.x == 0) beside = 5;
+    __syncthreads();
+    const int i = 31 - threadIdx.x;
+    out[threadIdx.x] = inside[i] + outside[i] + other[i] + beside + counter;
+}
+)");
+    std::vector<int> out(32);
+    program.write("counter", std::vector<int>{3});
+    program.run("reversed", shape_of(1, 32, 32 * 4), out);
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == 1011 * (31 - i) + 8);
+}
+
 TEST_CASE("parameters are laid out and passed by value as CUDA's") {
     struct Large {
         int values[900];

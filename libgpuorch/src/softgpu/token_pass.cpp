@@ -285,7 +285,8 @@ private:
                 at = token.match;
             } else if (token.is("<")) {
                 at = after_angles(tokens_, at, declaration.end) - 1;
-            } else if (token.kind == TokenKind::identifier && !among(kDropped, token.text)) {
+            } else if (token.kind == TokenKind::identifier && !among(kDropped, token.text) &&
+                       !takes_parentheses(token.text)) {
                 name = token.text;
             }
         }

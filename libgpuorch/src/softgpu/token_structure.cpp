@@ -164,7 +164,7 @@ private:
         if (token.is("<")) return after_angles(tokens_, at, end) - 1;
         if (token.is("(")) {
             const Token& before = all_[at - (at > begin)];
-            const bool named = (before.kind == TokenKind::identifier && !among(kWithParentheses, before.text)) ||
+            const bool named = (before.kind == TokenKind::identifier && !takes_parentheses(before.text)) ||
                                before.is(">") || seen.is_operator;
             const bool pointer = all_[at + 1].is("*") || all_[at + 1].is("&");
             if (seen.parameters == 0 && named && seen.name != 0 && !pointer) seen.parameters = at;
@@ -192,7 +192,7 @@ private:
         else if (class_key(token)) seen.class_key = true;
         else if (token.is("__launch_bounds__")) seen.launch_bounds = at;
         else if (token.is("__cluster_dims__")) seen.cluster_dims = at;
-        if (among(kWithParentheses, token.text)) return all_[at + 1].is("(") ? all_[at + 1].match : at;
+        if (takes_parentheses(token.text)) return all_[at + 1].is("(") ? all_[at + 1].match : at;
         if (seen.parameters == 0 && !token.text.starts_with("__attribute")) seen.name = at;
         return at;
     }
@@ -250,7 +250,7 @@ private:
                 at = all_[at].match;
             } else if (all_[at].is("=") || all_[at].is("{")) {
                 break;
-            } else if (all_[at].kind == TokenKind::identifier) {
+            } else if (all_[at].kind == TokenKind::identifier && !takes_parentheses(all_[at].text)) {
                 name = all_[at].text;
             }
         }
@@ -283,7 +283,7 @@ private:
                 at = after_angles(tokens_, at, end) - 1;
             } else if (token.is("=")) {
                 value = true;
-            } else if (token.kind == TokenKind::identifier && !value && !among(kWithParentheses, token.text)) {
+            } else if (token.kind == TokenKind::identifier && !value && !takes_parentheses(token.text)) {
                 name = token.text;
             }
         }
@@ -353,6 +353,8 @@ uint32_t after_angles(const Tokens& tokens, uint32_t at, uint32_t end) {
         if (const uint32_t after = closed_angles(tokens.all, at, end, inner)) return after;
     return at + 1;
 }
+
+bool takes_parentheses(std::string_view word) { return among(kWithParentheses, word); }
 
 Structure find_structure(const Tokens& tokens) { return Walker(tokens).run(); }
 

@@ -58,6 +58,9 @@ struct Structure {
 
 Structure find_structure(const Tokens& tokens);
 
+/// Words of declarations that parentheses follow and that name nothing: __attribute__, alignas, decltype, …
+bool takes_parentheses(std::string_view word);
+
 /// The index after the '>' that closes the '<' at `at`; at + 1 when there is none before `end`.
 uint32_t after_angles(const Tokens& tokens, uint32_t at, uint32_t end);
 
