@@ -127,4 +127,5 @@ TEST_CASE("source that is nested without end is refused, and what is only long i
     CHECK(taken(kernel("while (atomicAdd(p, 1)) " + repeated("if (*p) *p = 1; else ", kMany / 10) + ";")));
     CHECK(taken(kernel(repeated("alignas(8) ", kMany / 10) + "__shared__ int a;")));
     CHECK(taken(kernel(repeated("while (atomicAdd(p, 1)) ", 100) + ";")));
+    CHECK(taken(repeated("template <int N> Enable<N < 4> few(int x) { return x < N; }\n", kMany / 10)));
 }

@@ -313,6 +313,14 @@ namespace {
 constexpr std::array<std::string_view, 10> kNotInAngles = {"__global__", "__device__", "__host__", "__shared__", "return",
                                                            "if",         "for",        "while",    "do",         "namespace"};
 
+/// Does a declaration begin at `at`, or a function's body, other than a lambda's?
+bool begins_anew(const TokenList& all, uint32_t at) {
+    const Token& before = all[at - 1];
+    if (all[at].is("template"))
+        return !before.is("<") && !before.is(",") && !before.is("::") && !before.is(".") && !before.is("->");
+    return all[at].is("{") && before.is(")") && !all[before.match - 1].is("]");
+}
+
 /// Which '<' within a list opens another one: the names of templates aren't known.
 enum class Inner { after_names, not_before_numbers, none };
 
@@ -333,6 +341,8 @@ uint32_t closed_angles(const TokenList& all, uint32_t at, uint32_t end, Inner in
             if (i == at || opens) ++depth;
         } else if (token.is(">")) {
             if (--depth == 0) return i + 1;
+        } else if (begins_anew(all, i)) {
+            return 0;
         } else if (token.is("(") || token.is("[") || token.is("{")) {
             i = token.match;
         } else if (token.is(";") || token.is(")") || token.is("]") || token.is("}") || among(kNotInAngles, token.text)) {
