@@ -1,6 +1,7 @@
 // Threads that wait for each other: barriers, warp operations, early returns, odd shapes, partial masks.
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "program.h"
@@ -253,4 +254,100 @@ TEST_CASE("a sorting network sorts each block") {
     for (int b = 0; b < 8; ++b) std::sort(expected.begin() + b * 512, expected.begin() + (b + 1) * 512);
     program.run("bitonic", shape_of(8, 512, 512 * sizeof(unsigned)), data);
     CHECK(data == expected);
+}
+
+TEST_CASE("threadIdx is each thread's own wherever it is read") {
+    const struct {
+        std::string where;
+        const char* source;
+        std::vector<const char*> names = {};
+        const char* kernel = "k";
+    } cases[] = {
+        {"a constructor's initialisers", R"(
+struct Place { unsigned i; __device__ Place() : i(threadIdx.x) {} };
+extern "C" __global__ void k(unsigned *out) { Place p; out[p.i] = p.i; })"},
+        {"a default member initialiser", R"(
+struct Place { unsigned i = threadIdx.x; };
+extern "C" __global__ void k(unsigned *out) { Place p; out[p.i] = p.i; })"},
+        {"a base class's and a member's constructor", R"(
+struct Place { unsigned i; __device__ Place() : i(threadIdx.x) {} };
+struct Holder { Place place; };
+struct Derived : Holder {};
+__device__ Derived make() { return {}; }
+extern "C" __global__ void k(unsigned *out) { const auto d = make(); out[d.place.i] = d.place.i; })"},
+        {"a default argument", R"(
+__device__ unsigned place(unsigned i = threadIdx.x);
+extern "C" __global__ void k(unsigned *out) { out[place()] = place(); }
+__device__ unsigned place(unsigned i) { return i; })"},
+        {"a function in a table", R"(
+typedef unsigned (*Function)();
+__device__ unsigned none() { return 0; }
+__device__ unsigned place() { return threadIdx.x; }
+__device__ Function table[] = {none, place};
+extern "C" __global__ void k(unsigned *out) { out[table[1]()] = table[1](); })"},
+        {"a function in a table within a class", R"(
+__device__ unsigned place() { return threadIdx.x; }
+template <unsigned (*F)()> struct Call { __device__ unsigned operator()() const { return F(); } };
+struct Table { Call<place> call; };
+extern "C" __global__ void k(unsigned *out) { Table t; out[t.call()] = t.call(); })"},
+        {"a function as an argument of a name expression", R"(
+__device__ unsigned place() { return threadIdx.x; }
+template <unsigned (*F)()> __global__ void k(unsigned *out) { out[F()] = F(); })", {"k<place>"}, "k<place>"},
+        {"a function as an argument of an instantiation", R"(
+__device__ unsigned place() { return threadIdx.x; }
+template <unsigned (*F)()> __global__ void k(unsigned *out) { out[F()] = F(); }
+template __global__ void k<place>(unsigned *);)", {"k<place>"}, "k<place>"},
+    };
+    for (const auto& one : cases) {
+        CAPTURE(one.where);
+        Program program(one.source, one.names);
+        std::vector<unsigned> out(64, 99), expected(64);
+        std::iota(expected.begin(), expected.end(), 0);
+        program.run(one.kernel, shape_of(1, 64), out);
+        CHECK(out == expected);
+    }
+}
+
+TEST_CASE("threads may meet wherever a function can be called") {
+    const std::string sum = R"(
+__device__ int block_sum(int x) {
+    __shared__ int total;
+    if (threadIdx.x == 0) total = 0;
+    __syncthreads();
+    atomicAdd(&total, x);
+    __syncthreads();
+    return total;
+}
+__device__ int same(int x) { return x; }
+)";
+    const struct {
+        std::string where;
+        const char* source;
+        std::vector<const char*> names = {};
+        const char* kernel = "k";
+    } cases[] = {
+        {"a constructor's initialisers", R"(
+struct Stats { int sum; __device__ Stats(int x) : sum(block_sum(x)) {} };
+extern "C" __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; Stats s(own[threadIdx.x]); out[threadIdx.x] = s.sum + own[threadIdx.x]; })"},
+        {"a default member initialiser", R"(
+struct Stats { int sum = block_sum(threadIdx.x); };
+extern "C" __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; Stats s; out[threadIdx.x] = s.sum + own[threadIdx.x]; })"},
+        {"a default argument", R"(
+__device__ int twice(int x, int sum = block_sum(threadIdx.x)) { return x + sum; }
+extern "C" __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; out[threadIdx.x] = twice(own[threadIdx.x]); })"},
+        {"a function in a table", R"(
+typedef int (*Function)(int);
+__device__ Function table[] = {same, block_sum};
+extern "C" __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; out[threadIdx.x] = table[1](threadIdx.x) + own[threadIdx.x]; })"},
+        {"a function as an argument of a name expression", R"(
+template <int (*F)(int)> __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; out[threadIdx.x] = F(threadIdx.x) + own[threadIdx.x]; })", {"k<block_sum>"}, "k<block_sum>"},
+    };
+    for (const auto& one : cases) {
+        CAPTURE(one.where);
+        Program program(sum + one.source, one.names);
+        std::vector<int> out(64), expected(64);
+        std::iota(expected.begin(), expected.end(), 64 * 63 / 2);
+        program.run(one.kernel, shape_of(1, 64), out);
+        CHECK(out == expected);
+    }
 }

@@ -107,6 +107,52 @@ __global__ void quiet(int *p) { if (p[0]) p[1] = p[0]; while (p[2] > 0) p[2] -= 
     CHECK(sum == 256.0f);
 }
 
+TEST_CASE("a lambda outside of functions is what those do that mention it") {
+    const Program program(R"(
+constexpr auto meet = [](int x) __device__ { __shared__ int s[32]; s[threadIdx.x] = x; __syncthreads(); return s[31 - threadIdx.x]; };
+constexpr auto peek = [](int *p) { while (atomicAdd(p, 0) == 0) ; return atomicAdd(p, 0); };
+extern "C" __global__ void meets(int *out) { __shared__ int own[32]; own[threadIdx.x] = 100; out[threadIdx.x] = meet(threadIdx.x) + own[31 - threadIdx.x]; }
+extern "C" __global__ void peeks(int *p) { if (threadIdx.x == 1) atomicExch(p, 1); else peek(p); }
+extern "C" __global__ void quiet(int *out) { out[threadIdx.x] = 1; }
+)");
+    CHECK((program.kernel("quiet").flags & GPO_SOFT_KERNEL_WAITS) == 0);
+    Device device(1);
+    std::vector<int> out(32);
+    device.run(program.kernel("meets"), {{1, 1, 1}, {32, 1, 1}}, out.data());
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == 131 - i);
+    int word = 0;
+    device.run(program.kernel("peeks"), {{1, 1, 1}, {2, 1, 1}}, &word);
+    CHECK(word == 1);
+}
+
+TEST_CASE("who only names a function that waits doesn't wait") {
+    const Program program(R"(
+namespace deep { __device__ int sum(int x); struct Meeting; template <class T> struct Meets; }
+namespace deep {
+__device__ int sum(int x) { __syncthreads(); return x; }
+struct Meeting { int x; __device__ Meeting() : x(sum(1)) {} };
+template <class T> struct Meets : T { __device__ void operator=(const T &) volatile {} };
+}
+using deep::sum;
+__device__ int sum(int x, int y);
+class Other { friend int deep::sum(int); friend struct deep::Meeting; };
+struct Args { const int *sum; int Meeting, *max; float (*scan)(float *sum); };
+enum Kind { Meeting, last };
+struct Look { volatile int *at; __device__ explicit operator bool() const { return *at != 0; } };
+__device__ int looks(Look l) { return l ? 1 : 0; }
+extern "C" __global__ void reduces(int *out, Args args) { out[0] = deep::sum(1); }
+extern "C" __global__ void meets(int *out) { out[0] = deep::Meeting().x; }
+extern "C" __global__ void plain(int *out, int n, Args args) { for (int i = 0; i < n; ++i) out[i] += args.max[i]; }
+template <class T> __global__ void generic(T *out, T x) { *out = x; }
+)",
+                          {"generic<int>"});
+    const auto waits = [&](const char* name) { return (program.kernel(name).flags & GPO_SOFT_KERNEL_WAITS) != 0; };
+    CHECK(waits("reduces"));
+    CHECK(waits("meets"));
+    CHECK_FALSE(waits("plain"));
+    CHECK_FALSE(waits("generic<int>"));
+}
+
 TEST_CASE("the host's own C++ headers may be included, and what needs no run-time library used") {
     const Program program(R"(
 #include <algorithm>

@@ -128,4 +128,8 @@ TEST_CASE("source that is nested without end is refused, and what is only long i
     CHECK(taken(kernel(repeated("alignas(8) ", kMany / 10) + "__shared__ int a;")));
     CHECK(taken(kernel(repeated("while (atomicAdd(p, 1)) ", 100) + ";")));
     CHECK(taken(repeated("template <int N> Enable<N < 4> few(int x) { return x < N; }\n", kMany / 10)));
+    std::string chain;
+    for (int i = 0; i < kMany / 10; ++i)
+        chain += "__device__ int f" + std::to_string(i) + "(int x) { return f" + std::to_string(i + 1) + "(x) + threadIdx.x; }\n";
+    CHECK(taken(chain));
 }

@@ -61,13 +61,15 @@ class Pass {
 public:
     Pass(std::string_view source, const PassOptions& options)
         : source_(source), options_(options), tokens_(tokenize(source)), all_(tokens_.all),
-          structure_(find_structure(tokens_)), traits_(find_waits(tokens_, structure_)) {}
+          structure_(find_structure(tokens_)),
+          waits_(find_waits(tokens_, structure_, options.name_expressions)) {}
 
     std::string run() {
         refuse_what_is_outside();
         refuse_lost_kernels();
         for (const SharedFound& shared : structure_.shared) namespace_shared(shared);
-        for (size_t i = 0; i < structure_.functions.size(); ++i) function(structure_.functions[i], traits_[i]);
+        for (size_t i = 0; i < structure_.functions.size(); ++i) function(structure_.functions[i], waits_.functions[i]);
+        rest();
         for (const VariableFound& variable : structure_.variables) register_variable(variable);
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)
             if (!all_[at].system) word(at);
@@ -300,13 +302,13 @@ private:
     };
 
     /// One declaration with __shared__ inside a function; the names it declares that a lambda must capture.
-    void local_shared(uint32_t shared, const FunctionFound& function, std::vector<SharedReference>& captured) {
-        const uint32_t begin = statement_begin(shared, function.body.begin);
+    void local_shared(uint32_t shared, TokenRange body, bool kernel, std::vector<SharedReference>& captured) {
+        const uint32_t begin = statement_begin(shared, body.begin);
         uint32_t end = shared;
         bool external = false;
-        while (end < function.body.end && !all_[end].is(";"))
+        while (end < body.end && !all_[end].is(";"))
             end = all_[end].is("(") || all_[end].is("[") || all_[end].is("{") ? all_[end].match + 1 : end + 1;
-        if (end >= function.body.end) refuse(shared, "a __shared__ declaration doesn't end with ';'");
+        if (end >= body.end) refuse(shared, "a __shared__ declaration doesn't end with ';'");
         for (uint32_t at = begin; at < end; ++at) {
             external = external || all_[at].is("extern");
             if (all_[at].is("static")) replace(at, "");
@@ -322,7 +324,7 @@ private:
             return;
         }
         const std::string type = "__gpo_s" + std::to_string(++count_);
-        const char* tag = function.kernel ? "__gpo_tag" : "__gpo_device_tag";
+        const char* tag = kernel ? "__gpo_tag" : "__gpo_device_tag";
         insert_before(begin, "struct " + type + " { ");
         std::string references = " };";
         for (const std::string_view name : names) {
@@ -371,15 +373,30 @@ private:
         if (found.kernel) open_kernel(found, traits, outer);
         else if (!outer.empty()) insert_after(found.body.begin - 1, " " + outer + " {");
         for (uint32_t at = found.body.begin; at < found.body.end; ++at)
-            if (all_[at].is("__shared__")) local_shared(at, found, captured);
+            if (all_[at].is("__shared__")) local_shared(at, found.body, found.kernel, captured);
         if (!captured.empty()) capture(nested, captured);
+        yields(traits);
+        if (found.kernel) close_kernel(found);
+        else if (!outer.empty()) insert_before(found.body.end, "} ");
+    }
+
+    /// Lambdas outside of functions.
+    void rest() {
+        for (const RestFound& found : structure_.rest) {
+            std::vector<SharedReference> captured;
+            for (uint32_t at = found.range.begin; at < found.range.end; ++at)
+                if (all_[at].is("__shared__")) local_shared(at, found.range, false, captured);
+            if (!captured.empty()) capture(find_nested(tokens_, found.range), captured);
+        }
+        yields(waits_.rest);
+    }
+
+    void yields(const FunctionTraits& traits) {
         for (const SpinningLoop& loop : traits.loops) spinning(loop);
         for (const uint32_t jump : traits.jumps) {
             insert_before(jump, "{ __gpo_jump(); ");
             insert_after(jump + 2, " }");
         }
-        if (found.kernel) close_kernel(found);
-        else if (!outer.empty()) insert_before(found.body.end, "} ");
     }
 
     std::string namespace_shared_for(const FunctionFound& found, std::vector<SharedReference>& captured) const {
@@ -516,7 +533,7 @@ private:
     Tokens tokens_;
     const TokenList& all_;
     Structure structure_;
-    std::vector<FunctionTraits> traits_;
+    Waits waits_;
     std::vector<Edit> edits_;
     std::vector<TokenRange> kernel_bodies_, nested_;
     std::vector<std::pair<std::string_view, std::string>>

@@ -89,12 +89,14 @@ private:
     struct Seen {
         bool global = false, device = false, constant = false, shared = false, external = false, is_const = false;
         bool class_key = false, is_operator = false, is_template = false, instantiation = false, type_alias = false;
-        bool is_friend = false;
+        bool is_friend = false, is_enum = false;
+        uint32_t class_at = 0, rest = 0;   // the class key; where what stands beside the class's body begins
         uint32_t static_token = 0, launch_bounds = 0, cluster_dims = 0, name = 0, parameters = 0, pointer = 0;
     };
 
     uint32_t declaration(const uint32_t begin, const uint32_t end, bool in_class) {
         Seen seen;
+        seen.rest = begin;
         uint32_t at = begin;
         while (all_[at].is("template")) {
             if (!all_[at + 1].is("<")) {
@@ -125,11 +127,16 @@ private:
                 }
                 if (seen.class_key) {
                     const std::string name = seen.name ? std::string(all_[seen.name].text) : std::string();
+                    const std::string_view around = class_name_;
+                    if (!seen.is_enum) class_name_ = named_class(seen.class_at, at);
+                    rest(begin, at, seen);
                     scopes_.push_back(name);
                     scope({at + 1, close}, true);
                     scopes_.pop_back();
+                    class_name_ = around;
                     seen.name = 0;
                     seen.class_key = false;
+                    seen.rest = close + 1;
                 }
                 at = close;
                 continue;
@@ -189,7 +196,7 @@ private:
         else if (token.is("const") || token.is("constexpr")) seen.is_const = true;
         else if (token.is("using") || token.is("typedef")) seen.type_alias = true;
         else if (token.is("friend")) seen.is_friend = true;
-        else if (class_key(token)) seen.class_key = true;
+        else if (class_key(token)) class_head(at, seen);
         else if (token.is("__launch_bounds__")) seen.launch_bounds = at;
         else if (token.is("__cluster_dims__")) seen.cluster_dims = at;
         if (takes_parentheses(token.text)) return all_[at + 1].is("(") ? all_[at + 1].match : at;
@@ -197,10 +204,36 @@ private:
         return at;
     }
 
+    void class_head(uint32_t at, Seen& seen) const {
+        seen.is_enum = all_[at].is("enum") || (seen.is_enum && seen.class_at == at - 1);   // enum class
+        seen.class_key = true;
+        seen.class_at = at;
+    }
+
+    /// The name of the class whose key is at `at` and whose body's '{' is at `open`; that of the class around one without.
+    std::string_view named_class(uint32_t at, uint32_t open) const {
+        std::string_view name = class_name_;
+        for (++at; at < open && !all_[at].is(":") && !all_[at].is("<") && !all_[at].is("final"); ++at) {
+            if (all_[at].is("[") || all_[at].is("(")) at = all_[at].match;
+            else if (all_[at].kind == TokenKind::identifier && !takes_parentheses(all_[at].text)) name = all_[at].text;
+        }
+        return name;
+    }
+
+    /// What [begin, end) says, where it names more than what it declares.
+    void rest(uint32_t begin, uint32_t end, const Seen& seen) {
+        const bool names_only = seen.is_friend || seen.is_enum || all_[begin].is("static_assert") ||
+                                (seen.class_key && seen.class_at + 2 >= end) ||        // struct A;
+                                (seen.class_key && seen.instantiation) ||              // template struct A<int>;
+                                (all_[begin].is("using") && !all_[begin + 2].is("="));
+        if (begin < end && !names_only && !all_[begin].system) found_.rest.push_back({class_name_, {begin, end}});
+    }
+
     void finish(uint32_t begin, uint32_t end, const Seen& seen, bool in_class, TokenRange body, bool has_body) {
         if (all_[begin].system && !seen.global) {
             if (!has_body) return;
         }
+        if (seen.parameters == 0 && !seen.shared) rest(seen.rest, end, seen);
         if (seen.type_alias) return;
         if (seen.is_friend && !has_body) in_class = false;   // declares a function of the namespace
         if (seen.shared) {
@@ -301,6 +334,7 @@ private:
     const Tokens& tokens_;
     const TokenList& all_;
     std::vector<std::string> scopes_;
+    std::string_view class_name_;
     unsigned depth_ = 0;
     Structure found_;
 };

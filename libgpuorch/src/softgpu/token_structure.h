@@ -50,10 +50,18 @@ struct SharedFound {
     bool dynamic = false;                 // extern
 };
 
+/// What declarations say that declare no function: initialisers with lambdas and tables of functions in them, default
+/// member initialisers, base classes. Not in system headers.
+struct RestFound {
+    std::string_view class_name;          // the innermost class around it that has a name; empty: none has
+    TokenRange range;
+};
+
 struct Structure {
     std::vector<FunctionFound> functions;
     std::vector<VariableFound> variables;
     std::vector<SharedFound> shared;
+    std::vector<RestFound> rest;
 };
 
 Structure find_structure(const Tokens& tokens);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 namespace gpo::softgpu {
 
@@ -38,24 +39,152 @@ bool waits_by_name(std::string_view word) {
 class Analysis {
 public:
     Analysis(const Tokens& tokens, const Structure& structure)
-        : all_(tokens.all), tokens_(tokens), structure_(structure), traits_(structure.functions.size()),
-          observes_(structure.functions.size(), false) {}
+        : all_(tokens.all), tokens_(tokens), structure_(structure) {
+        found_.functions.resize(structure.functions.size());
+    }
 
-    std::vector<FunctionTraits> run() {
-        for (size_t i = 0; i < structure_.functions.size(); ++i)
-            if (structure_.functions[i].has_body && structure_.functions[i].user)
-                named_[structure_.functions[i].name].push_back(i);
+    Waits run(const std::vector<std::string>& name_expressions) {
         for (const Token& token : all_)
             if (!token.system && token.is("cooperative_groups")) groups_ = true;
+        for (const SharedFound& shared : structure_.shared)
+            if (!shared.dynamic) shared_.insert(shared.name);
+        for (const FunctionFound& function : structure_.functions)
+            if (function.user) add_function(function);
+        for (const RestFound& rest : structure_.rest) add_rest(rest);
+        for (const std::string& expression : name_expressions) add_expression(expression);
+        for (Unit& unit : units_) find_mentions(unit);
         find_volatile_names();
         find_observers();
-        for (size_t i = 0; i < traits_.size(); ++i)
-            if (structure_.functions[i].has_body && structure_.functions[i].user) look_at(i);
+        for (Unit& unit : units_) look_at(unit);
         spread();
-        return std::move(traits_);
+        return std::move(found_);
     }
 
 private:
+    // -- who mentions whom -------------------------------------------------------------------------------------------
+
+    enum Trait : uint8_t { kWaits = 1, kIndexInMemory = 2, kDeviceShared = 4 };
+
+    /// A function, or something else that does things: what it says, and the names in it of other units.
+    struct Unit {
+        std::string_view name;                // what does as it does mentions it; empty: all do
+        FunctionTraits* traits = nullptr;     // where its loops go
+        TokenRange body{};                    // a kernel's
+        bool is_kernel = false, is_rest = false;
+        std::vector<TokenRange> ranges{};     // what it says
+        std::vector<TokenRange> code{};       // what of this is run
+        uint8_t does = 0;
+        bool observes = false;
+    };
+    struct Name {
+        std::vector<uint32_t> mentioned_by{}, called_by{};   // indices of units_
+        uint8_t does = 0;
+        bool observes = false;
+    };
+
+    Unit& add_unit(std::string_view name, FunctionTraits* traits) {
+        if (!name.empty()) name_index(name);
+        Unit& unit = units_.emplace_back();
+        unit.name = name;
+        unit.traits = traits;
+        return unit;
+    }
+    uint32_t name_index(std::string_view name) {
+        const auto [at, added] = indices_.try_emplace(name, static_cast<uint32_t>(names_.size()));
+        if (added) names_.emplace_back();
+        return at->second;
+    }
+
+    void add_function(const FunctionFound& function) {
+        FunctionTraits& own = found_.functions[static_cast<size_t>(&function - structure_.functions.data())];
+        Unit& unit = add_unit(function.is_operator ? std::string_view() : function.name,
+                              function.has_body ? &own : &found_.rest);
+        unit.is_kernel = function.kernel;
+        uint32_t defaults = function.parameters.begin;
+        while (defaults < function.parameters.end && !all_[defaults].is("=")) ++defaults;
+        unit.code.push_back({defaults, function.parameters.end});
+        if (!function.has_body) {
+            unit.ranges = unit.code;
+            uint32_t arguments = function.declarator.begin;   // template __global__ void each<add>(int*);
+            while (arguments < function.declarator.end && !all_[arguments].is("<")) ++arguments;
+            if (function.explicit_instantiation) unit.ranges.push_back({arguments, function.declarator.end});
+            return;
+        }
+        uint32_t first = function.parameters.end;   // the ':' of a constructor, or the body
+        while (first < function.body.begin && !all_[first].is(":")) ++first;
+        const TokenRange result{function.declaration.begin, function.declarator.begin};
+        unit.code.push_back({first, function.body.end});
+        if (function.kernel) {
+            kernels_.insert(function.name);
+            unit.body = function.body;
+            unit.ranges = unit.code;
+        } else {
+            unit.ranges = {result, {function.parameters.begin, function.body.end}};
+            unit.code.push_back(result);
+        }
+    }
+
+    void add_rest(const RestFound& rest) {
+        uint32_t value = rest.range.begin;
+        while (value < rest.range.end && !all_[value].is("=") && !all_[value].is("{")) ++value;
+        const bool lambda = all_[value].is("=") && all_[value + 1].is("[") && value > rest.range.begin &&
+                            all_[value - 1].kind == TokenKind::identifier;
+        Unit& unit = add_unit(lambda ? all_[value - 1].text : rest.class_name, &found_.rest);
+        unit.is_rest = true;
+        unit.ranges = {rest.range};
+        unit.code = {{value, rest.range.end}};
+    }
+
+    /// each<add>: the kernel mentions what its arguments do.
+    void add_expression(std::string_view expression) {
+        std::vector<std::string_view> words;
+        for (size_t at = 0, end = 0; at < expression.size(); at = end + 1) {
+            const auto part = [&](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+            for (end = at; end < expression.size() && part(expression[end]);) ++end;
+            if (end > at) words.push_back(expression.substr(at, end - at));
+        }
+        std::string_view kernel;
+        for (const std::string_view word : words)
+            if (kernel.empty() && kernels_.count(word)) kernel = word;
+        Unit& unit = add_unit(kernel, nullptr);
+        unit.is_kernel = !kernel.empty();
+        for (const std::string_view word : words) mention(unit, word, false);
+    }
+
+    void mention(const Unit& unit, std::string_view word, bool called) {
+        const auto name = indices_.find(word);
+        if (name == indices_.end()) return;
+        const auto index = static_cast<uint32_t>(&unit - units_.data());
+        Name& mentioned = names_[name->second];
+        const auto add = [&](std::vector<uint32_t>& by) {
+            if (by.empty() || by.back() != index) by.push_back(index);
+        };
+        add(mentioned.mentioned_by);
+        if (called) add(mentioned.called_by);
+    }
+
+    void find_mentions(const Unit& unit) {
+        if (unit.is_kernel) mention(unit, unit.name, false);   // its instantiations
+        for (const TokenRange& range : unit.ranges) {
+            uint32_t value = unit.is_rest ? range.end : range.begin;   // from here on no names are declared
+            for (uint32_t at = range.begin; at < range.end; ++at) {
+                if (all_[at].is("=") || all_[at].is("{")) value = std::min(value, at);
+                if (all_[at].kind == TokenKind::identifier && !(at < value && declared(at, range)))
+                    mention(unit, all_[at].text, all_[at + 1].is("("));
+            }
+        }
+    }
+
+    /// float *sum; declares sum, and mentions no function of that name.
+    bool declared(uint32_t at, TokenRange range) const {
+        const Token &before = all_[at - (at > 0)], &after = all_[at + 1];
+        return at > range.begin &&
+               (before.kind == TokenKind::identifier || before.is("*") || before.is("&") || before.is(">") ||
+                before.is(",")) &&
+               (at + 1 == range.end || after.is(",") || after.is("=") || after.is("[") || after.is("{") ||
+                after.is(":") || after.is(")"));
+    }
+
     // -- what looks at the work of others ----------------------------------------------------------------------------
 
     /// Names declared with volatile, and with type names that are.
@@ -122,9 +251,9 @@ private:
             return true;
         if (among(kObserving, word) || volatile_names_.count(word) || volatile_types_.count(word)) return true;
         if (at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->")) && among(kObservingMembers, word)) return true;
-        const auto functions = named_.find(word);
-        return functions != named_.end() && all_[at + 1].is("(") &&
-               std::any_of(functions->second.begin(), functions->second.end(), [&](size_t i) { return observes_[i]; });
+        if (!all_[at + 1].is("(")) return false;
+        const auto name = indices_.find(word);
+        return name != indices_.end() && names_[name->second].observes;
     }
 
     uint32_t first_observed(TokenRange range) const {
@@ -135,13 +264,21 @@ private:
     bool observed(TokenRange range) const { return first_observed(range) != range.end; }
 
     void find_observers() {
-        for (bool more = true; more;) {
-            more = false;
-            for (size_t i = 0; i < observes_.size(); ++i) {
-                const FunctionFound& function = structure_.functions[i];
-                if (observes_[i] || !function.has_body || !function.user || !observed(function.body)) continue;
-                observes_[i] = more = true;
-            }
+        std::vector<uint32_t> fresh;
+        for (uint32_t i = 0; i < units_.size(); ++i) {
+            Unit& unit = units_[i];
+            unit.observes =
+                std::any_of(unit.code.begin(), unit.code.end(), [&](TokenRange range) { return observed(range); });
+            if (unit.observes) fresh.push_back(i);
+        }
+        while (!fresh.empty()) {
+            const Unit& unit = units_[fresh.back()];
+            fresh.pop_back();
+            if (unit.name.empty()) continue;
+            Name& name = names_[indices_.at(unit.name)];
+            if (std::exchange(name.observes, true)) continue;
+            for (const uint32_t caller : name.called_by)
+                if (!std::exchange(units_[caller].observes, true)) fresh.push_back(caller);
         }
     }
 
@@ -241,75 +378,84 @@ private:
 
     // -- functions ---------------------------------------------------------------------------------------------------
 
-    void look_at(size_t index) {
-        const FunctionFound& function = structure_.functions[index];
-        FunctionTraits& traits = traits_[index];
-        find_loops(function.body, traits);
-        traits.waits = !traits.loops.empty();
+    void look_at(Unit& unit) {
+        if (!unit.traits) return;
         std::vector<uint32_t> jumps;
-        const std::vector<Nested> nested = find_nested(tokens_, function.body);
-        for (uint32_t at = function.body.begin; at < function.body.end; ++at) {
-            const Token& token = all_[at];
-            if (token.kind != TokenKind::identifier) continue;
-            const bool member = at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->") || all_[at - 1].is("::"));
-            if (waits_by_name(token.text)) traits.waits = true;
-            if (groups_ && among(kGroupWaits, token.text) && (member || all_[at + 1].is("(") || all_[at + 1].is("<")))
-                traits.waits = true;
-            if (token.is("goto")) jumps.push_back(at);
-            if (token.is("__shared__") && !function.kernel) traits.device_shared = true;
-            for (const SharedFound& shared : structure_.shared)
-                if (!shared.dynamic && token.is(shared.name)) traits.device_shared = true;
-            if (among(kIndexed, token.text) || groups_) traits.index_in_memory = true;
-            if (token.is("threadIdx") &&
-                (!function.kernel || std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {
-                     return at >= one.body.begin && at < one.body.end;
-                 })))
-                traits.index_in_memory = true;
-        }
-        if (!jumps.empty() && observes_[index]) {
-            traits.jumps = std::move(jumps);
-            traits.waits = true;
-        }
-    }
-
-    bool add(FunctionTraits& to, const FunctionTraits& from) const {
-        const bool more = (from.waits && !to.waits) || (from.index_in_memory && !to.index_in_memory) ||
-                          (from.device_shared && !to.device_shared);
-        to.waits = to.waits || from.waits;
-        to.index_in_memory = to.index_in_memory || from.index_in_memory;
-        to.device_shared = to.device_shared || from.device_shared;
-        return more;
-    }
-
-    /// A function does what those do that it mentions; and operators are called without being mentioned.
-    void spread() {
-        for (bool more = true; more;) {
-            more = false;
-            FunctionTraits operators;
-            for (size_t i = 0; i < traits_.size(); ++i)
-                if (structure_.functions[i].is_operator) add(operators, traits_[i]);
-            for (size_t i = 0; i < traits_.size(); ++i) {
-                const FunctionFound& function = structure_.functions[i];
-                if (!function.has_body || !function.user) continue;
-                more = add(traits_[i], operators) || more;
-                for (uint32_t at = function.body.begin; at < function.body.end; ++at) {
-                    if (all_[at].kind != TokenKind::identifier) continue;
-                    const auto called = named_.find(all_[at].text);
-                    if (called == named_.end()) continue;
-                    for (const size_t other : called->second)
-                        if (!structure_.functions[other].kernel) more = add(traits_[i], traits_[other]) || more;
-                }
+        const size_t loops = unit.traits->loops.size();
+        std::vector<Nested> nested;
+        if (unit.is_kernel) nested = find_nested(tokens_, unit.body);
+        for (const TokenRange& range : unit.code) {
+            find_loops(range, *unit.traits);
+            for (uint32_t at = range.begin; at < range.end; ++at) {
+                if (all_[at].kind != TokenKind::identifier) continue;
+                unit.does |= what_word_does(at, unit, nested);
+                if (all_[at].is("goto")) jumps.push_back(at);
             }
+        }
+        if (unit.traits->loops.size() != loops) unit.does |= kWaits;
+        if (jumps.empty() || !unit.observes) return;
+        unit.traits->jumps.insert(unit.traits->jumps.end(), jumps.begin(), jumps.end());
+        unit.does |= kWaits;
+    }
+
+    uint8_t what_word_does(uint32_t at, const Unit& unit, const std::vector<Nested>& nested) const {
+        const Token& token = all_[at];
+        uint8_t does = 0;
+        const bool member = all_[at - 1].is(".") || all_[at - 1].is("->") || all_[at - 1].is("::");
+        if (waits_by_name(token.text)) does |= kWaits;
+        if (groups_ && among(kGroupWaits, token.text) && (member || all_[at + 1].is("(") || all_[at + 1].is("<")))
+            does |= kWaits;
+        if ((token.is("__shared__") && !unit.is_kernel) || shared_.count(token.text)) does |= kDeviceShared;
+        if (among(kIndexed, token.text) || groups_) does |= kIndexInMemory;
+        if (token.is("threadIdx") && (!unit.is_kernel || std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {
+                                          return at >= one.body.begin && at < one.body.end;
+                                      })))
+            does |= kIndexInMemory;
+        return does;
+    }
+
+    /// Who mentions a unit does what it does; what has no name is mentioned by all.
+    void spread() {
+        std::vector<uint32_t> fresh;
+        const auto add = [&](uint32_t index, uint8_t does) {
+            if ((does & ~units_[index].does) == 0) return;
+            units_[index].does |= does;
+            fresh.push_back(index);
+        };
+        for (uint32_t i = 0; i < units_.size(); ++i)
+            if (units_[i].does) fresh.push_back(i);
+        uint8_t all_do = 0;
+        while (!fresh.empty()) {
+            const Unit& unit = units_[fresh.back()];
+            fresh.pop_back();
+            const uint8_t does = unit.does;
+            if (unit.name.empty()) {
+                if ((does & ~all_do) == 0) continue;
+                all_do |= does;
+                for (uint32_t i = 0; i < units_.size(); ++i) add(i, all_do);
+            } else if (unit.body.empty()) {   // a kernel is mentioned by nobody
+                Name& name = names_[indices_.at(unit.name)];
+                if ((does & ~name.does) == 0) continue;
+                name.does |= does;
+                for (const uint32_t other : name.mentioned_by) add(other, name.does);
+            }
+        }
+        for (const Unit& unit : units_) {
+            if (!unit.traits || unit.traits == &found_.rest) continue;
+            unit.traits->waits = (unit.does & kWaits) != 0;
+            unit.traits->index_in_memory = (unit.does & kIndexInMemory) != 0;
+            unit.traits->device_shared = (unit.does & kDeviceShared) != 0;
         }
     }
 
     const TokenList& all_;
     const Tokens& tokens_;
     const Structure& structure_;
-    std::vector<FunctionTraits> traits_;
-    std::vector<bool> observes_;
-    std::map<std::string_view, std::vector<size_t>> named_;
-    std::set<std::string_view> volatile_names_, volatile_types_;
+    Waits found_;
+    std::vector<Unit> units_;
+    std::vector<Name> names_;
+    std::unordered_map<std::string_view, uint32_t> indices_;
+    std::set<std::string_view> volatile_names_, volatile_types_, shared_, kernels_;
     bool groups_ = false, types_seen_ = false;
 };
 
@@ -321,8 +467,8 @@ bool operand(const Token& token) {
 
 }  // namespace
 
-std::vector<FunctionTraits> find_waits(const Tokens& tokens, const Structure& structure) {
-    return Analysis(tokens, structure).run();
+Waits find_waits(const Tokens& tokens, const Structure& structure, const std::vector<std::string>& name_expressions) {
+    return Analysis(tokens, structure).run(name_expressions);
 }
 
 std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range) {

@@ -1,13 +1,16 @@
 // Which functions may wait for another thread, and which of their loops may spin.
 //
-// Decided on names, so that it errs on the side of waiting: a function does what any function whose name it mentions
-// does. A thread can wait in a barrier, shuffle or vote, and in a loop whose end may depend on what others write: one
-// that looks at atomics or volatile data and isn't counted by itself. An atomic whose answer nobody looks at tells
+// Decided on names, so that it errs on the side of waiting: a function does what any function or class whose name it
+// mentions does, in its declaration or its body; a kernel also what the arguments of its name expressions do. Operators,
+// and what namespaces say outside of functions and lambdas (tables of functions), are done by all. A thread can wait in a
+// barrier, shuffle or vote, and in a loop whose end may depend on what others write: one that looks at atomics or
+// volatile data and isn't counted by itself. An atomic whose answer nobody looks at tells
 // nothing, and the compare-and-swap loop of a read-modify-write (do { assumed = old; old = atomicCAS(p, assumed, f); }
 // while (assumed != old);) ends whether others run or not.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "softgpu/token_structure.h"
@@ -28,8 +31,11 @@ struct FunctionTraits {
     std::vector<uint32_t> jumps;    // goto tokens of functions that look at what others write
 };
 
-/// One for each of structure.functions.
-std::vector<FunctionTraits> find_waits(const Tokens& tokens, const Structure& structure);
+struct Waits {
+    std::vector<FunctionTraits> functions;   // one for each of structure.functions
+    FunctionTraits rest;                     // of structure.rest: only its loops and jumps
+};
+Waits find_waits(const Tokens& tokens, const Structure& structure, const std::vector<std::string>& name_expressions);
 
 /// The bodies, without braces, of lambdas and local classes within `range`, outermost first; with the '[' of a lambda.
 struct Nested {
