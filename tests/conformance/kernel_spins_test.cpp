@@ -119,3 +119,27 @@ TEST_CASE("a kernel that waits for a later one ends" * gated) {
     program.wait();
     CHECK(seen[0] == 288);
 }
+
+TEST_CASE("a thread that looks at memory through templates and operators sees what another one writes") {
+    for (const char* source : {R"(
+template <class T> __device__ T peek(T *p) { return atomicAdd(p, T(0)); }
+extern "C" __global__ void k(int *f, unsigned *n) { if (threadIdx.x == 1) atomicExch(f, 1); else while (peek<int>(f) == 0) ++*n; })",
+                               R"(
+__device__ int peek(int *p) { return atomicAdd(p, 0); }
+template <int (*F)(int *)> __device__ int apply(int *p) { return F(p); }
+extern "C" __global__ void k(int *f, unsigned *n) { if (threadIdx.x == 1) atomicExch(f, 1); else while (apply<peek>(f) == 0) ++*n; })",
+                               R"(
+struct Flag { volatile int *at; __device__ operator bool() const { return *at != 0; } };
+__device__ bool raised(Flag flag) { return flag; }
+extern "C" __global__ void k(int *f, unsigned *n) { Flag flag{f}; if (threadIdx.x == 1) atomicExch(f, 1); else while (!raised(flag)) ++*n; })",
+                               R"(
+struct Cells { volatile int *at; __device__ int operator[](int i) const { return at[i]; } };
+extern "C" __global__ void k(int *f, unsigned *n) { Cells cells{f}; if (threadIdx.x == 1) atomicExch(f, 1); else while (cells[0] == 0) ++*n; })"}) {
+        CAPTURE(source);
+        Program program(source);
+        std::vector<int> flag(1);
+        std::vector<unsigned> turns(1);
+        program.run("k", shape_of(1, 2), flag, turns);
+        CHECK(flag[0] == 1);
+    }
+}

@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, 24> kGroupWaits = {
 constexpr std::array<std::string_view, 5> kIndexed = {"printf", "__gpo_assert_fail", "__trap", "this_thread_block",
                                                       "__gpo_fail"};
 
+constexpr std::string_view kConversion = "operator";   // the symbol of operator bool and the like
+
 template <size_t N>
 bool among(const std::array<std::string_view, N>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -69,6 +71,7 @@ private:
     struct Unit {
         std::string_view name;                // what does as it does mentions it; empty: all do
         FunctionTraits* traits = nullptr;     // where its loops go
+        std::string_view symbol{};            // + of operator+; a word of a conversion
         TokenRange body{};                    // a kernel's
         bool is_kernel = false, is_rest = false;
         std::vector<TokenRange> ranges{};     // what it says
@@ -99,6 +102,11 @@ private:
         FunctionTraits& own = found_.functions[static_cast<size_t>(&function - structure_.functions.data())];
         Unit& unit = add_unit(function.is_operator ? std::string_view() : function.name,
                               function.has_body ? &own : &found_.rest);
+        if (function.is_operator) {
+            uint32_t symbol = function.parameters.begin - 1;
+            while (symbol > function.declaration.begin && !all_[symbol - 1].is("operator")) --symbol;
+            unit.symbol = all_[symbol].kind == TokenKind::identifier ? kConversion : all_[symbol].text;
+        }
         unit.is_kernel = function.kernel;
         uint32_t defaults = function.parameters.begin;
         while (defaults < function.parameters.end && !all_[defaults].is("=")) ++defaults;
@@ -163,6 +171,9 @@ private:
         if (called) add(mentioned.called_by);
     }
 
+    /// A call, or the mention of a function that somebody else is to call.
+    bool calls(uint32_t at) const { return all_[at + 1].is("(") || all_[at + 1].is("<") || all_[at + 1].is(">"); }
+
     void find_mentions(const Unit& unit) {
         if (unit.is_kernel) mention(unit, unit.name, false);   // its instantiations
         for (const TokenRange& range : unit.ranges) {
@@ -170,7 +181,7 @@ private:
             for (uint32_t at = range.begin; at < range.end; ++at) {
                 if (all_[at].is("=") || all_[at].is("{")) value = std::min(value, at);
                 if (all_[at].kind == TokenKind::identifier && !(at < value && declared(at, range)))
-                    mention(unit, all_[at].text, all_[at + 1].is("("));
+                    mention(unit, all_[at].text, calls(at));
             }
         }
     }
@@ -242,7 +253,8 @@ private:
 
     bool observes(uint32_t at) const {
         const Token& token = all_[at];
-        if (token.kind != TokenKind::identifier || token.system) return false;
+        if (token.system) return false;
+        if (token.kind != TokenKind::identifier) return !operators_.empty() && operators_.count(token.text) != 0;
         const std::string_view word = token.text;
         if (word.starts_with("atomic") && word.size() > 6 && (std::isupper(static_cast<unsigned char>(word[6])) != 0))
             return !dropped(at);
@@ -251,34 +263,43 @@ private:
             return true;
         if (among(kObserving, word) || volatile_names_.count(word) || volatile_types_.count(word)) return true;
         if (at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->")) && among(kObservingMembers, word)) return true;
-        if (!all_[at + 1].is("(")) return false;
+        if (!calls(at)) return false;
         const auto name = indices_.find(word);
         return name != indices_.end() && names_[name->second].observes;
     }
 
-    uint32_t first_observed(TokenRange range) const {
+    /// `converting`: a variable may be one whose conversion looks.
+    uint32_t first_observed(TokenRange range, bool converting = true) const {
+        converting = converting && operators_.count(kConversion);
         for (uint32_t at = range.begin; at < range.end; ++at)
-            if (observes(at)) return at;
+            if (observes(at) || (converting && all_[at].kind == TokenKind::identifier)) return at;
         return range.end;
     }
-    bool observed(TokenRange range) const { return first_observed(range) != range.end; }
+    bool observed(TokenRange range, bool converting = true) const {
+        return first_observed(range, converting) != range.end;
+    }
 
+    /// Operators are called without being named: whoever uses one that looks looks, and so each new one means another turn.
     void find_observers() {
-        std::vector<uint32_t> fresh;
-        for (uint32_t i = 0; i < units_.size(); ++i) {
-            Unit& unit = units_[i];
-            unit.observes =
-                std::any_of(unit.code.begin(), unit.code.end(), [&](TokenRange range) { return observed(range); });
-            if (unit.observes) fresh.push_back(i);
-        }
-        while (!fresh.empty()) {
-            const Unit& unit = units_[fresh.back()];
-            fresh.pop_back();
-            if (unit.name.empty()) continue;
-            Name& name = names_[indices_.at(unit.name)];
-            if (std::exchange(name.observes, true)) continue;
-            for (const uint32_t caller : name.called_by)
-                if (!std::exchange(units_[caller].observes, true)) fresh.push_back(caller);
+        for (size_t operators = 0;; operators = operators_.size()) {
+            std::vector<uint32_t> fresh;
+            for (uint32_t i = 0; i < units_.size(); ++i) {
+                Unit& unit = units_[i];
+                unit.observes = unit.observes || std::any_of(unit.code.begin(), unit.code.end(),
+                                                             [&](TokenRange range) { return observed(range); });
+                if (unit.observes) fresh.push_back(i);
+            }
+            while (!fresh.empty()) {
+                const Unit& unit = units_[fresh.back()];
+                fresh.pop_back();
+                if (!unit.symbol.empty()) operators_.insert(unit.symbol);
+                if (unit.name.empty()) continue;
+                Name& name = names_[indices_.at(unit.name)];
+                if (std::exchange(name.observes, true)) continue;
+                for (const uint32_t caller : name.called_by)
+                    if (!std::exchange(units_[caller].observes, true)) fresh.push_back(caller);
+            }
+            if (operators_.size() == operators) return;
         }
     }
 
@@ -325,7 +346,10 @@ private:
         }
         if (second == 0) return false;   // over a range
         const TokenRange condition{first + 1, second}, step{second + 1, close};
-        if (observed(condition) || observed(step)) return true;
+        bool counted = false;   // i < n, ++i ends whatever n is converted from
+        for (uint32_t at = condition.begin; at < condition.end; ++at)
+            counted = counted || (all_[at].kind == TokenKind::identifier && assigned(all_[at].text, step));
+        if (observed(condition, !counted) || observed(step, !counted)) return true;
         if (!observed(body)) return false;
         if (condition.empty() || step.empty()) return true;
         for (uint32_t at = condition.begin; at < condition.end; ++at)
@@ -456,6 +480,7 @@ private:
     std::vector<Name> names_;
     std::unordered_map<std::string_view, uint32_t> indices_;
     std::set<std::string_view> volatile_names_, volatile_types_, shared_, kernels_;
+    std::set<std::string_view> operators_;   // that look at what others write
     bool groups_ = false, types_seen_ = false;
 };
 

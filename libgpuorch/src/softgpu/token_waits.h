@@ -4,7 +4,7 @@
 // mentions does, in its declaration or its body; a kernel also what the arguments of its name expressions do. Operators,
 // and what namespaces say outside of functions and lambdas (tables of functions), are done by all. A thread can wait in a
 // barrier, shuffle or vote, and in a loop whose end may depend on what others write: one that looks at atomics or
-// volatile data and isn't counted by itself. An atomic whose answer nobody looks at tells
+// volatile data, or uses an operator that does, and isn't counted by itself. An atomic whose answer nobody looks at tells
 // nothing, and the compare-and-swap loop of a read-modify-write (do { assumed = old; old = atomicCAS(p, assumed, f); }
 // while (assumed != old);) ends whether others run or not.
 #pragma once
