@@ -261,6 +261,17 @@ extern "C" __global__ void reversed(int *out) {
     for (int i = 0; i < 32; ++i) CHECK(out[i] == 1011 * (31 - i) + 8);
 }
 
+TEST_CASE("__func__ is the kernel's name") {
+    Program program(R"(
+__device__ int first(const char *name) { return name[0]; }
+__device__ int inner() { return first(__func__); }
+template <int N> __global__ void many(int *out) { out[0] = first(__func__); out[1] = sizeof(__func__); out[2] = inner(); }
+)", {"many<1>"});
+    std::vector<int> out(3);
+    program.run("many<1>", single(), out);
+    CHECK(out == std::vector<int>{'m', 5, 'i'});
+}
+
 TEST_CASE("parameters are laid out and passed by value as CUDA's") {
     struct Large {
         int values[900];

@@ -169,19 +169,21 @@ private:
                 replace(at - 1, "");
                 replace(at - 2, "");
             }
+        } else if (token.is("__func__") || token.is("__FUNCTION__")) {
+            if (const FunctionFound* kernel = kernel_around(at)) replace(at, quoted(kernel->name));
         } else if (!is_member(at)) {
             for (const auto& [name, call] : kPlaces)
-                if (token.is(name)) replace(at, in_kernel(at) ? "__gpo_t." + std::string(name) : std::string(call));
+                if (token.is(name)) replace(at, kernel_around(at) ? "__gpo_t." + std::string(name) : std::string(call));
         }
     }
 
-    /// In a kernel's own body, where threadIdx is a value at hand; not in a lambda or class within it.
-    bool in_kernel(uint32_t at) const {
+    /// The kernel in whose own body, where threadIdx is a value at hand, `at` is; not in a lambda or class within it.
+    const FunctionFound* kernel_around(uint32_t at) const {
         for (const TokenRange& nested : nested_)
-            if (at >= nested.begin && at < nested.end) return false;
-        for (const TokenRange& body : kernel_bodies_)
-            if (at >= body.begin && at < body.end) return true;
-        return false;
+            if (at >= nested.begin && at < nested.end) return nullptr;
+        for (const FunctionFound* kernel : kernels_)
+            if (at >= kernel->body.begin && at < kernel->body.end) return kernel;
+        return nullptr;
     }
 
     /// The text of tokens as it is to be compiled, for use in another place.
@@ -367,7 +369,7 @@ private:
         if (!found.has_body || !found.user) return;
         const std::vector<Nested> nested = find_nested(tokens_, found.body);
         for (const Nested& one : nested) nested_.push_back(one.body);
-        if (found.kernel) kernel_bodies_.push_back(found.body);
+        if (found.kernel) kernels_.push_back(&found);
         std::vector<SharedReference> captured;
         const std::string outer = namespace_shared_for(found, captured);
         if (found.kernel) open_kernel(found, traits, outer);
@@ -535,7 +537,8 @@ private:
     Structure structure_;
     Waits waits_;
     std::vector<Edit> edits_;
-    std::vector<TokenRange> kernel_bodies_, nested_;
+    std::vector<const FunctionFound*> kernels_;   // with bodies
+    std::vector<TokenRange> nested_;
     std::vector<std::pair<std::string_view, std::string>>
         namespace_shared_;  // a name, and its declaration in a function
     unsigned count_ = 0;
