@@ -624,9 +624,9 @@ TEST_CASE("who waits for a pipeline's run returns when the pipeline is destroyed
         REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &nothing));
         REQUIRE_OK(gpo_pipeline_notify(pipeline, queue, 1));
         std::atomic<bool> begins{false};
-        std::thread waits([&] {
+        std::thread waits([&, handle = pipeline.get()] {
             begins = true;
-            status = gpo_pipeline_wait(pipeline, kPatience, nullptr);
+            status = gpo_pipeline_wait(handle, kPatience, nullptr);
         });
         while (!begins) std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::milliseconds(turn));
