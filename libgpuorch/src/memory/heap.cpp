@@ -384,19 +384,13 @@ void* SlabHeap::allocate_hard(uint64_t bytes, uint64_t alignment) {
             if (growths_ != seen) continue;  // somebody brought memory meanwhile, or room for it
             growing_ = true;
         }
-        const auto finish = [&](bool grown) {
-            std::lock_guard lock(growth_lock_);
-            growing_ = false;
-            growths_ += grown;
-            growth_.notify_all();
-        };
         try {
             bool limited = false;
             void* memory = grow(size, aligned, 0, &limited);
-            finish(!limited);
+            end_turn(!limited);
             if (limited || memory) return memory;
         } catch (...) {
-            finish(false);
+            end_turn(false);
             throw;
         }
     }
@@ -552,9 +546,14 @@ void SlabHeap::trim(uint64_t keep_bytes) noexcept {
         growing_ = true;
     }
     give_back(keep_bytes);
+    end_turn(true);
+}
+
+// `room`: there may be memory now for those who had found none.
+void SlabHeap::end_turn(bool room) noexcept {
     std::lock_guard lock(growth_lock_);
     growing_ = false;
-    ++growths_;
+    growths_ += room;
     growth_.notify_all();
 }
 

@@ -171,6 +171,7 @@ private:
     void* scrape(uint32_t size, uint32_t alignment);
     void* grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited);
     void give_back(uint64_t keep_bytes) noexcept;
+    void end_turn(bool room) noexcept;
     Slab& prepare_slab(uint64_t bytes);
     void take_empty_slabs(uint64_t keep_bytes, std::vector<Slab*>& out) noexcept;
     void bury(Slab& slab) noexcept;
