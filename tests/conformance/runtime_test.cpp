@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -194,10 +196,9 @@ TEST_CASE("shutdown times out on time too where the stream of what runs was dest
     Stream stream = gpu.stream();
     auto gate = std::make_unique<Gate>(gpu);
     // Who waits longer than it should is let go, and then not told of a timeout.
-    std::atomic<bool> over{false};
-    std::thread opener([&] {
-        for (int i = 0; i < 500 && !over; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        if (!over) gate->open();
+    std::promise<void> over;
+    std::thread opener([&, ended = over.get_future()] {
+        if (ended.wait_for(std::chrono::seconds(5)) == std::future_status::timeout) gate->open();
     });
     gate->put_on(stream);
     SUBCASE("") {}
@@ -208,7 +209,7 @@ TEST_CASE("shutdown times out on time too where the stream of what runs was dest
     }
     stream.reset();
     for (const int64_t timeout : {20'000'000, 0}) CHECK_STATUS(GPO_TIMEOUT, gpo_runtime_shutdown(gpu.runtime, timeout));
-    over = true;
+    over.set_value();
     opener.join();
     gate->open();
     gate.reset();

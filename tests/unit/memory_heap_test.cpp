@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <map>
 #include <random>
 #include <set>
@@ -201,16 +202,11 @@ TEST_CASE("who needs the room of a slab that is just being given back waits for 
     h.pages.hold = true;
     std::thread trims([&] { h.heap.trim(0); });
     while (h.pages.giving == 0) std::this_thread::yield();
-    std::atomic<bool> tried{false};
-    void* piece = nullptr;
-    std::thread takes([&] {
-        piece = h.take(300);
-        tried = true;
-    });
-    for (int i = 0; i < 50 && !tried; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    auto taken = std::async(std::launch::async, [&] { return h.take(300); });
+    CHECK(taken.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
     h.pages.hold = false;
     trims.join();
-    takes.join();
+    void* const piece = taken.get();
     REQUIRE(piece);
     CHECK(h.free(piece));
 }
