@@ -256,13 +256,16 @@ TEST_CASE("a sorting network sorts each block") {
     CHECK(data == expected);
 }
 
+/// A kernel in which something is written at an unusual place.
+struct Written {
+    std::string where;
+    const char* source;
+    std::vector<const char*> names = {};
+    const char* kernel = "k";
+};
+
 TEST_CASE("threadIdx is each thread's own wherever it is read") {
-    const struct {
-        std::string where;
-        const char* source;
-        std::vector<const char*> names = {};
-        const char* kernel = "k";
-    } cases[] = {
+    const Written cases[] = {
         {"a constructor's initialisers", R"(
 struct Place { unsigned i; __device__ Place() : i(threadIdx.x) {} };
 extern "C" __global__ void k(unsigned *out) { Place p; out[p.i] = p.i; })"},
@@ -320,12 +323,7 @@ __device__ int block_sum(int x) {
 }
 __device__ int same(int x) { return x; }
 )";
-    const struct {
-        std::string where;
-        const char* source;
-        std::vector<const char*> names = {};
-        const char* kernel = "k";
-    } cases[] = {
+    const Written cases[] = {
         {"a constructor's initialisers", R"(
 struct Stats { int sum; __device__ Stats(int x) : sum(block_sum(x)) {} };
 extern "C" __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; Stats s(own[threadIdx.x]); out[threadIdx.x] = s.sum + own[threadIdx.x]; })"},

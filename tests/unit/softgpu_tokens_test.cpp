@@ -88,31 +88,27 @@ TEST_CASE("kernel source that is cut, or has lost, doubled or swapped a token, i
     CHECK(cut_and_taken > 100);
 }
 
+static void check_refused_in_line_2(const char* source) {
+    CAPTURE(source);
+    try {
+        rewrite_kernels(source, {});
+        FAIL_CHECK("taken");
+    } catch (const SourceError& error) {
+        CHECK(std::string(error.what()).find("a.cu(2): error: ") == 0);
+    }
+}
+
 TEST_CASE("a shared variable's declaration that never ends is refused with its line") {
     for (const char* source : {"# 1 \"a.cu\"\n__global__ void k() {\n__shared__ }", "# 1 \"a.cu\"\n__global__ void k() {\n__shared__ int a }",
-                               "# 1 \"a.cu\"\n__device__ void f() {\n__shared__ int a[(3)] } int b;"}) {
-        CAPTURE(source);
-        try {
-            rewrite_kernels(source, {});
-            FAIL_CHECK("taken");
-        } catch (const SourceError& error) {
-            CHECK(std::string(error.what()).find("a.cu(2): error: ") == 0);
-        }
-    }
+                               "# 1 \"a.cu\"\n__device__ void f() {\n__shared__ int a[(3)] } int b;"})
+        check_refused_in_line_2(source);
 }
 
 TEST_CASE("a kernel that the pass can't find in its source is refused with its line") {
     for (const char* source : {"# 1 \"a.cu\"\nint before = 3\n__global__ void k(int *a) { *a = 1; }\nint behind;",
                                "# 1 \"a.cu\"\nusing Number = int\n__global__ void k(int *a) { *a = 1; }",
-                               "# 1 \"a.cu\"\n\n__global__ void k(int *a)"}) {
-        CAPTURE(source);
-        try {
-            rewrite_kernels(source, {});
-            FAIL_CHECK("taken");
-        } catch (const SourceError& error) {
-            CHECK(std::string(error.what()).find("a.cu(2): error: ") == 0);
-        }
-    }
+                               "# 1 \"a.cu\"\n\n__global__ void k(int *a)"})
+        check_refused_in_line_2(source);
     CHECK(taken("struct A { friend __global__ void k(int *); }; __global__ void k(int *); template <int N> __global__ void many(int *) {}\n"
                 "template __global__ void many<1>(int *); void f() { __global__ void k(int *); } __global__ void k(int *a) { *a = 1; }"));
 }
