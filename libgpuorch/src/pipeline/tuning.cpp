@@ -26,7 +26,16 @@ double Tuning::Batch::period() const noexcept {
                         static_cast<double>(std::max(border(part + 1) - border(part), uint64_t{1}));
     std::sort(periods.begin(), periods.end());
     const double count = static_cast<double>(to - from), mean = static_cast<double>(ends[3] - ends[0]) / count;
-    return std::max(1.0 / count, std::abs(mean - periods[1]) > kOutlier * periods[1] ? periods[1] : mean);
+    const double taken = std::max(1.0 / count, std::abs(mean - periods[1]) > kOutlier * periods[1] ? periods[1] : mean);
+    return repeated() ? std::min(first_period, taken) : taken;
+}
+
+void Tuning::Batch::repeat() noexcept {
+    first_period = period();
+    const uint64_t count = to - from;
+    from = to;
+    to += count;
+    ends[0] = ends[3];
 }
 
 uint64_t Tuning::fit(double bytes) const noexcept {
@@ -39,9 +48,10 @@ uint64_t Tuning::fit(double bytes) const noexcept {
 
 uint64_t Tuning::best(uint64_t bytes) const noexcept {
     const double n = bytes != 0 ? static_cast<double>(bytes) : kUnknownTotal;
-    // What a chunk costs is not known so well that less than a hundredth of the run would be worth gaining by small ones. At
-    // least four chunks, so that something overlaps.
-    const double least = std::min(n / 128, static_cast<double>(large_.size));
+    // What a chunk costs is not known so well that a hundredth of the run would be worth gaining by small ones: 64 chunks
+    // take a sixty-fourth of it to fill the pipeline, 128 half of that, and twice what chunks cost. At least four chunks, so
+    // that something overlaps.
+    const double least = std::min(n / 64, static_cast<double>(2 * large_.size));
     return fit(std::min(std::max(std::sqrt(n * overhead_ns_ / ns_per_byte_), least), n / 4));
 }
 
@@ -103,14 +113,19 @@ void Tuning::conclude() noexcept {
     // Where larger chunks are no faster (a cache that they fall out of), nothing speaks for more than the small ones.
     overhead_ns_ = std::max(small_.period() - ns_per_byte_ * static_cast<double>(small_.size), 0.0);
     known_ = true;
-    size_ = small_.per_byte() * kTolerance < large_.per_byte() ? small_.size : best(total_);
-    if (size_ == small_.size || size_ == large_.size) {
-        phase_ = Phase::settled;
-        if (size_ == small_.size && overhead_ns_ == 0) fastest_tried_ = size_;
-        checked_ = true;
+    const bool disappoints = small_.per_byte() * kTolerance < large_.per_byte();
+    fastest_tried_ = disappoints ? small_.size : 0;
+    if (disappoints && !large_.repeated()) {
+        checked_ = true;  // what holds if the run ends meanwhile
+        large_.repeat();
         return;
     }
-    begin_check();
+    size_ = disappoints ? small_.size : best(total_);
+    checked_ = size_ == small_.size || size_ == large_.size;
+    if (checked_)
+        phase_ = Phase::settled;
+    else
+        begin_check();
 }
 
 void Tuning::begin_check() noexcept {
@@ -119,11 +134,15 @@ void Tuning::begin_check() noexcept {
 }
 
 void Tuning::check() noexcept {
+    const Batch& fastest = small_.per_byte() < large_.per_byte() ? small_ : large_;
+    const bool disappoints = check_.per_byte() > fastest.per_byte() * kTolerance;
+    if (disappoints && !check_.repeated()) {
+        check_.repeat();
+        return;
+    }
     phase_ = Phase::settled;
     checked_ = true;
-    const Batch& fastest = small_.per_byte() < large_.per_byte() ? small_ : large_;
-    if (check_.per_byte() <= fastest.per_byte() * kTolerance) return;
-    fastest_tried_ = size_ = fastest.size;
+    if (disappoints) fastest_tried_ = size_ = fastest.size;
 }
 
 }  // namespace gpo::pipeline

@@ -5,7 +5,8 @@
 // before it is done with it, so the last engine ends a chunk later than the first. (Chunks that grow and shrink again don't
 // help: the largest counts.) The sum is least at c = sqrt(n * o / b). Two sizes are tried, some chunks of each, on the run's
 // own data; the time from one chunk's end to the next one's gives o and b. Both sizes run near full speed, so that trying
-// them costs little. If the model's choice turns out slower than what was tried, the faster of those is used.
+// them costs little. If the model's choice turns out slower than what was tried, the faster of those is used. Who shares
+// the machine makes chunks slower and never faster: larger ones that disappoint are taken twice, and the better time counts.
 //
 // Not thread-safe: the pipeline calls it under its lock.
 #pragma once
@@ -51,9 +52,12 @@ private:
     struct Batch {
         uint64_t size = 0, from = 0, to = 0;  // indices of the chunks that count
         std::array<int64_t, 4> ends{};        // of the first, of two between, and of the last
+        double first_period = 0;              // not 0: the batch is taken a second time
         uint64_t border(size_t part) const noexcept { return from + (to - from) * part / 3; }
         void note(uint64_t index, int64_t end) noexcept;
-        double period() const noexcept;       // nanoseconds a chunk
+        double period() const noexcept;       // nanoseconds a chunk; of two times the better one
+        bool repeated() const noexcept { return first_period != 0; }
+        void repeat() noexcept;               // with the chunks that come next, which are of the same size
         double per_byte() const noexcept { return period() / static_cast<double>(size); }
     };
 
