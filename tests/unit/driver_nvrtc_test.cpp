@@ -91,6 +91,7 @@ TEST_CASE("NVRTC compiles to a cubin of the device, with its kernels and lowered
         CHECK(std::binary_search(names.begin(), names.end(), std::string(name)));
     CHECK(gpo::kernel::ImageBytes(result.image.data(), result.image.size()).size() == result.image.size());
     CHECK(contains(compiler.identity(), "nvrtc "));
+    CHECK(contains(compiler.identity(), " headers "));
 }
 
 TEST_CASE("the headers that kernels include out of habit are there") {

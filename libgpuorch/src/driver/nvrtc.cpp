@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 #include "core/environment.h"
@@ -176,7 +177,10 @@ std::string NvrtcCompiler::identity() {
     if (!library) return "none";
     std::string identity = text("nvrtc ", library->major, ".", library->minor);
     for (const std::string& include : library->includes) identity += " " + include;
-    return identity;
+    // Ours too: what an older libgpuorch has compiled with other ones isn't what this one would.
+    std::string ours;
+    for (const auto& [name, body] : nvrtc::standard_headers()) ours += text(name, "\n", body);
+    return identity + text(" headers ", uint64_t{std::hash<std::string>()(ours)});
 }
 
 CompileResult NvrtcCompiler::compile(const CompileRequest& request) {

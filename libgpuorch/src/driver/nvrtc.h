@@ -16,7 +16,7 @@ struct Library;
 class NvrtcCompiler final : public Compiler {
 public:
     CompileResult compile(const CompileRequest& request) override;
-    /// Compiler, version and include folders; "none" where there is no NVRTC.
+    /// Compiler, version, include folders and our own headers; "none" where there is no NVRTC.
     std::string identity() override;
     /// The driver's version: an NVRTC of the same major version is looked for first.
     void prefer(int version) noexcept { version_ = version; }
