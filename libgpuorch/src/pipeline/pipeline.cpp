@@ -167,11 +167,21 @@ gpo_status Pipeline::wait(uint64_t deadline, gpo_pipeline_result* result, ErrorP
     if (Runtime::in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "a callback of ", describe(), " can't wait for it");
     host::Lock lock(flow_->lock);
     if (flow_->runs == 0) fail(GPO_INVALID_STATE, describe(), " was never started");
-    // Another thread may start the next run at once: that one isn't waited for.
-    const uint64_t run = flow_->runs;
-    if (!flow_->ended.wait(lock, deadline, [&] { return !flow_->running || flow_->runs != run; })) return GPO_TIMEOUT;
-    *result = result_;
-    *error = error_;
+    if (!flow_->running) {
+        *result = result_;
+        *error = error_;
+        return GPO_SUCCESS;
+    }
+    const auto self = std::make_unique<Waiting>(Waiting{waiting_});
+    waiting_ = self.get();
+    if (!flow_->ended.wait(lock, deadline, [&] { return self->ended; })) {
+        Waiting** at = &waiting_;
+        while (*at != self.get()) at = &(*at)->next;
+        *at = self->next;
+        return GPO_TIMEOUT;
+    }
+    *result = self->result;
+    *error = std::move(self->error);
     return GPO_SUCCESS;
 }
 

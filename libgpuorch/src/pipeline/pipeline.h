@@ -90,6 +90,13 @@ private:
         Ref<Reached> target;
         uint64_t submitted_ns;
     };
+    /// Somebody who waits for the run's end: the next run may have ended too before they come to look.
+    struct Waiting {
+        Waiting* next;
+        gpo_pipeline_result result{};
+        ErrorPtr error{};
+        bool ended = false;
+    };
 
     ~Pipeline() override;
 
@@ -143,7 +150,9 @@ private:
     // Of the run that ended last, under flow_->lock.
     gpo_pipeline_result result_{};
     ErrorPtr error_;
-    std::vector<Notice> notices_;                       // of the run that runs, under flow_->lock
+    // Of the run that runs, under flow_->lock.
+    std::vector<Notice> notices_;
+    Waiting* waiting_ = nullptr;
 };
 
 template <>

@@ -186,6 +186,11 @@ void Pipeline::end(Run& run) noexcept {
         if (error) note_error(error);  // known before the wait for the run ends
         flow.running = false;
         notices.swap(notices_);
+        for (; waiting_; waiting_ = waiting_->next) {
+            waiting_->result = result_;
+            waiting_->error = error;
+            waiting_->ended = true;
+        }
         closing = flow.closing;
         self = std::move(self_);
         ended = std::move(run_);

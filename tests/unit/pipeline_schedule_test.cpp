@@ -1,0 +1,87 @@
+// Who waits for a pipeline's run is told of that one, under many schedules, though the next may begin and end before they
+// come to look.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "gpuorch/gpuorch.h"
+#include "host/host.h"
+#include "support/explore.h"
+
+namespace {
+
+constexpr int64_t kPatience = 10'000'000'000;
+constexpr size_t kWaiting = 24;   // one after the other they come to look
+
+template <class T>
+T sized() {
+    T value{};
+    value.struct_size = sizeof value;
+    return value;
+}
+
+/// The first run ends with a failure, once somebody waits for it; the second has nothing to read.
+void run(uint64_t seed) {
+    auto runtime_options = sized<gpo_runtime_options>();
+    runtime_options.device = "soft";
+    runtime_options.schedule_seed = seed;
+    gpo_runtime_t runtime = nullptr;
+    REQUIRE(gpo_runtime_create(&runtime_options, &runtime) == GPO_SUCCESS);
+    gpo_device_t device = nullptr;
+    REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+    gpo_cq_t queue = nullptr;
+    REQUIRE(gpo_cq_create(runtime, nullptr, &queue) == GPO_SUCCESS);
+    auto stage = sized<gpo_stage>();
+    stage.kind = GPO_STAGE_CALLBACK;
+    stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
+    auto options = sized<gpo_pipeline_options>();
+    options.stages = &stage;
+    options.stage_count = 1;
+    options.chunk_bytes = 4096;
+    gpo_pipeline_t pipeline = nullptr;
+    REQUIRE(gpo_pipeline_create(device, &options, &pipeline) == GPO_SUCCESS);
+
+    auto failing = sized<gpo_source>(), empty = sized<gpo_source>();
+    failing.kind = empty.kind = GPO_SOURCE_KIND_CALLBACK;
+    failing.fill = [](void*, void*, uint64_t, uint64_t*) -> gpo_status {
+        gpo::host::sleep_until(gpo::host::now() + 1'000'000);   // until the wait has begun
+        return GPO_IO_ERROR;
+    };
+    empty.fill = [](void*, void*, uint64_t, uint64_t* bytes) -> gpo_status {
+        *bytes = 0;
+        return GPO_END;
+    };
+    const auto nowhere = sized<gpo_sink>();
+    std::vector<gpo_status> told(kWaiting);
+    {
+        REQUIRE(gpo_pipeline_start(pipeline, &failing, &nowhere) == GPO_SUCCESS);
+        std::vector<gpo::host::Thread> waiting;
+        for (gpo_status& status : told)
+            waiting.emplace_back("waits", [&] { status = gpo_pipeline_wait(pipeline, kPatience, nullptr); });
+        for (uint64_t turn = 1; turn <= 2; ++turn) {
+            REQUIRE(gpo_pipeline_notify(pipeline, queue, turn) == GPO_SUCCESS);
+            gpo_completion entry{};
+            uint64_t taken = 0;
+            REQUIRE(gpo_cq_wait(queue, kPatience) == GPO_SUCCESS);
+            REQUIRE(gpo_cq_drain(queue, &entry, sizeof entry, 1, &taken) == GPO_SUCCESS);
+            REQUIRE(entry.user_data == turn);
+            CHECK((entry.status == GPO_SUCCESS) == (turn == 2));
+            if (turn == 1) REQUIRE(gpo_pipeline_start(pipeline, &empty, &nowhere) == GPO_SUCCESS);
+        }
+    }
+    for (const gpo_status status : told) CHECK(status == GPO_CALLBACK_FAILED);
+    CHECK(gpo_pipeline_destroy(pipeline) == GPO_SUCCESS);
+    CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
+    CHECK(gpo_device_destroy(device) == GPO_SUCCESS);
+    CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
+}
+
+}  // namespace
+
+TEST_CASE("who waits for a run is told how that one ended, though the next has ended before they look, under every schedule") {
+    const auto [first, count] = gpo::test::seeds({1, 200});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
+        run(seed);
+    }
+}
