@@ -21,6 +21,8 @@
 #ifndef GPUORCH_ASIO_HPP
 #define GPUORCH_ASIO_HPP
 
+#include <unistd.h>
+
 #include <utility>  // before Asio: Boost 1.74 uses std::exchange without it
 
 #include <atomic>
@@ -193,7 +195,13 @@ public:
             gpo_cq_destroy(queue_);
             throw system_error(make_status(status), "gpuorch::completion_port");
         }
-        descriptor_.assign(descriptor);  // which closes it
+        error_code refused;
+        descriptor_.assign(descriptor, refused);  // which closes it
+        if (refused) {
+            ::close(descriptor);
+            gpo_cq_destroy(queue_);
+            throw system_error(refused, "gpuorch::completion_port");
+        }
     }
     ~port_state() { gpo_cq_destroy(queue_); }
     port_state(const port_state&) = delete;
