@@ -99,11 +99,12 @@ def run(command, limit, environment=None, cwd=ROOT):
             process.wait(limit)
         except subprocess.TimeoutExpired:
             timed_out = limit
-        try:
-            os.killpg(process.pid, signal.SIGKILL)  # also what a test left behind
-        except ProcessLookupError:
-            pass
-        process.wait()
+        finally:  # Ctrl-C too: it doesn't reach another session
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # also what a test left behind
+            except ProcessLookupError:
+                pass
+            process.wait()
         out.seek(0)
         text = out.read().decode(errors="replace")
     return Outcome(process.returncode, text, time.monotonic() - start, timed_out)
