@@ -408,6 +408,33 @@ TEST_CASE("a link to a file stays one: the file that it leads to is replaced, wh
     CHECK(elsewhere.names().size() == 1);
 }
 
+TEST_CASE("a file without a folder in its name stays in the one that the program was in when the run began") {
+    Rig rig;
+    Folder folder, elsewhere;
+    const auto before = std::filesystem::current_path();
+    for (const gpo_status ending : {GPO_SUCCESS, GPO_IO_ERROR}) {
+        std::filesystem::current_path(folder / "");
+        struct Change {
+            std::string to;
+            gpo_status ending;
+        } change{elsewhere / "", ending};
+        const std::string name = "new";
+        auto sink = to_file(name);
+        sink.user = &change;
+        sink.take = [](void* user, const gpo_chunk*) -> gpo_status {
+            const auto& change = *static_cast<Change*>(user);
+            std::filesystem::current_path(change.to);
+            return change.ending;
+        };
+        const gpo_status status = run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), sink);
+        std::filesystem::current_path(before);
+        CHECK(status == (ending == GPO_SUCCESS ? GPO_SUCCESS : GPO_CALLBACK_FAILED));
+        CHECK(folder.names().size() == 1);   // the one of the run that succeeded
+        CHECK(elsewhere.names().empty());
+    }
+    CHECK(read_file(folder / "new") == complement(rig.data));
+}
+
 TEST_CASE("the end of a named pipe is the end, though somebody opens it anew before the run has ended") {
     Gpu gpu;
     ComplementOptions rig(gpu);

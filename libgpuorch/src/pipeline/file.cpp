@@ -168,14 +168,15 @@ private:
     Interrupt interrupt_;
 };
 
-/// A new file, under another name until it is complete.
+/// A new file, under another name until it is complete. In its folder, wherever the program changes to meanwhile.
 class FileSink final : public Sink {
 public:
-    FileSink(const char* path, std::string name)
-        : path_(path), name_(std::move(name)), temporary_(unused_name(path_)), file_(create()) {}
+    FileSink(const std::string& path, std::string name)
+        : name_(std::move(name)), base_(path.substr(path.rfind('/') + 1)), temporary_(unused_name()),
+          folder_(open_folder(path)), file_(create()) {}
 
     ~FileSink() override {
-        if (!committed_) ::unlink(temporary_.c_str());
+        if (!committed_) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
     }
 
     void put(const void* output, uint64_t, uint64_t bytes) override {
@@ -191,34 +192,39 @@ public:
     void commit() override {
         // Network file systems and quotas may speak up only now.
         if (const int error = file_.close()) fail_file(GPO_IO_ERROR, error, name_, "can't be written");
-        if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+        if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), base_.c_str()) != 0)
             fail_file(GPO_IO_ERROR, errno, name_, "can't be put in place");
         committed_ = true;
     }
 
 private:
-    static std::string unused_name(const std::string& path) {
+    static std::string unused_name() {
         uint64_t random = 0;
         if (::getrandom(&random, sizeof random, 0) != sizeof random)
             fail_errno(GPO_IO_ERROR, errno, "no random numbers");
-        const size_t slash = path.rfind('/');
-        const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-        return text(folder, ".", hex(random).substr(2), ".part");
+        return text(".", hex(random).substr(2), ".part");
     }
 
-    Descriptor create() {
-        const int file = retry([&] {
-            return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        });
-        if (file < 0) {
-            const int number = errno;
-            fail_file(open_status(number), number, name_, "can't be created");
+    Descriptor made(int number) const {
+        if (number < 0) {
+            const int error = errno;
+            fail_file(open_status(error), error, name_, "can't be created");
         }
-        return {file, true};
+        return {number, true};
+    }
+    Descriptor open_folder(const std::string& path) const {
+        const std::string folder = path.substr(0, path.rfind('/') + 1);
+        return made(retry([&] { return ::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); }));
+    }
+    Descriptor create() const {
+        return made(retry([&] {
+            return ::openat(folder_.get(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        }));
     }
 
     bool committed_ = false;
-    const std::string path_, name_, temporary_;
+    const std::string name_, base_, temporary_;
+    const Descriptor folder_;
     Descriptor file_;
 };
 
