@@ -4,6 +4,19 @@
 
 namespace gpo::trace {
 
+namespace {
+
+// Of a stream that the driver can't tell of nothing is timed: the operation itself will find out why.
+bool captured(Stream& stream) noexcept {
+    try {
+        return stream.capturing();
+    } catch (const std::exception&) {
+        return true;
+    }
+}
+
+}  // namespace
+
 OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept
     : stream_(stream) {
     // Room for the calls around it too, so that no arrow begins in a call that isn't there.
@@ -25,7 +38,7 @@ OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Oper
     record_.lane = lane & ~Recorder::kUntimed;
     record_.begin = host::now();
     if (work.engine == Engine::none || !lane || (lane & Recorder::kUntimed) || !recorder.gpu_times() ||
-        stream.capturing())
+        captured(stream))
         return;
     if (!(record_.gpu_begin = stream.trace_event())) return;
     if (!(record_.gpu_end = stream.trace_event())) return;
