@@ -59,8 +59,8 @@ void CompletionQueue::unreserve() noexcept {
 // kept until the last entry is delivered.
 void CompletionQueue::close() noexcept {
     retain();
-    const uint64_t delivered = delivered_.fetch_or(kKept, std::memory_order_acq_rel);
-    if (delivered == reserved_.load(std::memory_order_acquire)) release();
+    const uint64_t closing = kKept - reserved_.load(std::memory_order_acquire);
+    if (delivered_.fetch_add(closing, std::memory_order_acq_rel) + closing == kKept) release();
 }
 
 void CompletionQueue::put(const gpo_completion& entry, ErrorPtr error) noexcept {
@@ -86,9 +86,8 @@ void CompletionQueue::tell(uint64_t count) noexcept {
     signal_.fetch_add(1, std::memory_order_seq_cst);
     if (waiters_.load(std::memory_order_seq_cst) != 0) host::wake_all(signal_);
     if (belled_.load(std::memory_order_seq_cst)) announce();
-    // The last touch, unless the queue is closed and these entries were the ones that it was kept for.
-    const uint64_t before = delivered_.fetch_add(count, std::memory_order_acq_rel);
-    if ((before & kKept) && (before & ~kKept) + count == reserved_.load(std::memory_order_acquire)) release();
+    // The last touch, unless the queue is closed and these entries were the last ones that it was kept for.
+    if (delivered_.fetch_add(count, std::memory_order_acq_rel) + count == kKept) release();
 }
 
 // Who drains makes room before it has copied the entry. Whoever fills that room waits for the copy, because a cell's turn says

@@ -75,7 +75,7 @@ private:
     std::atomic<uint64_t> drained_seen_{0};             // a look at tail_: room there was then, there is now
     alignas(64) std::atomic<uint64_t> head_{0};         // next to be filled
     static constexpr uint64_t kKept = uint64_t{1} << 63;
-    std::atomic<uint64_t> delivered_{0};                // entries that were; with kKept: closed, and kept for the others
+    std::atomic<uint64_t> delivered_{0};                // entries that were; once it is closed kKept less those to come
     std::atomic<uint32_t> signal_{0};                   // wait word: changes with each delivery
     alignas(64) std::atomic<uint64_t> tail_{0};         // next to be drained
     alignas(64) std::atomic<uint32_t> waiters_{0};
