@@ -186,6 +186,30 @@ TEST_CASE("the GPU time since an event comes with the entry on request" * gated)
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_notify_timed(stream, queue, 2, plain));
 }
 
+TEST_CASE("the GPU time is told since the recording that was the newest, and not since another one" * gated) {
+    Gpu gpu;
+    Gate gate(gpu);
+    Queue queue = gpu.queue();
+    Timeline timeline = gpu.timeline();
+    Event since = gpu.event(GPO_EVENT_TIMING);
+    Stream stream = gpu.stream(), held = gpu.stream();
+    REQUIRE_OK(gpo_event_record(since, stream));
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_stream_notify_timed(stream, queue, 1, since));
+    REQUIRE_OK(gpo_event_record(since, stream));   // the mark before it isn't reached
+    gate.open();
+    CHECK(take(queue, 1)[0].gpu_ns == -1);
+    REQUIRE_OK(gpo_stream_notify_timed(stream, queue, 2, since));
+    CHECK(take(queue, 1)[0].gpu_ns >= 0);
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
+    REQUIRE_OK(gpo_event_record(since, held));
+    REQUIRE_OK(gpo_stream_notify_timed(stream, queue, 3, since));
+    CHECK(take(queue, 1)[0].gpu_ns == -1);         // it is held
+    REQUIRE_OK(gpo_stream_notify_timed(held, queue, 4, since));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    CHECK(take(queue, 1)[0].gpu_ns >= 0);
+}
+
 TEST_CASE("entries are written with the caller's stride, and an older caller's smaller ones too") {
     Gpu gpu;
     Queue queue = gpu.queue();

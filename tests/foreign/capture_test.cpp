@@ -183,6 +183,7 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
             {"notify", [&] { return gpo_stream_notify(stream, queue, 1); }},
             {"timed notify", [&] { return gpo_stream_notify_timed(stream, queue, 2, inside); }},
             {"then", [&] { return gpo_stream_then(stream, executor, nothing, nullptr); }},
+            {"timed notify elsewhere", [&] { return gpo_stream_notify_timed(other, queue, 4, inside); }, "inside"},
             {"host call", [&] { return gpo_stream_host_call(stream, executor, no_work, nullptr); }},
             {"timeline signal", [&] { return gpo_stream_signal_timeline(stream, signalled, 1); }},
             {"timeline wait", [&] { return gpo_stream_wait_timeline(stream, awaited, 1); }},
@@ -235,7 +236,7 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
             CHECK_OK(status);
             REQUIRE_OK(gpo_stream_wait(stream, kPatience));
         }
-        CHECK(take(queue, 3).size() == 3);
+        CHECK(take(queue, 4).size() == 4);
         REQUIRE_OK(gpo_executor_run_for(executor, kPatience, nullptr));
         REQUIRE_OK(gpo_timeline_wait(signalled, 1, kPatience));
         capture.replay();

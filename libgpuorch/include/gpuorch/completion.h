@@ -62,8 +62,10 @@ typedef struct gpo_completion {
  * that was in use is free then. `cq` must be of the same runtime. */
 GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data);
 
-/* The same, and the entry says how much GPU time lies between `since` (an event with GPO_EVENT_TIMING, recorded on the
- * same device; else GPO_INVALID_ARGUMENT) and the mark. Costs the GPU two time stamps, about a microsecond. */
+/* The same, and the entry says how much GPU time lies between the newest recording of `since` (an event with
+ * GPO_EVENT_TIMING, recorded on the same device; else GPO_INVALID_ARGUMENT; GPO_CAPTURE_REFUSED if in a capture) and the
+ * mark. -1 if that recording isn't reached before the mark, or if the event is recorded again before the mark is seen: for
+ * several at a time take several events. Costs the GPU two time stamps, about a microsecond. */
 GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since);
 
 /* Puts an entry into `cq` when the timeline has reached `value` (at once if it has), or with what it failed with, or

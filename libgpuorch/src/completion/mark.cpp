@@ -14,6 +14,7 @@ Mark::Mark(Mark&& other) noexcept : MarkFields(other) {
     if (other.special) [[unlikely]] {
         since_.swap(other.since_);
         error_.swap(other.error_);
+        since_recording_ = other.since_recording_;
     }
 }
 
@@ -27,12 +28,14 @@ Mark& Mark::operator=(Mark&& other) noexcept {
     if (special) [[unlikely]] {
         since_.swap(other.since_);
         error_.swap(other.error_);
+        since_recording_ = other.since_recording_;
     }
     return *this;
 }
 
-void Mark::set_since(Ref<Event> event) noexcept {
+void Mark::set_since(Ref<Event> event, uint64_t recording) noexcept {
     since_ = std::move(event);
+    since_recording_ = recording;
     special = true;
 }
 

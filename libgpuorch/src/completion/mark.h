@@ -64,9 +64,10 @@ struct alignas(64) Mark : MarkFields {
     Mark(Mark&&) noexcept;
     Mark& operator=(Mark&&) noexcept;
     ~Mark();
-    /// GPU times are told, from this event on.
-    void set_since(Ref<Event> event) noexcept;
+    /// GPU times are told, from this recording of an event on (Event::newest_recording).
+    void set_since(Ref<Event> event, uint64_t recording) noexcept;
     Event* since() const noexcept { return special ? since_.get() : nullptr; }
+    uint64_t since_recording() const noexcept { return since_recording_; }
     /// It will never be reached.
     void set_error(ErrorPtr error) noexcept;
     ErrorPtr error() const noexcept { return special ? error_ : nullptr; }
@@ -74,6 +75,7 @@ struct alignas(64) Mark : MarkFields {
 private:
     Ref<Event> since_;
     ErrorPtr error_;
+    uint64_t since_recording_ = 0;     // of since_
 };
 static_assert(sizeof(Mark) == 128 && sizeof(MarkFields) + sizeof(Ref<Reached>) <= 64);
 

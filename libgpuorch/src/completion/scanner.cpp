@@ -273,7 +273,7 @@ uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, ui
     outcome.operation = mark.operation;
     outcome.submitted_ns = std::min(time_of(mark.submitted), now);
     outcome.completed_ns = now;
-    if (Event* since = mark.since(); since && !outcome.error) {
+    if (Event* since = mark.since(); since && !outcome.error && since->holds(mark.since_recording())) {
         float milliseconds = 0;
         if (context.table().cuEventElapsedTime(&milliseconds, since->native(), mark.event) == CUDA_SUCCESS)
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);

@@ -88,6 +88,7 @@ public:
         Ref<Recording> before;
         std::lock_guard lock(event_->newest_lock_);
         before = event_->set_newest(kept->recording_);
+        kept->number_ = event_->begin_recording();
         event_->capture_.store(0, std::memory_order_release);   // none is held in a capture
         return kept;
     }
@@ -100,6 +101,7 @@ private:
         stream.context().check(stream.table().cuEventRecord(event_->native(), stream.native()), "cuEventRecord");
         event_->capture_.store(capture, std::memory_order_release);
         event_->recorded_.store(true, std::memory_order_release);
+        event_->issued_.store(recording_ ? number_ : event_->begin_recording(), std::memory_order_release);
     }
     void issue_kept(Stream& stream) {
         stream.context().check(stream.table().cuEventRecord(recording_->point(), stream.native()), "cuEventRecord");
@@ -111,8 +113,9 @@ private:
     }
     Event* event_;
     Stream* stream_;
-    Ref<Event> kept_;  // of a kept one, as is:
+    Ref<Event> kept_;  // of a kept one, as are:
     Ref<Recording> recording_;
+    uint64_t number_ = 0;
 };
 
 /// A held stream can't wait for the event itself: which of its recordings is meant has to be found out first, by bind().
@@ -308,6 +311,13 @@ void Event::refuse_unusable(const char* what) {
         fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " was recorded in a stream that is being captured");
     const Ref<Recording> held = newest();
     if (const ErrorPtr dropped = held ? held->dropped() : nullptr) throw Failure(dropped);
+}
+
+uint64_t Event::newest_recording(const char* what) {
+    const uint64_t begun = begun_.load(std::memory_order_acquire);
+    if (begun == 0) fail(GPO_INVALID_ARGUMENT, what, ": ", describe(), " was never recorded");
+    refuse_unusable(what);
+    return begun;
 }
 
 bool Event::pending() {

@@ -24,6 +24,13 @@ public:
     gpo_status then(Ref<Reached> target);
     static gpo_status elapsed(Event& start, Event& end, int64_t* nanoseconds);
 
+    /// The number of the newest recording, be it held. Throws Failure where there is none, or where it is one of a capture.
+    uint64_t newest_recording(const char* what);
+    /// Whether the driver's event has that one, and none was begun since.
+    bool holds(uint64_t recording) const noexcept {
+        return issued_.load(std::memory_order_acquire) == recording && begun_.load(std::memory_order_acquire) == recording;
+    }
+
     /// Makes a stream wait for the event's last recording.
     gpo_status put_wait(Stream& stream);
     /// It won't be recorded any more.
@@ -37,6 +44,11 @@ private:
     friend class WaitEvent;
     ~Event() override;
     void refuse_unusable(const char* what);
+    uint64_t begin_recording() noexcept {
+        const uint64_t number = begun_.load(std::memory_order_relaxed) + 1;
+        begun_.store(number, std::memory_order_release);
+        return number;
+    }
     template <class Mark>
     gpo_status watch(Mark&& mark);
     Ref<Recording> set_newest(Ref<Recording> recording) noexcept;   // under newest_lock_; gives the one before
@@ -49,6 +61,8 @@ private:
     const uint32_t flags_;
     std::atomic<bool> recorded_{false}, interrupted_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
+    std::atomic<uint64_t> begun_{0};         // recordings, held ones included: who records it on two streams at once may
+    std::atomic<uint64_t> issued_{0};        // count two as one. The number of the one that the driver's event has
     bool last_ = false;
     std::atomic<bool> watched_{false};       // newest_ isn't NULL, or is just being made: who records anew has to say so
     host::Mutex newest_lock_;                // of newest_; a leaf, but for one driver call, which records it (stream.h)

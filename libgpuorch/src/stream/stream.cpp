@@ -492,7 +492,12 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
             gpo::fail(GPO_INVALID_HANDLE, "since: ", since->describe(), " is of another runtime than ", describe());
         if (&since->context() != &*context_ || !since->timing())
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
+        if (exposed_.load(std::memory_order_acquire)) {
+            DriverScope scope(*context_);
+            refuse_capture("timed notify");
+        }
     }
+    const uint64_t recording = since ? since->newest_recording("timed notify") : 0;
     const uint64_t ticks = host::ticks();   // behind the locked instructions it would have to wait for them
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
     try {
@@ -506,7 +511,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
         mark.queue = &queue;
         mark.user_data = user_data;
         mark.source = source;
-        if (since) mark.set_since(Ref<Event>(since));
+        if (since) mark.set_since(Ref<Event>(since), recording);
         const gpo_status status = put_notify(std::move(mark));
         if (status != GPO_SUCCESS) queue.unreserve();
         return status;
