@@ -1,5 +1,5 @@
-// What a failure says where the driver can't tell which operation failed: the software GPU's driver, with that knowledge
-// taken away.
+// What a failure says of the operation that failed: where the driver can tell, and where it can't, as the software GPU's
+// driver with that knowledge taken away.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -159,6 +159,57 @@ TEST_CASE("with GPUORCH_ATTRIBUTE a stream has at most one suspect, the operatio
     CHECK(has(said.innocent, "waiting"));
     CHECK_FALSE(has(said.innocent, "next"));
     CHECK_FALSE(has(said.joined, "suspects"));
+}
+
+TEST_CASE("the software GPU names the kernel that failed among those that had been held, and those that still are") {
+    gpo_runtime_options options{};
+    options.struct_size = sizeof options;
+    options.device = "soft";
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_module_t module = nullptr;
+    gpo_kernel_t fine = nullptr, deadly = nullptr;
+    gpo_stream_t stream = nullptr;
+    gpo_timeline_t timeline = nullptr;
+    gpo_cq_t queue = nullptr;
+    uint64_t memory = 0;
+    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+    REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
+    REQUIRE(gpo_cq_create(runtime, nullptr, &queue) == GPO_SUCCESS);
+    REQUIRE(gpo_memory_allocate(device, 64, nullptr, &memory) == GPO_SUCCESS);
+    gpo_compile_options compile{};
+    compile.struct_size = sizeof compile;
+    compile.source = kSource;
+    REQUIRE(gpo_module_compile(device, &compile, &module) == GPO_SUCCESS);
+    REQUIRE(gpo_module_kernel(module, "fine", &fine) == GPO_SUCCESS);
+    REQUIRE(gpo_module_kernel(module, "deadly", &deadly) == GPO_SUCCESS);
+    const auto put = [&](gpo_kernel_t kernel, const char* label) {
+        gpo_launch shape{};
+        shape.struct_size = sizeof shape;
+        for (int i = 0; i < 3; ++i) shape.grid[i] = shape.block[i] = 1;
+        shape.label = label;
+        const void* arguments[] = {&memory};
+        REQUIRE(gpo_launch_kernel(stream, kernel, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
+    };
+    REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
+    put(fine, "before");
+    put(deadly, "the deadly one");
+    put(fine, "after");
+    REQUIRE(gpo_stream_notify(stream, queue, 1) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_wait_timeline(stream, timeline, 2) == GPO_SUCCESS);
+    put(fine, "held");
+    REQUIRE(gpo_timeline_signal(timeline, 1) == GPO_SUCCESS);
+    REQUIRE(gpo_cq_wait(queue, 30'000'000'000) == GPO_SUCCESS);
+    CHECK(gpo_stream_wait(stream, 30'000'000'000) == GPO_DEVICE_LOST);
+    gpo_error error{};
+    error.struct_size = sizeof error;
+    CHECK(gpo_object_error(stream, &error) == GPO_SUCCESS);
+    INFO(error.message);
+    CHECK(error.operation == 3);
+    CHECK(has(error.message, "it was kernel `the deadly one`"));
+    CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
 }
 
 TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is kept for the next stream, and given back") {

@@ -227,6 +227,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             held_count_.store(held_.size(), std::memory_order_release);   // before it is counted as accepted: see query()
             note(operation);
             held_.back().operation->set_number(accepted_.load(std::memory_order_relaxed));
+            note_again(*held_.back().operation, false);
             if (trace::on() && held_since_ == 0) [[unlikely]] held_since_ = host::now();
             if (!internal) {
                 bump(users_held_, 1);
@@ -285,6 +286,7 @@ void Stream::issue_ready(Kept& spent) noexcept {
             Operation& operation = *held_.front().operation;
             if (!operation.ready(*this)) break;
             hand_over(operation, operation.number());
+            note_again(operation, true);
             count_spent(held_.front());
             spent.splice(spent.end(), held_, held_.begin());
         } catch (const NeverPossible& failure) {
@@ -762,12 +764,22 @@ bool Stream::claim_if_idle() noexcept {
     return false;
 }
 
+// Of one that is held, and then issued: among the last ones it is known by what the driver has got by then.
+void Stream::note_again(const Operation& operation, bool issued) noexcept {
+    const uint64_t number = operation.number();
+    if (!context_->software() || !operation.numbered() || number + kRecent <= accepted_.load(std::memory_order_relaxed)) return;
+    recent_[number % kRecent].driver_number.store(issued ? context_->driver().submitted(native_) : kNotIssued,
+                                                  std::memory_order_relaxed);
+}
+
 // 0 if it isn't among the last ones.
 uint64_t Stream::operation_of(uint64_t driver_number) const noexcept {
     const uint64_t last = accepted_.load(std::memory_order_relaxed);
     uint64_t found = 0;
     for (uint64_t number = last; number > 0 && number + kRecent > last; --number) {
-        if (recent_[number % kRecent].driver_number.load(std::memory_order_relaxed) < driver_number) break;
+        const uint64_t behind = recent_[number % kRecent].driver_number.load(std::memory_order_relaxed);
+        if (behind == kNotIssued) continue;
+        if (behind < driver_number) break;
         found = number;
     }
     return found;

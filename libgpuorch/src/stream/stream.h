@@ -208,6 +208,7 @@ private:
     void trace_notify(const Mark& mark) noexcept;
     void trace_held() noexcept;
     void note(const Operation& operation) noexcept;
+    void note_again(const Operation& operation, bool issued) noexcept;
     [[noreturn]] static void fail_argument(const char* message);
     void refuse_shut_down() const {
         if (runtime().shutting_down()) [[unlikely]] fail_shut_down();
@@ -313,8 +314,9 @@ private:
 
     struct Recent {
         std::atomic<const char*> kind{nullptr}, label{nullptr};
-        std::atomic<uint64_t> driver_number{0};        // the driver's count behind it, where the driver counts
+        std::atomic<uint64_t> driver_number{0};        // the driver's count behind it, where the driver counts; or this:
     };
+    static constexpr uint64_t kNotIssued = UINT64_MAX;
     static constexpr uint64_t kRecent = 64;
     std::array<Recent, kRecent> recent_;               // the last operations, for suspects
 };
