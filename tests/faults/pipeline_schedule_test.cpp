@@ -105,9 +105,13 @@ gpo_status enqueue(void* user, gpo_stream_t stream, const gpo_chunk* chunk) {
             account.expect(held == GPO_SUCCESS, "the stage's stream can't be held");
         }
     }
-    ++account.staged;
-    account.staged_bytes += chunk->bytes;
-    return gpo_copy_on_device(stream, chunk->output_address, chunk->input_address, chunk->output_bytes);
+    // Once another thread has cancelled the run, nothing goes behind what was held.
+    const gpo_status copied = gpo_copy_on_device(stream, chunk->output_address, chunk->input_address, chunk->output_bytes);
+    if (copied == GPO_SUCCESS) {
+        ++account.staged;
+        account.staged_bytes += chunk->bytes;
+    }
+    return copied;
 }
 
 gpo_status take_chunk(void* user, const gpo_chunk* chunk) {

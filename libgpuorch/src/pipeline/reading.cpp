@@ -138,12 +138,15 @@ void Pipeline::put_on_device(Run& run, Chunk& chunk) {
     slots_.copy_in(chunk);
     slots_.begin_stages(chunk, plan_);
     run_stages(chunk);
+    {
+        host::Lock lock(flow_->lock);
+        flow_->bytes_in += chunk.bytes;   // though a cancel may let none of it come out
+    }
     slots_.end_stages(chunk);
     slots_.copy_out(chunk, plan_);
     {
         host::Lock lock(flow_->lock);
         ++flow_->submitted;
-        flow_->bytes_in += chunk.bytes;
     }
     try {
         slots_.out().mark(arrivals_[chunk.index % run.needs.chunks]);
