@@ -19,6 +19,7 @@ LIBRARY = pathlib.Path(os.environ.get("GPUORCH_LIBRARY", BUILD / "libgpuorch" / 
 COMMON = ["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I", ROOT / "libgpuorch" / "include"]
 LINK = ["-L", LIBRARY.parent, "-lgpuorch", f"-Wl,-rpath,$ORIGIN/../lib:{LIBRARY.parent}"]
 BOOST_1_74 = DEPS / "boost-1.74" / "usr" / "include"
+BOOST_1_81 = DEPS / "boost-1.81" / "usr" / "include"
 
 
 def report(name, result, also=()):
@@ -57,7 +58,8 @@ def found(header, *flags):
 
 
 def asio(folder):
-    kinds = [("Boost 1.81", [], "Asio 1.26", found("boost/asio.hpp")),
+    boost = ["-isystem", BOOST_1_81] if BOOST_1_81.is_dir() else []   # unpacked beside another one
+    kinds = [("Boost 1.81", boost, "Asio 1.26", found("boost/asio.hpp", *boost)),
              ("Boost 1.74", ["-isystem", BOOST_1_74], "Asio 1.18", BOOST_1_74.is_dir()),
              ("standalone Asio", ["-DGPUORCH_ASIO_STANDALONE"], None, found("asio/version.hpp"))]
     for kind, flags, version, there in kinds:
