@@ -118,7 +118,7 @@ typedef struct gpo_pool_options {
 } gpo_pool_options;
 
 /* A stream-ordered pool of device memory: allocation and free are points in a stream. On an H200 the two together take
- * the host 1.4 us, 0.9 of them the driver. `options` NULL: no cap, the defaults. GPO_NOT_SUPPORTED on a device without
+ * the host about 1 us, 0.7 of it the driver. `options` NULL: no cap, the defaults. GPO_NOT_SUPPORTED on a device without
  * them (gpo_device_properties.memory_pools). */
 GPO_API gpo_status gpo_pool_create(gpo_device_t device, const gpo_pool_options *options, gpo_pool_t *pool);
 /* Frees that were put on streams before still happen. Pieces that were not freed can't be any more, for the handle is
