@@ -392,6 +392,24 @@ TEST_CASE("a stream destroyed while it is held is still released") {
     CHECK(read(word[0]) == 4);
 }
 
+TEST_CASE("a signal that was held isn't told behind what came after it, which is still waited for" * gated) {
+    Gpu gpu;
+    Gate gate(gpu);
+    Timeline begin = gpu.timeline(), reached = gpu.timeline();
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, begin, 1));
+    REQUIRE_OK(gpo_stream_signal_timeline(stream, reached, 1));
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_timeline_signal(begin, 1));
+    REQUIRE_OK(gpo_timeline_wait(reached, 1, kPatience));
+    CHECK(info_of(stream).accepted == 3);
+    CHECK(info_of(stream).completed < 3);
+    CHECK_OK(gpo_stream_destroy(stream.release()));
+    CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 5'000'000));
+    gate.open();
+    CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+}
+
 TEST_CASE("a wrapped stream is never held") {
     Gpu gpu;
     Timeline timeline = gpu.timeline();

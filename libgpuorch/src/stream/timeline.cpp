@@ -88,6 +88,7 @@ public:
         stream.prepare_mark();
         Mark mark;
         mark.target = make<SignalReached>(timeline_, value_);
+        mark.operation = behind_;
         // Two events: the mark's is used again when the scanner has seen it, the point's when nobody can wait for it any more.
         auto point = make<Timeline::Point>(stream.context());
         stream.context().take_event(false, &point->event);
@@ -106,6 +107,7 @@ public:
         timeline_->came(value_, std::move(point));
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<SignalTimeline>(*this); }
+    void kept_behind(uint64_t operation) noexcept override { behind_ = operation; }
     void afterwards(const ErrorPtr& dropped) noexcept override {
         if (dropped)
             timeline_->fail_with(dropped);
@@ -116,6 +118,7 @@ public:
 private:
     Ref<Timeline> timeline_;
     uint64_t value_;
+    uint64_t behind_ = Mark::kNewest;   // of a kept one: more is accepted by the time it is issued
 };
 
 Timeline::Timeline(Runtime& runtime, uint64_t value, const char* label)
