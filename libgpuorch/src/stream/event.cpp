@@ -124,6 +124,9 @@ struct Unbound {};
 class WaitEvent final : public Operation {
 public:
     explicit WaitEvent(Event& event) : Operation("wait for event", event.label()), event_(&event) {}
+    WaitEvent(const WaitEvent& other)
+        : Operation(other), event_(other.event_), recording_(other.recording_), bound_(other.bound_), itself_(other.itself_),
+          kept_(true) {}
     bool plain() const noexcept override { return true; }
 
     bool may_join_capture() const noexcept override { return !bound_ && event_->capture_.load(std::memory_order_acquire) != 0; }
@@ -149,7 +152,8 @@ public:
             recording_ = std::move(newest);
             bound_ = true;
         }
-        return !recording_ || !recording_->wait(stream);
+        if (!recording_) return true;
+        return !(kept_ ? recording_->wait(stream) : recording_->pending());   // the stream may refuse to hold it
     }
     void issue(Stream& stream) override {
         if (bound_) return issue_bound(stream);
@@ -186,6 +190,7 @@ private:
     Ref<Event> event_;
     Ref<Recording> recording_;   // what is meant, once that is bound
     bool bound_ = false, itself_ = false;   // bound to the event itself; else, without a recording, to none
+    const bool kept_ = false;
 };
 
 // Makes an event of the library's that is reached with the newest recording of the user's.

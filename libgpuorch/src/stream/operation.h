@@ -43,7 +43,8 @@ public:
     uint64_t number() const noexcept { return number_; }
     void set_number(uint64_t number) noexcept { number_ = number; }
 
-    /// False: can't be issued yet; the operation has seen to it that `stream.flush()` is called when it can.
+    /// False: can't be issued yet; a kept one has seen to it that `stream.flush()` is called when it can. One that isn't kept
+    /// leaves no trace of the stream, which may refuse to keep it.
     virtual bool ready(Stream&) { return true; }
 
     /// Gives it to the driver: under the stream's submit lock, inside a DriverScope. Throws Failure, and then has had no

@@ -12,12 +12,15 @@ class WaitTimeline final : public Operation {
 public:
     WaitTimeline(Timeline& timeline, uint64_t value)
         : Operation("wait for timeline", timeline.label()), timeline_(&timeline), value_(value) {}
+    WaitTimeline(const WaitTimeline& other)
+        : Operation(other), timeline_(other.timeline_), value_(other.value_), kept_(true) {}
 
     bool ready(Stream& stream) override {
         std::lock_guard lock(timeline_->lock_);
         if (timeline_->reached_ >= value_) return true;
         if (const ErrorPtr error = timeline_->never(value_)) throw NeverPossible(error);
         if (on_the_way() != timeline_->coming_.end()) return true;
+        if (!kept_) return false;   // the stream may refuse to hold it
         auto& waiting = timeline_->waiting_;
         const Ref<Stream> self(&stream);
         if (std::find(waiting.begin(), waiting.end(), self) == waiting.end()) waiting.push_back(self);
@@ -49,6 +52,7 @@ private:
 
     Ref<Timeline> timeline_;
     uint64_t value_;
+    const bool kept_ = false;
 };
 
 // Raises the timeline when the stream has got there.
