@@ -50,6 +50,12 @@ private:
     CUstream native_ = nullptr;
 };
 
+uint64_t waiting_in(gpo_arena_t arena) {
+    auto statistics = sized<gpo_memory_statistics>();
+    REQUIRE_OK(gpo_arena_statistics(arena, &statistics));
+    return statistics.waiting;
+}
+
 }  // namespace
 
 TEST_CASE("a wait that is refused on a wrapped stream keeps nothing of it") {
@@ -72,5 +78,72 @@ TEST_CASE("a wait that is refused on a wrapped stream keeps nothing of it") {
     CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 0));
     CHECK_OK(gpo_timeline_signal(timeline, 1));
     CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+    CHECK(stale_calls() == "");
+}
+
+TEST_CASE("a wrapped stream may be destroyed as soon as its handle is and its work is done") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Recorded gpu;
+    Queue queue = gpu.queue();
+    Memory memory = gpu.memory(4096);
+    for (int i = 0; i < 200; ++i) {
+        Wrapped wrapped(raw, gpu);
+        REQUIRE_OK(gpo_fill(wrapped.stream, memory, 1, 4, 1024));
+        REQUIRE_OK(gpo_stream_notify(wrapped.stream, queue, 1));
+        CHECK_OK(take(queue, 1)[0].status);
+        wrapped.end();
+        static_cast<void>(gpu.memory(64));   // its free waits for all streams
+        CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+    }
+    CHECK(stale_calls() == "");
+}
+
+TEST_CASE("pieces that are freed behind a wrapped stream are free when its work is done, though the stream is gone" * gated) {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Recorded gpu;
+    for (int turn = 0; turn < 20; ++turn) {
+        Gate gate(gpu);
+        Wrapped wrapped(raw, gpu);
+        void* pieces[3] = {};
+        for (void*& piece : pieces) REQUIRE_OK(gpo_arena_allocate(gpu.arena(), 256, 0, &piece));
+        gate.put_on(wrapped.stream);
+        for (void* piece : pieces) REQUIRE_OK(gpo_arena_free_after(gpu.arena(), piece, wrapped.stream));
+        wrapped.stream.reset();
+        CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 100'000));
+        CHECK(waiting_in(gpu.arena()) >= 3 * 256);
+        gate.open();
+        wrapped.end();
+        for (int i = 0; i < 5000 && waiting_in(gpu.arena()) != 0; ++i) usleep(1000);
+        CHECK(waiting_in(gpu.arena()) == 0);
+    }
+    CHECK(stale_calls() == "");
+}
+
+TEST_CASE("a piece that is freed behind the host's own work on a wrapped stream waits for that when the handle is gone" * gated) {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Recorded gpu;
+    Gate first(gpu), second(gpu);
+    Wrapped wrapped(raw, gpu);
+    Stream hosts;   // what is put on by this one the other knows nothing of
+    wrapped.wrap(gpu, hosts);
+    void* pieces[2] = {};
+    for (void*& piece : pieces) REQUIRE_OK(gpo_arena_allocate(gpu.arena(), 256, 0, &piece));
+    first.put_on(hosts);
+    REQUIRE_OK(gpo_arena_free_after(gpu.arena(), pieces[0], wrapped.stream));
+    second.put_on(hosts);
+    REQUIRE_OK(gpo_arena_free_after(gpu.arena(), pieces[1], wrapped.stream));
+    wrapped.stream.reset();
+    first.open();
+    for (int i = 0; i < 5000 && waiting_in(gpu.arena()) > 256; ++i) usleep(1000);
+    usleep(20'000);   // for the errands
+    CHECK(waiting_in(gpu.arena()) == 256);
+    second.open();
+    hosts.reset();
+    wrapped.end();
+    for (int i = 0; i < 5000 && waiting_in(gpu.arena()) != 0; ++i) usleep(1000);
+    CHECK(waiting_in(gpu.arena()) == 0);
     CHECK(stale_calls() == "");
 }

@@ -38,7 +38,8 @@ GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_optio
 /* Makes a handle for a CUstream of the caller's or another library's: one of this device's context (else
  * GPO_INVALID_ARGUMENT), or NULL or 1 for the legacy default stream. It must stay until the handle is destroyed and its
  * last work is done; the library never destroys it. It may be in capture, as which counts, for the legacy stream, that
- * any blocking stream of the context is. Of the options only the label counts.
+ * any blocking stream of the context is; if the handle is destroyed during a capture, what the stream was given before
+ * that is no longer waited for. Of the options only the label counts.
  * GPO_NOT_SUPPORTED for 2, the per-thread default stream: that is another stream in each thread, those of the library
  * among them. */
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_stream_options *options,

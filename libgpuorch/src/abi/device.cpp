@@ -104,7 +104,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
                 // A stream in capture runs nothing.
                 {
                     DriverScope scope(context);
-                    if (stream->capturing()) {
+                    if (stream->captured()) {
                         captured = true;
                         continue;
                     }

@@ -252,6 +252,8 @@ bool Scanner::any_to_see() const noexcept {
 CUresult Scanner::ask(Stream& stream, Mark& mark) noexcept {
     const driver::Table& table = context_.table();
     if (mark.deferred) {
+        const auto staying = stream.stay();
+        if (stream.gone()) return CUDA_SUCCESS;
         CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
         const CUresult result = table.cuStreamIsCapturing(stream.native(), &capture);
         if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CUDA_ERROR_NOT_READY;   // the legacy stream: see Stream::capturing

@@ -41,7 +41,9 @@ private:
 class AllPassed final : public Reached, private Errand {
 public:
     AllPassed(Context& context, std::unique_ptr<Action> action, std::vector<Ref<Stream>> streams) noexcept
-        : context_(&context), action_(std::move(action)), unmarked_(std::move(streams)) {}
+        : context_(&context), action_(std::move(action)), unmarked_(std::move(streams)) {
+        for (const auto& stream : unmarked_) stream->owe_mark();
+    }
     void reached(const Outcome&) noexcept override {}
     void mark_all() noexcept {
         retain();
@@ -63,8 +65,9 @@ private:
                     return;
                 }
                 DriverTry scope(*context_);
-                if (scope.entered()) context_->table().cuStreamSynchronize(stream.native());
+                if (scope.entered() && !stream.gone()) context_->table().cuStreamSynchronize(stream.native());
             }
+            stream.pay_mark();
         }
         release();
     }

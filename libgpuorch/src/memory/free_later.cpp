@@ -19,7 +19,10 @@ void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
         if (lines_.size() >= kLines)
             std::erase_if(lines_, [](const auto& line) { return line.second.open.empty() && line.second.under_way.empty(); });
         Line& line = lines_[&stream];
-        if (line.open.empty()) line.open.push_back(make<Batch>(*this, stream));
+        if (line.open.empty()) {
+            line.open.push_back(make<Batch>(*this, stream));
+            stream.owe_mark();
+        }
         Batch& batch = *line.open.front();
         batch.pieces[batch.count++] = piece;
         batch.bytes += piece.bytes;
@@ -37,6 +40,7 @@ void FreeLater::mark(const Ref<Batch>& batch) noexcept {
         // No mark can be had. The next one of this stream, or poll(), frees the batch too; or else this does.
         wait_for_all(batch);
     }
+    batch->stream_->pay_mark();
 }
 
 // Under no lock. When a batch is closed here nothing of the line was under way.

@@ -24,6 +24,7 @@ public:
     void issue(Stream& stream) override {
         stream.prepare_mark();
         mark_.timing = mark_.since() != nullptr;
+        if (stream.gone()) return stream.push_mark(std::move(mark_));
         if (follows_ && !mark_.timing) {
             stream.push_mark(std::move(mark_));
             stream.set_ends_with_mark();
@@ -155,16 +156,25 @@ void Stream::let_go() noexcept {
 // Without its handle it would go at once, and what runs on it would be nobody's: memory that it uses would be freed, and neither a
 // wait for the device nor a shutdown would know of it. With a mark it stays until then.
 void Stream::leave_mark() noexcept {
-    // Nothing of ours runs; what the host has put on a stream of its own is its business.
-    if (load() == 0 && (wrapped_ || !given_out())) return;
     try {
-        if (held() || running()) mark(nullptr);
+        // Nothing of ours runs; what the host has put on a stream of its own is its business, unless somebody waits for that.
+        const bool ours = load() != 0 || (wrapped_ ? owed_marks_.load(std::memory_order_acquire) != 0 : given_out());
+        if (ours && (held() || running())) mark(nullptr);
     } catch (const std::exception& error) {
-        if (!is_passing(error)) return;
-        const Submitting submitting(*this);
-        unmarked_ = true;
-        try_again();
+        if (is_passing(error)) {
+            const Submitting submitting(*this);
+            unmarked_ = true;
+            try_again();
+            return;
+        }
     }
+    if (wrapped_) go();
+}
+
+void Stream::go() noexcept {
+    const Submitting submitting(*this);
+    const auto staying = stay();
+    gone_.store(true, std::memory_order_release);
 }
 
 bool Stream::drain_marks(uint64_t deadline) noexcept {
@@ -607,6 +617,7 @@ void Stream::push_failed(Mark mark, const ErrorPtr& error) {
 
 void Stream::keep_behind_work(Mark& mark) noexcept {
     mark.timing = false;
+    if (gone()) return;
     const DriverTry scope(*context_);
     if (!scope.entered()) return;   // nothing runs any more
     try {
@@ -622,7 +633,7 @@ void Stream::keep_behind_work(Mark& mark) noexcept {
 }
 
 bool Stream::capturing() {
-    if (!exposed_.load(std::memory_order_acquire)) return false;
+    if (!exposed_.load(std::memory_order_acquire) || gone()) return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = table().cuStreamIsCapturing(native_, &status);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
@@ -659,8 +670,12 @@ gpo_status Stream::query() {
     const uint64_t accepted = accepted_.load(std::memory_order_acquire);   // if one of these is held, that is seen next
     if (held()) return GPO_NOT_READY;
     DriverScope scope(*context_);
-    refuse_capture("query");
-    const CUresult result = table().cuStreamQuery(native_);
+    CUresult result;
+    {
+        const auto staying = stay();
+        refuse_capture("query");
+        result = !gone() ? table().cuStreamQuery(native_) : marks_.size() == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    }
     if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
     if (result != CUDA_SUCCESS) {
         const ErrorPtr error = failure_of_work(result, "cuStreamQuery");
@@ -673,6 +688,8 @@ gpo_status Stream::query() {
 
 bool Stream::running() {
     DriverScope scope(*context_);
+    const auto staying = stay();
+    if (gone()) return marks_.size() != 0;
     return !capturing() && table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
 }
 

@@ -2,7 +2,7 @@
 //
 // The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver order
 // and marks agree. It is the only lock of ours under which the driver is called, but for an event's own two, where its newest
-// recording was held or is copied for streams that are. Nobody takes two submit locks: what has to happen on other streams as
+// recording was held or is copied for streams that are, and the one that keeps a wrapped stream's handle. Nobody takes two submit locks: what has to happen on other streams as
 // a consequence (a timeline signal that releases them) is done after the lock is released (Operation::afterwards), for one
 // stream after the other (flush). The scanner never takes it.
 //
@@ -12,6 +12,7 @@
 
 #include <array>
 #include <list>
+#include <mutex>
 #include <vector>
 
 #include "completion/mark.h"
@@ -45,6 +46,13 @@ public:
     bool blocking() const noexcept { return blocking_; }
     /// The native handle, which is given out: from now on the host may capture the stream.
     CUstream expose() noexcept;
+    /// Of a wrapped stream: its handle is gone, and from then on the host may destroy the native one, which nobody names to the
+    /// driver any more. What was put on lies before the last mark: marks that come now are reached with that one.
+    bool gone() const noexcept { return gone_.load(std::memory_order_acquire); }
+    /// Not while this is held. For whoever names the native handle with neither a pin nor the submit lock.
+    std::unique_lock<host::Mutex> stay() noexcept {
+        return wrapped_ ? std::unique_lock(native_lock_) : std::unique_lock<host::Mutex>();
+    }
     /// The host has the native handle, and may capture the stream.
     bool given_out() const noexcept { return exposed_.load(std::memory_order_acquire); }
 
@@ -61,6 +69,10 @@ public:
     /// is held or is being captured. Throws only where nothing was marked (no memory, no thread).
     void mark(Ref<Reached> target);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source = GPO_SOURCE_STREAM);
+    /// Somebody waits for what is on the stream, also for what only the host knows of, and marks it later: it doesn't go without a
+    /// mark. Taken back when that mark is made.
+    void owe_mark() noexcept { owed_marks_.fetch_add(1, std::memory_order_acq_rel); }
+    void pay_mark() noexcept { owed_marks_.fetch_sub(1, std::memory_order_acq_rel); }
 
     /// The same for a target of the user's instead of a queue.
     gpo_status then(Ref<Reached> target, uint32_t source = GPO_SOURCE_STREAM);
@@ -90,6 +102,11 @@ public:
     /// Also true of the legacy stream while a blocking stream is captured: nothing may be put on it, or even asked of it, as that
     /// would break the capture. Inside a DriverScope. Throws if the driver can't tell.
     bool capturing();
+    /// The same for whoever has neither a pin nor the submit lock.
+    bool captured() {
+        const auto staying = stay();
+        return capturing();
+    }
     /// The number of the capture that the stream is in; 0: none. Inside a DriverScope. Throws also of the legacy stream while a
     /// blocking stream is captured.
     uint64_t capture();
@@ -238,6 +255,7 @@ private:
     void keep_waiter(Ref<Reached> waiter, uint64_t behind) noexcept;
     bool may_run() noexcept;
     void leave_mark() noexcept;
+    void go() noexcept;
     void refuse_lost() {
         if (context_->lost()) [[unlikely]] fail_lost();
     }
@@ -271,6 +289,7 @@ private:
     std::atomic<bool> failed_{false}, deferring_{false};
     std::atomic<bool> scanned_{false};                 // known to the scanner
     std::atomic<bool> exposed_, announced_{false}, claimed_{false};
+    std::atomic<bool> gone_{false};                    // written under submit_ and native_lock_
     const bool wrapped_, blocking_;
     const gpo_device_t device_;
     int32_t priority_ = 0;
@@ -306,6 +325,8 @@ private:
     std::vector<CUevent> events_[2];                   // under submit_: spare ones, for marks and places of marks
     Ref<Reached> waiter_;                              // under submit_: of a wait that timed out, whose mark is
     uint64_t waiter_behind_ = 0;                       // behind this operation: for the next wait for the same
+    std::atomic<uint32_t> owed_marks_{0};
+    host::Mutex native_lock_;                          // taken after submit_; a leaf, but for driver calls: see stay()
     // What the scanner writes all the time.
     alignas(64) std::atomic<uint64_t> completed_{0};
     uint64_t last_reached_ns_ = 0;
