@@ -299,3 +299,34 @@ TEST_CASE("a query that gives an error in place of not ready ends the wait with 
         }
     }
 }
+
+TEST_CASE("what is held behind work that a query tells to have failed fails with it, and never runs" * gated) {
+    for (const bool released : {true, false}) {
+        CAPTURE(released);
+        Gpu gpu;
+        Gate gate(gpu);
+        Writer writer(gpu);
+        Timeline timeline = gpu.timeline();
+        Queue queue = gpu.queue();
+        Pinned<uint32_t> word = gpu.pinned<uint32_t>(1);
+        Stream stream = gpu.stream();
+        gate.put_on(stream);
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        REQUIRE_OK(writer.write(stream, word.data(), 1));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 2));
+        faults::arm({.function = gpo::driver::Function::cuEventQuery, .kth = 1, .result = CUDA_ERROR_INVALID_HANDLE});
+        const gpo_completion first = take(queue, 1)[0];
+        faults::disarm();
+        CHECK(first.user_data == 1);
+        CHECK(first.status >= 50);
+        if (released) CHECK_OK(gpo_timeline_signal(timeline, 1));
+        gate.open();
+        const gpo_completion second = take(queue, 1)[0];
+        CHECK(second.user_data == 2);
+        CHECK(second.status == first.status);
+        CHECK_STATUS(first.status, gpo_stream_wait(stream, kPatience));
+        CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+        CHECK(read(word[0]) == 0);
+    }
+}

@@ -332,6 +332,11 @@ void Stream::Again::run() noexcept {
     stream_.release();
 }
 
+void Stream::Failing::run() noexcept {
+    stream_.flush();
+    stream_.release();
+}
+
 // Streams may let each other go as often as they hold operations: one after the other, not each inside the one before, which
 // would take a thread's whole stack. The list takes no memory; who is on one already is flushed by that thread.
 void Stream::flush() noexcept {
@@ -368,7 +373,9 @@ void Stream::flush_now() noexcept {
         DriverTry scope(*context_);
         const Submitting submitting(*this);
         if (held_.empty()) return;
-        if (scope.entered())
+        if (failed_.load(std::memory_order_relaxed))
+            drop_held(failure(), spent);
+        else if (scope.entered())
             issue_ready(spent);
         else if (context_->lost())
             drop_held(context_->loss(), spent);
@@ -407,7 +414,9 @@ uint64_t Stream::drop_all(const ErrorPtr& error, Kept& spent) noexcept {
 
 void Stream::fail(const ErrorPtr& error) noexcept {
     note_sticky_error(error);
-    failed_.store(true, std::memory_order_release);
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    retain();
+    runtime().errands().post(failing_);
 }
 
 ErrorPtr Stream::failure() const noexcept {
@@ -431,7 +440,8 @@ void Stream::fail_held(const ErrorPtr& error) noexcept {
     {
         const Submitting submitting(*this);
         if (held_.empty()) return;
-        fail(error);
+        note_sticky_error(error);
+        failed_.store(true, std::memory_order_release);
         drop_all(error, spent);
     }
     conclude(spent);
@@ -606,13 +616,18 @@ bool Stream::become_owned(uint32_t thread) noexcept {
     return thread != handle::kNoThread && owner_.compare_exchange_strong(nobody, thread, std::memory_order_relaxed);
 }
 
-// A mark that comes back with an error, behind those that are on their way and what still runs.
+// A mark that comes back with an error, behind those that are on their way or held and what still runs.
 void Stream::push_failed(Mark mark, const ErrorPtr& error) {
-    const Submitting submitting(*this);
-    prepare_mark(held_.size() + 1);   // those that are held keep what is reserved for them
-    mark.set_error(error);
-    keep_behind_work(mark);
-    push_mark(std::move(mark));
+    Kept spent;
+    {
+        const Submitting submitting(*this);
+        prepare_mark(held_.size() + 1);   // those that are held keep what is reserved for them
+        if (!held_.empty()) drop_held(error, spent);
+        mark.set_error(error);
+        keep_behind_work(mark);
+        push_mark(std::move(mark));
+    }
+    conclude(spent);
 }
 
 void Stream::keep_behind_work(Mark& mark) noexcept {

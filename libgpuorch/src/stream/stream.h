@@ -92,7 +92,7 @@ public:
     /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held.
     void flush() noexcept;
 
-    /// Sticky: drops everything held and refuses new work with this error. Not under a submit lock.
+    /// Sticky: new work is refused with this error, and what is held is dropped, by the errands.
     void fail(const ErrorPtr& error) noexcept;
     /// The sticky failure, or NULL.
     ErrorPtr failure() const noexcept;
@@ -315,6 +315,14 @@ private:
     private:
         Stream& stream_;                               // a reference is held while it is posted
     } again_{*this};
+    class Failing final : public Errand {
+    public:
+        explicit Failing(Stream& stream) noexcept : stream_(stream) {}
+        void run() noexcept override;
+
+    private:
+        Stream& stream_;                               // a reference is held while it is posted
+    } failing_{*this};                                 // drops what is held: posted once, by whoever finds that it has failed
     bool trying_again_ = false;                        // `again_` is posted; under submit_
     bool unmarked_ = false;                            // and is to leave the last mark; under submit_
     std::atomic<bool> to_flush_{false};                // a thread has it on its list, and

@@ -1,0 +1,73 @@
+// Held streams that are cancelled, or lose their device, under many schedules. GPUORCH_TEST_SEED=n runs one again.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "gpuorch/gpuorch.h"
+#include "softgpu/rates.h"
+#include "stream/stream.h"
+#include "support/explore.h"
+
+namespace {
+
+constexpr int64_t kPatience = 10'000'000'000;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSeeds = 300;
+#else
+constexpr uint64_t kSeeds = 1500;
+#endif
+
+/// A stream with a fill on it, held behind that for a timeline that nobody signals.
+struct Held {
+    explicit Held(uint64_t seed) {
+        gpo_runtime_options options{};
+        options.struct_size = sizeof options;
+        options.device = "soft";
+        options.schedule_seed = seed;
+        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+        REQUIRE(gpo_cq_create(runtime, nullptr, &queue) == GPO_SUCCESS);
+        REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+        gpo::softgpu::set_rates({.d2d_bytes_per_s = 4096e4});   // 0.1 ms
+        uint64_t memory = 0;
+        REQUIRE(gpo_memory_allocate(device, 4096, nullptr, &memory) == GPO_SUCCESS);
+        REQUIRE(gpo_fill(stream, memory, 7, 1, 4096) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
+    }
+    ~Held() { CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS); }
+    gpo_runtime_t runtime = nullptr;
+    gpo_device_t device = nullptr;
+    gpo_cq_t queue = nullptr;
+    gpo_timeline_t timeline = nullptr;
+    gpo_stream_t stream = nullptr;
+};
+
+template <class Body>
+void each_seed(Body body) {
+    const auto [first, count] = gpo::test::seeds({1, kSeeds});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
+        body(seed);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a notify on a stream whose device has just been lost comes behind those that were held, under every schedule") {
+    each_seed([](uint64_t seed) {
+        Held held(seed);
+        for (uint64_t i = 0; i < 2; ++i) REQUIRE(gpo_stream_notify(held.stream, held.queue, i) == GPO_SUCCESS);
+        gpo::Pin<gpo::Stream>(held.stream)->context().lose(gpo::make_error(GPO_DEVICE_LOST, "lost"), false);
+        REQUIRE(gpo_stream_notify(held.stream, held.queue, 2) == GPO_SUCCESS);
+        for (uint64_t i = 0; i < 3; ++i) {
+            gpo_completion entry{};
+            uint64_t taken = 0;
+            REQUIRE(gpo_cq_wait(held.queue, kPatience) == GPO_SUCCESS);
+            REQUIRE(gpo_cq_drain(held.queue, &entry, sizeof entry, 1, &taken) == GPO_SUCCESS);
+            REQUIRE(taken == 1);
+            CHECK(entry.user_data == i);
+            CHECK(entry.status == GPO_DEVICE_LOST);
+        }
+    });
+}
