@@ -54,6 +54,20 @@ void each_seed(Body body) {
 
 }  // namespace
 
+TEST_CASE("a wait that times out beside a cancellation leaves the next wait nothing of that, under every schedule") {
+    each_seed([](uint64_t seed) {
+        Held held(seed);
+        gpo_status waited = GPO_INTERNAL;
+        {
+            std::vector<gpo::host::Thread> threads;
+            threads.emplace_back("waiter", [&] { waited = gpo_stream_wait(held.stream, 1); });
+            threads.emplace_back("canceller", [&] { CHECK(gpo_stream_cancel_held(held.stream, nullptr) == GPO_SUCCESS); });
+        }
+        CHECK((waited == GPO_TIMEOUT || waited == GPO_CANCELLED || waited == GPO_SUCCESS));
+        CHECK(gpo_stream_wait(held.stream, kPatience) == GPO_SUCCESS);
+    });
+}
+
 TEST_CASE("a notify on a stream whose device has just been lost comes behind those that were held, under every schedule") {
     each_seed([](uint64_t seed) {
         Held held(seed);

@@ -400,6 +400,7 @@ void Stream::drop_held(const ErrorPtr& error, Kept& spent) noexcept {
 uint64_t Stream::drop_all(const ErrorPtr& error, Kept& spent) noexcept {
     const uint64_t count = users_held_.load(std::memory_order_relaxed);
     waiter_ = nullptr;   // what comes next is not to be told of this
+    bump(drops_, 1);
     while (!held_.empty()) {
         Held& held = held_.front();
         held.dropped = error;
@@ -716,7 +717,7 @@ gpo_status Stream::wait(uint64_t deadline) {
     if (runs_out && deadline == 0 && running()) return GPO_TIMEOUT;
     const gpo_status now = runs_out && deadline != 0 ? GPO_NOT_READY : query();
     if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
-    const uint64_t behind = accepted_.load(std::memory_order_acquire);
+    const uint64_t behind = accepted_.load(std::memory_order_acquire), drops = drops_.load(std::memory_order_acquire);
     Ref<Reached> target = newest_waiter(behind);
     if (!target) {
         target = make<Waiter>();
@@ -724,7 +725,7 @@ gpo_status Stream::wait(uint64_t deadline) {
     }
     auto& waiter = static_cast<Waiter&>(*target);
     if (!waiter.wait(deadline, runtime().latency_mode())) {
-        keep_waiter(std::move(target), behind);
+        keep_waiter(std::move(target), behind, drops);
         return GPO_TIMEOUT;
     }
     if (waiter.error()) throw Failure(waiter.error());
@@ -738,9 +739,10 @@ Ref<Reached> Stream::newest_waiter(uint64_t behind) noexcept {
     return waiter_ && waiter_behind_ == behind && !static_cast<Waiter&>(*waiter_).done() ? waiter_ : nullptr;
 }
 
-void Stream::keep_waiter(Ref<Reached> waiter, uint64_t behind) noexcept {
+void Stream::keep_waiter(Ref<Reached> waiter, uint64_t behind, uint64_t drops) noexcept {
     if (blocking_) return;   // nor what is on the legacy stream
     const Submitting submitting(*this);
+    if (drops != drops_.load(std::memory_order_relaxed)) return;   // it may be among what was dropped meanwhile
     waiter_.swap(waiter);
     waiter_behind_ = behind;
 }

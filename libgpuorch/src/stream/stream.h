@@ -252,7 +252,7 @@ private:
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source, uint64_t ticks);
     bool running();   // whether the GPU is at work for it
     Ref<Reached> newest_waiter(uint64_t behind) noexcept;
-    void keep_waiter(Ref<Reached> waiter, uint64_t behind) noexcept;
+    void keep_waiter(Ref<Reached> waiter, uint64_t behind, uint64_t drops) noexcept;
     bool may_run() noexcept;
     void leave_mark() noexcept;
     void go() noexcept;
@@ -333,6 +333,7 @@ private:
     std::vector<CUevent> events_[2];                   // under submit_: spare ones, for marks and places of marks
     Ref<Reached> waiter_;                              // under submit_: of a wait that timed out, whose mark is
     uint64_t waiter_behind_ = 0;                       // behind this operation: for the next wait for the same
+    std::atomic<uint64_t> drops_{0};                   // how often what was held was dropped; written under submit_
     std::atomic<uint32_t> owed_marks_{0};
     host::Mutex native_lock_;                          // taken after submit_; a leaf, but for driver calls: see stay()
     // What the scanner writes all the time.
