@@ -508,3 +508,26 @@ TEST_CASE("however often a held stream is to wait for a recording, it takes one 
     gate.open();
     CHECK_OK(gpo_stream_wait(held, kPatience));
 }
+
+TEST_CASE("what is cancelled while the stream is captured is told when the work before it has ended" * gated) {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Gpu gpu;
+    Capturable captured(raw, gpu, false);
+    Queue queue = gpu.queue();
+    Timeline timeline = gpu.timeline();
+    Gate gate(gpu);
+    gate.put_on(captured.stream);
+    REQUIRE_OK(gpo_stream_wait_timeline(captured.stream, timeline, 1));
+    REQUIRE_OK(gpo_stream_notify(captured.stream, queue, 1));
+    {
+        HostCapture capture(raw, captured.native);
+        CHECK_OK(gpo_stream_cancel_held(captured.stream, nullptr));
+        CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 5'000'000));
+        CHECK(capture.active());
+        CHECK(capture.end() == 0);
+    }
+    CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 5'000'000));
+    gate.open();
+    CHECK(take(queue, 1)[0].status == GPO_CANCELLED);
+}

@@ -637,12 +637,9 @@ void Stream::keep_behind_work(Mark& mark) noexcept {
     const DriverTry scope(*context_);
     if (!scope.entered()) return;   // nothing runs any more
     try {
-        if (capturing()) return;
         const CUevent event = mark_event(false);
-        if (table().cuEventRecord(event, native_) == CUDA_SUCCESS)
-            mark.event = event;
-        else
-            return_event(false, event);
+        mark.deferred = capturing();
+        if (mark.deferred || table().cuEventRecord(event, native_) == CUDA_SUCCESS) mark.event = event;
     } catch (const std::exception&) {
         // Without an event it follows the marks before it.
     }
