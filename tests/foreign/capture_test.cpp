@@ -4,17 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "driver/faults.h"
 #include "driver/functions.h"
 #include "driver/recorder.h"
+#include "driver/wrapper.h"
 #include "foreign/raw.h"
 
 using namespace gpo::test;
 namespace recorder = gpo::driver::recorder;
+namespace faults = gpo::driver::faults;
 using gpo::driver::Function;
 
 namespace {
@@ -58,12 +63,39 @@ std::string joined(const std::set<std::string>& names) {
     return text;
 }
 
+/// A driver in which the host, on another thread as it were, begins to capture a stream just before an event is recorded there.
+struct Intruder {
+    template <class Call>
+    static CUresult around(Function function, Call&& call) noexcept {
+        if (function == Function::cuEventRecord)
+            if (CUstream stream = next.exchange(nullptr)) raw->cu().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+        return call();
+    }
+    static inline const Raw* raw = nullptr;
+    static inline std::atomic<CUstream> next{nullptr};
+};
+
+struct Intruded : Gpu {
+    explicit Intruded(const Raw& raw) : Gpu((interpose(raw), sized<gpo_runtime_options>())) { gpo::driver::set_interposer({}); }
+
+private:
+    static void interpose(const Raw& raw) {
+        Intruder::raw = &raw;
+        gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) -> std::shared_ptr<gpo::driver::Driver> {
+            return std::make_shared<gpo::driver::Wrapper<Intruder>>(std::move(driver));
+        });
+    }
+};
+
 /// What the host does with a capture of its own, through the driver.
 class HostCapture {
 public:
     HostCapture(const Raw& raw, CUstream stream) : raw_(raw), stream_(stream) {
         RAW_OK(raw_.cu().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
     }
+    /// The one that the intruder has begun.
+    struct Begun {};
+    HostCapture(const Raw& raw, CUstream stream, Begun) : raw_(raw), stream_(stream) {}
     bool active() const {
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
         return raw_.cu().cuStreamIsCapturing(stream_, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -507,6 +539,89 @@ TEST_CASE("however often a held stream is to wait for a recording, it takes one 
     CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(held, 2'000'000));
     gate.open();
     CHECK_OK(gpo_stream_wait(held, kPatience));
+}
+
+TEST_CASE("a capture that begins just before the library marks the stream goes on, and the mark comes behind it" * gated) {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    for (const char* what : {"notify", "wait", "then", "cancel", "host call", "free"}) {
+        CAPTURE(std::string(what));
+        const auto is = [&](const char* name) { return what == std::string(name); };
+        Intruded gpu(raw);
+        Capturable captured(raw, gpu, false);
+        Queue queue = gpu.queue();
+        Executor executor = gpu.executor(0, 1);
+        Timeline timeline = gpu.timeline();
+        Memory memory = gpu.memory(64);
+        Gate gate(gpu);
+        gate.put_on(captured.stream);
+        if (is("cancel")) {
+            REQUIRE_OK(gpo_stream_wait_timeline(captured.stream, timeline, 1));
+            REQUIRE_OK(gpo_stream_notify(captured.stream, queue, 1));
+        }
+        if (is("free")) {
+            // This one the scanner records, when the first capture has ended.
+            HostCapture first(raw, captured.native);
+            memory = Memory();
+            Intruder::next = captured.native;
+            CHECK(first.end() == 0);
+            while (Intruder::next.load()) usleep(1000);
+        } else {
+            Intruder::next = captured.native;
+            if (is("notify")) CHECK_OK(gpo_stream_notify(captured.stream, queue, 1));
+            if (is("wait")) CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(captured.stream, 1'000'000));
+            if (is("then")) CHECK_OK(gpo_stream_then(captured.stream, executor, nothing, nullptr));
+            if (is("cancel")) CHECK_OK(gpo_stream_cancel_held(captured.stream, nullptr));
+            if (is("host call")) CHECK_OK(gpo_stream_host_call(captured.stream, executor, no_work, nullptr));
+            CHECK(Intruder::next.load() == nullptr);
+        }
+        {
+            HostCapture capture(raw, captured.native, HostCapture::Begun());
+            usleep(20'000);   // for the scanner
+            CHECK(capture.active());
+            CHECK(capture.end() == 0);
+        }
+        CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 5'000'000));   // the gate is shut
+        CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 5'000'000));
+        gate.open();
+        if (is("notify")) CHECK_OK(take(queue, 1)[0].status);
+        if (is("cancel")) CHECK(take(queue, 1)[0].status == GPO_CANCELLED);
+        CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+        CHECK_OK(gpo_stream_wait(captured.stream, kPatience));
+    }
+}
+
+TEST_CASE("a capture that begins just before a timeline's signal is recorded refuses it, and goes on") {
+    Raw raw;
+    const Current current(raw, raw.primary);
+    Intruded gpu(raw);
+    Capturable captured(raw, gpu, false);
+    Stream other = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    Intruder::next = captured.native;
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_stream_signal_timeline(captured.stream, timeline, 1));
+    HostCapture capture(raw, captured.native, HostCapture::Begun());
+    REQUIRE_OK(gpo_stream_wait_timeline(other, timeline, 1));
+    usleep(20'000);
+    CHECK(capture.active());
+    CHECK(capture.end() == 0);
+    CHECK_OK(gpo_stream_signal_timeline(captured.stream, timeline, 1));
+    CHECK_OK(gpo_stream_wait(other, kPatience));
+}
+
+TEST_CASE("a mark whose event has got into a capture is recorded again") {
+    Raw raw;
+    gpo::driver::set_interposer(faults::wrap);
+    Gpu gpu;
+    gpo::driver::set_interposer({});
+    Capturable captured(raw, gpu, false);
+    Queue queue = gpu.queue();
+    faults::arm({.function = Function::cuEventQuery, .kth = 1, .result = CUDA_ERROR_CAPTURED_EVENT});
+    REQUIRE_OK(gpo_stream_notify(captured.stream, queue, 1));
+    CHECK_OK(take(queue, 1)[0].status);
+    CHECK(faults::failed() == 1);
+    faults::disarm();
+    CHECK_OK(gpo_stream_wait(captured.stream, kPatience));
 }
 
 TEST_CASE("what is cancelled while the stream is captured is told when the work before it has ended" * gated) {

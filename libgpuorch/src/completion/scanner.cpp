@@ -249,21 +249,32 @@ bool Scanner::any_to_see() const noexcept {
                        [](const auto& stream) { return stream->marks().size() != 0 || stream->only(); });
 }
 
+// "Not yet": it is being captured.
+CUresult Scanner::ask_for_capture(Stream& stream) noexcept {
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult result = context_.table().cuStreamIsCapturing(stream.native(), &capture);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CUDA_ERROR_NOT_READY;   // the legacy stream: see Stream::capturing
+    return result == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_ERROR_NOT_READY : result;
+}
+
 CUresult Scanner::ask(Stream& stream, Mark& mark) noexcept {
     const driver::Table& table = context_.table();
     if (mark.deferred) {
         const auto staying = stream.stay();
         if (stream.gone()) return CUDA_SUCCESS;
-        CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-        const CUresult result = table.cuStreamIsCapturing(stream.native(), &capture);
-        if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CUDA_ERROR_NOT_READY;   // the legacy stream: see Stream::capturing
-        if (result != CUDA_SUCCESS) return result;
-        if (capture != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_NOT_READY;
+        if (const CUresult result = ask_for_capture(stream); result != CUDA_SUCCESS) return result;
         const CUresult recorded = table.cuEventRecord(mark.event, stream.native());
         if (recorded != CUDA_SUCCESS) return is_sticky(recorded) ? recorded : CUDA_ERROR_NOT_READY;
+        // In a capture that the host has begun meanwhile it is recorded again, when that has ended.
+        if (const CUresult result = ask_for_capture(stream); result != CUDA_SUCCESS) return result;
         mark.deferred = false;
     }
-    return mark.event ? table.cuEventQuery(mark.event) : CUDA_SUCCESS;
+    if (!mark.event) return CUDA_SUCCESS;
+    const CUresult result = table.cuEventQuery(mark.event);
+    if (result != CUDA_ERROR_CAPTURED_EVENT || !stream.given_out()) return result;
+    mark.deferred = true;   // the host's capture has begun and ended unseen
+    stream.set_deferring();
+    return CUDA_ERROR_NOT_READY;
 }
 
 // Returns the operation that is known to be done with it; 0: none.

@@ -50,6 +50,7 @@ private:
     uint64_t time_of(uint64_t ticks) const noexcept;
     uint64_t begin_of_wait(Stream& stream) const noexcept;
     CUresult ask(Stream& stream, Mark& mark) noexcept;
+    CUresult ask_for_capture(Stream& stream) noexcept;
     bool any_to_see() const noexcept;
     void enter() noexcept;
     void stop_listening() noexcept;

@@ -45,15 +45,7 @@ private:
         // Its own, and one for each of those that may have to be dropped.
         stream.prepare_mark(stream.held_with_marks() + 2);
         Mark mark;
-        mark.event = stream.mark_event(false);
-        mark.deferred = stream.capturing();
-        if (!mark.deferred) {
-            const CUresult result = stream.table().cuEventRecord(mark.event, stream.native());
-            if (result != CUDA_SUCCESS) {
-                stream.return_event(false, mark.event);
-                stream.context().check(result, "cuEventRecord");
-            }
-        }
+        stream.record_mark(mark);
         mark.target = call_;
         mark.operation = call_->behind_;
         call_->begun_ = true;

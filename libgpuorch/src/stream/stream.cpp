@@ -30,19 +30,10 @@ public:
             stream.set_ends_with_mark();
             return;
         }
-        CUevent event = stream.mark_event(mark_.timing);
-        const bool defer = mark_.target && stream.capturing();
-        if (!defer) {
-            const CUresult result = stream.table().cuEventRecord(event, stream.native());
-            if (result != CUDA_SUCCESS) {
-                stream.return_event(mark_.timing, event);
-                stream.context().check(result, "cuEventRecord");
-            }
-        }
-        mark_.event = event;
-        mark_.deferred = defer;
+        stream.record_mark(mark_);
+        const bool recorded = !mark_.deferred;
         stream.push_mark(std::move(mark_));
-        if (!defer) stream.set_ends_with_mark();
+        if (recorded) stream.set_ends_with_mark();
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<MarkOperation>(mark_); }
     void kept_behind(uint64_t operation) noexcept override { mark_.operation = operation; }
@@ -302,11 +293,12 @@ void Stream::issue_ready(Kept& spent) noexcept {
         } catch (const NeverPossible& failure) {
             drop_held(failure.error(), spent);
         } catch (const std::exception& error) {
-            if (is_passing(error)) {   // it was accepted, and nobody is there to be told: it waits for memory
+            const auto* failure = dynamic_cast<const Failure*>(&error);
+            // It was accepted, and nobody is there to be told: it waits for memory, or until a capture that has just begun ends.
+            if (is_passing(error) || (failure && failure->error()->status == GPO_CAPTURE_REFUSED)) {
                 try_again();
                 break;
             }
-            const auto* failure = dynamic_cast<const Failure*>(&error);
             drop_held(failure ? failure->error() : make_error(GPO_INTERNAL, describe(), ": ", error.what()), spent);
         }
     }
@@ -478,6 +470,22 @@ void Stream::take_spare_events(bool timing) {
     context_->take_events(timing, timing && !trace::on() ? 4 : 32, events_[timing]);
 }
 
+void Stream::record_mark(Mark& mark) {
+    const CUevent event = mark_event(mark.timing);
+    try {
+        mark.deferred = capturing();
+        if (!mark.deferred) {
+            context_->check(table().cuEventRecord(event, native_), "cuEventRecord");
+            mark.deferred = capturing();
+        }
+    } catch (...) {
+        mark.deferred = false;
+        return_event(mark.timing, event);
+        throw;
+    }
+    mark.event = event;
+}
+
 void Stream::return_event(bool timing, CUevent event) noexcept {
     if (timing) events_[true].push_back(event);  // there is room: it was taken out of here
 }
@@ -485,7 +493,7 @@ void Stream::return_event(bool timing, CUevent event) noexcept {
 void Stream::push_mark(Mark&& mark) noexcept {
     if (mark.operation == Mark::kNewest) mark.operation = accepted_.load(std::memory_order_relaxed);  // else it was kept
     if (!mark.submitted) mark.submitted = host::ticks();
-    if (mark.deferred) deferring_.store(true, std::memory_order_release);
+    if (mark.deferred) set_deferring();
     if (mark.source != 0) {
         count_notify();
         if (trace::on()) [[unlikely]] trace_notify(mark);
@@ -637,9 +645,7 @@ void Stream::keep_behind_work(Mark& mark) noexcept {
     const DriverTry scope(*context_);
     if (!scope.entered()) return;   // nothing runs any more
     try {
-        const CUevent event = mark_event(false);
-        mark.deferred = capturing();
-        if (mark.deferred || table().cuEventRecord(event, native_) == CUDA_SUCCESS) mark.event = event;
+        record_mark(mark);
     } catch (const std::exception&) {
         // Without an event it follows the marks before it.
     }

@@ -124,6 +124,9 @@ public:
     /// An event for the next mark: its place's own, or, with timing, one of the context's. Give it back by return_event if
     /// it isn't used. Throws.
     CUevent mark_event(bool timing);
+    /// Records the event of the mark that is pushed next. In a capture, also one that the host has begun just before the event was
+    /// recorded, that is left to the scanner: to ask for an event that is in a capture would break that. Throws.
+    void record_mark(Mark& mark);
     void return_event(bool timing, CUevent event) noexcept;
     /// Fills in the operation's number and the time.
     void push_mark(Mark&& mark) noexcept;
@@ -151,6 +154,7 @@ public:
     // --- for the scanner ---
     MarkQueue& marks() noexcept { return marks_; }
     bool deferring() const noexcept { return deferring_.load(std::memory_order_acquire); }
+    void set_deferring() noexcept { deferring_.store(true, std::memory_order_release); }
     /// When a mark of this stream was last seen reached. The scanner's own.
     uint64_t last_reached_ns() const noexcept { return last_reached_ns_; }
     void set_last_reached(uint64_t now) noexcept { last_reached_ns_ = now; }

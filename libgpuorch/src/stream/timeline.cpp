@@ -103,6 +103,7 @@ public:
         mark.event = stream.mark_event(false);
         try {
             record(mark.event);
+            stream.refuse_capture("signal a timeline");   // that has just begun, and has both events in it
         } catch (...) {
             stream.return_event(false, mark.event);
             throw;
