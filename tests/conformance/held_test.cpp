@@ -173,6 +173,21 @@ TEST_CASE("held work fails with its timeline and never runs; the failure sticks 
     CHECK(read(word[0]) == 3);
 }
 
+TEST_CASE("each held operation that fails is counted once") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    Queue queue = gpu.queue();
+    Memory memory = gpu.memory(64);
+    Stream stream = gpu.stream();
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_fill(stream, memory, 1, 4, 4));
+    REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+    const uint64_t before = gpu.statistics().failures;
+    CHECK_OK(gpo_timeline_fail(timeline, GPO_FAILED, nullptr));
+    CHECK(take(queue, 1)[0].status == GPO_FAILED);
+    CHECK(gpu.statistics().failures - before == 3);
+}
+
 TEST_CASE("a stream whose held work has failed is waited for as long as what it gave to the GPU before runs" * gated) {
     Gpu gpu;
     Timeline timeline = gpu.timeline();

@@ -385,7 +385,10 @@ void Stream::conclude(Kept& spent) noexcept {
 void Stream::drop_held(const ErrorPtr& error, Kept& spent) noexcept {
     note_sticky_error(error);
     failed_.store(true, std::memory_order_release);
-    runtime().counters.failures.fetch_add(drop_all(error, spent), std::memory_order_relaxed);
+    // What was to notify is counted when it does.
+    const auto failures = std::count_if(held_.begin(), held_.end(), [](const Held& held) { return held.operation->numbered(); });
+    runtime().counters.failures.fetch_add(static_cast<uint64_t>(failures), std::memory_order_relaxed);
+    drop_all(error, spent);
 }
 
 // Under the submit lock.
