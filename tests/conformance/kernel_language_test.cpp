@@ -373,6 +373,28 @@ extern "C" __global__ void reals(double *out, float x, double y) {
     }
 }
 
+TEST_CASE("what is rounded by name isn't fused, neither its result nor its operands") {
+    Program program(R"(
+extern "C" __global__ void add(float *out, float a, float b, float c) { out[0] = __fadd_rn(a * b, c); }
+extern "C" __global__ void add_to(float *out, float a, float b, float c) { out[0] = __fadd_rn(c, a * b); }
+extern "C" __global__ void subtract(float *out, float a, float b, float c) { out[0] = __fsub_rn(a * b, -c); }
+extern "C" __global__ void multiply(float *out, float a, float b, float c) { out[0] = __fmul_rn(a, b) + c; }
+extern "C" __global__ void add_d(double *out, double a, double b, double c) { out[0] = __dadd_rn(a * b, c); }
+extern "C" __global__ void subtract_d(double *out, double a, double b, double c) { out[0] = __dsub_rn(-c, a * b); }
+extern "C" __global__ void add_down_d(double *out, double a, double b, double c) { out[0] = __dadd_rz(a * b, c); }
+extern "C" __global__ void multiply_d(double *out, double a, double b, double c) { out[0] = __dmul_rn(a, b) + c; }
+)");
+    const auto alone = [&](const char* kernel, auto a, auto wanted) {   // in a kernel that computes nothing else
+        CAPTURE(std::string(kernel));
+        std::vector<decltype(a)> out(1);
+        program.run(kernel, single(), out, a, a, decltype(a){-1});
+        CHECK(out[0] == wanted);
+    };
+    for (const char* kernel : {"add", "add_to", "subtract", "multiply"}) alone(kernel, 1 + 0x1p-12f, 0x1p-11f);
+    for (const char* kernel : {"add_d", "add_down_d", "multiply_d"}) alone(kernel, 1 + 0x1p-27, 0x1p-26);
+    alone("subtract_d", 1 + 0x1p-27, -0x1p-26);
+}
+
 TEST_CASE("atomics of every kind, on global and shared memory, agree") {
     Program program(R"(
 template <class T> __device__ void subtract(T *at, T i) { atomicSub(at, i); }

@@ -224,35 +224,34 @@ __gpo_inline void __sincosf(float x, float* s, float* c) { sincosf(x, s, c); }
 __gpo_inline float __fdividef(float x, float y) { return x / y; }
 __gpo_inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
-// Results that may not be contracted with what is done to them next: the compiler may not look through.
+/// x, through which the compiler may not look: a product isn't contracted with the sum it goes into.
+template <class T>
+__gpo_inline T __gpo_as_is(T x) {
 #if defined(__x86_64__)
-#define __GPO_AS_IS(x) __asm__("" : "+x"(x))
+    __asm__("" : "+x"(x));
 #else
-#define __GPO_AS_IS(x) __asm__("" : "+w"(x))
+    __asm__("" : "+w"(x));
 #endif
+    return x;
+}
 #define __GPO_ROUNDED(T, name, parameters, expression) \
-    __gpo_inline T name parameters {                   \
-        T result = expression;                         \
-        __GPO_AS_IS(result);                           \
-        return result;                                 \
-    }
-__GPO_ROUNDED(float, __fadd_rn, (float a, float b), a + b)
-__GPO_ROUNDED(float, __fsub_rn, (float a, float b), a - b)
+    __gpo_inline T name parameters { return __gpo_as_is<T>(expression); }
+__GPO_ROUNDED(float, __fadd_rn, (float a, float b), __gpo_as_is(a) + __gpo_as_is(b))
+__GPO_ROUNDED(float, __fsub_rn, (float a, float b), __gpo_as_is(a) - __gpo_as_is(b))
 __GPO_ROUNDED(float, __fmul_rn, (float a, float b), a * b)
 __GPO_ROUNDED(float, __fdiv_rn, (float a, float b), a / b)
 __GPO_ROUNDED(float, __frcp_rn, (float a), 1.0f / a)
 __GPO_ROUNDED(float, __fsqrt_rn, (float a), __builtin_sqrtf(a))
 __GPO_ROUNDED(float, __frsqrt_rn, (float a), static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(a))))
 __GPO_ROUNDED(float, __fmaf_rn, (float a, float b, float c), __builtin_fmaf(a, b, c))
-__GPO_ROUNDED(double, __dadd_rn, (double a, double b), a + b)
-__GPO_ROUNDED(double, __dsub_rn, (double a, double b), a - b)
+__GPO_ROUNDED(double, __dadd_rn, (double a, double b), __gpo_as_is(a) + __gpo_as_is(b))
+__GPO_ROUNDED(double, __dsub_rn, (double a, double b), __gpo_as_is(a) - __gpo_as_is(b))
 __GPO_ROUNDED(double, __dmul_rn, (double a, double b), a * b)
 __GPO_ROUNDED(double, __ddiv_rn, (double a, double b), a / b)
 __GPO_ROUNDED(double, __drcp_rn, (double a), 1.0 / a)
 __GPO_ROUNDED(double, __dsqrt_rn, (double a), __builtin_sqrt(a))
 __GPO_ROUNDED(double, __fma_rn, (double a, double b, double c), __builtin_fma(a, b, c))
 #undef __GPO_ROUNDED
-#undef __GPO_AS_IS
 
 // -- conversions: out of range saturates, a NaN is 0 (from float) or the least number (from double) ------------------
 

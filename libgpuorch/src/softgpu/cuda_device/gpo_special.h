@@ -180,8 +180,8 @@ __gpo_inline double __gpo_lost(T x) {
         const double a = static_cast<double>(x), root = __builtin_sqrt(a);                                              \
         return __gpo_float_towards(root, __builtin_fma(-root, root, a), mode);                                          \
     }                                                                                                                   \
-    __gpo_inline double __dadd_##suffix(double a, double b) {                                                           \
-        const double sum = a + b;                                                                                       \
+    __gpo_inline double __dadd_##suffix(double x, double y) {                                                           \
+        const double a = __gpo_as_is(x), b = __gpo_as_is(y), sum = a + b;                                               \
         return __gpo_double_towards(sum, __gpo_sum_error(a, b, sum), a - a + (b - b), mode);                            \
     }                                                                                                                   \
     __gpo_inline double __dsub_##suffix(double a, double b) { return __dadd_##suffix(a, -b); }                          \
