@@ -395,6 +395,33 @@ extern "C" __global__ void multiply_d(double *out, double a, double b, double c)
     alone("subtract_d", 1 + 0x1p-27, -0x1p-26);
 }
 
+TEST_CASE("functions of two numbers take a float and an integer, which make a float") {
+    Program program(R"(
+#define BOTH(x, n) out[k++] = pow(x, n); sizes += sizeof pow(x, n);
+#define EACH(x, n) out[k++] = atan2(x, n) + fmod(x, n) + hypot(x, n) + fdim(x, n) + remainder(x, n); sizes += sizeof fmod(x, n) + sizeof hypot(x, n);
+extern "C" __global__ void mixed(double *out, float x, double y, int n, short s, unsigned u, unsigned long long l, bool b) {
+    int k = 0, sizes = 0;
+    BOTH(n, x) BOTH(u, x) BOTH(l, x) BOTH(x, n) BOTH(x, s) BOTH(2, x) BOTH(b, x)
+    EACH(x, n) EACH(n, x) EACH(x, l) EACH(u, x) EACH(x, s)
+    out[k++] = sizes;
+    sizes = 0;
+    BOTH(y, n) BOTH(n, y) BOTH(u, y) BOTH(2, y) EACH(y, n) EACH(l, y)
+    out[k++] = sizes;
+}
+)");
+    std::vector<double> out(20);
+    const float x = 3, n = 2;
+    program.run("mixed", single(), out, x, 3.0, 2, short{2}, 2u, 2ull, true);
+    const auto each = [](double a, double b) { return std::atan2(a, b) + std::fmod(a, b) + std::hypot(a, b) + std::fdim(a, b) + std::remainder(a, b); };
+    const double powers[] = {8, 8, 8, 9, 9, 8, 1}, exact_powers[] = {9, 8, 8, 8};
+    for (int i = 0; i < 7; ++i) CHECK(out[i] == doctest::Approx(powers[i]).epsilon(1e-6));
+    for (int i = 0; i < 5; ++i) CHECK(out[7 + i] == doctest::Approx(i == 1 || i == 3 ? each(n, x) : each(x, n)).epsilon(1e-6));
+    CHECK(out[12] == 17 * sizeof(float));
+    for (int i = 0; i < 4; ++i) CHECK(out[13 + i] == doctest::Approx(exact_powers[i]).epsilon(1e-14));
+    for (int i = 0; i < 2; ++i) CHECK(out[17 + i] == doctest::Approx(i == 0 ? each(x, n) : each(n, x)).epsilon(1e-14));
+    CHECK(out[19] == 8 * sizeof(double));
+}
+
 TEST_CASE("atomics of every kind, on global and shared memory, agree") {
     Program program(R"(
 template <class T> __device__ void subtract(T *at, T i) { atomicSub(at, i); }

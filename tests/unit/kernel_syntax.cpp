@@ -47,6 +47,19 @@ KERNEL void lambdas(int *p) {
     for (int i = 0; i < 8; ++i) CHECK(out[i] == i + 7);
 }
 
+TEST_CASE("powers and the like of two integers are doubles, as nvcc makes them") {
+    const Program program(R"(
+extern "C" __global__ void integers(double *out, float x, double y, int n, unsigned u, long l) {
+    out[0] = pow(n, n) + pow(y, u); out[1] = pow(x, u) + pow(x, l); out[2] = fmod(n, 2); out[3] = hypot(n, u); out[4] = atan2(0, n); out[5] = pow(x, 2.0);
+    static_assert(sizeof pow(n, n) == 8 && sizeof pow(x, u) == 8 && sizeof pow(x, l) == 8 && sizeof fmod(n, n) == 8, "");
+}
+)");
+    Device device;
+    std::vector<double> out(6);
+    device.run(program.kernel("integers"), {}, out.data(), 2.0f, 1.0, 3, 4u, 5l);
+    CHECK(out == std::vector<double>{28, 48, 1, 5, 0, 4});
+}
+
 TEST_CASE("which kernels wait is decided by what they reach") {
     const Program program(R"(
 struct Flag { volatile int ready; int plain; };

@@ -26,25 +26,29 @@ __GPO_UNARY(rint) __GPO_UNARY(round) __GPO_UNARY(sin) __GPO_UNARY(sinh) __GPO_UN
 __GPO_UNARY(tanh) __GPO_UNARY(tgamma) __GPO_UNARY(trunc)
 #undef __GPO_UNARY
 
-#define __GPO_BINARY(name)                                                                      \
-    extern "C" double name(double, double) noexcept;                                            \
-    extern "C" float name##f(float, float) noexcept;                                            \
-    __gpo_inline float name(float x, float y) { return __builtin_##name##f(x, y); }             \
-    __gpo_inline double name(float x, double y) { return __builtin_##name(static_cast<double>(x), y); } \
-    __gpo_inline double name(double x, float y) { return __builtin_##name(x, static_cast<double>(y)); } \
-    template <class T>                                                                          \
-    __gpo_inline typename __gpo_integral<T>::real name(double x, T y) { \
-        return __builtin_##name(x, static_cast<double>(y)); \
-    } \
-    template <class T>                                                                          \
-    __gpo_inline typename __gpo_integral<T>::real name(T x, double y) { \
-        return __builtin_##name(static_cast<double>(x), y); \
+template <class T> struct __gpo_arithmetic : __gpo_integral<T> {};
+template <> struct __gpo_arithmetic<float> { typedef float real; };
+template <> struct __gpo_arithmetic<double> { typedef double real; };
+
+// Two types that are not both float or both double: float with an integer is float, all else double. That is NVRTC's way;
+// where it finds the call ambiguous (two integers, a float to the power of anything but an int) it is nvcc's.
+#define __GPO_BINARY(name)                                                                                             \
+    extern "C" double name(double, double) noexcept;                                                                   \
+    extern "C" float name##f(float, float) noexcept;                                                                   \
+    __gpo_inline float name(float x, float y) { return __builtin_##name##f(x, y); }                                    \
+    template <class T, class U, class = typename __gpo_arithmetic<T>::real, class = typename __gpo_arithmetic<U>::real> \
+    __gpo_inline typename __gpo_arithmetic<decltype(T() + U())>::real name(T x, U y) {                                 \
+        typedef typename __gpo_arithmetic<decltype(T() + U())>::real real;                                             \
+        return name(static_cast<real>(x), static_cast<real>(y));                                                       \
     }
 __GPO_BINARY(atan2) __GPO_BINARY(copysign) __GPO_BINARY(fdim) __GPO_BINARY(fmod) __GPO_BINARY(hypot)
 __GPO_BINARY(nextafter) __GPO_BINARY(remainder)
 __GPO_BINARY(pow)
 #undef __GPO_BINARY
-__gpo_inline float pow(float x, int y) { return __builtin_powf(x, static_cast<float>(y)); }
+#define __GPO_POWER(T) \
+    __gpo_inline double pow(float x, T y) { return __builtin_pow(static_cast<double>(x), static_cast<double>(y)); }
+__GPO_POWER(unsigned int) __GPO_POWER(long) __GPO_POWER(unsigned long) __GPO_POWER(long long) __GPO_POWER(unsigned long long)
+#undef __GPO_POWER
 
 extern "C" {
 double fmax(double, double) noexcept;
