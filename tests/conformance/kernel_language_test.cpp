@@ -238,6 +238,38 @@ extern "C" __global__ void shaped(int *out) {
     CHECK(out == std::vector<int>(32, 14));
 }
 
+TEST_CASE("a namespace's shared variable is hidden where C++ hides it, and seen where C++ sees it") {
+    Program program(R"(
+struct Early { int scratch[4]; __device__ int first() { return scratch[0]; } };
+__device__ int before(int x) { int scratch[2] = {x, 2}; return scratch[0] + scratch[1]; }
+namespace inner { __shared__ int scratch[32]; __device__ void put(int i, int x); __device__ int get(int i) { return scratch[i]; } }
+__device__ void inner::put(int i, int x) { scratch[i] = x; }
+__device__ int outside(int x) { int scratch = x; const auto twice = [=] { return 2 * scratch; }; return twice(); }
+__shared__ int total, count;
+struct Local { int total; __device__ int get() const { return total; } __device__ void set(int x); };
+__device__ void Local::set(int x) { total = x; }
+struct Derived : public Local { __device__ int twice() const { return 2 * total; } };
+template <class T> struct Sum { union { T count; int other; }; __device__ void add(T x) { count += x; } };
+struct Uses { __device__ int get() const { return total + count; } };
+extern "C" __global__ void k(int *out) {
+    if (threadIdx.x == 0) { total = 100; count = 1000; }
+    inner::put(threadIdx.x, threadIdx.x);
+    __syncthreads();
+    Derived d; d.set(7); Sum<float> f; f.count = 3; f.add(2); Early e; e.scratch[0] = 5;
+    out[threadIdx.x] = d.get() + d.twice() + (int)f.count + e.first() + before(3) + outside(4) + inner::get(31 - threadIdx.x) + Uses().get();
+}
+namespace { __shared__ int hidden; }
+namespace named { __shared__ int inside; }
+using namespace named;
+extern "C" __global__ void seen(int *out) { if (threadIdx.x == 0) { hidden = 4; inside = 5; } __syncthreads(); out[threadIdx.x] = hidden + inside; }
+)");
+    std::vector<int> out(32);
+    program.run("k", shape_of(1, 32), out);
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == 7 + 14 + 5 + 5 + 5 + 8 + (31 - i) + 1100);
+    program.run("seen", shape_of(1, 32), out);
+    CHECK(out == std::vector<int>(32, 9));
+}
+
 TEST_CASE("attributes may stand behind the name of a shared variable") {
     Program program(R"(
 __shared__ int outside[32] __attribute__((aligned(16)));

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "softgpu/token_names.h"
 #include "softgpu/token_structure.h"
 #include "softgpu/token_waits.h"
 
@@ -61,7 +62,7 @@ class Pass {
 public:
     Pass(std::string_view source, const PassOptions& options)
         : source_(source), options_(options), tokens_(tokenize(source)), all_(tokens_.all),
-          structure_(find_structure(tokens_)),
+          structure_(find_structure(tokens_)), names_(tokens_, structure_),
           waits_(find_waits(tokens_, structure_, options.name_expressions)) {}
 
     std::string run() {
@@ -111,6 +112,13 @@ private:
     }
 
     [[noreturn]] void refuse(uint32_t token, const std::string& sentence) const { tokens_.refuse(token, sentence); }
+
+    /// A variable that `shared` declares, and its declaration in a function.
+    struct NamespaceShared {
+        std::string_view name;
+        std::string local;
+        const SharedFound* shared;
+    };
 
     // -- words -------------------------------------------------------------------------------------------------------
 
@@ -245,7 +253,7 @@ private:
     void namespace_shared(const SharedFound& shared) {
         if (shared.dynamic) {
             const std::string type = open_dynamic(shared.declaration, shared.name);
-            namespace_shared_.emplace_back(shared.name, dynamic_reference(type, shared.name));
+            namespace_shared_.push_back({shared.name, dynamic_reference(type, shared.name), &shared});
         } else {
             const std::string type = "__gpo_s" + std::to_string(++count_);
             insert_before(shared.declaration.begin, "struct " + type + " { ");
@@ -254,7 +262,7 @@ private:
                 if (all_[at].is("=")) refuse(at, "a __shared__ variable can't be initialised");
             }
             for (const std::string_view name : declared_names(shared.declaration))
-                namespace_shared_.emplace_back(name, shared_reference(type, name, "__gpo_device_tag"));
+                namespace_shared_.push_back({name, shared_reference(type, name, "__gpo_device_tag"), &shared});
         }
         insert_after(shared.declaration.end, " };");
     }
@@ -403,8 +411,9 @@ private:
 
     std::string namespace_shared_for(const FunctionFound& found, std::vector<SharedReference>& captured) const {
         std::string out;
-        for (const auto& [name, local] : namespace_shared_) {
-            if (!mentions(name, found.body) || mentions(name, found.parameters)) continue;
+        for (const auto& [name, local, shared] : namespace_shared_) {
+            if (found.declaration.end <= shared->declaration.begin || !names_.sees(found, shared->scopes)) continue;
+            if (!mentions(name, found.body) || mentions(name, found.parameters) || names_.member(found, name)) continue;
             out += local + " ";
             captured.push_back({name, found.body.begin});
         }
@@ -535,12 +544,12 @@ private:
     Tokens tokens_;
     const TokenList& all_;
     Structure structure_;
+    Names names_;
     Waits waits_;
     std::vector<Edit> edits_;
     std::vector<const FunctionFound*> kernels_;   // with bodies
     std::vector<TokenRange> nested_;
-    std::vector<std::pair<std::string_view, std::string>>
-        namespace_shared_;  // a name, and its declaration in a function
+    std::vector<NamespaceShared> namespace_shared_;
     unsigned count_ = 0;
 };
 

@@ -130,6 +130,7 @@ private:
                     const std::string_view around = class_name_;
                     if (!seen.is_enum) class_name_ = named_class(seen.class_at, at);
                     rest(begin, at, seen);
+                    if (!token.system) found_.classes.push_back({class_name_, {seen.class_at, at}, {at + 1, close}});
                     scopes_.push_back(name);
                     scope({at + 1, close}, true);
                     scopes_.pop_back();
@@ -237,7 +238,7 @@ private:
         if (seen.type_alias) return;
         if (seen.is_friend && !has_body) in_class = false;   // declares a function of the namespace
         if (seen.shared) {
-            if (seen.name && !in_class) found_.shared.push_back({last_name(begin, end), {begin, end}, seen.external});
+            if (seen.name && !in_class) found_.shared.push_back({last_name(begin, end), {begin, end}, seen.external, scopes_});
             return;
         }
         if (seen.parameters != 0) {

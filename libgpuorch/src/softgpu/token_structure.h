@@ -48,6 +48,14 @@ struct SharedFound {
     std::string_view name;
     TokenRange declaration;               // without the ';'
     bool dynamic = false;                 // extern
+    std::vector<std::string> scopes;      // namespaces around it
+};
+
+/// A class outside of functions.
+struct ClassFound {
+    std::string_view name;
+    TokenRange head;                      // from its key to its body; base classes are named in it
+    TokenRange body;                      // between the braces
 };
 
 /// What declarations say that declare no function: initialisers with lambdas and tables of functions in them, default
@@ -61,6 +69,7 @@ struct Structure {
     std::vector<FunctionFound> functions;
     std::vector<VariableFound> variables;
     std::vector<SharedFound> shared;
+    std::vector<ClassFound> classes;
     std::vector<RestFound> rest;
 };
 
