@@ -270,6 +270,54 @@ extern "C" __global__ void seen(int *out) { if (threadIdx.x == 0) { hidden = 4; 
     CHECK(out == std::vector<int>(32, 9));
 }
 
+TEST_CASE("a lambda takes a shared variable only where it is what the lambda's name means") {
+    Program program(R"(
+template <class F> __device__ int call(F f) { return f(); }
+__shared__ int outer[32];
+extern "C" __global__ void k(int *out) {
+    int scratch = 5;
+    const auto before = [=] { return scratch + 1; };
+    int sum = before();
+    {
+        __shared__ int scratch[32];
+        scratch[threadIdx.x] = threadIdx.x;
+        __syncthreads();
+        const auto inside = [=](int i) { return scratch[i]; };
+        sum += inside(31 - threadIdx.x);
+        const auto parameter = [=](int a, int *scratch) { return scratch[a] + 100; };
+        int two[2] = {1, 2};
+        sum += parameter(1, two);
+        const auto nested = [=](int scratch) { return call([=] { return scratch * 1000; }); };
+        sum += nested(1);
+        { int scratch = 10000; sum += call([=]() mutable { return scratch += 10000; }); sum += scratch; }
+        for (int scratch = 0; scratch < 1; ++scratch) sum += call([=]() mutable { return scratch++; });
+    }
+    const auto after = [=] { return scratch + 1; };
+    outer[threadIdx.x] = 7;
+    __syncthreads();
+    const auto generic = [](int outer) { return outer + 1; };
+    sum += after() + generic(3);
+    const auto reads = [](int i) { return outer[i]; };
+    out[threadIdx.x] = sum + reads(0);
+}
+extern "C" __global__ void dynamic(int *out) {
+    int words = 3;
+    const auto before = [=] { return words; };
+    if (threadIdx.x < 32) {
+        extern __shared__ int words[];
+        words[threadIdx.x] = threadIdx.x;
+        __syncwarp();
+        out[threadIdx.x] = before() + call([] { return words[31 - threadIdx.x]; });
+    }
+}
+)");
+    std::vector<int> out(32);
+    program.run("k", shape_of(1, 32), out);
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == 6 + (31 - i) + 102 + 1000 + 30000 + 6 + 4 + 7);
+    program.run("dynamic", shape_of(1, 32, 128), out);
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == 3 + 31 - i);
+}
+
 TEST_CASE("attributes may stand behind the name of a shared variable") {
     Program program(R"(
 __shared__ int outside[32] __attribute__((aligned(16)));

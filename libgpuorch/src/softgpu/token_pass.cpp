@@ -305,11 +305,20 @@ private:
         return names;
     }
 
-    /// A reference to a shared variable in a function's body, and the token behind which it is declared.
+    /// A reference to a shared variable in a function's body, and where that knows it.
     struct SharedReference {
         std::string_view name;
-        uint32_t declared;
+        TokenRange known;
     };
+
+    /// The end of the block that `at` is in.
+    uint32_t block_end(uint32_t at, TokenRange body) const {
+        while (at-- > body.begin) {
+            if (all_[at].is("{")) return all_[at].match;
+            if (all_[at].is(")") || all_[at].is("]") || all_[at].is("}")) at = all_[at].match;
+        }
+        return body.end;
+    }
 
     /// One declaration with __shared__ inside a function; the names it declares that a lambda must capture.
     void local_shared(uint32_t shared, TokenRange body, bool kernel, std::vector<SharedReference>& captured) {
@@ -327,10 +336,11 @@ private:
         }
         const std::vector<std::string_view> names = declared_names({begin, end});
         if (names.empty()) refuse(shared, "a __shared__ variable needs a name");
+        const TokenRange known{end, block_end(shared, body)};
         if (external) {
             const std::string type = open_dynamic({begin, end}, names.front());
             insert_after(end, " }; " + dynamic_reference(type, names.front()));
-            captured.push_back({names.front(), shared});
+            captured.push_back({names.front(), known});
             return;
         }
         const std::string type = "__gpo_s" + std::to_string(++count_);
@@ -339,7 +349,7 @@ private:
         std::string references = " };";
         for (const std::string_view name : names) {
             references += " " + shared_reference(type, name, tag);
-            captured.push_back({name, shared});
+            captured.push_back({name, known});
         }
         insert_after(end, references);
     }
@@ -351,14 +361,25 @@ private:
             const uint32_t open = lambda.introducer, close = all_[open].match;
             if (all_[open + 1].is("&") && (all_[open + 2].is("]") || all_[open + 2].is(","))) continue;
             std::string added;
-            for (const auto& [name, declared] : shared) {
-                if (declared >= open && declared < lambda.body.end) continue;   // the lambda's own
+            for (const auto& [name, known] : shared) {
+                if (open < known.begin || open >= known.end || names_.hidden(name, known.begin, open)) continue;
                 if (!mentions(name, lambda.body) || mentions(name, {open, close})) continue;
+                if (is_parameter(name, {close, lambda.body.begin})) continue;
                 if (!added.empty() || close != open + 1) added += ", ";
                 added += "&" + std::string(name);
             }
             if (!added.empty()) insert_before(close, added);
         }
+    }
+
+    bool is_parameter(std::string_view name, TokenRange lambda) const {
+        for (uint32_t at = lambda.begin; at < lambda.end; ++at) {
+            const Token &before = all_[at - 1], &after = all_[at + 1];
+            if (all_[at].is(name) && !before.is("=") && !before.is("(") && !before.is(",") &&
+                (after.is(",") || after.is(")") || after.is("=") || after.is("[")))
+                return true;
+        }
+        return false;
     }
 
     bool mentions(std::string_view name, TokenRange range) const {
@@ -415,7 +436,7 @@ private:
             if (found.declaration.end <= shared->declaration.begin || !names_.sees(found, shared->scopes)) continue;
             if (!mentions(name, found.body) || mentions(name, found.parameters) || names_.member(found, name)) continue;
             out += local + " ";
-            captured.push_back({name, found.body.begin});
+            captured.push_back({name, found.body});
         }
         return out;
     }
