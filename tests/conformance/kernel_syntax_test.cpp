@@ -170,6 +170,46 @@ extern "C" __global__ void reversed(float *out) {
     CHECK(made("sizes<3>")[0] == 24);
 }
 
+TEST_CASE("structured bindings and subscripts of variable templates aren't lambdas") {
+    Program program(R"(
+struct Pair { int k, v; };
+template <int N> __device__ constexpr int lut[4] = {N, 2 * N, 3 * N, 4 * N};
+template <int A, int B> __device__ constexpr int table[2][2] = {{A, B}, {B, A}};
+extern "C" __global__ void bindings(int *out) {
+    __shared__ int s[4];
+    Pair pairs[4] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}};
+    if (threadIdx.x < 4) s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (auto& [k, v] : pairs) { s[k] += v; }
+        for (auto [k, v] : pairs) { s[k] += 10 * v; }
+        for (const auto &[k, v] : pairs) { s[k] += 100 * v; }
+        for (auto&& [k, v] : pairs) { s[k] += 1000 * v; }
+        auto& [first, second] = pairs[1]; { s[first] += second; }
+        if (auto [first, second] = pairs[2]; first < second) { s[first] += threadIdx.x; }
+    }
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x & 3];
+}
+template <int N> __global__ void looked_up(int *out) {
+    __shared__ int s[4];
+    if (threadIdx.x < 4) s[threadIdx.x] = 1;
+    __syncthreads();
+    int i = threadIdx.x & 3;
+    if (lut<N>[i] > 0) { i += s[i]; }
+    if (lut<3>[threadIdx.x & 3] == 6) { i += s[0] * 100; }
+    for (int at = 0; at < table<N, 2>[1][0]; ++at) { i += s[0] * 1000; }
+    out[threadIdx.x] = i + (threadIdx.x < 2 ? [&](int x) { return s[x] * 10000; }(0) : 0);
+    if (threadIdx.x > 1) [&] { out[threadIdx.x] += s[0] * 100000; }();
+}
+)", {"looked_up<1>"});
+    std::vector<int> out(4);
+    program.run("bindings", shape_of(1, 4), out);
+    for (int i = 0; i < 4; ++i) CHECK(out[i] == i + 1111 * (i + 1) + (i == 1 ? 2 : 0));
+    program.run("looked_up<1>", shape_of(1, 4), out);
+    for (int i = 0; i < 4; ++i) CHECK(out[i] == i + 1 + (i == 1 ? 100 : 0) + 2000 + (i < 2 ? 10000 : 100000));
+}
+
 TEST_CASE("functions may be called almost as those of textures and surfaces are") {
     Program program(R"(
 __device__ float tex2DBilinear(const float *t, float x) { int i = (int)x; return t[i] + (x - i) * (t[i + 1] - t[i]); }

@@ -484,10 +484,27 @@ private:
     bool groups_ = false, types_seen_ = false;
 };
 
-bool operand(const Token& token) {
-    if (token.is("return") || token.is("else") || token.is("do") || token.is("case")) return false;
-    return token.kind == TokenKind::identifier || token.kind == TokenKind::number || token.kind == TokenKind::text ||
-           token.is(")") || token.is("]") || token.is("[");
+/// Does the '>' before `at` end what stands before a subscript: table<N>[i]?
+bool ends_arguments(const Tokens& tokens, uint32_t at, uint32_t begin) {
+    for (uint32_t open = at - 1; open-- > begin;) {
+        const Token& token = tokens.all[open];
+        if (token.is(";") || token.is("{") || token.is("}")) return false;
+        if (token.is("<") && after_angles(tokens, open, at) == at) return true;
+    }
+    return false;
+}
+
+/// Is the '[' at `at` a lambda's, not a subscript's, an attribute's or a structured binding's?
+bool introduces(const Tokens& tokens, uint32_t at, uint32_t begin) {
+    const TokenList& all = tokens.all;
+    const Token& before = all[at - 1];
+    if (all[at + 1].is("[")) return false;
+    if (before.is("return") || before.is("else") || before.is("do") || before.is("case")) return true;
+    if (before.kind == TokenKind::identifier || before.kind == TokenKind::number || before.kind == TokenKind::text) return false;
+    if (before.is("&") || before.is("&&")) return !all[at - 2].is("auto") && !(all[at - 2].is("const") && all[at - 3].is("auto"));
+    if (before.is(")")) return all[before.match - 1].is("if") || all[before.match - 1].is("for") || all[before.match - 1].is("while");
+    if (before.is(">")) return !ends_arguments(tokens, at, begin);
+    return !before.is("]") && !before.is("[");
 }
 
 }  // namespace
@@ -500,9 +517,9 @@ std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range) {
     const TokenList& all = tokens.all;
     std::vector<Nested> found;
     for (uint32_t at = range.begin; at < range.end; ++at) {
-        if (all[at].is("[") && !all[at + 1].is("[") && !operand(all[at - 1])) {
+        if (all[at].is("[") && introduces(tokens, at, range.begin)) {
             uint32_t after = all[at].match + 1;
-            while (after < range.end && !all[after].is("{") && !all[after].is(";") && !all[after].is(",")) {
+            while (after < range.end && !all[after].is("{") && !all[after].is(";") && !all[after].is(",") && !all[after].is(")")) {
                 if (all[after].is("<")) after = after_angles(tokens, after, range.end);
                 else after = all[after].is("(") || all[after].is("[") ? all[after].match + 1 : after + 1;
             }
