@@ -136,6 +136,40 @@ extern "C" __global__ void use(float *out) {
     CHECK(program.read<double>("shared_with_host")[0] == 2.5);
 }
 
+TEST_CASE("a variable is defined where it has a value, or where CUDA finds nothing else that defines it") {
+    Program program(R"(
+extern "C" __constant__ float with_value[2] = {1, 2};
+extern "C" __device__ int braced[2]{3, 4};
+extern "C" __device__ int no_value, one_of_two = 5;
+extern "C" { __device__ int in_braces = 6; extern __device__ int defined_below; }
+__device__ int defined_below = 7;
+extern __device__ int also_below;
+extern __device__ int never_defined;
+extern __device__ int never_defined;
+namespace ns { extern "C" __device__ int plainly_named = 8; extern __device__ int of_namespace; extern "C" { __device__ int within; } }
+__device__ int also_below = 9;
+extern "C" __constant__ const float constant_type = 10;
+extern "C" __global__ void sum(float *out) {
+    out[0] = with_value[0] + with_value[1] + braced[1] + no_value + one_of_two + in_braces + defined_below + also_below + never_defined;
+    out[1] = ns::plainly_named + ns::of_namespace + ns::within + constant_type;
+}
+)");
+    std::vector<float> out(2);
+    for (const char* name : {"no_value", "never_defined", "within", "_ZN2ns12of_namespaceE"}) {
+        CAPTURE(std::string(name));
+        CHECK(program.read<int>(name)[0] == 0);
+        program.write(name, std::vector<int>{100});
+    }
+    program.write("with_value", std::vector<float>{1000, 2000});
+    program.run("sum", single(), out);
+    CHECK(out == std::vector<float>{3000 + 4 + 100 + 5 + 6 + 7 + 9 + 100, 8 + 100 + 100 + 10});
+    CHECK(program.read<int>("braced", 2) == std::vector<int>{3, 4});
+    CHECK(program.read<int>("one_of_two")[0] == 5);
+    CHECK(program.read<int>("in_braces")[0] == 6);
+    CHECK(program.read<int>("plainly_named")[0] == 8);
+    CHECK(program.read<float>("constant_type")[0] == 10);
+}
+
 TEST_CASE("several types of extern __shared__ in one file, in functions and outside, and shared variables everywhere") {
     Program program(R"(
 extern __shared__ unsigned char everywhere[];

@@ -510,8 +510,20 @@ private:
                                 quoted(found.name) + ", " + (found.internal ? "true" : "false") + ", nullptr);");
     }
 
+    /// extern "C" int n; only declares, where extern "C" { int n; } defines.
+    void define(const VariableFound& variable) {
+        defined_ = variable.extern_token;
+        if (all_[defined_ + 1].kind == TokenKind::text) {
+            insert_after(defined_ + 1, " {");
+            insert_after(variable.after, " }");
+        } else {
+            replace(defined_, "");
+        }
+    }
+
     void register_variable(const VariableFound& variable) {
         if (variable.static_token != 0) replace(variable.static_token, "");
+        if (variable.extern_token != 0 && variable.extern_token != defined_) define(variable);
         const std::string name(variable.name);
         insert_after(variable.after, " static __gpo_variable_of __gpo_v" + std::to_string(++count_) + "(" +
                                          quoted(variable.symbol) + ", __builtin_addressof(" + name + "), sizeof(" +
@@ -571,6 +583,7 @@ private:
     std::vector<const FunctionFound*> kernels_;   // with bodies
     std::vector<TokenRange> nested_;
     std::vector<NamespaceShared> namespace_shared_;
+    uint32_t defined_ = 0;   // the last `extern` that define() has seen
     unsigned count_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 namespace gpo::softgpu {
 
@@ -28,6 +29,13 @@ public:
 
     Structure run() {
         scope({0, static_cast<uint32_t>(all_.size() - 1)}, false);
+        std::set<std::string_view> defined;
+        for (const VariableFound& variable : found_.variables)
+            if (variable.extern_token == 0) defined.insert(variable.symbol);
+        std::vector<VariableFound> variables;
+        for (const VariableFound& variable : found_.variables)
+            if (variable.extern_token == 0 || defined.insert(variable.symbol).second) variables.push_back(variable);
+        found_.variables = std::move(variables);
         return std::move(found_);
     }
 
@@ -44,7 +52,9 @@ private:
             } else if (token.is("namespace") || (token.is("inline") && all_[at + 1].is("namespace"))) {
                 at = name_space(at, range.end);
             } else if (token.is("extern") && all_[at + 1].kind == TokenKind::text && all_[at + 2].is("{")) {
+                const bool around = std::exchange(c_linkage_, names_c(at + 1));
                 scope({at + 3, all_[at + 2].match}, false);
+                c_linkage_ = around;
                 at = all_[at + 2].match + 1;
             } else {
                 at = declaration(at, range.end, in_class);
@@ -52,6 +62,8 @@ private:
         }
         --depth_;
     }
+
+    bool names_c(uint32_t at) const { return all_[at].kind == TokenKind::text && all_[at].text == "\"C\""; }
 
     uint32_t name_space(uint32_t at, uint32_t end) {
         const size_t depth = scopes_.size();
@@ -87,11 +99,11 @@ private:
 
     /// What one declaration has shown of itself so far.
     struct Seen {
-        bool global = false, device = false, constant = false, shared = false, external = false, is_const = false;
+        bool global = false, device = false, constant = false, shared = false, is_const = false;
         bool class_key = false, is_operator = false, is_template = false, instantiation = false, type_alias = false;
         bool is_friend = false, is_enum = false;
         uint32_t class_at = 0, rest = 0;   // the class key; where what stands beside the class's body begins
-        uint32_t static_token = 0, launch_bounds = 0, cluster_dims = 0, name = 0, parameters = 0, pointer = 0;
+        uint32_t static_token = 0, extern_token = 0, launch_bounds = 0, cluster_dims = 0, name = 0, parameters = 0, pointer = 0;
     };
 
     uint32_t declaration(const uint32_t begin, const uint32_t end, bool in_class) {
@@ -192,7 +204,7 @@ private:
         else if (token.is("__device__") || token.is("__managed__")) seen.device = true;
         else if (token.is("__constant__")) seen.constant = true;
         else if (token.is("__shared__")) seen.shared = true;
-        else if (token.is("extern")) seen.external = true;
+        else if (token.is("extern")) seen.extern_token = at;
         else if (token.is("static")) seen.static_token = at;
         else if (token.is("const") || token.is("constexpr")) seen.is_const = true;
         else if (token.is("using") || token.is("typedef")) seen.type_alias = true;
@@ -238,12 +250,12 @@ private:
         if (seen.type_alias) return;
         if (seen.is_friend && !has_body) in_class = false;   // declares a function of the namespace
         if (seen.shared) {
-            if (seen.name && !in_class) found_.shared.push_back({last_name(begin, end), {begin, end}, seen.external, scopes_});
+            if (seen.name && !in_class) found_.shared.push_back({last_name(begin, end), {begin, end}, seen.extern_token != 0, scopes_});
             return;
         }
         if (seen.parameters != 0) {
             function(begin, end, seen, in_class, body, has_body);
-        } else if ((seen.device || seen.constant) && !seen.external && !in_class && !seen.is_template) {
+        } else if ((seen.device || seen.constant) && !in_class && !seen.is_template) {
             variables(begin, end, seen);
         }
     }
@@ -294,17 +306,18 @@ private:
     /// __device__ int a = 1, b[3];
     void variables(uint32_t begin, uint32_t end, const Seen& seen) {
         std::string_view name;
-        bool value = false;
-        const bool constant_type = seen.is_const && seen.pointer == 0;
+        bool value = false, defined = false;
+        const bool constant_type = seen.is_const && seen.pointer == 0, external = seen.extern_token != 0;
+        const bool c_linkage = external ? names_c(seen.extern_token + 1) || c_linkage_ : c_linkage_;
         for (uint32_t at = begin; at <= end; ++at) {
             const Token& token = all_[at];
             if (at == end || token.is(",")) {
                 if (!name.empty()) {
-                    const bool internal = seen.static_token != 0 || constant_type;
-                    found_.variables.push_back({name, end, seen.static_token, seen.constant || constant_type,
-                                                symbol(name, internal)});
+                    const bool internal = seen.static_token != 0 || (constant_type && !external);
+                    found_.variables.push_back({name, end, seen.static_token, defined ? 0 : seen.extern_token,
+                                                seen.constant || constant_type, symbol(name, internal, c_linkage)});
                 }
-                value = false;
+                value = defined = false;
                 name = {};
             } else if (token.is("(") && all_[at + 1].is("*") && !value) {
                 for (uint32_t in = at; in < token.match; ++in)   // int (*name)(int)
@@ -312,11 +325,12 @@ private:
                 at = token.match;
                 value = true;
             } else if (token.is("(") || token.is("[") || token.is("{")) {
+                defined = defined || (token.is("{") && !name.empty());
                 at = token.match;
             } else if (token.is("<") && !value) {
                 at = after_angles(tokens_, at, end) - 1;
             } else if (token.is("=")) {
-                value = true;
+                value = defined = true;
             } else if (token.kind == TokenKind::identifier && !value && !takes_parentheses(token.text)) {
                 name = token.text;
             }
@@ -324,7 +338,8 @@ private:
     }
 
     /// A variable's name as the C++ ABI mangles it: plain in the global namespace unless it is internal.
-    std::string symbol(std::string_view name, bool internal) const {
+    std::string symbol(std::string_view name, bool internal, bool c_linkage) const {
+        if (c_linkage && !internal) return std::string(name);
         const std::string own = (internal ? "L" : "") + std::to_string(name.size()) + std::string(name);
         if (scopes_.empty()) return internal ? "_Z" + own : std::string(name);
         std::string mangled = "_ZN";
@@ -336,6 +351,7 @@ private:
     const TokenList& all_;
     std::vector<std::string> scopes_;
     std::string_view class_name_;
+    bool c_linkage_ = false;   // in extern "C" { }
     unsigned depth_ = 0;
     Structure found_;
 };

@@ -39,6 +39,7 @@ struct VariableFound {
     std::string_view name;
     uint32_t after = 0;                   // index of the ';'
     uint32_t static_token = 0;            // 0: none
+    uint32_t extern_token = 0;            // of one that the source only declares: CUDA makes it a definition; 0: none
     bool constant = false;                // __constant__
     std::string symbol;                   // as CUDA names it
 };
