@@ -352,6 +352,53 @@ extern "C" __global__ void dynamic(int *out) {
     for (int i = 0; i < 32; ++i) CHECK(out[i] == 3 + 31 - i);
 }
 
+TEST_CASE("jumps may lead past the declaration of a shared variable") {
+    Program program(R"(
+extern "C" __global__ void jumps(int *out, int n) {
+    int i = threadIdx.x;
+    if (n == 0) goto end;
+    __shared__ int s[32], count;
+    extern __shared__ int dynamic[];
+    s[i] = i;
+    dynamic[i] = 100 * i;
+    if (i == 0) count = 7;
+    __syncthreads();
+    i = s[31 - i] + dynamic[31 - i] + count + (int)(sizeof s / sizeof s[0]) * (count < 10);
+    { int s[1] = {1000}; const auto plus = [](int s) { return s + 1000; }; i += s[0] + plus(0); }
+    i += [=](int at) { return s[at] * 10000; }(2);
+end:
+    out[threadIdx.x] = i;
+}
+template <typename T> __global__ void chooses(T *out, int n) {
+    T x = 0;
+    switch (n) {
+        case 0:
+            __shared__ T s[32];
+            s[threadIdx.x] = threadIdx.x;
+            __syncthreads();
+            x = s[31 - threadIdx.x];
+            break;
+        case 1:
+            if (threadIdx.x < 32) s[threadIdx.x] = 2 * threadIdx.x;
+            __syncthreads();
+            x = s[31 - threadIdx.x] + (s < s + 1);
+            break;
+        default: { __shared__ int inner; if (threadIdx.x == 0) inner = 5; __syncthreads(); x = inner; }
+    }
+    out[threadIdx.x] = x;
+}
+)", {"chooses<int>"});
+    std::vector<int> out(32);
+    program.run("jumps", shape_of(1, 32, 128), out, 0);
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == i);
+    program.run("jumps", shape_of(1, 32, 128), out, 1);
+    for (int i = 0; i < 32; ++i) CHECK(out[i] == 101 * (31 - i) + 7 + 32 + 1000 + 1000 + 20000);
+    for (const int n : {0, 1, 2}) {
+        program.run("chooses<int>", shape_of(1, 32), out, n);
+        for (int i = 0; i < 32; ++i) CHECK(out[i] == (n == 0 ? 31 - i : n == 1 ? 2 * (31 - i) + 1 : 5));
+    }
+}
+
 TEST_CASE("attributes may stand behind the name of a shared variable") {
     Program program(R"(
 __shared__ int outside[32] __attribute__((aligned(16)));

@@ -113,10 +113,9 @@ private:
 
     [[noreturn]] void refuse(uint32_t token, const std::string& sentence) const { tokens_.refuse(token, sentence); }
 
-    /// A variable that `shared` declares, and its declaration in a function.
     struct NamespaceShared {
         std::string_view name;
-        std::string local;
+        std::string variable;             // what it is, as an expression
         const SharedFound* shared;
     };
 
@@ -245,15 +244,21 @@ private:
         }
         return type;
     }
-    static std::string dynamic_reference(const std::string& type, std::string_view name) {
+    static std::string dynamic_variable(const std::string& type, std::string_view name) {
+        return "__gpo_dynamic<" + type + ">()->" + std::string(name);
+    }
+    static std::string shared_variable(const std::string& type, std::string_view name, const char* tag) {
+        return "__gpo_shared<" + type + ", " + tag + ">()." + std::string(name);
+    }
+    static std::string reference(std::string_view name, const std::string& variable) {
         const std::string word(name);
-        return "auto& " + word + " = __gpo_dynamic<" + type + ">()->" + word + "; (void)&" + word + ";";
+        return "auto& " + word + " = " + variable + "; (void)&" + word + ";";
     }
 
     void namespace_shared(const SharedFound& shared) {
         if (shared.dynamic) {
             const std::string type = open_dynamic(shared.declaration, shared.name);
-            namespace_shared_.push_back({shared.name, dynamic_reference(type, shared.name), &shared});
+            namespace_shared_.push_back({shared.name, dynamic_variable(type, shared.name), &shared});
         } else {
             const std::string type = "__gpo_s" + std::to_string(++count_);
             insert_before(shared.declaration.begin, "struct " + type + " { ");
@@ -262,13 +267,9 @@ private:
                 if (all_[at].is("=")) refuse(at, "a __shared__ variable can't be initialised");
             }
             for (const std::string_view name : declared_names(shared.declaration))
-                namespace_shared_.push_back({name, shared_reference(type, name, "__gpo_device_tag"), &shared});
+                namespace_shared_.push_back({name, shared_variable(type, name, "__gpo_device_tag"), &shared});
         }
         insert_after(shared.declaration.end, " };");
-    }
-    static std::string shared_reference(const std::string& type, std::string_view name, const char* tag) {
-        const std::string word(name);
-        return "auto& " + word + " = __gpo_shared<" + type + ", " + tag + ">()." + word + "; (void)&" + word + ";";
     }
 
     uint32_t statement_begin(uint32_t at, uint32_t floor) const {
@@ -305,11 +306,26 @@ private:
         return names;
     }
 
-    /// A reference to a shared variable in a function's body, and where that knows it.
+    /// A shared variable in a function's body, and where that knows it: there it is a reference, or spelled out each time.
     struct SharedReference {
         std::string_view name;
         TokenRange known;
+        std::string variable;             // what it is, as an expression
+        bool spelled_out = false;
     };
+
+    /// May a jump lead past what is declared before `known`? C++ wants no reference to be initialised there.
+    bool jumped_over(TokenRange known, TokenRange body) const {
+        const uint32_t open = all_[known.end].is("}") ? all_[known.end].match : known.begin;
+        const bool chooses = all_[open - 1].is(")") && all_[all_[open - 1].match - 1].is("switch");
+        for (uint32_t at = known.begin; at < known.end; ++at) {
+            if (chooses && (all_[at].is("case") || all_[at].is("default"))) return true;
+            if (!all_[at].is(":") || all_[at - 1].kind != TokenKind::identifier) continue;
+            for (uint32_t jump = body.begin; jump < known.begin; ++jump)
+                if (all_[jump].is("goto") && all_[jump + 1].is(all_[at - 1].text)) return true;
+        }
+        return false;
+    }
 
     /// The end of the block that `at` is in.
     uint32_t block_end(uint32_t at, TokenRange body) const {
@@ -337,20 +353,22 @@ private:
         const std::vector<std::string_view> names = declared_names({begin, end});
         if (names.empty()) refuse(shared, "a __shared__ variable needs a name");
         const TokenRange known{end, block_end(shared, body)};
+        const bool spelled_out = jumped_over(known, body);
+        std::string references = " };";
+        const auto declare = [&](std::string_view name, const std::string& variable) {
+            if (!spelled_out) references += " " + reference(name, variable);
+            captured.push_back({name, known, variable, spelled_out});
+        };
         if (external) {
             const std::string type = open_dynamic({begin, end}, names.front());
-            insert_after(end, " }; " + dynamic_reference(type, names.front()));
-            captured.push_back({names.front(), known});
+            declare(names.front(), dynamic_variable(type, names.front()));
+            insert_after(end, references);
             return;
         }
         const std::string type = "__gpo_s" + std::to_string(++count_);
         const char* tag = kernel ? "__gpo_tag" : "__gpo_device_tag";
         insert_before(begin, "struct " + type + " { ");
-        std::string references = " };";
-        for (const std::string_view name : names) {
-            references += " " + shared_reference(type, name, tag);
-            captured.push_back({name, known});
-        }
+        for (const std::string_view name : names) declare(name, shared_variable(type, name, tag));
         insert_after(end, references);
     }
 
@@ -361,8 +379,8 @@ private:
             const uint32_t open = lambda.introducer, close = all_[open].match;
             if (all_[open + 1].is("&") && (all_[open + 2].is("]") || all_[open + 2].is(","))) continue;
             std::string added;
-            for (const auto& [name, known] : shared) {
-                if (open < known.begin || open >= known.end || names_.hidden(name, known.begin, open)) continue;
+            for (const auto& [name, known, variable, spelled_out] : shared) {
+                if (spelled_out || open < known.begin || open >= known.end || names_.hidden(name, known.begin, open)) continue;
                 if (!mentions(name, lambda.body) || mentions(name, {open, close})) continue;
                 if (is_parameter(name, {close, lambda.body.begin})) continue;
                 if (!added.empty() || close != open + 1) added += ", ";
@@ -370,6 +388,13 @@ private:
             }
             if (!added.empty()) insert_before(close, added);
         }
+    }
+
+    void spell_out(const std::vector<SharedReference>& shared) {
+        for (const auto& [name, known, variable, spelled_out] : shared)
+            for (uint32_t at = known.begin; spelled_out && at < known.end; ++at)
+                if (all_[at].is(name) && !is_member(at) && !names_.declares(at) && !names_.hidden(name, known.begin, at))
+                    replace(at, variable);
     }
 
     bool is_parameter(std::string_view name, TokenRange lambda) const {
@@ -406,6 +431,7 @@ private:
         for (uint32_t at = found.body.begin; at < found.body.end; ++at)
             if (all_[at].is("__shared__")) local_shared(at, found.body, found.kernel, captured);
         if (!captured.empty()) capture(nested, captured);
+        spell_out(captured);
         yields(traits);
         if (found.kernel) close_kernel(found);
         else if (!outer.empty()) insert_before(found.body.end, "} ");
@@ -418,6 +444,7 @@ private:
             for (uint32_t at = found.range.begin; at < found.range.end; ++at)
                 if (all_[at].is("__shared__")) local_shared(at, found.range, false, captured);
             if (!captured.empty()) capture(find_nested(tokens_, found.range), captured);
+            spell_out(captured);
         }
         yields(waits_.rest);
     }
@@ -432,11 +459,11 @@ private:
 
     std::string namespace_shared_for(const FunctionFound& found, std::vector<SharedReference>& captured) const {
         std::string out;
-        for (const auto& [name, local, shared] : namespace_shared_) {
+        for (const auto& [name, variable, shared] : namespace_shared_) {
             if (found.declaration.end <= shared->declaration.begin || !names_.sees(found, shared->scopes)) continue;
             if (!mentions(name, found.body) || mentions(name, found.parameters) || names_.member(found, name)) continue;
-            out += local + " ";
-            captured.push_back({name, found.body});
+            out += reference(name, variable) + " ";
+            captured.push_back({name, found.body, variable, false});
         }
         return out;
     }
