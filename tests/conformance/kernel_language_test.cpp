@@ -433,6 +433,36 @@ template <int N> __global__ void many(int *out) { out[0] = first(__func__); out[
     CHECK(out == std::vector<int>{'m', 5, 'i'});
 }
 
+TEST_CASE("members, parameters and locals may be called threadIdx, blockIdx, blockDim and gridDim") {
+    struct Config {
+        unsigned grid[3], block[3];
+        int thread[2];
+    };
+    Program program(R"(
+struct Config { dim3 gridDim, blockDim; int threadIdx[2]; __device__ int threads() const { return gridDim.x * blockDim.x + threadIdx[1]; } __device__ void set(dim3 g); };
+__device__ void Config::set(dim3 g) { gridDim = g; blockDim = dim3(2, 3, 1); threadIdx[1] = 5; }
+struct Sub : Config { __device__ Sub() : Config{dim3(7), dim3(8), {0, 9}} {} __device__ int all() { return threads() + gridDim.x; } };
+__device__ int flat(dim3 blockDim);
+__device__ int flat(dim3 blockDim) { return blockDim.x * blockDim.y; }
+__device__ int flat(const dim3 &gridDim, const uint3 *threadIdx) { return gridDim.x * 10 + threadIdx->y; }
+__device__ int local(int n) { const dim3 blockIdx(n, 1, 1); uint3 *threadIdx, value = {1, 2, 3}; threadIdx = &value; return blockIdx.x + threadIdx->z + blockDim.x; }
+template <class T> __device__ T twice(T threadIdx) { return threadIdx + threadIdx; }
+extern "C" __global__ void k(int *out, Config given) {
+    Config config = {dim3(2), dim3(3), {0, 4}};
+    const auto other = [](dim3 gridDim, int y) { return gridDim.x + y + blockDim.x; };
+    const uint3 place = threadIdx;
+    int sum = config.threads() + given.gridDim.x + Sub().all() + flat(blockDim) + flat(gridDim, &place) + local(100) + twice(threadIdx.x) + other(dim3(1000), threadIdx.x);
+    config.set(dim3(4));
+    { const dim3 blockDim(10000); sum += blockDim.x; }
+    for (int blockIdx = 0; blockIdx < 2; ++blockIdx) sum += blockIdx * 100000;
+    out[threadIdx.x] = sum + config.threads() + blockDim.x * 1000000;
+}
+)");
+    std::vector<int> out(8);
+    program.run("k", shape_of(3, 8), out, Config{{5, 1, 1}, {1, 1, 1}, {0, 0}});
+    for (int t = 0; t < 8; ++t) CHECK(out[t] == 10 + 5 + 72 + 8 + 30 + 111 + 2 * t + 1008 + t + 10000 + 100000 + 13 + 8000000);
+}
+
 TEST_CASE("parameters are laid out and passed by value as CUDA's") {
     struct Large {
         int values[900];

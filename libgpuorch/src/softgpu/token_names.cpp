@@ -114,6 +114,20 @@ bool Names::sees(const FunctionFound& function, const std::vector<std::string>& 
     return wanted.size() <= around.size() && std::equal(wanted.begin(), wanted.end(), around.begin());
 }
 
+bool Names::own(uint32_t at) const {
+    const std::string_view name = all_[at].text;
+    if (declares(at)) return true;
+    for (const FunctionFound& function : structure_.functions) {
+        if (at < function.declaration.begin || at >= function.declaration.end) continue;
+        for (uint32_t in = function.parameters.begin; in < function.parameters.end; ++in)
+            if (all_[in].is(name) && !all_[in - 1].is("=")) return true;
+        return member(function, name) || (function.has_body && hidden(name, function.body.begin, at));
+    }
+    return std::any_of(structure_.classes.begin(), structure_.classes.end(), [&](const ClassFound& found) {
+        return at >= found.body.begin && at < found.body.end && has_member(found, name, 0);
+    });
+}
+
 bool Names::member(const FunctionFound& function, std::string_view name) const {
     const std::vector<std::string_view> around = places(function);
     for (const ClassFound& found : structure_.classes) {

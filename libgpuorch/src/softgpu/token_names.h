@@ -20,6 +20,8 @@ public:
     bool declares(uint32_t at) const;
     /// Has a variable or parameter of that name been declared between `from` and `at`, in a block that `at` is in?
     bool hidden(std::string_view name, uint32_t from, uint32_t at) const;
+    /// Is what the name at `at` means declared in the source, in a function or class around it?
+    bool own(uint32_t at) const;
     /// Does a class that the function belongs to have a member of that name?
     bool member(const FunctionFound& function, std::string_view name) const;
     /// Does the function see by its plain name what is declared in these namespaces?

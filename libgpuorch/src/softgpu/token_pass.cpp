@@ -72,6 +72,7 @@ public:
         for (size_t i = 0; i < structure_.functions.size(); ++i) function(structure_.functions[i], waits_.functions[i]);
         rest();
         for (const VariableFound& variable : structure_.variables) register_variable(variable);
+        places_whole_ = std::any_of(kPlaces.begin(), kPlaces.end(), [&](const auto& place) { return named_whole(place.first); });
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)
             if (!all_[at].system) word(at);
         return beginning() + apply() + ending();
@@ -148,6 +149,13 @@ private:
 
     bool is_member(uint32_t at) const { return at > 0 && (all_[at - 1].is(".") || all_[at - 1].is("->")); }
 
+    /// Is it ever named but for one of its members? It may be something else's name then.
+    bool named_whole(std::string_view place) const {
+        for (uint32_t at = 0; at + 1 < all_.size(); ++at)
+            if (all_[at].is(place) && !all_[at].system && !is_member(at) && !all_[at + 1].is(".")) return true;
+        return false;
+    }
+
     bool in_attribute(uint32_t at) const {
         return at > 0 && (all_[at - 1].is("(") || all_[at - 1].is(",")) &&
                (all_[at + 1].is(")") || all_[at + 1].is(","));
@@ -180,7 +188,8 @@ private:
             if (const FunctionFound* kernel = kernel_around(at)) replace(at, quoted(kernel->name));
         } else if (!is_member(at)) {
             for (const auto& [name, call] : kPlaces)
-                if (token.is(name)) replace(at, kernel_around(at) ? "__gpo_t." + std::string(name) : std::string(call));
+                if (token.is(name) && !(places_whole_ && names_.own(at)))
+                    replace(at, kernel_around(at) ? "__gpo_t." + std::string(name) : std::string(call));
         }
     }
 
@@ -610,6 +619,7 @@ private:
     std::vector<const FunctionFound*> kernels_;   // with bodies
     std::vector<TokenRange> nested_;
     std::vector<NamespaceShared> namespace_shared_;
+    bool places_whole_ = false;                   // threadIdx or its like may be a name of the source's own
     uint32_t defined_ = 0;   // the last `extern` that define() has seen
     unsigned count_ = 0;
 };
