@@ -399,6 +399,41 @@ template <typename T> __global__ void chooses(T *out, int n) {
     }
 }
 
+TEST_CASE("classes within kernels have bases, and see threadIdx and shared variables") {
+    Program program(R"(
+template <class T> struct Base { T offset; __device__ T base() const { return offset; } };
+namespace ns { struct Plain { int zero; }; }
+__shared__ int everywhere[32];
+__device__ int through(int i) {
+    __shared__ int own[32];
+    own[i] = 3 * i;
+    struct Reader { __device__ int get(int at) const { return own[at] + everywhere[at] + threadIdx.x; } };
+    __syncthreads();
+    return Reader().get(31 - i);
+}
+extern "C" __global__ void k(int *out) {
+    __shared__ int s[32];
+    struct L : Base<int> { __device__ int f() { return threadIdx.x + base(); } };
+    struct M final : public Base<float>, private ns::Plain { __device__ int f() { return threadIdx.y + zero; } __device__ M() : ns::Plain{4} {} };
+    struct Reader {
+        int s_copy;
+        __device__ int get(int at) const { const auto again = [=](int i) { return s[i]; }; return s[at] + again(at) + everywhere[at] + s_copy; }
+    };
+    struct Own { int s[2]; __device__ int get() const { return s[1]; } __device__ int put(int *s) const { return s[0]; } };
+    s[threadIdx.x] = threadIdx.x;
+    everywhere[threadIdx.x] = 100;
+    __syncthreads();
+    L l{};
+    l.offset = 2;
+    int one = 1;
+    out[threadIdx.x] = l.f() + M().f() + Reader{5}.get(31 - threadIdx.x) + Own{{6, 7}}.get() + Own().put(&one) + through(threadIdx.x);
+}
+)");
+    std::vector<int> out(32);
+    program.run("k", shape_of(1, 32), out);
+    for (int t = 0; t < 32; ++t) CHECK(out[t] == t + 2 + 4 + 2 * (31 - t) + 105 + 7 + 1 + 3 * (31 - t) + 100 + t);
+}
+
 TEST_CASE("attributes may stand behind the name of a shared variable") {
     Program program(R"(
 __shared__ int outside[32] __attribute__((aligned(16)));

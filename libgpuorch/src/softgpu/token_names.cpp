@@ -40,7 +40,15 @@ bool Names::begins_block(uint32_t brace) const {
            before.is("mutable") || before.is("const") || before.is("noexcept") || before.is("override");
 }
 
-/// Does what stands before `at` begin a statement, and is it a type? `float *`, `vec<int>`, `const ns::type &`.
+/// Does the '(' open the parameters of a definition, or something else that declares?
+bool Names::has_parameters(uint32_t open) const {
+    const Token &before = all_[open - (open > 0)], &after = all_[all_[open].match + 1];
+    if (before.is("for") || before.is("catch")) return true;
+    if ((!type_word(before) && !before.is("]")) || before.is("if") || before.is("while") || before.is("switch")) return false;
+    return after.is("{") || after.is("->") || after.is("const") || after.is("mutable") || after.is("noexcept") || after.is("override");
+}
+
+/// Does what stands before `at` begin a statement or parameter, and is it a type? `float *`, `vec<int>`, `const ns::type &`.
 bool Names::has_type(uint32_t at) const {
     int angles = 0;
     bool word = false;
@@ -53,11 +61,11 @@ bool Names::has_type(uint32_t at) const {
         else if (!token.is("*") && !token.is("&") && !token.is("&&") && !token.is("::") && angles == 0) break;
         if (angles < 0 || (angles > 0 && ends_statement(token))) return false;
     }
-    const Token &begin = all_[at], &before = all_[at - (at > 0)];
     if (!word || angles != 0) return false;
-    return begin.is("{") ? begins_block(at)
-                         : ends_statement(begin) ||
-                               (begin.is("(") && (before.is("for") || before.is("catch") || before.is("]")));
+    if (all_[at].is(","))
+        while (at-- > 0 && !all_[at].is("(") && !ends_statement(all_[at]))
+            if (closes(all_[at])) at = all_[at].match;
+    return all_[at].is("{") ? begins_block(at) : ends_statement(all_[at]) || (all_[at].is("(") && has_parameters(at));
 }
 
 /// int a = f(1), name: the ',' before `at` is a declaration's, or auto [a, name].
@@ -138,9 +146,9 @@ bool Names::member(const FunctionFound& function, std::string_view name) const {
     return false;
 }
 
-bool Names::has_member(const ClassFound& found, std::string_view name, unsigned depth) const {
+bool Names::member(TokenRange body, std::string_view name) const {
     bool value = false;   // behind the '=' of a default
-    for (uint32_t at = found.body.begin; at < found.body.end; ++at) {
+    for (uint32_t at = body.begin; at < body.end; ++at) {
         const Token &token = all_[at], &before = all_[at - 1], &after = all_[at + 1];
         if (token.is(";") || token.is(",") || token.is("}")) value = false;
         if (token.is("=")) value = true;
@@ -150,6 +158,11 @@ bool Names::has_member(const ClassFound& found, std::string_view name, unsigned 
         const bool open = before.is("union") || before.is("struct") || before.is("enum") || all_[at - 2].is("enum");
         if (token.is("(") || token.is("[") || (token.is("{") && !open)) at = token.match;
     }
+    return false;
+}
+
+bool Names::has_member(const ClassFound& found, std::string_view name, unsigned depth) const {
+    if (member(found.body, name)) return true;
     if (depth == kMostBases) return false;
     bool bases = false;
     for (uint32_t at = found.head.begin; at < found.head.end; ++at) {

@@ -24,11 +24,14 @@ public:
     bool own(uint32_t at) const;
     /// Does a class that the function belongs to have a member of that name?
     bool member(const FunctionFound& function, std::string_view name) const;
+    /// Does the class with this body itself?
+    bool member(TokenRange body, std::string_view name) const;
     /// Does the function see by its plain name what is declared in these namespaces?
     bool sees(const FunctionFound& function, const std::vector<std::string>& scopes) const;
 
 private:
     bool begins_block(uint32_t brace) const;
+    bool has_parameters(uint32_t open) const;
     bool has_type(uint32_t at) const;
     bool is_in_list(uint32_t at) const;
     bool has_member(const ClassFound& found, std::string_view name, unsigned depth) const;

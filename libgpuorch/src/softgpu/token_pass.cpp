@@ -389,7 +389,7 @@ private:
             if (all_[open + 1].is("&") && (all_[open + 2].is("]") || all_[open + 2].is(","))) continue;
             std::string added;
             for (const auto& [name, known, variable, spelled_out] : shared) {
-                if (spelled_out || open < known.begin || open >= known.end || names_.hidden(name, known.begin, open)) continue;
+                if (spelled_out || in_class(open, nested, known) || open < known.begin || open >= known.end || names_.hidden(name, known.begin, open)) continue;
                 if (!mentions(name, lambda.body) || mentions(name, {open, close})) continue;
                 if (is_parameter(name, {close, lambda.body.begin})) continue;
                 if (!added.empty() || close != open + 1) added += ", ";
@@ -399,10 +399,21 @@ private:
         }
     }
 
-    void spell_out(const std::vector<SharedReference>& shared) {
+    /// The body of the local class, declared where the variable is known, in which `at` is; one that has a member of that name
+    /// doesn't count.
+    bool in_class(uint32_t at, const std::vector<Nested>& nested, TokenRange known, std::string_view name = {}) const {
+        return std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {
+            return one.introducer == 0 && one.body.begin > known.begin && at >= one.body.begin && at < one.body.end &&
+                   !names_.member(one.body, name);
+        });
+    }
+
+    /// Where there can't be a reference: in blocks that are jumped into, and in local classes, which may not use one.
+    void spell_out(const std::vector<Nested>& nested, const std::vector<SharedReference>& shared) {
         for (const auto& [name, known, variable, spelled_out] : shared)
-            for (uint32_t at = known.begin; spelled_out && at < known.end; ++at)
-                if (all_[at].is(name) && !is_member(at) && !names_.declares(at) && !names_.hidden(name, known.begin, at))
+            for (uint32_t at = known.begin; at < known.end; ++at)
+                if (all_[at].is(name) && !is_member(at) && (spelled_out || in_class(at, nested, known, name)) &&
+                    !names_.declares(at) && !names_.hidden(name, known.begin, at))
                     replace(at, variable);
     }
 
@@ -440,7 +451,7 @@ private:
         for (uint32_t at = found.body.begin; at < found.body.end; ++at)
             if (all_[at].is("__shared__")) local_shared(at, found.body, found.kernel, captured);
         if (!captured.empty()) capture(nested, captured);
-        spell_out(captured);
+        spell_out(nested, captured);
         yields(traits);
         if (found.kernel) close_kernel(found);
         else if (!outer.empty()) insert_before(found.body.end, "} ");
@@ -452,8 +463,10 @@ private:
             std::vector<SharedReference> captured;
             for (uint32_t at = found.range.begin; at < found.range.end; ++at)
                 if (all_[at].is("__shared__")) local_shared(at, found.range, false, captured);
-            if (!captured.empty()) capture(find_nested(tokens_, found.range), captured);
-            spell_out(captured);
+            if (captured.empty()) continue;
+            const std::vector<Nested> nested = find_nested(tokens_, found.range);
+            capture(nested, captured);
+            spell_out(nested, captured);
         }
         yields(waits_.rest);
     }

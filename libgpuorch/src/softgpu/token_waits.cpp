@@ -527,9 +527,11 @@ std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range) {
         } else if ((all[at].is("struct") || all[at].is("class") || all[at].is("union")) &&
                    !all[at - 1].is("__shared__")) {
             uint32_t after = at + 1;
-            while (after < range.end && (all[after].kind == TokenKind::identifier || all[after].is("(") ||
-                                         all[after].is(":") || all[after].is(",")))
-                after = all[after].is("(") ? all[after].match + 1 : after + 1;
+            while (after < range.end && (all[after].kind == TokenKind::identifier || all[after].is("(") || all[after].is("<") ||
+                                         all[after].is(":") || all[after].is("::") || all[after].is(",")))
+                after = all[after].is("(")   ? all[after].match + 1
+                        : all[after].is("<") ? after_angles(tokens, after, range.end)
+                                             : after + 1;
             if (after < range.end && all[after].is("{")) found.push_back({0, {after + 1, all[after].match}});
         }
     }
