@@ -701,6 +701,24 @@ extern "C" __global__ void atomics(int *i, unsigned *u, unsigned long long *l, f
     CHECK(i[9] == 77);
 }
 
+TEST_CASE("stores with a hint convert the value to what is stored") {
+    Program program(R"(
+extern "C" __global__ void hints(float *f, double *d, short *s, unsigned *u) {
+    __stcg(f, 0); __stcs(&f[1], 0.5); __stwb(f + 2, 2); __stwt(f + 3, 3u);
+    __stcg(d, 1); __stcs(d + 1, 2.5f); __stcg(s, -3); __stwt(s + 1, 4); __stcg(u, 5); __stwb(u + 1, 6ull);
+}
+)");
+    std::vector<float> f(4, 9);
+    std::vector<double> d(2);
+    std::vector<short> s(2);
+    std::vector<unsigned> u(2);
+    program.run("hints", single(), f, d, s, u);
+    CHECK(f == std::vector<float>{0, 0.5f, 2, 3});
+    CHECK(d == std::vector<double>{1, 2.5});
+    CHECK(s == std::vector<short>{-3, 4});
+    CHECK(u == std::vector<unsigned>{5, 6});
+}
+
 TEST_CASE("groups: tiles shuffle and reduce, coalesced threads elect one") {
     Program program(R"(
 #include <cooperative_groups.h>

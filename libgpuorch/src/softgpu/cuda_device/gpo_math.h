@@ -397,6 +397,6 @@ __GPO_LOAD(__ldg) __GPO_LOAD(__ldca) __GPO_LOAD(__ldcs) __GPO_LOAD(__ldlu)
 #undef __GPO_LOAD
 template <class T> __gpo_inline T __ldcg(const T* at) { __atomic_signal_fence(__ATOMIC_SEQ_CST); return *at; }
 template <class T> __gpo_inline T __ldcv(const T* at) { __atomic_signal_fence(__ATOMIC_SEQ_CST); return *at; }
-#define __GPO_STORE(name) template <class T> __gpo_inline void name(T* at, T value) { *at = value; }
+#define __GPO_STORE(name) template <class T> __gpo_inline void name(T* at, typename __gpo_bare<T>::type value) { *at = value; }
 __GPO_STORE(__stwb) __GPO_STORE(__stcg) __GPO_STORE(__stcs) __GPO_STORE(__stwt)
 #undef __GPO_STORE
