@@ -93,6 +93,23 @@ TEST_CASE("what kernels print is on stdout once the runtime is shut down, each t
     for (int i = 0; i < 40; ++i) CHECK(threads[i] == i);
 }
 
+TEST_CASE("printf returns the number of its arguments, and -1 where it has no format") {
+    std::vector<int> out(3);
+    Stdout text;
+    {
+        Program program(R"(
+extern "C" __global__ void counts(int *out, const char *nothing) {
+    out[0] = printf("nothing\n");
+    out[1] = printf("%d of %s, %f\n", 1, "block", 2.5f);
+    out[2] = printf(nothing);
+}
+)");
+        program.run("counts", single(), out, uint64_t{0});
+    }
+    CHECK(text.end() == "nothing\n1 of block, 2.500000\n");
+    CHECK(out == std::vector<int>{0, 3, -1});
+}
+
 TEST_CASE("a kernel that waits for its clock ends") {
     Program program(kKernels);
     std::vector<long long> took(33);

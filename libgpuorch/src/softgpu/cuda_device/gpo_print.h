@@ -5,16 +5,22 @@
 
 #define CUDART_VERSION 13000
 
-__attribute__((format(printf, 1, 2), noinline)) static inline int __gpo_printf(const char* format, ...) {
+__attribute__((format(printf, 1, 2), noinline)) static inline void __gpo_print(const char* format, ...) {
     char text[1024];
     __builtin_va_list arguments;
     __builtin_va_start(arguments, format);
     int length = __builtin_vsnprintf(text, sizeof text, format, arguments);
     __builtin_va_end(arguments);
-    if (length < 0) return length;
+    if (length < 0) return;
     gpo_soft_block* block = __gpo_block();
     block->services->print(block, text, length < 1024 ? static_cast<size_t>(length) : sizeof text - 1);
-    return length;
+}
+/// The number of arguments behind the format.
+template <class... Arguments>
+__gpo_inline int __gpo_printf(const char* format, Arguments... arguments) {
+    if (!format) return -1;
+    __gpo_print(format, arguments...);
+    return static_cast<int>(sizeof...(Arguments));
 }
 
 __attribute__((noreturn, noinline)) static inline void __gpo_fail(int result, const char* text) {
