@@ -2,9 +2,9 @@
 //
 // The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver order
 // and marks agree. It is the only lock of ours under which the driver is called, but for an event's own two, where its newest
-// recording was held or is copied for streams that are, and the one that keeps a wrapped stream's handle. Nobody takes two submit locks: what has to happen on other streams as
-// a consequence (a timeline signal that releases them) is done after the lock is released (Operation::afterwards), for one
-// stream after the other (flush). The scanner never takes it.
+// recording was held or is copied for streams that are, and the one that keeps a wrapped stream's handle. Nobody takes two
+// submit locks: what has to happen on other streams as a consequence (a timeline signal that releases them) is done after the
+// lock is released (Operation::afterwards), for one stream after the other (flush). The scanner never takes it.
 //
 // What was accepted isn't lost. Work that is held takes memory when it is issued, ours and the driver's: where there is
 // none it stays held and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
