@@ -123,6 +123,9 @@ TEST_CASE("events of a context that the host has destroyed are not given to the 
     REQUIRE_OK(gpo_stream_wait(there, kPatience));
     REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 1));
     REQUIRE_OK(gpo_stream_wait_event(held, event));
+    Memory here = gpu.memory(256);
+    uint64_t memory = 0;
+    REQUIRE_OK(gpo_memory_allocate(device, 256, nullptr, &memory));
     RAW_OK(raw.cu().cuCtxDestroy(std::exchange(own.native, nullptr)));
 
     CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_wait_event(stream, event));
@@ -134,6 +137,9 @@ TEST_CASE("events of a context that the host has destroyed are not given to the 
     CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(held, kPatience));
     CHECK_STATUS(GPO_DEVICE_LOST, gpo_device_enable_peer(gpu.device, device));
     CHECK_STATUS(GPO_DEVICE_LOST, gpo_device_disable_peer(gpu.device, device));
+    CHECK_STATUS(GPO_DEVICE_LOST, gpo_copy_peer(stream, device, memory, gpu.device, here, 256));
+    CHECK_STATUS(GPO_DEVICE_LOST, gpo_copy_peer(stream, gpu.device, here, device, memory, 256));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
 }
 
 TEST_CASE("a context of another device than the one opened is refused") {

@@ -136,6 +136,9 @@ void Copy::issue_unknown(Stream& stream) {
     if (!plain()) no_cancel.emplace();
     const bool pageable = kept_pageable_ || touches_pageable(context_);
     if (pageable) [[unlikely]] refuse_pageable_capture(stream, way_ == Way::to_host ? destination_ : source_);
+    if (way_ == Way::peer)
+        for (Context* context : {&*destination_context_, &*source_context_})
+            if (context != &stream.context()) context->require_alive();
     const char* function;
     const CUresult result = submit(stream, &function);
     if (result != CUDA_SUCCESS) [[unlikely]] refused(result, function);
