@@ -2,7 +2,7 @@
 //
 // The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver order
 // and marks agree. It is the only lock of ours under which the driver is called, but for an event's own two, where its newest
-// recording was held or is copied for streams that are, and the one that keeps a wrapped stream's handle. Nobody takes two
+// recording was held or is copied for streams that are, and the one under which a wrapped stream stays (stay). Nobody takes two
 // submit locks: what has to happen on other streams as a consequence (a timeline signal that releases them) is done after the
 // lock is released (Operation::afterwards), for one stream after the other (flush). The scanner never takes it.
 //
@@ -259,7 +259,7 @@ private:
     void keep_waiter(Ref<Reached> waiter, uint64_t behind, uint64_t drops) noexcept;
     bool may_run() noexcept;
     void leave_mark() noexcept;
-    void go() noexcept;
+    void go() noexcept;   // it is gone() from there on
     void refuse_lost() {
         if (context_->lost()) [[unlikely]] fail_lost();
     }
@@ -293,7 +293,6 @@ private:
     std::atomic<bool> failed_{false}, deferring_{false};
     std::atomic<bool> scanned_{false};                 // known to the scanner
     std::atomic<bool> exposed_, announced_{false}, claimed_{false};
-    std::atomic<bool> gone_{false};                    // written under submit_ and native_lock_
     const bool wrapped_, blocking_;
     const gpo_device_t device_;
     int32_t priority_ = 0;
@@ -340,6 +339,7 @@ private:
     std::atomic<uint64_t> drops_{0};                   // how often what was held was dropped; written under submit_
     std::atomic<uint32_t> owed_marks_{0};
     host::Mutex native_lock_;                          // taken after submit_; a leaf, but for driver calls: see stay()
+    std::atomic<bool> gone_{false};                    // written under both
     // What the scanner writes all the time.
     alignas(64) std::atomic<uint64_t> completed_{0};
     uint64_t last_reached_ns_ = 0;
