@@ -1,6 +1,9 @@
 // Traces: what was done is in them, on one clock; and whatever happens to the files, the work goes on.
 
+#include <unistd.h>
+
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -283,6 +286,25 @@ TEST_CASE("the folder that a trace is to be in is made, unless nothing is traced
     REQUIRE_OK(gpo_trace_stop(gpu.runtime));
     CHECK(closed(contents(folder / "made/trace.json")));
     CHECK(contents(folder / "elsewhere/timeline.svg").ends_with("</svg>\n"));
+}
+
+TEST_CASE("while a picture is made nothing else is touched, whatever its name, and no link is followed") {
+    Folder folder;
+    Gpu gpu;
+    const std::string picture = folder / "timeline.svg", beside = folder / "timeline.svg.part", mine = folder / "mine";
+    const std::vector<uint8_t> text = {'m', 'i', 'n', 'e'};
+    for (const bool link : {false, true}) {
+        INFO(link);
+        write_file(link ? mine : beside, text);
+        if (link) REQUIRE(symlink(mine.c_str(), beside.c_str()) == 0);
+        REQUIRE_OK(start(gpu, "", picture));
+        CHECK(contents(beside) == "mine");
+        REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+        CHECK(contents(beside) == "mine");
+        CHECK(contents(picture).ends_with("</svg>\n"));
+        std::filesystem::remove(beside);
+    }
+    CHECK(folder.names().size() == 2);
 }
 
 TEST_CASE("without GPU times no operation has a span, and each its submission") {

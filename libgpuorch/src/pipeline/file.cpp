@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/part_file.h"
 #include "pipeline/range_source.h"
 
 namespace gpo::pipeline {
@@ -171,18 +171,14 @@ private:
 /// A new file, under another name until it is complete. In its folder, wherever the program changes to meanwhile.
 class FileSink final : public Sink {
 public:
-    FileSink(const std::string& path, std::string name)
-        : name_(std::move(name)), base_(path.substr(path.rfind('/') + 1)), temporary_(unused_name()),
-          folder_(open_folder(path)), file_(create()) {}
-
-    ~FileSink() override {
-        if (!committed_) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
+    FileSink(const char* path, std::string name) : name_(std::move(name)), file_(path) {
+        if (const int number = file_.create(0666)) fail_file(open_status(number), number, name_, "can't be created");
     }
 
     void put(const void* output, uint64_t, uint64_t bytes) override {
         auto from = static_cast<const char*>(output);
         while (bytes != 0) {
-            const auto put = retry([&] { return ::write(file_.get(), from, std::min(bytes, kCallBytes)); });
+            const auto put = retry([&] { return ::write(file_.descriptor(), from, std::min(bytes, kCallBytes)); });
             if (put < 0) fail_file(GPO_IO_ERROR, errno, name_, "can't be written");
             from += put;
             bytes -= static_cast<uint64_t>(put);
@@ -190,42 +186,13 @@ public:
     }
 
     void commit() override {
-        // Network file systems and quotas may speak up only now.
-        if (const int error = file_.close()) fail_file(GPO_IO_ERROR, error, name_, "can't be written");
-        if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), base_.c_str()) != 0)
-            fail_file(GPO_IO_ERROR, errno, name_, "can't be put in place");
-        committed_ = true;
+        if (const int number = file_.close()) fail_file(GPO_IO_ERROR, number, name_, "can't be written");
+        if (const int number = file_.put_in_place()) fail_file(GPO_IO_ERROR, number, name_, "can't be put in place");
     }
 
 private:
-    static std::string unused_name() {
-        uint64_t random = 0;
-        if (::getrandom(&random, sizeof random, 0) != sizeof random)
-            fail_errno(GPO_IO_ERROR, errno, "no random numbers");
-        return text(".", hex(random).substr(2), ".part");
-    }
-
-    Descriptor made(int number) const {
-        if (number < 0) {
-            const int error = errno;
-            fail_file(open_status(error), error, name_, "can't be created");
-        }
-        return {number, true};
-    }
-    Descriptor open_folder(const std::string& path) const {
-        const std::string folder = path.substr(0, path.rfind('/') + 1);
-        return made(retry([&] { return ::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); }));
-    }
-    Descriptor create() const {
-        return made(retry([&] {
-            return ::openat(folder_.get(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        }));
-    }
-
-    bool committed_ = false;
-    const std::string name_, base_, temporary_;
-    const Descriptor folder_;
-    Descriptor file_;
+    const std::string name_;
+    PartFile file_;
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/part_file.h"
+
 namespace gpo::trace {
 
 namespace {
@@ -180,27 +182,17 @@ void File::close() noexcept {
 }
 
 void write_whole(const std::string& path, std::string_view text) {
-    const std::string part = path + ".part";
-    const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor < 0) throw Failure(io_error(path, "can't be written", errno));
-    int number = 0;
-    bool written = write_all(descriptor, text.data(), text.size(), &number);
-    if (::close(descriptor) != 0 && written) {
-        number = errno;
-        written = false;
+    PartFile part(path);
+    int number = part.create(0644);
+    if (number == 0 && write_all(part.descriptor(), text.data(), text.size(), &number)) {
+        number = part.close();
+        if (number == 0) number = part.put_in_place();
     }
-    if (written && rename(part.c_str(), path.c_str()) == 0) return;
-    if (written) number = errno;
-    unlink(part.c_str());
-    throw Failure(io_error(path, "can't be written", number));
+    if (number != 0) throw Failure(io_error(path, "can't be written", number));
 }
 
 void check_writable(const std::string& path) {
-    const std::string part = path + ".part";
-    const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor < 0) throw Failure(io_error(path, "can't be written", errno));
-    ::close(descriptor);
-    unlink(part.c_str());
+    if (const int number = PartFile(path).create(0644)) throw Failure(io_error(path, "can't be written", number));
 }
 
 }  // namespace gpo::trace
