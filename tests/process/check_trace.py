@@ -12,6 +12,7 @@ import pathlib
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,7 +49,7 @@ class Job:
         return done.returncode, done.stdout, done.stderr
 
 
-def program(*arguments, trace=None, limit=None):
+def program(*arguments, trace=None, limit=None, **settings):
     """traced_program.py's exit code and what it says. `limit`: bytes that fit into a file."""
     environment = {**os.environ, "GPUORCH_LIBRARY": str(built.LIBRARIES / "libgpuorch.so.0"), "PYTHONDONTWRITEBYTECODE": "1",
                    "GPUORCH_LOG": "info", "LD_LIBRARY_PATH": built.library_path(built.LIBRARIES)}
@@ -57,7 +58,7 @@ def program(*arguments, trace=None, limit=None):
     if limit:
         environment["FILE_LIMIT"] = str(limit)
     done = subprocess.run([sys.executable, pathlib.Path(__file__).with_name("traced_program.py"), *map(str, arguments)],
-                          env=environment, capture_output=True, text=True, timeout=120)
+                          env=environment, capture_output=True, text=True, timeout=120, **settings)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -245,6 +246,20 @@ def by_environment(job):
           ("/nowhere/at/all/trace.json can't be written" in errors, True), ("total: " in said, True))
 
 
+def moved(job):
+    folder = job.folder / "relative"
+    for path, names in (("relative/", ["summary.txt", "timeline.svg", "trace.json"]), ("relative/drawn.svg", ["drawn.svg"]),
+                        (None, ["by call.json", "by call.svg"])):
+        folder.mkdir()
+        elsewhere = job.folder / "elsewhere"
+        elsewhere.mkdir()
+        code, _, errors = program("moved", elsewhere, *(f"relative/{name}" for name in names if not path), trace=path, cwd=job.folder)
+        check(f"{path or 'a path of a call'} is where the program was when its trace began, wherever it goes", (code, 0), (errors, ""),
+              (sorted(file.name for file in folder.iterdir()), names), (list(elsewhere.iterdir()), []))
+        for place in (folder, elsewhere):
+            shutil.rmtree(place)
+
+
 def full_disk(job):
     # The limit holds for whatever the driver or the software GPU writes too: it comes when their kernels are there.
     pipe = job.folder / "late"
@@ -316,7 +331,7 @@ def killed(job):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         job = Job(folder)
-        for part in (whole_trace, mixed_program, many_operations, by_environment, two_runtimes, full_disk,
+        for part in (whole_trace, mixed_program, many_operations, by_environment, two_runtimes, moved, full_disk,
                      full_disk_for_each_file, killed):
             part(job)
 

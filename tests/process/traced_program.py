@@ -4,6 +4,7 @@
     mixed          a little of everything, on streams with names that are hard to write down
     many           10,000 operations, of kinds that alternate
     two            two runtimes, one after the other
+    moved FOLDER [PATH PICTURE]   one that goes to another folder while it is traced
     stop PATH...   a trace into the first path, with the picture in the second, whose end is told by a status
 
 FILE_LIMIT in the environment: bytes that fit into a file once the device is open.
@@ -97,6 +98,14 @@ def two(gpo):
         close(stream, device, runtime)
 
 
+def moved(gpo, folder, path=None, picture=None):
+    runtime, device = device_of(gpo)
+    if path:
+        gpo.trace_start(runtime, gpo.TraceOptions(path=path, picture=picture))
+    os.chdir(folder)
+    close(device, runtime)
+
+
 def stop(gpo, path, picture):
     runtime, device = device_of(gpo)
     gpo.trace_start(runtime, gpo.TraceOptions(path=path, picture=picture))
@@ -114,4 +123,4 @@ def stop(gpo, path, picture):
 
 
 if __name__ == "__main__":
-    {"mixed": mixed, "many": many, "two": two, "stop": stop}[sys.argv[1]](gpuorch.Library(), *sys.argv[2:])
+    {"mixed": mixed, "many": many, "two": two, "moved": moved, "stop": stop}[sys.argv[1]](gpuorch.Library(), *sys.argv[2:])

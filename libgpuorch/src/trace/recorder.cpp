@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/environment.h"
 #include "core/runtime.h"
@@ -20,6 +21,14 @@ constinit std::atomic<uint32_t> g_sessions{0}, g_from_environment{0};
 
 std::string program_name() {
     return program_invocation_short_name && *program_invocation_short_name ? program_invocation_short_name : "program";
+}
+
+std::string absolute(const std::string& path) {
+    if (path.empty() || path.starts_with('/')) return path;
+    std::error_code error;
+    const std::string folder = std::filesystem::current_path(error);
+    if (error) fail_errno(GPO_IO_ERROR, error.value(), text(path, " can't be written"));
+    return text(folder, "/", path);
 }
 
 }  // namespace
@@ -79,7 +88,7 @@ void Recorder::start(const Options& options) {
         begin_session(options, made);
     } catch (...) {
         json_.reset();
-        if (made.file) unlink(options.path.c_str());
+        if (made.file) unlink(options_.path.c_str());
         for (const std::string& folder : made.folders) rmdir(folder.c_str());
         state_.store(idle, std::memory_order_release);
         throw;
@@ -93,6 +102,8 @@ void Recorder::begin_session(const Options& options, Made& made) {
     give_back_leftovers();
     options_ = options;
     if (options_.title.empty()) options_.title = program_name();
+    // The program may go to another folder before the end.
+    for (std::string* path : {&options_.path, &options_.picture, &options_.summary}) *path = absolute(*path);
     start_ = host::now();
     for (const std::string& path : {options_.path, options_.picture, options_.summary}) {
         const std::string folder = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
