@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <span>
@@ -190,25 +191,56 @@ TEST_CASE("no memory on the library's own threads, once or for a while: nothing 
     if (!std::getenv("GPUORCH_TEST_SCENARIO")) CHECK(happened > 10);
 }
 
+/// A trace that begins where no memory is missing any more; each time before that it doesn't, and `look` looks.
+template <class Look>
+void trace_at_last(gpo_runtime_t runtime, const std::string& path, const Look& look) {
+    auto options = sized<gpo_trace_options>();
+    options.path = path.c_str();
+    gpo_status status = GPO_INTERNAL;
+    for (uint64_t kth = 1; status != GPO_SUCCESS && kth < 1000; ++kth) {
+        CAPTURE(path);
+        CAPTURE(kth);
+        allocations::arm(kth, false);
+        status = gpo_trace_start(runtime, &options);
+        allocations::disarm();
+        // The limit: there is no thread.
+        CHECK((status == GPO_SUCCESS || status == GPO_OUT_OF_MEMORY || status == GPO_LIMIT_EXCEEDED));
+        if (status != GPO_SUCCESS) look();
+    }
+    CHECK_OK(gpo_trace_stop(runtime));
+}
+
 TEST_CASE("a trace that can't begin removes no pipe and no device") {
     gpo_runtime_t runtime = nullptr;
     REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
     const std::string path = "/tmp/gpuorch-device-" + std::to_string(getpid());
     REQUIRE(symlink("/dev/null", path.c_str()) == 0);
-    auto options = sized<gpo_trace_options>();
-    options.path = path.c_str();
-    gpo_status status = GPO_INTERNAL;
-    for (uint64_t kth = 1; status != GPO_SUCCESS && kth < 1000; ++kth) {
-        CAPTURE(kth);
-        allocations::arm(kth, false);
-        status = gpo_trace_start(runtime, &options);
-        allocations::disarm();
-        CHECK((status == GPO_SUCCESS || status == GPO_OUT_OF_MEMORY));
-        REQUIRE(access(path.c_str(), F_OK) == 0);
-    }
-    CHECK_OK(gpo_trace_stop(runtime));
+    trace_at_last(runtime, path, [&] { REQUIRE(access(path.c_str(), F_OK) == 0); });
     CHECK_OK(gpo_runtime_shutdown(runtime, kPatience));
     unlink(path.c_str());
+}
+
+TEST_CASE("a trace that can't begin leaves the file as it was, or none") {
+    gpo_runtime_t runtime = nullptr;
+    REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
+    const std::filesystem::path folder = "/tmp/gpuorch-begun-" + std::to_string(getpid());
+    std::filesystem::create_directory(folder);
+    for (const std::string ending : {".json", ".json.gz"}) {
+        const std::filesystem::path made = folder / ("folder/made" + ending), there = folder / ("there" + ending);
+        trace_at_last(runtime, made, [&] { CHECK(std::filesystem::is_empty(folder)); });
+        const std::string before(100'000, 'x');
+        std::ofstream(there) << before;
+        trace_at_last(runtime, there, [&] {
+            std::string now;
+            std::getline(std::ifstream(there), now);
+            CHECK((now == before));
+        });
+        for (const auto& path : {made, there}) CHECK(std::filesystem::file_size(path) < before.size());
+        std::filesystem::remove_all(made.parent_path());
+        std::filesystem::remove(there);
+    }
+    CHECK_OK(gpo_runtime_shutdown(runtime, kPatience));
+    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a driver call that fails once, with each plausible code") {

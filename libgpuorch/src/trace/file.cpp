@@ -49,22 +49,27 @@ File::File(const std::string& path, std::string opening, std::string closing)
     : path_(path), opening_(std::move(opening)), closing_(std::move(closing)), gzip_(path.ends_with(".gz")) {
     boundaries_.reserve(kBoundaries + 1);
     packed_.resize(1 << 16);
-    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) throw Failure(io_error(path_, "can't be written", errno));
-    struct stat status;
-    regular_ = fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
     if (gzip_) {
-        if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-            ::close(descriptor_);
+        if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
             throw std::bad_alloc();
-        }
         check_ = static_cast<uint32_t>(crc32(0, nullptr, 0));
     }
     boundaries_.push_back({offset_, check_, length_});
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    made_ = descriptor_ >= 0;
+    if (!made_ && errno == EEXIST) descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) {
+        const int number = errno;
+        if (gzip_) deflateEnd(&stream_);
+        throw Failure(io_error(path_, "can't be written", number));
+    }
+    struct stat status;
+    regular_ = fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 File::~File() {
-    close();
+    if (made_ && descriptor_ >= 0 && offset_ == 0) unlink(path_.c_str());
+    if (descriptor_ >= 0) ::close(descriptor_);
     if (gzip_) deflateEnd(&stream_);
 }
 
@@ -87,6 +92,13 @@ bool File::write(const void* data, size_t size) noexcept {
     return true;
 }
 
+// Of what it held before.
+bool File::empty() noexcept {
+    if (!regular_ || ftruncate(descriptor_, 0) == 0) return true;
+    fail(errno);
+    return false;
+}
+
 bool File::deflate_all(std::string_view text) noexcept {
     check_ = static_cast<uint32_t>(
         crc32(check_, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
@@ -107,7 +119,7 @@ bool File::put(std::string_view text) noexcept { return gzip_ ? deflate_all(text
 
 void File::append(std::string_view text) noexcept {
     if (error_ || descriptor_ < 0 || text.empty()) return;
-    const bool begun = offset_ != 0 || ((!gzip_ || write(kGzipHeader, sizeof kGzipHeader)) && put(opening_));
+    const bool begun = offset_ != 0 || (empty() && (!gzip_ || write(kGzipHeader, sizeof kGzipHeader)) && put(opening_));
     if (!begun || !put(text)) {
         rescue();
         return;
@@ -169,7 +181,7 @@ void File::close() noexcept {
     bool written = false;
     try {
         const std::string last = ending({offset_, check_, length_});
-        written = write(last.data(), last.size());
+        written = (offset_ != 0 || empty()) && write(last.data(), last.size());
     } catch (...) {
         fail(ENOMEM);
     }

@@ -19,9 +19,11 @@ namespace gpo::trace {
 
 class File {
 public:
-    /// Opens the file, empty; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`,
-    /// whatever comes between. Writes nothing yet. Throws Failure(GPO_IO_ERROR) naming it.
+    /// Opens the file, or makes it; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`,
+    /// whatever comes between. Writes nothing yet: what the file held goes with the first thing that is written.
+    /// Throws Failure(GPO_IO_ERROR) naming it.
     File(const std::string& path, std::string opening, std::string closing);
+    /// One that wasn't closed, and to which nothing was written, is left as it was; removed, if it was made.
     ~File();
     File(const File&) = delete;
     File& operator=(const File&) = delete;
@@ -34,8 +36,6 @@ public:
     /// The first failure: NULL if all is well.
     const ErrorPtr& error() const noexcept { return error_; }
     uint64_t bytes() const noexcept { return offset_; }
-    /// Not a pipe or device, which can't be cut and isn't ours to remove.
-    bool regular() const noexcept { return regular_; }
     const std::string& path() const noexcept { return path_; }
 
 private:
@@ -45,6 +45,7 @@ private:
         uint32_t length;
     };
     bool write(const void* data, size_t size) noexcept;
+    bool empty() noexcept;
     bool put(std::string_view text) noexcept;
     bool deflate_all(std::string_view text) noexcept;
     std::string ending(const Boundary& at) const;
@@ -53,7 +54,9 @@ private:
 
     const std::string path_, opening_, closing_;
     int descriptor_ = -1;
-    bool gzip_ = false, regular_ = false;
+    bool gzip_ = false;
+    bool regular_ = false;  // not a pipe or device, which can't be cut and isn't ours to remove
+    bool made_ = false;
     z_stream stream_{};
     uint32_t check_ = 0, length_ = 0;
     uint64_t offset_ = 0;

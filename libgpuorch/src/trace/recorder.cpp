@@ -83,13 +83,12 @@ void Recorder::start(const Options& options) {
         if (runtime_.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
         fail(GPO_INVALID_STATE, "the runtime is being traced already");
     }
-    Made made;
+    std::vector<std::string> made;
     try {
         begin_session(options, made);
     } catch (...) {
         json_.reset();
-        if (made.file) unlink(options_.path.c_str());
-        for (const std::string& folder : made.folders) rmdir(folder.c_str());
+        for (const std::string& folder : made) rmdir(folder.c_str());
         state_.store(idle, std::memory_order_release);
         throw;
     }
@@ -98,7 +97,7 @@ void Recorder::start(const Options& options) {
     add_watcher();
 }
 
-void Recorder::begin_session(const Options& options, Made& made) {
+void Recorder::begin_session(const Options& options, std::vector<std::string>& made) {
     give_back_leftovers();
     options_ = options;
     if (options_.title.empty()) options_.title = program_name();
@@ -106,18 +105,15 @@ void Recorder::begin_session(const Options& options, Made& made) {
     for (std::string* path : {&options_.path, &options_.picture, &options_.summary}) *path = absolute(*path);
     start_ = host::now();
     for (const std::string& path : {options_.path, options_.picture, options_.summary}) {
-        const std::string folder = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
-        made.folders.reserve(made.folders.size() + 1);
+        std::string folder = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+        made.reserve(made.size() + 1);
         // What can't be made is told by the files in it.
-        if (!folder.empty() && mkdir(folder.c_str(), 0777) == 0) made.folders.push_back(folder);
+        if (!folder.empty() && mkdir(folder.c_str(), 0777) == 0) made.push_back(std::move(folder));
     }
     for (const std::string& path : {options_.picture, options_.summary})
         if (!path.empty()) check_writable(path);
     json_ = nullptr;
-    if (!options_.path.empty()) {
-        json_ = std::make_unique<Json>(options_.path, start_, program_name());
-        made.file = json_->file().regular();
-    }
+    if (!options_.path.empty()) json_ = std::make_unique<Json>(options_.path, start_, program_name());
     const auto contexts = runtime_.contexts();
     {
         std::lock_guard lanes(lanes_lock_);

@@ -97,11 +97,8 @@ private:
     }
     bool change(uint32_t from) noexcept { return state_.compare_exchange_strong(from, changing); }
 
-    struct Made {
-        bool file = false;
-        std::vector<std::string> folders;
-    };
-    void begin_session(const Options& options, Made& made);
+    /// `made`: folders.
+    void begin_session(const Options& options, std::vector<std::string>& made);
     void run() noexcept;
     void drain(bool last) noexcept;
     void take(Buffer& buffer) noexcept;

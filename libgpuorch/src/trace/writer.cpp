@@ -25,6 +25,7 @@ constexpr size_t kPutOff = 4096;
 
 void Recorder::run() noexcept {
     const Runtime::CallbackScope scope(runtime_, this);   // for the log function, which can't end the trace here
+    if (json_) json_->flush(true);  // no older trace is left in the file, whatever happens from now on
     uint64_t idle_since = host::now();
     uint64_t seen_records = 0;
     while (!stopping_.load(std::memory_order_seq_cst)) {
