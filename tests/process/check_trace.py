@@ -2,9 +2,10 @@
 """Traces the main job, and checks the trace as its viewers would: every event whole, spans of one thread nested, arrows
 that begin and end in spans, bytes that add up with what was streamed; and the picture as XML. The same for a program
 with completions, callbacks, failures and hard names (traced_program.py), and for one with 10,000 operations. Then what
-happens to the files when the disk is full, the path can't be written, or the program is killed; and that GPUORCH_TRACE
-needs no new program."""
+happens to the files when the disk is full, the path can't be written, another process writes them, or the program is killed;
+and that GPUORCH_TRACE needs no new program."""
 import collections
+import fcntl
 import gzip
 import json
 import os
@@ -49,17 +50,38 @@ class Job:
         return done.returncode, done.stdout, done.stderr
 
 
-def program(*arguments, trace=None, limit=None, **settings):
-    """traced_program.py's exit code and what it says. `limit`: bytes that fit into a file."""
+def begun(*arguments, trace=None, limit=None, **settings):
+    """traced_program.py, which runs. `limit`: bytes that fit into a file."""
     environment = {**os.environ, "GPUORCH_LIBRARY": str(built.LIBRARIES / "libgpuorch.so.0"), "PYTHONDONTWRITEBYTECODE": "1",
                    "GPUORCH_LOG": "info", "LD_LIBRARY_PATH": built.library_path(built.LIBRARIES)}
     if trace:
         environment["GPUORCH_TRACE"] = str(trace)
     if limit:
         environment["FILE_LIMIT"] = str(limit)
-    done = subprocess.run([sys.executable, pathlib.Path(__file__).with_name("traced_program.py"), *map(str, arguments)],
-                          env=environment, capture_output=True, text=True, timeout=120, **settings)
-    return done.returncode, done.stdout, done.stderr
+    return subprocess.Popen([sys.executable, pathlib.Path(__file__).with_name("traced_program.py"), *map(str, arguments)],
+                            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings)
+
+
+def program(*arguments, **settings):
+    """Its exit code and what it says."""
+    process = begun(*arguments, **settings)
+    said, errors = process.communicate(timeout=120)
+    return process.returncode, said, errors
+
+
+class Told:
+    """A program that does what it is told."""
+    def __init__(self, trace=None):
+        self.process = begun("told", trace=trace, stdin=subprocess.PIPE)
+        self.id = self.process.pid
+
+    def __call__(self, *words):
+        print(*words, file=self.process.stdin, flush=True)
+        return self.process.stdout.readline().strip()
+
+    def end(self):
+        _, errors = self.process.communicate(timeout=120)
+        return self.process.returncode, errors
 
 
 def spans_of(events):
@@ -246,6 +268,116 @@ def by_environment(job):
           ("/nowhere/at/all/trace.json can't be written" in errors, True), ("total: " in said, True))
 
 
+def events_of(path):
+    """None if it isn't whole."""
+    try:
+        return json.loads(gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def traced(folder):
+    """What is in a folder: of each file the streams that it names; None if it isn't whole."""
+    found = {}
+    for path in folder.iterdir():
+        if ".json" in path.name:
+            events = events_of(path)
+            names = events and {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+        else:
+            try:
+                text = path.read_text()
+                names = set(re.findall(r"\bof_\w+", text if path.suffix == ".txt" else "".join(xml.etree.ElementTree.fromstring(text).itertext())))
+            except xml.etree.ElementTree.ParseError:
+                names = None
+        found[path.name] = names and sorted(name for name in names if name.startswith("of_"))
+    return found
+
+
+def two_processes(job):
+    for form, names in (("{}/", ["trace.json", "timeline.svg"]), ("{}/a.trace.json.gz", ["a.trace.json.gz"]), ("{}/drawn.svg", ["drawn.svg"])):
+        folder = job.folder / "apart"
+        folder.mkdir()
+        path = form.format(folder)
+        one, other = Told(path), Told(path)
+        added = {name: name.replace(".", f"-{other.id}.", 1) for name in names}
+        one("open", "of_one")
+        other("open", "of_other")
+        one("close")
+        early = Told(path)  # comes when `one` has ended a trace, not itself
+        for label, process in (("of_early", early), ("of_second", one)):
+            process("open", label)
+            process("close")
+        other("close")
+        ends = [process.end() for process in (one, other, early)]
+        expected = {}
+        for name in names:
+            for label, addition in (("of_one", ""), ("of_other", f"-{other.id}"), ("of_early", f"-{early.id}"), ("of_second", "-2")):
+                expected[name.replace(".", f"{addition}.", 1)] = [label]
+        found = traced(folder)
+        check(f"processes that trace to {form.format('DIR')} at the same time have files of their own, while they live",
+              ([code for code, _ in ends], 3 * [0]),
+              ([f"this one's is {folder}/{added[names[0]]}" in errors for _, errors in ends], [False, True, False]),
+              ({name: labels for name, labels in found.items() if not name.startswith("summary")}, expected),
+              (sum(name.startswith("summary") for name in found), 4 if form == "{}/" else 0))
+        last = Told(path)
+        last("open", "of_last")
+        last("close")
+        last.end()
+        now = traced(folder)
+        check("a trace whose process has ended is replaced", (len(now), len(found)), ([now[name] for name in names], len(names) * [["of_last"]]))
+        shutil.rmtree(folder)
+
+
+def one_number_for_two(job):
+    """As of two containers that share a folder: the names with the process's own number are another's too."""
+    folder = job.folder / "numbers"
+    folder.mkdir()
+    one = Told(f"{folder}/")
+    with open(folder / "trace.json", "w") as plain, open(folder / f"trace-{one.id}.json", "w") as numbered:
+        for file in (plain, numbered):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        one("open", "of_one")
+        one("close")
+        ended = one.end()[0]
+    found = traced(folder)
+    names = sorted(re.sub(f"-{one.id}-[0-9]+[.]", f"-{one.id}-TIME.", name) for name in found)
+    check("a process whose number another one has too, in another container, has files of its own all the same", (ended, 0),
+          (names, sorted([*(f"{name[0]}-{one.id}-TIME.{name[1]}" for name in (("summary", "txt"), ("timeline", "svg"), ("trace", "json"))),
+                          f"trace-{one.id}.json", "trace.json"])),
+          ([(folder / name).stat().st_size for name in ("trace.json", f"trace-{one.id}.json")], [0, 0]))
+
+
+def one_path_for_two(job):
+    folder = job.folder / "claimed"
+    folder.mkdir()
+    path, picture = folder / "trace.json", folder / "timeline.svg"
+    one, other = Told(), Told()
+    for process in (one, other):
+        process("open", "of_it")
+    begin = one("start", path, picture)
+    same_path, same_picture = other("start", path, folder / "other.svg"), other("start", folder / "other.json", picture)
+    check("a path that another process writes is refused by its name, and nothing of it is touched", (begin, "SUCCESS"),
+          *((said.startswith("IO_ERROR") and f"{name} can't be written: another" in said, True)
+            for said, name in ((same_path, path), (same_picture, picture))),
+          (sorted(name.name for name in folder.iterdir()), ["timeline.svg", "trace.json"]))
+    check("until that one has ended its trace", ([one("stop"), other("start", path, picture), other("stop")], 3 * ["SUCCESS"]),
+          (len(events_of(path) or []) > 2, True), (picture.read_text().endswith("</svg>\n"), True))
+    children = [int(one("fork"))]
+    one("start", path, picture)
+    children.append(int(one("fork")))
+    check("a forked child has no part in it: the path is free when the trace ends",
+          ([one("stop"), one("start", path, picture)], 2 * ["SUCCESS"]))
+    children.append(int(one("fork")))
+    one.process.kill()
+    one.process.wait()
+    check("and when the process that traces dies", ([other("start", path, picture), other("stop")], 2 * ["SUCCESS"]))
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+    other.end()
+    for each in (one.process.stdin, one.process.stdout, one.process.stderr):
+        each.close()
+
+
 def moved(job):
     folder = job.folder / "relative"
     for path, names in (("relative/", ["summary.txt", "timeline.svg", "trace.json"]), ("relative/drawn.svg", ["drawn.svg"]),
@@ -331,8 +463,8 @@ def killed(job):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         job = Job(folder)
-        for part in (whole_trace, mixed_program, many_operations, by_environment, two_runtimes, moved, full_disk,
-                     full_disk_for_each_file, killed):
+        for part in (whole_trace, mixed_program, many_operations, by_environment, two_runtimes, two_processes,
+                     one_number_for_two, one_path_for_two, moved, full_disk, full_disk_for_each_file, killed):
             part(job)
 
 

@@ -5,6 +5,7 @@
     many           10,000 operations, of kinds that alternate
     two            two runtimes, one after the other
     moved FOLDER [PATH PICTURE]   one that goes to another folder while it is traced
+    told           whatever its standard input says, line by line (see there); it answers each line
     stop PATH...   a trace into the first path, with the picture in the second, whose end is told by a status
 
 FILE_LIMIT in the environment: bytes that fit into a file once the device is open.
@@ -106,6 +107,40 @@ def moved(gpo, folder, path=None, picture=None):
     close(device, runtime)
 
 
+def told(gpo):
+    """open LABEL: a runtime with some work on a stream of that name; start PATH [PICTURE], stop: a trace of it; close: it ends;
+    fork: a child that does nothing, and whose number is the answer."""
+    def open_with(label):
+        runtime, device = device_of(gpo)
+        stream, memory = gpo.stream_create(device, gpo.StreamOptions(label=label)), gpo.memory_allocate(device, 4096)
+        gpo.fill(stream, memory, 1, 4, 1024)
+        gpo.stream_wait(stream, -1)
+        return runtime, device, stream, memory
+
+    def close_all(runtime, device, stream, memory):
+        gpo.memory_free(device, memory)
+        close(stream, device, runtime)
+
+    def fork():
+        child = os.fork()
+        if child == 0:
+            time.sleep(120)
+            os._exit(0)
+        return child
+
+    for line in sys.stdin:
+        command, *arguments = line.split()
+        try:
+            if command == "open":
+                opened = open_with(*arguments)
+            answer = {"open": lambda: None, "close": lambda: close_all(*opened), "fork": fork,
+                      "start": lambda path, picture=None: gpo.trace_start(opened[0], gpo.TraceOptions(path=path, picture=picture)),
+                      "stop": lambda: gpo.trace_stop(opened[0])}[command](*(arguments if command == "start" else []))
+            print(answer or "SUCCESS", flush=True)
+        except gpuorch.Error as error:
+            print(error.name, error, flush=True)
+
+
 def stop(gpo, path, picture):
     runtime, device = device_of(gpo)
     gpo.trace_start(runtime, gpo.TraceOptions(path=path, picture=picture))
@@ -123,4 +158,4 @@ def stop(gpo, path, picture):
 
 
 if __name__ == "__main__":
-    {"mixed": mixed, "many": many, "two": two, "moved": moved, "stop": stop}[sys.argv[1]](gpuorch.Library(), *sys.argv[2:])
+    {"mixed": mixed, "many": many, "two": two, "moved": moved, "told": told, "stop": stop}[sys.argv[1]](gpuorch.Library(), *sys.argv[2:])

@@ -1,4 +1,4 @@
-// The trace's file on a disk that is full: whatever its size, what is left is well-formed, or nothing is.
+// The trace's file on a disk that is full: whatever its size, what is left is well-formed, or nothing is. And who has it.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -118,4 +118,58 @@ TEST_CASE("a trace file that nothing was written to, and one that all was writte
         CHECK(unpacked(packed) == expected + "{}\n]\n");
     }
     for (const std::string& name : {plain, packed, std::string(path)}) unlink(name.c_str());
+}
+
+TEST_CASE("a file is one trace's at a time, also where its name leads through a link, and pipes and devices are anybody's") {
+    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    close(mkstemp(path));
+    const std::string link = std::string(path) + ".link";
+    REQUIRE(symlink(path, link.c_str()) == 0);
+    for (const std::string& other : {std::string(path), link}) {
+        INFO(other);
+        {
+            const File file(path, "[\n", "{}\n]\n");
+            try {
+                File second(other, "[\n", "{}\n]\n");
+                FAIL("both have it");
+            } catch (const gpo::Failure& failure) {
+                CHECK(gpo::trace::Claim::is_taken(*failure.error()));
+                CHECK(failure.error()->status == GPO_IO_ERROR);
+                CHECK(failure.error()->message.find(other + " can't be written: another process") == 0);
+            }
+        }
+        File next(other, "[\n", "{}\n]\n");
+        next.close();
+        CHECK_FALSE(next.error());
+        CHECK(contents(path) == "[\n{}\n]\n");
+    }
+    const File null("/dev/null", "[\n", "{}\n]\n"), same("/dev/null", "[\n", "{}\n]\n");
+    for (const std::string& name : {link, std::string(path)}) unlink(name.c_str());
+}
+
+TEST_CASE("a file that is put in place of a claimed one is claimed, and one that was made and never written to goes") {
+    char folder[] = "/tmp/gpuorch-claim-XXXXXX";
+    REQUIRE(mkdtemp(folder) != nullptr);
+    const std::string path = std::string(folder) + "/timeline.svg";
+    const auto taken = [&] {
+        try {
+            gpo::make<gpo::trace::Claim>(path);
+            return false;
+        } catch (const gpo::Failure& failure) {
+            return gpo::trace::Claim::is_taken(*failure.error());
+        }
+    };
+    {
+        const auto claim = gpo::make<gpo::trace::Claim>(path);
+        CHECK(taken());
+        gpo::trace::write_whole(path, "drawn", claim.get());
+        CHECK(contents(path) == "drawn");
+        CHECK(taken());
+    }
+    CHECK_FALSE(taken());
+    CHECK(contents(path) == "drawn");
+    unlink(path.c_str());
+    CHECK_FALSE(taken());
+    CHECK(access(path.c_str(), F_OK) != 0);
+    CHECK(rmdir(folder) == 0);
 }

@@ -8,7 +8,8 @@
  * Or, with nothing built anew, GPUORCH_TRACE=PATH (ignored in set-uid programs) in the environment of a program: each
  * of its runtimes is traced from its creation until it is shut down. PATH ending in .svg is the picture; a folder, or a
  * name that ends in '/', gets trace.json, timeline.svg and summary.txt; any other name the trace. A second runtime's
- * files get "-2" before the ending.
+ * files get "-2" before the ending. Processes that trace to one PATH keep out of each other's way: the first has the plain
+ * names until it ends, the others' files get their process ids, trace-4711.json (and the time too, if that isn't enough).
  *
  * What is in it
  * - Host: every call of the library, on its thread, with the status that it returned; callbacks and host calls, and the
@@ -22,8 +23,9 @@
  * The trace is Chrome's JSON array, which Perfetto (ui.perfetto.dev) and chrome://tracing open, gzipped where the name
  * ends in ".gz"; it is written while the program runs, through bounded buffers of each thread and a thread of the
  * library's. What a full buffer didn't take is counted and said. A program that ends without gpo_trace_stop or
- * gpo_runtime_shutdown leaves a trace without its end, which those viewers take too, and no picture. The picture is an
- * SVG that needs nothing else: engines, streams and threads as lanes, gaps as gaps.
+ * gpo_runtime_shutdown leaves a trace without its end, which those viewers take too, and no picture (an empty file, where
+ * it was asked for by name and there was none). The picture is an SVG that needs nothing else: engines, streams and
+ * threads as lanes, gaps as gaps.
  *
  * What it costs. On an H200 a traced launch takes 0.2 to 0.3 us more of the host's time, and with GPU times 3 us more:
  * they come from events around each operation, two records, which the GPU reaches too, and which cost some of its time
@@ -55,8 +57,9 @@ typedef struct gpo_trace_options {
 } gpo_trace_options;
 
 /* Begins to trace all devices of a runtime. `options` NULL: for the summary alone. GPO_INVALID_STATE if it is traced
- * already; GPO_IO_ERROR, naming the file, if one can't be written. Blocks while files are opened and the clocks of the
- * devices are compared with the host's, some 100 us each. */
+ * already; GPO_IO_ERROR, naming the file, if one can't be written, or if another trace is writing it, of this process or
+ * of another (native code EWOULDBLOCK). After a failure the files are as they were. Blocks while files are opened and the
+ * clocks of the devices are compared with the host's, some 100 us each. */
 GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_options *options);
 
 /* Ends it: what was recorded by now is written, and the files are closed. It doesn't wait for the GPU: operations that

@@ -9,7 +9,7 @@ namespace gpo::environment {
 #define GPO_ENVIRONMENT(X)                                                                                            \
     X(GPUORCH_DEVICE, "any, soft, cuda, cuda:N or soft:N: which driver and device a runtime uses")                    \
     X(GPUORCH_LOG, "error, warning, info or debug: log to stderr where the runtime has no log function")              \
-    X(GPUORCH_TRACE, "trace every runtime: a .json, .json.gz or .svg file, or a folder for all of them")             \
+    X(GPUORCH_TRACE, "trace each runtime of each process: a .json, .json.gz or .svg file, or a folder for all")       \
     X(GPUORCH_ATTRIBUTE, "1: each operation marks its begin and end, so that failures name fewer suspects")           \
     X(GPUORCH_CACHE, "folder for compiled kernels; empty: none")                                                      \
     X(GPUORCH_CXX, "C++ compiler for kernels of the software GPU")                                                    \

@@ -193,4 +193,8 @@ inline bool forked() noexcept {
     return detail::watch_forks();
 }
 
+/// Has each child that is forked from now on make this call before anything else. One for the process.
+using ForkHandler = void (*)() noexcept;
+void on_fork(ForkHandler handler) noexcept;
+
 }  // namespace gpo::host

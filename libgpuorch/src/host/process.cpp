@@ -110,12 +110,14 @@ unsigned limit_by_groups(unsigned most) noexcept {
 }
 
 constinit std::atomic<uint32_t> fork_count{0};
+constinit std::atomic<ForkHandler> fork_handler{nullptr};
 constinit pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
 void in_child() noexcept {
     detail::process_flags.unusual.fetch_or(detail::kForked, std::memory_order_relaxed);
     fork_count.fetch_add(1, std::memory_order_relaxed);
     detail::forget_running_threads();
+    if (const ForkHandler handler = fork_handler.load(std::memory_order_relaxed)) handler();
 }
 
 }  // namespace
@@ -123,6 +125,11 @@ void in_child() noexcept {
 unsigned processors() noexcept {
     if (detail::scheduled()) return kProcessorsInASchedule;
     return limit_by_groups(processors_of_mask());
+}
+
+void on_fork(ForkHandler handler) noexcept {
+    fork_handler.store(handler, std::memory_order_relaxed);
+    static_cast<void>(forked());  // which sees to it that forks are watched
 }
 
 namespace detail {

@@ -49,27 +49,17 @@ File::File(const std::string& path, std::string opening, std::string closing)
     : path_(path), opening_(std::move(opening)), closing_(std::move(closing)), gzip_(path.ends_with(".gz")) {
     boundaries_.reserve(kBoundaries + 1);
     packed_.resize(1 << 16);
+    claim_ = make<Claim>(path);
     if (gzip_) {
         if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
             throw std::bad_alloc();
         check_ = static_cast<uint32_t>(crc32(0, nullptr, 0));
     }
     boundaries_.push_back({offset_, check_, length_});
-    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    made_ = descriptor_ >= 0;
-    if (!made_ && errno == EEXIST) descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) {
-        const int number = errno;
-        if (gzip_) deflateEnd(&stream_);
-        throw Failure(io_error(path_, "can't be written", number));
-    }
-    struct stat status;
-    regular_ = fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+    descriptor_ = claim_->descriptor();
 }
 
 File::~File() {
-    if (made_ && descriptor_ >= 0 && offset_ == 0) unlink(path_.c_str());
-    if (descriptor_ >= 0) ::close(descriptor_);
     if (gzip_) deflateEnd(&stream_);
 }
 
@@ -94,9 +84,12 @@ bool File::write(const void* data, size_t size) noexcept {
 
 // Of what it held before.
 bool File::empty() noexcept {
-    if (!regular_ || ftruncate(descriptor_, 0) == 0) return true;
-    fail(errno);
-    return false;
+    if (claim_->regular() && ftruncate(descriptor_, 0) != 0) {
+        fail(errno);
+        return false;
+    }
+    claim_->keep_file();
+    return true;
 }
 
 bool File::deflate_all(std::string_view text) noexcept {
@@ -151,8 +144,13 @@ std::string File::ending(const Boundary& at) const {
     return out;
 }
 
+int File::close_descriptor() noexcept {
+    descriptor_ = -1;
+    return claim_->flush();
+}
+
 void File::rescue() noexcept {
-    bool rescued = !regular_;
+    bool rescued = !claim_->regular();
     try {
         off_t end = lseek(descriptor_, 0, SEEK_CUR);
         if (end < 0) end = static_cast<off_t>(offset_);
@@ -168,8 +166,7 @@ void File::rescue() noexcept {
             if (rescued) offset_ = at.offset + last.size();
         }
     } catch (...) {}
-    if (::close(descriptor_) != 0) rescued = false;
-    descriptor_ = -1;
+    if (close_descriptor() != 0) rescued = false;
     if (!rescued) {
         unlink(path_.c_str());
         offset_ = 0;
@@ -186,24 +183,29 @@ void File::close() noexcept {
         fail(ENOMEM);
     }
     if (!written) return rescue();
-    if (::close(descriptor_) != 0) {  // a network's file system may say it only now
-        fail(errno);
-        if (regular_) unlink(path_.c_str());
+    if (const int number = close_descriptor()) {  // a network's file system may say it only now
+        fail(number);
+        if (claim_->regular()) unlink(path_.c_str());
     }
-    descriptor_ = -1;
 }
 
-void write_whole(const std::string& path, std::string_view text) {
-    PartFile part(path);
-    int number = part.create(0644);
-    if (number == 0 && write_all(part.descriptor(), text.data(), text.size(), &number)) {
-        number = part.close();
-        if (number == 0) number = part.put_in_place();
+void write_whole(const std::string& path, std::string_view text, Claim* claim) {
+    int number = 0;
+    if (claim && !claim->regular()) {
+        write_all(claim->descriptor(), text.data(), text.size(), &number);
+    } else {
+        PartFile part(path);
+        number = part.create(0644);
+        if (number == 0) write_all(part.descriptor(), text.data(), text.size(), &number);
+        if (number == 0 && claim) number = claim->replace(part);
+        if (number == 0 && !claim) number = part.close();
+        if (number == 0 && !claim) number = part.put_in_place();
     }
     if (number != 0) throw Failure(io_error(path, "can't be written", number));
 }
 
-void check_writable(const std::string& path) {
+void check_writable(const std::string& path, const Claim* claim) {
+    if (claim && !claim->regular()) return;
     if (const int number = PartFile(path).create(0644)) throw Failure(io_error(path, "can't be written", number));
 }
 

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "core/error.h"
+#include "trace/claim.h"
 
 namespace gpo::trace {
 
 class File {
 public:
-    /// Opens the file, or makes it; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`,
-    /// whatever comes between. Writes nothing yet: what the file held goes with the first thing that is written.
-    /// Throws Failure(GPO_IO_ERROR) naming it.
+    /// Claims the file; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`, whatever comes
+    /// between. Writes nothing yet: what the file held goes with the first thing that is written. Throws as Claim does.
     File(const std::string& path, std::string opening, std::string closing);
     /// One that wasn't closed, and to which nothing was written, is left as it was; removed, if it was made.
     ~File();
@@ -36,7 +36,7 @@ public:
     /// The first failure: NULL if all is well.
     const ErrorPtr& error() const noexcept { return error_; }
     uint64_t bytes() const noexcept { return offset_; }
-    const std::string& path() const noexcept { return path_; }
+    const Ref<Claim>& claim() const noexcept { return claim_; }
 
 private:
     struct Boundary {
@@ -46,6 +46,7 @@ private:
     };
     bool write(const void* data, size_t size) noexcept;
     bool empty() noexcept;
+    int close_descriptor() noexcept;
     bool put(std::string_view text) noexcept;
     bool deflate_all(std::string_view text) noexcept;
     std::string ending(const Boundary& at) const;
@@ -53,10 +54,9 @@ private:
     void fail(int number) noexcept;
 
     const std::string path_, opening_, closing_;
-    int descriptor_ = -1;
+    Ref<Claim> claim_;
+    int descriptor_ = -1;  // the claim's; -1: closed
     bool gzip_ = false;
-    bool regular_ = false;  // not a pipe or device, which can't be cut and isn't ours to remove
-    bool made_ = false;
     z_stream stream_{};
     uint32_t check_ = 0, length_ = 0;
     uint64_t offset_ = 0;
@@ -65,10 +65,11 @@ private:
     ErrorPtr error_;
 };
 
-/// Writes a whole file at once, beside its name first, then in its place. Throws Failure(GPO_IO_ERROR) naming it.
-void write_whole(const std::string& path, std::string_view text);
+/// Writes a whole file at once, beside its name first, then in its place; a pipe or device that is `claim`ed as it is.
+/// Throws Failure(GPO_IO_ERROR) naming it.
+void write_whole(const std::string& path, std::string_view text, Claim* claim = nullptr);
 
-/// Throws Failure(GPO_IO_ERROR) if a file of that name couldn't be made. Leaves nothing behind.
-void check_writable(const std::string& path);
+/// Throws Failure(GPO_IO_ERROR) if a file couldn't be written so. Leaves nothing behind.
+void check_writable(const std::string& path, const Claim* claim = nullptr);
 
 }  // namespace gpo::trace

@@ -18,6 +18,9 @@ namespace {
 host::Mutex g_list_lock;
 constinit Recorder* g_list = nullptr;
 constinit std::atomic<uint32_t> g_sessions{0}, g_from_environment{0};
+// Of GPUORCH_TRACE: the first claim, which this process has until it ends, so that all names of that form stay its own.
+constinit std::atomic<Claim*> g_place{nullptr};
+constinit std::atomic<uint32_t> g_form{0};  // 0: plain, 1: with the process id, 2: and with the time
 
 std::string program_name() {
     return program_invocation_short_name && *program_invocation_short_name ? program_invocation_short_name : "program";
@@ -29,6 +32,29 @@ std::string absolute(const std::string& path) {
     const std::string folder = std::filesystem::current_path(error);
     if (error) fail_errno(GPO_IO_ERROR, error.value(), text(path, " can't be written"));
     return text(folder, "/", path);
+}
+
+/// What the value of GPUORCH_TRACE means. `added` goes before the endings of names.
+Options named_by(const char* value, const std::string& added) {
+    Options options;
+    std::string path = value;
+    const auto name = [&](const std::string& plain) {
+        const size_t base = plain.rfind('/') == std::string::npos ? 0 : plain.rfind('/') + 1;
+        const size_t dot = plain.find('.', base + 1);
+        return dot == std::string::npos ? plain + added : plain.substr(0, dot) + added + plain.substr(dot);
+    };
+    struct stat status;
+    const bool folder = stat(value, &status) == 0 && S_ISDIR(status.st_mode);
+    if (folder || path.ends_with('/')) {
+        if (!path.ends_with('/')) path += '/';
+        options.path = name(path + "trace.json");
+        options.picture = name(path + "timeline.svg");
+        options.summary = name(path + "summary.txt");
+        options.one_claim = true;
+    } else {
+        (path.ends_with(".svg") ? options.picture : options.path) = name(path);
+    }
+    return options;
 }
 
 }  // namespace
@@ -78,16 +104,18 @@ void Recorder::wake_of(uint32_t tag) noexcept {
 
 // --- beginning and ending ---
 
-void Recorder::start(const Options& options) {
+Ref<Claim> Recorder::start(const Options& options) {
     if (!change(idle)) {
         if (runtime_.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
         fail(GPO_INVALID_STATE, "the runtime is being traced already");
     }
     std::vector<std::string> made;
+    Ref<Claim> claim;
     try {
-        begin_session(options, made);
+        claim = begin_session(options, made);
     } catch (...) {
         json_.reset();
+        picture_claim_ = nullptr;
         for (const std::string& folder : made) rmdir(folder.c_str());
         state_.store(idle, std::memory_order_release);
         throw;
@@ -95,9 +123,10 @@ void Recorder::start(const Options& options) {
     session_.store(g_sessions.fetch_add(1) + 1, std::memory_order_relaxed);
     state_.store(recording, std::memory_order_release);
     add_watcher();
+    return claim;
 }
 
-void Recorder::begin_session(const Options& options, std::vector<std::string>& made) {
+Ref<Claim> Recorder::begin_session(const Options& options, std::vector<std::string>& made) {
     give_back_leftovers();
     options_ = options;
     if (options_.title.empty()) options_.title = program_name();
@@ -110,8 +139,9 @@ void Recorder::begin_session(const Options& options, std::vector<std::string>& m
         // What can't be made is told by the files in it.
         if (!folder.empty() && mkdir(folder.c_str(), 0777) == 0) made.push_back(std::move(folder));
     }
-    for (const std::string& path : {options_.picture, options_.summary})
-        if (!path.empty()) check_writable(path);
+    picture_claim_ = options_.picture.empty() || options_.one_claim ? nullptr : make<Claim>(options_.picture);
+    if (!options_.picture.empty()) check_writable(options_.picture, picture_claim_.get());
+    if (!options_.summary.empty()) check_writable(options_.summary);
     json_ = nullptr;
     if (!options_.path.empty()) json_ = std::make_unique<Json>(options_.path, start_, program_name());
     const auto contexts = runtime_.contexts();
@@ -140,7 +170,9 @@ void Recorder::begin_session(const Options& options, std::vector<std::string>& m
     for (const auto& context : contexts) add_context(*context);
     publish();
     stopping_.store(false);
+    Ref<Claim> claim = json_ ? json_->file().claim() : picture_claim_;
     thread_ = host::Thread("gpo-trace", [this] { run(); });
+    return claim;
 }
 
 void Recorder::stop() {
@@ -194,25 +226,29 @@ void Recorder::start_from_environment(Runtime& runtime) noexcept {
     const char* value = environment::get("GPUORCH_TRACE");
     if (!value || !*value) return;
     try {
-        Options options;
-        std::string path = value, suffix;
-        if (const uint32_t before = g_from_environment.fetch_add(1)) suffix = text("-", before + 1);
-        const auto numbered = [&](const std::string& name) {
-            const size_t base = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
-            const size_t dot = name.find('.', base + 1);
-            return dot == std::string::npos ? name + suffix : name.substr(0, dot) + suffix + name.substr(dot);
-        };
-        struct stat status;
-        const bool folder = stat(value, &status) == 0 && S_ISDIR(status.st_mode);
-        if (folder || path.ends_with('/')) {
-            if (!path.ends_with('/')) path += '/';
-            options.path = numbered(path + "trace.json");
-            options.picture = numbered(path + "timeline.svg");
-            options.summary = numbered(path + "summary.txt");
-        } else {
-            (path.ends_with(".svg") ? options.picture : options.path) = numbered(path);
+        const uint32_t number = g_from_environment.fetch_add(1) + 1;
+        const std::string counted = number > 1 ? text("-", number) : "";
+        for (uint32_t form = g_form.load();; ++form) {
+            // Processes of different containers may have one id, and share a folder: the time tells them apart.
+            const std::string process =
+                form == 0 ? "" : form == 1 ? text("-", getpid()) : text("-", getpid(), "-", host::now());
+            const Options options = named_by(value, process + counted);
+            try {
+                Ref<Claim> claim = runtime.make_recorder().start(options);
+                Claim* none = nullptr;
+                if (claim && claim->regular() && g_place.compare_exchange_strong(none, claim.get())) {
+                    static_cast<void>(claim.leak());
+                    g_form.store(form);
+                }
+            } catch (const Failure& failure) {
+                if (form == 2 || !Claim::is_taken(*failure.error())) throw;
+                continue;
+            }
+            if (form != 0)
+                runtime.log(GPO_LOG_INFO, "GPUORCH_TRACE: another process traces to ", value, " too: this one's is ",
+                            options.path.empty() ? options.picture : options.path);
+            return;
         }
-        runtime.make_recorder().start(options);
     } catch (const Failure& failure) {
         runtime.log(GPO_LOG_WARNING, "GPUORCH_TRACE: nothing is traced: ", failure.error()->sentence());
     } catch (const std::exception& error) {

@@ -33,6 +33,7 @@ namespace gpo::trace {
 struct Options {
     std::string path, picture, summary, title;  // files; "": none
     bool gpu_times = true;
+    bool one_claim = false;  // the picture goes with the trace: who has that one has both
 };
 
 class Recorder {
@@ -42,8 +43,9 @@ public:
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
-    /// Throws Failure(GPO_INVALID_STATE, GPO_SHUT_DOWN, GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
-    void start(const Options& options);
+    /// Returns the claim on its file, the picture's where there is no trace. Throws Failure(GPO_INVALID_STATE, GPO_SHUT_DOWN,
+    /// GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
+    Ref<Claim> start(const Options& options);
     /// Throws Failure(GPO_INVALID_STATE, GPO_WOULD_DEADLOCK), and the failure of a file, if one failed.
     void stop();
     /// The runtime shuts down, nothing runs any more: ends a session, and lets go of contexts.
@@ -98,7 +100,7 @@ private:
     bool change(uint32_t from) noexcept { return state_.compare_exchange_strong(from, changing); }
 
     /// `made`: folders.
-    void begin_session(const Options& options, std::vector<std::string>& made);
+    Ref<Claim> begin_session(const Options& options, std::vector<std::string>& made);
     void run() noexcept;
     void drain(bool last) noexcept;
     void take(Buffer& buffer) noexcept;
@@ -137,6 +139,7 @@ private:
     // The writer's; start and stop touch it while there is none.
     Options options_;
     uint64_t start_ = 0, end_ = 0, sampled_ = 0;
+    Ref<Claim> picture_claim_;
     std::unique_ptr<Json> json_;
     std::unique_ptr<Figures> figures_;
     std::unique_ptr<Picture> picture_;

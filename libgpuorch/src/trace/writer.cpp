@@ -323,10 +323,10 @@ void Recorder::end_session(uint64_t now) noexcept {
         for (const Record& record : lane.pending) give_back(lane, record);
         lane.pending.clear();
     }
-    const auto whole = [&](const std::string& path, const auto& make) {
+    const auto whole = [&](const std::string& path, Claim* claim, const auto& make) {
         if (path.empty()) return;
         try {
-            write_whole(path, make());
+            write_whole(path, make(), claim);
         } catch (const Failure& failure) {
             report(failure.error());
         } catch (...) {
@@ -354,7 +354,7 @@ void Recorder::end_session(uint64_t now) noexcept {
         }
         json_.reset();
     }
-    whole(options_.picture, [&] {
+    whole(options_.picture, picture_claim_.get(), [&] {
         Picture::About about;
         about.title = options_.title;
         about.start = start_;
@@ -369,8 +369,10 @@ void Recorder::end_session(uint64_t now) noexcept {
         return picture_->draw(about);
     });
     picture_.reset();
+    if (picture_claim_) picture_claim_->remove_unkept();
+    picture_claim_ = nullptr;
     publish();
-    whole(options_.summary, [&] { return summary_text(published_); });
+    whole(options_.summary, nullptr, [&] { return summary_text(published_); });
 }
 
 }  // namespace gpo::trace

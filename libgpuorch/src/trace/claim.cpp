@@ -1,0 +1,97 @@
+#include "trace/claim.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace gpo::trace {
+
+namespace {
+
+// Those whose descriptors a forked child closes: with them it would have the locks too, and could outlive us. For more than
+// fit there is only the unlocking at their end.
+constinit std::atomic<Claim*> g_claims[64] = {};
+constexpr int kTries = 100;
+
+/// Unlocks first: a process that is just being started may have the descriptor until its exec.
+void let_go(int descriptor) noexcept {
+    flock(descriptor, LOCK_UN);
+    ::close(descriptor);
+}
+
+[[noreturn]] void fail_taken(const std::string& path) {
+    auto error = std::make_shared<Error>();
+    error->status = GPO_IO_ERROR;
+    error->native_code = EWOULDBLOCK;
+    error->native_domain = GPO_NATIVE_ERRNO;
+    error->message = text(path, " can't be written: another process, or another runtime of this one, writes its trace to it");
+    throw Failure(std::move(error));
+}
+
+}  // namespace
+
+Claim::Claim(const std::string& path) : path_(path) {
+    for (int tries = 1;; ++tries) {
+        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        made_ = descriptor_ >= 0;
+        if (!made_ && errno == EEXIST) descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (descriptor_ < 0) fail_errno(GPO_IO_ERROR, errno, text(path_, " can't be written"));
+        struct stat opened, now;
+        regular_ = fstat(descriptor_, &opened) == 0 && S_ISREG(opened.st_mode);
+        if (!regular_) break;
+        if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            ::close(descriptor_);
+            fail_taken(path_);
+        }
+        // Who had it may just have removed it, or put another in its place. (There are file systems whose numbers don't last.)
+        if (stat(path_.c_str(), &now) == 0 && now.st_dev == opened.st_dev && now.st_ino == opened.st_ino) break;
+        if (tries == kTries) break;
+        let_go(descriptor_);
+    }
+    host::on_fork(in_child);
+    for (auto& place : g_claims)
+        if (Claim* none = nullptr; place.compare_exchange_strong(none, this)) break;
+}
+
+Claim::~Claim() {
+    for (auto& place : g_claims)
+        if (Claim* self = this; place.compare_exchange_strong(self, nullptr)) break;
+    if (host::forked()) return;
+    remove_unkept();
+    let_go(descriptor_);
+}
+
+void Claim::in_child() noexcept {
+    for (auto& place : g_claims)
+        if (Claim* claim = place.load()) ::close(std::exchange(claim->descriptor_, -1));
+}
+
+bool Claim::is_taken(const Error& error) noexcept {
+    return error.status == GPO_IO_ERROR && error.native_domain == GPO_NATIVE_ERRNO && error.native_code == EWOULDBLOCK;
+}
+
+void Claim::remove_unkept() noexcept {
+    if (std::exchange(made_, false)) unlink(path_.c_str());
+}
+
+int Claim::replace(PartFile& part) noexcept {
+    int next = fcntl(part.descriptor(), F_DUPFD_CLOEXEC, 0);
+    if (next >= 0) flock(next, LOCK_EX | LOCK_NB);
+    int number = part.close();
+    if (number == 0) number = part.put_in_place();
+    if (number == 0) keep_file();
+    if (number == 0 && next >= 0) std::swap(descriptor_, next);
+    if (next >= 0) let_go(next);
+    return number;
+}
+
+int Claim::flush() const noexcept {
+    const int same = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+    return same < 0 || ::close(same) == 0 ? 0 : errno;
+}
+
+}  // namespace gpo::trace

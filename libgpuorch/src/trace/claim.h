@@ -1,0 +1,41 @@
+// Files that one trace writes at a time: who comes second, in this process or in another, is told.
+//
+// A claim is a lock (flock) on the file itself, and ends with its process, however that ends: a forked child has no part in
+// it. Where a file system has no locks everybody gets one. Pipes and devices are shared.
+#pragma once
+
+#include <string>
+
+#include "core/object.h"
+#include "core/part_file.h"
+
+namespace gpo::trace {
+
+class Claim final : public Counted {
+public:
+    /// Opens the file, or makes it; what it holds stays. Throws Failure(GPO_IO_ERROR) naming it; if another trace has it,
+    /// one that is_taken().
+    explicit Claim(const std::string& path);
+    static bool is_taken(const Error& error) noexcept;
+
+    /// For writing. -1 in a forked child.
+    int descriptor() const noexcept { return descriptor_; }
+    bool regular() const noexcept { return regular_; }
+    /// Something is in it now. Until then it is removed with the claim, if the claim made it.
+    void keep_file() noexcept { made_ = false; }
+    void remove_unkept() noexcept;
+    /// Closes `part`, and puts it where the file is; it is the one that is claimed then. An errno, or 0.
+    int replace(PartFile& part) noexcept;
+    /// What closing the descriptor would say: an errno, or 0.
+    int flush() const noexcept;
+
+private:
+    ~Claim() override;
+    static void in_child() noexcept;
+
+    const std::string path_;
+    int descriptor_ = -1;
+    bool regular_ = false, made_ = false;
+};
+
+}  // namespace gpo::trace
