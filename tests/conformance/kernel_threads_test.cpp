@@ -349,3 +349,71 @@ template <int (*F)(int)> __global__ void k(int *out) { __shared__ int own[64]; o
         CHECK(out == expected);
     }
 }
+
+TEST_CASE("threads that don't wait have arrays of their own") {
+    Program program(R"(
+struct Counts { int of[8]; __device__ void add(int i, int n) { of[i] += n; } };
+typedef struct { int at, values[4]; } Slots;
+template <class T> __device__ T picked(const T *from, int i, int j) { T t[2]; t[i & 1] = from[i]; t[j & 1] = from[j]; return t[i & 1]; }
+extern "C" {
+__global__ void looks_up(int *out, const int *index, const int *a, const int *b, const int *c, const int *d) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int t[4] = {a[i], b[i], c[i], d[i]};
+    out[i] = t[index[i] & 3];
+}
+__global__ void stores(int *out, const int *index, const int *a) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int first = 5, second[4];
+    int __align__(16) t[4];
+    t[index[i] & 3] = a[i];
+    t[(index[i] + 1) & 3] = second[index[i] & 3] = first;
+    out[i] = t[index[i] & 3];
+}
+__global__ void calls(int *out, const int *index, const int *a) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = picked(a, i, i ^ 1);
+}
+__global__ void counts(int *out, const int *index, const int *a, Counts counts) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    counts.add(index[i] & 7, a[i]);
+    out[i] = counts.of[index[i] & 7];
+}
+__global__ void slots(int *out, const int *index, const int *a) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    Slots s;
+    s.values[index[i] & 3] = a[i];
+    s.values[~index[i] & 3] = 5;
+    out[i] = s.values[index[i] & 3];
+}
+__global__ void parts(int *out, const int *index, const int *a) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int4 v;
+    int *part = &v.x;
+    part[index[i] & 3] = a[i];
+    part[~index[i] & 3] = 5;
+    out[i] = part[index[i] & 3];
+}
+}
+)");
+    const int count = 512;
+    std::vector<int> out(count), index(count), a(count), b(count), c(count), d(count);
+    for (int i = 0; i < count; ++i) {
+        index[i] = i * 7 / 3;
+        a[i] = 10000 + i;
+        b[i] = a[i] + 1000;
+        c[i] = a[i] + 2000;
+        d[i] = a[i] + 3000;
+    }
+    program.run("looks_up", shape_of(2, 256), out, index, a, b, c, d);
+    for (int i = 0; i < count; ++i) CHECK(out[i] == a[i] + (index[i] & 3) * 1000);
+    for (const char* kernel : {"stores", "calls", "slots", "parts"}) {
+        CAPTURE(std::string(kernel));
+        program.run(kernel, shape_of(2, 256), out, index, a);
+        CHECK(out == a);
+    }
+    struct Counts {
+        int of[8];
+    } zero{};
+    program.run("counts", shape_of(2, 256), out, index, a, zero);
+    CHECK(out == a);
+}

@@ -33,6 +33,11 @@ KERNEL void lambdas(int *p) {
     const auto add = [&, k = 3](auto q) -> int { return q + k + local.a; };
     p[threadIdx.x] = add(threadIdx.x);
 }
+KERNEL void own_arrays(int *out, const int *in, const int *a, const int *b, const int *c, const int *d) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int t[4] = {a[i], b[i], c[i], d[i]};
+    out[i] = t[in[i] & 3];
+}
 )",
                           {"turned<2>", "attributed", "lambdas"});
     if (before) setenv("GPUORCH_CXX", before, 1);
@@ -45,6 +50,10 @@ KERNEL void lambdas(int *p) {
     CHECK(out[0] == 8);
     device.run(program.kernel("lambdas"), {{1, 1, 1}, {8, 1, 1}}, out.data());
     for (int i = 0; i < 8; ++i) CHECK(out[i] == i + 7);
+    std::vector<int> in(64), a(64), b(64, 1000), c(64, 2000), d(64, 3000);
+    for (int i = 0; i < 64; ++i) in[i] = a[i] = i;
+    device.run(program.kernel("own_arrays"), {{1, 1, 1}, {64, 1, 1}}, out.data(), in.data(), a.data(), b.data(), c.data(), d.data());
+    for (int i = 0; i < 64; ++i) CHECK(out[i] == (i % 4 == 0 ? i : i % 4 * 1000));
 }
 
 TEST_CASE("powers and the like of two integers are doubles, as nvcc makes them") {

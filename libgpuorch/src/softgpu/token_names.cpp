@@ -33,10 +33,11 @@ Names::Names(const Tokens& tokens, const Structure& structure) : tokens_(tokens)
     }
 }
 
-/// Is the '{' that of statements, not of an initialiser's list?
+/// Is the '{' that of statements or members, not of an initialiser's list?
 bool Names::begins_block(uint32_t brace) const {
     const Token& before = all_[brace - (brace > 0)];
-    return ends_statement(before) || before.is(")") || before.is(":") || before.is("else") || before.is("do") ||
+    if (brace > 1 && (all_[brace - 2].is("struct") || all_[brace - 2].is("class") || all_[brace - 2].is("union"))) return true;
+    return before.is("struct") || before.is("union") || ends_statement(before) || before.is(")") || before.is(":") || before.is("else") || before.is("do") ||
            before.is("mutable") || before.is("const") || before.is("noexcept") || before.is("override");
 }
 
@@ -88,6 +89,7 @@ bool Names::declares(uint32_t at) const {
                       after.is(")") || after.is(":") || after.is("]");
     if (!ends) return false;
     if (type_word(before)) return true;
+    if (before.is(")")) return takes_parentheses(all_[before.match - 1].text);   // float __align__(16) name
     if (before.is(",") || before.is("[")) return is_in_list(at);
     return (before.is("*") || before.is("&") || before.is("&&") || before.is(">")) && has_type(at);
 }

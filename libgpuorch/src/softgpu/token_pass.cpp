@@ -532,7 +532,7 @@ private:
     }
 
     void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& outer) {
-        const std::string flags = std::to_string((traits.waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0));
+        const std::string flags = std::to_string((traits.waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0) + (traits.own_memory ? 4 : 0));
         const std::string inlined = traits.waits     ? " mutable"
                                     : options_.clang ? " __attribute__((always_inline)) mutable"
                                                      : " mutable __attribute__((always_inline))";

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "softgpu/token_names.h"
+
 namespace gpo::softgpu {
 
 namespace {
@@ -41,7 +43,7 @@ bool waits_by_name(std::string_view word) {
 class Analysis {
 public:
     Analysis(const Tokens& tokens, const Structure& structure)
-        : all_(tokens.all), tokens_(tokens), structure_(structure) {
+        : all_(tokens.all), tokens_(tokens), structure_(structure), names_of_(tokens, structure) {
         found_.functions.resize(structure.functions.size());
     }
 
@@ -65,14 +67,14 @@ public:
 private:
     // -- who mentions whom -------------------------------------------------------------------------------------------
 
-    enum Trait : uint8_t { kWaits = 1, kIndexInMemory = 2, kDeviceShared = 4 };
+    enum Trait : uint8_t { kWaits = 1, kIndexInMemory = 2, kDeviceShared = 4, kOwnMemory = 8 };
 
     /// A function, or something else that does things: what it says, and the names in it of other units.
     struct Unit {
         std::string_view name;                // what does as it does mentions it; empty: all do
         FunctionTraits* traits = nullptr;     // where its loops go
         std::string_view symbol{};            // + of operator+; a word of a conversion
-        TokenRange body{};                    // a kernel's
+        TokenRange body{}, parameters{};      // a kernel's
         bool is_kernel = false, is_rest = false;
         std::vector<TokenRange> ranges{};     // what it says
         std::vector<TokenRange> code{};       // what of this is run
@@ -125,6 +127,7 @@ private:
         if (function.kernel) {
             kernels_.insert(function.name);
             unit.body = function.body;
+            unit.parameters = function.parameters;
             unit.ranges = unit.code;
         } else {
             unit.ranges = {result, {function.parameters.begin, function.body.end}};
@@ -416,10 +419,55 @@ private:
                 if (all_[at].is("goto")) jumps.push_back(at);
             }
         }
+        if (unit.is_rest ? has_arrays(unit) : has_own_memory(unit)) unit.does |= kOwnMemory;
         if (unit.traits->loops.size() != loops) unit.does |= kWaits;
         if (jumps.empty() || !unit.observes) return;
         unit.traits->jumps.insert(unit.traits->jumps.end(), jumps.begin(), jumps.end());
         unit.does |= kWaits;
+    }
+
+    /// What threads that are run as lanes of a vector would share: arrays (those with a constant index are mostly in registers,
+    /// but who knows), and variables whose address is taken. What is at a pointer, or an array's element, is known otherwise.
+    bool has_own_memory(const Unit& unit) const {
+        for (const TokenRange& range : unit.code) {
+            for (uint32_t at = range.begin; at < range.end; ++at) {
+                if (all_[at].is("__shared__") || all_[at].is("extern"))
+                    while (at < range.end && !all_[at].is(";")) ++at;
+                const Token &token = all_[at], &after = all_[at + 1];
+                if (token.system) continue;
+                if (token.kind == TokenKind::identifier && after.is("[") && names_of_.declares(at)) return true;
+                if (token.is("array") || token.is("bitset")) return true;
+                if (token.is("&") && takes_address(at)) return true;
+                if (token.is("{") && all_[at - 1].is(":") && all_[token.match + 1].is(")")) return true;   // for (int x : {1, 2})
+            }
+        }
+        return false;
+    }
+
+    /// Does it declare a member that is an array, or a type? Variables of the device are nobody's own.
+    bool has_arrays(const Unit& unit) const {
+        for (const TokenRange& range : unit.ranges) {
+            bool array = false, variable = false;
+            for (uint32_t at = range.begin; at < range.end; ++at) {
+                const Token& token = all_[at];
+                variable = variable || token.is("__device__") || token.is("__constant__") || token.is("__managed__");
+                if (!token.is("[")) continue;
+                if (all_[at + 1].is("[") || all_[at - 1].is("=")) at = token.match;   // an attribute, a lambda
+                else array = true;
+            }
+            if (array && !variable) return true;
+        }
+        return false;
+    }
+
+    /// &name and &name.member, of what may be a thread's own.
+    bool takes_address(uint32_t at) const {
+        const Token& before = all_[at - 1];
+        const bool unary = before.is("(") || before.is(",") || before.is("=") || before.is("return") || before.is("?") ||
+                           before.is(":") || before.is("{") || before.is(")");
+        if (!unary || all_[at + 1].kind != TokenKind::identifier) return false;
+        for (++at; all_[at].kind == TokenKind::identifier || all_[at].is(".") || all_[at].is("::");) ++at;
+        return !all_[at].is("[") && !all_[at].is("->") && !all_[at].is("(");
     }
 
     uint8_t what_word_does(uint32_t at, const Unit& unit, const std::vector<Nested>& nested) const {
@@ -469,6 +517,10 @@ private:
             unit.traits->waits = (unit.does & kWaits) != 0;
             unit.traits->index_in_memory = (unit.does & kIndexInMemory) != 0;
             unit.traits->device_shared = (unit.does & kDeviceShared) != 0;
+            unit.traits->own_memory = (unit.does & kOwnMemory) != 0;
+            for (uint32_t at = unit.parameters.begin; at < unit.parameters.end; ++at)   // each thread has a copy
+                if (const auto name = indices_.find(all_[at].text); name != indices_.end() && (names_[name->second].does & kOwnMemory))
+                    unit.traits->own_memory = true;
         }
     }
 
@@ -481,6 +533,7 @@ private:
     std::unordered_map<std::string_view, uint32_t> indices_;
     std::set<std::string_view> volatile_names_, volatile_types_, shared_, kernels_;
     std::set<std::string_view> operators_;   // that look at what others write
+    const Names names_of_;
     bool groups_ = false, types_seen_ = false;
 };
 

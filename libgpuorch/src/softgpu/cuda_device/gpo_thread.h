@@ -93,7 +93,7 @@ __gpo_inline void __gpo_jump() {
 
 // -- running a block -------------------------------------------------------------------------------------------------
 
-enum { __gpo_waits = 1, __gpo_index_in_memory = 2, __gpo_abi = GPO_SOFT_KERNEL_ABI };
+enum { __gpo_waits = 1, __gpo_index_in_memory = 2, __gpo_own_memory = 4, __gpo_abi = GPO_SOFT_KERNEL_ABI };
 
 /// Set while the image's table is made: kernels then tell what they need instead of running.
 struct __gpo_description {
@@ -152,13 +152,34 @@ static void __gpo_one_thread(void* closure) {
     body(view);
 }
 
-/// The threads of a block one after the other, in the order of their numbers.
+// In the loop itself: what Clang is told of a loop doesn't reach into a function that it calls.
+#define __GPO_RUN_ROW                                \
+    for (unsigned x = 0; x < size.x; ++x) {          \
+        view.threadIdx.x = x;                        \
+        view.threadIdx.y = y;                        \
+        view.threadIdx.z = z;                        \
+        if (Flags & __gpo_index_in_memory) {         \
+            self->index.x = x;                       \
+            self->index.y = y;                       \
+            self->index.z = z;                       \
+            self->linear = linear++;                 \
+        }                                            \
+        Body one(body);                              \
+        one(view);                                   \
+    }
+/// The threads of a block one after the other, in the order of their numbers. Where a thread has memory of its own, which all
+/// have in the same place, the compiler may not take them for independent.
 template <unsigned Flags, class Body>
 __gpo_inline void __gpo_run_loop(gpo_soft_block* block, __gpo_view view, const Body& body) {
     const dim3 size = view.blockDim;
     if (size.x > 1024) __builtin_unreachable();
     gpo_soft_thread* self = block->threads;
     unsigned linear = 0;
+    if (Flags & __gpo_own_memory) {
+        for (unsigned z = 0; z < size.z; ++z)
+            for (unsigned y = 0; y < size.y; ++y) __GPO_RUN_ROW
+        return;
+    }
     for (unsigned z = 0; z < size.z; ++z)
         for (unsigned y = 0; y < size.y; ++y)
 #if defined(__clang__)
@@ -166,20 +187,9 @@ __gpo_inline void __gpo_run_loop(gpo_soft_block* block, __gpo_view view, const B
 #else
 #pragma GCC ivdep
 #endif
-            for (unsigned x = 0; x < size.x; ++x) {
-                view.threadIdx.x = x;
-                view.threadIdx.y = y;
-                view.threadIdx.z = z;
-                if (Flags & __gpo_index_in_memory) {
-                    self->index.x = x;
-                    self->index.y = y;
-                    self->index.z = z;
-                    self->linear = linear++;
-                }
-                Body one(body);
-                one(view);
-            }
+            __GPO_RUN_ROW
 }
+#undef __GPO_RUN_ROW
 template <unsigned Flags, class Body>
 __attribute__((noinline, cold)) void __gpo_run_far_loop(gpo_soft_block* block, const __gpo_view& view,
                                                         const Body& body) {
