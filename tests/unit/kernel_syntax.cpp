@@ -38,6 +38,10 @@ KERNEL void own_arrays(int *out, const int *in, const int *a, const int *b, cons
     int t[4] = {a[i], b[i], c[i], d[i]};
     out[i] = t[in[i] & 3];
 }
+__device__ unsigned place() { return threadIdx.x; }
+__device__ unsigned none() { return 0; }
+__device__ unsigned (*functions[])() = {none, place};
+KERNEL void through_table(int *out) { out[functions[1]()] = functions[1](); }
 )",
                           {"turned<2>", "attributed", "lambdas"});
     if (before) setenv("GPUORCH_CXX", before, 1);
@@ -54,6 +58,8 @@ KERNEL void own_arrays(int *out, const int *in, const int *a, const int *b, cons
     for (int i = 0; i < 64; ++i) in[i] = a[i] = i;
     device.run(program.kernel("own_arrays"), {{1, 1, 1}, {64, 1, 1}}, out.data(), in.data(), a.data(), b.data(), c.data(), d.data());
     for (int i = 0; i < 64; ++i) CHECK(out[i] == (i % 4 == 0 ? i : i % 4 * 1000));
+    device.run(program.kernel("through_table"), {{1, 1, 1}, {64, 1, 1}}, out.data());
+    CHECK(out == a);
 }
 
 TEST_CASE("powers and the like of two integers are doubles, as nvcc makes them") {

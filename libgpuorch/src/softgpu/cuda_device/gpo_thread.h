@@ -152,32 +152,30 @@ static void __gpo_one_thread(void* closure) {
     body(view);
 }
 
-// In the loop itself: what Clang is told of a loop doesn't reach into a function that it calls.
-#define __GPO_RUN_ROW                                \
-    for (unsigned x = 0; x < size.x; ++x) {          \
-        view.threadIdx.x = x;                        \
-        view.threadIdx.y = y;                        \
-        view.threadIdx.z = z;                        \
-        if (Flags & __gpo_index_in_memory) {         \
-            self->index.x = x;                       \
-            self->index.y = y;                       \
-            self->index.z = z;                       \
-            self->linear = linear++;                 \
-        }                                            \
-        Body one(body);                              \
-        one(view);                                   \
-    }
-/// The threads of a block one after the other, in the order of their numbers. Where a thread has memory of its own, which all
-/// have in the same place, the compiler may not take them for independent.
+/// The threads of a block one after the other, in the order of their numbers. Where a thread has memory of its own, or its
+/// index in memory, which all have in the same place, the compiler may not take them for independent.
 template <unsigned Flags, class Body>
 __gpo_inline void __gpo_run_loop(gpo_soft_block* block, __gpo_view view, const Body& body) {
     const dim3 size = view.blockDim;
     if (size.x > 1024) __builtin_unreachable();
-    gpo_soft_thread* self = block->threads;
-    unsigned linear = 0;
-    if (Flags & __gpo_own_memory) {
+    if (Flags & (__gpo_own_memory | __gpo_index_in_memory)) {
+        gpo_soft_thread* self = block->threads;
+        unsigned linear = 0;
         for (unsigned z = 0; z < size.z; ++z)
-            for (unsigned y = 0; y < size.y; ++y) __GPO_RUN_ROW
+            for (unsigned y = 0; y < size.y; ++y)
+                for (unsigned x = 0; x < size.x; ++x) {
+                    view.threadIdx.x = x;
+                    view.threadIdx.y = y;
+                    view.threadIdx.z = z;
+                    if (Flags & __gpo_index_in_memory) {
+                        self->index.x = x;
+                        self->index.y = y;
+                        self->index.z = z;
+                        self->linear = linear++;
+                    }
+                    Body one(body);
+                    one(view);
+                }
         return;
     }
     for (unsigned z = 0; z < size.z; ++z)
@@ -187,9 +185,14 @@ __gpo_inline void __gpo_run_loop(gpo_soft_block* block, __gpo_view view, const B
 #else
 #pragma GCC ivdep
 #endif
-            __GPO_RUN_ROW
+            for (unsigned x = 0; x < size.x; ++x) {   // not in a function of its own, where Clang's pragma wouldn't reach
+                view.threadIdx.x = x;
+                view.threadIdx.y = y;
+                view.threadIdx.z = z;
+                Body one(body);
+                one(view);
+            }
 }
-#undef __GPO_RUN_ROW
 template <unsigned Flags, class Body>
 __attribute__((noinline, cold)) void __gpo_run_far_loop(gpo_soft_block* block, const __gpo_view& view,
                                                         const Body& body) {
