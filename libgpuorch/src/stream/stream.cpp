@@ -299,7 +299,10 @@ void Stream::issue_ready(Kept& spent) noexcept {
                 try_again();
                 break;
             }
-            drop_held(failure ? failure->error() : make_error(GPO_INTERNAL, describe(), ": ", error.what()), spent);
+            drop_held(context_->lost() ? failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr)
+                      : failure        ? failure->error()
+                                       : make_error(GPO_INTERNAL, describe(), ": ", error.what()),
+                      spent);
         }
     }
     held_count_.store(held_.size(), std::memory_order_release);
@@ -370,7 +373,7 @@ void Stream::flush_now() noexcept {
         else if (scope.entered())
             issue_ready(spent);
         else if (context_->lost())
-            drop_held(context_->loss(), spent);
+            drop_held(failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr), spent);
         else
             try_again();   // the driver refuses, for now
     }
