@@ -632,7 +632,10 @@ bool Stream::become_owned(uint32_t thread) noexcept {
 }
 
 // A mark that comes back with an error, behind those that are on their way or held and what still runs.
-void Stream::push_failed(Mark mark, const ErrorPtr& error) {
+void Stream::push_failed(Mark mark, ErrorPtr error) {
+    // Where the device is lost, and the driver has been the first to say so, that says nothing yet of this stream's work.
+    if (ErrorPtr known = failure()) error = std::move(known);
+    else if (context_->lost()) error = failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
     Kept spent;
     {
         const Submitting submitting(*this);

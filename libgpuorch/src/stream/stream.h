@@ -264,7 +264,7 @@ private:
         if (context_->lost()) [[unlikely]] fail_lost();
     }
     [[noreturn]] void fail_lost();
-    void push_failed(Mark mark, const ErrorPtr& error);
+    void push_failed(Mark mark, ErrorPtr error);
     struct Held {
         std::unique_ptr<Operation> operation;
         bool internal = false;                         // one of the library's own marks: not counted
