@@ -384,12 +384,13 @@ static gpo_status wait_for_copy(state *s, void *context, int64_t timeout_ns) {
 
 /* For a device array: its bytes are copied into a stage, which is pushed and returned; NULL with failure values pushed. */
 static array_object *download(lua_State *L, state *s, array_object *array, stream_object *stream) {
+    const noted_hooks before = note_hooks(L, s);
     const int stage = push_stage(L, s, stream, ARRAY_BYTES(array));
     array_object *copy = lua_touserdata(L, stage);
     const gpo_stream_t handle = HANDLE(&stream->base, gpo_stream_t);
     use_array(L, s, 1, array, 2, stream);
     gpo_status status = s->api->copy_to_host(handle, (void *)(uintptr_t)copy->address, array->address, ARRAY_BYTES(array));
-    if (status == GPO_SUCCESS) status = wait_by(L, s, wait_for_copy, handle, -1);
+    if (status == GPO_SUCCESS) status = wait_by(L, s, before, wait_for_copy, handle, -1);
     if (status == GPO_SUCCESS) return copy;
     failure(L, s, status);
     return NULL;
@@ -421,10 +422,11 @@ static int upload(lua_State *L, state *s, array_object *array, stream_object *st
         lua_settop(L, 1);
         return 1;
     }
+    const noted_hooks before = note_hooks(L, s);
     use_array(L, s, 1, array, 2, stream);
     const gpo_stream_t handle = HANDLE(&stream->base, gpo_stream_t);
     gpo_status status = s->api->copy_to_device(handle, array->address + offset, bytes, length);
-    if (status == GPO_SUCCESS) status = wait_by(L, s, wait_for_copy, handle, -1);
+    if (status == GPO_SUCCESS) status = wait_by(L, s, before, wait_for_copy, handle, -1);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     lua_settop(L, 1);
     return 1;

@@ -61,6 +61,7 @@ typedef struct state {
     lua_State *main;      /* the main coroutine; NULL where it isn't known (5.1, loaded from another coroutine) */
     lua_State *running;   /* who is inside a call that calls back here (executors, shutdown); NULL: nobody */
     int serving;          /* depth of callbacks in progress: nothing may yield */
+    int interrupted;      /* Ctrl-C ended a callback, and has yet to end what served it */
     int classes, module;  /* registry references: metatables by number, the module's table, */
     int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
     int runner, caller;   /* what runs requests and owed calls, protected, */
@@ -241,6 +242,9 @@ gpo_status ask(runtime_context *context, request *r);
 void log_line(void *context, int32_t level, const char *text); /* a gpo_log_fn: the line is told later, here */
 /* Here: runs what was asked for, and tells the log lines. */
 void serve(lua_State *L, state *s);
+void serve_without_raising(lua_State *L, state *s);
+/* Raises what Ctrl-C raised in a callback, if it did. */
+void pass_interrupt(lua_State *L, state *s);
 int run_request(lua_State *L);
 int tell_log(lua_State *L);
 int with_traceback(lua_State *L);
@@ -257,19 +261,25 @@ callers_here enter(lua_State *L, state *s);
 void leave(state *s, callers_here before);
 /* Calls the function below its arguments, protected. 0, or 1 with the message and a traceback on the stack. */
 int call_protected(lua_State *L, state *s, int arguments, int results);
-void report(lua_State *L, state *s); /* pops a message and gives it to gpuorch.on_error */
+/* Pops a callback's message and gives it to gpuorch.on_error, or keeps Ctrl-C's for pass_interrupt. */
+void report(lua_State *L, state *s);
 
 /* --- wait.c --- */
 
 int64_t now_ns(void);
 int64_t deadline_after(int64_t timeout_ns); /* INT64_MAX: never */
 int64_t wait_slice(int64_t deadline);       /* how long to sleep before Ctrl-C is looked for; 0: the deadline has passed */
+/* Interpreters turn Ctrl-C into a debug hook that raises, on the main coroutine: it was pressed if a hook has come since.
+ * A function that may wait takes note as it begins, for the hook may come while it prepares. */
+typedef struct noted_hooks {
+    lua_Hook own, main;
+} noted_hooks;
+noted_hooks note_hooks(lua_State *L, state *s);
+int was_interrupted(lua_State *L, state *s, noted_hooks before);
 /* Waits by calling `attempt` for short times until it returns something else than GPO_TIMEOUT, or the deadline has passed.
  * Callbacks and log lines run between; Ctrl-C ends it, with GPO_CANCELLED or by raising. */
 typedef gpo_status (*wait_attempt)(state *s, void *context, int64_t timeout_ns);
-gpo_status wait_by(lua_State *L, state *s, wait_attempt attempt, void *context, int64_t timeout_ns);
-void note_interrupt(lua_State *L, state *s, lua_Hook hooks[2]);
-int was_interrupted(lua_State *L, state *s, const lua_Hook hooks[2]);
+gpo_status wait_by(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, void *context, int64_t timeout_ns);
 /* After GPO_OUT_OF_MEMORY: collects, and waits for frees that are behind a stream. */
 void reclaim(lua_State *L, state *s, gpo_device_t device);
 void account(lua_State *L, state *s, int64_t bytes); /* of a new array: steps the collector */
@@ -303,7 +313,7 @@ typedef gpo_status (*notifier)(state *s, void *source, gpo_cq_t cq, uint64_t use
 /* Pushes an operation (1 result), or with a value true; else failure values. Queue 0: the runtime's own. */
 int notify(lua_State *L, state *s, int queue_index, int value, notifier call, void *source, int source_index, uint64_t extra);
 int notify_method(lua_State *L, state *s, int queue_index, notifier call, void *source, uint64_t extra);
-int operation_wait_at(lua_State *L, state *s, int index, int64_t timeout_ns);
+int operation_wait_at(lua_State *L, state *s, noted_hooks before, int index, int64_t timeout_ns);
 int poll_queues(lua_State *L);
 
 /* --- stream.c --- */

@@ -269,7 +269,25 @@ int call_protected(lua_State *L, state *s, int arguments, int results) {
     return failed;
 }
 
+/* Whether it is what interpreters' hooks raise at Ctrl-C, with a place before it or a traceback behind. */
+static int is_interrupt(const char *text) {
+    static const char raised[] = "interrupted!";
+    const size_t length = strcspn(text, "\n"), tail = sizeof raised - 1;
+    return length >= tail && memcmp(text + length - tail, raised, tail) == 0;
+}
+
+void pass_interrupt(lua_State *L, state *s) {
+    if (!s->interrupted) return;
+    s->interrupted = 0;
+    luaL_error(L, "interrupted!");
+}
+
 void report(lua_State *L, state *s) {
+    if (lua_type(L, -1) == LUA_TSTRING && is_interrupt(lua_tostring(L, -1))) {
+        s->interrupted = 1;
+        lua_pop(L, 1);
+        return;
+    }
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->module);
     lua_getfield(L, -1, "on_error");
     lua_replace(L, -2);
@@ -364,10 +382,10 @@ static line *next_line(struct bridge *b) {
     return l;
 }
 
-void serve(lua_State *L, state *s) {
+void serve_without_raising(lua_State *L, state *s) {
     struct bridge *b = s->bridge;
     if (!lua_checkstack(L, 20)) return;
-    while (is_alive(b)) {
+    while (is_alive(b) && !s->interrupted) {
         lock(b);
         request *r = b->first;
         if (r && !(b->first = r->next)) b->last = &b->first;
@@ -383,4 +401,9 @@ void serve(lua_State *L, state *s) {
     /* The function may end the runtime, and its context: what is needed of that is read before. */
     for (line *l; (l = next_line(b)); free(l)) tell(L, s, l->context->number, l->level, l->text);
     tell_dropped(L, s);
+}
+
+void serve(lua_State *L, state *s) {
+    serve_without_raising(L, s);
+    pass_interrupt(L, s);
 }

@@ -74,7 +74,7 @@ static gpo_status wait_for_device(state *s, void *context, int64_t timeout_ns) {
 static int device_wait(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
-    return result(L, s, wait_by(L, s, wait_for_device, device->handle, check_timeout(L, 2)));
+    return result(L, s, wait_by(L, s, note_hooks(L, s), wait_for_device, device->handle, check_timeout(L, 2)));
 }
 
 /* native(): the CUcontext and the CUdevice, as integers. */

@@ -222,7 +222,7 @@ static int run_until(lua_State *L, int64_t timeout_ns) {
     state *s = the_state(L);
     executor_object *executor = check_object(L, s, 1, CLASS_EXECUTOR);
     struct run r = {L, HANDLE(&executor->base, gpo_executor_t), 0};
-    const gpo_status status = wait_by(L, s, run_for, &r, timeout_ns);
+    const gpo_status status = wait_by(L, s, note_hooks(L, s), run_for, &r, timeout_ns);
     return ran(L, s, &r, status);
 }
 
@@ -238,6 +238,7 @@ static int executor_poll(lua_State *L) {
     const callers_here before = enter(L, s);
     const gpo_status status = s->api->executor_poll(r.executor, &r.count);
     leave(s, before);
+    pass_interrupt(L, s);
     return ran(L, s, &r, status);
 }
 

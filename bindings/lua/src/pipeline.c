@@ -422,6 +422,7 @@ static int pipeline_wait(lua_State *L) {
     state *s = the_state(L);
     pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
     pipeline_context *p = pipeline->context;
+    const noted_hooks before = note_hooks(L, s);
     const int64_t timeout_ns = check_timeout(L, 2);
     gpo_pipeline_result outcome = {.struct_size = sizeof outcome};
     struct pipeline_wait w = {HANDLE(&pipeline->base, gpo_pipeline_t), &outcome};
@@ -429,11 +430,11 @@ static int pipeline_wait(lua_State *L) {
         return failure_with(L, s, GPO_WOULD_DEADLOCK, "from inside a callback of the pipeline: it would wait for itself");
     gpo_status status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
     if (status == GPO_TIMEOUT && timeout_ns != 0 && p->calls && notify(L, s, 0, 0, notify_pipeline, pipeline, 1, 0) == 1) {
-        operation_wait_at(L, s, lua_gettop(L), timeout_ns);
+        operation_wait_at(L, s, before, lua_gettop(L), timeout_ns);
         if (!pipeline->base.handle) return failure_with(L, s, GPO_STALE_HANDLE, "the pipeline was closed while it was waited for");
         status = s->api->pipeline_wait(w.pipeline, 0, &outcome);
     } else if (status == GPO_TIMEOUT && timeout_ns != 0) {
-        status = wait_by(L, s, wait_for_pipeline, &w, timeout_ns);
+        status = wait_by(L, s, before, wait_for_pipeline, &w, timeout_ns);
     }
     if (status == GPO_TIMEOUT) return failure(L, s, status);
     int results = 1;

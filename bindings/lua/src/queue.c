@@ -194,7 +194,7 @@ static gpo_status wait_for_entry(state *s, void *context, int64_t timeout_ns) {
 static int cq_wait(lua_State *L) {
     state *s = the_state(L);
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
-    return result(L, s, wait_by(L, s, wait_for_entry, queue, check_timeout(L, 2)));
+    return result(L, s, wait_by(L, s, note_hooks(L, s), wait_for_entry, queue, check_timeout(L, 2)));
 }
 
 PLAIN_METHOD(cq_wake, cq)
@@ -335,12 +335,10 @@ static int operation_result_of(lua_State *L, state *s, operation_object *operati
     return 1;
 }
 
-static gpo_status wait_for_operation(lua_State *L, state *s, operation_object *operation, int queue_index,
+static gpo_status wait_for_operation(lua_State *L, state *s, noted_hooks before, operation_object *operation, int queue_index,
                                      int64_t timeout_ns) {
     cq_object *queue = lua_touserdata(L, queue_index);
     const int64_t deadline = deadline_after(timeout_ns);
-    lua_Hook hooks[2];
-    note_interrupt(L, s, hooks);
     for (;;) {
         /* A queue that was collected tells nobody, and a finalizer may come even after that. */
         const gpo_status status = operation->done ? GPO_SUCCESS
@@ -352,14 +350,14 @@ static gpo_status wait_for_operation(lua_State *L, state *s, operation_object *o
             s->api->cq_wait(HANDLE(&queue->base, gpo_cq_t), slice);
             end_waiting(s);
         }
-        if (was_interrupted(L, s, hooks)) return GPO_CANCELLED;
+        if (was_interrupted(L, s, before)) return GPO_CANCELLED;
     }
 }
 
-int operation_wait_at(lua_State *L, state *s, int index, int64_t timeout_ns) {
+int operation_wait_at(lua_State *L, state *s, noted_hooks before, int index, int64_t timeout_ns) {
     operation_object *operation = lua_touserdata(L, index);
     push_kept(L, index, 1);
-    const gpo_status status = wait_for_operation(L, s, operation, lua_gettop(L), timeout_ns);
+    const gpo_status status = wait_for_operation(L, s, before, operation, lua_gettop(L), timeout_ns);
     return operation->done ? operation_result_of(L, s, operation) : failure(L, s, status);
 }
 
@@ -367,7 +365,7 @@ static int operation_wait(lua_State *L) {
     state *s = the_state(L);
     check_object_even_closed(L, s, 1, CLASS_OPERATION);
     const int64_t timeout_ns = check_timeout(L, 2);
-    return operation_wait_at(L, s, 1, timeout_ns);
+    return operation_wait_at(L, s, note_hooks(L, s), 1, timeout_ns);
 }
 
 static int operation_ready(lua_State *L) {
@@ -430,6 +428,7 @@ void free_operation(object *o) {
 /* poll(queues, timeout): waits until one of the queues in the table may have something; true, or false. For event loops. */
 int poll_queues(lua_State *L) {
     state *s = the_state(L);
+    const noted_hooks before = note_hooks(L, s);
     luaL_checktype(L, 1, LUA_TTABLE);
     const int64_t timeout_ns = check_timeout(L, 2), deadline = deadline_after(timeout_ns);
     const int count = (int)lua_rawlen(L, 1);
@@ -442,12 +441,10 @@ int poll_queues(lua_State *L) {
         watched[i] = (struct pollfd){.fd = queue->fd, .events = POLLIN};
         lua_pop(L, 1);
     }
-    lua_Hook hooks[2];
-    note_interrupt(L, s, hooks);
     for (;;) {
         const int64_t slice = timeout_ns == 0 ? 0 : wait_slice(deadline);
         const int ready = poll(watched, (nfds_t)count, (int)((slice + 999999) / 1000000));
-        if (ready > 0 || slice == 0 || (deadline != INT64_MAX && now_ns() >= deadline) || was_interrupted(L, s, hooks)) {
+        if (ready > 0 || slice == 0 || (deadline != INT64_MAX && now_ns() >= deadline) || was_interrupted(L, s, before)) {
             lua_pushboolean(L, ready > 0);
             return 1;
         }

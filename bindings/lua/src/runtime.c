@@ -81,7 +81,7 @@ static void forget_runtime(lua_State *L, state *s, runtime_object *o, int index,
     push_kept(L, index, RUNTIME_HOME);
     close_object(L, s, lua_gettop(L), collected);
     lua_pop(L, 1);
-    if (!collected) serve(L, s);
+    if (!collected) serve_without_raising(L, s);
     o->context = NULL;
     free_pipeline_contexts(L, s, context);
     free_context(context);
@@ -89,7 +89,7 @@ static void forget_runtime(lua_State *L, state *s, runtime_object *o, int index,
 
 static gpo_status shut_down_here(lua_State *L, state *s, runtime_object *o, int index, int64_t timeout_ns) {
     struct ending e = {L, HANDLE(&o->base, gpo_runtime_t)};
-    const gpo_status status = wait_by(L, s, shut_down, &e, timeout_ns);
+    const gpo_status status = wait_by(L, s, note_hooks(L, s), shut_down, &e, timeout_ns);
     if (status == GPO_SUCCESS) forget_runtime(L, s, o, index, 0);
     return status;
 }

@@ -16,15 +16,16 @@ static gpo_status attempt_wait(state *s, void *context, int64_t timeout_ns) {
 }
 
 static int wait_method(lua_State *L, state *s, struct wait_for *w, int timeout_index) {
+    const noted_hooks before = note_hooks(L, s);
     const int64_t timeout_ns = check_timeout(L, timeout_index);
     if (timeout_ns != 0 && has_callers(s)) {
         const gpo_status status = w->wait(s, w, 0);
         if (status != GPO_TIMEOUT) return result(L, s, status);
         const int results = notify(L, s, 0, 0, w->notify, w->source, 1, w->value);
-        if (results == 1) return operation_wait_at(L, s, lua_gettop(L), timeout_ns);
+        if (results == 1) return operation_wait_at(L, s, before, lua_gettop(L), timeout_ns);
         lua_settop(L, -results - 1); /* it can't be marked (it is captured, or the queue is full): by sleeping, then */
     }
-    return result(L, s, wait_by(L, s, attempt_wait, w, timeout_ns));
+    return result(L, s, wait_by(L, s, before, attempt_wait, w, timeout_ns));
 }
 
 /* --- streams --- */

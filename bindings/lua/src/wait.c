@@ -19,18 +19,17 @@ int64_t deadline_after(int64_t timeout_ns) {
     return timeout_ns < 0 || timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
 }
 
-/* Interpreters turn Ctrl-C into a debug hook that raises, on the main coroutine: it was pressed if a hook has come. */
-void note_interrupt(lua_State *L, state *s, lua_Hook hooks[2]) {
-    hooks[0] = lua_gethook(L);
-    hooks[1] = s->main ? lua_gethook(s->main) : hooks[0];
+noted_hooks note_hooks(lua_State *L, state *s) {
+    const lua_Hook own = lua_gethook(L);
+    return (noted_hooks){own, s->main ? lua_gethook(s->main) : own};
 }
 
 /* Whether the wait is to end. The hook raises when the C function returns; where it is only the main coroutine's, it is the
  * wait that has to raise in this one. */
-int was_interrupted(lua_State *L, state *s, const lua_Hook hooks[2]) {
-    const lua_Hook own = lua_gethook(L), main = s->main ? lua_gethook(s->main) : own;
-    if (own && own != hooks[0]) return 1;
-    return main && main != hooks[1] ? luaL_error(L, "interrupted!") : 0;
+int was_interrupted(lua_State *L, state *s, noted_hooks before) {
+    const noted_hooks now = note_hooks(L, s);
+    if (now.own && now.own != before.own) return 1;
+    return now.main && now.main != before.main ? luaL_error(L, "interrupted!") : 0;
 }
 
 static int64_t slice_until(int64_t deadline, int64_t longest) {
@@ -40,10 +39,8 @@ static int64_t slice_until(int64_t deadline, int64_t longest) {
 
 int64_t wait_slice(int64_t deadline) { return slice_until(deadline, SLICE_NS); }
 
-gpo_status wait_by(lua_State *L, state *s, wait_attempt attempt, void *context, int64_t timeout_ns) {
+gpo_status wait_by(lua_State *L, state *s, noted_hooks before, wait_attempt attempt, void *context, int64_t timeout_ns) {
     const int64_t deadline = deadline_after(timeout_ns);
-    lua_Hook hooks[2];
-    note_interrupt(L, s, hooks);
     for (;;) {
         serve(L, s);
         const int64_t slice = timeout_ns == 0 ? 0 : slice_until(deadline, has_callers(s) ? CALLED_SLICE_NS : SLICE_NS);
@@ -52,7 +49,7 @@ gpo_status wait_by(lua_State *L, state *s, wait_attempt attempt, void *context, 
             serve(L, s);
             return status;
         }
-        if (was_interrupted(L, s, hooks)) return GPO_CANCELLED;
+        if (was_interrupted(L, s, before)) return GPO_CANCELLED;
     }
 }
 
@@ -63,9 +60,10 @@ static gpo_status wait_for_frees(state *s, void *context, int64_t timeout_ns) {
 }
 
 void reclaim(lua_State *L, state *s, gpo_device_t device) {
+    const noted_hooks before = note_hooks(L, s);
     lua_gc(L, LUA_GCCOLLECT, 0);
     lua_gc(L, LUA_GCCOLLECT, 0); /* what the finalizers of the first let go of */
-    wait_by(L, s, wait_for_frees, device, FREES_NS);
+    wait_by(L, s, before, wait_for_frees, device, FREES_NS);
 }
 
 void account(lua_State *L, state *s, int64_t bytes) {

@@ -1,5 +1,5 @@
--- interrupt.lua WAIT: waits for what never comes, in some way (check_lua.py sends Ctrl-C).
-local gpuorch = require "gpuorch"
+-- interrupt.lua WAIT: waits for what never comes, in some way (check_lua.py sends Ctrl-C; for "as ... begins" it comes by itself).
+local gpuorch, process = require "gpuorch", require "process"
 local runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE"})
 local device = assert(runtime:device_open())
 local stream, event = assert(device:stream_create()), assert(device:event_create())
@@ -16,6 +16,14 @@ local function spin()
     ]]):kernel("spin", "ptr")
     assert(assert(device:stream_create()):launch_kernel(kernel, {grid = 1, block = 1}, flag))
     return flag
+end
+
+-- A pipeline that calls Lua, and runs for ever.
+local function endless(fill, source)
+    local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+    local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 1}}}})
+    assert(pipeline:start(source or {fill = fill or function() return "x" end}, {take = function() end}))
+    return pipeline
 end
 
 local waits = {
@@ -37,16 +45,41 @@ local waits = {
         assert(stream:then_(executor, function() end))
         return executor:run()
     end,
-    pipeline = function()
-        local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
-        local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 1}}}})
-        assert(pipeline:start({fill = function() return "x" end}, {take = function() end}))
-        return pipeline:wait()
+    pipeline = function() return endless():wait() end,
+    callback = function()
+        local pipeline = endless(function() for _ = 1, 1e4 do local _ = {} end return "x" end)
+        pipeline:wait() -- raises, and not only in the callback
+        return true
+    end,
+    ["as a pipeline's begins"] = function()
+        local path = os.tmpname()
+        os.remove(path)
+        assert(os.execute("mkfifo " .. path))
+        local writer = assert(io.open(path, "r+")) -- nothing is written: nobody calls
+        local pipeline = endless(nil, {path = path})
+        os.remove(path)
+        process.interrupt_allocation()
+        return pipeline:wait(), writer
+    end,
+    ["as a stream's beside a pipeline begins"] = function()
+        local pipeline = endless()
+        process.interrupt_allocation()
+        return stream:wait(), pipeline
     end,
     loop = function()
         local loop = require "gpuorch.loop"
         loop.spawn(function() stream:await() end)
         return loop.run()
+    end,
+    ["as a coroutine of the loop works"] = function()
+        local loop = require "gpuorch.loop"
+        loop.spawn(function()
+            process.interrupt_allocation()
+            local _ = {}
+            stream:await()
+        end)
+        loop.run() -- raises, and not only in the coroutine
+        return true
     end,
     luv = function()
         require "gpuorch.luv".spawn(function() stream:await() end)

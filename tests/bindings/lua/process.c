@@ -4,12 +4,13 @@
  * states(count, path): the same one after the other. setenv(name, value). held(): how many descriptors and threads the process
  * has. start(path): runs a script on a thread that nobody waits for. exit(code): ends the process with nothing of its own being
  * run. limited(path, first, failures): runs a script in a state of which so many allocations fail, from the first one on; how
- * many there were, and the message it ended with, or nil. */
+ * many there were, and the message it ended with, or nil. interrupt_allocation(): Ctrl-C comes when this state allocates next. */
 #include <dirent.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,31 @@ static int held(lua_State *L) {
     return 1;
 }
 
+struct interrupted {
+    lua_State *L;
+    lua_Alloc allocate;
+    void *user;
+};
+
+static void *interrupt_and_allocate(void *user, void *memory, size_t old_bytes, size_t bytes) {
+    const struct interrupted i = *(struct interrupted *)user;
+    if (bytes > 0) {
+        lua_setallocf(i.L, i.allocate, i.user);
+        free(user);
+        raise(SIGINT);
+    }
+    return i.allocate(i.user, memory, old_bytes, bytes);
+}
+
+static int interrupt_allocation(lua_State *L) {
+    struct interrupted *i = malloc(sizeof *i);
+    if (!i) return luaL_error(L, "not enough memory");
+    i->L = L;
+    i->allocate = lua_getallocf(L, &i->user);
+    lua_setallocf(L, interrupt_and_allocate, i);
+    return 0;
+}
+
 /* The thread is left alone, whatever becomes of the process. */
 static int start(lua_State *L) {
     struct thread *t = calloc(1, sizeof *t);
@@ -146,7 +172,7 @@ static int threads(lua_State *L) {
 __attribute__((visibility("default"))) int luaopen_process(lua_State *L) {
     static const luaL_Reg functions[] = {{"fork", fork_process}, {"wait", wait_for}, {"alarm", limit_time}, {"threads", threads},
                                          {"states", states}, {"setenv", set_environment}, {"held", held}, {"start", start}, {"limited", limited},
-                                         {"exit", exit_at_once}, {NULL, NULL}};
+                                         {"exit", exit_at_once}, {"interrupt_allocation", interrupt_allocation}, {NULL, NULL}};
     lua_newtable(L);
     for (const luaL_Reg *f = functions; f->name; ++f) {
         lua_pushcfunction(L, f->func);

@@ -75,7 +75,10 @@ function adapter.spawn(controller, f, ...)
     local resume
     local function go_on(good, ...) -- what it yields is the controller's
         if coroutine.status(thread) ~= "dead" then return resume(coroutine.yield(...)) end
-        if not good then adapter.on_error(debug.traceback(thread, tostring((...))), thread) end
+        if not good then
+            if tostring((...)):find "interrupted!$" then error((...), 0) end -- Ctrl-C is not the coroutine's alone
+            adapter.on_error(debug.traceback(thread, tostring((...))), thread)
+        end
     end
     function resume(...)
         if coroutine.status(thread) ~= "dead" then return go_on(coroutine.resume(thread, ...)) end -- else somebody has closed it

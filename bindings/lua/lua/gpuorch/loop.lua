@@ -83,7 +83,10 @@ local function resume(task)
     if coroutine.status(task.thread) == "dead" then
         tasks[task.thread] = nil
         alive = alive - 1
-        if not good then loop.on_error(debug.traceback(task.thread, tostring(problem)), task.thread) end
+        if not good then
+            if tostring(problem):find "interrupted!$" then error(problem, 0) end -- Ctrl-C is not the coroutine's alone
+            loop.on_error(debug.traceback(task.thread, tostring(problem)), task.thread)
+        end
     elseif not task.parked then -- it yielded by itself: its turn comes again
         task.parked = true
         wake(task)

@@ -25,7 +25,10 @@ function adapter.on_error(message, thread) gpuorch.on_error(message, thread) end
 local function resume(thread, ...)
     if coroutine.status(thread) ~= "dead" then -- else somebody has closed it
         local good, problem = coroutine.resume(thread, ...)
-        if not good then adapter.on_error(debug.traceback(thread, tostring(problem)), thread) end
+        if not good then
+            if tostring(problem):find "interrupted!$" then error(problem, 0) end -- Ctrl-C is not the coroutine's alone
+            adapter.on_error(debug.traceback(thread, tostring(problem)), thread)
+        end
     end
     if coroutine.status(thread) == "dead" and timers[thread] then
         timers[thread]:close()
