@@ -362,3 +362,39 @@ TEST_CASE("what is held behind work that a query tells to have failed fails with
         CHECK(read(word[0]) == 0);
     }
 }
+
+TEST_CASE("whoever waits for what is held behind work that fails is told, though nobody asked for a notify of that work" * gated) {
+    enum class Waiting { stream, notify, event, device, timeline };
+    for (const bool was_held : {false, true}) {   // the work too, before
+        for (const Waiting waiting : {Waiting::stream, Waiting::notify, Waiting::event, Waiting::device, Waiting::timeline}) {
+            CAPTURE(was_held);
+            CAPTURE(static_cast<int>(waiting));
+            Gpu gpu;
+            Gate gate(gpu);
+            Timeline first = gpu.timeline(), never = gpu.timeline(), behind = gpu.timeline();
+            Queue queue = gpu.queue();
+            Event event = gpu.event();
+            Stream stream = gpu.stream();
+            if (was_held) REQUIRE_OK(gpo_stream_wait_timeline(stream, first, 1));
+            gate.put_on(stream);
+            REQUIRE_OK(gpo_stream_wait_timeline(stream, never, 1));
+            REQUIRE_OK(gpo_event_record(event, stream));
+            REQUIRE_OK(gpo_stream_signal_timeline(stream, behind, 1));
+            if (waiting == Waiting::notify) REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+            faults::arm({.function = gpo::driver::Function::cuEventQuery, .kth = 1, .result = CUDA_ERROR_ILLEGAL_ADDRESS});
+            REQUIRE_OK(gpo_timeline_signal(first, 1));
+            gpo_status told = GPO_SUCCESS;
+            switch (waiting) {
+            case Waiting::stream: told = gpo_stream_wait(stream, kPatience); break;
+            case Waiting::notify: told = take(queue, 1)[0].status; break;
+            case Waiting::event: told = gpo_event_wait(event, kPatience); break;
+            case Waiting::device: told = gpo_device_wait(gpu.device, kPatience); break;
+            case Waiting::timeline: told = gpo_timeline_wait(behind, 1, kPatience); break;
+            }
+            faults::disarm();
+            CHECK(told != GPO_TIMEOUT);
+            if (waiting != Waiting::device) CHECK(told >= 50);
+            gate.open();
+        }
+    }
+}

@@ -248,6 +248,20 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
     return GPO_SUCCESS;
 }
 
+// Work without a mark that fails is found out about by the next that is put on. What is held isn't put on, and who waits for that
+// would wait for ever: so the scanner is given the end of what it is held behind.
+void Stream::watch_work() {
+    const Operation& next = *held_.front().operation;
+    const uint64_t before = next.number() - (next.numbered() ? 1 : 0);
+    if (marked_.load(std::memory_order_relaxed) || completed_.load(std::memory_order_relaxed) >= before || gone()) return;
+    prepare_mark(held_.size() + 1);   // those that are held keep what is reserved for them
+    Mark mark;
+    mark.operation = before;
+    record_mark(mark);
+    marked_.store(!mark.deferred, std::memory_order_relaxed);
+    push_mark(std::move(mark));
+}
+
 void Stream::hand_over_watched(Operation& operation, uint64_t number) {
     if (trace::on() && operation.numbered()) {
         trace::Recorder* recorder = runtime().recorder();
@@ -285,7 +299,10 @@ void Stream::issue_ready(Kept& spent) noexcept {
                 break;
             }
             Operation& operation = *held_.front().operation;
-            if (!operation.ready(*this)) break;
+            if (!operation.ready(*this)) {
+                watch_work();
+                break;
+            }
             hand_over(operation, operation.number());
             note_again(operation, true);
             count_spent(held_.front());

@@ -274,6 +274,7 @@ private:
     // All under the submit lock. What they are done with is put on `spent`, for conclude() after the lock: with an operation
     // goes what it refers to, and that may need a submit lock (a module that is unloaded when all streams have passed).
     void issue_ready(Kept& spent) noexcept;
+    void watch_work();
     void drop_held(const ErrorPtr& error, Kept& spent) noexcept;
     uint64_t drop_all(const ErrorPtr& error, Kept& spent) noexcept;
     void try_again() noexcept;
