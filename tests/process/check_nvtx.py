@@ -11,6 +11,8 @@ import time
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import built
 
+THREADS = {"gpo-scanner", "gpo-exec-0", "gpo-errands"}
+
 
 def check(name, *facts):
     wrong = [f"{got!r} in place of {right!r}" for got, right in facts if got != right]
@@ -42,7 +44,7 @@ def program():
             sys.exit(f"a call returned {status}")
     # A thread has its name once it has begun.
     names, until = set(), time.monotonic() + 10
-    while not {"gpo-scanner", "gpo-exec-0"} <= names and time.monotonic() < until:
+    while not THREADS <= names and time.monotonic() < until:
         names = {task.read_text().strip() for task in pathlib.Path("/proc/self/task").glob("*/comm")}
     print(*sorted(name for name in names if name.startswith("gpo-")), sep="\n")
     if status := gpo.gpo_runtime_shutdown(runtime, ctypes.c_int64(-1)):
@@ -67,7 +69,7 @@ def main():
               ("stream upload" in told, True), (depth, 0), (deepest >= 1, True),
               ([name for name in ranges if not name.startswith("gpo_")], []))
         threads = done.stdout.split()
-        check("it is told the names of all threads of the library's", ({"gpo-scanner", "gpo-exec-0", "gpo-errands"} <= set(threads), True),
+        check("it is told the names of all threads of the library's", (THREADS <= set(threads), True),
               ([name for name in threads if f"thread {name}" not in told], []))
 
 
