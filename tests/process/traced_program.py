@@ -122,10 +122,15 @@ def told(gpo):
         close(stream, device, runtime)
 
     def fork():
+        begun, begins = os.pipe()
         child = os.fork()
         if child == 0:
+            os.write(begins, b"!")  # until here it has what its parent has open
             time.sleep(120)
             os._exit(0)
+        os.read(begun, 1)
+        os.close(begun)
+        os.close(begins)
         return child
 
     for line in sys.stdin:
