@@ -1,4 +1,4 @@
--- interrupt.lua WAIT: waits for what never comes, in some way (check_lua.py sends Ctrl-C; for "as ... begins" it comes by itself).
+-- interrupt.lua WAIT: waits for what never comes, in some way (check_lua.py sends Ctrl-C; for "as ..." it comes by itself).
 local gpuorch, process = require "gpuorch", require "process"
 local runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE"})
 local device = assert(runtime:device_open())
@@ -79,6 +79,25 @@ local waits = {
             stream:await()
         end)
         loop.run() -- raises, and not only in the coroutine
+        return true
+    end,
+    ["as a coroutine of luv works"] = function()
+        require "gpuorch.luv".spawn(function()
+            process.interrupt_allocation()
+            local _ = {}
+            stream:await()
+        end)
+        require "luv".run() -- raises, and not only in the coroutine
+        return true
+    end,
+    ["as a coroutine of cqueues works"] = function()
+        local controller = require "cqueues".new()
+        require "gpuorch.cqueues".spawn(controller, function()
+            process.interrupt_allocation()
+            local _ = {}
+            stream:await()
+        end)
+        assert(controller:loop()) -- its error, and not only the coroutine's
         return true
     end,
     luv = function()
