@@ -6,6 +6,8 @@
 // RUN: files
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -182,6 +184,8 @@ std::set<std::string> ours_in_tmp() {
 
 void files() {
     umask(0);  // the worst
+    const int removals = inotify_init1(IN_CLOEXEC);
+    EXPECT(inotify_add_watch(removals, "/tmp", IN_DELETE | IN_MOVED_FROM) >= 0);
     const std::set<std::string> before = ours_in_tmp();
     Folder folder;
     const std::string cache = folder / "cache", temporary = folder / "tmp";
@@ -214,8 +218,11 @@ void files() {
         const std::set<std::string> now = ours_in_tmp();
         return std::count_if(now.begin(), now.end(), [&](const std::string& name) { return !before.contains(name); });
     };
-    for (int turn = 0; news() != 0 && turn < 1000; ++turn) usleep(10'000);
+    pollfd gone{removals, POLLIN, 0};
+    char told[4096];
+    while (news() != 0 && poll(&gone, 1, 10'000) == 1) EXPECT(read(removals, told, sizeof told) > 0);
     EXPECT(news() == 0);
+    close(removals);
 }
 
 }  // namespace
