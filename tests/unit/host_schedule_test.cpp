@@ -153,6 +153,29 @@ TEST_CASE("waits in a schedule take virtual time only") {
     CHECK_FALSE(schedule.deadlocked());
 }
 
+TEST_CASE("in some schedules a thread stands still while the others' deadlines pass, and they say the same the next time") {
+    uint64_t late = 0, in_time = 0;
+    for (uint64_t seed = 0; seed < 400; ++seed) {
+        CAPTURE(seed);
+        bool begun_before[2] = {};
+        for (bool& before : begun_before) {
+            Schedule schedule(seed);
+            std::atomic<bool> begun{false};
+            Thread beginner("beginner", [&] {
+                for (int i = 0; i < 4; ++i) crossing();
+                begun.store(true);
+            });
+            sleep_until(now() + 100'000);
+            before = begun.load();
+            CHECK_FALSE(schedule.deadlocked());
+        }
+        CHECK(begun_before[0] == begun_before[1]);
+        ++(begun_before[0] ? in_time : late);
+    }
+    CHECK(late > 0);
+    CHECK(in_time > late);
+}
+
 TEST_CASE("locks taken in opposite orders deadlock for some seeds, and the run still ends") {
     int deadlocks = 0;
     for (uint64_t seed = 0; seed < 200; ++seed) {

@@ -38,6 +38,7 @@ struct Actor {
     unsigned polls = 0;                            // since anything last happened
     const std::atomic<uint32_t>* word = nullptr;   // waited for
     uint64_t deadline = kForever;                  // of the wait
+    uint64_t stalled_until = 0;                    // though it is ready: not before
     const char* purpose = "";                      // of the wait, for the report
     std::atomic<uint32_t> turn{0};                 // 1: it may run
 };
@@ -51,6 +52,7 @@ using detail::Actor;
 constexpr uint64_t kClockStart = 1'000'000'000;   // not zero, which code may take for "never"
 constexpr unsigned kPatience = 16;
 constexpr uint64_t kFirstQuantum = 1'000;         // ns
+constexpr uint64_t kShortestStall = 1'000, kStallLengths = 14;   // ns; each twice the one before
 constexpr uint64_t kLastQuantum = uint64_t{1} << 40;   // ns
 constexpr uint64_t kClockEnd = uint64_t{1} << 62;      // polling alone doesn't move the clock past it
 constexpr uint64_t kIdleTurns = 1'000;            // between two looks at the real clock
@@ -92,7 +94,8 @@ constexpr uint64_t mix(uint64_t value) noexcept {
 }  // namespace
 
 struct Schedule::Run {
-    explicit Run(uint64_t the_seed) : seed(the_seed), random_state(the_seed), stay(draw(4) * 2), early(draw(4) == 0) {}
+    explicit Run(uint64_t the_seed)
+        : seed(the_seed), random_state(the_seed), stay(draw(4) * 2), early(draw(4) == 0), stalls(mix(~seed) % 4 == 0) {}
 
     uint64_t seed;
     uint64_t random_state;
@@ -108,6 +111,7 @@ struct Schedule::Run {
     // Each seed has a temper as well as a sequence: races want many switches, others one at the right place.
     uint64_t stay;                     // in eighths: how often the running actor keeps the turn
     bool early;                        // some waits return early without cause
+    bool stalls;                       // now and then an actor stalls
     cpu_set_t processors_before;       // of the thread that made the schedule
     bool pinned = false;
     std::vector<Actor*> actors;        // those that have not ended, by number; each belongs to its thread
@@ -152,6 +156,7 @@ struct Schedule::Run {
         actor->ready = true;
         actor->in_time = in_time;
         actor->word = nullptr;
+        may_stall(actor, 8);
         something_happened();
     }
 
@@ -169,7 +174,7 @@ struct Schedule::Run {
     uint64_t next_deadline() const noexcept {
         uint64_t next = kForever;
         for (const Actor* actor : actors)
-            if (!actor->ready) next = std::min(next, actor->deadline);
+            if (!may_run(actor)) next = std::min(next, actor->ready ? actor->stalled_until : actor->deadline);
         return next;
     }
 
@@ -211,13 +216,20 @@ struct Schedule::Run {
         idle_since = real;
     }
 
+    void may_stall(Actor* actor, uint64_t one_in) noexcept {
+        if (stalls && draw(one_in) == 0) actor->stalled_until = clock + (kShortestStall << draw(kStallLengths));
+    }
+
+    bool may_run(const Actor* actor) const noexcept { return actor->ready && actor->stalled_until <= clock; }
+
     /// Who runs next. Moves the clock where nobody can run before it moves.
     Actor* choose(Actor* running) noexcept {
+        if (running != nullptr && running->ready) may_stall(running, 32);
         for (;;) {
             uint64_t ready = 0, idle = 0;
             for (const Actor* actor : actors) {
-                ready += actor->ready;
-                idle += actor->ready && actor->polls >= kPatience;
+                ready += may_run(actor);
+                idle += may_run(actor) && actor->polls >= kPatience;
             }
             const uint64_t deadline = ready == idle ? next_deadline() : kForever;
             if (ready == 0) {
@@ -237,12 +249,12 @@ struct Schedule::Run {
                 continue;
             }
             Actor* next = nullptr;
-            if (running != nullptr && running->ready && draw(8) < stay) {
+            if (running != nullptr && may_run(running) && draw(8) < stay) {
                 next = running;
             } else {
                 uint64_t chosen = draw(ready);
                 for (Actor* actor : actors) {
-                    if (!actor->ready || chosen-- != 0) continue;
+                    if (!may_run(actor) || chosen-- != 0) continue;
                     next = actor;
                     break;
                 }

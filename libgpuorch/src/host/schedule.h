@@ -8,6 +8,8 @@
 // that is waited for is then given away twice: the run has failed, and is only to come to its end. If it doesn't, abort().
 //
 // The clock also moves when all that can run only poll (host::step in a loop), at first by 1 us, twice that each time.
+// Under a quarter of the seeds an actor now and then *stalls*, for 1 us to 8 ms, as a thread that the system gives no processor:
+// what the others do until nothing is left to be done without it, and the deadlines of that time, come before its next step.
 //
 // A thread that blocks other than through host.h keeps its turn and stops everybody: don't std::thread::join in a
 // Schedule, use host::Thread. Threads started in a Schedule are joined before its end; one that still lives then
