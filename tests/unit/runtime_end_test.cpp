@@ -110,3 +110,27 @@ TEST_CASE("a trace that is begun while its runtime shuts down is ended by that")
     } start_trace;
     meet(1000, start_trace);
 }
+
+TEST_CASE("memory that was freed behind a stream that fails is given back by the shutdown, and the device with it") {
+    gpo::test::explore(3000, [](uint64_t seed) {
+        const gpo_runtime_t runtime = make_runtime();
+        gpo_device_t device = nullptr;
+        gpo_arena_t arena = nullptr;
+        gpo_stream_t stream = nullptr;
+        gpo_timeline_t timeline = nullptr;
+        void* piece = nullptr;
+        REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_create(device, nullptr, &arena) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+        REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_allocate(arena, 256, 0, &piece) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_free_after(arena, piece, stream) == GPO_SUCCESS);
+        // That its value never comes is found out about on the device's threads, and then by the runtime's.
+        REQUIRE(gpo_timeline_destroy(timeline) == GPO_SUCCESS);
+        for (uint64_t i = 0; i < seed % 16; ++i) gpo::host::crossing();
+        CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
+        CHECK(gpo::host::detail::running_threads() == 0);
+    });
+    check_that_none_is_left();
+}

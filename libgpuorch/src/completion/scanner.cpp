@@ -126,6 +126,8 @@ void Scanner::run() noexcept {
             listener_.listening.store(true, std::memory_order_seq_cst);
             host::heavy_fence();
         }
+        // Read before the streams are: what was marked before the end was asked for is seen by this turn.
+        const bool stopping = stopping_.load(std::memory_order_seq_cst);
         host::crossing();
         if (arrived_.load(std::memory_order_relaxed) && arrived_.exchange(false, std::memory_order_seq_cst)) {
             std::lock_guard lock(lock_);
@@ -159,7 +161,7 @@ void Scanner::run() noexcept {
         }
         if (pending || progress) {
             idle_since = now;
-        } else if (stopping_.load(std::memory_order_seq_cst) && !arrived_.load(std::memory_order_seq_cst)) {
+        } else if (stopping && !arrived_.load(std::memory_order_seq_cst)) {
             break;
         }
         if (progress) spins = 0;
