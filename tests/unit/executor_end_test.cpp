@@ -132,6 +132,21 @@ TEST_CASE("who destroys an executor of the caller's calls back what it owes, als
     CHECK(told.elsewhere == 0);
 }
 
+TEST_CASE("what an executor accepts just before it is destroyed is called back on its threads, under every schedule") {
+    gpo::test::explore(2000, [] {
+        Told told;
+        {
+            World world;
+            const gpo_executor_t executor = world.executor(0);
+            for (int i = 0; i < 3; ++i) gpo::host::crossing();
+            REQUIRE(gpo_timeline_then(world.timeline, 1, executor, Told::completed, &told) == GPO_SUCCESS);
+            CHECK(gpo_executor_destroy(executor) == GPO_SUCCESS);
+        }
+        CHECK(told.came == 1);
+        CHECK(told.cancelled == 1);
+    });
+}
+
 TEST_CASE("callbacks of an executor of the caller's come where it is run or destroyed, under every schedule") {
     gpo::test::explore(400, [](uint64_t seed) {
         World world;

@@ -259,7 +259,9 @@ void Executor::call(Task& task, const Outcome& outcome, bool cancelled) noexcept
 }
 
 bool Executor::done(Until until) const noexcept {
-    const bool none = pending_.load(std::memory_order_seq_cst) == 0, closing = closing_.load(std::memory_order_seq_cst);
+    const bool closing = closing_.load(std::memory_order_seq_cst);   // first: nothing is accepted after that
+    host::crossing();
+    const bool none = pending_.load(std::memory_order_seq_cst) == 0;
     switch (until) {
         case Until::none_owed: return none || closing;
         case Until::ended: return none && closing;
