@@ -1,5 +1,6 @@
 // The deterministic scheduler: it replays, it explores, time costs nothing, and what hangs is found.
 #include <doctest/doctest.h>
+#include <sched.h>
 
 #include <chrono>
 #include <memory>
@@ -279,6 +280,28 @@ TEST_CASE("a foreign thread is an actor inside its scope, and may wake actors fr
     while (word.load() == 0) step();
     CHECK(slept);
     foreign.join();
+}
+
+TEST_CASE("a schedule may be ended by another of its actors: the thread that made it goes on, on all its processors") {
+    cpu_set_t before, after;
+    REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+        CAPTURE(seed);
+        auto schedule = std::make_unique<Schedule>(seed);
+        std::atomic<uint32_t> ended{0};
+        Thread ender("ender", [&] {
+            crossing();
+            schedule.reset();
+            ended.store(1);
+            wake_all(ended);
+        });
+        while (ended.load() == 0) wait(ended, 0);
+        CHECK_FALSE(Schedule::active());
+        ender.join();
+        CHECK(Schedule(seed).made_here());
+    }
+    REQUIRE(sched_getaffinity(0, sizeof after, &after) == 0);
+    CHECK(CPU_EQUAL(&before, &after));
 }
 
 TEST_CASE("threads that outlive their schedule go on in real time") {

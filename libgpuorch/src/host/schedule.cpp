@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -35,6 +36,7 @@ struct Actor {
     bool ready = true;                             // false while it waits
     bool in_time = true;                           // what its wait returns
     bool released = false;                         // the schedule ended while it lived: it is an outsider now
+    bool of_maker = false;                         // of the thread that made the schedule; the others give back their own
     unsigned polls = 0;                            // since anything last happened
     const std::atomic<uint32_t>* word = nullptr;   // waited for
     uint64_t deadline = kForever;                  // of the wait
@@ -112,10 +114,10 @@ struct Schedule::Run {
     uint64_t stay;                     // in eighths: how often the running actor keeps the turn
     bool early;                        // some waits return early without cause
     bool stalls;                       // now and then an actor stalls
-    cpu_set_t processors_before;       // of the thread that made the schedule
+    const pid_t maker = gettid();      // the thread that made the schedule
+    cpu_set_t processors_before;       // and where it ran
     bool pinned = false;
     std::vector<Actor*> actors;        // those that have not ended, by number; each belongs to its thread
-    const Actor* first = nullptr;      // of the thread that made the schedule
 
     uint64_t draw(uint64_t below) noexcept { return mix(random_state += 0x9e3779b97f4a7c15) % below; }
 
@@ -275,23 +277,27 @@ void give_turn(Actor* actor) noexcept {
     machine::wake(turn, 1);
 }
 
-void await_turn(Actor* actor) noexcept {
+/// What its wait returns. The actor may be gone then, if its schedule has ended.
+bool await_turn(Actor* actor) noexcept {
     while (actor->turn.load(std::memory_order_acquire) == 0) machine::wait(actor->turn, 0, kForever);
     actor->turn.store(0, std::memory_order_relaxed);
+    const bool in_time = actor->in_time;
     self = actor->released ? nullptr : actor;
+    if (actor->released && actor->of_maker) delete actor;
+    return in_time;
 }
 
-/// Hands the turn to whoever is drawn and comes back when this actor has it again.
-void switch_actor(Locked& locked, Actor* actor) noexcept {
+/// Hands the turn to whoever is drawn and comes back when this actor has it again, with what its wait returns.
+bool switch_actor(Locked& locked, Actor* actor) noexcept {
     Actor* const next = run->choose(actor);
     locked.unlock();
     if (next == actor) {
         // An actor that polls takes the lock again at once: without this an outsider might never get it.
         while (knocking.load(std::memory_order_relaxed) != 0) sched_yield();
-        return;
+        return actor->in_time;
     }
     give_turn(next);
-    await_turn(actor);
+    return await_turn(actor);
 }
 
 /// Takes the calling actor out and hands the turn on. False when its schedule is over.
@@ -340,8 +346,7 @@ bool scheduled_wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64
     actor->word = &word;
     actor->deadline = deadline;
     actor->purpose = purpose;
-    switch_actor(locked, actor);
-    return actor->in_time;
+    return switch_actor(locked, actor);
 }
 
 void scheduled_wake(const std::atomic<uint32_t>& word, bool all) noexcept {
@@ -391,7 +396,7 @@ Schedule::Schedule(uint64_t seed) : run_(std::make_unique<Run>(seed)) {
     if (run != nullptr) throw std::logic_error("a schedule is in force already");
     run_->stay_on_one_processor();
     self = run_->add("main");
-    run_->first = self;
+    self->of_maker = true;
     run = run_.get();
     detail::process_flags.unusual.fetch_or(detail::kScheduled, std::memory_order_relaxed);
 }
@@ -406,15 +411,15 @@ Schedule::~Schedule() {
         actor->in_time = true;
         give_turn(actor);
     }
-    delete self;
+    if (self != nullptr && self->of_maker) delete self;
     self = nullptr;
-    if (run_->pinned) sched_setaffinity(0, sizeof run_->processors_before, &run_->processors_before);
+    if (run_->pinned) sched_setaffinity(run_->maker, sizeof run_->processors_before, &run_->processors_before);
 }
 
 uint64_t Schedule::trace_hash() const noexcept { return run_->hash; }
 uint64_t Schedule::steps() const noexcept { return run_->steps; }
 bool Schedule::deadlocked() const noexcept { return run_->deadlocked; }
-bool Schedule::made_here() const noexcept { return self != nullptr && self == run_->first; }
+bool Schedule::made_here() const noexcept { return self != nullptr && self->of_maker; }
 bool Schedule::active() noexcept { return detail::scheduled(); }
 
 void ActorScope::enter(const char* name) {

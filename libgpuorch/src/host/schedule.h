@@ -33,6 +33,7 @@ public:
     /// Takes over the host seam for the whole process. Throws std::logic_error if a Schedule is in force already or
     /// threads of the library are running. The calling thread becomes the first actor.
     explicit Schedule(uint64_t seed);
+    /// By any of its actors: the others, the maker's among them, go on in real time.
     ~Schedule();
     Schedule(const Schedule&) = delete;
     Schedule& operator=(const Schedule&) = delete;
@@ -43,7 +44,7 @@ public:
     bool deadlocked() const noexcept;
 
     static bool active() noexcept;
-    /// Whether the calling thread is the one that made it, the only one that may end it.
+    /// Whether the calling thread is the one that made it.
     bool made_here() const noexcept;
 
     struct Run;
