@@ -245,6 +245,7 @@ class Session:
 
     def suites(self, build, label, factor=1, environment=None, only=None):
         limit = SUITE_SECONDS * factor * (10 if self.full else 1)
+        settings = {name: value for name, value in {**self.environment, **(environment or {})}.items() if value is not None}
         for program in sorted((BUILD / build / "tests").glob("gpuorch_*")):
             name = program.name.removeprefix("gpuorch_")
             if not program.is_file() or name == "canary" or name.startswith("bench_"):
@@ -254,8 +255,7 @@ class Session:
             if build == "tests" and not self.wants(name):
                 continue
             for pattern in self.patterns or [None]:
-                self.matched += run_doctest(program, label + name, self.tally,
-                                            {**self.environment, **(environment or {})}, limit, pattern)
+                self.matched += run_doctest(program, label + name, self.tally, settings, limit, pattern)
 
     def canary(self):
         """Each test of the canary suite goes wrong in its own way; that each is counted is a test here."""
@@ -376,12 +376,10 @@ class Session:
                 self.check("asan rust", [sys.executable, TESTS / "bindings" / "rust" / "check_rust.py", "asan"],
                            {**self.environment, "GPUORCH_BUILD": str(BUILD / "asan")})
         if self.wants("tsan") and self.build("tsan", "CMAKE_BUILD_TYPE=RelWithDebInfo", "GPUORCH_SANITIZE=thread"):
-            environment = {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"}
-            if self.full and "GPUORCH_TEST_SEEDS" not in os.environ:
-                # Threads in a schedule run one at a time, and each hands the turn to the next: TSan finds no race among them. That
-                # many schedules are for the other builds.
-                environment["GPUORCH_TEST_SEEDS"] = "300"
-            self.suites("tsan", "tsan ", 2, environment)
+            # Threads in a schedule run one at a time, and each hands the turn to the next: TSan finds no race among them, and --full
+            # asks for no more schedules than the tests do.
+            self.suites("tsan", "tsan ", 2, {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+                                             "GPUORCH_TEST_SEEDS": os.environ.get("GPUORCH_TEST_SEEDS")})
         if self.full and self.wants("clang"):
             self.matched += 1
             if self.build("clang", "CMAKE_BUILD_TYPE=RelWithDebInfo", "CMAKE_C_COMPILER=clang-14",
