@@ -126,7 +126,7 @@ TEST_CASE("memory that was freed behind a stream that fails is given back by the
         REQUIRE(gpo_arena_allocate(arena, 256, 0, &piece) == GPO_SUCCESS);
         REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
         REQUIRE(gpo_arena_free_after(arena, piece, stream) == GPO_SUCCESS);
-        // That its value never comes is found out about on the device's threads, and then by the runtime's.
+        // The stream fails: the scanner is told, and an errand then marks all streams, to know that none uses the piece.
         REQUIRE(gpo_timeline_destroy(timeline) == GPO_SUCCESS);
         for (uint64_t i = 0; i < seed % 16; ++i) gpo::host::crossing();
         CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
