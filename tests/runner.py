@@ -377,8 +377,9 @@ class Session:
                            {**self.environment, "GPUORCH_BUILD": str(BUILD / "asan")})
         if self.wants("tsan") and self.build("tsan", "CMAKE_BUILD_TYPE=RelWithDebInfo", "GPUORCH_SANITIZE=thread"):
             # Threads in a schedule run one at a time, and each hands the turn to the next: TSan finds no race among them, and --full
-            # asks for no more schedules than the tests do.
-            self.suites("tsan", "tsan ", 2, {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+            # asks for no more schedules than the tests do. It keeps memory of its own for every address that was ever used, of which faults
+            # under --full use more than a machine holds: with 6 GB it forgets what was there.
+            self.suites("tsan", "tsan ", 2, {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:memory_limit_mb=6000",
                                              "GPUORCH_TEST_SEEDS": os.environ.get("GPUORCH_TEST_SEEDS")})
         if self.full and self.wants("clang"):
             self.matched += 1
