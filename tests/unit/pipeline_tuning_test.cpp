@@ -138,13 +138,15 @@ TEST_CASE("a run that ends before large chunks were tried twice leaves what it k
 
 TEST_CASE("one trial that was disturbed changes nothing") {
     // The trial of large chunks, and that of the choice.
-    const std::pair<uint64_t, uint64_t> disturbances[] = {
-        {Tuning::kSmallChunks, Tuning::kSmallChunks + Tuning::kLargeChunks}, {40, 48}};
-    for (const auto& [from, to] : disturbances) {
-        CAPTURE(from);
+    struct Disturbance {
+        uint64_t begin, end;
+    };
+    for (const Disturbance disturbed : {Disturbance{Tuning::kSmallChunks, Tuning::kSmallChunks + Tuning::kLargeChunks},
+                                        Disturbance{40, 48}}) {
+        CAPTURE(disturbed.begin);
         Tuning tuning;
-        const auto time = [from = from, to = to, at = uint64_t{0}](uint64_t bytes) mutable {
-            const bool slow = at >= from && at < to;
+        const auto time = [disturbed, at = uint64_t{0}](uint64_t bytes) mutable {
+            const bool slow = at >= disturbed.begin && at < disturbed.end;
             ++at;
             return (4200 + 0.02 * static_cast<double>(bytes)) * (slow ? 2 : 1);
         };
