@@ -244,6 +244,7 @@ class Session:
         return True
 
     def suites(self, build, label, factor=1, environment=None, only=None):
+        """The doctest programs of a build. `environment` is put over the session's; None takes a variable out of it."""
         limit = SUITE_SECONDS * factor * (10 if self.full else 1)
         settings = {name: value for name, value in {**self.environment, **(environment or {})}.items() if value is not None}
         for program in sorted((BUILD / build / "tests").glob("gpuorch_*")):
@@ -377,8 +378,8 @@ class Session:
                            {**self.environment, "GPUORCH_BUILD": str(BUILD / "asan")})
         if self.wants("tsan") and self.build("tsan", "CMAKE_BUILD_TYPE=RelWithDebInfo", "GPUORCH_SANITIZE=thread"):
             # Threads in a schedule run one at a time, and each hands the turn to the next: TSan finds no race among them, and --full
-            # asks for no more schedules than the tests do. It keeps memory of its own for every address that was ever used, of which faults
-            # under --full use more than a machine holds: with 6 GB it forgets what was there.
+            # asks for no more schedules than the tests do. TSan keeps memory for every address that was ever used, more than 22 GB
+            # for those of faults under --full: at 6 GB it is to forget them.
             self.suites("tsan", "tsan ", 2, {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:memory_limit_mb=6000",
                                              "GPUORCH_TEST_SEEDS": os.environ.get("GPUORCH_TEST_SEEDS")})
         if self.full and self.wants("clang"):
