@@ -8,7 +8,7 @@ using namespace gpo;
 
 namespace {
 
-constexpr uint32_t kDefaultCapacity = 4096, kMostCapacity = 1u << 24;
+constexpr uint32_t kDefaultEntries = 4096, kMostEntries = 1u << 24;
 
 [[gnu::always_inline]] inline gpo_status notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, Event* since) {
     Pin<Stream> pinned(stream);
@@ -28,10 +28,10 @@ GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options* op
         const gpo_cq_options read = read_struct(options, "options");
         refuse_unknown_flags(read.flags, 0, "options.flags");
         if (read.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
-        if (read.capacity > kMostCapacity)
-            fail(GPO_INVALID_ARGUMENT, "options.capacity is ", read.capacity, ", at most ", kMostCapacity, " are possible");
+        if (read.capacity > kMostEntries)
+            fail(GPO_INVALID_ARGUMENT, "options.capacity is ", read.capacity, ", at most ", kMostEntries, " are possible");
         Pin<Runtime> pinned(runtime);
-        auto made = make<CompletionQueue>(*pinned, read.capacity ? read.capacity : kDefaultCapacity, read.label);
+        auto made = make<CompletionQueue>(*pinned, read.capacity ? read.capacity : kDefaultEntries, read.label);
         *cq = pinned->publish<gpo_cq_t>(*made);
         return GPO_SUCCESS;
     });

@@ -13,7 +13,7 @@ using namespace gpo;
 
 namespace {
 
-constexpr uint32_t kDefaultThreads = 2, kMostThreads = 256, kDefaultCapacity = 65536, kMostCapacity = 1u << 24;
+constexpr uint32_t kDefaultThreads = 2, kMostThreads = 256, kDefaultCallbacks = 65536, kMostCallbacks = 1u << 24;
 
 /// `Handle` of a thing whose `submit(thing, task)` has a callback told of it. Tasks of one stream keep their order.
 template <class Thing, class Handle, class Submit>
@@ -50,11 +50,11 @@ GPO_API gpo_status gpo_executor_create(gpo_runtime_t runtime, const gpo_executor
             fail(GPO_INVALID_ARGUMENT, "options.threads is ", read.threads, ", at most ", kMostThreads, " are possible");
         if (caller && read.threads)
             fail(GPO_INVALID_ARGUMENT, "options.threads is ", read.threads, ", and GPO_EXECUTOR_CALLER has none");
-        if (read.capacity > kMostCapacity)
-            fail(GPO_INVALID_ARGUMENT, "options.capacity is ", read.capacity, ", at most ", kMostCapacity, " are possible");
+        if (read.capacity > kMostCallbacks)
+            fail(GPO_INVALID_ARGUMENT, "options.capacity is ", read.capacity, ", at most ", kMostCallbacks, " are possible");
         Pin<Runtime> pinned(runtime);
         auto made = make<Executor>(*pinned, caller ? 0 : read.threads ? read.threads : kDefaultThreads,
-                                   read.capacity ? read.capacity : kDefaultCapacity,
+                                   read.capacity ? read.capacity : kDefaultCallbacks,
                                    spin || (!sleep && pinned->latency_mode()), read.label);
         made->start();
         try {

@@ -26,6 +26,8 @@ private:
 
 class Errands {
 public:
+    static constexpr uint64_t kTryAgain = 1'000'000;   // ns until an errand that found no memory is run again
+
     ~Errands() { finish(); }
 
     /// Starts the thread, if there is none. Whoever may have errands does it first. Throws std::system_error,

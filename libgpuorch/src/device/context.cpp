@@ -16,8 +16,6 @@ namespace {
 
 constexpr size_t kAttributionBytes = 4096;
 
-constexpr uint64_t kAgain = 1'000'000;   // ns until what found no memory is tried again
-
 // Runs an action. It may serialise: not on the scanner.
 class Action final : public Errand {
 public:
@@ -61,7 +59,7 @@ private:
             } catch (const std::exception& error) {
                 // Where there is only no memory for a mark now, there will be: the action never runs too early.
                 if (is_passing(error)) {
-                    context_->runtime().errands().post(*this, host::now() + kAgain);
+                    context_->runtime().errands().post(*this, host::now() + Errands::kTryAgain);
                     return;
                 }
                 DriverTry scope(*context_);

@@ -8,8 +8,8 @@ namespace gpo {
 
 namespace {
 
-constexpr uint64_t kStaysAwake = 1'000'000;
-constexpr unsigned kYieldEvery = 16, kYield = 64;  // of a spinner's turns: so many spins are a yield
+constexpr uint64_t kIdleSpinning = 1'000'000;               // ns that a spinner without work goes on for
+constexpr unsigned kTurnsToYield = 16, kSpinsOfYield = 64;  // how often a spinner yields, and for how many spins
 constexpr size_t kLine = 64;
 
 /// `at` need not be there any more.
@@ -308,7 +308,7 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
                 const uint64_t now = host::now();
                 if (now >= deadline) break;
                 if (pending_.load(std::memory_order_seq_cst) != 0 || idle_since == 0) idle_since = now;
-                if (now - idle_since >= kStaysAwake) {
+                if (now - idle_since >= kIdleSpinning) {
                     stop_spinning();
                     // Who accepted a task before has seen a spinner.
                     if (pending_.load(std::memory_order_seq_cst) == 0) sleep(seen, until, deadline);
@@ -317,7 +317,7 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
                     continue;
                 }
             }
-            host::step(spins % kYieldEvery == 0 ? kYield : 0);
+            host::step(spins % kTurnsToYield == 0 ? kSpinsOfYield : 0);
             continue;
         }
         sleep(seen, until, deadline);

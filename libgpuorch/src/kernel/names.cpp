@@ -37,7 +37,7 @@ DemangledName demangle(const std::string& symbol) {
     DemangledName out;
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> text(
-        abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+        ::abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
     if (!symbol.starts_with("_Z") || status != 0 || !text) {
         out.qualified = out.plain = symbol;
         return out;

@@ -4,8 +4,6 @@
 
 namespace gpo {
 
-constexpr uint64_t kAgain = 1'000'000;   // ns until a batch that found no memory is tried again
-
 // Moves the open batch to those under way, where it waits for its mark.
 Ref<FreeLater::Batch> FreeLater::close(Line& line) noexcept {
     line.under_way.splice(line.under_way.end(), line.open);
@@ -75,7 +73,7 @@ void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
         batch->stream_->context().when_streams_pass([batch](bool) { batch->of_.passed(*batch->stream_, batch.get()); });
     } catch (...) {
         Batch& again = *batch.leak();
-        again.stream_->runtime().errands().post(again, host::now() + kAgain);
+        again.stream_->runtime().errands().post(again, host::now() + Errands::kTryAgain);
     }
 }
 

@@ -129,4 +129,10 @@ Event& event_of(Machine& machine, CUevent handle) {
     return *event;
 }
 
+Function& function_of(Machine& machine, CUfunction handle) {
+    Function* function = machine.functions.find(handle);
+    require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    return *function;
+}
+
 }  // namespace gpo::softgpu

@@ -81,5 +81,6 @@ Device& device_of(Machine&, CUdevice);
 /// Lock held. The default streams want a current context.
 Stream& stream_of(Machine&, CUstream);
 Event& event_of(Machine&, CUevent);
+Function& function_of(Machine&, CUfunction);
 
 }  // namespace gpo::softgpu

@@ -158,13 +158,6 @@ CUresult CUDAAPI launch_kernel_ex(const CUlaunchConfig* config, CUfunction funct
     });
 }
 
-/// Lock held.
-Function& function_of(Machine& machine, CUfunction handle) {
-    Function* function = machine.functions.find(handle);
-    require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    return *function;
-}
-
 unsigned resident(const Function& function, unsigned threads, size_t shared) {
     if (threads > function.kernel->max_threads || shared + function.kernel->static_shared_bytes > kSharedMost) return 0;
     return function.module->context->device->executor->blocks_per_multiprocessor(*function.kernel, threads, shared);

@@ -127,12 +127,6 @@ Module& module_of(Machine& machine, CUmodule handle) {
     return *module;
 }
 
-Function& function_of(Machine& machine, CUfunction handle) {
-    Function* function = machine.functions.find(handle);
-    require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    return *function;
-}
-
 CUresult CUDAAPI unload(CUmodule handle) {
     return enter([&](Machine& machine) -> CUresult {
         current_context(machine);

@@ -306,7 +306,7 @@ private:
 
     /// `own` is for blocks that run to their end.
     void work(Region& own) {
-        Context home;
+        FiberContext home;
         GuardedThread guarded(guard_);
         unsigned fruitless = 0;        // blocks in a row that only spun
         bool looked_out = false;       // since there was something to do
@@ -365,7 +365,7 @@ private:
     }
 
     /// True when the block ended; false when it has only spun.
-    bool run_resident(Work& work, Context& home, GuardedThread& guarded) {
+    bool run_resident(Work& work, FiberContext& home, GuardedThread& guarded) {
         Launch& launch = *work.launch;
         Block* block = work.resident ? work.resident : place_cluster(work);
         Block::State state = Block::State::stopped;
@@ -448,7 +448,7 @@ private:
         delete &region;
     }
 
-    void run_plain(Work& work, Region& own, Context& home, GuardedThread& guarded) {
+    void run_plain(Work& work, Region& own, FiberContext& home, GuardedThread& guarded) {
         Launch& launch = *work.launch;
         uint64_t left = work.count;
         for (uint64_t number = work.first; left != 0 && !launch.stopped(); ++number, --left) {

@@ -112,16 +112,16 @@ void Block::forget_contexts() noexcept {
     }
 #endif
     parked_ = used_ = 0;
-    main_parked_ = Context{};
+    main_parked_ = FiberContext{};
 #if defined(GPO_TSAN)
     if (tsan_fiber_) __tsan_destroy_fiber(tsan_fiber_);
     tsan_fiber_ = nullptr;
 #endif
 }
 
-GPO_NO_TSAN Block::State Block::run(Context& home) noexcept {
+GPO_NO_TSAN Block::State Block::run(FiberContext& home) noexcept {
     home_ = &home;
-    Context* to = resume_;
+    FiberContext* to = resume_;
     if (!to) {
         make_current(thread(ready_from(0)));
         to = &context(*current_);
@@ -137,7 +137,7 @@ GPO_NO_TSAN Block::State Block::run(Context& home) noexcept {
     return state_;
 }
 
-GPO_NO_TSAN void Block::go_home(Context& from, State state) noexcept {
+GPO_NO_TSAN void Block::go_home(FiberContext& from, State state) noexcept {
     state_ = state;
     resume_ = nullptr;
 #if defined(GPO_TSAN)
@@ -147,7 +147,7 @@ GPO_NO_TSAN void Block::go_home(Context& from, State state) noexcept {
 }
 
 GPO_NO_TSAN void Block::leave(State state) noexcept {
-    Context dropped;
+    FiberContext dropped;
     go_home(dropped, state);
     __builtin_unreachable();
 }
@@ -275,7 +275,7 @@ GPO_NO_TSAN inline void Block::wait() noexcept {
             __builtin_prefetch(ahead + 64);
             __builtin_prefetch(ahead + 128);
         }
-        Context& from = context(*current_);
+        FiberContext& from = context(*current_);
         current_ = &thread(number);
         number_ = number;
         switch_context(from, contexts_[slot_of_[number]]);

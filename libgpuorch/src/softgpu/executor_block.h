@@ -68,7 +68,7 @@ struct Block : gpo_soft_block {
     /// Makes one cluster of blocks that were placed, in the order of their ranks.
     static void join(gpo_soft_block* const* blocks, uint32_t count) noexcept;
     /// Runs the block until it ends or goes home. `home` is the calling worker's.
-    State run(Context& home) noexcept;
+    State run(FiberContext& home) noexcept;
     /// Contexts parked on the stacks are of no use any more: the block was dropped in the middle.
     void forget_contexts() noexcept;
 
@@ -99,7 +99,7 @@ private:
     Thread& slot(uint32_t number) noexcept { return reinterpret_cast<Thread*>(threads)[number]; }
     Thread& thread(uint32_t number) noexcept { return slot(slot_of_[number]); }
     /// Where the thread on that slot goes on.
-    Context& context(const Thread& on) noexcept { return contexts_[&on - reinterpret_cast<Thread*>(threads)]; }
+    FiberContext& context(const Thread& on) noexcept { return contexts_[&on - reinterpret_cast<Thread*>(threads)]; }
     void make_current(Thread& next) noexcept {
         current_ = &next;
         number_ = next.linear;
@@ -112,7 +112,7 @@ private:
     Thread* after_wait(Thread& self) noexcept;
     void wait() noexcept;
     void wait_longer(Thread& self) noexcept;
-    void go_home(Context& from, State state) noexcept;
+    void go_home(FiberContext& from, State state) noexcept;
     void release_barrier() noexcept;
     bool release_group(uint32_t warp, uint32_t mask) noexcept;
     void release_groups(uint32_t warp) noexcept;
@@ -123,10 +123,10 @@ private:
 
     Region* region_;
     State state_;
-    Context* home_;
-    Context main_;            // the context that called run_threads
-    Context main_parked_;     // where the region's main fiber waits for the next block; kept between blocks
-    Context* resume_;         // where run() goes on; NULL: at the next ready thread
+    FiberContext* home_;
+    FiberContext main_;            // the context that called run_threads
+    FiberContext main_parked_;     // where the region's main fiber waits for the next block; kept between blocks
+    FiberContext* resume_;         // where run() goes on; NULL: at the next ready thread
     Thread* current_;
     uint32_t number_;         // of the current thread
     void (*body_)(void*);
@@ -148,7 +148,7 @@ private:
     std::array<Warp, 32> warps_;
     // What a barrier needs of each thread lies close together: a thread's own line is not looked at.
     std::array<uint16_t, 1024> slot_of_;
-    std::array<Context, 1024> contexts_;     // of each slot: where it goes on
+    std::array<FiberContext, 1024> contexts_;     // of each slot: where it goes on
     std::array<uint16_t, 1024> free_slots_;  // [0, parked_)
 #if defined(GPO_TSAN)
     void* tsan_fiber_;

@@ -6,11 +6,9 @@
 #include <bit>
 #include <new>
 
-namespace gpo::softgpu {
+#include "softgpu/range_allocator.h"
 
-namespace {
-constexpr size_t kPage = 4096;
-}
+namespace gpo::softgpu {
 
 unsigned RegionLayout::stack_count(unsigned threads) noexcept {
     return threads == 0 ? 0 : std::max(32u, std::bit_ceil(threads));

@@ -45,7 +45,7 @@ void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 
 namespace gpo::softgpu {
 
-struct Context {
+struct FiberContext {
     boost::context::detail::fcontext_t continuation = nullptr;
 #if defined(GPO_ASAN)
     void* fake_stack = nullptr;
@@ -58,8 +58,8 @@ using Entry = void (*)(boost::context::detail::transfer_t);
 
 /// Makes a context that begins in `entry` on the stack [bottom, bottom + size). `entry` must call arrived() first and
 /// must not return.
-inline Context make_context(void* bottom, size_t size, Entry entry) {
-    Context context;
+inline FiberContext make_context(void* bottom, size_t size, Entry entry) {
+    FiberContext context;
     context.continuation = boost::context::detail::make_fcontext(static_cast<char*>(bottom) + size, size, entry);
 #if defined(GPO_ASAN)
     context.bottom = bottom;
@@ -69,8 +69,8 @@ inline Context make_context(void* bottom, size_t size, Entry entry) {
 }
 
 /// What the target of a switch does first: keep where the other one can go on.
-inline void arrived(boost::context::detail::transfer_t transfer, [[maybe_unused]] Context* self) {
-    auto* from = static_cast<Context*>(transfer.data);
+inline void arrived(boost::context::detail::transfer_t transfer, [[maybe_unused]] FiberContext* self) {
+    auto* from = static_cast<FiberContext*>(transfer.data);
     from->continuation = transfer.fctx;
 #if defined(GPO_ASAN)
     const void* bottom = nullptr;
@@ -83,7 +83,7 @@ inline void arrived(boost::context::detail::transfer_t transfer, [[maybe_unused]
 #endif
 }
 
-inline void switch_context(Context& from, Context& to) {
+inline void switch_context(FiberContext& from, FiberContext& to) {
 #if defined(GPO_ASAN)
     __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.size);
 #endif

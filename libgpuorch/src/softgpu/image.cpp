@@ -18,12 +18,11 @@
 #include "softgpu/builtin_image.h"
 #include "softgpu/executor.h"
 #include "softgpu/image_check.h"
+#include "softgpu/range_allocator.h"
 
 namespace gpo::softgpu {
 
 namespace {
-
-constexpr size_t kPage = 4096;
 
 /// A descriptor that closes itself.
 struct Descriptor {

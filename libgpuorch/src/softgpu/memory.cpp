@@ -14,8 +14,6 @@ namespace gpo::softgpu {
 
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kGrain = 512;                   // alignment of an allocation, as on NVIDIA's devices
 constexpr uint64_t kCommitStep = 64ull << 20;
 constexpr uint64_t kReturnToSystem = 64ull << 10;  // smaller freed blocks keep their pages
 constexpr uint64_t kMapHost = 128ull << 10;        // pinned blocks from here on are mappings of their own

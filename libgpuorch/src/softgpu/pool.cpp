@@ -7,7 +7,6 @@ namespace gpo::softgpu {
 
 namespace {
 
-constexpr uint64_t kGrain = 512;
 constexpr uint64_t kSegmentGrain = 2ull << 20;
 constexpr uint64_t kSegment = 32ull << 20;   // what a pool asks the device for at a time
 
@@ -53,7 +52,7 @@ void Pool::hand_out(AddressSpace& space, Block& block, CUcontext context, uint64
 }
 
 CUresult Pool::take(AddressSpace& space, Stream* stream, CUcontext context, uint64_t bytes, uint64_t* address) {
-    const uint64_t grain = space.guarded() ? 4096 : kGrain;
+    const uint64_t grain = space.guarded() ? kPage : kGrain;
     if (bytes > space.total()) return CUDA_ERROR_OUT_OF_MEMORY;
     const uint64_t capacity = (bytes + grain - 1) / grain * grain;
     if (Block* block = reuse(capacity, stream, true)) {

@@ -7,6 +7,9 @@
 
 namespace gpo::softgpu {
 
+constexpr uint64_t kPage = 4096;   // bytes of what the machine maps at a time
+constexpr uint64_t kGrain = 512;   // alignment of a device allocation, in bytes, as on NVIDIA's devices
+
 class RangeAllocator {
 public:
     RangeAllocator() = default;

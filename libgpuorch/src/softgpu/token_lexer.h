@@ -4,6 +4,7 @@
 // pragmas. Line markers tell the file and line of what follows, and what comes from a system header.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -27,6 +28,12 @@ struct Token {
     bool is(std::string_view what) const { return text == what && kind != TokenKind::text; }
     uint32_t end() const { return offset + static_cast<uint32_t>(text.size()); }
 };
+
+/// Whether a list of words has this one.
+template <class Words>
+bool among(const Words& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 /// Ends with a token of kind `end`, which is also what comes before the first and behind the last: whoever looks around a
 /// token finds something.

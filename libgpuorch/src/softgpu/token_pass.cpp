@@ -31,11 +31,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPlaces =
     {"gridDim", "__gpo_grid_dim()"},
 }};
 
-template <class Words>
-bool among(const Words& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 /// Whether `word` is one of `beginnings` and one of `ends`.
 template <class Beginnings, class Ends>
 bool composed(const Beginnings& beginnings, const Ends& ends, std::string_view word) {
@@ -49,7 +44,7 @@ bool texture(std::string_view word) {
            word == "cudaTextureObject_t" || word == "cudaSurfaceObject_t";
 }
 
-std::string quoted(std::string_view text) {
+std::string c_literal(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') out += '\\';
@@ -185,7 +180,7 @@ private:
                 replace(at - 2, "");
             }
         } else if (token.is("__func__") || token.is("__FUNCTION__")) {
-            if (const FunctionFound* kernel = kernel_around(at)) replace(at, quoted(kernel->name));
+            if (const FunctionFound* kernel = kernel_around(at)) replace(at, c_literal(kernel->name));
         } else if (!is_member(at)) {
             for (const auto& [name, call] : kPlaces)
                 if (token.is(name) && !(places_whole_ && names_.own(at)))
@@ -555,8 +550,8 @@ private:
 
     void register_kernel(const FunctionFound& found, uint32_t after, const std::string& declarator) {
         insert_after(after, " static __gpo_kernel_of<void(" + parameter_types(found.parameters) + "), " + declarator +
-                                "> __gpo_k" + std::to_string(++count_) + "(" + quoted(found.name) + ", " +
-                                quoted(found.name) + ", " + (found.internal ? "true" : "false") + ", nullptr);");
+                                "> __gpo_k" + std::to_string(++count_) + "(" + c_literal(found.name) + ", " +
+                                c_literal(found.name) + ", " + (found.internal ? "true" : "false") + ", nullptr);");
     }
 
     /// extern "C" int n; only declares, where extern "C" { int n; } defines.
@@ -575,7 +570,7 @@ private:
         if (variable.extern_token != 0 && variable.extern_token != defined_) define(variable);
         const std::string name(variable.name);
         insert_after(variable.after, " static __gpo_variable_of __gpo_v" + std::to_string(++count_) + "(" +
-                                         quoted(variable.symbol) + ", __builtin_addressof(" + name + "), sizeof(" +
+                                         c_literal(variable.symbol) + ", __builtin_addressof(" + name + "), sizeof(" +
                                          name + "), " + (variable.constant ? "1" : "0") + ", nullptr);");
     }
 
@@ -615,7 +610,7 @@ private:
             while (!name.empty() && (name.front() == ' ' || name.front() == '&')) name.remove_prefix(1);
             const std::string number = std::to_string(i);
             out += "\n# 1 \"name expression " + number + "\"\nstatic __gpo_named<decltype(" + std::string(name) +
-                   "), &" + std::string(name) + "> __gpo_n" + number + "(" + quoted(options_.name_expressions[i]) +
+                   "), &" + std::string(name) + "> __gpo_n" + number + "(" + c_literal(options_.name_expressions[i]) +
                    ");";
         }
         return out + "\n# 1 \"gpo_table\" 3\n#include \"gpo_table.h\"\n";

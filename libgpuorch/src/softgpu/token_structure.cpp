@@ -14,11 +14,6 @@ constexpr std::array<std::string_view, 18> kWithParentheses = {
     "noexcept",      "__declspec",  "__cluster_dims__",  "__maxnreg__",     "explicit",     "throw",
     "requires",      "sizeof",      "typeof",            "__typeof__",      "__block_size__", "static_assert"};
 
-template <size_t N>
-bool among(const std::array<std::string_view, N>& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 bool class_key(const Token& token) {
     return token.is("class") || token.is("struct") || token.is("union") || token.is("enum");
 }

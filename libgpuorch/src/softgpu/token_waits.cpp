@@ -28,11 +28,6 @@ constexpr std::array<std::string_view, 5> kIndexed = {"printf", "__gpo_assert_fa
 
 constexpr std::string_view kConversion = "operator";   // the symbol of operator bool and the like
 
-template <size_t N>
-bool among(const std::array<std::string_view, N>& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 bool waits_by_name(std::string_view word) {
     return word.starts_with("__syncthreads") || word.starts_with("__syncwarp") || word.starts_with("__shfl_") ||
            word.starts_with("__match_") || word.starts_with("__reduce_") || word.starts_with("__cluster_") ||

@@ -53,7 +53,6 @@ private:
 namespace {
 
 constexpr uint32_t kDefaultMaxHeld = 65536;
-constexpr uint64_t kAgain = 1'000'000;   // ns until work that found no memory is tried again
 
 // What gpo_stream_wait waits on.
 class Waiter final : public Reached {
@@ -329,7 +328,7 @@ void Stream::issue_ready(Kept& spent) noexcept {
 void Stream::try_again() noexcept {
     if (std::exchange(trying_again_, true)) return;
     retain();
-    runtime().errands().post(again_, host::now() + kAgain);
+    runtime().errands().post(again_, host::now() + Errands::kTryAgain);
 }
 
 void Stream::Again::run() noexcept {

@@ -15,7 +15,7 @@ namespace {
 // Those whose descriptors a forked child closes: with them it would have the locks too, and could outlive us. For more than
 // fit there is only the unlocking at their end.
 constinit std::atomic<Claim*> g_claims[64] = {};
-constexpr int kTries = 100;
+constexpr int kMostNames = 100;
 
 /// Unlocks first: a process that is just being started may have the descriptor until its exec.
 void let_go(int descriptor) noexcept {
@@ -49,7 +49,7 @@ Claim::Claim(const std::string& path) : path_(path) {
         }
         // Who had it may just have removed it, or put another in its place. (There are file systems whose numbers don't last.)
         if (stat(path_.c_str(), &now) == 0 && now.st_dev == opened.st_dev && now.st_ino == opened.st_ino) break;
-        if (tries == kTries) break;
+        if (tries == kMostNames) break;
         let_go(descriptor_);
     }
     host::on_fork(in_child);

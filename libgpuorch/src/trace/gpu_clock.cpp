@@ -5,7 +5,7 @@
 namespace gpo::trace {
 
 namespace {
-constexpr int kTries = 8;
+constexpr int kMostPairs = 8;
 constexpr uint64_t kPatience = 50'000'000;  // for a base on a GPU that answers nobody
 constexpr uint64_t kPrecise = 4'000;  // good enough: no further try
 constexpr uint64_t kPoor = 200'000;  // a base that is off by more is not taken when there is another
@@ -26,7 +26,7 @@ bool GpuClock::make_base(Base& best) noexcept {
     best.event = nullptr;
     best.error = UINT64_MAX;
     int spare = 0;
-    for (int i = 0; i < kTries && events[spare] && best.error > kPrecise; ++i) {
+    for (int i = 0; i < kMostPairs && events[spare] && best.error > kPrecise; ++i) {
         const uint64_t before = host::now();
         if (table.cuEventRecord(events[spare], stream_) != CUDA_SUCCESS) break;
         CUresult result;
