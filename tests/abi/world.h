@@ -12,11 +12,9 @@
 
 namespace gpo::test {
 
-#define CHECK_CALL(what, expected, ...)          \
-    do {                                         \
-        INFO(what);                              \
-        CHECK_STATUS(expected, __VA_ARGS__);     \
-    } while (false)
+/// CHECK_STATUS, with a text that says what is special about the call.
+#define CHECK_CALL(what, expected, ...) \
+    gpo::test::assert_status({__FILE__, __LINE__, false}, what ": " #__VA_ARGS__, expected, (__VA_ARGS__))
 
 /// A struct as a newer caller has it.
 template <class T>

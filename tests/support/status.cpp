@@ -28,4 +28,17 @@ std::string explain(const char* call, gpo_status status) {
     return text;
 }
 
+void assert_status(const Assertion& where, const char* call, gpo_status expected, gpo_status got) {
+    if (got == expected) {
+        CHECK(true);   // counted
+        return;
+    }
+    const std::string text = explain(call, got) + ", not " + gpo_status_name(expected);
+    if (where.required) {
+        ADD_FAIL_AT(where.file, where.line, text);
+    } else {
+        ADD_FAIL_CHECK_AT(where.file, where.line, text);
+    }
+}
+
 }  // namespace gpo::test

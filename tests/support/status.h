@@ -12,12 +12,6 @@
 
 namespace gpo::test {
 
-/// A status as assertions print it: by name.
-struct Answer {
-    gpo_status status;
-    bool operator==(const Answer&) const = default;
-};
-
 /// "gpo_fill(…) gave GPO_INVALID_ARGUMENT: destination is … (object)", with the calling thread's last error.
 std::string explain(const char* call, gpo_status status);
 
@@ -27,21 +21,22 @@ gpo_error last_error();
 /// What an object says of itself.
 gpo_error object_error(const void* object);
 
-}  // namespace gpo::test
-
-template <>
-struct doctest::StringMaker<gpo::test::Answer> {
-    static doctest::String convert(const gpo::test::Answer& answer) { return gpo_status_name(answer.status); }
+/// Where an assertion stands, and whether the test ends where it fails.
+struct Assertion {
+    const char* file;
+    int line;
+    bool required;
 };
 
-#define GPO_ASSERT_STATUS(assertion, expected, ...)                                          \
-    do {                                                                                     \
-        const gpo_status status_got_ = (__VA_ARGS__);                                        \
-        INFO(gpo::test::explain(#__VA_ARGS__, status_got_));                                 \
-        assertion(gpo::test::Answer{status_got_} == gpo::test::Answer{expected});            \
-    } while (false)
+/// One assertion: that the call gave what was expected. A function, for the macros below stand in thousands of places.
+void assert_status(const Assertion& where, const char* call, gpo_status expected, gpo_status got);
 
-#define CHECK_STATUS(expected, ...) GPO_ASSERT_STATUS(CHECK, expected, __VA_ARGS__)
-#define REQUIRE_STATUS(expected, ...) GPO_ASSERT_STATUS(REQUIRE, expected, __VA_ARGS__)
-#define CHECK_OK(...) GPO_ASSERT_STATUS(CHECK, GPO_SUCCESS, __VA_ARGS__)
-#define REQUIRE_OK(...) GPO_ASSERT_STATUS(REQUIRE, GPO_SUCCESS, __VA_ARGS__)
+}  // namespace gpo::test
+
+#define GPO_ASSERT_STATUS(required, expected, ...) \
+    gpo::test::assert_status({__FILE__, __LINE__, required}, #__VA_ARGS__, expected, (__VA_ARGS__))
+
+#define CHECK_STATUS(expected, ...) GPO_ASSERT_STATUS(false, expected, __VA_ARGS__)
+#define REQUIRE_STATUS(expected, ...) GPO_ASSERT_STATUS(true, expected, __VA_ARGS__)
+#define CHECK_OK(...) GPO_ASSERT_STATUS(false, GPO_SUCCESS, __VA_ARGS__)
+#define REQUIRE_OK(...) GPO_ASSERT_STATUS(true, GPO_SUCCESS, __VA_ARGS__)
