@@ -4,11 +4,11 @@ local gpuorch = require "gpuorch"
 local loop = require "gpuorch.loop"
 
 local N = 2^20
-local SOURCE = [[
+local SOURCE = [==[
 extern "C" __global__ void halve(float *x, unsigned n) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] *= 0.5f;
-}]]
+}]==]
 
 loop.spawn(function()
     local runtime = assert(gpuorch.runtime_create()) -- CUDA where there is a GPU, else the software GPU

@@ -2,9 +2,9 @@
 -- wait for one another. Writes OUT.ppm with the picture before and after, side by side. Without IN.ppm it draws one.
 local gpuorch = require "gpuorch"
 local RADIUS = 6
-local SOURCE = [[
+local SOURCE = [==[
 extern "C" __global__ void blur(const unsigned char *in, unsigned char *out, unsigned width, unsigned height) {
-    enum { side = 16, radius = ]] .. RADIUS .. [[, reach = side + 2 * radius };
+    enum { side = 16, radius = ]==] .. RADIUS .. [==[, reach = side + 2 * radius };
     __shared__ unsigned char tile[reach][reach][3];
     __shared__ float rows[reach][side][3];
     int left = blockIdx.x * side - radius, top = blockIdx.y * side - radius, me = threadIdx.y * side + threadIdx.x;
@@ -29,7 +29,7 @@ extern "C" __global__ void blur(const unsigned char *in, unsigned char *out, uns
         for (int k = -radius; k <= radius; ++k) sum += rows[threadIdx.y + radius + k][threadIdx.x][c] * (radius + 1 - abs(k));
         out[(y * (size_t)width + x) * 3 + c] = (unsigned char)(sum / ((radius + 1) * (radius + 1) * (radius + 1) * (radius + 1)) + 0.5f);
     }
-}]]
+}]==]
 
 -- Width, height and pixels of a binary PPM with 8 bits a colour.
 local function read_ppm(path)

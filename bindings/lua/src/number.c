@@ -69,9 +69,9 @@ const char *read_unsigned(lua_State *L, int index, uint64_t max, uint64_t *out) 
     const char *problem = read_exact(L, index, &value);
     if (problem) return problem;
     if ((value.negative && value.magnitude != 0) || value.magnitude > max) {
-        char text[64];
-        snprintf(text, sizeof text, "out of range: an integer from 0 to %" PRIu64 " expected", max);
-        return lua_pushfstring(L, "%s", text);
+        char most[24];
+        snprintf(most, sizeof most, "%" PRIu64, max);
+        return lua_pushfstring(L, "out of range: an integer from 0 to %s expected", most);
     }
     *out = value.magnitude;
     return NULL;
@@ -84,9 +84,10 @@ const char *read_signed(lua_State *L, int index, int64_t min, int64_t max, int64
     if (problem) return problem;
     const uint64_t most = value.negative ? 0 - (uint64_t)min : (uint64_t)max;
     if (value.magnitude > most) {
-        char text[96];
-        snprintf(text, sizeof text, "out of range: an integer from %" PRId64 " to %" PRId64 " expected", min, max);
-        return lua_pushfstring(L, "%s", text);
+        char least[24], most_text[24];
+        snprintf(least, sizeof least, "%" PRId64, min);
+        snprintf(most_text, sizeof most_text, "%" PRId64, max);
+        return lua_pushfstring(L, "out of range: an integer from %s to %s expected", least, most_text);
     }
     *out = value.negative ? (int64_t)(0 - value.magnitude) : (int64_t)value.magnitude;
     return NULL;

@@ -24,6 +24,13 @@ test("elements of every type come back as they went in, and what a type can't ho
     same(floats[1], math.huge)
 end)
 
+test("a message of a number out of range is whole, up to the longest numbers", function()
+    local _, device = use()
+    raises("(out of range: an integer from 0 to 18446744073709551615 expected)", device.memory_allocate, device, "f32", -1)
+    raises("out of range: an integer from -9223372036854775808 to 9223372036854775807 expected",
+           function() gpuorch.array("i64", 1)[1] = "9223372036854775808" end)
+end)
+
 test("64-bit integers are exact, as strings where the interpreter's numbers can't hold them", function()
     local array = gpuorch.array("u64", 1)
     array[1] = "18446744073709551615"
