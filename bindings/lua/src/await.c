@@ -8,7 +8,7 @@
  * coroutine, for loops that make coroutines by themselves. A coroutine that nobody resumes for us (a generator, also one
  * inside a loop's coroutine) and a callback, which may not yield, have none. */
 static const char source[] =
-    "local gpuorch, methods, serving, running = ...\n"
+    "local gpuorch, methods, serving, running, condition = ...\n"
     "local owners, probes = setmetatable({}, {__mode = 'k'}), {}\n"
     "local function scheduler_of()\n"
     "    local coroutine = running()\n"
@@ -32,11 +32,25 @@ static const char source[] =
     "    if not operation then return operation, message, name end\n"
     "    return await(operation, timeout)\n"
     "end\n"
-    "methods.stream.await, methods.event.await, methods.pipeline.await = mark_and_await, mark_and_await, mark_and_await\n"
+    "methods.stream.await, methods.event.await = mark_and_await, mark_and_await\n"
     "function methods.timeline.await(timeline, value, timeout)\n"
     "    local operation, message, name = timeline:notify(value)\n"
     "    if not operation then return operation, message, name end\n"
     "    return await(operation, timeout)\n"
+    "end\n"
+    /* A run's end has more to say than its operation: what wait() gives. */
+    "local function unless_running(otherwise, outcome, ...)\n"
+    "    if outcome ~= false then return outcome, ... end\n"
+    "    return otherwise()\n"
+    "end\n"
+    "function methods.pipeline.await(pipeline, timeout)\n"
+    "    if condition(pipeline) == 'calling' then return pipeline:wait(0) end\n" /* which says why it can't be waited for */
+    "    local operation, message, name = pipeline:notify()\n"
+    "    if not operation then return operation, message, name end\n"
+    "    local done, message, name = await(operation, timeout)\n"
+    "    local function as_told() return done, message, name end\n"
+    "    if done == false or condition(pipeline) == 'closed' then return as_told() end\n"
+    "    return unless_running(as_told, pipeline:wait(0))\n" /* another run may have begun */
     "end\n";
 
 static int is_serving(lua_State *L) {
@@ -64,5 +78,7 @@ void make_await(lua_State *L, int module, int list, int state_index) {
     lua_pushvalue(L, state_index);
     lua_pushcclosure(L, is_serving, 1);
     lua_pushcfunction(L, running);
-    lua_call(L, 4, 0);
+    lua_pushvalue(L, state_index);
+    lua_pushcclosure(L, pipeline_condition, 1);
+    lua_call(L, 5, 0);
 }

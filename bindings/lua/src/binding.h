@@ -62,10 +62,13 @@ typedef struct state {
     lua_State *running;   /* who is inside a call that calls back here (executors, shutdown); NULL: nobody */
     int serving;          /* depth of callbacks in progress: nothing may yield */
     int interrupted;      /* Ctrl-C ended a callback, and has yet to end what served it */
+    int traced;           /* the error on its way through protected calls has its traceback */
+    struct unheard *unheard; /* errors of callbacks that nobody will ask for, in order: to be reported */
     int classes, module;  /* registry references: metatables by number, the module's table, */
     int known, newest;    /* objects that callbacks find by number, weakly, and the newest number, */
     int runner, caller;   /* what runs requests and owed calls, protected, */
-    int teller, handler;  /* what tells log lines, and what makes messages of errors */
+    int teller, handler;  /* what tells log lines, what makes messages of errors, */
+    int unheard_teller;   /* and what reports errors that nobody will ask for */
     object *recognised[RECOGNISED]; /* userdata that are known to be objects, by their address (object.c) */
     struct request *request;
     const struct call *call;
@@ -208,7 +211,8 @@ typedef struct request {
     struct runtime_context *context;
     const int *closed;           /* set, under the bridge's mutex: it is not to be run any more */
     void (*run)(lua_State *L, state *s, struct request *request); /* here, protected; sets the answer */
-    void (*failed)(struct request *request, const char *text);    /* what it raised; may be NULL */
+    /* Takes what it raised, a message with its traceback. False: somebody else has to report that. May be NULL. */
+    int (*failed)(struct request *request, const char *text);
     gpo_status answer;
     int answered;
 } request;
@@ -248,6 +252,7 @@ void pass_interrupt(lua_State *L, state *s);
 int run_request(lua_State *L);
 int tell_log(lua_State *L);
 int with_traceback(lua_State *L);
+int tell_unheard(lua_State *L);
 /* Around a wait for a queue, so that whoever asks wakes it. False: somebody has asked already. */
 int begin_waiting(state *s, gpo_cq_t queue);
 void end_waiting(state *s);
@@ -261,8 +266,17 @@ callers_here enter(lua_State *L, state *s);
 void leave(state *s, callers_here before);
 /* Calls the function below its arguments, protected. 0, or 1 with the message and a traceback on the stack. */
 int call_protected(lua_State *L, state *s, int arguments, int results);
+/* Raises the error on top of the stack again, which a protected call has given its traceback. */
+int raise_again(lua_State *L, state *s);
 /* Pops a callback's message and gives it to gpuorch.on_error, or keeps Ctrl-C's for pass_interrupt. */
 void report(lua_State *L, state *s);
+int is_interrupt(const char *text); /* whether Ctrl-C raised it */
+/* Takes a text of malloc's, or NULL: an error that nobody will ask for. gpuorch.on_error gets it from report_unheard, or
+ * standard error from print_unheard, once the state is closed. Calls nothing of Lua's: finalizers may call it. */
+void leave_unheard(state *s, char *text);
+void report_unheard(lua_State *L, state *s);
+void print_unheard(state *s);
+void print_text(const char *text); /* on standard error; module.c */
 
 /* --- wait.c --- */
 
@@ -411,6 +425,7 @@ int has_callers(state *s); /* a pipeline is running that may call back here */
 void free_pipeline_contexts(lua_State *L, state *s, runtime_context *context);
 void make_caller(lua_State *L, state *s, int state_index);
 void make_await(lua_State *L, int module, int list, int state_index);
+int pipeline_condition(lua_State *L);
 
 extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device_methods[], runtime_timeline_methods[],
     runtime_executor_methods[], device_methods[], device_stream_methods[], device_memory_methods[], device_kernel_methods[],

@@ -245,9 +245,10 @@ void end_waiting(state *s) {
 /* Protected calls begin without an allocation of Lua's, which could raise where nobody catches it: what they call is in the
  * registry. */
 
-/* A traceback where the interpreter has one to give (5.1 has it in its debug library only). */
+/* A traceback where the interpreter has one to give (5.1 has it in its debug library only), and the error has none yet. */
 int with_traceback(lua_State *L) {
-    if (!lua_tostring(L, 1)) return 1; /* a number is a string from here on */
+    state *s = the_state(L);
+    if (s->traced || !lua_tostring(L, 1)) return 1; /* a number is a string from here on */
     lua_getglobal(L, "debug");
     if (!lua_istable(L, -1)) return lua_settop(L, 1), 1;
     lua_getfield(L, -1, "traceback");
@@ -265,12 +266,18 @@ int call_protected(lua_State *L, state *s, int arguments, int results) {
     ++s->serving;
     const int failed = lua_pcall(L, arguments, results, handler);
     --s->serving;
+    s->traced = 0;
     lua_remove(L, handler);
     return failed;
 }
 
+int raise_again(lua_State *L, state *s) {
+    s->traced = 1;
+    return lua_error(L);
+}
+
 /* Whether it is what interpreters' hooks raise at Ctrl-C, with a place before it or a traceback behind. */
-static int is_interrupt(const char *text) {
+int is_interrupt(const char *text) {
     static const char raised[] = "interrupted!";
     const size_t length = strcspn(text, "\n"), tail = sizeof raised - 1;
     return length >= tail && memcmp(text + length - tail, raised, tail) == 0;
@@ -298,6 +305,54 @@ void report(lua_State *L, state *s) {
     lua_pop(L, 1);
 }
 
+/* --- errors that nobody will ask for --- */
+
+struct unheard {
+    struct unheard *next;
+    char *text;
+};
+
+static void take_first_unheard(state *s) {
+    struct unheard *first = s->unheard;
+    s->unheard = first->next;
+    free(first->text);
+    free(first);
+}
+
+void leave_unheard(state *s, char *text) {
+    struct unheard *u = text ? malloc(sizeof *u) : NULL, **last = &s->unheard;
+    if (!u) {
+        if (text) print_text(text);
+        free(text);
+        return;
+    }
+    *u = (struct unheard){NULL, text};
+    while (*last) last = &(*last)->next;
+    *last = u;
+}
+
+void print_unheard(state *s) {
+    for (; s->unheard; take_first_unheard(s)) print_text(s->unheard->text);
+}
+
+/* The first of them; it stays where there is no memory for it. */
+int tell_unheard(lua_State *L) {
+    state *s = the_state(L);
+    lua_pushstring(L, s->unheard->text);
+    take_first_unheard(s);
+    report(L, s);
+    return 0;
+}
+
+void report_unheard(lua_State *L, state *s) {
+    if (!s->unheard || !lua_checkstack(L, 20)) return;
+    for (int failed = 0; s->unheard && !failed;) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, s->unheard_teller);
+        failed = call_protected(L, s, 0, 0);
+        if (failed) lua_pop(L, 1);
+    }
+}
+
 int run_request(lua_State *L) {
     state *s = the_state(L);
     request *r = s->request;
@@ -315,8 +370,8 @@ static void run_here(lua_State *L, state *s, request *r) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->runner);
     if (call_protected(L, s, 0, 0) != 0) {
         const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-        if (r->failed) r->failed(r, text ? text : "the callback raised something that is no string");
-        report(L, s);
+        if (r->failed && r->failed(r, text ? text : "the callback raised something that is no string")) lua_pop(L, 1);
+        else report(L, s);
     }
     --r->context->busy;
     s->request = outer;
@@ -401,6 +456,7 @@ void serve_without_raising(lua_State *L, state *s) {
     /* The function may end the runtime, and its context: what is needed of that is read before. */
     for (line *l; (l = next_line(b)); free(l)) tell(L, s, l->context->number, l->level, l->text);
     tell_dropped(L, s);
+    report_unheard(L, s);
 }
 
 void serve(lua_State *L, state *s) {

@@ -16,9 +16,16 @@ typedef struct callback {
     int slot;            /* where the pipeline object keeps the function */
 } callback;
 
-static void keep_message(request *r, const char *text) {
+/* The first error of a run is what whoever waits for the run gets; it is reported only if nobody asks. */
+static int keep_failure(request *r, const char *text) {
     pipeline_context *p = ((callback *)r)->pipeline;
-    snprintf(p->message, sizeof p->message, "%.*s", (int)strcspn(text, "\n"), text);
+    if (p->failure) return 0;
+    const char *traceback = strstr(text, "\nstack traceback:");
+    const size_t length = traceback ? (size_t)(traceback - text) : strlen(text);
+    snprintf(p->message, sizeof p->message, "%.*s", length < sizeof p->message ? (int)length : (int)sizeof p->message, text);
+    if (is_interrupt(text)) return 0;
+    p->heard = 0;
+    return (p->failure = strdup(text)) != NULL;
 }
 
 /* Pushes the function, below its arguments. False: the pipeline's object is gone. */
@@ -73,7 +80,7 @@ static void call_and_close(lua_State *L, state *s, callback *c, int arguments, i
     const int failed = call_protected(L, s, arguments, results);
     --c->pipeline->busy;
     if (borrowed) close(L, s, borrowed);
-    if (failed) lua_error(L);
+    if (failed) raise_again(L, s);
 }
 
 static void close_borrowed(lua_State *L, state *s, int index) { close_object(L, s, index, 1); }
@@ -95,7 +102,7 @@ static void run_take(lua_State *L, state *s, request *r) {
 
 gpo_status take_here(void *user, const gpo_chunk *chunk) {
     pipeline_context *p = user;
-    callback c = {.base = {.run = run_take, .failed = keep_message, .closed = &p->closed},
+    callback c = {.base = {.run = run_take, .failed = keep_failure, .closed = &p->closed},
                   .pipeline = p, .chunk = chunk, .slot = PIPELINE_TAKE};
     return ask(p->runtime, &c.base);
 }
@@ -139,7 +146,7 @@ static void run_fill(lua_State *L, state *s, request *r) {
 
 gpo_status fill_here(void *user, void *buffer, uint64_t capacity, uint64_t *bytes) {
     pipeline_context *p = user;
-    callback c = {.base = {.run = run_fill, .failed = keep_message, .closed = &p->closed},
+    callback c = {.base = {.run = run_fill, .failed = keep_failure, .closed = &p->closed},
                   .pipeline = p, .buffer = buffer, .capacity = capacity, .slot = PIPELINE_FILL};
     const gpo_status status = ask(p->runtime, &c.base);
     *bytes = c.bytes;
@@ -171,13 +178,13 @@ static void run_enqueue(lua_State *L, state *s, request *r) {
     --c->pipeline->busy;
     close_chunk(L, s, chunk - 1);
     close_object(L, s, stream_index - 1, 1);
-    if (failed) lua_error(L);
+    if (failed) raise_again(L, s);
     r->answer = GPO_SUCCESS;
 }
 
 gpo_status enqueue_here(void *user, gpo_stream_t stream, const gpo_chunk *chunk) {
     const struct stage_context *stage = user;
-    callback c = {.base = {.run = run_enqueue, .failed = keep_message, .closed = &stage->pipeline->closed},
+    callback c = {.base = {.run = run_enqueue, .failed = keep_failure, .closed = &stage->pipeline->closed},
                   .pipeline = stage->pipeline, .chunk = chunk, .stream = stream, .slot = PIPELINE_STAGES + stage->number};
     return ask(stage->pipeline->runtime, &c.base);
 }

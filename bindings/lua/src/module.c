@@ -55,10 +55,12 @@ static int now(lua_State *L) {
     return 1;
 }
 
+void print_text(const char *text) { fprintf(stderr, "gpuorch: an error in a callback or coroutine: %s\n", text); }
+
 /* What on_error is at first: the message goes to standard error. */
 static int print_error(lua_State *L) {
     const char *text = lua_tostring(L, 1);
-    fprintf(stderr, "gpuorch: an error in a callback or coroutine: %s\n", text ? text : luaL_typename(L, 1));
+    print_text(text ? text : luaL_typename(L, 1));
     return 0;
 }
 
@@ -74,6 +76,7 @@ static int close_state(lua_State *L) {
             lua_pop(L, 1);
         }
         close_bridge(s->bridge);
+        print_unheard(s);
     }
     s->bridge = NULL;
     return 0;
@@ -134,6 +137,7 @@ EXPORT int luaopen_gpuorch(lua_State *L) {
     s->runner = refer(L, run_request);
     s->teller = refer(L, tell_log);
     s->handler = refer(L, with_traceback);
+    s->unheard_teller = refer(L, tell_unheard);
     make_caller(L, s, 1);
     make_await(L, 2, 3, 1);
     lua_settop(L, 2);

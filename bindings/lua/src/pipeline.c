@@ -42,6 +42,14 @@ static void release_arguments(lua_State *L, state *s, int kept) {
     lua_pop(L, 1);
 }
 
+/* A run's failure is forgotten; where no wait has given it to anybody, it will be reported. */
+static void drop_failure(state *s, pipeline_context *p) {
+    if (p->heard) free(p->failure);
+    else leave_unheard(s, p->failure);
+    p->failure = NULL;
+    p->message[0] = '\0';
+}
+
 /* --- creation --- */
 
 static const field stage_fields[] = {
@@ -56,13 +64,43 @@ static const field option_fields[] = {
     FIELD(gpo_pipeline_options, max_pinned_bytes, U64), FIELD(gpo_pipeline_options, progress_ns, U64),
     FIELD(gpo_pipeline_options, label, STRING), OTHER("stages"), OTHER("progress"), OTHER("executor"), FIELDS_END};
 
-/* What a name stands for in a kernel's arguments; 0 if it is none, or not of that parameter's type. */
-static uint32_t argument_kind(const parameter *p, const char *name) {
-    static const char *const names[] = {"", "input", "output", "scratch", "result", "input_bytes", "output_bytes", "index", "offset"};
+/* What a word stands for in a kernel's arguments: the first four an address, the rest a number. */
+static const char *const argument_words[] = {"", "input", "output", "scratch", "result",
+                                             "input_bytes", "output_bytes", "index", "offset"};
+
+/* The kind of argument that a word stands for; 0 if it is none of the words. */
+static uint32_t argument_kind(const char *word) {
     for (uint32_t kind = GPO_STAGE_INPUT; kind <= GPO_STAGE_OFFSET; ++kind)
-        if (strcmp(names[kind], name) == 0)
-            return (kind <= GPO_STAGE_RESULT ? p->kind == PARAMETER_POINTER : p->kind == ELEMENT_U64) ? kind : 0;
+        if (strcmp(argument_words[kind], word) == 0) return kind;
     return 0;
+}
+
+/* Whether the value is a string that no number begins like: integers may be strings, too. */
+static int is_word(lua_State *L, int index) {
+    if (lua_type(L, index) != LUA_TSTRING) return 0;
+    const char *text = lua_tostring(L, index);
+    text += *text == '-';
+    return *text < '0' || *text > '9';
+}
+
+/* Whether the words of this kind fit the parameter. */
+static int fits(uint32_t kind, const parameter *p) {
+    return kind <= GPO_STAGE_RESULT ? p->kind == PARAMETER_POINTER : p->kind == ELEMENT_U64;
+}
+
+/* Gives, and pushes, what is wrong with a word that no parameter of this type can have: which words one can. */
+static const char *wrong_word(lua_State *L, const parameter *p, const char *word) {
+    luaL_Buffer words;
+    int count = 0;
+    luaL_buffinit(L, &words);
+    for (uint32_t kind = GPO_STAGE_INPUT; kind <= GPO_STAGE_OFFSET; ++kind) {
+        if (!fits(kind, p)) continue;
+        if (count++) luaL_addstring(&words, ", ");
+        luaL_addstring(&words, argument_words[kind]);
+    }
+    luaL_pushresult(&words);
+    if (count == 0) return lua_pushfstring(L, "'%s' is no value of its type, and words stand for ptr and u64", word);
+    return lua_pushfstring(L, "'%s' is no word for it; there are: %s", word, lua_tostring(L, -1));
 }
 
 /* Threads that run on a schedule may not wait for Lua, but for an executor. */
@@ -93,14 +131,20 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
         array_object *array = NULL;
         lua_rawgeti(L, arguments, (int)i + 1);
         list[i].struct_size = sizeof *list;
-        if (p->kind != PARAMETER_BYTES && lua_type(L, -1) == LUA_TSTRING)
-            list[i].kind = argument_kind(p, lua_tostring(L, -1));
-        if (list[i].kind == GPO_STAGE_VALUE) {
+        const char *problem = NULL;
+        if (p->kind != PARAMETER_BYTES && is_word(L, -1)) {
+            const char *word = lua_tostring(L, -1);
+            list[i].kind = argument_kind(word);
+            if (!list[i].kind || !fits(list[i].kind, p)) problem = wrong_word(L, p, word);
+        } else {
+            problem = lua_isnil(L, -1) && p->kind != PARAMETER_POINTER
+                          ? "it is missing" : read_parameter(L, s, lua_gettop(L), p, value, &array);
+        }
+        if (problem) {
             char name[32];
-            const char *problem = lua_isnil(L, -1) && p->kind != PARAMETER_POINTER
-                                      ? "it is missing" : read_parameter(L, s, lua_gettop(L), p, value, &array);
-            if (problem)
-                luaL_error(L, "argument %d (%s) of the stage's kernel: %s", (int)i + 1, parameter_name(p, name), problem);
+            luaL_error(L, "argument %d (%s) of the stage's kernel: %s", (int)i + 1, parameter_name(p, name), problem);
+        }
+        if (list[i].kind == GPO_STAGE_VALUE) {
             list[i].value = value;
             list[i].bytes = p->size;
             lua_pushvalue(L, -1);
@@ -231,7 +275,9 @@ void free_pipeline_contexts(lua_State *L, state *s, runtime_context *context) {
             luaL_unref(L, LUA_REGISTRYINDEX, p->reference);
         }
         p->reference = 0;
-        if (!p->held) free(p);
+        if (p->held) continue;
+        drop_failure(s, p);
+        free(p);
     }
 }
 
@@ -241,7 +287,6 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
     pipeline_object *pipeline = (pipeline_object *)o;
     pipeline_context *p = pipeline->context;
     const gpo_pipeline_t handle = HANDLE(o, gpo_pipeline_t);
-    (void)collected;
     int running = p->runtime && p->started && s->api->pipeline_wait(handle, 0, NULL) == GPO_TIMEOUT;
     if (running) {
         s->api->pipeline_cancel(handle);
@@ -249,6 +294,7 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
         if (!p->busy) running = s->api->pipeline_wait(handle, LONGEST_END_NS, NULL) == GPO_TIMEOUT;
     }
     s->api->pipeline_destroy(handle);
+    drop_failure(s, p);
     pipeline->context = NULL;
     p->held = 0;
     p->pipeline = NULL;
@@ -259,9 +305,10 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
         lua_pop(L, 1);
         unlink_context(p);
         free(p);
-        return;
+    } else {
+        p->reference = luaL_ref(L, LUA_REGISTRYINDEX);
     }
-    p->reference = luaL_ref(L, LUA_REGISTRYINDEX);
+    if (!collected) report_unheard(L, s);
 }
 
 /* Whether somebody may call that a wait has to be woken for. */
@@ -372,7 +419,7 @@ static int pipeline_start(lua_State *L) {
         return failure_with(L, s, GPO_INVALID_STATE, "the pipeline is running: one run at a time");
     const int read_from = read_source(L, s, 2, p, &source), written_to = read_sink(L, s, 3, p, &sink);
     if (cannot_call(p)) return failure_with(L, s, GPO_NOT_SUPPORTED, no_calls);
-    p->message[0] = '\0';
+    drop_failure(s, p);
     p->rest = 0;
     lua_getuservalue(L, 1);
     const int kept = lua_gettop(L);
@@ -417,7 +464,8 @@ static gpo_status notify_pipeline(state *s, void *source, gpo_cq_t cq, uint64_t 
     return s->api->pipeline_notify(HANDLE((object *)source, gpo_pipeline_t), cq, user_data);
 }
 
-/* wait([seconds]): what the run did, as a table; nil, message, name, table if it failed. */
+/* wait([seconds]): what the run did, as a table; nil, message, name, table if it failed. What a callback raised is the message,
+ * and with its traceback the table's `traceback`. */
 static int pipeline_wait(lua_State *L) {
     state *s = the_state(L);
     pipeline_object *pipeline = check_object(L, s, 1, CLASS_PIPELINE);
@@ -438,18 +486,32 @@ static int pipeline_wait(lua_State *L) {
     }
     if (status == GPO_TIMEOUT) return failure(L, s, status);
     int results = 1;
-    if (status == GPO_CALLBACK_FAILED && p->message[0]) results += failure_with(L, s, status, p->message);
+    const int raised = status == GPO_CALLBACK_FAILED && p->message[0];
+    if (raised) results += failure_with(L, s, status, p->message);
     else if (status != GPO_SUCCESS) results += failure(L, s, status);
     lua_getuservalue(L, 1);
     release_source_and_sink(L, s, lua_gettop(L));
     lua_pop(L, 1);
     push_record(L, s, result_fields, &outcome);
+    if (raised && p->failure) {
+        lua_pushstring(L, p->failure);
+        lua_setfield(L, -2, "traceback");
+        p->heard = 1;
+    }
     return results;
 }
 
 static int pipeline_notify(lua_State *L) {
     state *s = the_state(L);
     return notify_method(L, s, 2, notify_pipeline, check_object(L, s, 1, CLASS_PIPELINE), 0);
+}
+
+/* For await(): "closed", "calling" where this is inside one of its callbacks, else "open". */
+int pipeline_condition(lua_State *L) {
+    state *s = the_state(L);
+    const pipeline_object *pipeline = check_object_even_closed(L, s, 1, CLASS_PIPELINE);
+    lua_pushstring(L, !is_open(s, &pipeline->base) ? "closed" : pipeline->context->busy ? "calling" : "open");
+    return 1;
 }
 
 PLAIN_METHOD(pipeline_cancel, pipeline)

@@ -740,13 +740,20 @@ local pipeline = {}
 ---@return true?
 function pipeline:start(source, sink) end
 
---- what the run did; with a failure it comes fourth
+--- what the run did; with a failure it comes fourth, and has what a callback raised with its traceback as `traceback`
 ---@param seconds? number
 ---@return table|boolean?
+---@return string? message
+---@return string? status
+---@return table? run
 function pipeline:wait(seconds) end
 
+--- gives what wait() gives
 ---@param seconds? number
----@return boolean?
+---@return table|boolean?
+---@return string? message
+---@return string? status
+---@return table? run
 function pipeline:await(seconds) end
 
 ---@param queue? cq

@@ -119,6 +119,7 @@ test("a callback calls back into everything, and what would wait for itself says
         inside[3] = assert(device:stream_create()):await()
         inside[4] = pipeline:get_progress().running
         inside[5] = select(2, pcall(runtime.close, runtime))
+        inside[6] = select(3, pipeline:await())
     end}))
     assert(pipeline:wait())
     same(inside[1], "GPO_WOULD_DEADLOCK")
@@ -126,6 +127,7 @@ test("a callback calls back into everything, and what would wait for itself says
     same(inside[3], true)
     same(inside[4], true)
     same(inside[5]:find("from inside", 1, true) ~= nil, true)
+    same(inside[6], "GPO_WOULD_DEADLOCK")
 end)
 
 -- Each has f called once, from a callback of that kind, in the world's runtime.
@@ -262,6 +264,56 @@ test("what a pipeline's callback raises ends the run and is its message; the pip
     same(pipeline:wait().bytes_in, 4)
 end)
 
+-- How often a text is in another.
+local function count(text, part)
+    return select(2, text:gsub(part:gsub("%p", "%%%0"), ""))
+end
+
+for _, where in ipairs{"sink", "source", "stage"} do
+    test("what a pipeline's callback raises is whoever waits' alone, with one traceback: " .. where, function()
+        local _, device = use()
+        local function fail() error("two\nlines", 0) end
+        local messages = heard(function()
+            local pipeline = assert(copy_pipeline(device, where == "stage" and {stages = {{enqueue = fail}}} or nil))
+            assert(pipeline:start(where == "source" and {fill = fail} or {memory = "abcd"}, {take = where == "sink" and fail or nil}))
+            local _, message, _, run = pipeline:wait()
+            same(message, "two\nlines")
+            same(count(run.traceback, "two\nlines"), 1)
+            same(count(run.traceback, "stack traceback:"), 1)
+            same(run.traceback:find("callback_test.lua", 1, true) ~= nil, true, run.traceback)
+            same(select(4, pipeline:wait()).traceback, run.traceback)
+            pipeline:close()
+        end)
+        same(#messages, 0, messages[1])
+    end)
+end
+
+test("what a pipeline's callback raises is reported once, with one traceback, where nobody asks for it", function()
+    local _, device, stream = use()
+    local function failing(pipeline, text)
+        assert(pipeline:start({memory = "abcd"}, {take = function() error(text, 0) end}))
+        local operation = assert(pipeline:notify())
+        same(select(3, operation:wait()), "GPO_CALLBACK_FAILED")
+    end
+    for _, ends in ipairs{"closed", "started", "collected"} do
+        local messages = heard(function()
+            local pipeline = assert(copy_pipeline(device))
+            failing(pipeline, ends)
+            if ends == "closed" then pipeline:close() end
+            if ends == "started" then
+                failing(pipeline, "the second")
+                same(select(2, pipeline:wait()), "the second")
+            end
+            pipeline = nil
+            h.collect()
+            assert(stream:wait()) -- what is collected calls nobody: the next wait does
+        end)
+        same(#messages, 1, ends)
+        same(count(messages[1], ends .. "\nstack traceback:"), 1, messages[1])
+        same(count(messages[1], "stack traceback:"), 1)
+    end
+end)
+
 test("a pipeline's callbacks run in an executor where it has one", function()
     local runtime, device = use()
     local executor = assert(runtime:executor_create())
@@ -320,8 +372,17 @@ test("misuse of a pipeline is raised before anything is started", function()
     fails("GPO_NOT_FOUND", pipeline.start, pipeline, {path = "/none"})
     fails("GPO_INVALID_STATE", pipeline.wait, pipeline)
     local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
-    raises("argument 1 (ptr) of the stage's kernel", device.pipeline_create, device,
-           {stages = {{kernel = copy, arguments = {"outputs", "input", 1}}}})
+    for wrong, words in pairs{
+        ["argument 1 (ptr) of the stage's kernel: 'outputs' is no word for it; there are: input, output, scratch, result"] = {"outputs", "input", 1},
+        ["argument 2 (ptr) of the stage's kernel: 'index' is no word for it; there are: input, "] = {"output", "index", 1},
+        ["argument 3 (u64) of the stage's kernel: 'bytes' is no word for it; there are: input_bytes, output_bytes, index, offset"] =
+            {"output", "input", "bytes"}} do
+        raises(wrong, device.pipeline_create, device, {stages = {{kernel = copy, arguments = words}}})
+    end
+    local fill = device:module_builtin():kernel("gpo_fill_u32", "ptr u32 u64")
+    raises("argument 2 (u32) of the stage's kernel: 'index' is no value of its type, and words stand for ptr and u64",
+           device.pipeline_create, device, {stages = {{kernel = fill, arguments = {"output", "index", 1}}}})
+    assert(device:pipeline_create{stages = {{kernel = fill, arguments = {"output", "7", "0x10"}}}}):close()
     raises("argument 3 (u64) of the stage's kernel: it is missing", device.pipeline_create, device,
            {stages = {{kernel = copy, arguments = {"output", "input"}}}})
     raises("stage 1: a kernel or a function", device.pipeline_create, device, {stages = {{}}})

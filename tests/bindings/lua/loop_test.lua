@@ -11,6 +11,7 @@ local function held(runtime, device)
 end
 
 -- What can be awaited: each gives a function that awaits work that is done once the timeline is signalled, and the timeline.
+-- A pipeline's gives what its wait() gives: that is `true` here.
 local awaits = {}
 function awaits.stream(runtime, device)
     local stream, timeline = held(runtime, device)
@@ -37,7 +38,7 @@ function awaits.pipeline(runtime, device)
         assert(stream:wait_timeline(timeline, 1))
     end}}})
     assert(pipeline:start{memory = "abcd"})
-    return function() return pipeline:await() end, timeline
+    return function() return assert(pipeline:await()).bytes_in == 4 end, timeline
 end
 
 -- The same tests for each loop: spawn(f) starts a coroutine, run() runs until all have ended, sleep(seconds) waits in one.
@@ -176,12 +177,34 @@ local function tests_of(name, spawn, run, sleep)
         local chunks, result = 0, nil
         spawn(function()
             assert(pipeline:start({memory = ("x"):rep(40960)}, {take = function() chunks = chunks + 1 end}))
-            same(pipeline:await(), true)
-            result = assert(pipeline:wait(0))
+            result = assert(pipeline:await())
         end)
         run()
         same(chunks, 10)
         same(result.bytes_in, 40960)
+    end)
+
+    test("under " .. name .. " a pipeline's await() gives what its wait() gives: what the run did, or why it failed", function()
+        local _, device = use()
+        local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+        local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 0}}}})
+        local unheard, before = 0, gpuorch.on_error
+        gpuorch.on_error = function() unheard = unheard + 1 end
+        spawn(function()
+            assert(pipeline:start({memory = ("x"):rep(4096)}, {take = function() end}))
+            same(pipeline:await().bytes_in, 4096)
+            same(pipeline:await().bytes_in, 4096, "of a run that has ended")
+            assert(pipeline:start({memory = "abcd"}, {take = function() error("no more disk", 0) end}))
+            local run, message, status, failed = pipeline:await()
+            same(run, nil)
+            same(message, "no more disk")
+            same(status, "GPO_CALLBACK_FAILED")
+            same(failed.status, "GPO_CALLBACK_FAILED")
+            pipeline:close()
+        end)
+        run()
+        gpuorch.on_error = before
+        same(unheard, 0)
     end)
 
     for kind, make in pairs(coroutine.close and awaits or {}) do
@@ -325,6 +348,43 @@ test("await() outside of any loop waits, on the main coroutine and in others", f
     same(stream:await(), true)
     same(coroutine.wrap(function() return stream:await() end)(), true)
     same(stream:notify():await(10), true)
+end)
+
+test("a pipeline that is awaited: a timeout, a run begun by somebody else, and one that is closed are told apart", function()
+    local runtime, device = use()
+    local timeline = assert(runtime:timeline_create())
+    local passed = 0
+    local pipeline = assert(device:pipeline_create{chunk_bytes = 4096, stages = {{enqueue = function(stream)
+        passed = passed + 1
+        assert(stream:wait_timeline(timeline, passed))
+    end}}})
+    fails("GPO_INVALID_STATE", pipeline.await, pipeline)
+    assert(pipeline:start{memory = "abcd"})
+    local again
+    loop.spawn(function()
+        local answer, _, why = pipeline:await(0.01)
+        same(answer, false)
+        same(why, "GPO_TIMEOUT")
+        assert(timeline:signal(1))
+        same(pipeline:await().bytes_in, 4)
+        again = true
+        assert(pipeline:start{memory = "abcdefgh"})
+    end)
+    loop.spawn(function() -- hears of the first run, where the second may be running by then
+        local run = pipeline:await()
+        same(run == true or run.bytes_in == 4, true, tostring(run))
+    end)
+    loop.spawn(function()
+        while not again do loop.sleep(0.001) end
+        loop.spawn(function() same(pipeline:await(), nil) end)
+        loop.sleep(0.001)
+        pipeline:close()
+    end)
+    local before, heard = gpuorch.on_error, nil
+    gpuorch.on_error = function(message) heard = message end
+    loop.run()
+    gpuorch.on_error = before
+    same(heard, nil)
 end)
 
 for kind, make in pairs(awaits) do
