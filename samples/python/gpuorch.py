@@ -11,7 +11,10 @@ gpo.event_query return whether all is done. Handles close with close() or `with`
 of them.
 
 Callbacks are Python functions, without C's `user`; structs come as they are. They are kept as long as they may be called. What
-one raises is printed, and is the status CALLBACK_FAILED. Memory that work still uses is the caller's to keep.
+one raises is printed, and is the status CALLBACK_FAILED. A pipeline keeps the memory of its source and sink until its run has ended;
+memory that other work still uses is the caller's to keep.
+
+A launch that is made often is prepared once: gpo.prepare(kernel, grid, block, *values) gives what gpo.launch would build each time.
 
 The library is the one that the environment variable GPUORCH_LIBRARY names, else libgpuorch.so.0.
 """
@@ -29,6 +32,8 @@ SLICE_NS = 50_000_000  # a wait on the main thread looks for signals this often
 SHUTDOWN_NS = 1_000_000_000  # what is left at exit gets this long, so that no callback meets an interpreter that is gone
 INTEGERS = {"int32_t": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64,
             "uint8_t": ctypes.c_uint8, "size_t": ctypes.c_size_t, "gpo_status": ctypes.c_int32}
+CTYPES_OBJECT = ctypes.Structure.__base__  # of all that ctypes has
+POINTERS = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes._Pointer, ctypes._CFuncPtr)
 
 
 class Error(Exception):
@@ -73,10 +78,12 @@ def checked(kind, value):
 
 
 def address(value):
-    """What `void *` takes: an address, bytes, or any ctypes object."""
+    """What `void *` takes: an address, bytes, or any ctypes object. A pointer of ctypes' stands for where it leads."""
     if isinstance(value, bytes):
         return ctypes.cast(ctypes.c_char_p(value), ctypes.c_void_p).value
-    return ctypes.addressof(value) if isinstance(value, (ctypes.Structure, ctypes.Array)) else value
+    if isinstance(value, POINTERS):
+        return ctypes.cast(value, ctypes.c_void_p).value
+    return ctypes.addressof(value) if isinstance(value, CTYPES_OBJECT) else value
 
 
 class Struct(ctypes.Structure):
@@ -94,7 +101,11 @@ class Struct(ctypes.Structure):
         if kind is ctypes.c_char_p and value is not None:
             value = os.fsencode(value)
         elif kind is ctypes.c_void_p:
-            self.kept()[name], value = value, address(value)
+            self.kept()[name] = value
+            if isinstance(self, self.library.StageArgument) and isinstance(value, CTYPES_OBJECT):  # a value, be it a pointer's
+                super().__setattr__("bytes", ctypes.sizeof(value))
+                value = ctypes.addressof(value)
+            value = address(value)
         elif isinstance(value, list):  # an array that a pointer leads to
             self.kept()[name], value = value, (kind._type_ * len(value))(*value)
         elif kind in self.library.callbacks and value is not None:
@@ -116,6 +127,9 @@ class Function:
         self.kinds = [library.kind(one["type"]) for one in self.parameters]
         self.returns_status = described["returns"] == "gpo_status"
         self.call = ctypes.CFUNCTYPE(library.kind(described["returns"]), *self.kinds)(pointer)
+        # For arguments that are of the right types already: converting them takes as long as a short call.
+        self.unconverted = ctypes.CFUNCTYPE(library.kind(described["returns"]))(pointer)
+        self.before = library.before.get(self.name)
         words = [one["name"] for one in self.parameters]
         self.timeout = words.index("timeout_ns") if "timeout_ns" in words else None
         self.is_text = "buffer" in words
@@ -137,6 +151,8 @@ class Function:
             values[i] = self.converted(i, value)
         if self.is_text:
             return self.text(values)
+        if self.before:
+            self.before(*arguments)
         written = [i for i in range(len(values)) if i not in self.given]
         for i in written:
             values[i] = self.kinds[i]._type_()
@@ -151,8 +167,8 @@ class Function:
         if answer != self.library.SUCCESS:
             for value in passed:  # a callback that wasn't accepted isn't owed
                 self.library.owed.pop(id(value), None)
+        self.library.keep(self.name, arguments, result, answer)
         self.library.check(answer, result)
-        self.library.keep(self.name, arguments, result)
         return True if self.name.endswith("_query") else result
 
     def converted(self, number, value):
@@ -217,7 +233,10 @@ class Library:
         if not table:
             raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
         self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char}, None
-        self.runtimes, self.callbacks, self.owed, self.returned, self.kept, self.runs = set(), set(), {}, [], [], {}
+        self.callbacks, self.owed, self.returned = set(), {}, []
+        # By the numbers of handles: what runtimes and pipelines need to stay, and pipelines' runs.
+        self.runtimes, self.kept, self.runs = set(), {}, {}
+        self.before = {"pipeline_destroy": self.before_the_end}
         self.declare(abi)
         self.loaded_version = ctypes.c_uint32.from_address(table + 4).value
         size = ctypes.c_uint32.from_address(table).value
@@ -322,23 +341,69 @@ class Library:
             self.owed[id(made)] = made
         return made
 
-    def keep(self, name, arguments, result):
-        """What has to stay after a call."""
+    def keep(self, name, arguments, result, answer):
+        """What has to stay after a call, and what hasn't any more."""
+        if answer != self.SUCCESS and (name != "pipeline_wait" or answer in (self.TIMEOUT, self.WOULD_DEADLOCK)):
+            return
+        first = getattr(arguments[0], "value", None) if arguments else None
         if name == "runtime_create":
             self.runtimes.add(result.value)
-        elif name == "runtime_shutdown":
-            self.runtimes.discard(arguments[0].value)
-        if name in ("runtime_create", "pipeline_create"):  # whose callbacks may come as long as they are there
-            self.kept.append(arguments)
+            self.kept[result.value] = Kept(arguments)
+        elif name == "device_open":
+            result.runtime = first
+        elif name == "pipeline_create":
+            self.drop_ended()
+            self.kept[result.value] = Kept(arguments, getattr(arguments[0], "runtime", None))
         elif name == "pipeline_start":  # the run before has ended
-            self.runs[arguments[0].value] = arguments
+            self.runs[first] = arguments
+        elif name == "pipeline_wait":
+            self.runs.pop(first, None)
+        elif name == "pipeline_destroy":
+            if first in self.kept and not self.kept[first].outlived:
+                self.drop(first)
+            self.drop_ended()
+        elif name == "runtime_shutdown":
+            self.runtimes.discard(first)
+            for number in [number for number, kept in self.kept.items() if kept.runtime == first]:
+                self.drop(number)
+            self.drop(first)
+
+    def drop(self, number):
+        kept = self.kept.pop(number, None)
+        if kept and kept.cq:
+            self.cq_destroy.call(kept.cq)
+        self.runs.pop(number, None)
+
+    def before_the_end(self, pipeline):
+        """A pipeline that is closed during its run calls, and uses memory, until the run has ended: an entry in a queue says
+        when. Where there can be no entry, all stays until the runtime has shut down."""
+        kept = self.kept.get(pipeline.value)
+        if not kept or self.pipeline_wait.call(pipeline, 0, None) not in (self.TIMEOUT, self.WOULD_DEADLOCK):
+            return
+        kept.outlived, runtime = True, self.kept.get(kept.runtime)
+        if not runtime:
+            return
+        if not runtime.cq:
+            cq = self.Cq()
+            self.cq_create.call(self.Runtime(kept.runtime), None, ctypes.byref(cq))
+            runtime.cq = cq if cq.value else None
+        if runtime.cq:
+            self.pipeline_notify.call(pipeline, runtime.cq, pipeline.value)
+
+    def drop_ended(self):
+        """Of pipelines that were closed during a run that has ended since."""
+        for cq in [kept.cq for kept in self.kept.values() if kept.cq]:
+            for entry in self.drain(cq):
+                self.drop(entry.user_data)
 
     def launch(self, stream, kernel, grid, block, *values, **options):
         """A kernel with arguments that know their size: ctypes numbers and structs."""
-        launch = self.Launch(grid=tuple(grid), block=tuple(block), **options)
-        pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-        sizes = (ctypes.c_uint32 * len(values))(*map(ctypes.sizeof, values))
-        self.launch_kernel(stream, kernel, launch, pointers, sizes, len(values))
+        self.prepare(kernel, grid, block, *values, **options)(stream)
+
+    def prepare(self, kernel, grid, block, *values, **options):
+        """The same as an object that is called with a stream, any number of times. Each call takes the values as they are then:
+        `values[1].value = 7` changes one."""
+        return Prepared(self, kernel, self.Launch(grid=tuple(grid), block=tuple(block), **options), values)
 
     def drain(self, cq, capacity=256):
         """What is in a completion queue by now."""
@@ -348,6 +413,34 @@ class Library:
     def at_exit(self):
         for runtime in list(self.runtimes):
             self.runtime_shutdown.call(runtime, SHUTDOWN_NS)
+
+
+class Kept:
+    """What a runtime's or a pipeline's callbacks need. `cq`, of a runtime: where pipelines that were closed say that their
+    run has ended."""
+
+    def __init__(self, arguments, runtime=None):
+        self.arguments, self.runtime, self.cq, self.outlived = arguments, runtime, None, False
+
+
+class Prepared:
+    """A launch whose arguments were converted once: see Library.prepare."""
+
+    def __init__(self, library, kernel, launch, values):
+        function = library.launch_kernel
+        if not isinstance(kernel, function.kinds[1]):
+            raise TypeError(f"a kernel expected, not {kernel!r}")
+        self.library, self.kind, self.values, self.kept = library, function.kinds[0], values, (kernel, launch)
+        self.call = function.unconverted
+        self.passed = (kernel, ctypes.byref(launch), (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values)),
+                       (ctypes.c_uint32 * len(values))(*map(ctypes.sizeof, values)), len(values))
+
+    def __call__(self, stream):
+        if not isinstance(stream, self.kind):
+            raise TypeError(f"a stream expected, not {stream!r}")
+        answer = self.call(stream, *self.passed)
+        if answer:
+            self.library.check(answer)
 
 
 def camel(name):

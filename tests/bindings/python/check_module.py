@@ -98,6 +98,56 @@ def a_kernel_is_launched_with_arguments_that_know_their_size():
         assert error.status == gpo.INVALID_ARGUMENT, error
 
 
+def a_prepared_launch_takes_its_values_as_they_are_then():
+    with World() as w, gpo.stream_create(w.device) as other:
+        kernel = gpo.module_kernel(gpo.module_builtin(w.device), "gpo_fill_u32")
+        memory, n = gpo.memory_allocate(w.device, 400), 100
+        value, got = ctypes.c_uint32(1), (ctypes.c_uint32 * n)()
+        fill = gpo.prepare(kernel, [1], [64], ctypes.c_uint64(memory), value, ctypes.c_uint64(n))
+        gc.collect()
+        for stream, value.value in ((w.stream, 41), (other, 42), (w.stream, 43)):
+            fill(stream)
+            gpo.copy_to_host(stream, got, memory, 400)
+            gpo.stream_wait(stream, -1)
+            assert got[:] == [value.value] * n
+        wrong = gpo.prepare(kernel, [0], [64], ctypes.c_uint64(memory), value, ctypes.c_uint64(n))
+        error = raises(gpuorch.Error, wrong, w.stream)
+        assert (error.status, error.function) == (gpo.INVALID_ARGUMENT, "gpo_launch_kernel"), vars(error)
+        raises(TypeError, fill, w.device)
+        raises(TypeError, gpo.prepare, w.stream, [1], [64])
+        kernel.close()
+        assert raises(gpuorch.Error, fill, w.stream).status == gpo.INVALID_HANDLE
+
+
+def any_ctypes_object_is_a_stages_value():
+    class Pair(ctypes.Structure):
+        _fields_ = [("one", ctypes.c_uint32), ("two", ctypes.c_uint32)]
+
+    class Either(ctypes.Union):
+        _fields_ = [("number", ctypes.c_uint64), ("bytes", ctypes.c_uint8 * 8)]
+
+    with World() as w:
+        source = """
+            struct Pair { unsigned one, two; };
+            extern "C" __global__ void store(unsigned long long *out, unsigned a, Pair b, unsigned long long c, void *d, double e) {
+                out[0] = a; out[1] = b.one + b.two; out[2] = c; out[3] = (unsigned long long)d; out[4] = (unsigned long long)e;
+            }"""
+        kernel = gpo.module_kernel(gpo.module_compile(w.device, gpo.CompileOptions(source=source)), "store")
+        values = [ctypes.c_uint32(7), Pair(8, 9), Either(number=10), ctypes.c_void_p(11), ctypes.c_double(12)]
+        arguments = [gpo.StageArgument(kind=gpo.STAGE_OUTPUT), *(gpo.StageArgument(kind=gpo.STAGE_VALUE, value=one) for one in values)]
+        assert [one.bytes for one in arguments] == [0, 4, 8, 8, 8, 8]
+        stage = gpo.Stage(kind=gpo.STAGE_KERNEL, kernel=kernel, block=(1,), grid=(1,), arguments=arguments, argument_count=6)
+        taken = []
+        with gpo.pipeline_create(w.device, gpo.PipelineOptions(stages=[stage], stage_count=1)) as pipeline:
+            gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_MEMORY, memory=bytes(40), bytes=40), gpo.Sink(
+                kind=gpo.SINK_CALLBACK, take=lambda chunk: taken.append(ctypes.string_at(chunk.output, 40))))
+            gpo.pipeline_wait(pipeline, -1)
+        assert taken == [b"".join(number.to_bytes(8, "little") for number in (7, 17, 10, 11, 12))], taken
+        byte = ctypes.c_uint8(5)  # where memory is asked for, a pointer stands for where it leads
+        for one in (ctypes.pointer(byte), ctypes.cast(ctypes.pointer(byte), ctypes.c_void_p), byte):
+            assert gpo.Source(memory=one).memory == ctypes.addressof(byte)
+
+
 def wrong_types_and_numbers_are_python_errors():
     with World() as w:
         for number in (2**32, -1, 2**64):
@@ -204,6 +254,65 @@ def a_pipeline_calls_python_for_its_data_its_stages_and_its_results():
         gc.collect()
         assert gpo.pipeline_wait(pipeline, -1).bytes_out == len(whole) and b"".join(taken) == whole
         pipeline.close()
+
+
+def a_pipeline_keeps_nothing_once_its_run_has_ended_or_it_is_closed():
+    class Take:
+        def __init__(self, taken):
+            self.taken = taken
+
+        def __call__(self, chunk):
+            self.taken()
+
+    def there_is(reference):
+        gc.collect()
+        return reference() is not None
+
+    with World() as w, gpo.timeline_create(w.runtime) as timeline:
+        kept = len(gpo.kept), len(gpo.runs)
+        def started(take=lambda: None, enqueue=lambda stream, chunk: None):
+            data, sink, stage = bytearray(64), Take(take), Take(enqueue)
+            memory = (ctypes.c_uint8 * 64).from_buffer(data)
+            pipeline = gpo.pipeline_create(w.device, gpo.PipelineOptions(stage_count=1, stages=[
+                gpo.Stage(kind=gpo.STAGE_CALLBACK, enqueue=lambda *both: stage.taken(*both))]))
+            gpo.pipeline_start(pipeline, gpo.Source(kind=gpo.SOURCE_KIND_MEMORY, memory=memory, bytes=64),
+                               gpo.Sink(kind=gpo.SINK_CALLBACK, take=sink))
+            return pipeline, weakref.ref(memory), weakref.ref(sink), weakref.ref(stage)
+
+        def fail():
+            raise ValueError("enough")
+
+        pipeline, memory, sink, stage = started()
+        gpo.pipeline_wait(pipeline, -1)
+        assert (there_is(memory), there_is(sink), there_is(stage)) == (False, False, True), "a run that was waited for"
+        pipeline.close()
+        assert not there_is(stage), "a pipeline that is closed"
+
+        hook, sys.excepthook = sys.excepthook, lambda *_: None
+        try:
+            pipeline, memory, sink, stage = started(take=fail)
+            assert raises(gpuorch.Error, gpo.pipeline_wait, pipeline, -1).status == gpo.CALLBACK_FAILED
+        finally:
+            sys.excepthook = hook
+        assert not there_is(memory), "a run that failed"
+        pipeline.close()
+
+        # Closed in the middle of a run: all stays until that has ended, and goes with what is done next.
+        inside, go_on = threading.Event(), threading.Event()
+        pipeline, memory, sink, stage = started(take=lambda: (inside.set(), go_on.wait(30)))
+        assert inside.wait(30)
+        pipeline.close()
+        assert there_is(memory) and there_is(sink) and there_is(stage), "a run that outlives its pipeline"
+        go_on.set()
+        deadline = time.monotonic() + 30
+        while there_is(memory) and time.monotonic() < deadline:
+            started()[0].close()
+        assert not there_is(memory) and not there_is(stage), "its end"
+
+        pipeline, memory, sink, stage = started()
+    assert not there_is(memory) and not there_is(stage), "a runtime that has shut down"
+    assert (len(gpo.kept), len(gpo.runs)) <= kept, (gpo.kept, gpo.runs)
+
 
 def completions_are_futures():
     async def main():
