@@ -1,5 +1,6 @@
 // The cache of compiled kernels: missing, read-only, somebody else's, writable by others, cut short, altered, filled by two
-// processes at once. Never an error, and nothing is executed from it unless it is ours and whole.
+// processes at once; files that a source reads and that change. Never an error, nothing is executed from it unless it is ours
+// and whole, and nothing that other files would make otherwise.
 // LINK: objects
 // RUN: missing
 // RUN: read_only
@@ -12,6 +13,7 @@
 // RUN: cut
 // RUN: altered
 // RUN: race
+// RUN: files
 // TIMEOUT: 120
 #include <sys/stat.h>
 
@@ -48,11 +50,6 @@ uint32_t answer(const std::string& cache, const char* source = kSource) {
     return said;
 }
 
-int use(const std::string& cache) {
-    EXPECT(answer(cache) == 16);
-    return 0;
-}
-
 std::vector<std::filesystem::path> files_in(const std::string& folder) {
     std::vector<std::filesystem::path> files;
     if (!std::filesystem::exists(folder)) return files;
@@ -68,6 +65,85 @@ std::string content(const std::filesystem::path& path) {
 
 void write(const std::filesystem::path& path, const std::string& text) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+// Reads a header in each way that the software GPU's compilers know; `appears.h` isn't there at first.
+constexpr const char* kReader = R"(
+#include <by_cpath.h>
+#include <by_cplus.h>
+#import "by_import.h"
+%:include "by_digraph.h"
+# /* */ include "by_comment.h"
+#inc\
+lude "by_splice.h"
+#include <twice.h>
+#if __has_include("appears.h")
+#define APPEARS 1
+#else
+#define APPEARS 0
+#endif
+extern "C" __global__ void answer(unsigned *target, unsigned value) {
+    *target = CPATH_ | CPLUS << 1 | NESTED << 2 | IMPORT << 3 | DIGRAPH << 4 | COMMENT << 5 | SPLICE << 6 | TWICE << 7 |
+              APPEARS << 8;
+}
+)";
+
+/// What the reader says after each of its files has changed, and how many entries there are then.
+int follow_files(const std::string& cache, const Folder& folder) {
+    if (std::getenv("GPUORCH_DEVICE") && std::string(std::getenv("GPUORCH_DEVICE")) != "soft")
+        end_skipped("kernel_cache files", "NVRTC knows neither the variables nor all of the spellings");
+    for (const char* name : {"cpath", "cplus", "first", "second"}) EXPECT(mkdir((folder / name).c_str(), 0700) == 0);
+    setenv("CPATH", ((folder / "cpath") + ":" + (folder / "first") + ":" + (folder / "second")).c_str(), 1);
+    setenv("CPLUS_INCLUDE_PATH", (folder / "cplus").c_str(), 1);
+    const auto header = [&](const char* file, const char* macro, int value, const char* more = "") {
+        write(folder / file, std::string(more) + "#define " + macro + " " + std::to_string(value) + "\n");
+    };
+    const auto put = [&](unsigned bits) {
+        header("cpath/by_cpath.h", "CPATH_", bits & 1, "#include \"nested.h\"\n");
+        header("cplus/by_cplus.h", "CPLUS", bits >> 1 & 1);
+        header("cpath/nested.h", "NESTED", bits >> 2 & 1);
+        header("second/by_import.h", "IMPORT", bits >> 3 & 1);
+        header("second/by_digraph.h", "DIGRAPH", bits >> 4 & 1);
+        header("second/by_comment.h", "COMMENT", bits >> 5 & 1);
+        header("second/by_splice.h", "SPLICE", bits >> 6 & 1);
+        header("second/twice.h", "TWICE", 0);
+        std::filesystem::remove(folder / "first/twice.h");
+        if (bits >> 7 & 1) header("first/twice.h", "TWICE", 1);   // found before the other
+        std::filesystem::remove(folder / "second/appears.h");
+        if (bits >> 8 & 1) write(folder / "second/appears.h", "");
+    };
+    auto runtime = sized<gpo_runtime_options>();
+    runtime.cache = cache.c_str();
+    Opened a(runtime);
+    auto options = sized<gpo_compile_options>();
+    options.source = kReader;
+    uint32_t* const word = pinned(a.device, 1);
+    const auto says = [&](unsigned bits, size_t entries) {
+        put(bits);
+        gpo_module_t module = nullptr;
+        gpo_kernel_t kernel = nullptr;
+        EXPECT_OK(gpo_module_compile(a.device, &options, &module));
+        EXPECT_OK(gpo_module_kernel(module, "answer", &kernel));
+        EXPECT_OK(launch(a.stream, kernel, word, uint32_t{0}));
+        EXPECT_OK(gpo_stream_wait(a.stream, kPatience));
+        if (*word != bits) end_failed(__FILE__, __LINE__, "the files say " + std::to_string(bits) + ", the kernel " + std::to_string(*word));
+        EXPECT_OK(gpo_kernel_destroy(kernel));
+        EXPECT_OK(gpo_module_destroy(module));
+        size_t kernels = 0;
+        for (const auto& file : files_in(cache)) kernels += file.extension() == ".kernel";
+        EXPECT(kernels == entries);
+    };
+    says(0, 1);
+    says(0, 1);
+    for (unsigned bit = 0; bit < 9; ++bit) says(1u << bit, bit + 2);
+    says(0, 10);   // as it was: known
+    a.shut_down();
+    return 0;
+}
+
+int use(const std::string& cache) {
+    EXPECT(answer(cache) == 16);
+    return 0;
 }
 
 std::filesystem::path only_entry(const std::string& cache) {
@@ -184,6 +260,7 @@ int main(int argc, char** argv) {
             }
         }
     }
+    if (kind == "files") return follow_files(cache, folder);
     if (kind == "race") {
         for (int turn = 0; turn < (full() ? 50 : 3); ++turn) {
             std::filesystem::remove_all(cache);

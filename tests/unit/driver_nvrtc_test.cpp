@@ -9,6 +9,7 @@
 #include <string>
 
 #include "driver/nvrtc.h"
+#include "driver/nvrtc_reads.h"
 #include "kernel/image.h"
 #include "support/report.h"
 
@@ -171,4 +172,42 @@ TEST_CASE("an architecture among the options goes before the device's") {
     REQUIRE(result.ok);
     const std::string ptx(reinterpret_cast<const char*>(result.image.data()), result.image.size());
     CHECK(contains(ptx, ".target sm_80"));
+}
+
+TEST_CASE("a source of which NVRTC may read files has no inputs that could be a key of the cache") {
+    const auto reads = [](const char* source, std::vector<std::string> options = {},
+                          std::vector<std::pair<std::string, std::string>> headers = {}) {
+        CompileRequest asked = request(source);
+        asked.options = std::move(options);
+        asked.headers = std::move(headers);
+        NvrtcCompiler compiler;
+        CHECK((compiler.begin(asked)->inputs() == nullptr) == nvrtc::may_read_files(asked));
+        return nvrtc::may_read_files(asked);
+    };
+    CHECK_FALSE(reads("__global__ void f() {}"));
+    CHECK_FALSE(reads("// This file includes nothing and important things.\n__global__ void f() {}\n"));
+    CHECK_FALSE(reads("#include <cuda_fp16.h>\n#  include <cooperative_groups.h>  // tiles\n"));
+    CHECK_FALSE(reads("#include <stdint.h>\n#include \"stdint.h\"\n", {"-I/mine"}));
+    CHECK_FALSE(reads("#include \"given.h\"\n", {"-I/mine"}, {{"given.h", "#include <given.h>"}}));
+    CHECK_FALSE(reads("int include = 1; const char* text = \"include x.h\";", {"--include-path=/mine"}));
+    // Each reads mine.h from a folder, or may.
+    for (const char* source :
+         {"#include \"mine.h\"\n", "#include MINE\n", "#import \"mine.h\"\n", "#include_next <stdint.h>\n",
+          "%:include \"mine.h\"\n", "%:import <mine.h>\n", "# /* */ include \"mine.h\"\n", "/* */ # include \"mine.h\"\n",
+          "#inc\\\nlude \"mine.h\"\n", "#inc\\ \t\nlude \"mine.h\"\n", "#\\\ninclude \"mine.h\"\n", "#inc\\\r\nlude \"mine.h\"\n",
+          "#inc?\?/\nlude \"mine.h\"\n", "?\?=include \"mine.h\"\n", "#\rinclude \"mine.h\"\n", "#\vinclude\f\"mine.h\"\n",
+          "#if __has_include(\"mine.h\")\n#endif\n", "#define HAS __has_include\n#if HAS(<mine.h>)\n#endif\n",
+          "#if __has_\\\ninclude(\"mine.h\")\n#endif\n", "#include <stdint.h>\\ \n#include \"mine.h\"\n",
+          "#include </mine.h>\n", "#include <../mine.h>\n", "#include <stdint.h"}) {
+        CAPTURE(source);
+        CHECK(reads(source));
+        CHECK(reads("#include \"given.h\"\n", {}, {{"given.h", source}}));
+    }
+    CHECK(reads("#include <mine.h>\n", {"-I/mine"}));
+    CHECK(reads("#include <mine.h>\n", {"--include-path", "/mine"}));
+    for (const char* option : {"-include", "-include=x.h", "--pre-include=x.h", "-imacros", "--use-pch=x", "--pch",
+                               "--options-file=x", "-optf", "@x", "-DHAS=__has_include(<x.h>)"}) {
+        CAPTURE(option);
+        CHECK(reads("", {option}));
+    }
 }

@@ -231,14 +231,15 @@ TEST_CASE("everything that a compilation depends on is in its key") {
     request.name_expressions = {"f<int>"};
     request.headers = {{"a.h", "text"}};
     request.compute_capability = 90;
-    const std::string key = cache_key(request, "compiler 1", "cuda");
-    CHECK(key == cache_key(request, "compiler 1", "cuda"));
-    CHECK(key != cache_key(request, "compiler 2", "cuda"));
-    CHECK(key != cache_key(request, "compiler 1", "soft"));
+    const std::string key = cache_key(request, "text of files", "compiler 1", "cuda");
+    CHECK(key == cache_key(request, "text of files", "compiler 1", "cuda"));
+    CHECK(key != cache_key(request, "text of others", "compiler 1", "cuda"));
+    CHECK(key != cache_key(request, "text of files", "compiler 2", "cuda"));
+    CHECK(key != cache_key(request, "text of files", "compiler 1", "soft"));
     const auto differs = [&](auto change) {
         CompileRequest other = request;
         change(other);
-        return cache_key(other, "compiler 1", "cuda") != key;
+        return cache_key(other, "text of files", "compiler 1", "cuda") != key;
     };
     CHECK(differs([](auto& r) { r.source += " "; }));
     CHECK(differs([](auto& r) { r.file_name = "other.cu"; }));
@@ -248,25 +249,4 @@ TEST_CASE("everything that a compilation depends on is in its key") {
     CHECK(differs([](auto& r) { r.headers[0].second = "other"; }));
     CHECK(differs([](auto& r) { r.headers[0].first = "b.h"; }));
     CHECK(differs([](auto& r) { r.compute_capability = 100; }));
-}
-
-TEST_CASE("a source that reads files by include or option is not cached") {
-    const auto depends = [](const char* source, std::vector<std::string> options = {},
-                            std::vector<std::pair<std::string, std::string>> headers = {}) {
-        CompileRequest request;
-        request.source = source;
-        request.options = std::move(options);
-        request.headers = std::move(headers);
-        return depends_on_files(request);
-    };
-    CHECK_FALSE(depends("__global__ void f() {}"));
-    CHECK_FALSE(depends("#include <stdint.h>\n#  include <cmath>\n"));
-    CHECK_FALSE(depends("#include \"given.h\"\n", {"-I/usr/include"}, {{"given.h", "#include <given.h>"}}));
-    CHECK_FALSE(depends("int include = 1; // include \"x.h\"", {"-I/usr/include"}));
-    CHECK(depends("#include \"mine.h\"\n"));
-    CHECK(depends("#include <mine.h>\n", {"-I/usr/include/mine"}));
-    CHECK(depends("#include MINE\n"));
-    CHECK(depends("#include \"given.h\"\n", {}, {{"given.h", "#include \"other.h\""}}));
-    CHECK(depends("", {"-include"}));
-    CHECK(depends("", {"--pre-include=x.h"}));
 }

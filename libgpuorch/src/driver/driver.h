@@ -17,6 +17,17 @@
 
 namespace gpo::driver {
 
+/// Where a compiler keeps what it makes once and needs for every compilation, such as a precompiled header, from process to
+/// process. Nothing here fails a compilation. Any thread.
+class Shelf {
+public:
+    virtual ~Shelf() = default;
+    /// What was put there under this name, whole and unaltered. The name is letters and digits.
+    virtual std::optional<std::string> take(const std::string& name) = 0;
+    /// Adds or replaces it. False if it couldn't be written.
+    virtual bool put(const std::string& name, std::string_view bytes) = 0;
+};
+
 struct CompileRequest {
     std::string source;                                         // CUDA C++, one translation unit
     std::string file_name;                                      // shown in messages
@@ -24,6 +35,7 @@ struct CompileRequest {
     std::vector<std::string> name_expressions;                  // "blur<float, 4>": templates to instantiate
     std::vector<std::pair<std::string, std::string>> headers;   // include name, text
     int compute_capability = 0;                                 // 90 for sm_90; ignored by the software GPU
+    Shelf* shelf = nullptr;                                     // not part of what is asked for; may be NULL
 };
 
 struct CompileResult {
@@ -35,11 +47,24 @@ struct CompileResult {
     std::vector<std::pair<std::string, std::string>> lowered;   // name expression, symbol in the image
 };
 
+/// One request on its way through a compiler. One thread uses it; the request must outlive it.
+class Compilation {
+public:
+    virtual ~Compilation() = default;
+    /// Everything that the image depends on beside the request and Compiler::identity(): what the source reads from files. The
+    /// text stays valid until finish(). NULL: the compiler can't tell, or has failed already; such an image is never cached.
+    virtual const std::string* inputs() const = 0;
+    /// Makes the image. Called once at most.
+    virtual CompileResult finish() = 0;
+};
+
 /// Compiles kernel source. Any thread may call it, several at once. Blocks for as long as the compiler takes.
 class Compiler {
 public:
     virtual ~Compiler() = default;
-    virtual CompileResult compile(const CompileRequest&) = 0;
+    /// Reads the source with all that it includes. A failure is what finish() returns.
+    virtual std::unique_ptr<Compilation> begin(const CompileRequest& request) = 0;
+    CompileResult compile(const CompileRequest& request) { return begin(request)->finish(); }
     /// Part of the key of the disk cache: compiler, version, and what of the machine the code depends on. "": it can't be
     /// told now.
     virtual std::string identity() = 0;

@@ -10,6 +10,7 @@
 
 #include "core/environment.h"
 #include "core/text.h"
+#include "driver/nvrtc_reads.h"
 #include "host/host.h"
 
 namespace gpo::driver {
@@ -80,6 +81,18 @@ void find_includes(Library& library) {
         if (is_folder(place + "/cccl")) library.includes.push_back(place + "/cccl");
         return;
     }
+}
+
+/// Tells two states of one include folder apart, as before and after an upgrade in place: when entries were last added to it
+/// or taken away, and the version that its headers name is a file of.
+std::string state_of(const std::string& folder) {
+    std::string state;
+    for (const char* name : {"", "/cuda.h", "/cuda_fp16.h", "/cuda_fp16.hpp", "/cooperative_groups.h", "/nv/target"}) {
+        struct stat status;
+        if (stat((folder + name).c_str(), &status) == 0)
+            state += text(" ", uint64_t(status.st_mtim.tv_sec), ".", uint64_t(status.st_mtim.tv_nsec), ".", uint64_t(status.st_size));
+    }
+    return state;
 }
 
 /// NULL, with what was wrong added to `tried`.
@@ -176,18 +189,21 @@ std::string NvrtcCompiler::identity() {
     const nvrtc::Library* library = nvrtc::library(version_, &tried);
     if (!library) return "none";
     std::string identity = text("nvrtc ", library->major, ".", library->minor);
-    for (const std::string& include : library->includes) identity += " " + include;
+    for (const std::string& include : library->includes) identity += " " + include + nvrtc::state_of(include);
     // Ours too: what an older libgpuorch has compiled with other ones isn't what this one would.
     std::string ours;
     for (const auto& [name, body] : nvrtc::standard_headers()) ours += text(name, "\n", body);
     return identity + text(" headers ", uint64_t{std::hash<std::string>()(ours)});
 }
 
-CompileResult NvrtcCompiler::compile(const CompileRequest& request) {
-    using namespace nvrtc;
+namespace {
+
+using namespace nvrtc;
+
+CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_version) {
     CompileResult out;
     std::string tried;
-    const Library* library = nvrtc::library(version_, &tried);
+    const Library* library = nvrtc::library(driver_version, &tried);
     if (!library) {
         out.unavailable = true;
         out.log = "NVRTC, the CUDA toolkit's run-time compiler, could not be loaded: " + tried;
@@ -275,6 +291,28 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request) {
     }
     out.ok = true;
     return out;
+}
+
+class NvrtcCompilation final : public Compilation {
+public:
+    NvrtcCompilation(const CompileRequest& request, int driver_version)
+        : request_(request), driver_version_(driver_version), reads_(may_read_files(request)) {}
+
+    /// The toolkit's headers are part of the compiler's identity; what else a source may read can't be known.
+    const std::string* inputs() const override { return reads_ ? nullptr : &nothing_; }
+    CompileResult finish() override { return compile_with_nvrtc(request_, driver_version_); }
+
+private:
+    const CompileRequest& request_;
+    const int driver_version_;
+    const bool reads_;
+    const std::string nothing_;
+};
+
+}  // namespace
+
+std::unique_ptr<Compilation> NvrtcCompiler::begin(const CompileRequest& request) {
+    return std::make_unique<NvrtcCompilation>(request, version_);
 }
 
 }  // namespace gpo::driver

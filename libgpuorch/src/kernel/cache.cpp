@@ -158,9 +158,11 @@ void make_folders(const std::string& path) {
 
 }  // namespace
 
-std::string cache_key(const driver::CompileRequest& request, const std::string& compiler, const char* driver) {
+std::string cache_key(const driver::CompileRequest& request, const std::string& inputs, const std::string& compiler,
+                      const char* driver) {
     Digest digest;
-    digest.add_field("gpuorch kernel 1");
+    digest.add_field("gpuorch kernel 2");
+    digest.add_field(inputs);
     digest.add_field(driver);
     digest.add_field(compiler);
     digest.add_field(static_cast<uint64_t>(request.compute_capability));
@@ -176,44 +178,6 @@ std::string cache_key(const driver::CompileRequest& request, const std::string& 
         digest.add_field(text);
     }
     return hex_of(digest.finish());
-}
-
-namespace {
-
-/// An include of a name that isn't among the request's headers: in quotes it may be a file beside the source, in angle
-/// brackets one of a folder among the options. By a macro it may be anything.
-bool includes_files(std::string_view text, const driver::CompileRequest& request, bool folders) {
-    for (size_t at = text.find("include"); at != std::string_view::npos; at = text.find("include", at + 1)) {
-        size_t before = at;
-        while (before && (text[before - 1] == ' ' || text[before - 1] == '\t')) --before;
-        if (!before || text[before - 1] != '#') continue;
-        size_t from = text.find_first_not_of(" \t", at + 7);
-        if (from == std::string_view::npos) return true;
-        const char open = text[from++];
-        if (open != '<' && open != '"') return true;
-        const size_t to = text.find(open == '<' ? '>' : '"', from);
-        if (to == std::string_view::npos) return true;
-        const std::string_view name = text.substr(from, to - from);
-        const bool given = std::any_of(request.headers.begin(), request.headers.end(),
-                                       [&](const auto& header) { return header.first == name; });
-        if (!given && (folders || open == '"')) return true;
-    }
-    return false;
-}
-
-}  // namespace
-
-bool depends_on_files(const driver::CompileRequest& request) {
-    bool folders = false;
-    for (const std::string& option : request.options) {
-        for (const std::string_view prefix : {"-I", "--include-path", "-isystem", "-iquote", "-idirafter"})
-            folders |= option.starts_with(prefix);
-        for (const std::string_view prefix : {"-include", "--pre-include", "-imacros", "--options-file", "-optf", "@"})
-            if (option.starts_with(prefix)) return true;
-    }
-    if (includes_files(request.source, request, folders)) return true;
-    return std::any_of(request.headers.begin(), request.headers.end(),
-                       [&](const auto& header) { return includes_files(header.second, request, folders); });
 }
 
 Cache::Cache(const std::string& folder, uint64_t capacity) : capacity_(capacity) {

@@ -1,5 +1,8 @@
 // The disk cache of compiled kernels: one file per compilation, named by a digest of all that went in.
 //
+// What went in includes every file that the source reads: the compiler has read them before the cache is asked
+// (driver::Compilation::inputs), so a header that changes, appears or goes changes the key.
+//
 // The folder must be ours alone: a folder (no link) of the user's own that nobody else may write to; it is made so.
 // What is read from it is used only if it is a whole, unaltered entry: it carries its length and a SHA-256 of itself;
 // anything else is removed and compiled anew. Entries appear by rename, so that processes can share the folder with
@@ -15,12 +18,10 @@
 
 namespace gpo::kernel {
 
-/// The entry's name: a digest of the request and of what it is compiled by and for.
-std::string cache_key(const driver::CompileRequest& request, const std::string& compiler, const char* driver);
-
-/// True if the source may read files that are not in the request, by an include or an option: what it compiles to then
-/// depends on more than the key has.
-bool depends_on_files(const driver::CompileRequest& request);
+/// The entry's name: a digest of the request, of what the source reads beside it (driver::Compilation::inputs), and of what
+/// it is compiled by and for.
+std::string cache_key(const driver::CompileRequest& request, const std::string& inputs, const std::string& compiler,
+                      const char* driver);
 
 class Cache {
 public:

@@ -138,10 +138,11 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
     const driver::CompileRequest request = request_of(options, compute_capability(context));
     driver::Compiler& compiler = context.driver().compiler();
 
+    const auto compilation = compiler.begin(request);
     std::optional<kernel::Cache> cache;
     std::string key;
-    if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty() &&
-        !kernel::depends_on_files(request)) {
+    const std::string* const inputs = compilation->inputs();
+    if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty() && inputs) {
         cache.emplace(runtime.cache_folder());
         if (!cache->refused().empty()) {
             if (!runtime.cache_refusal_logged.exchange(true))
@@ -152,7 +153,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
             if (identity.empty())
                 cache.reset();   // it can't be asked now
             else
-                key = kernel::cache_key(request, identity, context.driver().name);
+                key = kernel::cache_key(request, *inputs, identity, context.driver().name);
         }
     }
     if (cache) {
@@ -166,7 +167,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
             }
         }
     }
-    const driver::CompileResult result = compiler.compile(request);
+    const driver::CompileResult result = compilation->finish();
     set_compile_log(result.log);
     if (!result.ok) fail_compilation(result, options.label);
     auto module = load_compiled(device, result, options.label);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "core/environment.h"
 #include "host/host.h"
@@ -116,51 +117,11 @@ struct Curtain {
     }
 };
 
-class SoftCompiler final : public driver::Compiler {
+/// The compilers that a process has asked for their versions. Any thread.
+class Versions {
 public:
-    driver::CompileResult compile(const driver::CompileRequest& request) override {
-        driver::CompileResult result;
-        const std::string path = find_compiler(result.log);
-        if (path.empty()) {
-            result.unavailable = true;
-            return result;
-        }
-        const CompilerOptions options = translate_options(request.options);
-        if (!options.refused.empty()) {
-            result.log = options.refused;
-            return result;
-        }
-        if (request.source.size() > kLargestSource) {
-            result.log = "error: the source has more than 256 MiB";
-            return result;
-        }
-        const PrivateFolder folder;
-        if (folder.path.empty()) {
-            result.system_error = folder.error;
-            result.log = folder.why;
-            return result;
-        }
-        build(request, options, path, folder, result);
-        return result;
-    }
-
-    std::string identity() override {
-        std::string log;
-        const std::string path = find_compiler(log);
-        if (path.empty()) return "none";
-        uint64_t headers = 14695981039346656037ull;
-        for (const EmbeddedHeader& header : embedded_headers()) headers = hash(header.text, headers);
-        char numbers[80];
-        snprintf(numbers, sizeof numbers, " abi %d cpu %016llx header %016llx", GPO_SOFT_KERNEL_ABI,
-                 static_cast<unsigned long long>(hash(processor_features())), static_cast<unsigned long long>(headers));
-        std::string version;
-        if (version_of(path, version) != 0) return {};
-        return path + " " + version + numbers + " library " + std::string(compiler_digest());
-    }
-
-private:
     /// The first line that the compiler says of itself; asked once for each path. 0, or why it couldn't be asked.
-    int version_of(const std::string& path, std::string& version) {
+    int find(const std::string& path, std::string& version) {
         {
             host::Lock lock(lock_);
             if (const auto known = versions_.find(path); known != versions_.end()) {
@@ -178,121 +139,197 @@ private:
         return 0;
     }
 
-    static bool write(const PrivateFolder& folder, const std::string& name, std::string_view text, driver::CompileResult& result) {
-        result.system_error = folder.write(name, text);
-        if (result.system_error != 0)
-            result.log += "error: " + name + " could not be written to " + folder.path + ": " + std::strerror(result.system_error);
-        return result.system_error == 0;
+private:
+    host::Mutex lock_;
+    std::map<std::string, std::string> versions_;
+};
+
+class SoftCompilation final : public driver::Compilation {
+public:
+    SoftCompilation(const driver::CompileRequest& request, Versions& versions)
+        : request_(request), versions_(versions), path_(find_compiler(result_.log)) {
+        if (path_.empty()) {
+            result_.unavailable = true;
+            return;
+        }
+        options_ = translate_options(request.options);
+        if (!options_.refused.empty()) {
+            result_.log = options_.refused;
+            return;
+        }
+        if (request.source.size() > kLargestSource) {
+            result_.log = "error: the source has more than 256 MiB";
+            return;
+        }
+        folder_.emplace();
+        if (folder_->path.empty()) {
+            result_.system_error = folder_->error;
+            result_.log = folder_->why;
+            return;
+        }
+        preprocessed_ = preprocess();
     }
 
-    static bool write_sources(const driver::CompileRequest& request, const CompilerOptions& options, const PrivateFolder& folder,
-                              driver::CompileResult& result) {
-        const Curtain curtain(options.macro_names);
+    const std::string* inputs() const override { return preprocessed_ ? &text_ : nullptr; }
+
+    driver::CompileResult finish() override {
+        if (preprocessed_ && rewrite() && build()) find_lowered_names();
+        return std::move(result_);
+    }
+
+private:
+    bool write(const std::string& name, std::string_view text) {
+        result_.system_error = folder_->write(name, text);
+        if (result_.system_error != 0)
+            result_.log += "error: " + name + " could not be written to " + folder_->path + ": " + std::strerror(result_.system_error);
+        return result_.system_error == 0;
+    }
+
+    bool write_sources() {
+        const Curtain curtain(options_.macro_names);
         for (const EmbeddedHeader& header : embedded_headers()) {
             const bool own = !header.name.starts_with("include/");
             const std::string text = own ? std::string(header.text) : curtain.down + std::string(header.text) + curtain.up;
-            if (!write(folder, "device/" + std::string(header.name), text, result)) return false;
+            if (!write("device/" + std::string(header.name), text)) return false;
         }
-        const std::string macros = "# 1 \"<command-line>\"\n" + options.macros + "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
-        if (!write(folder, "macros.h", macros, result)) return false;
-        for (const auto& [name, text] : request.headers) {
-            if (write(folder, "headers/" + name, text, result)) continue;
-            if (result.system_error == EINVAL) {
-                result.system_error = 0;
-                result.log = "error: the header " + name + " could not be written: its name must be relative and without \"..\"";
+        const std::string macros = "# 1 \"<command-line>\"\n" + options_.macros + "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
+        if (!write("macros.h", macros)) return false;
+        for (const auto& [name, text] : request_.headers) {
+            if (write("headers/" + name, text)) continue;
+            if (result_.system_error == EINVAL) {
+                result_.system_error = 0;
+                result_.log = "error: the header " + name + " could not be written: its name must be relative and without \"..\"";
             }
             return false;
         }
-        return write(folder, "source.cu", "# 1 \"" + clean_name(request.file_name) + "\"\n" + request.source + "\n", result);
+        return write("source.cu", "# 1 \"" + clean_name(request_.file_name) + "\"\n" + request_.source + "\n");
     }
 
-    void build(const driver::CompileRequest& request, const CompilerOptions& options, const std::string& path,
-               const PrivateFolder& folder, driver::CompileResult& result) {
-        if (!write_sources(request, options, folder, result)) return;
-        std::vector<std::string> command = {path, "-E", "-x", "c++", options.standard};
+    /// The source with all that it includes, to text_.
+    bool preprocess() {
+        if (!write_sources()) return false;
+        std::vector<std::string> command = {path_, "-E", "-x", "c++", options_.standard};
         command.insert(command.end(), std::begin(kMacros), std::end(kMacros));
         // The toolkit's headers are ours wherever the toolkit's own may lie; the C library's are those of the source's folders.
         // The source's macros are defined behind the device header, in which their names have other meanings.
         command.insert(command.end(), {"-Iheaders", "-Idevice/include", "-isystem", "device", "-include", "device/gpo_device.h",
                                        "-include", "macros.h"});
-        command.insert(command.end(), options.preprocess.begin(), options.preprocess.end());
+        command.insert(command.end(), options_.preprocess.begin(), options_.preprocess.end());
         command.insert(command.end(), {"source.cu", "-o", "preprocessed.ii"});
-        std::string text;
-        if (!step(command, folder, "preprocessed.ii", text, result)) return;
-        bool clang = false;
+        return step(command, "preprocessed.ii");
+    }
+
+    /// From CUDA C++ to C++, in text_.
+    bool rewrite() {
         try {
             PassOptions pass;
             std::string version;
-            result.system_error = version_of(path, version);
-            if (result.system_error != 0) {
-                result.log += "error: " + version + "\n";
-                return;
+            result_.system_error = versions_.find(path_, version);
+            if (result_.system_error != 0) {
+                result_.log += "error: " + version + "\n";
+                return false;
             }
-            clang = pass.clang = version.find("clang") != std::string::npos;
-            pass.name_expressions = request.name_expressions;
-            if (text.size() > kLargestSource)
-                throw SourceError(request.file_name, 1, "the preprocessed source has more than 256 MiB");
-            text = rewrite_kernels(text, pass);
+            clang_ = pass.clang = version.find("clang") != std::string::npos;
+            pass.name_expressions = request_.name_expressions;
+            if (text_.size() > kLargestSource)
+                throw SourceError(request_.file_name, 1, "the preprocessed source has more than 256 MiB");
+            text_ = rewrite_kernels(text_, pass);
         } catch (const SourceError& error) {
-            result.log += std::string(error.what()) + "\n";
-            return;
+            result_.log += std::string(error.what()) + "\n";
+            return false;
         }
-        if (!write(folder, "kernels.cpp", text, result)) return;
-        command = {path, "-x", "c++", options.standard};
-        command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
-        if (!clang) command.emplace_back(kOwnVariables);
-        command.insert(command.end(), options.compile.begin(), options.compile.end());
-        command.insert(command.end(), {"-isystem", "device", "kernels.cpp", "-o", "image.so"});
-        if (!step(command, folder, "image.so", text, result)) return;
-        const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-        result.image.assign(bytes, bytes + text.size());
-        find_lowered_names(request, result);
+        return true;
     }
 
-    /// Runs one command and reads what it made.
-    static bool step(const std::vector<std::string>& command, const PrivateFolder& folder, const std::string& made,
-                     std::string& text, driver::CompileResult& result) {
-        const ProcessResult process = run_process(command, folder.path, kCompileTimeout);
-        result.log += process.output;
+    bool build() {
+        if (!write("kernels.cpp", text_)) return false;
+        std::vector<std::string> command = {path_, "-x", "c++", options_.standard};
+        command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
+        if (!clang_) command.emplace_back(kOwnVariables);
+        command.insert(command.end(), options_.compile.begin(), options_.compile.end());
+        command.insert(command.end(), {"-isystem", "device", "kernels.cpp", "-o", "image.so"});
+        if (!step(command, "image.so")) return false;
+        const auto* bytes = reinterpret_cast<const std::byte*>(text_.data());
+        result_.image.assign(bytes, bytes + text_.size());
+        return true;
+    }
+
+    /// Runs one command and reads what it made, to text_.
+    bool step(const std::vector<std::string>& command, const std::string& made) {
+        const ProcessResult process = run_process(command, folder_->path, kCompileTimeout);
+        result_.log += process.output;
         if (!process.started) {
-            result.unavailable = process.error == ENOENT || process.error == EACCES || process.error == ENOEXEC;
-            result.system_error = process.error;
+            result_.unavailable = process.error == ENOENT || process.error == EACCES || process.error == ENOEXEC;
+            result_.system_error = process.error;
         }
-        if (process.timed_out) result.log += "error: the compiler took longer than 300 s\n";
+        if (process.timed_out) result_.log += "error: the compiler took longer than 300 s\n";
         if (!process.failed()) {
-            const int error = folder.read(made, text);
-            if (error == 0 && !text.empty()) return true;
+            const int error = folder_->read(made, text_);
+            if (error == 0 && !text_.empty()) return true;
             if (error != 0 && error != ENOENT) {
-                result.system_error = error;
-                result.log += "error: " + made + " could not be read: " + std::strerror(error) + "\n";
+                result_.system_error = error;
+                result_.log += "error: " + made + " could not be read: " + std::strerror(error) + "\n";
             }
         }
-        if (process.started && result.log.empty())
-            result.log = "error: the compiler ended with " + std::to_string(process.status) + " and said nothing\n";
+        if (process.started && result_.log.empty())
+            result_.log = "error: the compiler ended with " + std::to_string(process.status) + " and said nothing\n";
         return false;
     }
 
-    static void find_lowered_names(const driver::CompileRequest& request, driver::CompileResult& result) {
+    void find_lowered_names() {
         std::unique_ptr<Image> image;
-        if (Image::load(result.image.data(), result.image.size(), &result.log, &image) != CUDA_SUCCESS) return;
-        for (const std::string& expression : request.name_expressions) {
+        if (Image::load(result_.image.data(), result_.image.size(), &result_.log, &image) != CUDA_SUCCESS) return;
+        for (const std::string& expression : request_.name_expressions) {
             bool found = false;
             for (const gpo_soft_name& name : image->names()) {
                 if (name.expression != expression) continue;
-                result.lowered.emplace_back(expression, name.symbol);
+                result_.lowered.emplace_back(expression, name.symbol);
                 found = true;
                 break;
             }
             if (!found) {
-                result.log += "error: \"" + expression + "\" names no kernel or device variable\n";
+                result_.log += "error: \"" + expression + "\" names no kernel or device variable\n";
                 return;
             }
         }
-        result.ok = true;
+        result_.ok = true;
     }
 
-    host::Mutex lock_;
-    std::map<std::string, std::string> versions_;
+    const driver::CompileRequest& request_;
+    Versions& versions_;
+    driver::CompileResult result_;
+    const std::string path_;   // of the compiler
+    CompilerOptions options_;
+    std::optional<PrivateFolder> folder_;
+    bool preprocessed_ = false, clang_ = false;
+    std::string text_;         // what the latest step has made
+};
+
+class SoftCompiler final : public driver::Compiler {
+public:
+    std::unique_ptr<driver::Compilation> begin(const driver::CompileRequest& request) override {
+        return std::make_unique<SoftCompilation>(request, versions_);
+    }
+
+    std::string identity() override {
+        std::string log;
+        const std::string path = find_compiler(log);
+        if (path.empty()) return "none";
+        uint64_t headers = 14695981039346656037ull;
+        for (const EmbeddedHeader& header : embedded_headers()) headers = hash(header.text, headers);
+        char numbers[80];
+        snprintf(numbers, sizeof numbers, " abi %d cpu %016llx header %016llx", GPO_SOFT_KERNEL_ABI,
+                 static_cast<unsigned long long>(hash(processor_features())), static_cast<unsigned long long>(headers));
+        std::string version;
+        if (versions_.find(path, version) != 0) return {};
+        std::string parts;   // where GCC and Clang look for their own programs, and what changes their arguments
+        for (const char* name : {"GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "CCC_OVERRIDE_OPTIONS"})
+            if (const char* value = secure_getenv(name)) parts += std::string(" ") + name + "=" + value;
+        return path + " " + version + numbers + " library " + std::string(compiler_digest()) + parts;
+    }
+
+private:
+    Versions versions_;
 };
 
 }  // namespace
