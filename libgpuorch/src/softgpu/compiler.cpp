@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -14,6 +16,7 @@
 #include "core/environment.h"
 #include "host/host.h"
 #include "softgpu/compiler_headers.h"
+#include "softgpu/compiler_includes.h"
 #include "softgpu/compiler_options.h"
 #include "softgpu/compiler_process.h"
 #include "softgpu/executor.h"
@@ -25,9 +28,11 @@ namespace gpo::softgpu {
 
 namespace {
 
-constexpr uint64_t kCompileTimeout = 300'000'000'000;   // ns
+constexpr uint64_t kCompileTimeout = 300'000'000'000;   // ns, for all the processes of a compilation
 constexpr uint64_t kVersionTimeout = 20'000'000'000;
 constexpr size_t kLargestSource = 256 << 20;            // bytes, preprocessed too
+constexpr uint64_t kReadingMemory = uint64_t{1} << 30;  // bytes, for a process that reads a source with its includes
+constexpr uint64_t kCompilingMemory = uint64_t{8} << 30;
 
 #if defined(__aarch64__)
 constexpr const char* kNative = "-mcpu=native";
@@ -55,7 +60,13 @@ bool can_be_run(const std::string& path) {
 }
 
 std::string in_path(const std::string& name) {
-    if (name.find('/') != std::string::npos) return can_be_run(name) ? name : std::string();
+    // Absolute, since it runs in another folder than ours.
+    const auto whole_path = [](const std::string& path) {
+        std::error_code error;
+        const std::filesystem::path whole = std::filesystem::absolute(path, error);
+        return error ? std::string() : whole.string();
+    };
+    if (name.find('/') != std::string::npos) return can_be_run(name) ? whole_path(name) : std::string();
     const char* path = secure_getenv("PATH");
     std::string_view left = path ? path : kUsualPath;
     while (!left.empty()) {
@@ -63,7 +74,7 @@ std::string in_path(const std::string& name) {
         const std::string_view folder = left.substr(0, colon);
         left.remove_prefix(colon == std::string_view::npos ? left.size() : colon + 1);
         const std::string whole = std::string(folder.empty() ? "." : folder) + "/" + name;
-        if (can_be_run(whole)) return whole;
+        if (can_be_run(whole)) return whole_path(whole);
     }
     return {};
 }
@@ -130,8 +141,9 @@ public:
             }
         }
         const PrivateFolder folder;
-        ProcessResult answer =
-            run_process({path, "--version"}, folder.path.empty() ? "/" : folder.path, kVersionTimeout);
+        const ProcessResult answer = run_process({.arguments = {path, "--version"},
+                                                  .folder = folder.path.empty() ? "/" : folder.path,
+                                                  .deadline = host::now() + kVersionTimeout});
         version = answer.output.substr(0, answer.output.find('\n'));
         if (!answer.started) return answer.error;
         host::Lock lock(lock_);
@@ -167,7 +179,8 @@ public:
             result_.log = folder_->why;
             return;
         }
-        preprocessed_ = preprocess();
+        result_.log = unreadable_include(request, options_);
+        preprocessed_ = result_.log.empty() && preprocess();
     }
 
     const std::string* inputs() const override { return preprocessed_ ? &text_ : nullptr; }
@@ -216,7 +229,7 @@ private:
                                        "-include", "macros.h"});
         command.insert(command.end(), options_.preprocess.begin(), options_.preprocess.end());
         command.insert(command.end(), {"source.cu", "-o", "preprocessed.ii"});
-        return step(command, "preprocessed.ii");
+        return step({.arguments = std::move(command), .memory = kReadingMemory}, "preprocessed.ii", kLargestSource);
     }
 
     /// From CUDA C++ to C++, in text_.
@@ -231,8 +244,6 @@ private:
             }
             clang_ = pass.clang = version.find("clang") != std::string::npos;
             pass.name_expressions = request_.name_expressions;
-            if (text_.size() > kLargestSource)
-                throw SourceError(request_.file_name, 1, "the preprocessed source has more than 256 MiB");
             text_ = rewrite_kernels(text_, pass);
         } catch (const SourceError& error) {
             result_.log += std::string(error.what()) + "\n";
@@ -248,25 +259,31 @@ private:
         if (!clang_) command.emplace_back(kOwnVariables);
         command.insert(command.end(), options_.compile.begin(), options_.compile.end());
         command.insert(command.end(), {"-isystem", "device", "kernels.cpp", "-o", "image.so"});
-        if (!step(command, "image.so")) return false;
+        if (!step({.arguments = std::move(command), .memory = kCompilingMemory, .include_paths = false}, "image.so", kLargestOutput))
+            return false;
         const auto* bytes = reinterpret_cast<const std::byte*>(text_.data());
         result_.image.assign(bytes, bytes + text_.size());
         return true;
     }
 
-    /// Runs one command and reads what it made, to text_.
-    bool step(const std::vector<std::string>& command, const std::string& made) {
-        const ProcessResult process = run_process(command, folder_->path, kCompileTimeout);
+    /// Runs one process, in our folder and time, and reads what it made, to text_.
+    bool step(ProcessRequest asked, const std::string& made, uint64_t most) {
+        asked.folder = folder_->path;
+        asked.deadline = deadline_;
+        const ProcessResult process = run_process(asked);
         result_.log += process.output;
         if (!process.started) {
             result_.unavailable = process.error == ENOENT || process.error == EACCES || process.error == ENOEXEC;
             result_.system_error = process.error;
         }
-        if (process.timed_out) result_.log += "error: the compiler took longer than 300 s\n";
+        const std::string bound = exceeded(process, asked.memory);
+        if (!bound.empty()) result_.log.insert(0, request_.file_name + ": error: " + bound + "\n");
         if (!process.failed()) {
-            const int error = folder_->read(made, text_);
+            const int error = folder_->read(made, most, text_);
             if (error == 0 && !text_.empty()) return true;
-            if (error != 0 && error != ENOENT) {
+            if (error == EFBIG) {
+                result_.log += request_.file_name + ": error: " + made + " has more than " + std::to_string(most >> 20) + " MiB\n";
+            } else if (error != 0 && error != ENOENT) {
                 result_.system_error = error;
                 result_.log += "error: " + made + " could not be read: " + std::strerror(error) + "\n";
             }
@@ -274,6 +291,18 @@ private:
         if (process.started && result_.log.empty())
             result_.log = "error: the compiler ended with " + std::to_string(process.status) + " and said nothing\n";
         return false;
+    }
+
+    /// Which of its bounds a process ran into; "" if into none.
+    static std::string exceeded(const ProcessResult& process, uint64_t memory) {
+        const auto says = [&](const char* words) { return process.output.find(words) != std::string::npos; };
+        if (process.timed_out || process.status == -SIGXCPU || says("CPU time limit exceeded"))
+            return "the compiler took longer than 300 s";
+        if (process.status == -SIGXFSZ || says("File size limit exceeded"))
+            return "the compiler wrote more than " + std::to_string(kLargestOutput >> 20) + " MiB";
+        if (process.failed() && (says("out of memory") || says("memory exhausted") || says("bad_alloc")))
+            return "the compiler needed more than the " + std::to_string(memory >> 30) + " GiB of memory that it may take";
+        return {};
     }
 
     void find_lowered_names() {
@@ -301,6 +330,7 @@ private:
     const std::string path_;   // of the compiler
     CompilerOptions options_;
     std::optional<PrivateFolder> folder_;
+    const uint64_t deadline_ = host::now() + kCompileTimeout;
     bool preprocessed_ = false, clang_ = false;
     std::string text_;         // what the latest step has made
 };

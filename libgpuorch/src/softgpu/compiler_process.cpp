@@ -5,8 +5,10 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,97 +56,168 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 /// The program's own. Not that of a set-uid program: who started it would choose by PATH, GCC_EXEC_PREFIX and their like what
 /// the compiler runs in its name.
-std::vector<std::string> environment_for(const std::string& folder) {
+std::vector<std::string> environment_for(const ProcessRequest& request) {
+    // Where GCC writes lists of what it has read is the business of whoever builds with it.
+    constexpr std::string_view kDropped[] = {"TMPDIR", "LC_ALL", "LANGUAGE", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"};
+    constexpr std::string_view kIncludePaths[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH",
+                                                  "OBJCPLUS_INCLUDE_PATH"};
+    const auto among = [](std::string_view name, const auto& names) {
+        return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    };
     std::vector<std::string> out;
     if (environment::ignored()) out.push_back(std::string("PATH=") + kUsualPath);
     else
         for (char** entry = environ; entry && *entry; ++entry) {
-            const std::string_view text = *entry;
-            if (!text.starts_with("TMPDIR=") && !text.starts_with("LC_ALL=") && !text.starts_with("LANGUAGE="))
-                out.emplace_back(text);
+            const std::string_view text = *entry, name = text.substr(0, text.find('='));
+            if (!among(name, kDropped) && (request.include_paths || !among(name, kIncludePaths))) out.emplace_back(text);
         }
-    out.push_back("TMPDIR=" + folder);
+    out.push_back("TMPDIR=" + request.folder);
     out.push_back("LC_ALL=C");
     return out;
 }
 
-/// Signals as a new process expects them: our threads block them all.
-void set_signals(posix_spawnattr_t& attributes) {
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    sigdelset(&all, SIGKILL);
-    sigdelset(&all, SIGSTOP);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+/// What the child needs between vfork and exec, made before. It shares its parent's memory until then: it makes system calls
+/// and writes to nothing but its stack and `*error`.
+struct Start {
+    char* const* arguments;
+    char* const* environment;
+    const char* folder;
+    int output;
+    uint64_t memory, seconds;
+    int* error;   // in memory that a child shares under a sanitizer too, whose vfork is a fork
+};
+
+/// A word that is shared with children. NULL without memory.
+class SharedWord {
+public:
+    SharedWord() : at_(mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
+    ~SharedWord() {
+        if (get()) munmap(at_, sizeof(int));
+    }
+    SharedWord(const SharedWord&) = delete;
+    SharedWord& operator=(const SharedWord&) = delete;
+    int* get() const { return at_ == MAP_FAILED ? nullptr : static_cast<int*>(at_); }
+
+private:
+    void* const at_;
+};
+
+/// The soft limit and the hard one, where they aren't lower already.
+bool limit(int resource, uint64_t soft, uint64_t hard) {
+    rlimit now;
+    if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0) return false;
+    now.rlim_max = std::min<rlim_t>(now.rlim_max, hard);
+    now.rlim_cur = std::min<rlim_t>(std::min<rlim_t>(now.rlim_cur, soft), now.rlim_max);
+    return setrlimit(static_cast<__rlimit_resource_t>(resource), &now) == 0;
 }
 
-void drain(int descriptor, pid_t child, uint64_t deadline, ProcessResult& result) noexcept {
+void become(Start& start) {
+    // Signals as a new process expects them: our threads block them all. Sanitizers note what passes through sigaction.
+    const unsigned long to_default[8] = {};
+    for (int signal = 1; signal <= 64; ++signal)
+        if (signal != SIGKILL && signal != SIGSTOP) syscall(SYS_rt_sigaction, signal, to_default, nullptr, sizeof(uint64_t));
+    const bool limited = limit(RLIMIT_AS, start.memory, start.memory) && limit(RLIMIT_CORE, 0, 0) &&
+                         limit(RLIMIT_FSIZE, kLargestOutput, kLargestOutput) &&
+                         limit(RLIMIT_CPU, start.seconds, start.seconds + 1);
+    const int output = fcntl(start.output, F_DUPFD_CLOEXEC, 3);   // it may be one of the three itself
+    const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int safe_input = input < 0 ? -1 : fcntl(input, F_DUPFD_CLOEXEC, 3);
+    if (limited && setpgid(0, 0) == 0 && output >= 0 && safe_input >= 0 && dup2(safe_input, 0) == 0 &&
+        dup2(output, 1) == 1 && dup2(output, 2) == 2 && chdir(start.folder) == 0) {
+        const uint64_t none = 0;
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
+        execve(start.arguments[0], start.arguments, start.environment);
+    }
+    *start.error = errno;
+    _exit(127);
+}
+
+/// -1 with what was wrong in `*start.error`. (posix_spawn sets no limits; fork copies the page tables of a process that may
+/// have mapped all of a GPU.)
+__attribute__((noinline)) pid_t launch(Start& start) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);   // no handler runs in the child
+    const pid_t child = vfork();
+    if (child == 0) become(start);
+    if (child < 0) *start.error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (child > 0 && *start.error != 0) {
+        while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+        return -1;
+    }
+    return child;
+}
+
+/// True at the end of the output, which is read as far as there is any now.
+bool read_output(int descriptor, ProcessResult& result) noexcept {
     char buffer[16384];
-    for (;;) {
-        const uint64_t now = host::now();
-        if (now >= deadline && !result.timed_out) {
-            result.timed_out = true;
-            kill(-child, SIGKILL);
-        }
-        pollfd wait{descriptor, POLLIN, 0};
-        const uint64_t left = result.timed_out ? 1'000'000'000 : deadline - now;
-        const int ready = poll(&wait, 1, static_cast<int>(std::min<uint64_t>(left / 1'000'000 + 1, 1000)));
-        if (ready < 0 && errno != EINTR) return;
-        if (ready <= 0) {
-            if (result.timed_out && ready == 0) return;   // something outlived the kill
-            continue;
-        }
+    for (size_t total = 0; total < kMostOutput;) {
         const ssize_t count = read(descriptor, buffer, sizeof buffer);
         if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return;
+        if (count < 0) return errno != EAGAIN;
+        if (count == 0) return true;
+        total += static_cast<size_t>(count);
         try {
             if (result.output.size() < kMostOutput) result.output.append(buffer, static_cast<size_t>(count));
         } catch (const std::bad_alloc&) {
             // Text that finds no room is dropped too: the process must be waited for all the same.
         }
     }
+    return false;
+}
+
+/// Until the child has ended, or the deadline.
+void watch(pid_t child, int output, uint64_t deadline, ProcessResult& result) noexcept {
+    const int end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));   // -1: an older kernel, or no descriptor left
+    bool open = true;
+    for (;;) {
+        siginfo_t info{};
+        // ECHILD: the host has its children reaped for it.
+        const int asked = waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+        if ((asked == 0 && info.si_pid == child) || (asked != 0 && errno == ECHILD)) break;
+        const uint64_t now = host::now();
+        if (now >= deadline) {
+            result.timed_out = true;
+            break;
+        }
+        pollfd waits[] = {{open ? output : -1, POLLIN, 0}, {end, POLLIN, 0}};
+        const uint64_t most = end >= 0 ? 1000 : 10;   // ms
+        poll(waits, 2, static_cast<int>(std::min<uint64_t>((deadline - now) / 1'000'000 + 1, most)));
+        if (open && waits[0].revents) open = !read_output(output, result);
+    }
+    if (end >= 0) close(end);
 }
 
 }  // namespace
 
-ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& folder, uint64_t timeout_ns) {
+ProcessResult run_process(const ProcessRequest& request) {
     ProcessResult result;
     Pipe pipe;
-    if (!pipe.open()) {
+    if (!pipe.open() || fcntl(pipe.ends[0], F_SETFL, O_NONBLOCK) != 0) {
         result.error = errno;
         result.output = std::string("no pipe for the compiler's output: ") + std::strerror(result.error);
         return result;
     }
-    std::vector<std::string> words = arguments, environment = environment_for(folder);
+    std::vector<std::string> words = request.arguments, environment = environment_for(request);
     const std::vector<char*> argv = pointers(words), envp = pointers(environment);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    int error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipe.ends[1], 1);
-    if (!error) error = posix_spawn_file_actions_adddup2(&actions, pipe.ends[1], 2);
-    if (!error) error = posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-    set_signals(attributes);
-    pid_t child = -1;
-    if (!error)
-        error = posix_spawn(&child, words[0].c_str(), &actions, &attributes, argv.data(), envp.data());
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) {
-        result.error = error;
-        result.output = words[0] + " could not be started: " + std::strerror(error);
+    const uint64_t now = host::now(), left = request.deadline > now ? request.deadline - now : 0;
+    const SharedWord error;
+    Start start{argv.data(), envp.data(), request.folder.c_str(), pipe.ends[1], request.memory, left / 1'000'000'000 + 1, error.get()};
+    const pid_t child = start.error ? launch(start) : -1;
+    if (child < 0) {
+        result.error = start.error ? *start.error : ENOMEM;
+        result.output = words[0] + " could not be started: " + std::strerror(result.error);
         return result;
     }
     result.started = true;
     pipe.close_end(1);
-    drain(pipe.ends[0], child, host::now() + timeout_ns, result);
+    watch(child, pipe.ends[0], request.deadline, result);
+    kill(-child, SIGKILL);   // what it has left behind, while its number is still its own
     int status = 0;
     pid_t reaped;
     while ((reaped = waitpid(child, &status, 0)) < 0 && errno == EINTR) {}
+    read_output(pipe.ends[0], result);
     result.status_known = reaped == child;
     if (result.status_known) result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     return result;
@@ -234,11 +307,26 @@ int PrivateFolder::write(const std::string& name, std::string_view text) const {
     return number;
 }
 
-int PrivateFolder::read(const std::string& name, std::string& text) const {
-    errno = 0;
-    std::ifstream file(std::filesystem::path(path) / name, std::ios::binary);
-    if (file) text.assign(std::istreambuf_iterator<char>(file), {});
-    return file && !file.bad() ? 0 : errno ? errno : EIO;
+int PrivateFolder::read(const std::string& name, uint64_t most, std::string& text) const {
+    const int file = openat(folder_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return errno;
+    struct stat status;
+    int error = fstat(file, &status) != 0 ? errno : !S_ISREG(status.st_mode) ? EINVAL : 0;
+    if (!error && static_cast<uint64_t>(status.st_size) > most) error = EFBIG;
+    try {
+        if (!error) text.resize(static_cast<size_t>(status.st_size));
+    } catch (...) {
+        close(file);
+        throw;
+    }
+    for (size_t at = 0; !error && at < text.size();) {
+        const ssize_t count = ::read(file, text.data() + at, text.size() - at);
+        if (count > 0) at += static_cast<size_t>(count);
+        else if (count == 0) text.resize(at);
+        else if (errno != EINTR) error = errno;
+    }
+    close(file);
+    return error;
 }
 
 }  // namespace gpo::softgpu

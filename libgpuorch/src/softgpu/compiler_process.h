@@ -1,4 +1,5 @@
-// Runs the machine's C++ compiler: no shell, its output drained, ended with all its children when it takes too long.
+// Runs the machine's C++ compiler: no shell, its output drained, within bounds of time, memory and size, ended with all its
+// children.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,21 @@ struct ProcessResult {
     bool failed() const { return !started || timed_out || (status_known && status != 0); }
 };
 
-/// `arguments[0]` is the program's path. Runs in `folder`, with TMPDIR there and LC_ALL=C, and
-/// in a set-uid program with no other environment than kUsualPath. Throws std::bad_alloc.
-ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& folder, uint64_t timeout_ns);
+struct ProcessRequest {
+    std::vector<std::string> arguments = {};   // the first is the program's absolute path
+    std::string folder = {};              // where it runs, and its TMPDIR
+    uint64_t deadline = 0;                // by host::now()
+    uint64_t memory = uint64_t{8} << 30;  // bytes of address space, for each of its processes
+    /// Whether CPATH and its like reach it. A source that has been preprocessed has nothing to look for in them.
+    bool include_paths = true;
+};
+
+/// Ends when the process ends, whoever else holds its output then, or at the deadline, whatever it has closed before: what is
+/// left of its process group is killed. Files that it writes end at kLargestOutput. Its locale is C, and in a set-uid program
+/// its environment is kUsualPath and no more. Throws std::bad_alloc.
+ProcessResult run_process(const ProcessRequest& request);
+
+inline constexpr uint64_t kLargestOutput = uint64_t{1} << 30;   // bytes
 
 /// A folder that only this user can reach, gone with this object: it keeps the descriptor that takes. `path` is empty, and
 /// `why` and `error` tell, when it can't be made.
@@ -37,7 +50,8 @@ public:
 
     /// Writes `name` (with folders, relative, no "..") below the folder. 0, or the system's error; EINVAL for another name.
     int write(const std::string& name, std::string_view text) const;
-    int read(const std::string& name, std::string& text) const;
+    /// 0, or the system's error; EFBIG for a file of more than `most` bytes, EINVAL for one that isn't regular.
+    int read(const std::string& name, uint64_t most, std::string& text) const;
 
 private:
     int folder_ = -1;
