@@ -500,13 +500,17 @@ void service_print(gpo_soft_block* block, const char* text, size_t length) {
 
 uint64_t service_clock(gpo_soft_block* block) { return block_of(block).clock(); }
 
-GPO_NO_TSAN bool service_grid_barrier(gpo_soft_block* block) {
+GPO_NO_TSAN bool service_grid_arrive(gpo_soft_block* block, gpo_soft_u32* ticket) {
+    Launch& launch = block_of(block).owner();
+    if (!launch.request.cooperative) return false;
+    *ticket = launch.arrive_at_grid();
+    return true;
+}
+
+GPO_NO_TSAN void service_grid_wait(gpo_soft_block* block, gpo_soft_u32 ticket) {
     Block& self = block_of(block);
     Launch& launch = self.owner();
-    if (!launch.request.cooperative) return false;
-    const uint32_t generation = launch.arrive_at_grid();
-    while (launch.grid_generation() == generation) self.yield();
-    return true;
+    while (launch.grid_generation() == ticket) self.yield();
 }
 
 GPO_NO_TSAN void service_run_threads(gpo_soft_block* block, void (*body)(void*), void* closure) {
@@ -528,9 +532,9 @@ GPO_NO_TSAN void service_cluster_wait(gpo_soft_block* block) { block_of(block).c
 }  // namespace
 
 const gpo_soft_services kServices = {
-    GPO_SOFT_KERNEL_ABI, service_yield,        service_fail,        service_print,   service_clock,
-    service_clock,       service_grid_barrier, service_run_threads, service_barrier, service_warp,
-    service_cluster_arrive, service_cluster_wait,
+    GPO_SOFT_KERNEL_ABI, service_yield,     service_fail,        service_print,   service_clock, service_clock,
+    service_grid_arrive, service_grid_wait, service_run_threads, service_barrier, service_warp,  service_cluster_arrive,
+    service_cluster_wait,
 };
 
 }  // namespace gpo::softgpu

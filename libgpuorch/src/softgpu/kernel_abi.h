@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#define GPO_SOFT_KERNEL_ABI 2
+#define GPO_SOFT_KERNEL_ABI 3
 #define GPO_SOFT_REGION_BITS 28
 
 typedef __UINT32_TYPE__ gpo_soft_u32;
@@ -48,6 +48,7 @@ struct gpo_soft_block {
     /// memory of one is as far from its gpo_soft_block as that of any other.
     gpo_soft_block* const* cluster_blocks;
     gpo_soft_u64 scratch[4];               // the image's, zero when the block starts
+    gpo_soft_u64 exchange[32];             // the image's, one for each warp; whatever was there when the block starts
 };
 
 /// What the threads of a warp do together; each lane hands in `value` and gets its own answer.
@@ -81,8 +82,10 @@ struct gpo_soft_services {
     void (*print)(gpo_soft_block*, const char* text, size_t length);   // device printf, ordered per thread
     gpo_soft_u64 (*clock)(gpo_soft_block*);
     gpo_soft_u64 (*global_timer)(gpo_soft_block*);                          // ns
-    /// All blocks of a cooperative launch meet here (called by one thread of each block). False: not cooperative.
-    bool (*grid_barrier)(gpo_soft_block*);
+    /// The block has come to the barrier of a cooperative launch's blocks, and waits there with the ticket that it got for the
+    /// others to come; each is called by one thread of the block. False: the launch isn't cooperative.
+    bool (*grid_arrive)(gpo_soft_block*, gpo_soft_u32* ticket);
+    void (*grid_wait)(gpo_soft_block*, gpo_soft_u32 ticket);
     /// Runs `thread(closure)` once for each thread of the block, as fibers; returns when all have ended. Only `run` of
     /// a kernel with GPO_SOFT_KERNEL_WAITS may call it, once. What follows may be called by those threads only.
     void (*run_threads)(gpo_soft_block*, void (*thread)(void* closure), void* closure);
@@ -113,6 +116,10 @@ struct gpo_soft_kernel {
     gpo_soft_dim3 cluster;                     // __cluster_dims__; zeros where there are none
 };
 
+enum {
+    GPO_SOFT_READ_ONLY = 1,            // const: among the image's read-only data
+    GPO_SOFT_CONSTANT = 2,             // __constant__, which may be so too
+};
 struct gpo_soft_variable { const char* name; void* address; size_t size; gpo_soft_u32 constant; };
 
 /// A name expression of the compile request and the symbol it stands for.

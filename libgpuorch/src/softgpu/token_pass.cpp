@@ -512,8 +512,8 @@ private:
     }
 
     /// Names of parameters with __grid_constant__: all threads may look at one copy.
-    std::string by_reference(TokenRange parameters) const {
-        std::string out;
+    std::vector<std::string> grid_constants(TokenRange parameters) const {
+        std::vector<std::string> names;
         for (uint32_t at = parameters.begin; at < parameters.end; ++at) {
             if (!all_[at].is("__grid_constant__")) continue;
             std::string_view name;
@@ -521,9 +521,16 @@ private:
                 if (all_[at].is("<")) at = after_angles(tokens_, at, parameters.end) - 1;
                 else if (all_[at].kind == TokenKind::identifier) name = all_[at].text;
             }
-            out += ", &" + std::string(name);
+            names.emplace_back(name);
         }
-        return out;
+        return names;
+    }
+
+    /// Does the source ask what kind of memory a pointer leads to?
+    bool asks_for_spaces() const {
+        return std::any_of(all_.begin(), all_.end(), [](const Token& token) {
+            return !token.system && (token.is("__isGridConstant") || token.is("__isLocal"));
+        });
     }
 
     void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& outer) {
@@ -533,11 +540,16 @@ private:
                                                      : " mutable __attribute__((always_inline))";
         const std::vector<std::string> bounds = attribute_arguments(found.launch_bounds);
         const std::string bound = bounds.empty() ? "1024" : bounds.front();
+        std::string captured, kept;
+        for (const std::string& name : grid_constants(found.parameters)) {
+            captured += ", &" + name;
+            if (asks_for_spaces_)
+                kept += "__gpo_grid_constant __gpo_g" + std::to_string(++count_) + "(__builtin_addressof(" + name + "), sizeof(" + name + ")); ";
+        }
         insert_after(found.body.begin - 1,
-                     " struct __gpo_tag { enum { " + kernel_constants(found, traits) +
-                         " }; }; __gpo_run_block<__gpo_tag, " + flags + ", " + bound + ">([=" +
-                         by_reference(found.parameters) + "](const __gpo_view __gpo_t)" + inlined +
-                         " { (void)__gpo_t; " + outer + "{");
+                     " struct __gpo_tag { enum { " + kernel_constants(found, traits) + " }; }; " + kept +
+                         "__gpo_run_block<__gpo_tag, " + flags + ", " + bound + ">([=" + captured +
+                         "](const __gpo_view __gpo_t)" + inlined + " { (void)__gpo_t; " + outer + "{");
         if (!found.internal) return;
         for (uint32_t at = found.declaration.begin; at < found.declarator.begin; ++at)
             if (all_[at].is("static")) replace(at, "");
@@ -571,7 +583,8 @@ private:
         const std::string name(variable.name);
         insert_after(variable.after, " static __gpo_variable_of __gpo_v" + std::to_string(++count_) + "(" +
                                          c_literal(variable.symbol) + ", __builtin_addressof(" + name + "), sizeof(" +
-                                         name + "), " + (variable.constant ? "1" : "0") + ", nullptr);");
+                                         name + "), " + (variable.constant ? "GPO_SOFT_CONSTANT" : variable.read_only ? "GPO_SOFT_READ_ONLY" : "0") +
+                                         ", nullptr);");
     }
 
     void spinning(const SpinningLoop& loop) {
@@ -627,6 +640,7 @@ private:
     std::vector<const FunctionFound*> kernels_;   // with bodies
     std::vector<TokenRange> nested_;
     std::vector<NamespaceShared> namespace_shared_;
+    const bool asks_for_spaces_ = asks_for_spaces();
     bool places_whole_ = false;                   // threadIdx or its like may be a name of the source's own
     uint32_t defined_ = 0;   // the last `extern` that define() has seen
     unsigned count_ = 0;

@@ -310,7 +310,7 @@ private:
                 if (!name.empty()) {
                     const bool internal = seen.static_token != 0 || (constant_type && !external);
                     found_.variables.push_back({name, end, seen.static_token, defined ? 0 : seen.extern_token,
-                                                seen.constant || constant_type, symbol(name, internal, c_linkage)});
+                                                seen.constant, constant_type, symbol(name, internal, c_linkage)});
                 }
                 value = defined = false;
                 name = {};

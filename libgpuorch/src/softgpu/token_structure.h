@@ -41,6 +41,7 @@ struct VariableFound {
     uint32_t static_token = 0;            // 0: none
     uint32_t extern_token = 0;            // of one that the source only declares: CUDA makes it a definition; 0: none
     bool constant = false;                // __constant__
+    bool read_only = false;               // const
     std::string symbol;                   // as CUDA names it
 };
 

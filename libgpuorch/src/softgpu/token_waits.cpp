@@ -18,10 +18,10 @@ constexpr std::array<std::string_view, 9> kObserving = {
 constexpr std::array<std::string_view, 8> kObservingMembers = {
     "load",      "exchange",  "compare_exchange_weak", "compare_exchange_strong",
     "fetch_add", "fetch_sub", "test_and_set",          "wait"};
-constexpr std::array<std::string_view, 24> kGroupWaits = {
+constexpr std::array<std::string_view, 25> kGroupWaits = {
     "sync", "shfl", "shfl_up", "shfl_down", "shfl_xor", "any", "all", "ballot", "match_any", "match_all", "reduce",
     "inclusive_scan", "exclusive_scan", "coalesced_threads", "barrier_wait", "barrier_arrive", "arrive_and_wait",
-    "labeled_partition", "binary_partition", "map_shared_rank", "query_shared_rank", "memcpy_async", "wait",
+    "labeled_partition", "binary_partition", "invoke_one_broadcast", "map_shared_rank", "query_shared_rank", "memcpy_async", "wait",
     "wait_prior"};
 constexpr std::array<std::string_view, 5> kIndexed = {"printf", "__gpo_assert_fail", "__trap", "this_thread_block",
                                                       "__gpo_fail"};

@@ -1,4 +1,5 @@
-// Two numbers of 16 bits or four of 8 in one word: arithmetic, comparisons, sums of differences on each of them.
+// Two numbers of 16 bits or four of 8 in one word: arithmetic, comparisons, sums of differences on each of them; and what
+// dynamic programming makes of them and of whole words: the larger or smaller of sums and of three numbers, not below zero.
 #pragma once
 
 #include "gpo_math.h"
@@ -79,3 +80,39 @@ __GPO_WORD(2, 16) __GPO_WORD(4, 8)
 #undef __GPO_WORD
 #undef __GPO_COMPARED
 #undef __GPO_LANES
+
+#define __GPO_EXTREME(name, T, lanes, one, sum)                                                                               \
+    __gpo_inline T __vi##name##3_##lanes(T a, T b, T c) { return one(one(a, b), c); }                                         \
+    __gpo_inline T __viadd##name##_##lanes(T a, T b, T c) { return one(sum(a, b), c); }
+#define __GPO_NOT_NEGATIVE(name, T, lanes, one, most)                                                                         \
+    __gpo_inline T __vi##name##_##lanes##_relu(T a, T b) { return most(one(a, b), T(0)); }                                    \
+    __gpo_inline T __vi##name##3_##lanes##_relu(T a, T b, T c) { return most(__vi##name##3_##lanes(a, b, c), T(0)); }         \
+    __gpo_inline T __viadd##name##_##lanes##_relu(T a, T b, T c) { return most(__viadd##name##_##lanes(a, b, c), T(0)); }
+/// The first number is the answer, wherever both are equal too.
+#define __GPO_WHICH(name, T, lanes, one)                                                                                      \
+    __gpo_inline T __vib##name##_##lanes(T a, T b, bool* first) {                                                             \
+        const T answer = one(a, b);                                                                                           \
+        *first = answer == a;                                                                                                 \
+        return answer;                                                                                                        \
+    }
+#define __GPO_WHICH_OF_TWO(name, lanes, one)                                                                                  \
+    __gpo_inline unsigned __vib##name##_##lanes(unsigned a, unsigned b, bool* first_high, bool* first_low) {                  \
+        const unsigned answer = one(a, b);                                                                                    \
+        *first_high = (answer ^ a) >> 16 == 0;                                                                                \
+        *first_low = ((answer ^ a) & 0xffffu) == 0;                                                                           \
+        return answer;                                                                                                        \
+    }
+__gpo_inline int __gpo_sum(int a, int b) { return a + b; }
+__gpo_inline unsigned __gpo_sum(unsigned a, unsigned b) { return a + b; }
+#define __GPO_EXTREMES(name)                                                                                                  \
+    __GPO_EXTREME(name, int, s32, name, __gpo_sum) __GPO_EXTREME(name, unsigned, u32, name, __gpo_sum)                        \
+    __GPO_EXTREME(name, unsigned, s16x2, __v##name##s2, __vadd2) __GPO_EXTREME(name, unsigned, u16x2, __v##name##u2, __vadd2) \
+    __GPO_NOT_NEGATIVE(name, int, s32, name, max) __GPO_NOT_NEGATIVE(name, unsigned, s16x2, __v##name##s2, __vmaxs2)          \
+    __GPO_WHICH(name, int, s32, name) __GPO_WHICH(name, unsigned, u32, name)                                                  \
+    __GPO_WHICH_OF_TWO(name, s16x2, __v##name##s2) __GPO_WHICH_OF_TWO(name, u16x2, __v##name##u2)
+__GPO_EXTREMES(max) __GPO_EXTREMES(min)
+#undef __GPO_EXTREMES
+#undef __GPO_WHICH_OF_TWO
+#undef __GPO_WHICH
+#undef __GPO_NOT_NEGATIVE
+#undef __GPO_EXTREME

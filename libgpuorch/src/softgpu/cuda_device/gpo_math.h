@@ -381,13 +381,40 @@ __gpo_inline unsigned __uhadd(unsigned a, unsigned b) {
 __gpo_inline unsigned __urhadd(unsigned a, unsigned b) {
     return static_cast<unsigned>((static_cast<unsigned long long>(a) + b + 1) >> 1);
 }
-__gpo_inline int __dp4a(int a, int b, int c) {
-    for (int i = 0; i < 4; ++i) c += static_cast<signed char>(a >> (8 * i)) * static_cast<signed char>(b >> (8 * i));
+
+// -- products of what lies in words, summed; 2a takes the lower or upper two bytes of b -------------------------------
+
+template <class Byte, class Word>
+__gpo_inline Word __gpo_dp4a(Word a, Word b, Word c) {
+    for (int i = 0; i < 32; i += 8) c += static_cast<Word>(static_cast<Byte>(a >> i)) * static_cast<Word>(static_cast<Byte>(b >> i));
     return c;
 }
-__gpo_inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
-    for (int i = 0; i < 4; ++i) c += ((a >> (8 * i)) & 0xffu) * ((b >> (8 * i)) & 0xffu);
+template <class Byte, class Half, class Word>
+__gpo_inline Word __gpo_dp2a(Word a, Word b, Word c) {
+    for (int i = 0; i < 2; ++i) c += static_cast<Word>(static_cast<Half>(a >> (16 * i))) * static_cast<Word>(static_cast<Byte>(b >> (8 * i)));
     return c;
+}
+__gpo_inline int __dp4a(int a, int b, int c) { return __gpo_dp4a<signed char>(a, b, c); }
+__gpo_inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return __gpo_dp4a<unsigned char>(a, b, c); }
+__gpo_inline int __dp4a(char4 a, char4 b, int c) { return __dp4a(__gpo_bits<int>(a), __gpo_bits<int>(b), c); }
+__gpo_inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) { return __dp4a(__gpo_bits<unsigned>(a), __gpo_bits<unsigned>(b), c); }
+#define __GPO_DP2A(name, shift)                                                                                              \
+    __gpo_inline int name(int a, int b, int c) { return __gpo_dp2a<signed char, short>(a, b >> shift, c); }                  \
+    __gpo_inline unsigned name(unsigned a, unsigned b, unsigned c) {                                                         \
+        return __gpo_dp2a<unsigned char, unsigned short>(a, b >> shift, c);                                                  \
+    }                                                                                                                        \
+    __gpo_inline int name(short2 a, char4 b, int c) { return name(__gpo_bits<int>(a), __gpo_bits<int>(b), c); }              \
+    __gpo_inline unsigned name(ushort2 a, uchar4 b, unsigned c) { return name(__gpo_bits<unsigned>(a), __gpo_bits<unsigned>(b), c); }
+__GPO_DP2A(__dp2a_lo, 0) __GPO_DP2A(__dp2a_hi, 16)
+#undef __GPO_DP2A
+
+/// The bit of `mask` that is found from `base` on as the one of that number: 1 the first, -1 the first downwards; 0: at `base`.
+__gpo_inline unsigned __fns(unsigned mask, unsigned base, int offset) {
+    if (offset == 0) return base < 32 && (mask >> base & 1u) ? base : ~0u;
+    int left = offset > 0 ? offset : -offset;
+    for (unsigned at = base; at < 32; at += offset > 0 ? 1u : ~0u)
+        if ((mask >> at & 1u) && --left == 0) return at;
+    return ~0u;
 }
 
 // -- loads and stores with a hint, which is not taken ----------------------------------------------------------------

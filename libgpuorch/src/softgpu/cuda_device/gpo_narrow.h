@@ -11,6 +11,9 @@
 #ifndef GPO_ROUNDING
 #define GPO_ROUNDING
 
+template <class T, class Wanted> struct __gpo_only {};
+template <class T> struct __gpo_only<T, T> { typedef T type; };
+
 /// `x` rounded to nearest even at so many digits, or at the last digit of a number with the exponent `least`.
 __gpo_inline double __gpo_on_grid(double x, int digits, int least) {
     const int exponent = static_cast<int>(__gpo_bits<unsigned long long>(x) >> 52 & 0x7ff) - 1023;
@@ -99,7 +102,8 @@ struct __attribute__((aligned(4))) __GPO_T2 {
     __GPO_T2() = default;
     constexpr __GPO_T2(const __GPO_T& a, const __GPO_T& b) : x(a), y(b) {}
     __GPO_T2(const raw& from) { *this = from; }
-    __GPO_T2& operator=(const raw& from) { x.__x = from.x, y.__x = from.y; return *this; }
+    template <class Raw, class = typename __gpo_only<Raw, raw>::type>   // so that z = {} is a pair
+    __GPO_T2& operator=(const Raw& from) { x.__x = from.x, y.__x = from.y; return *this; }
     operator raw() const { const raw to = {x.__x, y.__x}; return to; }
 };
 

@@ -36,12 +36,13 @@ __attribute__((noreturn, noinline)) static inline void __gpo_assert_fail(const c
 }
 __attribute__((noreturn)) static inline void __trap() { __gpo_fail(719, "__trap()"); }
 static inline void __brkpt() {}
+static inline void __prof_trigger(int) {}
 
 __gpo_inline long long clock64() {
     gpo_soft_block* block = __gpo_block();
     return static_cast<long long>(block->services->clock(block));
 }
-__gpo_inline long __gpo_clock() { return static_cast<long>(static_cast<int>(clock64())); }
+__gpo_inline clock_t __gpo_clock() { return static_cast<clock_t>(static_cast<int>(clock64())); }
 __gpo_inline unsigned long long __gpo_globaltimer() {
     gpo_soft_block* block = __gpo_block();
     return block->services->global_timer(block);

@@ -34,15 +34,6 @@ __gpo_inline bool __gpo_own(const volatile void* address) {
            (!__gpo_reaches_other_blocks || __gpo_block()->cluster_size <= 1);
 }
 
-/// Static shared memory lies below the dynamic.
-__gpo_inline unsigned __isShared(const void* address) {
-    const gpo_soft_block* block = __gpo_block();
-    return address >= block->static_shared && address < static_cast<char*>(block->dynamic_shared) + block->dynamic_shared_bytes;
-}
-__gpo_inline size_t __cvta_generic_to_shared(const void* address) {
-    return static_cast<size_t>(reinterpret_cast<gpo_soft_address>(address) - reinterpret_cast<gpo_soft_address>(__gpo_block()));
-}
-__gpo_inline void* __cvta_shared_to_generic(size_t offset) { return reinterpret_cast<char*>(__gpo_block()) + offset; }
 #if !defined(__clang__)
 __gpo_inline void __builtin_assume(bool holds) {
     if (!holds) __builtin_unreachable();

@@ -1,4 +1,4 @@
-// CUDA's vector types, with CUDA's sizes and alignments, and dim3.
+// CUDA's vector types, with CUDA's sizes and alignments, dim3, and other types that sources find declared.
 #pragma once
 
 #include <stddef.h>
@@ -52,3 +52,12 @@ struct dim3 {
 
 typedef unsigned int uint;
 typedef unsigned short ushort;
+typedef long clock_t;
+
+// What rows with a pitch, and boxes of them, are described by.
+struct cudaPitchedPtr {
+    void* ptr;
+    size_t pitch, xsize, ysize;
+};
+struct cudaExtent { size_t width, height, depth; };
+struct cudaPos { size_t x, y, z; };

@@ -29,30 +29,37 @@ __gpo_inline void __syncwarp(unsigned mask = 0xffffffffu) { __gpo_warp(GPO_SOFT_
 
 template <class T>
 __gpo_inline T __gpo_shuffle(unsigned mask, T value, unsigned source) {
-    static_assert(sizeof(T) <= 8, "what a lane hands over has 8 bytes at most");
-    gpo_soft_u64 bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof value);
-    bits = __gpo_warp(GPO_SOFT_WARP_SHUFFLE, mask, bits, source);
-    __builtin_memcpy(&value, &bits, sizeof value);
+    char* bytes = reinterpret_cast<char*>(&value);
+    for (size_t at = 0; at < sizeof value; at += 8) {
+        const size_t size = sizeof value - at < 8 ? sizeof value - at : 8;
+        gpo_soft_u64 bits = 0;
+        __builtin_memcpy(&bits, bytes + at, size);
+        bits = __gpo_warp(GPO_SOFT_WARP_SHUFFLE, mask, bits, source);
+        __builtin_memcpy(bytes + at, &bits, size);
+    }
     return value;
 }
 template <class T>
 __gpo_inline T __shfl_sync(unsigned mask, T var, int lane, int width = 32) {
+    static_assert(sizeof(T) <= 8, "what a shuffle hands over has 8 bytes at most; those of cooperative groups take 32");
     const unsigned own = __gpo_lane(), in = static_cast<unsigned>(width) - 1u;
     return __gpo_shuffle(mask, var, (own & ~in) | (static_cast<unsigned>(lane) & in));
 }
 template <class T>
 __gpo_inline T __shfl_up_sync(unsigned mask, T var, unsigned delta, int width = 32) {
+    static_assert(sizeof(T) <= 8, "what a shuffle hands over has 8 bytes at most; those of cooperative groups take 32");
     const unsigned own = __gpo_lane(), in = static_cast<unsigned>(width) - 1u;
     return __gpo_shuffle(mask, var, (own & in) < delta ? own : own - delta);
 }
 template <class T>
 __gpo_inline T __shfl_down_sync(unsigned mask, T var, unsigned delta, int width = 32) {
+    static_assert(sizeof(T) <= 8, "what a shuffle hands over has 8 bytes at most; those of cooperative groups take 32");
     const unsigned own = __gpo_lane(), in = static_cast<unsigned>(width) - 1u;
     return __gpo_shuffle(mask, var, delta > in - (own & in) ? own : own + delta);
 }
 template <class T>
 __gpo_inline T __shfl_xor_sync(unsigned mask, T var, int lanes, int width = 32) {
+    static_assert(sizeof(T) <= 8, "what a shuffle hands over has 8 bytes at most; those of cooperative groups take 32");
     const unsigned own = __gpo_lane(), in = static_cast<unsigned>(width) - 1u;
     const unsigned other = own ^ static_cast<unsigned>(lanes);
     return __gpo_shuffle(mask, var, other > (own | in) ? own : other);

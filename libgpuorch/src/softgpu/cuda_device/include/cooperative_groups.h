@@ -29,6 +29,9 @@ public:
     static dim3 dim_threads() { return __gpo_block_dim(); }
 };
 inline thread_block this_thread_block() { return thread_block(); }
+/// What CUDA's larger tiles meet by on devices before 8.0.
+template <unsigned MaxBlockSize = 1024> struct __attribute__((aligned(8))) block_tile_memory {};
+template <unsigned MaxBlockSize> thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) { return thread_block(); }
 
 class cluster_group {
 public:
@@ -69,12 +72,23 @@ __gpo_inline cluster_group this_cluster() { return cluster_group(); }
 
 class grid_group {
 public:
+    typedef gpo_soft_u32 arrival_token;
     bool is_valid() const { return true; }
-    void sync() const {
+    void sync() const { barrier_wait(barrier_arrive()); }
+    /// The block comes to the grid's barrier once all its threads have; its first thread takes the ticket.
+    arrival_token barrier_arrive() const {
         __syncthreads();
+        arrival_token token = 0;
         if (__gpo_thread()->linear == 0) {
             gpo_soft_block* block = __gpo_block();
-            if (!block->services->grid_barrier(block)) __gpo_fail(719, "grid.sync() in a launch that isn't cooperative");
+            if (!block->services->grid_arrive(block, &token)) __gpo_fail(719, "a barrier of the grid in a launch that isn't cooperative");
+        }
+        return token;
+    }
+    void barrier_wait(arrival_token&& token) const {
+        if (__gpo_thread()->linear == 0) {
+            gpo_soft_block* block = __gpo_block();
+            block->services->grid_wait(block, token);
         }
         __syncthreads();
     }
@@ -110,18 +124,18 @@ public:
     unsigned thread_rank() const { return static_cast<unsigned>(__popc(mask_ & ((1u << __gpo_lane()) - 1u))); }
     unsigned num_threads() const { return static_cast<unsigned>(__popc(mask_)); }
     unsigned size() const { return num_threads(); }
-    template <class T> T shfl(T value, int rank) const { return __gpo_shuffle(mask_, value, lane(static_cast<unsigned>(rank) % size())); }
+    template <class T> T shfl(T value, int rank) const { return hand_over(value, lane(static_cast<unsigned>(rank) % num_threads())); }
     template <class T> T shfl_up(T value, unsigned delta) const {
         const unsigned rank = thread_rank();
-        return __gpo_shuffle(mask_, value, lane(rank < delta ? rank : rank - delta));
+        return hand_over(value, lane(rank < delta ? rank : rank - delta));
     }
     template <class T> T shfl_down(T value, unsigned delta) const {
         const unsigned rank = thread_rank();
-        return __gpo_shuffle(mask_, value, lane(delta >= size() - rank ? rank : rank + delta));
+        return hand_over(value, lane(delta >= num_threads() - rank ? rank : rank + delta));
     }
     template <class T> T shfl_xor(T value, unsigned lanes) const {
         const unsigned rank = thread_rank() ^ lanes;
-        return __gpo_shuffle(mask_, value, lane(rank < size() ? rank : thread_rank()));
+        return hand_over(value, lane(rank < num_threads() ? rank : thread_rank()));
     }
     unsigned __gpo_mask() const { return mask_; }
     int any(int predicate) const { return __any_sync(mask_, predicate); }
@@ -130,8 +144,32 @@ public:
     template <class T> unsigned match_any(T value) const { return ranks(__match_any_sync(mask_, value)); }
     template <class T> unsigned match_all(T value, int& predicate) const { return ranks(__match_all_sync(mask_, value, &predicate)); }
 
+    /// Everybody's answer is that of the lanes in their order.
+    template <class T, class Operation> T __gpo_reduce(T value, Operation operation) const {
+        T result = shfl(value, 0);
+        for (unsigned rank = 1; rank < num_threads(); ++rank) result = operation(result, shfl(value, static_cast<int>(rank)));
+        return result;
+    }
+    template <class T, class Operation> T __gpo_inclusive(T value, Operation operation) const {
+        const unsigned own = thread_rank();
+        T result = shfl(value, 0);
+        for (unsigned rank = 1; rank < num_threads(); ++rank) {
+            const T next = shfl(value, static_cast<int>(rank));
+            if (rank <= own) result = operation(result, next);
+        }
+        return result;
+    }
+    template <class T, class Operation> T __gpo_exclusive(T value, Operation operation) const {
+        const T before = shfl_up(__gpo_inclusive(value, operation), 1);
+        return thread_rank() == 0 ? T() : before;
+    }
+
 protected:
     explicit __gpo_lanes(unsigned mask) : mask_(mask) {}
+    template <class T> T hand_over(T value, unsigned from) const {
+        static_assert(__is_trivially_copyable(T) && sizeof(T) <= 32, "a group's threads hand over what can be copied as bytes, 32 at most");
+        return __gpo_shuffle(mask_, value, from);
+    }
     /// The lane of a rank.
     unsigned lane(unsigned rank) const {
         unsigned left = mask_;
@@ -148,37 +186,164 @@ protected:
     unsigned mask_;
 };
 
+/// Knows which part of its parent it is, and how many parts that has.
 class coalesced_group : public __gpo_lanes {
 public:
-    explicit coalesced_group(unsigned mask) : __gpo_lanes(mask) {}
+    explicit coalesced_group(unsigned mask, unsigned part = 0, unsigned parts = 1) : __gpo_lanes(mask), part_(part), parts_(parts) {}
     template <unsigned Size, class Parent> coalesced_group(const thread_block_tile<Size, Parent>& tile);
-    unsigned meta_group_rank() const { return 0; }
-    unsigned meta_group_size() const { return 1; }
+    unsigned meta_group_rank() const { return part_; }
+    unsigned meta_group_size() const { return parts_; }
+
+private:
+    unsigned part_, parts_;
 };
 __gpo_inline coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
 
-template <unsigned Size, class Parent>
-class thread_block_tile : public __gpo_lanes {
-    static_assert(Size != 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+/// A tile's threads are lanes of one warp,
+template <unsigned Size, bool Many = (Size > 32)>
+class __gpo_tile : public __gpo_lanes {
+    static_assert(Size != 0 && (Size & (Size - 1)) == 0 && Size <= 1024, "a tile has a power of two of threads, 1024 at most");
 
 public:
-    thread_block_tile()
-        : __gpo_lanes((Size == 32 ? 0xffffffffu : (1u << (Size & 31)) - 1u) << (__gpo_lane() & ~(Size - 1))) {}
-    template <class Other> thread_block_tile(const thread_block_tile<Size, Other>&) : thread_block_tile() {}
+    __gpo_tile() : __gpo_lanes((Size == 32 ? 0xffffffffu : (1u << (Size & 31)) - 1u) << (__gpo_lane() & ~(Size - 1))) {}
     static constexpr unsigned num_threads() { return Size; }
     static constexpr unsigned size() { return Size; }
-    unsigned thread_rank() const { return __gpo_lane() & (Size - 1); }
-    unsigned meta_group_rank() const { return thread_block::thread_rank() / Size; }
-    unsigned meta_group_size() const { return (thread_block::num_threads() + Size - 1) / Size; }
-    template <class T> T shfl(T value, int rank) const { return __shfl_sync(mask_, value, rank, Size); }
-    template <class T> T shfl_up(T value, unsigned delta) const { return __shfl_up_sync(mask_, value, delta, Size); }
-    template <class T> T shfl_down(T value, unsigned delta) const { return __shfl_down_sync(mask_, value, delta, Size); }
-    template <class T> T shfl_xor(T value, unsigned lanes) const { return __shfl_xor_sync(mask_, value, static_cast<int>(lanes), Size); }
+    static unsigned thread_rank() { return __gpo_lane() & (Size - 1); }
+    template <class T> T shfl(T value, int rank) const { return hand_over(value, lane(static_cast<unsigned>(rank) & (Size - 1))); }
+    template <class T> T shfl_up(T value, unsigned delta) const {
+        return hand_over(value, lane(thread_rank() < delta ? thread_rank() : thread_rank() - delta));
+    }
+    template <class T> T shfl_down(T value, unsigned delta) const {
+        return hand_over(value, lane(delta >= Size - thread_rank() ? thread_rank() : thread_rank() + delta));
+    }
+    template <class T> T shfl_xor(T value, unsigned lanes) const {
+        const unsigned rank = thread_rank() ^ lanes;
+        return hand_over(value, lane(rank < Size ? rank : thread_rank()));
+    }
+
+private:
+    static unsigned lane(unsigned rank) { return (__gpo_lane() & ~(Size - 1)) + rank; }
+};
+/// or several warps: they meet by the block's `scratch`, which has for each size a bit for each warp that has come, and a bit for
+/// each tile that turns when all its warps have; they hand values over in its `exchange`, a word for each warp.
+template <unsigned Size>
+class __gpo_tile<Size, true> {
+    static_assert((Size & (Size - 1)) == 0 && Size <= 1024, "a tile has a power of two of threads, 1024 at most");
+
+public:
+    static constexpr unsigned num_threads() { return Size; }
+    static constexpr unsigned size() { return Size; }
+    static unsigned thread_rank() { return __gpo_thread()->linear & (Size - 1); }
+    void sync() const {
+        gpo_soft_block* block = __gpo_block();
+        const unsigned linear = __gpo_thread()->linear, here = __ballot_sync(~0u, 1);   // the lanes that are left
+        if (__gpo_lane() == static_cast<unsigned>(__builtin_ctz(here))) {
+            const unsigned count = (thread_block::num_threads() + 31) / 32 - linear / Size * kWarps;
+            const unsigned warps = (count >= kWarps ? kAll : (1u << count) - 1u) << (linear / Size * kWarps);
+            volatile unsigned* come = reinterpret_cast<unsigned*>(block->scratch) + kSize;
+            volatile unsigned* turns = reinterpret_cast<unsigned*>(block->scratch) + 5;
+            const unsigned turn = 1u << (kFirstTurn + linear / Size), before = *turns & turn;
+            *come = *come | 1u << linear / 32;
+            if ((*come & warps) == warps) {
+                *come = *come & ~warps;
+                *turns = *turns ^ turn;
+            }
+            while ((*turns & turn) == before) block->services->yield(block);
+        }
+        __syncwarp();
+    }
+    template <class T> T shfl(T value, unsigned rank) const {
+        if (thread_rank() == rank) leave(rank / 32, value);
+        sync();
+        value = left<T>(rank / 32);
+        sync();
+        return value;
+    }
+    int any(int predicate) const { return __gpo_reduce(__any_sync(~0u, predicate), [](int a, int b) { return a | b; }); }
+    int all(int predicate) const { return __gpo_reduce(__all_sync(~0u, predicate), [](int a, int b) { return a & b; }); }
+
+    template <class T, class Operation> T __gpo_reduce(T value, Operation operation) const {
+        leave(warp(), __gpo_tile<32>().__gpo_reduce(value, operation));
+        sync();
+        T result = left<T>(0);
+        for (unsigned i = 1; i < kWarps; ++i) result = operation(result, left<T>(i));
+        sync();
+        return result;
+    }
+    template <class T, class Operation> T __gpo_inclusive(T value, Operation operation) const {
+        value = __gpo_tile<32>().__gpo_inclusive(value, operation);
+        T before = value;
+        return before_warp(value, before, operation) ? operation(before, value) : value;
+    }
+    template <class T, class Operation> T __gpo_exclusive(T value, Operation operation) const {
+        value = __gpo_tile<32>().__gpo_inclusive(value, operation);
+        const T own = __gpo_tile<32>().shfl_up(value, 1);
+        T before = value;
+        const bool others = before_warp(value, before, operation);
+        if (__gpo_lane() == 0) return others ? before : T();
+        return others ? operation(before, own) : own;
+    }
+
+private:
+    static constexpr unsigned kWarps = Size / 32, kAll = Size == 1024 ? ~0u : (1u << (kWarps & 31)) - 1u;
+    static constexpr unsigned kSize = Size == 64 ? 0 : Size == 128 ? 1 : Size == 256 ? 2 : Size == 512 ? 3 : 4;
+    static constexpr unsigned kFirstTurn = 32 - (32 >> kSize);   // 16 tiles of 64 come first, then 8 of 128, …
+
+    static unsigned warp() { return thread_rank() / 32; }
+    static gpo_soft_u64* place(unsigned warp) { return __gpo_block()->exchange + __gpo_thread()->linear / Size * kWarps + warp; }
+    template <class T> static void leave(unsigned warp, const T& value) {
+        static_assert(__is_trivially_copyable(T) && sizeof(T) <= 8, "what a tile of several warps hands over has 8 bytes at most");
+        __builtin_memcpy(place(warp), &value, sizeof value);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    template <class T> static T left(unsigned warp) {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        T value;
+        __builtin_memcpy(&value, place(warp), sizeof value);
+        return value;
+    }
+    /// Makes `before` what the warps before this one come to, whose last lanes have their warps' `value`; false in the first.
+    template <class T, class Operation> bool before_warp(const T& value, T& before, Operation operation) const {
+        if (__gpo_lane() == 31) leave(warp(), value);
+        sync();
+        for (unsigned i = 0; i < warp(); ++i) before = i == 0 ? left<T>(0) : operation(before, left<T>(i));
+        sync();
+        return warp() != 0;
+    }
+};
+
+template <unsigned Size, class Parent>
+class thread_block_tile : public __gpo_tile<Size> {
+public:
+    static unsigned meta_group_rank() { return Parent::thread_rank() / Size; }
+    static unsigned meta_group_size() { return (Parent::size() + Size - 1) / Size; }
+};
+/// Of a parent that is known no more.
+template <unsigned Size>
+class thread_block_tile<Size, void> : public __gpo_tile<Size> {
+public:
+    template <class Parent>
+    thread_block_tile(const thread_block_tile<Size, Parent>& tile) : part_(tile.meta_group_rank()), parts_(tile.meta_group_size()) {}
+    unsigned meta_group_rank() const { return part_; }
+    unsigned meta_group_size() const { return parts_; }
+
+private:
+    unsigned part_, parts_;
 };
 template <unsigned Size, class Parent>
-coalesced_group::coalesced_group(const thread_block_tile<Size, Parent>& tile) : __gpo_lanes(tile.__gpo_mask()) {}
+coalesced_group::coalesced_group(const thread_block_tile<Size, Parent>& tile)
+    : __gpo_lanes(tile.__gpo_mask()), part_(tile.meta_group_rank()), parts_(tile.meta_group_size()) {}
+__gpo_inline thread_block_tile<1> this_thread() { return thread_block_tile<1, thread_block_tile<1, thread_block>>(); }
+
+template <class Group> struct __gpo_most { static constexpr unsigned size = 0; };
+template <> struct __gpo_most<thread_block> { static constexpr unsigned size = 1024; };
+template <unsigned Size, class Parent> struct __gpo_most<thread_block_tile<Size, Parent>> { static constexpr unsigned size = Size / 2; };
 template <unsigned Size, class Parent>
-thread_block_tile<Size, Parent> tiled_partition(const Parent&) { return thread_block_tile<Size, Parent>(); }
+thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
+    static_assert(__gpo_most<Parent>::size != 0, "tiled_partition<N>(group) divides a block or a tile; other groups: tiled_partition(group, n)");
+    static_assert(__gpo_most<Parent>::size == 0 || Size <= __gpo_most<Parent>::size, "a tile has to be smaller than its parent");
+    return thread_block_tile<Size, Parent>();
+}
 
 /// A group of a kind known at run time: a block, or lanes of one warp.
 class thread_group {
@@ -195,29 +360,50 @@ public:
 private:
     unsigned mask_;   // 0: the block
 };
-/// Each `size` threads in the order of their ranks; `size` is a power of two up to 32.
-__gpo_inline coalesced_group __gpo_partition(unsigned mask, unsigned rank, unsigned size) {
-    unsigned left = mask, chosen = 0;
+/// Each `size` threads in the order of their ranks; `size` is a power of two up to 32. What isn't larger stays what it is.
+__gpo_inline coalesced_group tiled_partition(const coalesced_group& group, unsigned size) {
+    if (group.num_threads() <= size) return group;
+    const unsigned rank = group.thread_rank();
+    unsigned left = group.__gpo_mask(), chosen = 0;
     for (unsigned at = 0; left; left &= left - 1, ++at)
         if (at / size == rank / size) chosen |= left & (0u - left);
-    return coalesced_group(chosen);
-}
-__gpo_inline coalesced_group tiled_partition(const coalesced_group& group, unsigned size) {
-    return __gpo_partition(group.__gpo_mask(), group.thread_rank(), size);
+    return coalesced_group(chosen, rank / size, (group.num_threads() + size - 1) / size);
 }
 __gpo_inline thread_group tiled_partition(const thread_group& group, unsigned size) {
-    if (group.__gpo_mask()) return thread_group(__gpo_partition(group.__gpo_mask(), group.thread_rank(), size));
+    if (group.__gpo_mask()) return thread_group(tiled_partition(coalesced_group(group.__gpo_mask()), size));
     // Of a block whose size is no multiple of 32 the last warp is shorter.
     const unsigned before = thread_block::thread_rank() & ~31u, rest = thread_block::num_threads() - before;
-    return thread_group(__gpo_partition(rest >= 32 ? ~0u : (1u << rest) - 1u, __gpo_lane(), size));
-}
-template <class Label>
-coalesced_group labeled_partition(const __gpo_lanes& group, Label label) {
-    return coalesced_group(__match_any_sync(group.__gpo_mask(), label));
+    return thread_group(tiled_partition(coalesced_group(rest >= 32 ? ~0u : (1u << rest) - 1u), size));
 }
 __gpo_inline coalesced_group binary_partition(const __gpo_lanes& group, bool side) {
     const unsigned all = group.__gpo_mask(), yes = __ballot_sync(all, side);
-    return coalesced_group(side ? yes : all & ~yes);
+    if (yes == all || yes == 0) return coalesced_group(all);
+    return coalesced_group(side ? yes : all & ~yes, side, 2);
+}
+/// The parts are counted in the order of their first lanes.
+template <class Label>
+coalesced_group labeled_partition(const __gpo_lanes& group, Label label) {
+    const unsigned same = __match_any_sync(group.__gpo_mask(), label), first = same & (0u - same);
+    const unsigned firsts = __ballot_sync(group.__gpo_mask(), first >> __gpo_lane() == 1u);
+    return coalesced_group(same, static_cast<unsigned>(__popc(firsts & (first - 1u))), static_cast<unsigned>(__popc(firsts)));
+}
+__gpo_inline coalesced_group labeled_partition(const __gpo_lanes& group, bool side) { return binary_partition(group, side); }
+
+template <class T> struct __gpo_plain { typedef T type; };
+template <class T> struct __gpo_plain<T&> { typedef T type; };
+template <class T> struct __gpo_plain<T&&> { typedef T type; };
+/// One thread of the group calls it.
+template <class Group, class Function, class... Arguments>
+void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
+    if (group.thread_rank() == 0) static_cast<Function&&>(function)(static_cast<Arguments&&>(arguments)...);
+}
+/// All get what it has returned.
+template <class Group, class Function, class... Arguments>
+auto invoke_one_broadcast(const Group& group, Function&& function, Arguments&&... arguments) ->
+    typename __gpo_plain<decltype(static_cast<Function&&>(function)(static_cast<Arguments&&>(arguments)...))>::type {
+    typename __gpo_bare<typename __gpo_plain<decltype(static_cast<Function&&>(function)(static_cast<Arguments&&>(arguments)...))>::type>::type result;
+    if (group.thread_rank() == 0) result = static_cast<Function&&>(function)(static_cast<Arguments&&>(arguments)...);
+    return group.shfl(result, 0);
 }
 
 template <class Group> void sync(const Group& group) { group.sync(); }
@@ -231,30 +417,14 @@ template <class T> struct bit_and { T operator()(T a, T b) const { return a & b;
 template <class T> struct bit_or { T operator()(T a, T b) const { return a | b; } };
 template <class T> struct bit_xor { T operator()(T a, T b) const { return a ^ b; } };
 
-/// Everybody's answer is that of the lanes in their order.
 template <class Group, class T, class Operation>
-T reduce(const Group& group, T value, Operation operation) {
-    T result = group.shfl(value, 0);
-    for (unsigned rank = 1; rank < group.size(); ++rank) result = operation(result, group.shfl(value, static_cast<int>(rank)));
-    return result;
-}
+T reduce(const Group& group, T value, Operation operation) { return group.__gpo_reduce(value, operation); }
 template <class Group, class T, class Operation>
-T inclusive_scan(const Group& group, T value, Operation operation) {
-    const unsigned own = group.thread_rank();
-    T result = group.shfl(value, 0);
-    for (unsigned rank = 1; rank < group.size(); ++rank) {
-        const T next = group.shfl(value, static_cast<int>(rank));
-        if (rank <= own) result = operation(result, next);
-    }
-    return result;
-}
+T inclusive_scan(const Group& group, T value, Operation operation) { return group.__gpo_inclusive(value, operation); }
 template <class Group, class T> T inclusive_scan(const Group& group, T value) { return inclusive_scan(group, value, plus<T>()); }
-/// The first lane's answer is T().
+/// The first thread's answer is T().
 template <class Group, class T, class Operation>
-T exclusive_scan(const Group& group, T value, Operation operation) {
-    const T before = group.shfl_up(inclusive_scan(group, value, operation), 1);
-    return group.thread_rank() == 0 ? T() : before;
-}
+T exclusive_scan(const Group& group, T value, Operation operation) { return group.__gpo_exclusive(value, operation); }
 template <class Group, class T> T exclusive_scan(const Group& group, T value) { return exclusive_scan(group, value, plus<T>()); }
 
 /// The group copies at once; what it has copied is there for all of it after wait(group).
