@@ -1,6 +1,7 @@
 """Running cargo in bindings/rust, for the checks in this folder."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ DEPS = pathlib.Path(os.environ.get("GPUORCH_DEPS", ROOT / "build" / "deps"))
 TARGET = ROOT / "build" / "rust"
 # How this machine reaches a registry.
 NETWORK = ("CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_")
-OLDEST = DEPS / "rust-1.85" / "bin" / "cargo"
+OLDEST = DEPS / "rust" / "bin" / "cargo"
 
 
 def environment(**more):
@@ -30,13 +31,18 @@ def environment(**more):
     return {**kept, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never", "CARGO_INCREMENTAL": "0", **more}
 
 
-def program():
-    """The machine's cargo, or Debian's 1.85 where that is too old."""
+def version(program):
+    """Of a cargo, as numbers; nothing where it can't be run."""
     try:
-        version = subprocess.run(["cargo", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        return OLDEST
-    return "cargo" if tuple(map(int, version.split(".")[:2])) >= (1, 85) else OLDEST
+        return ()
+    return tuple(map(int, re.match(r"cargo (\d+)\.(\d+)\.(\d+)", said).groups()))
+
+
+def program():
+    """The machine's cargo, or the one that .ci/setup unpacked where that is too old."""
+    return "cargo" if version("cargo") >= (1, 85) else OLDEST
 
 
 def cargo(*arguments, program=None, limit=5400 if os.environ.get("GPUORCH_TEST_FULL") else 540, **more):
