@@ -60,7 +60,9 @@ def report(name, got, right, more=""):
 
 
 def begin(code):
-    return subprocess.Popen([sys.executable, "-c", START + code], env={**os.environ, "GPUORCH_LIBRARY": str(LIBRARY)},
+    # As Python is where nothing is set: a line waits in a buffer until it is flushed.
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return subprocess.Popen([sys.executable, "-c", START + code], env={**plain, "GPUORCH_LIBRARY": str(LIBRARY)},
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -96,7 +98,7 @@ print('waits', flush=True)
 try:
     {wait}
 except KeyboardInterrupt:
-    print('interrupted')
+    print('interrupted', flush=True)
     os._exit(0)
 """)
         assert process.stdout.readline() == "waits\n", process.stderr.read()
