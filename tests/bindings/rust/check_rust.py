@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, built, cargo
+from workspace import COUNTING, DEPS, LIBRARY, OLDEST, PROGRAM, ROOT, TARGET, built, cargo, version
 
 LIBRARY_SOURCE = ROOT / "libgpuorch"
 
@@ -58,6 +58,8 @@ def bindings():
     code, output = cargo("run", "--locked", "--quiet", "-p", "xtask", "--", "bindings", "--check")
     if "couldn't find any valid shared libraries" in output or "Unable to find libclang" in output:
         print("SKIP bindings: made anew they are the same: there is no libclang")
+    elif "'stddef.h' file not found" in output:
+        print("SKIP bindings: made anew they are the same: libclang's own headers are missing (Debian's libclang-common-N-dev)")
     else:
         say("bindings: made anew they are the same", code == 0, output)
 
@@ -65,7 +67,7 @@ def bindings():
 def clippy():
     code, output = cargo("clippy", "--version")
     if code != 0:
-        print("SKIP clippy: it isn't installed: Debian's cargo-web has none")
+        print("SKIP clippy: it isn't installed")
         return
     for features in ((), ("--features", "dynamic-loading"), ("--all-features",)):
         code, output = cargo("clippy", "--locked", "--workspace", "--all-targets", *features, "--", "-D", "warnings",
@@ -75,8 +77,9 @@ def clippy():
 
 def oldest():
     """All there is, with no feature and with all; the folder of the library keeps `vendored` from building another."""
-    if not OLDEST.exists():
-        print("SKIP builds with Rust 1.85: Debian's cargo-web could not be fetched")
+    here = version(OLDEST)
+    if here[:2] != (1, 85):
+        print(f"SKIP builds with Rust 1.85: {'the distribution has ' + '.'.join(map(str, here)) if here else 'it could not be fetched'}")
         return
     for features in ((), ("--all-features",)):
         code, output = cargo("check", "--locked", "--workspace", "--all-targets", *features, program=OLDEST,
@@ -86,8 +89,8 @@ def oldest():
 
 def package():
     name = "packages hold all they need"
-    if PROGRAM == OLDEST:
-        print(f"SKIP {name}: cargo 1.85 can't package a workspace")
+    if version(PROGRAM) < (1, 90):
+        print(f"SKIP {name}: cargo before 1.90 can't package a workspace")
     else:
         code, output = cargo("package", "--workspace", "--locked", "--allow-dirty", GPUORCH_LIB_DIR=str(LIBRARY))
         say(name, code == 0, output)
@@ -129,12 +132,16 @@ def messages():
     folder = TARGET / "tools"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for tool in (PROGRAM, "rustc", "rustdoc", "cc", "as", "ld", "ar", "cmake", "c++", "objcopy", "ninja", "make"):
-        if found := shutil.which(tool) or (tool == "rustc" and OLDEST.with_name(tool)):
-            (folder / pathlib.Path(tool).name).symlink_to(found)
+    for tool in ("rustc", "rustdoc", "cc", "as", "ld", "ar", "cmake", "c++", "objcopy", "ninja", "make"):
+        if found := shutil.which(tool):
+            (folder / tool).symlink_to(found)
+    # Another Boost may have been unpacked beside CUDA's headers.
+    headers = folder / "deps"
+    headers.mkdir()
+    (headers / "nvidia").symlink_to(DEPS / "nvidia")
 
     def check(what, words, *features, **settings):
-        code, output = cargo("check", "--locked", "-p", "gpuorch-sys", *features, program=folder / pathlib.Path(PROGRAM).name,
+        code, output = cargo("check", "--locked", "-p", "gpuorch-sys", *features, program=shutil.which(PROGRAM),
                              **{"CARGO_TARGET_DIR": str(TARGET / "messages"), "PATH": str(folder), **settings})
         say(f"the build script names what is missing: {what}", code != 0 and all(word in output for word in words), output)
 
@@ -148,7 +155,7 @@ def messages():
     # CMake is told to look past where things are. Each build begins afresh: what was found is remembered.
     toolchain = folder / "toolchain.cmake"
     for what, past, deps, words in (
-            ("Boost", "CMAKE_IGNORE_PREFIX_PATH / /usr /usr/local", DEPS, ["Could NOT find Boost", "1.81"]),
+            ("Boost", "CMAKE_IGNORE_PREFIX_PATH / /usr /usr/local", headers, ["Boost 1.81 or newer was not found"]),
             ("zlib", "CMAKE_IGNORE_PATH /usr/include /usr/local/include", DEPS, ["Could NOT find ZLIB"]),
             ("cuda.h", "CMAKE_IGNORE_PREFIX_PATH /usr/local/cuda", "/nowhere", ["cuda.h of CUDA 13.0 or newer was not found", "CUDA_HOME"])):
         target = TARGET / "without"
@@ -156,7 +163,7 @@ def messages():
         toolchain.write_text(f"set({past})\n")
         check(what, words, *vendored, CMAKE_TOOLCHAIN_FILE=str(toolchain), CARGO_TARGET_DIR=str(target), GPUORCH_DEPS=str(deps),
               CUDA_HOME="", CUDA_PATH="")
-        shutil.rmtree(target)
+        shutil.rmtree(target, ignore_errors=True)  # where cargo itself has failed there is none
 
 
 def miri():
