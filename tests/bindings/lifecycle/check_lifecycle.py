@@ -11,6 +11,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "rust"))
+sys.path.append(str(HERE.parents[1] / "support"))
+import machine
 import workspace
 
 ROOT = HERE.parents[2]
@@ -49,13 +51,14 @@ def rust(_):
 
 
 def lua(interpreter, folder):
-    if not shutil.which(interpreter):
-        raise NotHere(f"there is no {interpreter} (.ci/setup lua installs it)")
+    if why_not := machine.lua_lacks(interpreter):
+        raise NotHere(f"{interpreter}: {why_not} (.ci/setup gets it where the distribution has it)")
     run("make", "-s", "-C", ROOT / "bindings/lua", f"LUA={interpreter}", f"OUT={folder / interpreter}")
     return ["env", f"LUA_CPATH={folder / interpreter}/?.so", interpreter, HERE / "driver.lua"]
 
 
-DRIVERS = {"C": c, "Rust": rust, "Lua 5.4": functools.partial(lua, "lua5.4"), "LuaJIT": functools.partial(lua, "luajit")}
+NEWEST = machine.lua() or "lua5.4"
+DRIVERS = {"C": c, "Rust": rust, NEWEST.replace("lua", "Lua "): functools.partial(lua, NEWEST), "LuaJIT": functools.partial(lua, "luajit")}
 
 
 def lines(text):

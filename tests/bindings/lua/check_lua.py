@@ -9,7 +9,6 @@ import functools
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 SOURCE = ROOT / "bindings/lua"
+sys.path.append(str(ROOT / "tests/support"))
+import machine
+
 BUILD = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build/tests")).resolve()
 LIBRARY = BUILD / "libgpuorch/libgpuorch.so.0"
 COUNTING = BUILD / "tests/libgpuorch_counting.so"
@@ -169,8 +171,8 @@ def module(lua, folder):
 
 def plain(luas, parts):
     for lua in luas:
-        if not shutil.which(lua):
-            print(f"SKIP {lua}: it isn't installed")
+        if why_not := machine.lua_lacks(lua):
+            print(f"SKIP {lua}: {why_not}")
             continue
         said = build(lua, MODULES / lua)
         report(f"{lua}: the module is built without a warning", said, "")
@@ -196,8 +198,8 @@ def sanitized(luas, parts):
                                         capture_output=True, check=True).stdout.strip()
                          for name in ("libasan.so", "libstdc++.so.6"))
     for lua in luas:
-        if not shutil.which(lua):
-            print(f"SKIP asan {lua}: it isn't installed")
+        if why_not := machine.lua_lacks(lua):
+            print(f"SKIP asan {lua}: {why_not}")
             continue
         flags = "-O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
         said = build(lua, folder / lua, f"CFLAGS={flags}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The main job in Lua 5.4 and, where it is installed, LuaJIT: what every main job must meet (../main_job.py)."""
+"""The main job in the newest Lua and, where it is installed, LuaJIT: what every main job must meet (../main_job.py)."""
 import os
 import pathlib
 import shutil
@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import main_job
+import machine  # tests/support, to which main_job leads
 from main_job import built
 
 
@@ -33,8 +34,13 @@ def prepare_for(lua):
     return prepare
 
 
-main_job.check("Lua 5.4", prepare_for("lua5.4"))
-if built.BUNDLE or shutil.which("luajit"):
-    main_job.check("LuaJIT", prepare_for("luajit"))
+newest = "lua5.4" if built.BUNDLE else machine.lua()
+if newest:
+    main_job.check(newest.replace("lua", "Lua "), prepare_for(newest))
 else:
-    print("SKIP LuaJIT: it isn't installed")
+    print("SKIP Lua: there is none with its headers")
+why_not = None if built.BUNDLE else machine.lua_lacks("luajit")
+if why_not:
+    print(f"SKIP LuaJIT: {why_not}")
+else:
+    main_job.check("LuaJIT", prepare_for("luajit"))

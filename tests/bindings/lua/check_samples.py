@@ -11,6 +11,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 SOURCE = ROOT / "bindings/lua"
+sys.path.append(str(ROOT / "tests/support"))
+import machine
+
 LIBRARY = pathlib.Path(os.environ["GPUORCH_BUILD"]).resolve() / "libgpuorch/libgpuorch.so.0"
 RADIUS = 6
 
@@ -86,6 +89,10 @@ def examples(folder, lua):
 def rock(folder):
     """`luarocks make` with nothing to download; the module is then found where a user's Lua looks for it."""
     for version in ("5.1", "5.4"):
+        name = f"luarocks make for Lua {version} installs a module that loads"
+        if why_not := "luarocks isn't installed" if not shutil.which("luarocks") else machine.lua_lacks(f"lua{version}"):
+            print(f"SKIP {name}: {why_not}")
+            continue
         tree = folder / f"tree{version}"
         build = folder / f"rock{version}"
         shutil.copytree(SOURCE, build)
@@ -96,7 +103,7 @@ def rock(folder):
         found = subprocess.run([f"lua{version}", "-e", script], capture_output=True, text=True, cwd=folder, env={
             **os.environ, "GPUORCH_LIBRARY": str(LIBRARY), "LUA_PATH": f"{tree}/share/lua/{version}/?.lua;;",
             "LUA_CPATH": f"{tree}/lib/lua/{version}/?.so;;"})
-        report(f"luarocks make for Lua {version} installs a module that loads", (made.returncode, found.stdout, found.stderr),
+        report(name, (made.returncode, found.stdout, found.stderr),
                (0, "100\n", ""), made.stdout + made.stderr)
 
 
@@ -120,24 +127,25 @@ def types(lua):
     typed = {f"gpuorch.{name}" for name in re.findall(r"^function gpuorch\.(\w+)\(", text, re.M)}
     typed |= {f"{owner}:{name}" for owner, name in re.findall(r"^function (\w+):(\w+)\(", text, re.M)} - {
         f"object:{name}" for name in ("close", "error", "label", "set_label")}
-    report("types/gpuorch.lua has what the module has", (sorted(have - typed), sorted(typed - have)), ([], []))
+    report(f"{lua}: types/gpuorch.lua has what the module has", (sorted(have - typed), sorted(typed - have)), ([], []))
     code = subprocess.run([lua, "-e", f"assert(loadfile '{SOURCE}/types/gpuorch.lua')"], capture_output=True, text=True)
-    report("types/gpuorch.lua is Lua", (code.returncode, code.stderr), (0, ""))
+    report(f"{lua}: types/gpuorch.lua is Lua", (code.returncode, code.stderr), (0, ""))
 
 
 def main():
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path)
         lengths()
-        for lua in ("lua5.4", "luajit"):
-            if not shutil.which(lua):
-                print(f"SKIP {lua}: it isn't installed")
+        newest = machine.lua()
+        for lua in (newest or "lua5.4", "luajit"):
+            if why_not := machine.lua_lacks(lua):
+                print(f"SKIP {lua}: {why_not}")
                 continue
             module(folder, lua)
             first(folder, lua)
             image(folder, lua)
             examples(folder, lua)
-        types("lua5.4")
+            types(lua)
         rock(folder)
 
 
