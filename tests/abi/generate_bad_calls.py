@@ -54,7 +54,7 @@ VALUES = {
     ("gpo_stream_pool_release", "stream"): "w.pooled_stream()", ("gpo_event_elapsed", "start"): "w.timing",
     ("gpo_event_elapsed", "end"): "w.timing", ("gpo_stream_notify_timed", "since"): "w.timing",
     ("gpo_object_error", "object"): "w.stream", ("gpo_object_set_label", "object"): "w.stream",
-    ("gpo_object_label", "object"): "w.stream",
+    ("gpo_object_label", "object"): "w.stream", ("gpo_kernel_parameter", "index"): "1",
 }
 
 # Good calls that can't be made in this world, or that would end it; and what they give instead of success.

@@ -315,6 +315,34 @@ TEST_CASE("a kernel tells its attributes") {
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_get_attributes(gpu.kernel(kKernels, "bounded"), nullptr));
 }
 
+TEST_CASE("a kernel tells where each of its parameters is, and that there are no others") {
+    Gpu gpu;
+    Kernel kernel = gpu.kernel(R"(
+struct Twelve { int all[3]; };
+extern "C" __global__ void mixed(char a, double b, Twelve c, float *d) {}
+)", "mixed");
+    uint64_t offset = 7, bytes = 7;
+    if (gpo_kernel_parameter(kernel, 0, &offset, &bytes) == GPO_NOT_SUPPORTED) {  // CUDA 12.2's driver
+        CHECK(attributes_of(kernel).parameter_count == 0);
+        CHECK((offset == 7 && bytes == 7));
+        return;
+    }
+    constexpr uint64_t right[][2] = {{0, 1}, {8, 8}, {16, 12}, {32, 8}};
+    for (uint32_t i = 0; i < 4; ++i) {
+        CAPTURE(i);
+        REQUIRE_OK(gpo_kernel_parameter(kernel, i, &offset, &bytes));
+        CHECK((offset == right[i][0] && bytes == right[i][1]));
+    }
+    CHECK_OK(gpo_kernel_parameter(kernel, 3, nullptr, nullptr));
+    for (const uint32_t none : {4u, UINT32_MAX}) {
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_parameter(kernel, none, &offset, &bytes));
+        CHECK(contains(last_error().message, "has 4 parameters"));
+    }
+    CHECK((offset == 32 && bytes == 8));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_parameter(gpu.kernel(R"(extern "C" __global__ void none() {})", "none"), 0,
+                                                            &offset, &bytes));
+}
+
 TEST_CASE("occupancy follows the block size, and a suggestion can be launched") {
     Gpu gpu;
     Kernel saxpy = gpu.kernel(kKernels, "saxpy");

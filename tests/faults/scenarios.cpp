@@ -461,6 +461,8 @@ void kernels(Attempt& a) {
     if (!kernel || !STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &address))) return;
     auto attributes = sized<gpo_kernel_attributes>();
     STEP(a, gpo_kernel_get_attributes(kernel, &attributes));
+    uint64_t bytes = 0;
+    STEP(a, gpo_kernel_parameter(kernel, 1, nullptr, &bytes));
     char name[256];
     STEP(a, gpo_kernel_name(kernel, name, sizeof name, nullptr));
     void* function = nullptr;

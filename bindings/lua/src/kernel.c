@@ -240,6 +240,20 @@ static const field attribute_fields[] = {
 
 RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, attribute_fields)
 
+/* parameter(number), from 1: where it begins in the kernel's parameters and its size, in bytes. */
+static int kernel_parameter(lua_State *L) {
+    state *s = the_state(L);
+    object *kernel = check_object(L, s, 1, CLASS_KERNEL);
+    const uint64_t number = check_unsigned(L, 2, UINT32_MAX);
+    uint64_t offset = 0, bytes = 0;
+    luaL_argcheck(L, number >= 1, 2, "parameters count from 1");
+    const gpo_status status = s->api->kernel_parameter(HANDLE(kernel, gpo_kernel_t), (uint32_t)(number - 1), &offset, &bytes);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, offset);
+    push_unsigned(L, bytes);
+    return 2;
+}
+
 TEXT_METHOD(kernel_name, kernel, 0)
 
 NATIVE_METHOD(kernel_native, kernel)
@@ -391,6 +405,7 @@ const luaL_Reg kernel_methods[] = {{"get_attributes", kernel_get_attributes},
                                    {"set_max_dynamic_shared", kernel_set_max_dynamic_shared},
                                    {"occupancy", kernel_occupancy},
                                    {"suggest", kernel_suggest},
+                                   {"parameter", kernel_parameter},
                                    {NULL, NULL}};
 const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile},
                                           {"module_load", module_load},

@@ -703,6 +703,11 @@ function kernel:set_max_dynamic_shared(bytes) end
 ---@return integer?
 function kernel:occupancy(threads, dynamic_shared_bytes) end
 
+--- where a parameter, from 1, begins in the kernel's parameters and its size, in bytes; nil where the driver can't tell
+---@param number integer
+---@return integer? offset, integer? bytes
+function kernel:parameter(number) end
+
 --- threads and blocks
 ---@param dynamic_shared_bytes? integer
 ---@param max_threads? integer

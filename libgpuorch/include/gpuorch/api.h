@@ -168,6 +168,7 @@ typedef struct gpo_api {
     gpo_status (*trace_stop)(gpo_runtime_t runtime);
     gpo_status (*trace_get_info)(gpo_runtime_t runtime, gpo_trace_info *info);
     gpo_status (*trace_summary)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
+    gpo_status (*kernel_parameter)(gpo_kernel_t kernel, uint32_t index, uint64_t *offset, uint64_t *bytes);
 } gpo_api;
 
 #ifdef __cplusplus

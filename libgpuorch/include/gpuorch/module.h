@@ -90,6 +90,11 @@ typedef struct gpo_kernel_attributes {
 /* What the driver says of a kernel. */
 GPO_API gpo_status gpo_kernel_get_attributes(gpo_kernel_t kernel, gpo_kernel_attributes *attributes);
 
+/* Where parameter `index`, from 0, begins in the kernel's parameters, in bytes, and its size in bytes. Either of the two
+ * pointers may be NULL. GPO_INVALID_ARGUMENT where the kernel has no such parameter: the message says how many there are;
+ * GPO_NOT_SUPPORTED where the driver can't tell (before CUDA 12.4). Asks nobody: it doesn't block. */
+GPO_API gpo_status gpo_kernel_parameter(gpo_kernel_t kernel, uint32_t index, uint64_t *offset, uint64_t *bytes);
+
 /* The function's name in the image. */
 GPO_API gpo_status gpo_kernel_name(gpo_kernel_t kernel, char *buffer, size_t capacity, size_t *needed);
 /* The CUfunction behind the handle. It is the library's. */

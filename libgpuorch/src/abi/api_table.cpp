@@ -141,6 +141,7 @@ constexpr gpo_api kApi = {
     gpo_trace_stop,
     gpo_trace_get_info,
     gpo_trace_summary,
+    gpo_kernel_parameter,
 };
 
 }  // namespace

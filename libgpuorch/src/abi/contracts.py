@@ -16,6 +16,7 @@ MAY_BE_NULL = {
     ("gpo_launch_kernel", "sizes"), ("gpo_module_symbol", "address"), ("gpo_module_symbol", "bytes"),
     ("gpo_stream_priority_range", "least"), ("gpo_stream_priority_range", "greatest"),
     ("gpo_trace_start", "options"), ("gpo_kernel_suggest", "threads"), ("gpo_kernel_suggest", "blocks"),
+    ("gpo_kernel_parameter", "offset"), ("gpo_kernel_parameter", "bytes"),
 }
 
 # Handles that may be NULL; beside those that end, whose NULL succeeds.

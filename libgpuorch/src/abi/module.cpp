@@ -131,6 +131,18 @@ GPO_API gpo_status gpo_kernel_native(gpo_kernel_t kernel, void** function) {
     });
 }
 
+GPO_API gpo_status gpo_kernel_parameter(gpo_kernel_t kernel, uint32_t index, uint64_t* offset, uint64_t* bytes) {
+    return call(__func__, [&] {
+        Pin<Kernel> k(kernel);
+        return blame(*k, [&] {
+            const gpo::Function::Parameter& parameter = k->parameter(index);
+            if (offset) *offset = parameter.offset;
+            if (bytes) *bytes = parameter.bytes;
+            return GPO_SUCCESS;
+        });
+    });
+}
+
 GPO_API gpo_status gpo_kernel_set_max_dynamic_shared(gpo_kernel_t kernel, uint64_t bytes) {
     return call(__func__, [&] {
         Pin<Kernel> k(kernel);

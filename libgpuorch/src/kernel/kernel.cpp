@@ -27,6 +27,14 @@ gpo_kernel_attributes Kernel::attributes() {
     return out;
 }
 
+const Function::Parameter& Kernel::parameter(uint32_t index) const {
+    if (!function_.parameters_known)
+        fail(GPO_NOT_SUPPORTED, "the driver can't tell the parameters of ", describe(), ": CUDA 12.4's can");
+    if (index >= function_.parameters.size())
+        fail(GPO_INVALID_ARGUMENT, describe(), " has ", function_.parameters.size(), " parameters: there is no number ", index);
+    return function_.parameters[index];
+}
+
 void Kernel::set_max_dynamic_shared(uint64_t bytes) {
     const auto most = static_cast<uint64_t>(
         std::max(0, device_attribute(context(), CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)));

@@ -18,6 +18,8 @@ public:
     const LaunchLimits& limits() const noexcept { return module_->limits(); }
 
     gpo_kernel_attributes attributes();
+    /// Throws where there is none of that number, or the driver can't tell.
+    const Function::Parameter& parameter(uint32_t index) const;
     void set_max_dynamic_shared(uint64_t bytes);
     /// What the driver allows now: the host may have changed it by the native function.
     uint32_t refresh_max_dynamic_shared();

@@ -169,6 +169,15 @@ test("a signature that isn't the kernel's is refused, and so are words that are 
     fails("GPO_INVALID_ARGUMENT", stream.launch_kernel, stream, wrong, one, 1, 1)
 end)
 
+test("a kernel tells where its parameters are", function()
+    local _, device = use()
+    local fill = assert(device:module_builtin():kernel("gpo_fill_u32", "ptr u32 u64"))
+    same(table.concat({fill:parameter(1)}, " ") .. ", " .. table.concat({fill:parameter(2)}, " ") .. ", " ..
+         table.concat({fill:parameter(3)}, " "), "0 8, 8 4, 16 8")
+    fails("GPO_INVALID_ARGUMENT", fill.parameter, fill, 4)
+    raises("parameters count from 1", fill.parameter, fill, 0)
+end)
+
 test("a launch has dynamic shared memory, clusters, a priority and a label, as a table or read once", function()
     local runtime, device, stream = use()
     local sum = assert(device:module_compile(STORE)):kernel("sum", "ptr u32")

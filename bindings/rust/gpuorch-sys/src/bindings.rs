@@ -2882,10 +2882,18 @@ pub struct gpo_api {
             needed: *mut usize,
         ) -> gpo_status,
     >,
+    pub kernel_parameter: ::core::option::Option<
+        unsafe extern "C" fn(
+            kernel: gpo_kernel_t,
+            index: u32,
+            offset: *mut u64,
+            bytes: *mut u64,
+        ) -> gpo_status,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1088usize];
+    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1096usize];
     ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
     [
         "Offset of field: gpo_api::struct_size",
@@ -3298,4 +3306,7 @@ const _: () = {
     [
         "Offset of field: gpo_api::trace_summary",
     ][::core::mem::offset_of!(gpo_api, trace_summary) - 1080usize];
+    [
+        "Offset of field: gpo_api::kernel_parameter",
+    ][::core::mem::offset_of!(gpo_api, kernel_parameter) - 1088usize];
 };

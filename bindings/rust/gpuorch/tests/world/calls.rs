@@ -221,6 +221,7 @@ impl Calls {
             module_symbol: self.module.symbol("scale");
             module_image: self.module.image();
             kernel_get_attributes: kernel.attributes();
+            kernel_parameter: kernel.parameter(0);
             kernel_name: kernel.name();
             kernel_native: kernel.native();
             kernel_set_max_dynamic_shared: kernel.set_max_dynamic_shared(1);
