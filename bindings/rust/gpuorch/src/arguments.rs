@@ -8,8 +8,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::size_of;
 
-/// A parameter of a kernel's, or two, as a type: `T` for a value, [`DeviceBuffer<T>`] for an address, [`Slice<T>`] for an
-/// address and a count.
+/// A parameter of a kernel's, or two, as a type: `T` for a value, [`DeviceBuffer<T>`] for an address, [`Slice<T>`] for two
+/// parameters, an address and a count.
 ///
 /// # Safety
 ///
@@ -26,7 +26,7 @@ pub unsafe trait Parameter {
     fn point_to(value: &Self::Value, pointers: &mut [*const c_void]);
 }
 
-/// An address and how many elements are there: two parameters of the kernel's, `T *` and `unsigned long long`.
+/// Two parameters of the kernel's: an address, `T *`, and behind it how many elements are there, an `unsigned long long`.
 #[derive(Debug)]
 pub struct Slice<T>(PhantomData<T>);
 
@@ -134,8 +134,6 @@ unsafe impl<T: Pod> Argument<Slice<T>> for &DeviceBuffer<T> {
 pub trait Parameters {
     /// The sizes of the kernel's parameters that they are, in order.
     const SIZES: &'static [u32];
-    /// Their bytes without padding.
-    const BYTES: u64;
 }
 
 /// What a launch may give for the parameters `P`: a tuple of [`Argument`]s.
@@ -170,7 +168,6 @@ macro_rules! tuples {
                 let room: &'static [u32] = &flattened::<$room>(&[$(($parameter::COUNT, $parameter::SIZES)),*]);
                 room.split_at(0 $(+ $parameter::COUNT)*).0
             };
-            const BYTES: u64 = 0 $(+ $parameter::SIZES[0] as u64 + $parameter::SIZES[1] as u64)*;
         }
 
         // SAFETY: what its members give, in order.
@@ -194,7 +191,6 @@ macro_rules! tuples {
 
 impl Parameters for () {
     const SIZES: &'static [u32] = &[];
-    const BYTES: u64 = 0;
 }
 
 // SAFETY: no parameters.

@@ -55,6 +55,7 @@ type Item = (u64, Result<Completion>);
 struct Watched {
     arrivals: Arc<Arrivals<Item>>,
     number: u64,
+    function: &'static str,
 }
 
 impl Completions {
@@ -96,7 +97,11 @@ impl Completions {
     fn watch(&self, what: &Awaited, number: u64) -> Result<()> {
         let executor = what.runtime().inner.waking()?;
         self.arrivals.expect();
-        let user = Box::into_raw(Box::new(Watched { arrivals: Arc::clone(&self.arrivals), number }));
+        let user = Box::into_raw(Box::new(Watched {
+            arrivals: Arc::clone(&self.arrivals),
+            number,
+            function: what.function(),
+        }));
         let asked = what.then(executor, Some(arrived), user.cast());
         if asked.is_err() {
             // SAFETY: from into_raw, and nobody was given it: the call was refused.
@@ -111,8 +116,9 @@ impl Completions {
 unsafe extern "C" fn arrived(user: *mut c_void, completion: *const sys::gpo_completion, error: *const sys::gpo_error) {
     // SAFETY: see above; called once. The completion is valid during the call.
     let (watched, completion) = unsafe { (Box::from_raw(user.cast::<Watched>()), *completion) };
-    let result = completion_failure(completion.status, error).map_or(Ok(Completion(completion)), Err);
-    let Watched { arrivals, number } = *watched;
+    let failure = completion_failure(completion.status, error, watched.function);
+    let result = failure.map_or(Ok(Completion(completion)), Err);
+    let Watched { arrivals, number, .. } = *watched;
     // A waker is anybody's code, and may panic. So may what is dropped here.
     let _ = contained(move || arrivals.arrive((number, result)));
 }

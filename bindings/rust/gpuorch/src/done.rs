@@ -54,7 +54,13 @@ type Ended = Result<Completion>;
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Done {
     what: Awaited,
-    signal: Option<Arc<Signal<Ended>>>,
+    asked: Option<Arc<Asked>>,
+}
+
+/// What a callback is given.
+struct Asked {
+    signal: Signal<Ended>,
+    function: &'static str,
 }
 
 /// What can be awaited. Each keeps what it needs alive.
@@ -72,6 +78,16 @@ impl Awaited {
             Self::Event(event) => event.device().runtime(),
             Self::Timeline(timeline, _) => timeline.runtime(),
             Self::Pipeline(pipeline) => pipeline.device().runtime(),
+        }
+    }
+
+    /// What [`then`](Self::then) calls.
+    pub(crate) fn function(&self) -> &'static str {
+        match self {
+            Self::Stream(_) => "gpo_stream_then",
+            Self::Event(_) => "gpo_event_then",
+            Self::Timeline(..) => "gpo_timeline_then",
+            Self::Pipeline(_) => "gpo_pipeline_then",
         }
     }
 
@@ -95,51 +111,51 @@ impl Awaited {
 
 impl Done {
     pub(crate) fn new(what: Awaited) -> Self {
-        Self { what, signal: None }
+        Self { what, asked: None }
     }
 
     /// Whether a callback has been asked for. If so, and it has come, all that was on the stream has ended.
     pub(crate) fn has_begun(&self) -> bool {
-        self.signal.is_some()
+        self.asked.is_some()
     }
 
-    fn begin(&self) -> Result<Arc<Signal<Ended>>> {
+    fn begin(&self) -> Result<Arc<Asked>> {
         let executor = self.what.runtime().inner.waking()?;
-        let signal = Arc::new(Signal::new());
-        let user = Arc::into_raw(Arc::clone(&signal));
+        let asked = Arc::new(Asked { signal: Signal::new(), function: self.what.function() });
+        let user = Arc::into_raw(Arc::clone(&asked));
         if let Err(error) = self.what.then(executor, Some(ended), user.cast_mut().cast()) {
             // SAFETY: from into_raw, and nobody was given it: the call was refused.
             drop(unsafe { Arc::from_raw(user) });
             return Err(error);
         }
-        Ok(signal)
+        Ok(asked)
     }
 }
 
-/// `user` is an `Arc<Signal<Ended>>` of this call's.
+/// `user` is an `Arc<Asked>` of this call's.
 unsafe extern "C" fn ended(user: *mut c_void, completion: *const sys::gpo_completion, error: *const sys::gpo_error) {
     // SAFETY: see above; called once. The completion is valid during the call.
-    let (signal, completion) = unsafe { (Arc::from_raw(user.cast::<Signal<Ended>>()), *completion) };
-    let ended = match completion_failure(completion.status, error) {
+    let (asked, completion) = unsafe { (Arc::from_raw(user.cast::<Asked>()), *completion) };
+    let ended = match completion_failure(completion.status, error, asked.function) {
         None => Ok(Completion(completion)),
         Some(failure) => Err(failure),
     };
     // Wakers are the runtime's that the future is polled by, and may panic. So may what is dropped here.
-    let _ = contained(move || signal.set(ended));
+    let _ = contained(move || asked.signal.set(ended));
 }
 
 impl Future for Done {
     type Output = Result<Completion>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.signal.is_none() {
+        if self.asked.is_none() {
             match self.begin() {
-                Ok(signal) => self.signal = Some(signal),
+                Ok(asked) => self.asked = Some(asked),
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
-        match &self.signal {
-            Some(signal) => signal.poll(context),
+        match &self.asked {
+            Some(asked) => asked.signal.poll(context),
             None => unreachable!("set above"),
         }
     }
@@ -147,15 +163,15 @@ impl Future for Done {
 
 impl Drop for Done {
     fn drop(&mut self) {
-        if let Some(signal) = &self.signal {
-            signal.forget_waker();
+        if let Some(asked) = &self.asked {
+            asked.signal.forget_waker();
         }
     }
 }
 
 impl fmt::Debug for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Done").field("begun", &self.signal.is_some()).finish_non_exhaustive()
+        f.debug_struct("Done").field("begun", &self.asked.is_some()).finish_non_exhaustive()
     }
 }
 

@@ -158,7 +158,8 @@ impl Error {
         Some(self.details.operation).filter(|&operation| operation != 0)
     }
 
-    /// The function that was called, or the driver's that failed.
+    /// The function that was called, or the driver's that failed: for work that was awaited `gpo_stream_then` or its kin. Empty
+    /// for the failure of a queue's entry, which has none.
     pub fn function(&self) -> &str {
         &self.details.function
     }
@@ -215,6 +216,14 @@ impl Error {
         }
     }
 
+    /// The same failure, and where the library names no function, this one: what was called to hear of it.
+    pub(crate) fn heard_by(mut self, function: &'static str) -> Self {
+        if self.details.function.is_empty() {
+            function.clone_into(&mut self.details.function);
+        }
+        self
+    }
+
     /// The same failure with what a callback has said.
     pub(crate) fn with_note(mut self, note: &str) -> Self {
         self.details.message = format!("{}: {note}", self.details.message);
@@ -224,7 +233,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.details.function, self.details.message)
+        if !self.details.function.is_empty() {
+            write!(f, "{}: ", self.details.function)?;
+        }
+        f.write_str(&self.details.message)
     }
 }
 
@@ -286,13 +298,14 @@ pub(crate) fn failure(status: i32, function: &'static str) -> Error {
     Error::new(ErrorKind::of(status), function, status_text(status))
 }
 
-/// The failure that came with a completion, and with `error` where the library has details.
-pub(crate) fn completion_failure(status: i32, error: *const sys::gpo_error) -> Option<Error> {
+/// The failure that came with a completion, and with `error` where the library has details. `function`: what was called for
+/// the completion.
+pub(crate) fn completion_failure(status: i32, error: *const sys::gpo_error, function: &'static str) -> Option<Error> {
     // SAFETY: the library's details live during the callback in which they are read.
     match (status, unsafe { error.as_ref() }) {
         (sys::GPO_SUCCESS, _) => None,
-        (_, Some(details)) => Some(Error::from_sys(details)),
-        (_, None) => Some(Error::new(ErrorKind::of(status), "", status_text(status))),
+        (_, Some(details)) => Some(Error::from_sys(details).heard_by(function)),
+        (_, None) => Some(Error::new(ErrorKind::of(status), function, status_text(status))),
     }
 }
 

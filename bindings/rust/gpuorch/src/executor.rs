@@ -130,7 +130,7 @@ impl Executor {
     }
 
     fn call_when(&self, what: &Awaited, closure: impl FnOnce(Result<Completion>) + Send + 'static) -> Result<()> {
-        let (callback, user) = into_callback(self, closure);
+        let (callback, user) = into_callback(self, what.function(), closure);
         let asked = what.then(self.as_raw(), callback.function, user);
         if asked.is_err() {
             // SAFETY: nobody was given it: the call was refused.
@@ -143,6 +143,8 @@ impl Executor {
 /// A closure, for one call.
 struct Callback<F> {
     closure: F,
+    /// What was called for it.
+    function: &'static str,
     panics: Arc<AtomicU64>,
 }
 
@@ -154,9 +156,10 @@ struct Ends {
 
 fn into_callback<F: FnOnce(Result<Completion>) + Send + 'static>(
     executor: &Executor,
+    function: &'static str,
     closure: F,
 ) -> (Ends, *mut c_void) {
-    let callback = Box::new(Callback { closure, panics: executor.panic_count() });
+    let callback = Box::new(Callback { closure, function, panics: executor.panic_count() });
     (Ends { function: Some(called::<F>), refused: refused::<F> }, Box::into_raw(callback).cast())
 }
 
@@ -173,8 +176,8 @@ unsafe extern "C" fn called<F: FnOnce(Result<Completion>) + Send + 'static>(
 ) {
     // SAFETY: see above; called once. The completion is valid during the call.
     let (callback, completion) = unsafe { (Box::from_raw(user.cast::<Callback<F>>()), *completion) };
-    let Callback { closure, panics } = *callback;
-    let result = completion_failure(completion.status, error).map_or(Ok(Completion(completion)), Err);
+    let Callback { closure, function, panics } = *callback;
+    let result = completion_failure(completion.status, error, function).map_or(Ok(Completion(completion)), Err);
     if contained(move || closure(result)).is_err() {
         panics.fetch_add(1, Ordering::Relaxed);
     }

@@ -30,8 +30,8 @@ impl Kernel {
         &self.inner.parent
     }
 
-    /// Says what the kernel's parameters are, so that launching it is safe. Where the driver can tell how many and how
-    /// large they are, that is checked.
+    /// Says what the kernel's parameters are, so that launching it is safe. How many they are and how large each is, is checked,
+    /// where the driver can tell (CUDA 12.4's, and the software GPU).
     ///
     /// # Safety
     ///
@@ -53,19 +53,38 @@ impl Kernel {
     /// A kernel that believes a count given beside an address trusts every caller of [`BoundKernel::launch`]: let it have a
     /// `Slice`.
     pub unsafe fn bind<P: Parameters>(&self) -> Result<BoundKernel<P>> {
-        let known = self.attributes()?;
-        let count = known.parameter_count as usize;
-        if count != 0 && (count != P::SIZES.len() || known.parameter_bytes < P::BYTES) {
-            let message = format!(
-                "kernel `{}` has {count} parameters of {} bytes in all, not {} of {}",
-                self.name().unwrap_or_default(),
-                known.parameter_bytes,
-                P::SIZES.len(),
-                P::BYTES
-            );
-            return Err(Error::new(ErrorKind::InvalidArgument, "Kernel::bind", message));
+        if let Some(own) = self.parameter_sizes()? {
+            let given: Vec<u64> = P::SIZES.iter().map(|&size| size.into()).collect();
+            if own != given {
+                let (name, own, given) = (self.name().unwrap_or_default(), listed(&own), listed(&given));
+                let message = format!("kernel `{name}` has {own}, and the types given are {given} (a `Slice` is two)");
+                return Err(Error::new(ErrorKind::InvalidArgument, "Kernel::bind", message));
+            }
         }
         Ok(BoundKernel { kernel: self.clone(), parameters: PhantomData })
+    }
+
+    /// Offset and size in bytes of a parameter of the kernel's; they count from 0.
+    ///
+    /// [`ErrorKind::InvalidArgument`]: it has no such parameter. [`ErrorKind::NotSupported`]: the driver can't tell, or the
+    /// library that was found is older than this.
+    pub fn parameter(&self, index: u32) -> Result<(u64, u64)> {
+        let (mut offset, mut bytes) = (0, 0);
+        call!(kernel_parameter(self.as_raw(), index, &mut offset, &mut bytes))?;
+        Ok((offset, bytes))
+    }
+
+    /// The sizes of all parameters; `None` where nobody can tell.
+    fn parameter_sizes(&self) -> Result<Option<Vec<u64>>> {
+        // 0 is none, too, where the driver can't tell: then the first is asked for.
+        let count = self.attributes()?.parameter_count;
+        let sizes = (0..count.max(1)).map(|index| self.parameter(index).map(|(_, bytes)| bytes));
+        match sizes.collect::<Result<_>>() {
+            Ok(sizes) => Ok(Some(sizes)),
+            Err(error) if error.kind() == ErrorKind::NotSupported => Ok(None),
+            Err(error) if error.kind() == ErrorKind::InvalidArgument && count == 0 => Ok(Some(Vec::new())),
+            Err(error) => Err(error),
+        }
     }
 
     /// What it needs of the device.
@@ -110,6 +129,16 @@ impl Kernel {
     /// The library's handle.
     pub fn as_raw(&self) -> sys::gpo_kernel_t {
         self.inner.raw
+    }
+}
+
+/// "2 parameters, of 8 and 4 bytes"
+fn listed(sizes: &[u64]) -> String {
+    let texts: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    match &*texts {
+        [] => "no parameters".to_owned(),
+        [one] => format!("1 parameter, of {one} bytes"),
+        [most @ .., last] => format!("{} parameters, of {} and {last} bytes", texts.len(), most.join(", ")),
     }
 }
 

@@ -32,10 +32,10 @@
 //!   keep what they were made from. When the last one of a runtime goes, what runs is waited for.
 //! - What puts work on a stream returns at once. Work that moves bytes from or to host memory owns that memory until it
 //!   is done, and gives it back, on failure too: an [`Operation`].
-//! - Waiting blocks ([`Stream::wait`], [`Operation::wait`]) or is awaited: an [`Operation`], [`Stream::done`],
-//!   [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline. A future that isn't polled costs nothing; one that
+//! - Waiting blocks ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or is awaited: an [`Operation`], [`Stream::done`],
+//!   [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline, [`Device::compile_async`]. A future that isn't polled costs nothing; one that
 //!   is dropped or forgotten leaves its work alone. They are woken by the library's executor: no runtime is asked for,
-//!   and no thread is started here.
+//!   and no thread is started here, but for each [`Compile::compile_async`].
 //! - Device memory that is dropped is freed behind the work that uses it, without waiting.
 //! - A panic in a callback ends there, and becomes a status.
 //!
@@ -55,6 +55,7 @@ mod arrivals;
 mod builder;
 mod call;
 mod callback;
+mod compiling;
 mod completion;
 mod completions;
 mod copy;
@@ -82,6 +83,7 @@ mod trace;
 
 pub use arena::{Arena, ArenaBuilder, PinnedVec};
 pub use arguments::{Argument, Arguments, Parameter, Parameters, Slice};
+pub use compiling::Compiling;
 pub use completion::CompletionQueue;
 pub use completions::Completions;
 pub use device::{Device, DeviceBuilder, DeviceLimit};

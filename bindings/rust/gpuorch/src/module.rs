@@ -1,6 +1,7 @@
 //! Kernels' code: from CUDA C++ source, from prebuilt images, and built in.
 
 use crate::call::{bytes, call, status, text};
+use crate::compiling::Compiling;
 use crate::device::Device;
 use crate::error::Result;
 use crate::handle::{Owned, c_string, optional_c_string, pointer};
@@ -77,63 +78,102 @@ impl<'a> Compile<'a> {
         self
     }
 
-    /// Compiles it, unless the result is in the cache. Blocks on the compiler: milliseconds to seconds.
+    /// Compiles it, unless the result is in the cache. Blocks on the compiler, milliseconds to seconds, so it is not for the
+    /// threads of an async runtime: [`compile_async`](Self::compile_async) is.
     pub fn compile(self) -> Result<Module> {
-        const FUNCTION: &str = "gpo_module_compile";
+        self.request()?.run()
+    }
+
+    /// The same as a future, which blocks nobody who polls it. The compilation runs on a thread of its own, `gpuorch-compile`,
+    /// that starts now and ends with it; the future is woken from there. Each call takes a thread and a compiler: how many
+    /// run at once is up to the caller. Dropping the future doesn't stop the compilation, whose result goes then.
+    ///
+    /// ```
+    /// # let runtime = gpuorch::Runtime::new()?;
+    /// # let device = runtime.open_device()?;
+    /// # pollster::block_on(async {
+    /// let module = device.compile_builder("__global__ void nothing() {}").label("nothing").compile_async().await?;
+    /// # module.kernel("nothing")?;
+    /// # Ok::<(), gpuorch::Error>(())
+    /// # })?;
+    /// # Ok::<(), gpuorch::Error>(())
+    /// ```
+    pub fn compile_async(self) -> Compiling {
+        Compiling::begin(self.request())
+    }
+
+    /// All of it in C's strings, owned.
+    fn request(self) -> Result<Request> {
         let file_name = optional_c_string(self.file_name.as_deref(), FUNCTION)?;
         let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
-        let names: Vec<_> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        let texts: Vec<_> = self.headers.iter().map(|(_, text)| text.as_str()).collect();
+        let (names, texts): (Vec<_>, Vec<_>) = self.headers.into_iter().unzip();
+        let [options, instances, names, texts] = [self.options, self.instances, names, texts]
+            .map(|list| list.iter().map(|text| c_string(text, FUNCTION)).collect::<Result<Vec<_>>>());
+        let (options, instances, names, texts) = (options?, instances?, names?, texts?);
+        let (device, source) = (self.device.clone(), c_string(self.source, FUNCTION)?);
+        Ok(Request { device, source, file_name, label, options, instances, names, texts, cached: self.cached })
+    }
+}
+
+const FUNCTION: &str = "gpo_module_compile";
+
+/// What a compilation takes, for any thread.
+pub(crate) struct Request {
+    device: Device,
+    source: CString,
+    file_name: Option<CString>,
+    label: Option<CString>,
+    options: Vec<CString>,
+    instances: Vec<CString>,
+    names: Vec<CString>,
+    texts: Vec<CString>,
+    cached: bool,
+}
+
+impl Request {
+    /// Blocks on the compiler.
+    pub(crate) fn run(&self) -> Result<Module> {
         let [compiler_options, instances, names, texts] =
-            [&as_str(&self.options), &as_str(&self.instances), &names, &texts].map(|list| Texts::new(list, FUNCTION));
-        let (compiler_options, instances, names, texts) = (compiler_options?, instances?, names?, texts?);
-        let source = c_string(self.source, FUNCTION)?;
+            [&self.options, &self.instances, &self.names, &self.texts].map(|list| pointers(list));
         let mut options = sys::gpo_compile_options::new();
         options.flags = if self.cached { 0 } else { sys::GPO_COMPILE_NO_CACHE };
-        options.source = source.as_ptr();
-        options.file_name = pointer(&file_name);
-        options.label = pointer(&label);
-        (options.options, options.option_count) = compiler_options.list();
-        (options.name_expressions, options.name_expression_count) = instances.list();
-        (options.header_names, options.header_count) = names.list();
-        (options.header_texts, _) = texts.list();
+        options.source = self.source.as_ptr();
+        options.file_name = pointer(&self.file_name);
+        options.label = pointer(&self.label);
+        (options.options, options.option_count) = listed(&compiler_options);
+        (options.name_expressions, options.name_expression_count) = listed(&instances);
+        (options.header_names, options.header_count) = listed(&names);
+        (options.header_texts, _) = listed(&texts);
         let mut raw = std::ptr::null_mut();
         call!(module_compile(self.device.as_raw(), &options, &mut raw))?;
-        Ok(Module::new(self.device, raw))
+        Ok(Module::new(&self.device, raw))
     }
 }
 
-fn as_str(list: &[String]) -> Vec<&str> {
-    list.iter().map(String::as_str).collect()
+/// Texts as the library takes them, for as long as they are there.
+fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    texts.iter().map(|text| text.as_ptr()).collect()
 }
 
-/// An array of texts as the library takes it.
-struct Texts {
-    _owned: Vec<CString>,
-    pointers: Vec<*const c_char>,
+fn listed(pointers: &[*const c_char]) -> (*const *const c_char, u32) {
+    (if pointers.is_empty() { std::ptr::null() } else { pointers.as_ptr() }, pointers.len() as u32)
 }
 
-impl Texts {
-    fn new(texts: &[&str], function: &'static str) -> Result<Self> {
-        let owned = texts.iter().map(|text| c_string(text, function)).collect::<Result<Vec<_>>>()?;
-        let pointers = owned.iter().map(|text| text.as_ptr()).collect();
-        Ok(Self { _owned: owned, pointers })
-    }
-
-    fn list(&self) -> (*const *const c_char, u32) {
-        (if self.pointers.is_empty() { std::ptr::null() } else { self.pointers.as_ptr() }, self.pointers.len() as u32)
-    }
-}
-
-/// The compiler's text from this thread's last compilation or load, warnings included; "" if it had nothing to say.
+/// The compiler's text from this thread's last compilation or load, warnings included; "" if it had nothing to say. What was
+/// compiled by [`Compile::compile_async`] has its text in [`Compiling::log`].
 pub fn compile_log() -> Result<String> {
     text(|buffer, room, needed| status!(compile_log(buffer, room, needed)), "gpo_compile_log")
 }
 
 impl Device {
-    /// Compiles CUDA C++ for the device: by NVRTC, or by the machine's C++ compiler for the software GPU.
+    /// Compiles CUDA C++ for the device: by NVRTC, or by the machine's C++ compiler for the software GPU. Blocks on it.
     pub fn compile(&self, source: &str) -> Result<Module> {
         self.compile_builder(source).compile()
+    }
+
+    /// The same as a future; it runs on a thread of its own: see [`Compile::compile_async`].
+    pub fn compile_async(&self, source: &str) -> Compiling {
+        self.compile_builder(source).compile_async()
     }
 
     /// For source that needs options.

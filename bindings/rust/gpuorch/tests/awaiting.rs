@@ -38,6 +38,112 @@ async fn round(w: &World) -> Result<()> {
     Ok(())
 }
 
+/// A failure that was awaited names a function, as one that was waited for does.
+#[test]
+fn an_awaited_failure_reads_as_a_sentence_with_its_function() -> Result<()> {
+    let w = world();
+    let failing = || -> Result<(Timeline, gpuorch::Stream)> {
+        let (gate, stream) = (w.runtime.timeline(0)?, w.device.stream()?);
+        stream.wait_timeline(&gate, 1)?;
+        Ok((gate, stream))
+    };
+    let fail = |gate: &Timeline| gate.fail(ErrorKind::Failed, "the producer gave up");
+    let texts = |error: &gpuorch::Error| (error.function().to_owned(), error.to_string());
+    let x = w.device.buffer::<u8>(16)?;
+    let mut heard = Vec::new();
+
+    let (gate, stream) = failing()?;
+    let copy = stream.copy_to_device(vec![0u8; 16], &x)?;
+    fail(&gate)?;
+    heard.push(("gpo_stream_then", texts(pollster::block_on(copy).unwrap_err().error())));
+    let (gate, stream) = failing()?;
+    let event = w.device.event()?;
+    event.record(&stream)?;
+    let done = event.done();
+    fail(&gate)?;
+    heard.push(("gpo_event_then", texts(&pollster::block_on(done).map(drop).unwrap_err())));
+    heard.push(("gpo_timeline_then", texts(&pollster::block_on(gate.reached(1)).map(drop).unwrap_err())));
+    let (gate, stream) = failing()?;
+    let mut completions = Completions::new();
+    completions.watch_stream(&stream, 1)?;
+    let executor = w.runtime.executor()?;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    stream.then(&executor, move |result| drop(sender.send(result.map(drop))))?;
+    fail(&gate)?;
+    let watched =
+        pollster::block_on(poll_fn(|context| futures_core::Stream::poll_next(Pin::new(&mut completions), context)));
+    heard.push(("gpo_stream_then", texts(&watched.expect("one is watched").1.map(drop).unwrap_err())));
+    heard.push(("gpo_stream_then", texts(&receiver.recv().expect("it is called").unwrap_err())));
+
+    for (function, (named, text)) in heard {
+        assert_eq!(named, function, "{text}");
+        assert!(text.starts_with(&format!("{function}: ")) && text.ends_with("the producer gave up"), "{text}");
+    }
+    Ok(())
+}
+
+/// Without a function, as a queue's entry is, a failure is its sentence alone.
+#[test]
+fn a_failure_without_a_function_is_its_message() -> Result<()> {
+    let w = world();
+    let (gate, queue) = (w.runtime.timeline(0)?, w.runtime.completion_queue()?);
+    queue.notify_timeline(&gate, 1, 7)?;
+    gate.fail(ErrorKind::Failed, "the producer gave up")?;
+    queue.wait()?;
+    let error = queue.error(&queue.drain(1)?[0])?;
+    let text = error.to_string();
+    assert!(!text.starts_with(':') && text.ends_with("the producer gave up"), "{text}");
+    assert_eq!(text.starts_with("gpo_"), !error.function().is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_compilation_that_is_awaited_leaves_the_thread_to_others() -> Result<()> {
+    let w = world();
+    let source = "extern \"C\" __global__ void one(int *x) { *x = 1; }";
+    let (turns, compiled) = (std::cell::Cell::new(0), std::cell::Cell::new(false));
+    let compiling = async {
+        let module = w.device.compile_builder(source).uncached().label("awaited").compile_async().await;
+        compiled.set(true);
+        module?.kernel("one")?.name()
+    };
+    let others = async {
+        while !compiled.get() {
+            turns.set(turns.get() + 1);
+            smol::future::yield_now().await;
+        }
+    };
+    assert_eq!(pollster::block_on(smol::future::zip(compiling, others)).0?, "one");
+    assert!(turns.get() > 10, "{}", turns.get());
+    Ok(())
+}
+
+#[test]
+fn a_compilation_that_fails_says_so_to_whoever_awaits_it_with_the_compilers_text() -> Result<()> {
+    let w = world();
+    let mut compiling = w.device.compile_async("__global__ void broken() { no_such_thing(); }");
+    assert_eq!(compiling.log(), "");
+    let error = pollster::block_on(&mut compiling).map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.function()), (ErrorKind::CompileFailed, "gpo_module_compile"));
+    assert!(compiling.log().contains("no_such_thing"), "{}", compiling.log());
+    let refused = pollster::block_on(w.device.compile_async("a\0b")).map(drop).unwrap_err();
+    assert_eq!((refused.kind(), refused.function()), (ErrorKind::InvalidArgument, "gpo_module_compile"));
+    Ok(())
+}
+
+#[test]
+fn a_compilation_that_nobody_awaits_ends_and_goes() -> Result<()> {
+    let w = world();
+    let compile = || w.device.compile_builder("extern \"C\" __global__ void one() {}").uncached().compile_async();
+    drop(compile());
+    let mut polled = Box::pin(compile());
+    let ended = pollster::block_on(poll_fn(|context| Poll::Ready(polled.as_mut().poll(context).is_ready())));
+    drop(polled);
+    assert!(!ended, "the compiler takes longer than a poll");
+    // The modules are children of the runtime's: its shutdown waits for both compilations, or they are refused.
+    w.runtime.shutdown(Duration::from_secs(60))
+}
+
 #[test]
 fn under_pollster() -> Result<()> {
     pollster::block_on(round(&world()))

@@ -36,7 +36,13 @@ fn handles_go_from_thread_to_thread() {
     both::<(gpuorch::DeviceBuilder<'_>, gpuorch::StreamBuilder<'_>, gpuorch::Compile<'_>, gpuorch::Trace<'_>)>();
     both::<(gpuorch::ArenaBuilder<'_>, gpuorch::PoolBuilder<'_>, gpuorch::EventBuilder<'_>)>();
     both::<(gpuorch::StreamPoolBuilder<'_>, gpuorch::ExecutorBuilder<'_>)>();
-    sent::<(Done, Operation<PinnedVec<f32>>, gpuorch::pipeline::Run<Vec<u8>, Vec<u8>>, gpuorch::HostCall)>();
+    sent::<(
+        Done,
+        gpuorch::Compiling,
+        Operation<PinnedVec<f32>>,
+        gpuorch::pipeline::Run<Vec<u8>, Vec<u8>>,
+        gpuorch::HostCall,
+    )>();
     sent::<(gpuorch::RuntimeBuilder, Stage, Source<Vec<u8>>, Sink<Vec<u8>>)>();
 }
 

@@ -2,7 +2,7 @@
 
 mod world;
 
-use gpuorch::{ErrorKind, LogLevel, Object, Result, Runtime};
+use gpuorch::{DeviceBuffer, ErrorKind, LogLevel, Object, Result, Runtime, Slice};
 use std::time::Duration;
 use world::calls::Calls;
 use world::{SOURCE, world};
@@ -59,6 +59,46 @@ fn what_is_wrong_is_named() -> Result<()> {
     assert_eq!(kind(w.stream.fill(&w.device.buffer::<u64>(1)?, 1)), ErrorKind::InvalidArgument);
     let error = w.device.arena_builder().max_bytes(4096).build()?.zeroed::<u8>(1 << 20).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    Ok(())
+}
+
+/// The types are refused whose sizes aren't those of the kernel's parameters, though their count, or all their bytes, are.
+#[test]
+fn types_that_are_not_a_kernels_parameters_are_refused_by_their_sizes() -> Result<()> {
+    let w = world();
+    let module = w.device.compile(
+        "extern \"C\" __global__ void mixed(float *x, float a, unsigned long long n) {}
+         extern \"C\" __global__ void none() {}",
+    )?;
+    let (mixed, none) = (module.kernel("mixed")?, module.kernel("none")?);
+    if none.parameter(0).map(drop).unwrap_err().kind() == ErrorKind::NotSupported {
+        println!(
+            "SKIP types_that_are_not_a_kernels_parameters_are_refused_by_their_sizes: this driver can't tell them"
+        );
+        return Ok(());
+    }
+    assert_eq!((mixed.parameter(0)?, mixed.parameter(1)?, mixed.parameter(2)?), ((0, 8), (8, 4), (16, 8)));
+    let error = mixed.parameter(3).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("kernel `mixed` has 3 parameters"), "{error}");
+    // SAFETY: those that are right are, and nothing is launched.
+    unsafe {
+        mixed.bind::<(DeviceBuffer<f32>, f32, u64)>()?;
+        none.bind::<()>()?;
+        for (error, given) in [
+            (mixed.bind::<(Slice<f32>, f32)>().map(drop), "3 parameters, of 8, 8 and 4 bytes"),
+            (mixed.bind::<(DeviceBuffer<f32>, f64, u64)>().map(drop), "3 parameters, of 8, 8 and 8 bytes"),
+            (mixed.bind::<(DeviceBuffer<f32>, u16, u64)>().map(drop), "3 parameters, of 8, 2 and 8 bytes"),
+            (mixed.bind::<(Slice<f32>,)>().map(drop), "2 parameters, of 8 and 8 bytes"),
+            (mixed.bind::<()>().map(drop), "no parameters"),
+        ] {
+            let error = error.unwrap_err();
+            assert_eq!((error.kind(), error.function()), (ErrorKind::InvalidArgument, "Kernel::bind"));
+            assert!(error.message().contains("kernel `mixed` has 3 parameters, of 8, 4 and 8 bytes"), "{error}");
+            assert!(error.message().contains(&format!("given are {given}")), "{error}");
+        }
+        assert!(none.bind::<(u8,)>().map(drop).unwrap_err().message().contains("given are 1 parameter, of 1 bytes"));
+    }
     Ok(())
 }
 
