@@ -124,7 +124,7 @@ def rust_is_the_oldest():
 def too_old():
     for wishes in (["samples"], ["tests"], ["full"]):
         code, said, asked = on(UBUNTU_22, *wishes)
-        words = ("too old", "GCC 12", "g++-12", "CMake (3.25", "Boost (1.81", "Debian 12, Ubuntu 24.04")
+        words = ("too old", "GCC 12", "g++-12", "CMake: 3.25", "Boost: 1.81", "Debian 12, Ubuntu 24.04")
         report(f"a system that is too old is told what would do, and nothing is installed: {wishes[0]}",
                code == 1 and all(word in said for word in words) and installs(asked) == [], code, said, asked)
 
