@@ -346,7 +346,8 @@ TEST_CASE("a broken entry of the cache is compiled anew") {
     compile(gpu, kTwoKernels);
     REQUIRE(folder.entries() == 1);
     std::string entry;
-    for (const auto& file : fs::directory_iterator(folder.path)) entry = file.path();
+    for (const auto& file : fs::directory_iterator(folder.path))
+        if (file.path().extension() == ".kernel") entry = file.path();
     const auto size = fs::file_size(entry);
     for (const uintmax_t cut : {uintmax_t{0}, size / 2, size - 1}) {
         fs::resize_file(entry, cut);

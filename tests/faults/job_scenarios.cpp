@@ -245,6 +245,7 @@ public:
                                     "real='" << (given && *given ? given : "c++") << "' memory='" << folder_ << "'\n" << R"(
 for made; do :; done   # the last argument
 case " $* " in
+*" c++-header "*) echo "no precompiled header, which compilers overlook" > "$made"; exit ;;   # of megabytes else
 *" -o "*) ;;
 *) exec "$real" "$@" ;;
 esac

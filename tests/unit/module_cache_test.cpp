@@ -250,3 +250,39 @@ TEST_CASE("everything that a compilation depends on is in its key") {
     CHECK(differs([](auto& r) { r.headers[0].first = "b.h"; }));
     CHECK(differs([](auto& r) { r.compute_capability = 100; }));
 }
+
+TEST_CASE("what a compiler keeps is taken whole or not at all, and goes when the cache is full") {
+    Folder folder;
+    Cache cache(folder.path, 10'000);
+    const std::string bytes(3'001, 'x'), path = folder / "name.kept";
+    CHECK_FALSE(cache.take("name"));
+    REQUIRE(cache.put("name", bytes));
+    CHECK(cache.take("name") == bytes);
+    std::ifstream file(path, std::ios::binary);
+    const std::string whole(std::istreambuf_iterator<char>(file), {});
+    for (size_t at = 0; at < whole.size(); at += 97) {
+        CAPTURE(at);
+        std::string altered = whole;
+        altered[at] = static_cast<char>(altered[at] ^ 0x10);
+        for (const std::string& broken : {altered, whole.substr(0, at)}) {
+            std::ofstream(path, std::ios::binary) << broken;
+            chmod(path.c_str(), 0600);
+            REQUIRE_FALSE(cache.take("name"));
+            REQUIRE_FALSE(fs::exists(path));
+        }
+    }
+    REQUIRE(cache.put("name", bytes));
+    fs::rename(path, folder / "other.kept");
+    CHECK_FALSE(cache.take("other"));
+    REQUIRE(cache.put("name", bytes));
+    REQUIRE(chmod(path.c_str(), 0666) == 0);
+    CHECK_FALSE(cache.take("name"));
+    REQUIRE(cache.put("name", bytes));
+    const timespec long_ago[2] = {{1000, 0}, {1000, 0}};
+    REQUIRE(utimensat(AT_FDCWD, path.c_str(), long_ago, 0) == 0);
+    for (int i = 0; i < 3; ++i) REQUIRE(cache.store(std::string(63, 'a') + static_cast<char>('a' + i), result_with("", 2'500)));
+    CHECK_FALSE(cache.take("name"));
+    CHECK_FALSE(cache.put("name", std::string(20'000, 'x')));
+    CHECK_FALSE(Cache("").put("name", bytes));
+    CHECK_FALSE(Cache("").take("name"));
+}

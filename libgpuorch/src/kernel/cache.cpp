@@ -22,6 +22,7 @@ constexpr char kMagic[8] = {'G', 'P', 'O', 'C', 'A', 'C', 'H', '1'};
 constexpr size_t kHeader = sizeof kMagic + sizeof(uint64_t) + 32;   // magic, length of all, SHA-256 of what follows
 constexpr uint64_t kLargestEntry = 1u << 30;
 constexpr const char kSuffix[] = ".kernel";
+constexpr const char kKeptSuffix[] = ".kept";
 constexpr const char kTemporary[] = ".new-";
 constexpr time_t kAbandoned = 3600;   // seconds after which a temporary file is nobody's any more
 
@@ -148,6 +149,38 @@ bool unpack(std::string_view entry, const std::string& key, driver::CompileResul
     return true;
 }
 
+/// Of bytes that nobody is suspected of having forged: a file that was cut short, or that a disk gave back altered. Four sums,
+/// so that it is as fast as memory.
+uint64_t sum_of(std::string_view bytes) {
+    constexpr uint64_t kPrime = 0x9e3779b97f4a7c15u;
+    uint64_t lanes[4] = {1, 2, 3, bytes.size()};
+    const auto add = [](uint64_t& lane, uint64_t word) {
+        lane = (lane ^ word) * kPrime;
+        lane ^= lane >> 29;
+    };
+    size_t at = 0;
+    for (; at + sizeof lanes <= bytes.size(); at += sizeof lanes)
+        for (size_t i = 0; i < 4; ++i) {
+            uint64_t word;
+            std::memcpy(&word, bytes.data() + at + 8 * i, sizeof word);
+            add(lanes[i], word);
+        }
+    for (; at < bytes.size(); ++at) add(lanes[0], static_cast<unsigned char>(bytes[at]));
+    uint64_t sum = kPrime;
+    for (const uint64_t lane : lanes) add(sum, lane);
+    return sum;
+}
+
+constexpr size_t kKeptHeader = 4 * sizeof(uint64_t);   // magic, sum of the name, length of what follows, sum of it
+
+std::string kept_header(const std::string& name, std::string_view bytes) {
+    std::string header("GPOKEPT1");
+    put(header, sum_of(name));
+    put(header, uint64_t{bytes.size()});
+    put(header, sum_of(bytes));
+    return header;
+}
+
 /// Makes the folder and what is above it, each with mode 0700. What is there stays as it is.
 void make_folders(const std::string& path) {
     for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
@@ -207,40 +240,34 @@ Cache::~Cache() {
     if (folder_ >= 0) close(folder_);
 }
 
-std::optional<driver::CompileResult> Cache::find(const std::string& key) {
+std::optional<std::string> Cache::read(const std::string& name) {
     if (folder_ < 0) return std::nullopt;
-    const std::string name = key + kSuffix;
     const File file(open_at(folder_, name.c_str(), O_RDONLY | O_NONBLOCK));
     if (file.get() < 0) return std::nullopt;
     struct stat status;
-    if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || !is_ours(status) || status.st_size < 0 ||
-        static_cast<uint64_t>(status.st_size) > kLargestEntry) {
-        remove(key);
-        return std::nullopt;
-    }
-    std::string entry(static_cast<size_t>(status.st_size), '\0');
-    driver::CompileResult result;
-    if (!read_all(file.get(), entry.data(), entry.size()) || !unpack(entry, key, &result)) {
-        remove(key);
+    const bool trusted = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && is_ours(status) && status.st_size >= 0 &&
+                         static_cast<uint64_t>(status.st_size) <= kLargestEntry;
+    std::string bytes(trusted ? static_cast<size_t>(status.st_size) : 0, '\0');
+    if (!trusted || !read_all(file.get(), bytes.data(), bytes.size())) {
+        unlinkat(folder_, name.c_str(), 0);
         return std::nullopt;
     }
     futimens(file.get(), nullptr);   // used now: the oldest go first. A read-only folder doesn't mind
-    return result;
+    return bytes;
 }
 
-bool Cache::store(const std::string& key, const driver::CompileResult& result) {
-    if (folder_ < 0) return false;
-    const std::string entry = pack(key, result);
-    if (entry.size() > std::min(capacity_, kLargestEntry)) return false;
+bool Cache::write(const std::string& name, std::string_view first, std::string_view second) {
+    if (folder_ < 0 || first.size() + second.size() > std::min(capacity_, kLargestEntry)) return false;
     uint64_t random = 0;
     if (getrandom(&random, sizeof random, 0) != sizeof random) return false;
-    const std::string temporary = text(kTemporary, hex(random)), name = key + kSuffix;
+    const std::string temporary = text(kTemporary, hex(random));
     bool written = false;
     struct stat status{};
     {
         const File file(open_at(folder_, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
         if (file.get() < 0) return false;
-        written = write_all(file.get(), entry.data(), entry.size()) && fstat(file.get(), &status) == 0;
+        written = write_all(file.get(), first.data(), first.size()) && write_all(file.get(), second.data(), second.size()) &&
+                  fstat(file.get(), &status) == 0;
     }
     written = written && renameat(folder_, temporary.c_str(), folder_, name.c_str()) == 0;
     if (!written)
@@ -248,6 +275,35 @@ bool Cache::store(const std::string& key, const driver::CompileResult& result) {
     else
         evict(status.st_mtim.tv_sec);
     return written;
+}
+
+std::optional<driver::CompileResult> Cache::find(const std::string& key) {
+    const auto entry = read(key + kSuffix);
+    if (!entry) return std::nullopt;
+    driver::CompileResult result;
+    if (unpack(*entry, key, &result)) return result;
+    remove(key);
+    return std::nullopt;
+}
+
+bool Cache::store(const std::string& key, const driver::CompileResult& result) {
+    return folder_ >= 0 && write(key + kSuffix, pack(key, result), {});
+}
+
+std::optional<std::string> Cache::take(const std::string& name) {
+    auto kept = read(name + kKeptSuffix);
+    if (!kept) return std::nullopt;
+    const std::string_view bytes = std::string_view(*kept).substr(std::min(kept->size(), kKeptHeader));
+    if (kept->size() < kKeptHeader || kept->compare(0, kKeptHeader, kept_header(name, bytes)) != 0) {
+        unlinkat(folder_, (name + kKeptSuffix).c_str(), 0);
+        return std::nullopt;
+    }
+    kept->erase(0, kKeptHeader);
+    return kept;
+}
+
+bool Cache::put(const std::string& name, std::string_view bytes) {
+    return folder_ >= 0 && write(name + kKeptSuffix, kept_header(name, bytes), bytes);
 }
 
 void Cache::remove(const std::string& key) noexcept {
@@ -280,7 +336,7 @@ void Cache::evict(time_t now) {
             if (fstatat(folder_, item->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) continue;
             if (name.starts_with(kTemporary)) {
                 if (now - status.st_mtim.tv_sec > kAbandoned) unlinkat(folder_, item->d_name, 0);
-            } else if (name.ends_with(kSuffix)) {
+            } else if (name.ends_with(kSuffix) || name.ends_with(kKeptSuffix)) {
                 entries.push_back({std::string(name), status.st_mtim, static_cast<uint64_t>(status.st_size)});
                 total += entries.back().bytes;
             }

@@ -6,13 +6,15 @@
 // The folder must be ours alone: a folder (no link) of the user's own that nobody else may write to; it is made so.
 // What is read from it is used only if it is a whole, unaltered entry: it carries its length and a SHA-256 of itself;
 // anything else is removed and compiled anew. Entries appear by rename, so that processes can share the folder with
-// no lock. Nothing here fails a compilation: without a usable folder there is no cache, and `refused` says why.
+// no lock. What a compiler keeps beside them (a precompiled header) is trusted likewise, with a sum in place of the SHA-256,
+// which would take as long as what it saves. Nothing here fails a compilation: without a usable folder there is no cache, and `refused` says why.
 #pragma once
 
 #include <cstdint>
 #include <ctime>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "driver/driver.h"
 
@@ -23,13 +25,13 @@ namespace gpo::kernel {
 std::string cache_key(const driver::CompileRequest& request, const std::string& inputs, const std::string& compiler,
                       const char* driver);
 
-class Cache {
+class Cache final : public driver::Shelf {
 public:
     static constexpr uint64_t kCapacity = 512u << 20;
 
     /// Opens the folder, making it if it isn't there. Throws nothing but std::bad_alloc.
     explicit Cache(const std::string& folder, uint64_t capacity = kCapacity);
-    ~Cache();
+    ~Cache() override;
     Cache(const Cache&) = delete;
     Cache& operator=(const Cache&) = delete;
 
@@ -42,7 +44,15 @@ public:
     bool store(const std::string& key, const driver::CompileResult& result);
     void remove(const std::string& key) noexcept;
 
+    /// What a compiler keeps here. Goes as entries do, the longest unused first; a broken one is removed.
+    std::optional<std::string> take(const std::string& name) override;
+    bool put(const std::string& name, std::string_view bytes) override;
+
 private:
+    /// A file of the folder that is ours and regular, whole in memory. A file that isn't is removed.
+    std::optional<std::string> read(const std::string& name);
+    /// Both pieces, by rename.
+    bool write(const std::string& name, std::string_view first, std::string_view second);
     /// `now`: by the clock of the folder's file system.
     void evict(time_t now);
     const uint64_t capacity_;

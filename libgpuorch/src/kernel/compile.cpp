@@ -135,28 +135,26 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
     Context& context = device.context();
     Runtime& runtime = context.runtime();
     set_compile_log({});
-    const driver::CompileRequest request = request_of(options, compute_capability(context));
+    driver::CompileRequest request = request_of(options, compute_capability(context));
     driver::Compiler& compiler = context.driver().compiler();
 
-    const auto compilation = compiler.begin(request);
     std::optional<kernel::Cache> cache;
-    std::string key;
-    const std::string* const inputs = compilation->inputs();
-    if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty() && inputs) {
+    if (!(options.flags & GPO_COMPILE_NO_CACHE) && !runtime.cache_folder().empty()) {
         cache.emplace(runtime.cache_folder());
         if (!cache->refused().empty()) {
             if (!runtime.cache_refusal_logged.exchange(true))
                 runtime.log(GPO_LOG_WARNING, "compiled kernels are not cached: ", cache->refused());
             cache.reset();
         } else {
-            const std::string identity = compiler.identity();
-            if (identity.empty())
-                cache.reset();   // it can't be asked now
-            else
-                key = kernel::cache_key(request, *inputs, identity, context.driver().name);
+            request.shelf = &*cache;
         }
     }
-    if (cache) {
+    const auto compilation = compiler.begin(request);
+    std::string key;   // "": not cached, since what the image depends on can't be told, or not now
+    if (const std::string* inputs = cache ? compilation->inputs() : nullptr)
+        if (const std::string identity = compiler.identity(); !identity.empty())
+            key = kernel::cache_key(request, *inputs, identity, context.driver().name);
+    if (!key.empty()) {
         if (const auto found = cache->find(key)) {
             try {
                 return load_compiled(device, *found, options.label);
@@ -171,7 +169,7 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
     set_compile_log(result.log);
     if (!result.ok) fail_compilation(result, options.label);
     auto module = load_compiled(device, result, options.label);
-    if (cache) cache->store(key, result);
+    if (!key.empty()) cache->store(key, result);
     return module;
 }
 

@@ -18,6 +18,7 @@
 #include "softgpu/compiler_headers.h"
 #include "softgpu/compiler_includes.h"
 #include "softgpu/compiler_options.h"
+#include "softgpu/compiler_prefix.h"
 #include "softgpu/compiler_process.h"
 #include "softgpu/executor.h"
 #include "softgpu/kernel_abi.h"
@@ -42,10 +43,10 @@ constexpr const char* kNative = "-march=native";
 
 /// What CUDA's compilers take for granted: no errno, no traps, integers that wrap, contraction, punned pointers.
 constexpr const char* kCompileFlags[] = {
-    "-O3", "-g0", "-fPIC", "-shared", kNative, "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
+    "-O3", "-g0", "-fPIC", kNative, "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
     "-fno-trapping-math", "-ffp-contract=fast", "-fno-exceptions", "-fno-rtti", "-fno-semantic-interposition",
-    "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,--as-needed",
-    "-Wno-unknown-pragmas", "-Wno-attributes"};
+    "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-Wno-unknown-pragmas", "-Wno-attributes"};
+constexpr const char* kLinkFlags[] = {"-shared", "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,--as-needed"};
 
 /// For GCC alone, whose objects else share the static members of templates and the inline variables across the process, in
 /// spite of RTLD_LOCAL, and are never unloaded.
@@ -156,10 +157,16 @@ private:
     std::map<std::string, std::string> versions_;
 };
 
+/// What compilations share.
+struct Shared {
+    Versions versions;
+    PrecompiledPrefixes prefixes;
+};
+
 class SoftCompilation final : public driver::Compilation {
 public:
-    SoftCompilation(const driver::CompileRequest& request, Versions& versions)
-        : request_(request), versions_(versions), path_(find_compiler(result_.log)) {
+    SoftCompilation(const driver::CompileRequest& request, Shared& shared)
+        : request_(request), shared_(shared), path_(find_compiler(result_.log)) {
         if (path_.empty()) {
             result_.unavailable = true;
             return;
@@ -205,7 +212,7 @@ private:
             const std::string text = own ? std::string(header.text) : curtain.down + std::string(header.text) + curtain.up;
             if (!write("device/" + std::string(header.name), text)) return false;
         }
-        const std::string macros = "# 1 \"<command-line>\"\n" + options_.macros + "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
+        const std::string macros = kPrefixEnd + std::string("# 1 \"<command-line>\"\n") + options_.macros + "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
         if (!write("macros.h", macros)) return false;
         for (const auto& [name, text] : request_.headers) {
             if (write("headers/" + name, text)) continue;
@@ -236,13 +243,12 @@ private:
     bool rewrite() {
         try {
             PassOptions pass;
-            std::string version;
-            result_.system_error = versions_.find(path_, version);
+            result_.system_error = shared_.versions.find(path_, version_);
             if (result_.system_error != 0) {
-                result_.log += "error: " + version + "\n";
+                result_.log += "error: " + version_ + "\n";
                 return false;
             }
-            clang_ = pass.clang = version.find("clang") != std::string::npos;
+            clang_ = pass.clang = version_.find("clang") != std::string::npos;
             pass.name_expressions = request_.name_expressions;
             text_ = rewrite_kernels(text_, pass);
         } catch (const SourceError& error) {
@@ -253,17 +259,32 @@ private:
     }
 
     bool build() {
-        if (!write("kernels.cpp", text_)) return false;
-        std::vector<std::string> command = {path_, "-x", "c++", options_.standard};
+        std::vector<std::string> command = {path_, options_.standard};
         command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
         if (!clang_) command.emplace_back(kOwnVariables);
         command.insert(command.end(), options_.compile.begin(), options_.compile.end());
-        command.insert(command.end(), {"-isystem", "device", "kernels.cpp", "-o", "image.so"});
-        if (!step({.arguments = std::move(command), .memory = kCompilingMemory, .include_paths = false}, "image.so", kLargestOutput))
-            return false;
+        const std::string whole = text_, log = result_.log;
+        const bool warm = !clang_ && request_.shelf &&
+                          shared_.prefixes.use(*request_.shelf, *folder_, command, version_, deadline_, text_);
+        if (!compile_text(command, warm)) {
+            // A compiler that can't read a header of its own making says so of that file, and not of the source.
+            if (!warm || result_.log.find(kPrecompiledPrefix) == std::string::npos) return false;
+            text_ = whole;
+            result_.log = log;
+            if (!compile_text(command, false)) return false;
+        }
         const auto* bytes = reinterpret_cast<const std::byte*>(text_.data());
         result_.image.assign(bytes, bytes + text_.size());
         return true;
+    }
+
+    /// From C++ to a shared object, both in text_.
+    bool compile_text(std::vector<std::string> command, bool behind_prefix) {
+        if (!write("kernels.cpp", text_)) return false;
+        if (behind_prefix) command.insert(command.end(), {"-include", kPrefix});
+        command.insert(command.end(), std::begin(kLinkFlags), std::end(kLinkFlags));
+        command.insert(command.end(), {"-isystem", "device", "-x", "c++", "kernels.cpp", "-o", "image.so"});
+        return step({.arguments = std::move(command), .memory = kCompilingMemory, .include_paths = false}, "image.so", kLargestOutput);
     }
 
     /// Runs one process, in our folder and time, and reads what it made, to text_.
@@ -325,20 +346,21 @@ private:
     }
 
     const driver::CompileRequest& request_;
-    Versions& versions_;
+    Shared& shared_;
     driver::CompileResult result_;
     const std::string path_;   // of the compiler
     CompilerOptions options_;
     std::optional<PrivateFolder> folder_;
     const uint64_t deadline_ = host::now() + kCompileTimeout;
     bool preprocessed_ = false, clang_ = false;
+    std::string version_;
     std::string text_;         // what the latest step has made
 };
 
 class SoftCompiler final : public driver::Compiler {
 public:
     std::unique_ptr<driver::Compilation> begin(const driver::CompileRequest& request) override {
-        return std::make_unique<SoftCompilation>(request, versions_);
+        return std::make_unique<SoftCompilation>(request, shared_);
     }
 
     std::string identity() override {
@@ -351,7 +373,7 @@ public:
         snprintf(numbers, sizeof numbers, " abi %d cpu %016llx header %016llx", GPO_SOFT_KERNEL_ABI,
                  static_cast<unsigned long long>(hash(processor_features())), static_cast<unsigned long long>(headers));
         std::string version;
-        if (versions_.find(path, version) != 0) return {};
+        if (shared_.versions.find(path, version) != 0) return {};
         std::string parts;   // where GCC and Clang look for their own programs, and what changes their arguments
         for (const char* name : {"GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "CCC_OVERRIDE_OPTIONS"})
             if (const char* value = secure_getenv(name)) parts += std::string(" ") + name + "=" + value;
@@ -359,7 +381,7 @@ public:
     }
 
 private:
-    Versions versions_;
+    Shared shared_;
 };
 
 }  // namespace
