@@ -7,8 +7,9 @@ host call, a pipeline's callback, the log function.
 
 For each function there is a good call, made of the values below and of what abi/world.h has. In a copy of it one argument
 after the other is replaced: a handle by NULL, random numbers, a handle of another type, one that was destroyed, one of
-another runtime, one of a runtime that was shut down; a pointer by NULL; a struct by one of size 0, by a smaller one, by a
-larger one whose tail is zero or not, by one with unknown flags or with reserved fields set. What must come of it follows
+another runtime, one of a runtime that was shut down; a pointer by NULL; a struct by one of size 0, by a smaller one, by
+every smaller one that ends inside a field, by a larger one whose tail is zero or not, by one with unknown flags or with
+reserved fields set. What must come of it follows
 from the rules in types.h; where a function has its own, the tables below say so.
 """
 import pathlib
@@ -168,6 +169,11 @@ class Function:
                            [f"s{number}.struct_size = 0;"])
         lines += self.block(f"{word} has size 3", "GPO_INVALID_ARGUMENT", number, f"&s{number}",
                             [f"s{number}.struct_size = 3;"])
+        spans = ", ".join(f"{{offsetof({struct}, {field}), sizeof({struct}::{field})}}" for field in fields)
+        lines += [f"    for (const uint32_t size : sizes_that_cut(sizeof({struct}), {{{spans}}})) {{",
+                  *(f"        {line}" for line in self.setup), f"        s{number}.struct_size = size;",
+                  f'        CHECK_CALL("{word} has size " << size, GPO_INVALID_ARGUMENT, {self.call((number, f"&s{number}"))});',
+                  "    }"]
         if GOOD_CALL.get(self.name, "") is not None:
             good = GOOD_CALL.get(self.name, "GPO_SUCCESS")
             lines += self.block(f"{word} is larger, with zeros", good, number, f"&l{number}.value",

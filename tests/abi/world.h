@@ -2,8 +2,10 @@
 // that was shut down; and the structs of good calls.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <random>
 #include <vector>
@@ -28,6 +30,19 @@ struct Larger {
         return true;
     }
 };
+
+struct Field {
+    size_t begin, bytes;
+};
+/// The sizes below a struct's own at which none of its fields begins or ends: no version of the struct can have them.
+inline std::vector<uint32_t> sizes_that_cut(size_t bytes, std::initializer_list<Field> fields) {
+    std::vector<uint32_t> found;
+    for (uint32_t size = 1; size < bytes; ++size)
+        if (std::none_of(fields.begin(), fields.end(),
+                         [&](const Field& field) { return size == field.begin || size == field.begin + field.bytes; }))
+            found.push_back(size);
+    return found;
+}
 
 /// One object of each type in one runtime, named as the handle types are.
 struct Objects {

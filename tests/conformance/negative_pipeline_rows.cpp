@@ -68,6 +68,8 @@ std::vector<Row> pipeline_rows() {
         stage("a stage of an unknown kind", [](auto& s) { s.kind = 3; }),
         stage("a kernel stage without its kernel", [](auto& s) { s.kernel = nullptr; }, Needs::nothing, GPO_INVALID_HANDLE),
         stage("a callback stage without its callback", [](auto& s) { s.kind = GPO_STAGE_CALLBACK; }),
+        stage("a struct that ends inside a pointer",
+              [](auto& s) { s.struct_size = offsetof(gpo_stage, enqueue) + 4; }),
         stage("arguments at NULL", [](auto& s) { s.arguments = nullptr; }),
         stage("a block of 2^20 threads", [](auto& s) { s.block[0] = 1 << 20; }),
         stage("too few arguments", [](auto& s) { --s.argument_count; }, Needs::kernel_parameters),

@@ -99,6 +99,8 @@ const std::vector<Row>& gpo::test::negative_rows() {
              return gpo_cq_create(w.gpu.runtime, &options, queue.out()); }},
         {"gpo_cq_drain", "a stride too small", GPO_INVALID_ARGUMENT, [](World& w) {
              gpo_completion entry; return gpo_cq_drain(w.queue, &entry, 16, 1, &w.number); }},
+        {"gpo_cq_drain", "a stride that ends inside a field", GPO_INVALID_ARGUMENT, [](World& w) {
+             gpo_completion entry; return gpo_cq_drain(w.queue, &entry, offsetof(gpo_completion, gpu_ns) + 4, 1, &w.number); }},
         {"gpo_cq_drain", "stride times capacity overflows", GPO_INVALID_ARGUMENT, [](World& w) {
              gpo_completion entry; return gpo_cq_drain(w.queue, &entry, kHuge / 4, 8, &w.number); }},
         {"gpo_cq_error", "an id that isn't known", GPO_NOT_FOUND, [](World& w) {

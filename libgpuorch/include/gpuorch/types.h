@@ -16,7 +16,8 @@
  *   capture.
  * - Structs. Every struct begins with `struct_size`: set it to sizeof. Zeroed but for its size, a struct means the
  *   defaults. An older, smaller struct is accepted; a larger, newer one is too if what this library doesn't know in it
- *   is zero, and refused otherwise. Flags that this library doesn't know are refused.
+ *   is zero, and refused otherwise. A size that ends inside a field is refused with GPO_INVALID_ARGUMENT. Flags that
+ *   this library doesn't know are refused.
  * - Memory. Host memory is `void *`, device addresses are `uint64_t`, sizes are in bytes, times in nanoseconds.
  *   Timeouts are int64_t nanoseconds: 0 asks and returns, a negative one waits for ever.
  *   What must stay valid after a call that only starts work is said there; everything else may go when the call

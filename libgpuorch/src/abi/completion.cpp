@@ -59,6 +59,7 @@ GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion* entries, uint64_t s
         if (capacity) required(entries, "entries");
         constexpr uint64_t kLeast = offsetof(gpo_completion, operation);
         if (stride < kLeast) fail(GPO_INVALID_ARGUMENT, "stride is ", stride, ", at least ", kLeast, " are needed");
+        check_stride<gpo_completion>(stride);
         if (capacity > SIZE_MAX / stride) fail(GPO_INVALID_ARGUMENT, capacity, " entries of ", stride, " bytes are too many");
         Pin<CompletionQueue> pinned(cq);
         *count = pinned->drain(entries, stride, capacity);
@@ -94,7 +95,7 @@ GPO_API gpo_status gpo_cq_error(gpo_cq_t cq, uint64_t error_id, gpo_error* error
     return abi::call(__func__, [&] {
         required(error, "error");
         Pin<CompletionQueue> pinned(cq);
-        detail::writable(error->struct_size, sizeof *error, "error");
+        writable(*error, "error");
         const ErrorPtr found = pinned->failure(error_id);
         if (!found) fail(GPO_NOT_FOUND, pinned->describe(), " knows no failure ", error_id, " (any more)");
         gpo_error out{};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes include/gpuorch/api.h, src/abi/api_table.cpp and abi.json from the public headers.
+"""Makes include/gpuorch/api.h, src/abi/api_table.cpp, src/core/struct_fields.h and abi.json from the public headers.
 
 src/abi/functions.txt holds the order of the table: one name a line, append-only, since a position in the table is ABI.
 New functions in the headers are appended to it. With --check nothing is written, and a difference is an error.
@@ -23,6 +23,38 @@ def wrapped(result, name, parameters):
             text = text.rstrip() + "\n" + indent
         text += piece
     return text
+
+
+def struct_fields():
+    structs = []
+    for name, fields in headers.structs().items():
+        rows = "\n".join(f"    GPO_FIELD({name}, {field})," for _, field in fields)
+        structs.append(f"template <>\ninline constexpr StructField kStructFields<{name}>[] = {{\n{rows}\n}};\n")
+    return f"""// Where each field of each public struct begins and ends. Made from the public headers by src/abi/generate_api.py.
+#pragma once
+
+#include <cstddef>
+
+#include "gpuorch/gpuorch.h"
+
+namespace gpo {{
+
+struct StructField {{
+    const char* name;
+    size_t begin, end;  // bytes from the struct's begin
+}};
+
+/// The fields of struct T in their order. A struct that no public header declares has none.
+template <class T>
+inline constexpr int kStructFields = 0;
+
+#define GPO_FIELD(type, field) {{#field, offsetof(type, field), offsetof(type, field) + sizeof(type::field)}}
+
+{chr(10).join(structs)}
+#undef GPO_FIELD
+
+}}  // namespace gpo
+"""
 
 
 def main():
@@ -87,7 +119,8 @@ extern "C" GPO_API const gpo_api* gpo_get_api(uint32_t version) {{
     return served ? &kApi : nullptr;
 }}
 """
-    outputs = {order_file: "\n".join(order) + "\n", headers.INCLUDE / "api.h": api, HERE / "api_table.cpp": table}
+    outputs = {order_file: "\n".join(order) + "\n", headers.INCLUDE / "api.h": api, HERE / "api_table.cpp": table,
+               HERE.parent / "core" / "struct_fields.h": struct_fields()}
     stale = [path for path, text in outputs.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         if stale:

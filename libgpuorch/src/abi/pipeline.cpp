@@ -42,7 +42,7 @@ GPO_API gpo_status gpo_pipeline_wait(gpo_pipeline_t pipeline, int64_t timeout_ns
         Pin<Pipeline> p(pipeline);
         const uint64_t deadline = host::deadline_after(timeout_ns);
         gpo_pipeline_result out{};
-        if (result) detail::writable(result->struct_size, sizeof out, "result");  // refused before the wait, if at all
+        if (result) writable(*result, "result");  // refused before the wait, if at all
         ErrorPtr error;
         const gpo_status status = p->wait(deadline, &out, &error);
         if (status == GPO_TIMEOUT) return status;

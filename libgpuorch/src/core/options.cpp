@@ -6,25 +6,45 @@ namespace gpo {
 
 namespace detail {
 
-void read_struct(const void* in, size_t known, size_t least, const char* name, void* out) {
-    uint32_t size = 0;
-    std::memcpy(&size, in, sizeof size);
-    if (size < least) fail(GPO_INVALID_ARGUMENT, name, ".struct_size is ", size, ": set it to sizeof the struct");
-    // A size that no struct of this library will ever have is a field that was not set.
-    if (size > 65536) fail(GPO_INVALID_ARGUMENT, name, ".struct_size is ", size, ": set it to sizeof the struct");
-    if (size > known) {
-        const auto* tail = static_cast<const unsigned char*>(in) + known;
-        if (std::any_of(tail, tail + (size - known), [](unsigned char byte) { return byte != 0; }))
-            fail(GPO_INVALID_ARGUMENT, name, " is of a newer version (", size, " bytes, known are ", known,
-                 ") and uses fields that this library doesn't know");
+void check_size(size_t size, const Shape& shape, const char* name, const char* word) {
+    if (size >= shape.bytes) return;
+    const StructField* last = nullptr;   // the last field that begins below the size
+    for (const StructField& field : shape.fields) {
+        if (size == field.begin || size == field.end) return;
+        if (size > field.begin) last = &field;
     }
-    std::memcpy(out, in, std::min<size_t>(size, known));
+    fail(GPO_INVALID_ARGUMENT, name ? name : "", name ? "." : "", word, " is ", size, ", which ends ",
+         last && size > last->end ? "between two fields, behind " : "inside the field ", last ? last->name : "",
+         ": set it to sizeof the struct");
 }
 
-size_t writable(uint32_t struct_size, size_t known, const char* name) {
-    if (struct_size < sizeof(uint32_t) || struct_size > 65536)
-        fail(GPO_INVALID_ARGUMENT, name, ".struct_size is ", struct_size, ": set it to sizeof the struct");
-    return std::min<size_t>(struct_size, known);
+namespace {
+
+void check_struct_size(uint32_t size, const Shape& shape, size_t least, const char* name) {
+    // Above 65536 is a size that no struct of this library will ever have: a field that was not set.
+    if (size < least || size > 65536)
+        fail(GPO_INVALID_ARGUMENT, name, ".struct_size is ", size, ": set it to sizeof the struct");
+    check_size(size, shape, name, "struct_size");
+}
+
+}  // namespace
+
+void read_struct(const void* in, const Shape& shape, size_t least, const char* name, void* out) {
+    uint32_t size = 0;
+    std::memcpy(&size, in, sizeof size);
+    if (size != shape.bytes) [[unlikely]] {
+        check_struct_size(size, shape, least, name);
+        const auto* tail = static_cast<const unsigned char*>(in) + shape.bytes;
+        if (size > shape.bytes && std::any_of(tail, tail + (size - shape.bytes), [](unsigned char byte) { return byte != 0; }))
+            fail(GPO_INVALID_ARGUMENT, name, " is of a newer version (", size, " bytes, known are ", shape.bytes,
+                 ") and uses fields that this library doesn't know");
+    }
+    std::memcpy(out, in, std::min<size_t>(size, shape.bytes));
+}
+
+size_t writable(uint32_t struct_size, const Shape& shape, const char* name) {
+    check_struct_size(struct_size, shape, sizeof(uint32_t), name);
+    return std::min<size_t>(struct_size, shape.bytes);
 }
 
 }  // namespace detail

@@ -2,6 +2,7 @@
 #include "pipeline/plan.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/options.h"
 
@@ -19,11 +20,12 @@ constexpr uint64_t kMostGrid = (uint64_t{1} << 31) - 1;
 template <class T>
 T element(const T* array, uint32_t i, const char* name) {
     const auto* first = reinterpret_cast<const std::byte*>(array);
-    const auto* at = reinterpret_cast<const T*>(first + size_t{i} * array->struct_size);
-    if (at->struct_size != array->struct_size)
-        fail(GPO_INVALID_ARGUMENT, name, "[", i, "].struct_size is ", at->struct_size, ", that of the first is ",
-             array->struct_size);
-    return read_struct(at, name);
+    const std::byte* at = first + size_t{i} * array->struct_size;
+    uint32_t size = 0;
+    std::memcpy(&size, at, sizeof size);  // a size that is no multiple of 4 puts it anywhere
+    if (size != array->struct_size)
+        fail(GPO_INVALID_ARGUMENT, name, "[", i, "].struct_size is ", size, ", that of the first is ", array->struct_size);
+    return read_struct(reinterpret_cast<const T*>(at), name);
 }
 
 bool all_zero(const uint32_t (&shape)[3]) noexcept { return !shape[0] && !shape[1] && !shape[2]; }

@@ -1,0 +1,537 @@
+// Where each field of each public struct begins and ends. Made from the public headers by src/abi/generate_api.py.
+#pragma once
+
+#include <cstddef>
+
+#include "gpuorch/gpuorch.h"
+
+namespace gpo {
+
+struct StructField {
+    const char* name;
+    size_t begin, end;  // bytes from the struct's begin
+};
+
+/// The fields of struct T in their order. A struct that no public header declares has none.
+template <class T>
+inline constexpr int kStructFields = 0;
+
+#define GPO_FIELD(type, field) {#field, offsetof(type, field), offsetof(type, field) + sizeof(type::field)}
+
+template <>
+inline constexpr StructField kStructFields<gpo_cq_options>[] = {
+    GPO_FIELD(gpo_cq_options, struct_size),
+    GPO_FIELD(gpo_cq_options, flags),
+    GPO_FIELD(gpo_cq_options, capacity),
+    GPO_FIELD(gpo_cq_options, reserved),
+    GPO_FIELD(gpo_cq_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_completion>[] = {
+    GPO_FIELD(gpo_completion, struct_size),
+    GPO_FIELD(gpo_completion, status),
+    GPO_FIELD(gpo_completion, user_data),
+    GPO_FIELD(gpo_completion, source),
+    GPO_FIELD(gpo_completion, reserved),
+    GPO_FIELD(gpo_completion, operation),
+    GPO_FIELD(gpo_completion, submitted_ns),
+    GPO_FIELD(gpo_completion, completed_ns),
+    GPO_FIELD(gpo_completion, gpu_ns),
+    GPO_FIELD(gpo_completion, error_id),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_cq_statistics>[] = {
+    GPO_FIELD(gpo_cq_statistics, struct_size),
+    GPO_FIELD(gpo_cq_statistics, capacity),
+    GPO_FIELD(gpo_cq_statistics, accepted),
+    GPO_FIELD(gpo_cq_statistics, delivered),
+    GPO_FIELD(gpo_cq_statistics, drained),
+    GPO_FIELD(gpo_cq_statistics, refused),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_device_properties>[] = {
+    GPO_FIELD(gpo_device_properties, struct_size),
+    GPO_FIELD(gpo_device_properties, native_ordinal),
+    GPO_FIELD(gpo_device_properties, name),
+    GPO_FIELD(gpo_device_properties, uuid),
+    GPO_FIELD(gpo_device_properties, pci_address),
+    GPO_FIELD(gpo_device_properties, numa_node),
+    GPO_FIELD(gpo_device_properties, compute_capability_major),
+    GPO_FIELD(gpo_device_properties, compute_capability_minor),
+    GPO_FIELD(gpo_device_properties, multiprocessors),
+    GPO_FIELD(gpo_device_properties, copy_engines),
+    GPO_FIELD(gpo_device_properties, warp_size),
+    GPO_FIELD(gpo_device_properties, max_threads_per_block),
+    GPO_FIELD(gpo_device_properties, max_threads_per_multiprocessor),
+    GPO_FIELD(gpo_device_properties, clock_khz),
+    GPO_FIELD(gpo_device_properties, memory_clock_khz),
+    GPO_FIELD(gpo_device_properties, memory_bus_bits),
+    GPO_FIELD(gpo_device_properties, l2_bytes),
+    GPO_FIELD(gpo_device_properties, software),
+    GPO_FIELD(gpo_device_properties, memory_bytes),
+    GPO_FIELD(gpo_device_properties, shared_bytes_per_block),
+    GPO_FIELD(gpo_device_properties, shared_bytes_per_block_max),
+    GPO_FIELD(gpo_device_properties, shared_bytes_per_multiprocessor),
+    GPO_FIELD(gpo_device_properties, max_block),
+    GPO_FIELD(gpo_device_properties, max_grid),
+    GPO_FIELD(gpo_device_properties, cooperative_launch),
+    GPO_FIELD(gpo_device_properties, cluster_launch),
+    GPO_FIELD(gpo_device_properties, memory_pools),
+    GPO_FIELD(gpo_device_properties, batched_copies),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_peer_properties>[] = {
+    GPO_FIELD(gpo_peer_properties, struct_size),
+    GPO_FIELD(gpo_peer_properties, accessible),
+    GPO_FIELD(gpo_peer_properties, native_atomics),
+    GPO_FIELD(gpo_peer_properties, performance_rank),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_device_options>[] = {
+    GPO_FIELD(gpo_device_options, struct_size),
+    GPO_FIELD(gpo_device_options, flags),
+    GPO_FIELD(gpo_device_options, ordinal),
+    GPO_FIELD(gpo_device_options, reserved),
+    GPO_FIELD(gpo_device_options, native_context),
+    GPO_FIELD(gpo_device_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_event_options>[] = {
+    GPO_FIELD(gpo_event_options, struct_size),
+    GPO_FIELD(gpo_event_options, flags),
+    GPO_FIELD(gpo_event_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_executor_options>[] = {
+    GPO_FIELD(gpo_executor_options, struct_size),
+    GPO_FIELD(gpo_executor_options, flags),
+    GPO_FIELD(gpo_executor_options, threads),
+    GPO_FIELD(gpo_executor_options, capacity),
+    GPO_FIELD(gpo_executor_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_executor_statistics>[] = {
+    GPO_FIELD(gpo_executor_statistics, struct_size),
+    GPO_FIELD(gpo_executor_statistics, threads),
+    GPO_FIELD(gpo_executor_statistics, accepted),
+    GPO_FIELD(gpo_executor_statistics, called),
+    GPO_FIELD(gpo_executor_statistics, cancelled),
+    GPO_FIELD(gpo_executor_statistics, threw),
+    GPO_FIELD(gpo_executor_statistics, refused),
+    GPO_FIELD(gpo_executor_statistics, pending),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_host_call>[] = {
+    GPO_FIELD(gpo_host_call, struct_size),
+    GPO_FIELD(gpo_host_call, status),
+    GPO_FIELD(gpo_host_call, call),
+    GPO_FIELD(gpo_host_call, error),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_memory_statistics>[] = {
+    GPO_FIELD(gpo_memory_statistics, struct_size),
+    GPO_FIELD(gpo_memory_statistics, slabs),
+    GPO_FIELD(gpo_memory_statistics, in_use),
+    GPO_FIELD(gpo_memory_statistics, reserved),
+    GPO_FIELD(gpo_memory_statistics, peak_in_use),
+    GPO_FIELD(gpo_memory_statistics, peak_reserved),
+    GPO_FIELD(gpo_memory_statistics, waiting),
+    GPO_FIELD(gpo_memory_statistics, allocations),
+    GPO_FIELD(gpo_memory_statistics, frees),
+    GPO_FIELD(gpo_memory_statistics, driver_calls),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_arena_options>[] = {
+    GPO_FIELD(gpo_arena_options, struct_size),
+    GPO_FIELD(gpo_arena_options, flags),
+    GPO_FIELD(gpo_arena_options, max_bytes),
+    GPO_FIELD(gpo_arena_options, slab_bytes),
+    GPO_FIELD(gpo_arena_options, initial_bytes),
+    GPO_FIELD(gpo_arena_options, numa_node),
+    GPO_FIELD(gpo_arena_options, reserved),
+    GPO_FIELD(gpo_arena_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_memory_info>[] = {
+    GPO_FIELD(gpo_memory_info, struct_size),
+    GPO_FIELD(gpo_memory_info, kind),
+    GPO_FIELD(gpo_memory_info, device_ordinal),
+    GPO_FIELD(gpo_memory_info, reserved),
+    GPO_FIELD(gpo_memory_info, start),
+    GPO_FIELD(gpo_memory_info, bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_pool_options>[] = {
+    GPO_FIELD(gpo_pool_options, struct_size),
+    GPO_FIELD(gpo_pool_options, flags),
+    GPO_FIELD(gpo_pool_options, max_bytes),
+    GPO_FIELD(gpo_pool_options, keep_bytes),
+    GPO_FIELD(gpo_pool_options, initial_bytes),
+    GPO_FIELD(gpo_pool_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_copy>[] = {
+    GPO_FIELD(gpo_copy, struct_size),
+    GPO_FIELD(gpo_copy, flags),
+    GPO_FIELD(gpo_copy, destination),
+    GPO_FIELD(gpo_copy, source),
+    GPO_FIELD(gpo_copy, bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_copy_2d>[] = {
+    GPO_FIELD(gpo_copy_2d, struct_size),
+    GPO_FIELD(gpo_copy_2d, flags),
+    GPO_FIELD(gpo_copy_2d, destination),
+    GPO_FIELD(gpo_copy_2d, destination_pitch),
+    GPO_FIELD(gpo_copy_2d, source),
+    GPO_FIELD(gpo_copy_2d, source_pitch),
+    GPO_FIELD(gpo_copy_2d, width),
+    GPO_FIELD(gpo_copy_2d, height),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_metrics>[] = {
+    GPO_FIELD(gpo_metrics, struct_size),
+    GPO_FIELD(gpo_metrics, devices),
+    GPO_FIELD(gpo_metrics, streams),
+    GPO_FIELD(gpo_metrics, operations_pending),
+    GPO_FIELD(gpo_metrics, operations_held),
+    GPO_FIELD(gpo_metrics, completions_pending),
+    GPO_FIELD(gpo_metrics, notifies_refused),
+    GPO_FIELD(gpo_metrics, arena_in_use),
+    GPO_FIELD(gpo_metrics, arena_reserved),
+    GPO_FIELD(gpo_metrics, arena_peak),
+    GPO_FIELD(gpo_metrics, pool_in_use),
+    GPO_FIELD(gpo_metrics, pool_reserved),
+    GPO_FIELD(gpo_metrics, pool_peak),
+    GPO_FIELD(gpo_metrics, latency_count),
+    GPO_FIELD(gpo_metrics, latency_sum),
+    GPO_FIELD(gpo_metrics, latencies),
+    GPO_FIELD(gpo_metrics, errors),
+    GPO_FIELD(gpo_metrics, executors),
+    GPO_FIELD(gpo_metrics, executor_threads),
+    GPO_FIELD(gpo_metrics, callbacks),
+    GPO_FIELD(gpo_metrics, callbacks_pending),
+    GPO_FIELD(gpo_metrics, pipeline_pinned),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_device_metrics>[] = {
+    GPO_FIELD(gpo_device_metrics, struct_size),
+    GPO_FIELD(gpo_device_metrics, reserved),
+    GPO_FIELD(gpo_device_metrics, memory_total),
+    GPO_FIELD(gpo_device_metrics, memory_used),
+    GPO_FIELD(gpo_device_metrics, utilization),
+    GPO_FIELD(gpo_device_metrics, memory_utilization),
+    GPO_FIELD(gpo_device_metrics, power),
+    GPO_FIELD(gpo_device_metrics, energy),
+    GPO_FIELD(gpo_device_metrics, temperature),
+    GPO_FIELD(gpo_device_metrics, sm_clock),
+    GPO_FIELD(gpo_device_metrics, memory_clock),
+    GPO_FIELD(gpo_device_metrics, pcie_sent),
+    GPO_FIELD(gpo_device_metrics, pcie_received),
+    GPO_FIELD(gpo_device_metrics, reason),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_compile_options>[] = {
+    GPO_FIELD(gpo_compile_options, struct_size),
+    GPO_FIELD(gpo_compile_options, flags),
+    GPO_FIELD(gpo_compile_options, source),
+    GPO_FIELD(gpo_compile_options, source_bytes),
+    GPO_FIELD(gpo_compile_options, file_name),
+    GPO_FIELD(gpo_compile_options, options),
+    GPO_FIELD(gpo_compile_options, option_count),
+    GPO_FIELD(gpo_compile_options, name_expression_count),
+    GPO_FIELD(gpo_compile_options, name_expressions),
+    GPO_FIELD(gpo_compile_options, header_names),
+    GPO_FIELD(gpo_compile_options, header_texts),
+    GPO_FIELD(gpo_compile_options, header_count),
+    GPO_FIELD(gpo_compile_options, reserved),
+    GPO_FIELD(gpo_compile_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_kernel_attributes>[] = {
+    GPO_FIELD(gpo_kernel_attributes, struct_size),
+    GPO_FIELD(gpo_kernel_attributes, max_threads_per_block),
+    GPO_FIELD(gpo_kernel_attributes, registers_per_thread),
+    GPO_FIELD(gpo_kernel_attributes, parameter_count),
+    GPO_FIELD(gpo_kernel_attributes, static_shared_bytes),
+    GPO_FIELD(gpo_kernel_attributes, constant_bytes),
+    GPO_FIELD(gpo_kernel_attributes, local_bytes_per_thread),
+    GPO_FIELD(gpo_kernel_attributes, parameter_bytes),
+    GPO_FIELD(gpo_kernel_attributes, max_dynamic_shared_bytes),
+    GPO_FIELD(gpo_kernel_attributes, ptx_version),
+    GPO_FIELD(gpo_kernel_attributes, binary_version),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_launch>[] = {
+    GPO_FIELD(gpo_launch, struct_size),
+    GPO_FIELD(gpo_launch, flags),
+    GPO_FIELD(gpo_launch, grid),
+    GPO_FIELD(gpo_launch, block),
+    GPO_FIELD(gpo_launch, cluster),
+    GPO_FIELD(gpo_launch, priority),
+    GPO_FIELD(gpo_launch, dynamic_shared_bytes),
+    GPO_FIELD(gpo_launch, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_chunk>[] = {
+    GPO_FIELD(gpo_chunk, struct_size),
+    GPO_FIELD(gpo_chunk, slot),
+    GPO_FIELD(gpo_chunk, index),
+    GPO_FIELD(gpo_chunk, offset),
+    GPO_FIELD(gpo_chunk, bytes),
+    GPO_FIELD(gpo_chunk, output_offset),
+    GPO_FIELD(gpo_chunk, output_bytes),
+    GPO_FIELD(gpo_chunk, input_address),
+    GPO_FIELD(gpo_chunk, output_address),
+    GPO_FIELD(gpo_chunk, scratch_address),
+    GPO_FIELD(gpo_chunk, result_address),
+    GPO_FIELD(gpo_chunk, output),
+    GPO_FIELD(gpo_chunk, result),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_source>[] = {
+    GPO_FIELD(gpo_source, struct_size),
+    GPO_FIELD(gpo_source, kind),
+    GPO_FIELD(gpo_source, memory),
+    GPO_FIELD(gpo_source, bytes),
+    GPO_FIELD(gpo_source, path),
+    GPO_FIELD(gpo_source, offset),
+    GPO_FIELD(gpo_source, fill),
+    GPO_FIELD(gpo_source, user),
+    GPO_FIELD(gpo_source, descriptor),
+    GPO_FIELD(gpo_source, flags),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_stage_argument>[] = {
+    GPO_FIELD(gpo_stage_argument, struct_size),
+    GPO_FIELD(gpo_stage_argument, kind),
+    GPO_FIELD(gpo_stage_argument, value),
+    GPO_FIELD(gpo_stage_argument, bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_stage>[] = {
+    GPO_FIELD(gpo_stage, struct_size),
+    GPO_FIELD(gpo_stage, kind),
+    GPO_FIELD(gpo_stage, kernel),
+    GPO_FIELD(gpo_stage, block),
+    GPO_FIELD(gpo_stage, grid),
+    GPO_FIELD(gpo_stage, bytes_per_block),
+    GPO_FIELD(gpo_stage, dynamic_shared_bytes),
+    GPO_FIELD(gpo_stage, arguments),
+    GPO_FIELD(gpo_stage, argument_count),
+    GPO_FIELD(gpo_stage, max_blocks),
+    GPO_FIELD(gpo_stage, enqueue),
+    GPO_FIELD(gpo_stage, user),
+    GPO_FIELD(gpo_stage, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_sink>[] = {
+    GPO_FIELD(gpo_sink, struct_size),
+    GPO_FIELD(gpo_sink, kind),
+    GPO_FIELD(gpo_sink, memory),
+    GPO_FIELD(gpo_sink, bytes),
+    GPO_FIELD(gpo_sink, path),
+    GPO_FIELD(gpo_sink, take),
+    GPO_FIELD(gpo_sink, user),
+    GPO_FIELD(gpo_sink, descriptor),
+    GPO_FIELD(gpo_sink, reserved),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_pipeline_progress>[] = {
+    GPO_FIELD(gpo_pipeline_progress, struct_size),
+    GPO_FIELD(gpo_pipeline_progress, running),
+    GPO_FIELD(gpo_pipeline_progress, bytes_in),
+    GPO_FIELD(gpo_pipeline_progress, bytes_done),
+    GPO_FIELD(gpo_pipeline_progress, bytes_total),
+    GPO_FIELD(gpo_pipeline_progress, chunks_done),
+    GPO_FIELD(gpo_pipeline_progress, elapsed_ns),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_pipeline_options>[] = {
+    GPO_FIELD(gpo_pipeline_options, struct_size),
+    GPO_FIELD(gpo_pipeline_options, flags),
+    GPO_FIELD(gpo_pipeline_options, chunk_bytes),
+    GPO_FIELD(gpo_pipeline_options, granule),
+    GPO_FIELD(gpo_pipeline_options, slots),
+    GPO_FIELD(gpo_pipeline_options, output_numerator),
+    GPO_FIELD(gpo_pipeline_options, output_denominator),
+    GPO_FIELD(gpo_pipeline_options, stage_count),
+    GPO_FIELD(gpo_pipeline_options, stages),
+    GPO_FIELD(gpo_pipeline_options, scratch_bytes),
+    GPO_FIELD(gpo_pipeline_options, result_bytes),
+    GPO_FIELD(gpo_pipeline_options, max_pinned_bytes),
+    GPO_FIELD(gpo_pipeline_options, progress),
+    GPO_FIELD(gpo_pipeline_options, progress_user),
+    GPO_FIELD(gpo_pipeline_options, progress_ns),
+    GPO_FIELD(gpo_pipeline_options, label),
+    GPO_FIELD(gpo_pipeline_options, executor),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_pipeline_result>[] = {
+    GPO_FIELD(gpo_pipeline_result, struct_size),
+    GPO_FIELD(gpo_pipeline_result, status),
+    GPO_FIELD(gpo_pipeline_result, bytes_in),
+    GPO_FIELD(gpo_pipeline_result, bytes_out),
+    GPO_FIELD(gpo_pipeline_result, chunks),
+    GPO_FIELD(gpo_pipeline_result, elapsed_ns),
+    GPO_FIELD(gpo_pipeline_result, chunk_bytes),
+    GPO_FIELD(gpo_pipeline_result, slots),
+    GPO_FIELD(gpo_pipeline_result, tuned),
+    GPO_FIELD(gpo_pipeline_result, copy_in_ns),
+    GPO_FIELD(gpo_pipeline_result, copy_out_ns),
+    GPO_FIELD(gpo_pipeline_result, kernel_ns),
+    GPO_FIELD(gpo_pipeline_result, copy_hidden_ns),
+    GPO_FIELD(gpo_pipeline_result, staged_bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_runtime_options>[] = {
+    GPO_FIELD(gpo_runtime_options, struct_size),
+    GPO_FIELD(gpo_runtime_options, flags),
+    GPO_FIELD(gpo_runtime_options, device),
+    GPO_FIELD(gpo_runtime_options, log),
+    GPO_FIELD(gpo_runtime_options, log_user),
+    GPO_FIELD(gpo_runtime_options, log_level),
+    GPO_FIELD(gpo_runtime_options, completion_mode),
+    GPO_FIELD(gpo_runtime_options, schedule_seed),
+    GPO_FIELD(gpo_runtime_options, cache),
+    GPO_FIELD(gpo_runtime_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_driver_info>[] = {
+    GPO_FIELD(gpo_driver_info, struct_size),
+    GPO_FIELD(gpo_driver_info, version),
+    GPO_FIELD(gpo_driver_info, software),
+    GPO_FIELD(gpo_driver_info, device_count),
+    GPO_FIELD(gpo_driver_info, name),
+    GPO_FIELD(gpo_driver_info, reason),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_statistics>[] = {
+    GPO_FIELD(gpo_statistics, struct_size),
+    GPO_FIELD(gpo_statistics, live_objects),
+    GPO_FIELD(gpo_statistics, launches),
+    GPO_FIELD(gpo_statistics, copies),
+    GPO_FIELD(gpo_statistics, copied_bytes),
+    GPO_FIELD(gpo_statistics, fills),
+    GPO_FIELD(gpo_statistics, notifies),
+    GPO_FIELD(gpo_statistics, completions),
+    GPO_FIELD(gpo_statistics, failures),
+    GPO_FIELD(gpo_statistics, held),
+    GPO_FIELD(gpo_statistics, device_allocations),
+    GPO_FIELD(gpo_statistics, host_registrations),
+    GPO_FIELD(gpo_statistics, pageable_copies),
+    GPO_FIELD(gpo_statistics, pageable_bytes),
+    GPO_FIELD(gpo_statistics, legacy_stream_uses),
+    GPO_FIELD(gpo_statistics, module_loads),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_error>[] = {
+    GPO_FIELD(gpo_error, struct_size),
+    GPO_FIELD(gpo_error, status),
+    GPO_FIELD(gpo_error, native_code),
+    GPO_FIELD(gpo_error, native_domain),
+    GPO_FIELD(gpo_error, operation),
+    GPO_FIELD(gpo_error, function),
+    GPO_FIELD(gpo_error, object),
+    GPO_FIELD(gpo_error, message),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_stream_options>[] = {
+    GPO_FIELD(gpo_stream_options, struct_size),
+    GPO_FIELD(gpo_stream_options, flags),
+    GPO_FIELD(gpo_stream_options, priority),
+    GPO_FIELD(gpo_stream_options, max_held),
+    GPO_FIELD(gpo_stream_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_stream_info>[] = {
+    GPO_FIELD(gpo_stream_info, struct_size),
+    GPO_FIELD(gpo_stream_info, flags),
+    GPO_FIELD(gpo_stream_info, priority),
+    GPO_FIELD(gpo_stream_info, wrapped),
+    GPO_FIELD(gpo_stream_info, accepted),
+    GPO_FIELD(gpo_stream_info, completed),
+    GPO_FIELD(gpo_stream_info, held),
+    GPO_FIELD(gpo_stream_info, device),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_stream_pool_options>[] = {
+    GPO_FIELD(gpo_stream_pool_options, struct_size),
+    GPO_FIELD(gpo_stream_pool_options, flags),
+    GPO_FIELD(gpo_stream_pool_options, streams),
+    GPO_FIELD(gpo_stream_pool_options, priorities),
+    GPO_FIELD(gpo_stream_pool_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_timeline_options>[] = {
+    GPO_FIELD(gpo_timeline_options, struct_size),
+    GPO_FIELD(gpo_timeline_options, flags),
+    GPO_FIELD(gpo_timeline_options, value),
+    GPO_FIELD(gpo_timeline_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_trace_options>[] = {
+    GPO_FIELD(gpo_trace_options, struct_size),
+    GPO_FIELD(gpo_trace_options, flags),
+    GPO_FIELD(gpo_trace_options, path),
+    GPO_FIELD(gpo_trace_options, picture),
+    GPO_FIELD(gpo_trace_options, title),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_trace_info>[] = {
+    GPO_FIELD(gpo_trace_info, struct_size),
+    GPO_FIELD(gpo_trace_info, running),
+    GPO_FIELD(gpo_trace_info, file_status),
+    GPO_FIELD(gpo_trace_info, reserved),
+    GPO_FIELD(gpo_trace_info, calls),
+    GPO_FIELD(gpo_trace_info, operations),
+    GPO_FIELD(gpo_trace_info, timed),
+    GPO_FIELD(gpo_trace_info, completions),
+    GPO_FIELD(gpo_trace_info, dropped),
+    GPO_FIELD(gpo_trace_info, file_bytes),
+    GPO_FIELD(gpo_trace_info, call_cost_ns),
+    GPO_FIELD(gpo_trace_info, operation_cost_ns),
+    GPO_FIELD(gpo_trace_info, clock_error_ns),
+};
+
+#undef GPO_FIELD
+
+}  // namespace gpo
