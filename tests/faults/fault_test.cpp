@@ -19,6 +19,7 @@
 #include "faults/attempt.h"
 #include "support/coverage.h"
 #include "support/report.h"
+#include "support/threads.h"
 
 using namespace gpo::test;
 namespace faults = gpo::driver::faults;
@@ -306,6 +307,44 @@ TEST_CASE("pinned memory that the driver won't let go of costs addresses, but no
     const uint64_t before = resident();
     for (int turn = 0; turn < 10; ++turn) attempt(*tuned, trouble);
     CHECK(resident() < before + (16 << 20));   // ten times as much was pinned
+}
+
+TEST_CASE("an arena or pool that is destroyed with a piece still out goes with its runtime, whichever allocation fails meanwhile") {
+    for (const bool pool : {false, true}) {
+        CAPTURE(pool);
+        for (uint64_t kth = 1, failed = 1; failed != 0; ++kth) {
+            CAPTURE(kth);
+            const uint64_t before = threads_of_process();
+            gpo_runtime_t runtime = nullptr;
+            gpo_device_t device = nullptr;
+            gpo_stream_t stream = nullptr;
+            gpo_arena_t arena = nullptr;
+            gpo_pool_t of_device = nullptr;
+            void* memory = nullptr;
+            uint64_t address = 0;
+            REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
+            REQUIRE_OK(gpo_device_open(runtime, nullptr, &device));
+            if (pool) {
+                REQUIRE_OK(gpo_pool_create(device, nullptr, &of_device));
+                REQUIRE_OK(gpo_stream_create(device, nullptr, &stream));
+                REQUIRE_OK(gpo_pool_allocate(of_device, stream, 64, &address));
+                REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+            } else {
+                REQUIRE_OK(gpo_arena_create(device, nullptr, &arena));
+                REQUIRE_OK(gpo_arena_allocate(arena, 64, 0, &memory));
+            }
+            CHECK(threads_of_process() > before);
+            allocations::arm(kth, false);
+            const gpo_status destroyed = pool ? gpo_pool_destroy(of_device) : gpo_arena_destroy(arena);
+            failed = allocations::failed();
+            allocations::disarm();
+            CHECK_OK(destroyed);
+            CHECK_OK(gpo_runtime_shutdown(runtime, kPatience));
+            // The piece keeps arena or pool, that the context, and the context its device's threads.
+            for (int looks = 0; threads_of_process() != before && looks < 3000; ++looks) usleep(1000);
+            REQUIRE(threads_of_process() == before);
+        }
+    }
 }
 
 TEST_CASE("a query that gives an error in place of not ready ends the wait with it") {

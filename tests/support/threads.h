@@ -1,4 +1,4 @@
-// The library's threads as Linux counts them: those whose names begin with "gpo-".
+// Threads as Linux counts them. The library's are those whose names begin with "gpo-".
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,14 @@ inline uint64_t sleeps_of(const char* threads) {
             if (word == "voluntary_ctxt_switches:" && status >> word) sleeps += std::stoull(word);
     }
     return sleeps;
+}
+
+/// All threads of the process. One that has been joined may be counted for a moment more.
+inline uint64_t threads_of_process() {
+    std::error_code gone;   // a thread that has ended meanwhile
+    uint64_t found = 0;
+    for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task", gone)) ++found;
+    return found;
 }
 
 inline uint64_t sleeps_of_library_threads() { return sleeps_of("gpo-"); }

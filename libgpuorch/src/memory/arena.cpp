@@ -92,7 +92,7 @@ void Arena::close() noexcept {
     later_.poll();
     const auto [totals, waiting] = later_.account();
     if (waiting) source_.give_elsewhere();
-    if (totals.in_use > waiting) Registry::of(runtime()).keep_until_shutdown(Ref<Object>(this));
+    if (totals.in_use > waiting) Registry::of(runtime()).keep_until_shutdown(*this, node_);
 }
 
 bool Arena::drain(uint64_t) noexcept {

@@ -4,6 +4,7 @@
 #include "gpuorch/memory.h"
 #include "memory/free_later.h"
 #include "memory/heap.h"
+#include "memory/registry.h"
 #include "memory/slabs.h"
 
 namespace gpo {
@@ -39,6 +40,7 @@ private:
     DriverSlabs source_;
     SlabHeap heap_;
     FreeLater later_;
+    Registry::Nodes node_ = Registry::make_node();
     std::atomic<bool> reported_{false};   // what it holds has been named in the leak report
 };
 

@@ -201,7 +201,7 @@ gpo_memory_statistics Pool::statistics() {
 // else is left in it; one that is dropped leaves its piece to the user.
 void Pool::close() noexcept {
     if (in_use_.load(std::memory_order_relaxed) == 0) return;
-    registry_.keep_until_shutdown(Ref<Object>(this));
+    registry_.keep_until_shutdown(*this, node_);
     closed_.store(true, std::memory_order_seq_cst);
     if (in_use_.load(std::memory_order_seq_cst) == 0) registry_.keep_no_longer(*this);
 }

@@ -34,6 +34,7 @@ private:
 
     const Ref<Context> context_;
     Registry& registry_;
+    Registry::Nodes node_ = Registry::make_node();
     const uint64_t max_bytes_;
     CUmemoryPool native_ = nullptr;
     std::atomic<uint64_t> in_use_{0}, peak_{0}, allocations_{0}, frees_{0}, driver_calls_{0};

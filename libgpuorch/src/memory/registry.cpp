@@ -147,14 +147,10 @@ void Registry::free(Context& context, uint64_t address) {
     }
 }
 
-void Registry::keep_until_shutdown(Ref<Object> object) noexcept {
-    try {
-        std::lock_guard lock(lock_);
-        kept_.push_back(object);
-    } catch (const std::bad_alloc&) {
-        // It stays all the same, for the user may still be using what is in it.
-        static_cast<void>(object.leak());
-    }
+void Registry::keep_until_shutdown(Object& object, Nodes& node) noexcept {
+    node.front() = Ref<Object>(&object);
+    std::lock_guard lock(lock_);
+    kept_.splice(kept_.end(), node);
 }
 
 void Registry::keep_no_longer(const Object& object) noexcept {

@@ -2,8 +2,8 @@
 // device allocations, and, at shutdown, what of it was never freed.
 #pragma once
 
+#include <list>
 #include <map>
-#include <vector>
 
 #include "device/context.h"
 #include "memory/ranges.h"
@@ -35,8 +35,11 @@ public:
     /// driver gives no address twice. Throws std::bad_alloc.
     void insert_device(const Range& range);
 
-    /// An object whose handle is gone and in which something of the user's is still allocated: kept until shutdown.
-    void keep_until_shutdown(Ref<Object> object) noexcept;
+    /// A list of objects, and the node of one of them: each makes its node when it is made itself, so that to keep it takes no memory.
+    using Nodes = std::list<Ref<Object>>;
+    static Nodes make_node() { return Nodes(1); }
+    /// An object whose handle is gone and in which something of the user's is still allocated: kept until shutdown. Once.
+    void keep_until_shutdown(Object& object, Nodes& node) noexcept;
     /// Nothing is allocated in it any more. The caller has a reference to it. One that isn't kept stays as it is.
     void keep_no_longer(const Object& object) noexcept;
 
@@ -61,7 +64,7 @@ private:
     host::Mutex lock_;
     std::map<uint64_t, Registration> registrations_;   // under lock_, as the following
     std::map<uint64_t, Allocation> allocations_;
-    std::vector<Ref<Object>> kept_;
+    Nodes kept_;
 };
 
 }  // namespace gpo
