@@ -208,6 +208,13 @@ TEST_CASE("the GPU time is told since the recording that was the newest, and not
     REQUIRE_OK(gpo_stream_notify_timed(held, queue, 4, since));
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
     CHECK(take(queue, 1)[0].gpu_ns >= 0);
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 2));
+    REQUIRE_OK(gpo_event_record(since, held));
+    REQUIRE_OK(gpo_stream_cancel_held(held, nullptr));
+    REQUIRE_OK(gpo_stream_notify_timed(stream, queue, 5, since));
+    const gpo_completion entry = take(queue, 1)[0];
+    CHECK_OK(entry.status);
+    CHECK(entry.gpu_ns == -1);                     // that recording never came
 }
 
 TEST_CASE("entries are written with the caller's stride, and an older caller's smaller ones too") {

@@ -549,6 +549,71 @@ TEST_CASE("on a stream that has failed the callback comes at once with that fail
     }
 }
 
+TEST_CASE("whoever asks to be told is told of a failure by an entry, whether it came before the notify or after it") {
+    enum class Kind { stream, event, timeline };
+    for (const Kind kind : {Kind::stream, Kind::event, Kind::timeline}) {
+        CAPTURE(static_cast<int>(kind));
+        Gpu gpu;
+        Record record;
+        Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+        Queue queue = gpu.queue(2);
+        Stream stream = gpu.stream();
+        Event event = gpu.event();
+        Timeline timeline = gpu.timeline();
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+        REQUIRE_OK(gpo_event_record(event, stream));
+        const auto notify = [&](uint64_t number) {
+            return kind == Kind::stream  ? gpo_stream_notify(stream, queue, number)
+                   : kind == Kind::event ? gpo_event_notify(event, queue, number)
+                                         : gpo_timeline_notify(timeline, 1, queue, number);
+        };
+        const auto then = [&] {
+            return kind == Kind::stream  ? gpo_stream_then(stream, executor, Record::callback, &record)
+                   : kind == Kind::event ? gpo_event_then(event, executor, Record::callback, &record)
+                                         : gpo_timeline_then(timeline, 1, executor, Record::callback, &record);
+        };
+        const auto statistics = [&] {
+            auto out = sized<gpo_statistics>();
+            REQUIRE_OK(gpo_runtime_statistics(gpu.runtime, &out));
+            return out;
+        };
+        CHECK_OK(notify(1));
+        CHECK_OK(then());
+        REQUIRE_OK(gpo_timeline_fail(timeline, GPO_FAILED, "on purpose"));
+        CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+        CHECK_STATUS(GPO_FAILED, gpo_event_query(event));
+        const auto before = statistics();
+        CHECK_OK(notify(2));
+        CHECK_OK(then());
+        CHECK_STATUS(GPO_WOULD_BLOCK, notify(3));   // a full queue refuses these as any others
+        CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+        const auto entries = take(queue, 2);
+        for (const auto& entry : entries) {
+            CHECK(entry.user_data == static_cast<uint64_t>(&entry - entries.data()) + 1);
+            CHECK(entry.status == GPO_FAILED);
+            CHECK(entry.source == (kind == Kind::stream  ? GPO_SOURCE_STREAM
+                                   : kind == Kind::event ? GPO_SOURCE_EVENT
+                                                         : GPO_SOURCE_TIMELINE));
+            CHECK(entry.submitted_ns <= entry.completed_ns);
+            CHECK(entry.submitted_ns != 0);
+            auto error = sized<gpo_error>();
+            CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+            CHECK(std::string(error.message).find("on purpose") != std::string::npos);
+        }
+        REQUIRE(record.calls.size() == 2);
+        for (const auto& call : record.calls) {
+            CHECK(call.completion.status == GPO_FAILED);
+            CHECK(call.message.find("on purpose") != std::string::npos);
+        }
+        // Both are counted as what was accepted and told.
+        const auto after = statistics();
+        CHECK(after.notifies - before.notifies == 2);
+        CHECK(after.completions - before.completions == 2);
+        CHECK(after.failures - before.failures == 2);
+        CHECK_STATUS(GPO_TIMEOUT, gpo_cq_wait(queue, 0));   // each came once
+    }
+}
+
 TEST_CASE("log lines are called on the executor that they were given, in order, until it is gone") {
     static std::mutex lock;
     static std::vector<std::pair<std::string, std::thread::id>> lines;

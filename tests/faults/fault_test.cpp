@@ -347,6 +347,38 @@ TEST_CASE("an arena or pool that is destroyed with a piece still out goes with i
     }
 }
 
+TEST_CASE("a notify on an event of a device that is lost is accepted and told of the loss, as one on a stream is") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Event event = gpu.event();
+    Queue queue = gpu.queue(3);
+    Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
+    REQUIRE_OK(gpo_event_record(event, stream));
+    REQUIRE_OK(gpo_event_wait(event, kPatience));
+    faults::arm({.function = gpo::driver::Function::cuStreamQuery, .kth = 1, .result = CUDA_ERROR_ILLEGAL_ADDRESS, .for_ever = true});
+    CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_query(stream));
+    faults::disarm();
+    std::vector<gpo_status> told;
+    const gpo_completion_fn tell = [](void* user, const gpo_completion* completion, const gpo_error* error) {
+        CHECK(error != nullptr);
+        static_cast<std::vector<gpo_status>*>(user)->push_back(completion->status);
+    };
+    CHECK_OK(gpo_stream_notify(stream, queue, 1));
+    CHECK_OK(gpo_event_notify(event, queue, 2));
+    CHECK_OK(gpo_stream_then(stream, executor, tell, &told));
+    CHECK_OK(gpo_event_then(event, executor, tell, &told));
+    for (const auto& entry : take(queue, 2)) {
+        CAPTURE(entry.user_data);
+        CHECK(entry.status == GPO_DEVICE_LOST);
+        CHECK(entry.source == (entry.user_data == 1 ? GPO_SOURCE_STREAM : GPO_SOURCE_EVENT));
+        auto error = sized<gpo_error>();
+        CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+        CHECK(error.status == GPO_DEVICE_LOST);
+    }
+    CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+    CHECK(told == std::vector<gpo_status>{GPO_DEVICE_LOST, GPO_DEVICE_LOST});
+}
+
 TEST_CASE("a query that gives an error in place of not ready ends the wait with it") {
     using gpo::driver::Function;
     for (Function function : {Function::cuEventQuery, Function::cuStreamQuery}) {

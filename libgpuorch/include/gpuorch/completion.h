@@ -5,6 +5,10 @@
  * measured. Marks of one stream come out in their order. Whatever happens to the work, the entry comes, exactly once,
  * with a status.
  *
+ * A failure is told by the entry, whether the work fails after the notify or has failed before it. That holds for
+ * streams, events, timelines and pipelines, and for callbacks (executor.h). A notify itself fails only where the call is
+ * at fault or can't be served: an argument, a full queue, a capture, no memory, a runtime that shuts down.
+ *
  *     gpo_stream_notify(stream, cq, 42);
  *     gpo_cq_wait(cq, -1);
  *     gpo_cq_drain(cq, entries, sizeof entries[0], 16, &count);

@@ -46,7 +46,8 @@ GPO_API gpo_status gpo_event_wait(gpo_event_t event, int64_t timeout_ns);
 GPO_API gpo_status gpo_event_elapsed(gpo_event_t start, gpo_event_t end, int64_t *nanoseconds);
 
 /* Puts an entry with `user_data` and a status into `cq` when the last recording is reached (at once if there was none):
- * see completion.h. GPO_WOULD_BLOCK if the queue is full: nothing comes then. GPO_CAPTURE_REFUSED as above. */
+ * see completion.h. The entry has the failure if the work before that recording fails or has failed, or the device is
+ * lost. GPO_WOULD_BLOCK if the queue is full: nothing comes then. GPO_CAPTURE_REFUSED as above. */
 GPO_API gpo_status gpo_event_notify(gpo_event_t event, gpo_cq_t cq, uint64_t user_data);
 
 /* The CUevent behind the handle. It is the library's: don't destroy it. */

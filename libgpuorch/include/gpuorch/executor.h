@@ -93,7 +93,7 @@ typedef void (*gpo_completion_fn)(void *user, const gpo_completion *completion, 
 GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback,
                                    void *user);
 
-/* As gpo_event_notify: when the last recording has been reached. */
+/* As gpo_event_notify: when the last recording has been reached, or has failed. */
 GPO_API gpo_status gpo_event_then(gpo_event_t event, gpo_executor_t executor, gpo_completion_fn callback, void *user);
 
 /* As gpo_timeline_notify: when the timeline has reached `value`, or can't reach it any more. */

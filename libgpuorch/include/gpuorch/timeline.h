@@ -3,7 +3,8 @@
  * Whoever reaches a point signals a value; whoever needs it waits for that value or a higher one, in any order: a wait
  * may come before anybody has submitted its signal. A stream whose wait has no signal on the way yet is *held*
  * (stream.h). A timeline can be failed, once and for all: all who wait for a value that it has not reached fail with
- * it.
+ * it. gpo_timeline_notify (completion.h) and gpo_timeline_then (executor.h) tell that by an entry and by a callback, also
+ * of a timeline that has failed before.
  */
 #ifndef GPUORCH_TIMELINE_H
 #define GPUORCH_TIMELINE_H

@@ -22,6 +22,7 @@ class Event;
 /// How a mark ended.
 struct Outcome {
     ErrorPtr error;              // NULL: success
+    gpo_status status() const noexcept { return error ? error->status : GPO_SUCCESS; }
     uint64_t operation = 0;      // newest operation before the mark
     uint64_t submitted_ns = 0;
     uint64_t completed_ns = 0;

@@ -25,7 +25,7 @@ CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char
 gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t source) noexcept {
     gpo_completion entry{};
     entry.struct_size = sizeof entry;
-    entry.status = outcome.error ? outcome.error->status : GPO_SUCCESS;
+    entry.status = outcome.status();
     entry.user_data = user_data;
     entry.source = source;
     entry.operation = outcome.operation;

@@ -294,14 +294,8 @@ uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, ui
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     }
     if (mark.event && mark.timing && !context.lost()) returns.add(mark.event);
-    if (mark.source != 0) {  // somebody has asked to be told
-        Counters& counters = stream.runtime().counters;
-        counters.count_completion(now - outcome.submitted_ns);
-        if (outcome.error) {
-            counters.failures.fetch_add(1, std::memory_order_relaxed);
-            counters.count_error(outcome.error->status);
-        }
-    }
+    if (mark.source != 0)  // somebody has asked to be told
+        stream.runtime().counters.count_completion(now - outcome.submitted_ns, outcome.status());
     // Before anybody is told: who has been may ask the stream, or end the trace.
     if (!outcome.error) stream.seen_done(outcome.operation);
     if (mark.source != 0 && trace::on()) [[unlikely]] trace_completion(stream, mark, outcome);

@@ -38,12 +38,16 @@ struct Counters {
     std::array<std::atomic<uint64_t>, 96> errors{};        // by status
     alignas(64) std::atomic<uint64_t> callbacks{0};        // run by executors: their threads' own line
 
-    void count_completion(uint64_t latency_ns) noexcept {
+    /// The end of something that somebody had asked to be told of.
+    void count_completion(uint64_t latency_ns, gpo_status status) noexcept {
         const auto place = std::min<size_t>(static_cast<size_t>(std::bit_width((latency_ns - (latency_ns != 0)) / 1000)),
                                             latencies.size() - 1);
         latencies[place].fetch_add(1, std::memory_order_relaxed);
         latency_sum.fetch_add(latency_ns, std::memory_order_relaxed);
     }
+        if (status == GPO_SUCCESS) return;
+        failures.fetch_add(1, std::memory_order_relaxed);
+        count_error(status);
     void count_error(gpo_status status) noexcept {
         if (static_cast<size_t>(status) < errors.size())
             errors[static_cast<size_t>(status)].fetch_add(1, std::memory_order_relaxed);

@@ -311,9 +311,12 @@ Ref<Recording> Event::snapshot() {
     return made;
 }
 
+void Event::refuse_capture(const char* what) const {
+    fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " was recorded in a stream that is being captured");
+}
+
 void Event::refuse_unusable(const char* what) {
-    if (capture_.load(std::memory_order_acquire))
-        fail(GPO_CAPTURE_REFUSED, what, ": ", describe(), " was recorded in a stream that is being captured");
+    if (capture_.load(std::memory_order_acquire)) refuse_capture(what);
     const Ref<Recording> held = newest();
     if (const ErrorPtr dropped = held ? held->dropped() : nullptr) throw Failure(dropped);
 }
@@ -321,8 +324,8 @@ void Event::refuse_unusable(const char* what) {
 uint64_t Event::newest_recording(const char* what) {
     const uint64_t begun = begun_.load(std::memory_order_acquire);
     if (begun == 0) fail(GPO_INVALID_ARGUMENT, what, ": ", describe(), " was never recorded");
-    refuse_unusable(what);
-    return begun;
+    if (capture_.load(std::memory_order_acquire)) refuse_capture(what);
+    return begun;   // of one that has failed: no mark is reached since that
 }
 
 bool Event::pending() {
@@ -357,33 +360,61 @@ gpo_status Event::wait(uint64_t deadline) {
     }
 }
 
-// Its point lies somewhere in a stream: a stream of ours waits for it, and is marked behind the wait.
+// The event's point lies somewhere in a stream: a stream of the library's waits for the event, and is marked behind the wait.
+// Where the newest recording or the device has failed by now, `failed` gets that failure, and nothing is marked.
 template <class Mark>
-gpo_status Event::watch(Mark&& mark) {
-    if (capture_.load(std::memory_order_acquire)) refuse_unusable("notify");
-    Ref<Stream> stream = context_->idle_stream();
-    Claimed claimed(*stream);
-    WaitEvent wait(*this);
-    gpo_status status = stream->submit(wait);
-    if (status != GPO_SUCCESS) return status;
+gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
+    if (capture_.load(std::memory_order_acquire)) refuse_capture("notify");
     try {
-        status = mark(*stream);
-    } catch (...) {
-        claimed.occupy();
-        throw;
+        Ref<Stream> stream = context_->idle_stream();
+        Claimed claimed(*stream);
+        WaitEvent wait(*this);
+        gpo_status status = stream->submit(wait);
+        if (status != GPO_SUCCESS) return status;
+        try {
+            status = mark(*stream);
+        } catch (...) {
+            claimed.occupy();
+            throw;
+        }
+        if (status != GPO_SUCCESS) claimed.occupy();
+        return status;
+    } catch (const NeverPossible& dropped) {
+        failed = dropped.error();
+    } catch (const Failure&) {
+        if (runtime().shutting_down() || !context_->lost()) throw;
+        failed = context_->loss();
     }
-    if (status != GPO_SUCCESS) claimed.occupy();
-    return status;
+    return GPO_SUCCESS;
+}
+
+// Counts a notify that is told of a failure at once.
+Outcome Event::fail_at_once(const ErrorPtr& failed) noexcept {
+    Outcome outcome;
+    outcome.error = failed;
+    outcome.submitted_ns = outcome.completed_ns = host::now();
+    runtime().counters.notifies.fetch_add(1, std::memory_order_relaxed);
+    runtime().counters.count_completion(0, outcome.status());
+    return outcome;
 }
 
 gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
     if (&queue.runtime() != &runtime())
         fail(GPO_INVALID_HANDLE, describe(), " and ", queue.describe(), " are of different runtimes");
-    return watch([&](Stream& stream) { return stream.notify(queue, user_data, nullptr, GPO_SOURCE_EVENT); });
+    ErrorPtr failed;
+    const gpo_status status =
+        watch([&](Stream& stream) { return stream.notify(queue, user_data, nullptr, GPO_SOURCE_EVENT); }, failed);
+    if (!failed) return status;
+    if (!queue.reserve()) return GPO_WOULD_BLOCK;
+    queue.deliver(entry_of(fail_at_once(failed), user_data, GPO_SOURCE_EVENT), failed);
+    return GPO_SUCCESS;
 }
 
-gpo_status Event::then(Ref<Reached> target) {
-    return watch([&](Stream& stream) { return stream.then(std::move(target), GPO_SOURCE_EVENT); });
+gpo_status Event::then(const Ref<Reached>& target) {
+    ErrorPtr failed;
+    const gpo_status status = watch([&](Stream& stream) { return stream.then(target, GPO_SOURCE_EVENT); }, failed);
+    if (failed) target->reached(fail_at_once(failed));
+    return status;
 }
 
 gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {

@@ -21,10 +21,10 @@ public:
     gpo_status query();
     gpo_status wait(uint64_t deadline);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data);
-    gpo_status then(Ref<Reached> target);
+    gpo_status then(const Ref<Reached>& target);
     static gpo_status elapsed(Event& start, Event& end, int64_t* nanoseconds);
 
-    /// The number of the newest recording, be it held. Throws Failure where there is none, or where it is one of a capture.
+    /// The number of the newest recording, be it held or failed. Throws Failure where there is none, or where it is one of a capture.
     uint64_t newest_recording(const char* what);
     /// Whether the driver's event has that one, and none was begun since.
     bool holds(uint64_t recording) const noexcept {
@@ -43,6 +43,7 @@ private:
     friend class RecordEvent;
     friend class WaitEvent;
     ~Event() override;
+    [[noreturn]] void refuse_capture(const char* what) const;
     void refuse_unusable(const char* what);
     uint64_t begin_recording() noexcept {
         const uint64_t number = begun_.load(std::memory_order_relaxed) + 1;
@@ -50,7 +51,8 @@ private:
         return number;
     }
     template <class Mark>
-    gpo_status watch(Mark&& mark);
+    gpo_status watch(Mark&& mark, ErrorPtr& failed);
+    Outcome fail_at_once(const ErrorPtr& failed) noexcept;
     Ref<Recording> set_newest(Ref<Recording> recording) noexcept;   // under newest_lock_; gives the one before
     Ref<Recording> newest();
     bool pending();                          // the newest recording is held

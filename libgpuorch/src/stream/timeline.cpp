@@ -201,12 +201,7 @@ void Timeline::tell(Notices& notices, const ErrorPtr& error) noexcept {
         outcome.operation = value;
         outcome.submitted_ns = notice.submitted_ns;
         outcome.completed_ns = host::now();
-        Counters& counters = runtime().counters;
-        counters.count_completion(outcome.completed_ns - outcome.submitted_ns);
-        if (error) {
-            counters.failures.fetch_add(1, std::memory_order_relaxed);
-            counters.count_error(error->status);
-        }
+        runtime().counters.count_completion(outcome.completed_ns - outcome.submitted_ns, outcome.status());
         notice.target->reached(outcome);
     }
 }
