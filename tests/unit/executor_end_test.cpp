@@ -114,6 +114,30 @@ TEST_CASE("whoever is refused is not called back, also where the executor is des
     CHECK(accepted > 0);
 }
 
+TEST_CASE("who asks an executor for a callback while it is destroyed is called back, or finds the handle stale") {
+    int accepted = 0, refused = 0;
+    gpo::test::explore(600, [&](uint64_t seed) {
+        World world;
+        const gpo_executor_t executor = world.executor();
+        Told told;
+        gpo_status status = GPO_INTERNAL;
+        gpo::host::Thread caller("caller", [&] {
+            status = gpo_timeline_then(world.timeline, 1, executor, Told::completed, &told);
+        });
+        for (uint64_t i = 0; i < seed % 8; ++i) gpo::host::crossing();
+        CHECK(gpo_executor_destroy(executor) == GPO_SUCCESS);
+        caller.join();
+        CAPTURE(status);
+        CHECK((status == GPO_SUCCESS || status == GPO_STALE_HANDLE));
+        CHECK(told.came == (status == GPO_SUCCESS));
+        CHECK(told.cancelled == told.came);
+        accepted += status == GPO_SUCCESS;
+        refused += status == GPO_STALE_HANDLE;
+    });
+    CHECK(accepted > 0);
+    CHECK(refused > 0);
+}
+
 TEST_CASE("who destroys an executor of the caller's calls back what it owes, also while another thread looks at it") {
     World world;
     const gpo_executor_t executor = world.executor();

@@ -8,7 +8,9 @@
  *
  * What holds for every callback
  *
- * - A call that was accepted is called back exactly once, whatever happens to the work, with a status.
+ * - A call that was accepted is called back exactly once, whatever happens to the work, with a status. Work that has
+ *   failed already is told by the callback too (completion.h). An executor that is destroyed meanwhile either has
+ *   accepted the call, or the call gives GPO_STALE_HANDLE.
  * - Callbacks of one stream on one executor run one at a time, in the order in which they were asked for. Those of
  *   different streams, events, timelines and pipelines may run at the same time on different threads.
  * - They run on the executor's threads or inside gpo_executor_run, _run_for and _poll; on no other thread but where the

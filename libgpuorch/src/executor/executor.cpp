@@ -103,8 +103,10 @@ gpo_status Executor::accept(Task& task, const void* order) {
     bool wake;
     {
         std::lock_guard lock(lock_);
-        if (closing_.load(std::memory_order_relaxed)) fail(GPO_CANCELLED, describe(), " was destroyed");
         if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+        // To the caller it is as if the handle had been gone already. What a thread of the library's waits for is cancelled.
+        if (closing_.load(std::memory_order_relaxed))
+            fail(task.awaited_ ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
         if (pending_.load(std::memory_order_relaxed) >= capacity_ && !task.awaited_) {
             count_refused();
             return GPO_WOULD_BLOCK;
