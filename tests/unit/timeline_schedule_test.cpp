@@ -59,8 +59,8 @@ struct World {
 };
 
 template <class Body>
-void each_seed(Body body) {
-    const auto [first, count] = gpo::test::seeds({1, kSeeds});
+void each_seed(Body body, uint64_t seeds = kSeeds) {
+    const auto [first, count] = gpo::test::seeds({1, seeds});
     for (uint64_t seed = first; seed < first + count; ++seed) {
         INFO("GPUORCH_TEST_SEED=", seed);
         body(seed);
@@ -151,4 +151,42 @@ TEST_CASE("shutdown ends every wait for a timeline, destroyed or not, under ever
         for (const gpo_status status : statuses)
             CHECK((status == GPO_CANCELLED || status == GPO_STALE_HANDLE || status == GPO_INVALID_HANDLE));
     });
+}
+
+TEST_CASE("when a signal returns no stream is held for it any more, whichever thread has released them, under every schedule") {
+    enum class By { host, stream };
+    for (const By by : {By::host, By::stream}) {
+        CAPTURE(static_cast<int>(by));
+        each_seed([&](uint64_t seed) {
+            World world(seed);
+            const gpo_stream_t first = world.stream(), second = world.stream(), third = world.stream(), signals = world.stream();
+            gpo_pool_t pool = nullptr;
+            uint64_t pieces[3] = {}, filled = 0, allocated = 0;
+            REQUIRE(gpo_pool_create(world.device, nullptr, &pool) == GPO_SUCCESS);
+            REQUIRE(gpo_memory_allocate(world.device, 64, nullptr, &filled) == GPO_SUCCESS);
+            for (auto& piece : pieces) REQUIRE(gpo_memory_allocate(world.device, 64, nullptr, &piece) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_wait_timeline(first, world.timeline_, 1) == GPO_SUCCESS);
+            REQUIRE(gpo_fill(first, filled, 1, 1, 64) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_wait_stream(second, first) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_wait_stream(third, second) == GPO_SUCCESS);
+            {
+                // Puts marks on all streams, and with them what is held if it is its turn.
+                gpo::host::Thread frees("frees", [&] {
+                    for (const uint64_t piece : pieces) CHECK(gpo_memory_free(world.device, piece) == GPO_SUCCESS);
+                });
+                CHECK((by == By::host ? gpo_timeline_signal(world.timeline_, 1)
+                                      : gpo_stream_signal_timeline(signals, world.timeline_, 1)) == GPO_SUCCESS);
+                // This is refused on a held stream.
+                for (const gpo_stream_t stream : {third, second, first}) {
+                    const gpo_status status = gpo_pool_allocate(pool, stream, 64, &allocated);
+                    CHECK(status == GPO_SUCCESS);
+                    if (status == GPO_SUCCESS) CHECK(gpo_pool_free(pool, stream, allocated) == GPO_SUCCESS);
+                }
+            }
+            for (const gpo_stream_t stream : {first, second, third, signals})
+                CHECK(gpo_stream_wait(stream, kPatience) == GPO_SUCCESS);
+            REQUIRE(gpo_memory_free(world.device, filled) == GPO_SUCCESS);
+            REQUIRE(gpo_pool_destroy(pool) == GPO_SUCCESS);
+        }, kSeeds / 4);
+    }
 }

@@ -30,7 +30,8 @@ GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline
  * The others, those in gpo_timeline_wait included, go on. */
 GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline);
 
-/* Raises the value from the host and releases all who waited for it. GPO_INVALID_ARGUMENT unless `value` is above the
+/* Raises the value from the host and releases all who waited for it: no stream is held for it any more when the call
+ * returns, nor for what was held behind such a wait on another stream. GPO_INVALID_ARGUMENT unless `value` is above the
  * value reached and above every signal that the GPU has been given, and no stream is on the way to signal just this
  * one. GPO_FAILED if the timeline has failed: gpo_timeline_value tells with what. */
 GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value);

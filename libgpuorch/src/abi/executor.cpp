@@ -157,6 +157,7 @@ GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, 
         const Ref<HostCall> found = pinned->take_call(call);
         if (!found) fail(GPO_NOT_FOUND, pinned->describe(), " has no host call ", call, " under way");
         found->finish(error);
+        Releasing::wait_for_others(pinned->runtime());
         return GPO_SUCCESS;
     });
 }

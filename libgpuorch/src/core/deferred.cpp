@@ -35,6 +35,12 @@ bool Deferred::wait(uint64_t number, uint64_t deadline) noexcept {
     return gone_.wait(lock, deadline, gone);
 }
 
+void Deferred::wait_for_all() noexcept {
+    host::Lock lock(lock_);
+    const uint64_t newest = count_;
+    gone_.wait(lock, host::kForever, [&] { return !oldest_ || oldest_->number_ > newest; });
+}
+
 ServesDeferred::ServesDeferred() noexcept : outer_(std::exchange(t_serves, true)) {}
 ServesDeferred::~ServesDeferred() { t_serves = outer_; }
 bool ServesDeferred::here() noexcept { return t_serves; }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/deferred.h"
 #include "core/errands.h"
 #include "core/handles.h"
 #include "driver/driver.h"
@@ -44,10 +45,10 @@ struct Counters {
                                             latencies.size() - 1);
         latencies[place].fetch_add(1, std::memory_order_relaxed);
         latency_sum.fetch_add(latency_ns, std::memory_order_relaxed);
-    }
         if (status == GPO_SUCCESS) return;
         failures.fetch_add(1, std::memory_order_relaxed);
         count_error(status);
+    }
     void count_error(gpo_status status) noexcept {
         if (static_cast<size_t>(status) < errors.size())
             errors[static_cast<size_t>(status)].fetch_add(1, std::memory_order_relaxed);
@@ -126,6 +127,9 @@ public:
     void lingering(int32_t change) noexcept { lingering_.fetch_add(change, std::memory_order_seq_cst); }
 
     Errands& errands() noexcept { return errands_; }
+
+    /// The threads that release streams just now (stream/stream.h, Releasing).
+    Deferred& releases() noexcept { return releases_; }
 
     /// The runtime's annex, made on first use. There is one: `make` is the same for all callers. Throws what it throws.
     Annex& annex(Annex* (*make)(Runtime&)) {
@@ -223,6 +227,7 @@ private:
 
     std::atomic<int32_t> lingering_{0};
     Errands errands_;
+    Deferred releases_;
     // What most calls look at, on one line.
     alignas(64) std::atomic<Annex*> annex_{nullptr};
     std::atomic<trace::Recorder*> recorder_{nullptr};

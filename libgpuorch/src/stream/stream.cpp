@@ -79,6 +79,18 @@ private:
 
 }  // namespace
 
+namespace {
+constinit thread_local unsigned t_releasing = 0;
+}  // namespace
+
+Releasing::Releasing(Runtime& runtime) noexcept : entry_(runtime.releases()) { ++t_releasing; }
+Releasing::~Releasing() { --t_releasing; }
+bool Releasing::here() noexcept { return t_releasing != 0; }
+
+void Releasing::wait_for_others(Runtime& runtime) noexcept {
+    if (!here()) runtime.releases().wait_for_all();
+}
+
 Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_options& options)
     : Object(context->runtime(), Type::stream, options.label), context_(std::move(context)), exposed_(false), wrapped_(false),
       blocking_(options.flags & GPO_STREAM_BLOCKING), device_(device),
@@ -203,6 +215,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
     refuse_lost();
     bool kept = false;
     Kept spent;
+    std::optional<Releasing> releasing;
     {
         DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
         const Submitting submitting(*this);
@@ -237,6 +250,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             // What it waits for may have come while it was being kept.
             RelaxedCapture relaxed(table());
             issue_ready(spent);
+            if (!spent.empty()) releasing.emplace(runtime());
             kept = true;
         }
     }
@@ -356,6 +370,8 @@ void Stream::flush() noexcept {
         Stream** end = &first;
     };
     static thread_local Turn* t_turn = nullptr;
+    std::optional<Releasing> releasing;
+    if (!Releasing::here()) releasing.emplace(runtime());
     if (to_flush_.exchange(true, std::memory_order_acq_rel)) return;
     retain();
     next_to_flush_ = nullptr;
@@ -440,6 +456,7 @@ ErrorPtr Stream::failure() const noexcept {
 
 uint64_t Stream::cancel_held() noexcept {
     const ErrorPtr cancelled = make_error(GPO_CANCELLED, "what was held on ", describe(), " was cancelled");
+    const Releasing releasing(runtime());
     Kept spent;
     uint64_t count = 0;
     {
@@ -451,6 +468,7 @@ uint64_t Stream::cancel_held() noexcept {
 }
 
 void Stream::fail_held(const ErrorPtr& error) noexcept {
+    const Releasing releasing(runtime());
     Kept spent;
     {
         const Submitting submitting(*this);
@@ -652,6 +670,7 @@ void Stream::push_failed(Mark mark, ErrorPtr error) {
     // Where the device is lost, and the driver has been the first to say so, that says nothing yet of this stream's work.
     if (ErrorPtr known = failure()) error = std::move(known);
     else if (context_->lost()) error = failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
+    const Releasing releasing(runtime());
     Kept spent;
     {
         const Submitting submitting(*this);

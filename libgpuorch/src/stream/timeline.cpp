@@ -152,6 +152,7 @@ void Timeline::promise(uint64_t value) {
 
 // Of a timeline that is closed this may have been the last signal that would reach what others wait for.
 void Timeline::withdraw(uint64_t value) noexcept {
+    const Releasing releasing(runtime());
     std::vector<Ref<Stream>> streams;
     Notices told;
     {
@@ -172,6 +173,7 @@ void Timeline::came(uint64_t value, Ref<Point> point) noexcept {
 }
 
 void Timeline::release_waiting() noexcept {
+    const Releasing releasing(runtime());
     std::vector<Ref<Stream>> streams;
     {
         std::lock_guard lock(lock_);
@@ -238,6 +240,7 @@ void Timeline::reached(uint64_t value) noexcept {
 }
 
 void Timeline::fail_with(ErrorPtr error) noexcept {
+    const Releasing releasing(runtime());
     std::vector<Ref<Stream>> streams;
     Notices told;
     {
@@ -257,23 +260,28 @@ void Timeline::flush(std::vector<Ref<Stream>> streams) noexcept {
 }
 
 void Timeline::signal(uint64_t value) {
-    std::vector<Ref<Stream>> streams;
-    Notices told;
     {
-        std::lock_guard lock(lock_);
-        refuse(value);
-        reached_ = value;
-        streams.swap(waiting_);
-        take_reached(told);
-        changed_.notify_all();
+        const Releasing releasing(runtime());
+        std::vector<Ref<Stream>> streams;
+        Notices told;
+        {
+            std::lock_guard lock(lock_);
+            refuse(value);
+            reached_ = value;
+            streams.swap(waiting_);
+            take_reached(told);
+            changed_.notify_all();
+        }
+        tell(told, nullptr);
+        flush(std::move(streams));
     }
-    tell(told, nullptr);
-    flush(std::move(streams));
+    Releasing::wait_for_others(runtime());
 }
 
 void Timeline::fail(gpo_status status, const char* message) {
     if (status < 50) gpo::fail(GPO_INVALID_ARGUMENT, "a timeline fails with a status of 50 or above, not ", status);
     fail_with(failure(status, message));
+    Releasing::wait_for_others(runtime());
 }
 
 // What waits is let go even where there is no memory for the sentence, unless nothing stands for a status of the caller's own.
@@ -313,6 +321,7 @@ gpo_status Timeline::wait(uint64_t value, uint64_t deadline) {
 }
 
 void Timeline::destroyed() noexcept {
+    const Releasing releasing(runtime());
     std::vector<Ref<Stream>> streams;
     Notices told;
     {
@@ -339,6 +348,7 @@ gpo_status Timeline::put_signal(Stream& stream, uint64_t value) {
         SignalTimeline operation(*this, value);
         const gpo_status status = stream.submit(operation);
         if (status != GPO_SUCCESS) withdraw(value);
+        Releasing::wait_for_others(runtime());
         return status;
     } catch (...) {
         withdraw(value);
