@@ -403,6 +403,34 @@ TEST_CASE("a query that gives an error in place of not ready ends the wait with 
     }
 }
 
+TEST_CASE("a timeline fails with the work before its signal that the GPU was given, for everybody who waits for it" * gated) {
+    Gpu gpu;
+    Gate gate(gpu);
+    Queue queue = gpu.queue();
+    Timeline timeline = gpu.timeline();
+    Stream stream = gpu.stream("signals"), held = gpu.stream();
+    gate.put_on(stream);
+    REQUIRE_OK(gpo_stream_signal_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_timeline_notify(timeline, 1, queue, 1));
+    REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 2));   // a signal that hasn't been submitted
+    REQUIRE_OK(gpo_stream_notify(held, queue, 2));
+    faults::arm({.function = gpo::driver::Function::cuEventQuery, .kth = 1, .result = CUDA_ERROR_UNKNOWN, .for_ever = true});
+    const gpo_status waited = gpo_timeline_wait(timeline, 1, kPatience);
+    faults::disarm();
+    gate.open();
+    CHECK(waited == GPO_DRIVER_ERROR);
+    CHECK(std::string(last_error().message).find("signals") != std::string::npos);
+    uint64_t value = 0;
+    CHECK_STATUS(GPO_DRIVER_ERROR, gpo_timeline_value(timeline, &value));
+    CHECK_STATUS(GPO_FAILED, gpo_timeline_signal(timeline, 2));
+    int seen = 0;
+    for (const auto& entry : take(queue, 2)) {
+        CHECK(entry.status == GPO_DRIVER_ERROR);
+        seen += static_cast<int>(entry.user_data);
+    }
+    CHECK(seen == 3);
+}
+
 TEST_CASE("what is held behind work that a query tells to have failed fails with it, and never runs" * gated) {
     for (const bool released : {true, false}) {
         CAPTURE(released);

@@ -1,8 +1,12 @@
 // Marks under many schedules: whatever the scanner looks at meanwhile, each is told of, once. GPUORCH_TEST_SEED=n runs one again.
 #include <doctest/doctest.h>
 
+#include <atomic>
+
+#include "device/device.h"
 #include "driver/driver.h"
 #include "gpuorch/gpuorch.h"
+#include "host/host.h"
 #include "support/explore.h"
 
 namespace {
@@ -14,22 +18,46 @@ constexpr uint64_t kSeeds = 1000;
 constexpr uint64_t kSeeds = 10'000;
 #endif
 
-void expect_entry(gpo_cq_t queue, uint64_t number) {
+/// When it was seen done.
+uint64_t expect_entry(gpo_cq_t queue, uint64_t number, gpo_status status = GPO_SUCCESS) {
     gpo_completion entry{};
     uint64_t count = 0;
     REQUIRE(gpo_cq_wait(queue, 10'000'000'000) == GPO_SUCCESS);
     REQUIRE(gpo_cq_drain(queue, &entry, sizeof entry, 1, &count) == GPO_SUCCESS);
     REQUIRE(count == 1);
     CHECK(entry.user_data == number);
-    CHECK(entry.status == GPO_SUCCESS);
+    CHECK(entry.status == status);
+    return entry.completed_ns;
 }
 
+/// A word of pinned memory for which a stream waits on the GPU.
+struct Gate {
+    Gate(gpo_device_t device, gpo_stream_t stream) {
+        const auto driver = gpo::driver::open_soft(nullptr);
+        void *memory = nullptr, *native = nullptr, *context = nullptr;
+        REQUIRE(gpo_stream_native(stream, &native) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_create(device, nullptr, &arena) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_allocate(arena, 256, 0, &memory) == GPO_SUCCESS);
+        word = static_cast<unsigned*>(memory);
+        *word = 0;
+        REQUIRE(gpo_device_native(device, &context, nullptr) == GPO_SUCCESS);
+        REQUIRE(driver->table.cuCtxSetCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
+        REQUIRE(driver->table.cuStreamWaitValue32(static_cast<CUstream>(native), reinterpret_cast<CUdeviceptr>(word), 1,
+                                                  CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS);
+        REQUIRE(driver->table.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    }
+    void open() { __atomic_store_n(word, 1u, __ATOMIC_SEQ_CST); }
+    gpo_arena_t arena = nullptr;
+    unsigned* word = nullptr;
+};
+
 struct Runtime {
-    explicit Runtime(uint64_t seed) {
+    explicit Runtime(uint64_t seed, uint32_t mode = GPO_COMPLETION_BALANCED) {
         gpo_runtime_options options{};
         options.struct_size = sizeof options;
         options.device = "soft";
         options.schedule_seed = seed;
+        options.completion_mode = mode;
         REQUIRE(gpo_runtime_create(&options, &handle) == GPO_SUCCESS);
         REQUIRE(gpo_device_open(handle, nullptr, &device) == GPO_SUCCESS);
         REQUIRE(gpo_cq_create(handle, nullptr, &queue) == GPO_SUCCESS);
@@ -77,21 +105,9 @@ TEST_CASE("a stream's first mark is told of under every schedule while another s
     for (uint64_t seed = first; seed < first + count; ++seed) {
         INFO("GPUORCH_TEST_SEED=", seed);
         Runtime on(seed);
-        const auto driver = gpo::driver::open_soft(nullptr);
         gpo_stream_t held = nullptr;
-        gpo_arena_t arena = nullptr;
-        void *memory = nullptr, *native = nullptr, *context = nullptr;
         REQUIRE(gpo_stream_create(on.device, nullptr, &held) == GPO_SUCCESS);
-        REQUIRE(gpo_stream_native(held, &native) == GPO_SUCCESS);
-        REQUIRE(gpo_arena_create(on.device, nullptr, &arena) == GPO_SUCCESS);
-        REQUIRE(gpo_arena_allocate(arena, 256, 0, &memory) == GPO_SUCCESS);
-        auto* word = static_cast<unsigned*>(memory);
-        *word = 0;
-        REQUIRE(gpo_device_native(on.device, &context, nullptr) == GPO_SUCCESS);
-        REQUIRE(driver->table.cuCtxSetCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
-        REQUIRE(driver->table.cuStreamWaitValue32(static_cast<CUstream>(native), reinterpret_cast<CUdeviceptr>(word), 1,
-                                                  CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS);
-        REQUIRE(driver->table.cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+        Gate gate(on.device, held);
         REQUIRE(gpo_stream_notify(held, on.queue, 100) == GPO_SUCCESS);
         for (uint64_t i = 0; i < 3; ++i) {
             gpo_stream_t stream = nullptr;
@@ -100,11 +116,11 @@ TEST_CASE("a stream's first mark is told of under every schedule while another s
             expect_entry(on.queue, i);
             REQUIRE(gpo_stream_destroy(stream) == GPO_SUCCESS);
         }
-        __atomic_store_n(word, 1u, __ATOMIC_SEQ_CST);
+        gate.open();
         expect_entry(on.queue, 100);
         REQUIRE(gpo_stream_destroy(held) == GPO_SUCCESS);
-        REQUIRE(gpo_arena_free(arena, memory) == GPO_SUCCESS);
-        REQUIRE(gpo_arena_destroy(arena) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_free(gate.arena, gate.word) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_destroy(gate.arena) == GPO_SUCCESS);
     }
 }
 
@@ -123,4 +139,68 @@ TEST_CASE("a mark made just before its stream is destroyed is told of under ever
             expect_entry(on.queue, 2 * i + 1);
         }
     }
+}
+
+TEST_CASE("a device that is lost is told of under every schedule to those who wait for work that doesn't end") {
+    const auto [first, count] = gpo::test::seeds({1, kSeeds / 20});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
+        Runtime on(seed);
+        gpo_stream_t stream = nullptr;
+        REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
+        Gate gate(on.device, stream);
+        REQUIRE(gpo_stream_notify(stream, on.queue, 1) == GPO_SUCCESS);
+        // As a rule the scanner sleeps by then until the driver tells it of the mark, which is never.
+        if (seed % 4) gpo::host::sleep_until(gpo::host::now() + 100'000'000);
+        gpo::Pin<gpo::Device>(on.device)->context().lose(gpo::make_error(GPO_DEVICE_LOST, "lost"), false);
+        expect_entry(on.queue, 1, GPO_DEVICE_LOST);
+        gate.open();
+    }
+}
+
+TEST_CASE("a stream of which only the scanner is left to know goes under every schedule, though nothing else happens") {
+    const auto [first, count] = gpo::test::seeds({1, kSeeds / 10});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
+        Runtime on(seed);
+        gpo_stream_t streams[2] = {};
+        for (auto& stream : streams) REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
+        uint64_t seen = 0;
+        for (uint64_t i = 0; i < 2; ++i) {
+            REQUIRE(gpo_stream_notify(streams[i], on.queue, i) == GPO_SUCCESS);
+            seen = expect_entry(on.queue, i);
+        }
+        // The scanner parks a millisecond after the last mark. The first stream goes while it looks at the second.
+        gpo::host::sleep_until(seen + 1'000'000 + seed % 3 * 10'000);
+        REQUIRE(gpo_stream_destroy(streams[0]) == GPO_SUCCESS);
+        gpo::host::sleep_until(gpo::host::now() + 100'000'000);
+        gpo_metrics metrics{};
+        metrics.struct_size = sizeof metrics;
+        REQUIRE(gpo_runtime_metrics(on.handle, &metrics) == GPO_SUCCESS);
+        CHECK(metrics.streams == 1);
+    }
+}
+
+TEST_CASE("who waits for an entry gets GPO_CANCELLED when the queue is destroyed, under every schedule") {
+    const auto [first, count] = gpo::test::seeds({1, kSeeds / 100});
+    for (uint64_t seed = first; seed < first + count; ++seed)
+        for (const uint32_t mode : {GPO_COMPLETION_BALANCED, GPO_COMPLETION_LATENCY}) {
+            INFO("GPUORCH_TEST_SEED=", seed, ", mode ", mode);
+            Runtime on(seed, mode);
+            std::atomic<bool> begins{false};
+            gpo_status status = GPO_INTERNAL, later = GPO_INTERNAL;
+            gpo::host::Thread waiter("waiter", [&] {
+                begins = true;
+                status = gpo_cq_wait(on.queue, seed % 3 ? -1 : int64_t{60'000'000'000});
+                later = gpo_cq_wait(on.queue, -1);
+            });
+            const bool inside = seed % 2;   // long before, or it is just coming
+            while (!begins) gpo::host::step(0);
+            if (inside) gpo::host::sleep_until(gpo::host::now() + 1'000'000'000);
+            CHECK(gpo_cq_destroy(on.queue) == GPO_SUCCESS);
+            waiter.join();
+            CAPTURE(status);
+            CHECK((status == GPO_CANCELLED || (status == GPO_STALE_HANDLE && !inside)));
+            CHECK(later == GPO_STALE_HANDLE);
+        }
 }

@@ -150,3 +150,55 @@ TEST_CASE("callbacks that wait for one another come on as many threads as there 
         REQUIRE(gpo_runtime_shutdown(runtime, 10'000'000'000) == GPO_SUCCESS);
     }
 }
+
+TEST_CASE("a callback that is due while the spinning thread leaves is called by another, under every schedule") {
+    const auto [first, count] = gpo::test::seeds({1, 400});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
+        gpo_runtime_options options{};
+        options.struct_size = sizeof options;
+        options.device = "soft";
+        options.schedule_seed = seed;
+        gpo_runtime_t runtime = nullptr;
+        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        gpo_executor_options executor_options{};
+        executor_options.struct_size = sizeof executor_options;
+        executor_options.flags = GPO_EXECUTOR_SPIN;
+        executor_options.threads = 1;
+        gpo_executor_t executor = nullptr;
+        REQUIRE(gpo_executor_create(runtime, &executor_options, &executor) == GPO_SUCCESS);
+        gpo_timeline_t timeline = nullptr;
+        REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
+        for (uint64_t round = 1; round <= 12; ++round) {
+            CAPTURE(round);
+            // While the executor's own thread is in a callback the caller's begins to spin; then the own thread sleeps.
+            std::atomic<bool> blocks{true};
+            REQUIRE(gpo_timeline_then(timeline, 0, executor, [](void* user, const gpo_completion*, const gpo_error*) {
+                        const auto& on = *static_cast<std::atomic<bool>*>(user);
+                        while (on) gpo::host::sleep_until(gpo::host::now() + 1000);
+                    }, &blocks) == GPO_SUCCESS);
+            gpo::host::sleep_until(gpo::host::now() + 20'000'000);
+            Line line;
+            REQUIRE(gpo_timeline_then(timeline, round, executor, completed, &line) == GPO_SUCCESS);
+            {
+                constexpr uint64_t kRuns = 100'000;   // ns
+                std::atomic<uint64_t> end{0};
+                gpo::host::Thread caller("caller", [&] {
+                    end = gpo::host::now() + kRuns;
+                    gpo_executor_run_for(executor, kRuns, nullptr);
+                });
+                while (end == 0) gpo::host::step(0);
+                gpo::host::sleep_until(end - kRuns / 2);
+                blocks = false;
+                gpo::host::sleep_until(end);
+                // The caller looks at the clock once in 64 turns.
+                for (uint64_t i = 0; i < (seed + 11 * round) % 128; ++i) gpo::host::crossing();
+                REQUIRE(gpo_timeline_signal(timeline, round) == GPO_SUCCESS);
+            }
+            for (int i = 0; i < 100 && line.came == 0; ++i) gpo::host::sleep_until(gpo::host::now() + 10'000'000);
+            CHECK(line.came == 1);
+            CHECK(gpo_executor_run(executor, nullptr) == GPO_SUCCESS);
+        }
+        REQUIRE(gpo_runtime_shutdown(runtime, 10'000'000'000) == GPO_SUCCESS);
+    }
+}
