@@ -33,4 +33,5 @@ build = {
       ["gpuorch.luv"] = "lua/gpuorch/luv.lua",
       ["gpuorch.cqueues"] = "lua/gpuorch/cqueues.lua",
    },
+   copy_directories = {"types"}, -- for language servers: below `luarocks show --rock-dir gpuorch`
 }

@@ -7,10 +7,14 @@ import pathlib
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.append(str(ROOT / "tests/support"))
+import machine
+
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
 
 
@@ -41,6 +45,26 @@ def main():
         there = [path.read_bytes() for path in prefix.glob("share/gpuorch/abi.json")]
         print(f"PASS {name}" if there == [(ROOT / "libgpuorch/abi.json").read_bytes()] else f"FAIL {name}: it isn't")
 
+        name = "the modules for Python and Lua, and Lua's types, are installed where those look, and alone by their components"
+        languages = {"python": {"share/gpuorch/python/gpuorch.py": ROOT / "samples/python/gpuorch.py"},
+                     "lua": {"share/gpuorch/lua/types/gpuorch.lua": ROOT / "bindings/lua/types/gpuorch.lua",
+                             **{f"share/lua/5.{version}/gpuorch/{path.name}": path
+                                for version in (1, 2, 3, 4) for path in (ROOT / "bindings/lua/lua/gpuorch").iterdir()}}}
+        wrong = [place for files in languages.values() for place, source in files.items()
+                 if not (prefix / place).exists() or (prefix / place).read_bytes() != source.read_bytes()]
+        for component, files in languages.items():
+            run(name, "cmake", "--install", BUILD, "--prefix", folder / component, "--component", component)
+            alone = {str(path.relative_to(folder / component)) for path in (folder / component).rglob("*") if path.is_file()}
+            wrong += sorted(alone ^ set(files))
+        print(f"FAIL {name}: {wrong}" if wrong else f"PASS {name}")
+
+        name = "the installed Python module finds the installed ABI and library"
+        told = run(name, sys.executable, "-I", "-c", f"import sys; sys.path.append({str(prefix / 'share/gpuorch/python')!r}); import gpuorch; "
+                   "gpo = gpuorch.Library(); print(gpo.find_abi('libgpuorch.so.0'), gpo.version())",
+                   env={**os.environ, "LD_LIBRARY_PATH": str(libraries[0])}, cwd=folder).split()
+        right = [str((prefix / "share/gpuorch/abi.json").resolve()), "100"]
+        print(f"PASS {name}" if told == right else f"FAIL {name}: it says {told}")
+
         name = "gpuorch-info finds its library where it was moved, and tells of drivers, devices and settings"
         plain = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
         told = run(name, prefix / "bin" / "gpuorch-info", env={**plain, "GPUORCH_SOFT_DEVICES": "2"})
@@ -67,14 +91,33 @@ def main():
 
         name = "a build without tests, as the README has it, has gpuorch-bench, and one without that hasn't"
         programs = {"gpuorch-bench", *(f"gpuorch_bench_{path.stem}" for path in (ROOT / "tests/bench").glob("*.cpp"))}
-        bench = {}
+        bench, modules, lua = {}, {}, machine.lua() or ""
         for option in ("ON", "OFF"):
             run(name, "cmake", "-S", ROOT, "-B", folder / option, "-G", "Ninja", "-DGPUORCH_TESTS=OFF", f"-DGPUORCH_BENCH={option}",
+                f"-DGPUORCH_LANGUAGES={option}", f"-DGPUORCH_LUA={lua if option == 'ON' else ''}",
                 *([f"-DGPUORCH_DEPS={os.environ['GPUORCH_DEPS']}"] if "GPUORCH_DEPS" in os.environ else []))
             rules = "".join(path.read_text() for path in (folder / option).rglob("cmake_install.cmake"))
+            modules[option] = {word in rules for word in ("gpuorch.py", "lua/gpuorch", "lua/types")}
             targets = run(name, "ninja", "-C", folder / option, "-t", "targets")
             bench[option] = {program in rules and program in targets + "gpuorch-bench" for program in programs}
         print(f"PASS {name}" if bench == {"ON": {True}, "OFF": {False}} else f"FAIL {name}: {bench}")
+
+        name = "GPUORCH_LANGUAGES=OFF leaves Python's and Lua's modules out"
+        print(f"PASS {name}" if modules == {"ON": {True}, "OFF": {False}} else f"FAIL {name}: {modules}")
+
+        name = "GPUORCH_LUA names a Lua whose module is built and installed where that Lua finds it"
+        if not lua:
+            print(f"SKIP {name}: there is no Lua with its headers")
+        else:
+            run(name, "ninja", "-C", folder / "ON", f"gpuorch_{lua}")
+            run(name, "cmake", "--install", folder / "ON", "--prefix", folder / "for lua", "--component", "lua")
+            version = run(name, lua, "-e", "io.write((_VERSION:gsub('Lua ', '')))")
+            binary = [path.parent for path in (folder / "for lua").rglob("gpuorch.so")]
+            told = run(name, lua, "-e", "require 'gpuorch.loop' io.write(require 'gpuorch'.version())", cwd=folder, env={
+                **os.environ, "LD_LIBRARY_PATH": str(libraries[0]), "LUA_PATH": str(folder / "for lua/share/lua" / version / "?.lua"),
+                "LUA_CPATH": ";".join(str(path / "?.so") for path in binary)})
+            said = (told, [path.parts[-2:] for path in binary])
+            print(f"PASS {name}" if said == ("100", [("lua", version)]) else f"FAIL {name}: {said}")
 
         name = "gpuorch-bench measures a row, and writes a table and JSON"
         run(name, prefix / "bin" / "gpuorch-bench", "--device", "soft", "--quick", "--pairs", "2", "--out",

@@ -105,6 +105,11 @@ def rock(folder):
             "LUA_CPATH": f"{tree}/lib/lua/{version}/?.so;;"})
         report(name, (made.returncode, found.stdout, found.stderr),
                (0, "100\n", ""), made.stdout + made.stderr)
+        where = subprocess.run(["luarocks", f"--lua-version={version}", "--tree", tree, "show", "--rock-dir", "gpuorch"],
+                               capture_output=True, text=True, env={**os.environ, "HOME": str(folder)}).stdout.strip()
+        installed = pathlib.Path(where) / "types/gpuorch.lua"
+        report(f"the rock for Lua {version} has the types where luarocks says that it is", where != "" and installed.exists() and
+               installed.read_text() == (SOURCE / "types/gpuorch.lua").read_text(), True, f"{where} {made.stdout}")
 
 
 def bound():
