@@ -342,6 +342,8 @@ def more_than_32_bits(folder):
 
 
 def check(language, prepare):
+    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path, language, prepare)
         for part in (figures_and_files, bad_files, full_disk, closed_pipe, empty_pipe, interrupted, changing_files, progress, traced, own_files):

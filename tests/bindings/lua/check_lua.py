@@ -213,6 +213,8 @@ def sanitized(luas, parts):
 
 
 def main():
+    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     wishes = [word for word in sys.argv[1:] if not word.startswith("-")]
     parts = [word for word in wishes if word not in LUAS] or [""]
     if "--sanitized" in sys.argv:

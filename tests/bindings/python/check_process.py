@@ -213,6 +213,8 @@ runtime.close()
 
 
 def main():
+    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for part in (interrupts, interrupt_in_callback, forks, ways_out, unloading, two_copies):
         part()
 
