@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "driver/nvrtc.h"
+#include "driver/nvrtc_includes.h"
 #include "driver/nvrtc_reads.h"
 #include "kernel/image.h"
 #include "support/report.h"
@@ -20,9 +24,11 @@ namespace {
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 struct Setting {
+    /// NULL: not set.
     explicit Setting(const char* value) {
         if (const char* before = std::getenv("GPUORCH_NVRTC")) before_ = before;
-        setenv("GPUORCH_NVRTC", value, 1);
+        if (value) setenv("GPUORCH_NVRTC", value, 1);
+        else unsetenv("GPUORCH_NVRTC");
     }
     ~Setting() {
         if (before_.empty())
@@ -67,6 +73,7 @@ TEST_CASE("where there is no NVRTC a compilation says what was tried") {
 }
 
 TEST_CASE("an NVRTC of the driver's own version is looked for first") {
+    const Setting none(nullptr);
     const auto for_13 = nvrtc::candidates(13000), for_12 = nvrtc::candidates(12040);
     CHECK(for_13.front() == "libnvrtc.so.13");
     CHECK(for_12.front() == "libnvrtc.so.12");
@@ -106,6 +113,8 @@ extern "C" __global__ void all(uint32_t* out, int64_t n, std::size_t m, uint8_t*
     static_assert(sizeof(uint64_t) == 8 && sizeof(uintptr_t) == 8 && sizeof(int8_t) == 1, "sizes");
     memset(bytes, 0, m);
     printf("%f\n", std::sqrt(2.0f) + M_PI + FLT_MAX + DBL_EPSILON + INFINITY);
+    alignas(8) char place[8];
+    *new (place) int64_t(n) += 1;
     *out = UINT32_MAX + INT_MAX + (uint32_t)std::fabs((double)n) + CHAR_BIT;
 })";
     const CompileResult result = compiler.compile(request(source));
@@ -210,4 +219,64 @@ TEST_CASE("a source of which NVRTC may read files has no inputs that could be a 
         CAPTURE(option);
         CHECK(reads("", {option}));
     }
+}
+
+TEST_CASE("the toolkit's headers and those that they need are found where toolkits and wheels have them") {
+    namespace fs = std::filesystem;
+    std::string root = (fs::temp_directory_path() / "gpuorch-nvrtc-XXXXXX").string();
+    REQUIRE(mkdtemp(root.data()) != nullptr);
+    struct Layout {
+        const char* what;
+        std::vector<const char*> files;
+        const char* library;                 // folder
+        std::vector<const char*> expected;   // folders
+    };
+    const Layout layouts[] = {
+        {"a toolkit of CUDA 13", {"local/cuda/include/cuda_fp16.h", "local/cuda/include/cccl/nv/target", "local/cuda/include/nv/target"},
+         "local/cuda/lib64", {"local/cuda/include", "local/cuda/include/cccl"}},
+        {"a toolkit of CUDA 12", {"local/cuda/include/cuda_fp16.h", "local/cuda/include/nv/target"}, "local/cuda/lib64",
+         {"local/cuda/include"}},
+        {"wheels of CUDA 13", {"nvidia/cu13/include/cuda_fp16.h", "nvidia/cu13/include/cccl/nv/target"}, "nvidia/cu13/lib",
+         {"nvidia/cu13/include", "nvidia/cu13/include/cccl"}},
+        {"wheels of CUDA 12", {"nvidia/cuda_runtime/include/cuda_fp16.h", "nvidia/cuda_cccl/include/nv/target"}, "nvidia/cuda_nvrtc/lib",
+         {"nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include"}},
+        {"wheels without the core libraries, beside toolkits",
+         {"nvidia/cu13/include/cuda_fp16.h", "local/cuda-12.4/include/nv/target", "local/cuda-13.1/include/cccl/nv/target",
+          "local/cuda-13.1/include/cuda_fp16.h", "local/cuda/include/nv/target"},
+         "nvidia/cu13/lib", {"nvidia/cu13/include", "local/cuda-13.1/include/cccl"}},
+        {"only another toolkit", {"local/cuda-12.4/include/cuda_fp16.h", "local/cuda-12.4/include/nv/target"}, "lib",
+         {"local/cuda-12.4/include"}},
+        {"headers without core libraries anywhere", {"nvidia/cu13/include/cuda_fp16.h"}, "nvidia/cu13/lib", {"nvidia/cu13/include"}},
+        {"nothing", {}, "lib", {}},
+    };
+    for (const Layout& layout : layouts) {
+        CAPTURE(layout.what);
+        const fs::path here = fs::path(root) / std::to_string(&layout - layouts);
+        fs::create_directories(here / layout.library);
+        for (const char* file : layout.files) {
+            fs::create_directories((here / file).parent_path());
+            std::ofstream(here / file) << "";
+        }
+        const auto found = nvrtc::find_includes((here / layout.library).string(), 13, (here / "local").string());
+        std::vector<fs::path> folders, expected;
+        for (const std::string& folder : found.folders) folders.push_back(fs::canonical(folder));
+        for (const char* folder : layout.expected) expected.push_back(fs::canonical(here / folder));
+        CHECK(folders == expected);
+        CHECK_FALSE(found.tried.empty());
+    }
+    fs::remove_all(root);
+}
+
+TEST_CASE("a header of the toolkit that isn't there is named with where it was looked for") {
+    nvrtc::Includes includes;
+    includes.tried = {"/one/include", "/two/include"};
+    const std::string core = nvrtc::missing_header(
+        "cooperative_groups/details/info.h(50): catastrophic error: cannot open source file \"nv/target\"\n", includes);
+    CHECK(contains(core, "error: nv/target is a header of CUDA's C++ core libraries"));
+    CHECK(contains(core, "nvidia-cuda-cccl"));
+    CHECK(contains(core, "Looked in /one/include, /two/include"));
+    CHECK(contains(nvrtc::missing_header("k.cu(1): catastrophic error: could not open source file \"cuda_fp16.h\" (no directories)", includes),
+                   "error: cuda_fp16.h is a header of the CUDA toolkit"));
+    CHECK(nvrtc::missing_header("k.cu(1): catastrophic error: cannot open source file \"mine.h\"", includes).empty());
+    CHECK(nvrtc::missing_header("k.cu(1): error: expected a \";\"", includes).empty());
 }

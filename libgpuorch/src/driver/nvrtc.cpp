@@ -10,6 +10,7 @@
 
 #include "core/environment.h"
 #include "core/text.h"
+#include "driver/nvrtc_includes.h"
 #include "driver/nvrtc_reads.h"
 #include "host/host.h"
 
@@ -46,15 +47,10 @@ struct Library {
     std::string path;
     int major = 0, minor = 0;
     std::vector<int> architectures;       // ascending: 75, 80, …
-    std::vector<std::string> includes;    // the toolkit's include folders, beside the library or well known
+    Includes includes;                    // the toolkit's folders
 };
 
 namespace {
-
-bool is_folder(const std::string& path) {
-    struct stat status;
-    return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 std::string folder_of(const std::string& path) {
     const size_t slash = path.rfind('/');
@@ -67,20 +63,6 @@ void load_builtins(const Library& library) {
     if (folder.empty()) return;
     const std::string path = text(folder, "/libnvrtc-builtins.so.", library.major, ".", library.minor);
     dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-}
-
-void find_includes(Library& library) {
-    const std::string folder = folder_of(library.path);
-    std::vector<std::string> places;
-    if (!folder.empty()) places = {folder + "/../include", folder + "/../../cuda_runtime/include"};
-    places.push_back("/usr/local/cuda/include");
-    for (const std::string& place : places) {
-        struct stat status;
-        if (stat((place + "/cuda_fp16.h").c_str(), &status) != 0) continue;
-        library.includes.push_back(place);
-        if (is_folder(place + "/cccl")) library.includes.push_back(place + "/cccl");
-        return;
-    }
 }
 
 /// Tells two states of one include folder apart, as before and after an upgrade in place: when entries were last added to it
@@ -126,7 +108,7 @@ const Library* load(const std::string& name, std::string* tried) {
     const bool known = dladdr(reinterpret_cast<void*>(library->nvrtcVersion), &info) && info.dli_fname;
     library->path = known ? info.dli_fname : name;
     load_builtins(*library);
-    find_includes(*library);
+    library->includes = find_includes(folder_of(library->path), library->major, "/usr/local");
     return library.release();   // as the library itself: for the life of the process
 }
 
@@ -189,7 +171,7 @@ std::string NvrtcCompiler::identity() {
     const nvrtc::Library* library = nvrtc::library(version_, &tried);
     if (!library) return "none";
     std::string identity = text("nvrtc ", library->major, ".", library->minor);
-    for (const std::string& include : library->includes) identity += " " + include + nvrtc::state_of(include);
+    for (const std::string& include : library->includes.folders) identity += " " + include + nvrtc::state_of(include);
     // Ours too: what an older libgpuorch has compiled with other ones isn't what this one would.
     std::string ours;
     for (const auto& [name, body] : nvrtc::standard_headers()) ours += text(name, "\n", body);
@@ -263,7 +245,7 @@ CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_versi
     }
     std::vector<const char*> options;
     for (const std::string& option : request.options) options.push_back(option.c_str());
-    for (const std::string& include : library->includes) own.push_back("-I" + include);
+    for (const std::string& include : library->includes.folders) own.push_back("-I" + include);
     for (const std::string& option : own) options.push_back(option.c_str());
 
     result = library->nvrtcCompileProgram(program.get(), static_cast<int>(options.size()), options.data());
@@ -273,7 +255,11 @@ CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_versi
         if (library->nvrtcGetProgramLog(program.get(), out.log.data()) != kSuccess) out.log.clear();
         while (!out.log.empty() && (out.log.back() == '\0' || out.log.back() == '\n')) out.log.pop_back();
     }
-    if (result != kSuccess) return out.log.empty() ? refuse("nvrtcCompileProgram", result) : out;
+    if (result != kSuccess) {
+        if (const std::string missing = missing_header(out.log, library->includes); !missing.empty())
+            out.log.insert(0, missing + "\n");
+        return out.log.empty() ? refuse("nvrtcCompileProgram", result) : out;
+    }
 
     size_t bytes = 0;
     result = cubin ? library->nvrtcGetCUBINSize(program.get(), &bytes)

@@ -173,7 +173,7 @@ const std::vector<std::pair<const char*, const char*>>& standard_headers() {
         {"stdio.h", kNothing},      {"cstdio", kCstdio},     {"stdlib.h", kNothing},
         {"cstdlib", kCstdlib},      {"stdbool.h", kNothing}, {"time.h", kNothing},
         {"cuda_runtime.h", kNothing}, {"cuda_runtime_api.h", kNothing}, {"device_launch_parameters.h", kNothing},
-        {"cuda.h", kNothing},
+        {"cuda.h", kNothing},       {"new", kNothing},   // NVRTC knows placement new
     };
     return headers;
 }
