@@ -20,7 +20,7 @@ def dump(library, output):
 
 
 def main():
-    library = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build" / "tests")) / "libgpuorch" / "libgpuorch.so"
+    library = pathlib.Path(os.environ.get("GPUORCH_BUILD", ROOT / "build" / "tests")) / "tests" / "libgpuorch_described.so"
     if "--accept" in sys.argv:
         dump(library, DUMP)
         print(f"accepted: {DUMP.relative_to(ROOT)} describes {library}")

@@ -1,5 +1,6 @@
 // Tells the runner what happens, one line at a time, in the file named by GPUORCH_TEST_REPORT:
-//     start NAME | pass NAME | fail NAME | skip NAME: REASON
+//     start NAME | pass NAME | fail NAME | empty NAME | skip NAME: REASON
+// `empty` is a test that neither asserts nor skips anything: it couldn't fail.
 // A program that crashes leaves a start without an end: so the runner can name the test that did it.
 #include "support/report.h"
 
@@ -7,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 
 namespace gpo::test {
@@ -37,17 +39,21 @@ struct Report : doctest::IReporter {
         const std::lock_guard lock(reporting);
         running = test.m_name;
         skipped = false;
+        in_flight_ = std::uncaught_exceptions();
         line("start", running);
     }
 
     void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
         const std::lock_guard lock(reporting);
-        if (!stats.testCaseSuccess) {
+        // An exception that was thrown in it and that no runtime has seen caught: destructors take it for their own from then on.
+        const bool left = std::uncaught_exceptions() != in_flight_;
+        if (left) std::printf("%s: %d exceptions are in flight behind it, %d before\n", running.c_str(), std::uncaught_exceptions(), in_flight_);
+        if (!stats.testCaseSuccess || left) {
             line("fail", running);
-        } else if (!skipped) {
-            line("pass", running);
-        } else {
+        } else if (skipped) {
             line("end", running);
+        } else {
+            line(stats.numAssertsCurrentTest == 0 ? "empty" : "pass", running);
         }
     }
 
@@ -61,6 +67,9 @@ struct Report : doctest::IReporter {
     void log_assert(const doctest::AssertData&) override {}
     void log_message(const doctest::MessageData&) override {}
     void test_case_skipped(const doctest::TestCaseData&) override {}
+
+private:
+    int in_flight_ = 0;   // exceptions, on the main thread, when the test began
 };
 
 REGISTER_LISTENER("runner", 1, Report);

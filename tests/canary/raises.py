@@ -1,0 +1,3 @@
+"""A script with an error in it."""
+print("PASS the first", flush=True)
+raise ValueError("on purpose")

@@ -1,0 +1,192 @@
+"""Builds and runs the tests, and ends with the line `N passed, N failed, N skipped`.
+
+    tests/run [--full] [FILTER]...
+
+Without a filter: everything once, plainly built. A filter names a section, or is a part of test names; only what it needs is
+built.
+
+  plain         what runs without a filter: the sections from canary to lua
+  sanitize      asan and tsan
+  canary        tests that go wrong on purpose, to see that it is noticed
+  unit abi conformance faults foreign   doctest programs, tests/<name>/*.cpp
+  process       tests/process/*: programs by themselves
+  checks        tests/*/check_*.py: scripts that print lines `PASS name`, `FAIL name: text`, `SKIP name: reason`
+  runtimes rust lua   the same of bindings: tests/bindings/rust/check_*.py, tests/bindings/lua/check_*.py, and those of all
+                other folders there; what Rust's and Lua's have called is counted (tests/bindings/README.md)
+  asan tsan     the doctest programs again, built with AddressSanitizer, and with ThreadSanitizer
+  ubsan driver fibers clang   the doctest programs with UndefinedBehaviorSanitizer; conformance with the functions of the oldest
+                CUDA driver that is supported, and with every kernel of the software GPU as fibers; a build with Clang
+
+--full runs all sections, every row of them, and what is random or repeated thousands of times.
+
+A test fails too if its program crashes, ends early or outlives its time limit; the test that ran then is named, and the ones
+after it are run all the same. A test without an assertion fails, a suite or a script without a test, a script that doesn't come
+to its end, and a part that takes half as much processor time again as it may (parts.py).
+"""
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import time
+
+import parts
+import programs
+import tally as tallies
+from parts import BUILD
+from programs import ROOT, TESTS
+
+sys.path.append(str(TESTS / "support"))
+import machine
+
+# What the tests see of the environment: where programs and files are, what set-up was told, and what is said to the tests.
+KEPT = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "CC", "CXX", "CUDA_HOME", "CUDA_PATH", "CI", "GPUORCH_DEPS", "GPUORCH_DEVICE",
+        "GPUORCH_NVRTC", "GPUORCH_SOFT_FIBERS", "GPUORCH_SOFT_GUARD")
+KEPT_BEGINNINGS = ("GPUORCH_TEST_", "CARGO_", "RUSTUP_", "CCACHE_")
+AT_A_TIME = 2                # parts; tests wait for each other and for the clock, and leave processors idle
+
+BUILD_OPTIONS = {
+    "tests": ["CMAKE_BUILD_TYPE=Testing"],
+    "asan": ["CMAKE_BUILD_TYPE=Testing", "GPUORCH_SANITIZE=address"],
+    "tsan": ["CMAKE_BUILD_TYPE=Testing", "GPUORCH_SANITIZE=thread"],
+    "ubsan": ["CMAKE_BUILD_TYPE=Testing", "GPUORCH_SANITIZE=undefined"],
+    "clang": ["CMAKE_BUILD_TYPE=RelWithDebInfo"],
+}
+
+
+def clean_environment(full):
+    """The same on every machine."""
+    environment = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith(KEPT_BEGINNINGS)}
+    cache = BUILD / "tests" / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    environment |= {"LANG": "C.UTF-8", "XDG_CACHE_HOME": str(cache)}
+    environment.setdefault("GPUORCH_DEVICE", "soft")
+    if full:
+        environment["GPUORCH_TEST_FULL"] = "1"
+        environment.setdefault("GPUORCH_TEST_SEEDS", "10000")
+    return environment
+
+
+def build(name, targets, full, environment, tally):
+    """Configures and builds into build/<name>. False, and a failed test, if that goes wrong."""
+    folder = BUILD / name
+    options = [*BUILD_OPTIONS[name], f"GPUORCH_BENCH={'ON' if full and name == 'tests' else 'OFF'}"]
+    if name == "clang":
+        compiler = machine.clang()
+        if not compiler:
+            tally.skip("clang builds everything: there is no Clang from 14 here (.ci/setup full installs it)")
+            return False
+        # What newer ones find to warn of is theirs.
+        options += [f"CMAKE_C_COMPILER={machine.clang_for_c()}", f"CMAKE_CXX_COMPILER={compiler}",
+                    f"CMAKE_COMPILE_WARNING_AS_ERROR={machine.major(compiler) == 14}"]
+    elif parts.is_gcc_12(environment):
+        # Debian 12's compiler has nothing to say; what others find to warn of is theirs.
+        options.append("CMAKE_COMPILE_WARNING_AS_ERROR=ON")
+    if shutil.which("ccache"):
+        options += ["CMAKE_C_COMPILER_LAUNCHER=ccache", "CMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+    if "GPUORCH_DEPS" in os.environ:
+        options.append(f"GPUORCH_DEPS={os.environ['GPUORCH_DEPS']}")
+    start = time.monotonic()
+    for command in (["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *(f"-D{option}" for option in options)],
+                    ["cmake", "--build", folder, "--target", *sorted(set(targets))]):
+        outcome = programs.run(command, 3600, environment)
+        if outcome.code != 0:
+            tally.say(outcome.tail(100))
+            tally.fail(f"build/{name}", outcome.ending())
+            return False
+    tallies.show(f"build/{name}: built in {time.monotonic() - start:.0f} s")
+    return True
+
+
+class Times:
+    """Of each part: what it took and what it may take."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, part, seconds, cpu):
+        self.rows.append((part.label, seconds, cpu, part.budget))
+
+    def table(self):
+        width = max(len(label) for label, *_ in self.rows)
+        return [f"{'part':{width}}  seconds  of processors  budget",
+                *(f"{label:{width}}  {seconds:7.0f}  {cpu:13.0f}  {budget:6.0f}" for label, seconds, cpu, budget in self.rows)]
+
+
+def run_part(part, full, times):
+    """A part, on a thread of its own; what it has to say is printed when it has ended."""
+    tally = tallies.Tally()
+    start = time.monotonic()
+    cpu = part.run(tally)
+    seconds = time.monotonic() - start
+    if cpu > 1.5 * part.budget and not full and not tally.failed:
+        tally.fail(part.label, f"it took {cpu:.0f} s of processor time, and {part.budget} s are its budget (runner/parts.py)")
+    tallies.show(*tally.output, f"{part.label}: {tallies.words(tally.counts())}, {seconds:.1f} s")
+    times.add(part, seconds, cpu)
+    return tally
+
+
+def run_all(plan, everything, times):
+    """Each build, then its parts: the longest first, two at a time."""
+    for name in BUILD_OPTIONS:
+        wanted = [part for part in plan.parts if part.build == name]
+        tally = tallies.Tally()
+        built = wanted and build(name, [target for part in wanted for target in part.targets], plan.full, plan.environment, tally)
+        tallies.show(*tally.output) if tally.output else None
+        everything.add(tally)
+        if not built:
+            continue
+        with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as beside:
+            running = [beside.submit(run_part, part, plan.full, times)
+                       for part in sorted(wanted, key=lambda part: -part.budget)]
+            for future in concurrent.futures.as_completed(running):
+                everything.add(future.result())
+
+
+def close(everything, again, times):
+    """What it all came to."""
+    if len(times.rows) > 1:
+        tallies.show("", *times.table())
+    if everything.failed:
+        tallies.show("", "failed:", *(f"  {name}" for name in everything.failed))
+    if everything.skipped:
+        tallies.show("", "skipped:", *(f"  {name}" for name in everything.skipped))
+    repeats = sum(name.startswith(again) for name in everything.passed) if again else 0
+    tallies.show("", f"{len(everything.passed) - repeats} distinct tests passed, and {repeats} of them again in another way")
+    passed, failed, skipped = everything.counts()
+    tallies.show(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+def main():
+    arguments = sys.argv[1:]
+    if "-h" in arguments or "--help" in arguments:
+        print(__doc__)
+        return 0
+    # A shell has what it starts in the background ignore Ctrl-C, and programs inherit that; tests send it to programs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    unknown = [word for word in arguments if word.startswith("-") and word != "--full"]
+    if unknown:
+        sys.exit(f"tests/run: {unknown[0]} is no option; see tests/run --help")
+    full = "--full" in arguments
+    groups = {"plain": parts.PLAIN, "sanitize": parts.SANITIZE}
+    words = [word for word in arguments if not word.startswith("-")]
+    sections = [section for word in words for section in groups.get(word, (word,)) if section in parts.SECTIONS]
+    patterns = [word for word in words if word not in groups and word not in parts.SECTIONS]
+    plan = parts.Plan(full, sections, patterns, clean_environment(full))
+    everything, times = tallies.Tally(), Times()
+    if not plan.parts:
+        everything.fail(f"no test is called {' or '.join(patterns)}")
+        tallies.show(*everything.output)
+    try:
+        run_all(plan, everything, times)
+    except KeyboardInterrupt:
+        programs.Running.end_all()
+        tallies.show("tests/run: interrupted")
+        os._exit(130)
+    return close(everything, tuple({part.again for part in plan.parts if part.again}), times)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
