@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""bindings/lua: the module is built for each Lua there is, and each runs every *_test.lua here over the library that counts
-calls.
+"""bindings/lua: the module is built for the newest Lua there is, with --full for each, and each runs every *_test.lua here over
+the library that counts calls.
 
 Run by tests/run; by hand GPUORCH_BUILD=build/dev tests/bindings/lua/check_lua.py [--full] [--sanitized] [INTERPRETER | PART]...
 """
@@ -220,7 +220,7 @@ def main():
     if "--sanitized" in sys.argv:
         sanitized([lua for lua in LUAS if lua in wishes] or (LUAS if FULL else ("lua5.1", "lua5.4")), parts)
     else:
-        plain([lua for lua in LUAS if lua in wishes] or LUAS, parts)
+        plain([lua for lua in LUAS if lua in wishes] or (LUAS if FULL else (machine.lua() or "lua5.4",)), parts)
 
 
 main()

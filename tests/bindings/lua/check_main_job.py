@@ -39,8 +39,9 @@ if newest:
     main_job.check(newest.replace("lua", "Lua "), prepare_for(newest))
 else:
     print("SKIP Lua: there is none with its headers")
-why_not = None if built.BUNDLE else machine.lua_lacks("luajit")
-if why_not:
-    print(f"SKIP LuaJIT: {why_not}")
-else:
-    main_job.check("LuaJIT", prepare_for("luajit"))
+if built.BUNDLE or "--full" in sys.argv:
+    why_not = None if built.BUNDLE else machine.lua_lacks("luajit")
+    if why_not:
+        print(f"SKIP LuaJIT: {why_not}")
+    else:
+        main_job.check("LuaJIT", prepare_for("luajit"))

@@ -142,7 +142,7 @@ def main():
         folder = pathlib.Path(path)
         lengths()
         newest = machine.lua()
-        for lua in (newest or "lua5.4", "luajit"):
+        for lua in (newest or "lua5.4", *(["luajit"] if "--full" in sys.argv else [])):
             if why_not := machine.lua_lacks(lua):
                 print(f"SKIP {lua}: {why_not}")
                 continue
