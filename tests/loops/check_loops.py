@@ -112,8 +112,9 @@ def go(folder):
 
 def build_all(folder):
     if found("uv.h"):
-        # Static: another machine may not have it.
-        build("libuv", "libuv", "uv.cpp", folder, ["c++", "-std=c++17"], ["-l:libuv_a.a", "-ldl"])
+        # Static: another machine may not have it. The file's name differs from release to release.
+        static = run(["pkg-config", "--libs", "libuv-static"]).stdout.split() or ["-luv"]
+        build("libuv", "libuv", "uv.cpp", folder, ["c++", "-std=c++17"], [*static, "-ldl"])
     else:
         print("SKIP libuv: uv.h is not here (.ci/setup installs libuv1-dev)")
     go(folder)
