@@ -1,7 +1,7 @@
 //! `cargo run -p xtask -- bindings` makes `gpuorch-sys/src/bindings.rs` from the C headers;
 //! `cargo run -p xtask -- bindings --check` says whether the committed file is what they give.
 //!
-//! Needs libclang 14 (Debian's `libclang1-14`): another one might lay the text out otherwise.
+//! Needs a libclang with its own headers (Debian's `libclang1-N` and `libclang-common-N-dev`): 14 and 19 give the same text.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
