@@ -393,7 +393,13 @@ class Library:
     def drop_ended(self):
         """Of pipelines that were closed during a run that has ended since."""
         for cq in [kept.cq for kept in self.kept.values() if kept.cq]:
-            for entry in self.drain(cq):
+            try:
+                entries = self.drain(cq)
+            except Error as end:
+                if end.status != self.SHUT_DOWN:
+                    raise
+                continue  # a shutdown that has timed out: all of them have been taken
+            for entry in entries:
                 self.drop(entry.user_data)
 
     def launch(self, stream, kernel, grid, block, *values, **options):
@@ -406,7 +412,7 @@ class Library:
         return Prepared(self, kernel, self.Launch(grid=tuple(grid), block=tuple(block), **options), values)
 
     def drain(self, cq, capacity=256):
-        """What is in a completion queue by now."""
+        """What is in a completion queue by now. SHUT_DOWN is raised where the runtime is shut down and nothing is left."""
         entries = (self.Completion * capacity)()
         return entries[:self.cq_drain(cq, entries, ctypes.sizeof(self.Completion), capacity)]
 
@@ -482,7 +488,14 @@ class Completions:
         return future
 
     def drain(self):
-        for entry in self.gpo.drain(self.cq):
+        try:
+            entries = self.gpo.drain(self.cq)
+        except Error as end:
+            if end.status != self.gpo.SHUT_DOWN:
+                raise
+            self.loop.remove_reader(self.descriptor)  # which is readable for good
+            return
+        for entry in entries:
             future = self.waiting.pop(entry.user_data)
             if future.done():
                 continue

@@ -186,7 +186,10 @@ TEST_CASE("shutdown with work that runs times out on time, and succeeds once the
     gate->open();
     gate.reset();  // its memory goes with the runtime
     CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
-    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_cq_wait(queue, 0));
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_query(stream));
+    const auto entries = take(queue, 1);
+    CHECK(entries[0].user_data == 11);
+    CHECK(entries[0].status == GPO_SUCCESS);
 }
 
 TEST_CASE("shutdown times out on time too where the stream of what runs was destroyed" * gated) {

@@ -132,7 +132,7 @@ void Attempt::finish() {
     finished_ = true;
     // Under trouble a shutdown may fail, with a status; it can then be asked again.
     trouble_.end();
-    if (shared_) return;
+    if (shared_) return check_end_of_queue();
     if (device && queue) check_sound();
     if (queue) {
         const auto all_came = [this] {
@@ -154,7 +154,19 @@ void Attempt::finish() {
         const gpo_status status = gpo_runtime_shutdown(runtime, kPatience);
         INFO(explain("gpo_runtime_shutdown", status));
         CHECK(status == GPO_SUCCESS);
+        check_end_of_queue();
     }
+}
+
+void Attempt::check_end_of_queue() {
+    if (!queue) return;
+    drain();
+    for (const auto& [mark, seen] : pending_) {
+        INFO("mark " << mark << "; before:\n" << story_);
+        CHECK(seen == 1);
+    }
+    CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(queue, kPatience));
+    CHECK_OK(gpo_cq_destroy(queue));
 }
 
 Attempt::~Attempt() { finish(); }

@@ -69,6 +69,8 @@ public:
 private:
     bool judge(const char* text, gpo_status status, bool answers);
     void check_sound();
+    /// The runtime has shut down: all that was accepted has come, and the queue says that it is at its end.
+    void check_end_of_queue();
 
     const Trouble& trouble_;
     std::map<uint64_t, int> pending_;        // marks accepted, and how often they came out

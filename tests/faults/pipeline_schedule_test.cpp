@@ -460,6 +460,7 @@ private:
     void end() {
         kernel_.reset();
         REQUIRE_OK(gpo_runtime_shutdown(runtime_, kPatience));
+        CHECK_OK(gpo_cq_destroy(queue_));
         CHECK(told_ == accepted_);
         CHECK(gpo::host::detail::running_threads() == 0);
     }

@@ -210,6 +210,7 @@ TEST_CASE("the software GPU names the kernel that failed among those that had be
     CHECK(error.operation == 3);
     CHECK(has(error.message, "it was kernel `the deadly one`"));
     CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
+    CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
 }
 
 TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is kept for the next stream, and given back") {

@@ -62,7 +62,10 @@ struct Runtime {
         REQUIRE(gpo_device_open(handle, nullptr, &device) == GPO_SUCCESS);
         REQUIRE(gpo_cq_create(handle, nullptr, &queue) == GPO_SUCCESS);
     }
-    ~Runtime() { CHECK(gpo_runtime_shutdown(handle, 10'000'000'000) == GPO_SUCCESS); }
+    ~Runtime() {
+        CHECK(gpo_runtime_shutdown(handle, 10'000'000'000) == GPO_SUCCESS);
+        CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
+    }
     gpo_runtime_t handle = nullptr;
     gpo_device_t device = nullptr;
     gpo_cq_t queue = nullptr;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "completion/queue.h"
 #include "core/runtime.h"
 #include "host/schedule.h"
 #include "support/explore.h"
@@ -31,6 +32,7 @@ Ref<Runtime> quiet_runtime() {
 
 struct Fixture {
     Ref<Runtime> runtime = quiet_runtime();
+    Runtime::Use use{*runtime};   // as a call that is inside
     std::atomic<int> closed{0}, gone{0};
     uint64_t insert() {
         auto probe = make<Probe>(*runtime, closed, gone);
@@ -256,6 +258,44 @@ TEST_CASE("handles of another runtime and of one that was shut down are invalid"
     const uint64_t handle = one.insert();
     CHECK((handle >> 40) != (other.insert() >> 40));
     CHECK(pin_status(left) != GPO_SUCCESS);
+}
+
+TEST_CASE("the handle of a completion queue outlives its runtime, and the next runtime of the table knows nothing of it") {
+    const auto insert_queue = [](Runtime& runtime) {
+        return runtime.handles().insert(*make<CompletionQueue>(runtime, 2u, nullptr));
+    };
+    uint64_t left = 0, index = 0, position = 0;
+    {
+        Fixture gone;
+        left = insert_queue(*gone.runtime);
+        index = left & 0xfffff;
+        position = gone.runtime->handles().tag() & 0xfff;
+    }
+    CHECK(pin_status(left, Type::cq) == GPO_SUCCESS);
+    CHECK(pin_status(left, Type::event) == GPO_INVALID_HANDLE);
+    {
+        Fixture next;
+        REQUIRE((next.runtime->handles().tag() & 0xfff) == position);
+        CHECK(next.runtime->handles().live() == 1);
+        int visited = 0;
+        next.runtime->for_each([&](Object&) { ++visited; });
+        CHECK(visited == 1);   // itself
+        const uint64_t own = insert_queue(*next.runtime);
+        CHECK((own & 0xfffff) != index);
+        CHECK(next.runtime->handles().live() == 2);
+        // A thread that has never called the library looks it up in another way.
+        gpo_status elsewhere = GPO_INTERNAL;
+        std::thread([&] { elsewhere = pin_status(left, Type::cq); }).join();
+        CHECK(elsewhere == GPO_SUCCESS);
+        CHECK(handle::destroy(left, Type::cq) == GPO_SUCCESS);
+        CHECK(pin_status(left, Type::cq) == GPO_INVALID_HANDLE);
+        CHECK(next.runtime->handles().live() == 2);
+        CHECK(pin_status(own, Type::cq) == GPO_SUCCESS);
+        REQUIRE(next.runtime->shutdown(host::kForever) == GPO_SUCCESS);
+        CHECK(next.runtime->handles().live() == 1);
+        CHECK(handle::destroy(own, Type::cq) == GPO_SUCCESS);
+        CHECK(next.runtime->handles().live() == 0);
+    }
 }
 
 TEST_CASE("a runtime takes slots in ascending order, whatever order the one before gave them back in") {

@@ -48,6 +48,7 @@ struct Recorded {
     ~Recorded() {
         open();
         CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
+        CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
         gpo::driver::set_interposer({});
     }
     void shut() {

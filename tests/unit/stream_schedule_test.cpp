@@ -35,7 +35,10 @@ struct Held {
         REQUIRE(gpo_fill(stream, memory, 7, 1, 4096) == GPO_SUCCESS);
         REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
     }
-    ~Held() { CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS); }
+    ~Held() {
+        CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
+        CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
+    }
     gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
     gpo_cq_t queue = nullptr;

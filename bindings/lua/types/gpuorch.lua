@@ -502,7 +502,7 @@ function timeline:then_(value, executor, f) end
 ---@class cq: object
 local cq = {}
 
---- entries with user_data; operations are told meanwhile
+--- entries with user_data; operations are told meanwhile. "GPO_SHUT_DOWN" where the runtime is shut down and none are left
 ---@param max? integer
 ---@return gpuorch.completion[]?
 function cq:drain(max) end

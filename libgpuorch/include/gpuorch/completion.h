@@ -15,6 +15,13 @@
  *
  * A program with an event loop of its own doesn't wait in gpo_cq_wait: it watches the queue's descriptor (gpo_cq_fd)
  * for reading, and drains when the loop says so. One that would rather be called makes an executor (executor.h).
+ *
+ * The end of a queue. gpo_runtime_shutdown delivers every entry that was accepted. A queue outlives its runtime as a
+ * list of what happened: the functions of this header that take the queue alone go on working with its handle until
+ * gpo_cq_destroy. Once the runtime shuts down and nothing more will come, gpo_cq_drain and gpo_cq_wait give
+ * GPO_SHUT_DOWN as soon as the queue is empty, and the descriptor is readable for good. So a loop that drains until it
+ * is told GPO_SHUT_DOWN sees every entry. A queue that is never destroyed costs its memory until the process ends:
+ * 80 bytes for each entry of its capacity (rounded up to a power of two), and some 10 KiB.
  */
 #ifndef GPUORCH_COMPLETION_H
 #define GPUORCH_COMPLETION_H
@@ -38,7 +45,8 @@ typedef struct gpo_cq_options {
 GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options *options, gpo_cq_t *cq);
 
 /* Entries not drained are dropped, and so are those that notifies still owe; whoever waits in gpo_cq_wait gets
- * GPO_CANCELLED. */
+ * GPO_CANCELLED. Works before and after the runtime's shutdown. A queue destroyed after it is GPO_INVALID_HANDLE from
+ * then on. */
 GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 
 #define GPO_SOURCE_STREAM 1
@@ -79,13 +87,17 @@ GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, 
 
 /* Takes up to `capacity` entries out of the queue into an array with `stride` bytes from one to the next (sizeof
  * (gpo_completion), or a smaller, older size of at least 24). Never blocks. GPO_SUCCESS with `*count` 0 if there is
- * none. Several threads may drain; each entry goes to one. */
+ * none. GPO_SHUT_DOWN, with `*count` 0, if there is none and none will come: the runtime shuts down or has shut down,
+ * and every accepted entry has been drained. Several threads may drain; each entry goes to one. */
 GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion *entries, uint64_t stride, uint64_t capacity,
                                 uint64_t *count);
 
-/* Waits until the queue has an entry, or gpo_cq_wake was called. GPO_SUCCESS; GPO_TIMEOUT; GPO_CANCELLED if the queue
- * is empty and is destroyed, or its runtime shut down. In a runtime with GPO_COMPLETION_LATENCY it spins for a while
- * before it sleeps. Blocks until the timeout. */
+/* Waits until the queue has an entry, or gpo_cq_wake was called. GPO_SUCCESS; GPO_TIMEOUT. Of an empty queue:
+ * GPO_SHUT_DOWN, at once, if the runtime shuts down or has shut down and no entry will come; GPO_CANCELLED if the queue
+ * is destroyed meanwhile. While the runtime shuts down and entries are still to come, the call waits for them, and
+ * gives GPO_CANCELLED if the shutdown times out first, or if the call is made in a callback of the runtime, which the
+ * shutdown waits for. In a runtime with GPO_COMPLETION_LATENCY it spins for a while before it sleeps. Blocks until the
+ * timeout. */
 GPO_API gpo_status gpo_cq_wait(gpo_cq_t cq, int64_t timeout_ns);
 
 /* Makes one gpo_cq_wait, in progress or next, return GPO_SUCCESS, and the descriptor readable. From any thread; wakes
@@ -103,8 +115,10 @@ GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq);
  *   beyond that.
  * - Any number of threads may poll duplicates and drain; each entry goes to one of them. An entry's user_data is
  *   whatever leads from it to the one who waits for it.
- * - gpo_cq_wake makes it readable until the next drain, from any thread. Destroying the queue makes it readable for
- *   good: the drain that follows returns GPO_STALE_HANDLE.
+ * - gpo_cq_wake makes it readable until the next drain, from any thread.
+ * - The end of the queue makes it readable for good: a drain returns the entries that are left, then GPO_SHUT_DOWN. So
+ *   does destroying the queue: the drain that follows returns GPO_STALE_HANDLE, or GPO_INVALID_HANDLE if the runtime was
+ *   shut down before.
  *
  * Delivering costs a system call only for the first entry after a drain, and none before the first call of this
  * function. GPO_LIMIT_EXCEEDED if the process has no descriptor left. */

@@ -47,10 +47,12 @@ typedef struct gpo_runtime_options {
 GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options *options, gpo_runtime_t *runtime);
 
 /* Ends a runtime: no new work is taken (GPO_SHUT_DOWN), what is held is cancelled, what runs is waited for until the
- * timeout, every pending completion is delivered into its queue, threads are joined, objects and memory that are left
- * are reported to the log by label and freed, and every handle of the runtime becomes invalid. Entries that nobody has
- * drained when this returns are lost: drain before, or from another thread meanwhile. Waits in other calls end with
- * GPO_CANCELLED where what they wait for has not come; gpo_cq_wait does so whenever the queue is empty. NULL succeeds.
+ * timeout, every pending completion is delivered into its queue and every callback is called, threads are joined,
+ * objects and memory that are left are reported to the log by label and freed, and every handle of the runtime becomes
+ * invalid, except those of completion queues: they keep their entries and can be waited for, drained and asked until
+ * they are destroyed, before or after this call (completion.h, "The end of a queue"). Waits in other calls end with
+ * GPO_CANCELLED where what they wait for has not come; gpo_cq_wait and gpo_cq_drain give GPO_SHUT_DOWN once the queue is
+ * empty and nothing more will come. NULL succeeds.
  * GPO_TIMEOUT: something still runs; the runtime takes no work, and the call can be made again. If another thread is
  * shutting the runtime down, this one waits for it, until its own timeout (GPO_TIMEOUT), and gives GPO_INVALID_HANDLE
  * if that one has finished. GPO_WOULD_DEADLOCK from inside a callback of the runtime. GPO_INVALID_STATE, without an

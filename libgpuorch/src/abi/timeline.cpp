@@ -16,6 +16,7 @@ GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, 
         const auto entry = make<QueueEntry>(*queue, user_data, uint32_t{GPO_SOURCE_TIMELINE});
         if (!queue->reserve()) return GPO_WOULD_BLOCK;
         try {
+            if (pinned->runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
             pinned->then(value, entry);
         } catch (...) {
             queue->unreserve();

@@ -47,7 +47,7 @@ bool CompletionQueue::reserve_slowly() noexcept {
                 return false;
             }
         }
-    } while (!reserved_.compare_exchange_weak(reserved, reserved + 1, std::memory_order_acq_rel, std::memory_order_relaxed));
+    } while (!reserved_.compare_exchange_weak(reserved, reserved + 1, std::memory_order_seq_cst, std::memory_order_relaxed));
     return true;
 }
 
@@ -92,7 +92,7 @@ void CompletionQueue::tell(uint64_t count) noexcept {
 
 // Who drains makes room before it has copied the entry. Whoever fills that room waits for the copy, because a cell's turn says
 // "filled" or "free" for one turn alone. A single cell's wouldn't: filled for one turn would be free for the next.
-uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
+uint64_t CompletionQueue::take(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
     uint64_t count = 0;
     auto* out = reinterpret_cast<unsigned char*>(entries);
     const auto size = static_cast<uint32_t>(std::min(stride, sizeof(gpo_completion)));
@@ -118,8 +118,33 @@ uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t c
         ++count;
         ++turn;
     }
-    if (belled && (filled() || destroyed_.load(std::memory_order_acquire))) announce();
+    if (belled && (filled() || destroyed_.load(std::memory_order_acquire) || at_end())) announce();
     return count;
+}
+
+uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t capacity) {
+    const uint64_t count = take(entries, stride, capacity);
+    if (count == 0 && life_.load(std::memory_order_seq_cst) != Life::open) [[unlikely]]
+        if (at_end() && !filled()) fail_at_end();
+    return count;
+}
+
+// Whoever has reserved room looks whether the runtime shuts down, and gives the room back if so. So room that is reserved when
+// this sees the shutdown is either owed an entry or about to be given back, and none that is owed one is reserved later. At the
+// end of the runtime all have been delivered; before that an entry is counted a moment after it can be taken out.
+bool CompletionQueue::at_end() const noexcept {
+    switch (life_.load(std::memory_order_seq_cst)) {
+        case Life::open: return false;
+        case Life::over: return true;
+        case Life::ending:
+        case Life::stalled: break;
+    }
+    const uint64_t delivered = delivered_.load(std::memory_order_seq_cst);
+    return delivered == reserved_.load(std::memory_order_seq_cst);
+}
+
+void CompletionQueue::fail_at_end() const {
+    gpo::fail(GPO_SHUT_DOWN, describe(), " is empty, and its runtime is shut down: nothing more comes");
 }
 
 bool CompletionQueue::filled() const noexcept {
@@ -132,7 +157,7 @@ bool CompletionQueue::filled() const noexcept {
 // its thread's clear: after the last clear whoever sets announced_ rings, and nobody reads that ring away. And an entry
 // whose filler found announced_ set is seen by whoever clears it, who looks after that. Reading may be left out only
 // where announced_ isn't set and no ring lies unread: a ring may come after the clear that was to be its own.
-// The ring of a queue that is destroyed is as an entry that nobody takes out: who reads it away rings again.
+// The ring of a queue that is destroyed or at its end is as an entry that nobody takes out: who reads it away rings again.
 void CompletionQueue::announce() noexcept {
     host::crossing();
     if (announced_.exchange(1, std::memory_order_acq_rel) != 0) return;
@@ -156,7 +181,7 @@ int CompletionQueue::descriptor() {
         belled_.store(true, std::memory_order_seq_cst);
         // Who delivered before that has not rung, who delivers later does.
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        if (filled() || closed_.load(std::memory_order_seq_cst)) announce();
+        if (filled() || destroyed_.load(std::memory_order_seq_cst) || at_end()) announce();
     }
     return bell_.duplicate();
 }
@@ -165,8 +190,20 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
     const auto something = [&] {
         return filled() || (woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_seq_cst));
     };
+    // Of what else ends it: an entry that came before that is seen by a look behind it.
+    const auto refuse = [&] {
+        const Life life = life_.load(std::memory_order_seq_cst);
+        if (life == Life::open) [[likely]] return;
+        if (at_end() && !something()) fail_at_end();
+        // The callback that the shutdown waits for is this one.
+        const bool inside = Runtime::in_callback_of(&runtime());
+        if ((life == Life::stalled || inside) && !something())
+            gpo::fail(GPO_CANCELLED, describe(), inside ? ": a callback of the runtime that shuts down can't wait for it"
+                                                        : ": a shutdown of the runtime has timed out before the entry has come");
+    };
     if (something()) return GPO_SUCCESS;
-    if (deadline == 0) return GPO_TIMEOUT;
+    refuse();
+    if (deadline == 0) return something() ? GPO_SUCCESS : GPO_TIMEOUT;
     if (runtime().latency_mode()) {
         const uint64_t until = host::now() + kSpinsFor;
         for (unsigned spins = 1; !host::detail::scheduled() || spins <= kScheduledSpins; ++spins) {
@@ -175,7 +212,7 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
             if (spins % 64 != 0) continue;
             const uint64_t now = host::now();
             if (now >= deadline) return GPO_TIMEOUT;
-            if (now >= until) break;
+            if (now >= until || life_.load(std::memory_order_relaxed) != Life::open) break;
         }
     }
     struct Waiter {
@@ -187,25 +224,28 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
         const uint32_t seen = signal_.load(std::memory_order_seq_cst);
         host::crossing();
         if (something()) return GPO_SUCCESS;
-        if (closed_.load(std::memory_order_seq_cst)) fail(GPO_CANCELLED, describe(), " was destroyed");
+        if (destroyed_.load(std::memory_order_seq_cst)) gpo::fail(GPO_CANCELLED, describe(), " was destroyed");
+        refuse();
         if (!host::wait(signal_, seen, deadline, host::Sleep::light)) return something() ? GPO_SUCCESS : GPO_TIMEOUT;
     }
 }
 
 void CompletionQueue::wake() noexcept {
     woken_.store(true, std::memory_order_seq_cst);
-    signal_.fetch_add(1, std::memory_order_seq_cst);
-    host::wake_all(signal_);
-    if (belled_.load(std::memory_order_seq_cst)) announce();
+    wake_waiters();
 }
 
 void CompletionQueue::destroyed() noexcept {
-    destroyed_.store(true, std::memory_order_release);
-    cancel_waits();
+    destroyed_.store(true, std::memory_order_seq_cst);
+    wake_waiters();
 }
 
-void CompletionQueue::cancel_waits() noexcept {
-    closed_.store(true, std::memory_order_seq_cst);
+void CompletionQueue::set_life(Life life) noexcept {
+    life_.store(life, std::memory_order_seq_cst);
+    wake_waiters();
+}
+
+void CompletionQueue::wake_waiters() noexcept {
     signal_.fetch_add(1, std::memory_order_seq_cst);
     host::wake_all(signal_);
     if (belled_.load(std::memory_order_seq_cst)) announce();

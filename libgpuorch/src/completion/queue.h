@@ -1,5 +1,8 @@
 // Completion queues: bounded, filled by scanners, drained by the host. Room is reserved when a notify is accepted, so that
 // delivery can't fail.
+//
+// A queue is a list of what happened, and outlives its runtime as that. It is at its *end* when its runtime shuts down and every
+// entry that was accepted has been delivered: from then on nothing comes, and who has drained it is told so.
 #pragma once
 
 #include <vector>
@@ -19,11 +22,12 @@ public:
     CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label);
 
     /// Room for one entry, while a pin or reference of the caller's keeps the queue. False if it is full (counted as
-    /// refused). From here to `deliver` or `unreserve` the queue lives, whoever lets go of it.
+    /// refused). From here to `deliver` or `unreserve` the queue lives, whoever lets go of it. Whoever has the room looks whether
+    /// the runtime shuts down before it promises the entry: see at_end().
     bool reserve() noexcept {
         uint64_t reserved = reserved_.load(std::memory_order_relaxed);
         if (reserved - drained_seen_.load(std::memory_order_relaxed) < capacity_) [[likely]]
-            if (reserved_.compare_exchange_strong(reserved, reserved + 1, std::memory_order_acq_rel, std::memory_order_relaxed))
+            if (reserved_.compare_exchange_strong(reserved, reserved + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
                 [[likely]] return true;
         return reserve_slowly();
     }
@@ -46,22 +50,35 @@ public:
     }
 
     using Object::drain;   // at shutdown: nothing to wait for
-    uint64_t drain(gpo_completion* entries, size_t stride, size_t capacity) noexcept;
+    /// How many it has taken. Throws Failure(GPO_SHUT_DOWN) where there are none, and none will come.
+    uint64_t drain(gpo_completion* entries, size_t stride, size_t capacity);
     gpo_status wait(uint64_t deadline);
     void wake() noexcept;
     /// A duplicate of the descriptor, which is made the first time. Throws std::system_error.
     int descriptor();
     ErrorPtr failure(uint64_t error_id) const;
     gpo_cq_statistics statistics() const noexcept;
-    /// Waiters return GPO_CANCELLED: it is destroyed, or its runtime shuts down.
-    void cancel_waits() noexcept;
     void destroyed() noexcept override;
-    void stop() noexcept override { cancel_waits(); }
+    void stop() noexcept override { set_life(Life::ending); }
+    void shutdown_timed_out() noexcept override { set_life(Life::stalled); }
+    void runtime_ended() noexcept override { set_life(Life::over); }
     void close() noexcept override;
 
 private:
     bool reserve_slowly() noexcept;
     bool filled() const noexcept;
+    uint64_t take(gpo_completion* entries, size_t stride, size_t capacity) noexcept;
+    /// What becomes of whoever finds no entry.
+    enum class Life : uint8_t {
+        open,      // it waits
+        ending,    // the runtime shuts down: it waits for what is owed
+        stalled,   // a shutdown has timed out: it doesn't wait
+        over,      // the runtime has shut down: nothing is owed
+    };
+    void set_life(Life life) noexcept;
+    bool at_end() const noexcept;
+    void wake_waiters() noexcept;
+    [[noreturn]] void fail_at_end() const;
     void announce() noexcept;
     void hush() noexcept;
 
@@ -79,8 +96,9 @@ private:
     std::atomic<uint32_t> signal_{0};                   // wait word: changes with each delivery
     alignas(64) std::atomic<uint64_t> tail_{0};         // next to be drained
     alignas(64) std::atomic<uint32_t> waiters_{0};
-    std::atomic<bool> woken_{false}, closed_{false};
-    std::atomic<bool> destroyed_{false};                // the descriptor is to be readable for good
+    std::atomic<bool> woken_{false};
+    std::atomic<bool> destroyed_{false};                // its handle is: the descriptor is to be readable for good, as at its end
+    std::atomic<Life> life_{Life::open};
     std::atomic<uint64_t> refused_{0};
 
     // The descriptor's. Its ring is due while announced_ is 1; rings_ counts those that were rung, heard_ those of them that

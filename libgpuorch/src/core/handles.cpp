@@ -100,7 +100,7 @@ void detail::finish(Slot& slot) noexcept {
     Object* object = slot.object;
     slot.object = nullptr;
     object->close();
-    object->runtime().handles().recycle(slot);
+    object->runtime().handles().recycle(slot, object->runtime().lease());
     object->let_go();
 }
 
@@ -109,9 +109,12 @@ Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* st
     const uint32_t tag = tag_of(handle);
     if (tag == 0 || (type != Type::none && type_of(handle) != type)) return nullptr;
     Table* table = g_tables[tag & (kPositions - 1)].load(std::memory_order_acquire);
-    if (!table || table->tag_.load(std::memory_order_acquire) != tag) return nullptr;
+    if (!table) return nullptr;
     Slot* slot = table->slot(index_of(handle));
     if (!slot) return nullptr;
+    // What outlives its runtime has its handle in the slot still.
+    const bool of_runtime = table->tag_.load(std::memory_order_acquire) == tag;
+    if (!of_runtime && slot->handle.load(std::memory_order_acquire) != handle) return nullptr;
     Ledger* ledger = own_ledger();
     if (!ledger) ledger = take_ledger();
     if (!ledger || ledger->used == Ledger::kNotes) {
@@ -121,6 +124,7 @@ Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* st
     if (ledger->reach.load(std::memory_order_relaxed) == ledger->used)
         ledger->reach.store(ledger->used + 1, std::memory_order_release);
     if (Slot* pinned = try_pin(handle, type, ledger, note)) return pinned;
+    if (!of_runtime) return nullptr;
     const uint32_t generation = slot->generation.load(std::memory_order_acquire);
     const bool was_given_out = generation > generation_of(handle) ||
                                (generation == generation_of(handle) &&
@@ -181,6 +185,9 @@ Table* Table::acquire() {
     } while (tag == 0 || tag == table->last_tag_);
     table->last_tag_ = tag;
     table->tag_.store(tag, std::memory_order_release);
+    std::lock_guard of_table(table->lock_);
+    table->lease_.store(table->lease() + 1, std::memory_order_release);
+    table->live_ = table->outliving_ = 0;
     return table;
 }
 
@@ -229,12 +236,16 @@ uint64_t Table::insert(Object& object) {
                             static_cast<uint64_t>(chosen.generation.load(std::memory_order_relaxed)) << kIndexBits | index;
     chosen.handle.store(number, std::memory_order_seq_cst);
     ++live_;
+    outliving_ += outlives_runtime(object.type());
     return number;
 }
 
-void Table::recycle(Slot& slot) noexcept {
+void Table::recycle(Slot& slot, uint64_t lease) noexcept {
     std::lock_guard lock(lock_);
-    --live_;
+    if (lease == lease_.load(std::memory_order_relaxed)) {
+        --live_;
+        outliving_ -= outlives_runtime(static_cast<Type>(slot.last_type.load(std::memory_order_relaxed)));
+    }
     const uint32_t next = slot.generation.load(std::memory_order_relaxed) + 1u;
     slot.generation.store(static_cast<uint16_t>(next), std::memory_order_release);
     if (next < generation_limit_) free_.push_back(slot.index);  // capacity was reserved with the slot
@@ -246,7 +257,8 @@ uint32_t Table::close_all() noexcept {
     for (uint32_t index = used_; index-- > 0;) {
         Slot* s = slot(index);
         const uint64_t number = s ? s->handle.load(std::memory_order_acquire) : 0;
-        if (number != 0 && type_of(number) != Type::runtime && destroy(number, Type::none) == GPO_SUCCESS) ++count;
+        if (number == 0 || type_of(number) == Type::runtime || outlives_runtime(type_of(number))) continue;
+        if (destroy(number, Type::none) == GPO_SUCCESS) ++count;
     }
     return count;
 }
@@ -254,6 +266,11 @@ uint32_t Table::close_all() noexcept {
 uint32_t Table::live() const noexcept {
     std::lock_guard lock(lock_);
     return live_;
+}
+
+uint32_t Table::live_to_close() const noexcept {
+    std::lock_guard lock(lock_);
+    return live_ - outliving_;
 }
 
 void Table::visit_each(void (*visit)(const void*, Object&), const void* each) {

@@ -7,6 +7,9 @@
 // its runtime has left is used again by another runtime with another tag, so that any number whatever can be looked up
 // safely. A slot whose generation would wrap is retired.
 //
+// Completion queues outlive their runtime: a queue keeps its slot, with its whole handle in it, while the table is used by
+// the next runtime. The table counts the objects of the runtime that has it now (its *lease*), and no others.
+//
 // A *pin* keeps a slot's object from being closed while a call is inside. Every thread has a *ledger*, in which it alone
 // notes the slots that it has pinned, so that threads that use one object at once don't contend and a pin costs no locked
 // instruction. Destroy takes the handle out of the slot, then makes every running thread pass a memory barrier
@@ -136,22 +139,31 @@ void set_last_tag(uint32_t tag) noexcept;
 /// Takes the handle out of its slot: GPO_SUCCESS for exactly one caller.
 gpo_status destroy(uint64_t handle, Type type) noexcept;
 
+/// Whether objects of this type keep their handles when their runtime has shut down.
+constexpr bool outlives_runtime(Type type) noexcept { return type == Type::cq; }
+
 /// One runtime's slots.
 class Table {
 public:
     /// Takes a table that no runtime uses, or makes one. Throws Failure(GPO_LIMIT_EXCEEDED) for runtime 4097.
     static Table* acquire();
-    /// Gives it back: every handle of it is invalid from here on. All its objects must be closed.
+    /// Gives it back: every handle of it is invalid from here on, but those of objects that outlive the runtime. All others
+    /// must be closed.
     void release() noexcept;
+    /// Tells the runtimes that have this table one after the other from each other.
+    uint64_t lease() const noexcept { return lease_.load(std::memory_order_acquire); }
 
     /// A handle for the object, holding one reference. Throws std::bad_alloc, Failure(GPO_LIMIT_EXCEEDED, GPO_SHUT_DOWN).
     uint64_t insert(Object& object);
 
     /// Takes no more objects.
     void seal() noexcept;
-    /// Destroys the handle of every live object but those of type runtime; returns how many there were.
+    /// Destroys the handle of every live object but the runtime's and those that outlive it; returns how many there were.
     uint32_t close_all() noexcept;
+    /// Objects of this lease, the runtime included.
     uint32_t live() const noexcept;
+    /// Of them, those that are to be closed with the runtime, and the runtime.
+    uint32_t live_to_close() const noexcept;
     /// Calls `visit` for each live object, pinned.
     template <class Visit>
     void for_each(Visit&& visit) {
@@ -176,15 +188,18 @@ private:
         Slot* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
         return chunk ? chunk + index % kChunk : nullptr;
     }
-    void recycle(Slot& slot) noexcept;
+    /// `lease`: of the runtime whose object was in it.
+    void recycle(Slot& slot, uint64_t lease) noexcept;
 
     const uint32_t position_;
     std::atomic<uint32_t> tag_{0};                      // 0: no runtime
+    std::atomic<uint64_t> lease_{0};                    // written under lock_
     std::array<std::atomic<Slot*>, kChunks> chunks_{};
     mutable host::Mutex lock_;
     std::vector<uint32_t> free_;                        // indices; capacity is reserved ahead, so recycling can't fail
     uint32_t used_ = 0;                                 // slots ever made
-    uint32_t live_ = 0;
+    uint32_t live_ = 0;                                 // of this lease
+    uint32_t outliving_ = 0;                            // of these, objects that outlive the runtime
     bool sealed_ = false;
     uint32_t last_tag_ = 0;
     uint32_t generation_limit_ = (1u << kGenerationBits) - 1;

@@ -33,13 +33,19 @@ bool Counted::try_retain() const noexcept {
 
 Object::Object(Runtime& runtime, Type type, const char* label)
     : runtime_(runtime), label_(label && *label ? runtime.intern(label) : ""), type_(type) {
-    runtime_.retain();
+    if (handle::outlives_runtime(type_))
+        runtime_.retain();
+    else
+        runtime_.begin_use();
 }
 
 Object::Object(Runtime& self, Type type) : runtime_(self), label_(""), type_(type) {}
 
 Object::~Object() {
-    if (type_ != Type::runtime) runtime_.release();
+    if (handle::outlives_runtime(type_))
+        runtime_.release();
+    else if (type_ != Type::runtime)
+        runtime_.end_use();
 }
 
 void Object::set_label(const char* label) {

@@ -131,6 +131,10 @@ public:
         static_cast<void>(deadline);
         return true;
     }
+    /// A shutdown has timed out, and can be tried again: who waits in a call returns.
+    virtual void shutdown_timed_out() noexcept {}
+    /// The runtime has shut down. For those whose handles stay (handle::outlives_runtime).
+    virtual void runtime_ended() noexcept {}
     /// What of the user's is still in it, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if nothing.
     virtual FixedText<128> leaks() noexcept { return {}; }
     /// It goes with another object: the leak report names that one alone.
@@ -141,7 +145,7 @@ protected:
 
 private:
     mutable host::Mutex error_lock_;
-    Runtime& runtime_;   // a reference to it is held, but for its own
+    Runtime& runtime_;   // it is used (Runtime::begin_use); by what outlives it a reference is held
     std::atomic<const char*> label_;
     ErrorPtr error_;
     const Type type_;

@@ -85,6 +85,7 @@ Runtime::Runtime(const gpo_runtime_options& options) : Object(*this, Type::runti
     attribute_ = environment::flag("GPUORCH_ATTRIBUTE");
 
     table_ = handle::Table::acquire();
+    lease_ = table_->lease();
     g_runtimes.fetch_add(1);
     try {
         if (options.schedule_seed) {
@@ -108,6 +109,7 @@ Runtime::Runtime(const gpo_runtime_options& options) : Object(*this, Type::runti
         }
         if (options.label) set_label(options.label);
         handle_ = table_->insert(*this);
+        retain();   // for all who use it
     } catch (...) {
         if (schedule_) g_deterministic = false;
         schedule_.reset();
@@ -117,16 +119,23 @@ Runtime::Runtime(const gpo_runtime_options& options) : Object(*this, Type::runti
     }
 }
 
-Runtime::~Runtime() {
-    delete recorder_.load(std::memory_order_relaxed);
-    delete annex_.load(std::memory_order_relaxed);
+void Runtime::let_go() noexcept {
+    end_use();
+    release();
+}
+
+void Runtime::end() noexcept {
+    delete recorder_.exchange(nullptr);
+    delete annex_.exchange(nullptr);
     table_->release();
+    driver_ready_.store(nullptr);
     driver_.reset();
     if (schedule_) {
         schedule_.reset();
         g_deterministic = false;
     }
     g_runtimes.fetch_sub(1);
+    release();
 }
 
 uint64_t Runtime::insert(Object& object) {
@@ -329,7 +338,7 @@ void Runtime::probe_contexts() noexcept {
 bool Runtime::drain_objects(uint64_t deadline) noexcept {
     bool drained = true;
     try {
-        table_->for_each([&](Object& object) {
+        for_each([&](Object& object) {
             if (&object != this && !object.drain(deadline)) drained = false;
         });
     } catch (...) {
@@ -350,8 +359,9 @@ bool Runtime::drain_marks(uint64_t deadline) noexcept {
 void Runtime::report_leaks() {
     FixedText<2048> list;   // shutting down is not to need memory
     uint32_t count = 0;
-    table_->for_each([&](Object& object) {
-        if (&object == this || object.is_part() || ++count > 16) return;
+    for_each([&](Object& object) {
+        // A queue may be drained and destroyed later.
+        if (&object == this || object.is_part() || handle::outlives_runtime(object.type()) || ++count > 16) return;
         if (count > 1) list.append(", ");
         list.append(object.describe());
         const auto inside = object.leaks();
@@ -365,7 +375,7 @@ bool Runtime::close_objects(uint64_t deadline) noexcept {
     table_->seal();   // what is being created now comes too late, or is closed with the others
     table_->close_all();
     // A call that is inside an object keeps it until it returns; stop() has made those that wait return.
-    for (unsigned spins = 0; table_->live() > 1; ++spins) {
+    for (unsigned spins = 0; table_->live_to_close() > 1; ++spins) {
         if (host::now() >= deadline) return false;
         if (spins < 64)
             host::step(spins);
@@ -398,12 +408,13 @@ gpo_status Runtime::shutdown(uint64_t deadline) {
     } pass_on{*this};
     const gpo_status status = shut_down_alone(deadline);
     pass_on.done = status == GPO_SUCCESS;
+    if (!pass_on.done) for_each([](Object& object) { object.shutdown_timed_out(); });
     return status;
 }
 
 gpo_status Runtime::shut_down_alone(uint64_t deadline) {
     shutting_down_.store(true, std::memory_order_seq_cst);
-    table_->for_each([&](Object& object) { object.stop(); });
+    for_each([](Object& object) { object.stop(); });
     // Streams without a handle: one that waits for a signal that is held behind it is let go by nobody else.
     ContextKey key;
     for (auto context = next_context(key, true); context; context = next_context(key, false)) context->cancel_held();
@@ -431,6 +442,7 @@ gpo_status Runtime::shut_down_alone(uint64_t deadline) {
     for (auto& [key, context] : contexts) context->finish();
     if (Annex* annex = annex_.load(std::memory_order_acquire)) annex->shut_down();
     while (!contexts.empty()) contexts.erase(contexts.begin());  // foreign ones before the primary ones that they may be
+    for_each([](Object& object) { object.runtime_ended(); });    // every entry that was owed is in its queue
     handle::destroy(handle_, Type::runtime);
     return GPO_SUCCESS;
 }

@@ -70,6 +70,8 @@ public:
     virtual bool line(int32_t level, const char* line) noexcept = 0;
 };
 
+/// Lifetime. The handle, objects and contexts *use* the runtime. With its last use all of it ends but its memory, its labels and
+/// its counters: those stay while completion queues, which hold references, are left.
 class Runtime final : public Object {
 public:
     explicit Runtime(const gpo_runtime_options& options);
@@ -77,6 +79,27 @@ public:
     /// The handle, as it is given out.
     gpo_runtime_t handle() const noexcept { return reinterpret_cast<gpo_runtime_t>(handle_); }
     handle::Table& handles() noexcept { return *table_; }
+    /// Of the table.
+    uint64_t lease() const noexcept { return lease_; }
+
+    void begin_use() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
+    void end_use() noexcept {
+        if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
+    }
+    /// What keeps it in use and is no object.
+    class Use {
+    public:
+        explicit Use(Runtime& runtime) noexcept : runtime_(runtime) { runtime_.begin_use(); }
+        ~Use() { runtime_.end_use(); }
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+        Runtime& operator*() const noexcept { return runtime_; }
+        Runtime* operator->() const noexcept { return &runtime_; }
+
+    private:
+        Runtime& runtime_;
+    };
+    void let_go() noexcept override;
 
     /// Puts an object behind a new handle. Throws Failure(GPO_SHUT_DOWN) once shutdown has begun.
     template <class Handle>
@@ -164,8 +187,13 @@ public:
     gpo_statistics statistics();
     /// The contexts that were opened. Throws std::bad_alloc.
     std::vector<Ref<Context>> contexts();
-    /// Calls `visit` for each live object, pinned; for the runtime too.
-    void for_each(const std::function<void(Object&)>& visit) { table_->for_each(visit); }
+    /// Calls `visit` for each live object, pinned; for the runtime too. Throws what it throws.
+    template <class Visit>
+    void for_each(Visit&& visit) {
+        table_->for_each([&](Object& object) {
+            if (&object.runtime() == this) visit(object);   // not a queue that has outlived an earlier runtime of the table
+        });
+    }
 
     /// GPO_SUCCESS, GPO_TIMEOUT, or GPO_INVALID_HANDLE if another caller has done it. Throws for WOULD_DEADLOCK.
     gpo_status shutdown(uint64_t deadline);
@@ -189,7 +217,8 @@ public:
     static bool in_callback_of(const void* owner_or_runtime) noexcept;
 
 private:
-    ~Runtime() override;
+    ~Runtime() override = default;
+    void end() noexcept;
     void write_log(int32_t level, const char* line) noexcept;
     uint64_t insert(Object& object);
     void open_driver();
@@ -207,7 +236,9 @@ private:
     bool attribute_ = false;
     std::unique_ptr<host::Schedule> schedule_;
     handle::Table* table_;
+    uint64_t lease_ = 0;
     uint64_t handle_ = 0;
+    std::atomic<uint64_t> uses_{1};   // the first is the handle's; together they hold one reference
 
     host::Mutex driver_lock_;
     std::atomic<driver::Driver*> driver_ready_{nullptr};

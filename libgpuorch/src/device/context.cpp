@@ -78,7 +78,7 @@ private:
 }  // namespace
 
 Context::Context(Runtime& runtime, int native_ordinal, CUcontext foreign)
-    : runtime_(&runtime), driver_(runtime.shared_driver()), table_(driver_->table), software_(driver_->software),
+    : runtime_(runtime), driver_(runtime.shared_driver()), table_(driver_->table), software_(driver_->software),
       ordinal_(native_ordinal) {
     runtime.errands().start();
     CUdevice device = 0;
@@ -175,7 +175,7 @@ void Context::give_attribution(const Attribution& attribution) noexcept {
 Ref<Stream> Context::idle_stream() {
     {
         std::lock_guard lock(idle_lock_);
-        std::erase_if(hidden_streams_, [](const auto& stream) { return stream->failure() != nullptr; });
+        std::erase_if(hidden_streams_, [](const auto& stream) { return stream->failure() && stream->marks().size() == 0; });
         for (const auto& stream : hidden_streams_)
             if (stream->claim_if_idle()) return stream;
     }
@@ -332,37 +332,39 @@ std::vector<Ref<Stream>> Context::streams() const {
     return out;
 }
 
-void Context::cancel_held() noexcept {
-    for (;;) {
-        Ref<Stream> held;
+// In the order of their addresses.
+template <class Wanted, class Visit>
+bool Context::each_stream(Wanted wanted, Visit visit) noexcept {
+    for (const Stream* last = nullptr;;) {
+        Ref<Stream> found;
         {
+            std::lock_guard hidden_lock(idle_lock_);
             std::lock_guard lock(streams_lock_);
-            for (Stream* stream : streams_)
-                if (stream->held() && stream->try_retain()) {
-                    held = Ref<Stream>::adopt(stream);
-                    break;
-                }
+            Stream* next = nullptr;
+            const auto look_at = [&](Stream* stream) {
+                if (std::less<>()(last, stream) && (!next || std::less<>()(stream, next)) && wanted(*stream)) next = stream;
+            };
+            for (Stream* stream : streams_) look_at(stream);
+            for (const auto& stream : hidden_streams_) look_at(stream.get());
+            if (!next) return true;
+            if (next->try_retain()) found = Ref<Stream>::adopt(next);
+            last = next;
         }
-        if (!held) return;
-        held->cancel_held();
+        if (found && !visit(*found)) return false;
     }
 }
 
-// In the order of their addresses: streams come and go meanwhile.
+void Context::cancel_held() noexcept {
+    each_stream([](Stream& stream) { return stream.held(); },
+                [](Stream& stream) {
+                    stream.cancel_held();
+                    return true;
+                });
+}
+
 bool Context::drain_marks(uint64_t deadline) noexcept {
-    for (const Stream* last = nullptr;;) {
-        Ref<Stream> marked;
-        {
-            std::lock_guard lock(streams_lock_);
-            Stream* next = nullptr;
-            for (Stream* stream : streams_)
-                if (std::less<>()(last, stream) && (!next || std::less<>()(stream, next)) && stream->marks().size() != 0) next = stream;
-            if (!next) return true;
-            if (next->try_retain()) marked = Ref<Stream>::adopt(next);
-            last = next;
-        }
-        if (marked && !marked->drain_marks(deadline)) return false;
-    }
+    return each_stream([](Stream& stream) { return stream.marks().size() != 0; },
+                       [=](Stream& stream) { return stream.drain_marks(deadline); });
 }
 
 // Whoever marked it last let go of it after that; and nobody takes a reference out of streams_ meanwhile.

@@ -78,9 +78,9 @@ public:
     void add_stream(Stream& stream);
     void remove_stream(Stream& stream) noexcept;
     std::vector<Ref<Stream>> streams() const;
-    /// Cancels what is held on all streams, those too whose handles are gone. Takes no memory.
+    /// Cancels what is held on all streams, those too whose handles are gone, and the hidden ones. Takes no memory.
     void cancel_held() noexcept;
-    /// Waits for the marks of all streams, those too whose handles are gone. False if the deadline passes first. Takes no memory.
+    /// Waits for the marks of all streams, likewise. False if the deadline passes first. Takes no memory.
     bool drain_marks(uint64_t deadline) noexcept;
     /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it any
     /// more, and the caller destroys it.
@@ -116,13 +116,17 @@ public:
     Ref<Stream> idle_stream();
 
 private:
+    /// Calls `visit`, under no lock, for one after the other of the streams that are `wanted`, which is asked under a lock; until it
+    /// returns false. Streams may come and go meanwhile. Takes no memory.
+    template <class Wanted, class Visit>
+    bool each_stream(Wanted wanted, Visit visit) noexcept;
     CUdevice device_of(CUcontext foreign);
     friend class DriverScope;
     ~Context() override;
     bool found_dead() noexcept;
     [[noreturn]] void fail_call(CUresult result, const char* function);
 
-    Ref<Runtime> runtime_;
+    const Runtime::Use runtime_;
     std::shared_ptr<driver::Driver> driver_;
     const driver::Table& table_;
     const bool software_;

@@ -192,6 +192,7 @@ gpo_status Pipeline::notify(CompletionQueue& queue, uint64_t user_data) {
     const auto entry = make<QueueEntry>(queue, user_data, uint32_t{GPO_SOURCE_PIPELINE});
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
     try {
+        if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
         then(entry);
     } catch (...) {
         queue.unreserve();

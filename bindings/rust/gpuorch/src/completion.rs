@@ -86,6 +86,8 @@ impl CompletionQueue {
     }
 
     /// Takes up to `most` entries out: `usize::MAX` for all that there are. Doesn't block; each entry goes to one caller.
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) if there are none and the runtime has shut down: all that was
+    /// accepted has been taken.
     pub fn drain(&self, most: usize) -> Result<Vec<Completion>> {
         let mut taken = Vec::new();
         let mut piece = [sys::gpo_completion::new(); 64];
@@ -113,6 +115,7 @@ impl CompletionQueue {
     }
 
     /// Waits until there is an entry, or [`wake`](Self::wake) is called.
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) as [`drain`](Self::drain).
     pub fn wait(&self) -> Result<()> {
         call!(cq_wait(self.as_raw(), FOR_EVER))
     }

@@ -247,7 +247,7 @@ impl Runtime {
     }
 
     /// Ends the runtime: no new work is taken, what is held is cancelled, what runs is waited for. From then on everything
-    /// that was made from it fails with [`ErrorKind::InvalidHandle`].
+    /// that was made from it fails with [`ErrorKind::InvalidHandle`], but for completion queues, which keep their entries.
     ///
     /// [`ErrorKind::Timeout`]: something still runs; it can be called again. [`ErrorKind::InvalidState`]: pinned vectors are
     /// alive, whose memory would go with it. [`ErrorKind::WouldDeadlock`]: from inside a callback.

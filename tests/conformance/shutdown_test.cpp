@@ -1,0 +1,257 @@
+// Shutdown, as seen by whoever waits to be told: every entry that was accepted is in its queue, every callback has been called, and
+// the queue's handle is good for reading what happened until the queue is destroyed.
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/arrivals.h"
+#include "support/gpu.h"
+
+using namespace gpo::test;
+
+namespace {
+
+/// Held work that nobody releases, with an entry for each way to be told. Some of it has no handle any more.
+struct HeldWork {
+    static constexpr size_t kEntries = 5;
+    explicit HeldWork(Gpu& gpu) : queue(gpu.queue()), timeline(gpu.timeline()), stream(gpu.stream("held")) {
+        Stream orphan = gpu.stream();
+        Event event = gpu.event();
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 5));
+        REQUIRE_OK(gpo_stream_wait_timeline(orphan, timeline, 5));
+        REQUIRE_OK(gpo_event_record(event, stream));
+        REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
+        REQUIRE_OK(gpo_timeline_notify(timeline, 5, queue, 2));
+        REQUIRE_OK(gpo_event_notify(event, queue, 3));
+        REQUIRE_OK(gpo_stream_notify(orphan, queue, 4));
+        orphan.reset();
+        REQUIRE_OK(gpo_event_record(event, stream));
+        REQUIRE_OK(gpo_event_notify(event, queue, 5));
+        event.reset();
+    }
+    Queue queue;
+    Timeline timeline;
+    Stream stream;
+};
+
+/// How often each number was told, and that each was told with GPO_CANCELLED.
+struct Told {
+    std::map<uint64_t, int> times;
+    int others = 0;
+    void add(const gpo_completion* entries, uint64_t count) {
+        for (uint64_t i = 0; i < count; ++i) {
+            ++times[entries[i].user_data];
+            others += entries[i].status != GPO_CANCELLED;
+        }
+    }
+    void check() const {
+        CHECK(times == std::map<uint64_t, int>{{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}});
+        CHECK(others == 0);
+    }
+};
+
+bool readable(int descriptor) {
+    pollfd asked{descriptor, POLLIN, 0};
+    return poll(&asked, 1, 0) == 1 && asked.revents & POLLIN;
+}
+
+}  // namespace
+
+TEST_CASE("entries that come at shutdown are in their queue when it has returned, and the queue works until it is destroyed") {
+    Gpu gpu;
+    HeldWork work(gpu);
+    const gpo_cq_t queue = work.queue;
+    REQUIRE_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+    auto counts = sized<gpo_cq_statistics>();
+    CHECK_OK(gpo_cq_get_statistics(queue, &counts));
+    CHECK(counts.accepted == HeldWork::kEntries);
+    CHECK(counts.delivered == HeldWork::kEntries);
+    CHECK_OK(gpo_cq_wait(queue, -1));
+    int32_t descriptor = -1;
+    REQUIRE_OK(gpo_cq_fd(queue, &descriptor));
+    CHECK(readable(descriptor));
+    Told told;
+    std::vector<gpo_completion> entries(16);
+    uint64_t count = 0;
+    REQUIRE_OK(gpo_cq_drain(queue, entries.data(), sizeof entries[0], 2, &count));
+    told.add(entries.data(), count);
+    CHECK(readable(descriptor));
+    auto error = sized<gpo_error>();
+    CHECK_OK(gpo_cq_error(queue, entries[0].error_id, &error));
+    CHECK(error.status == GPO_CANCELLED);
+    REQUIRE_OK(gpo_cq_drain(queue, entries.data(), sizeof entries[0], 16, &count));
+    told.add(entries.data(), count);
+    told.check();
+    // What is left is the end, for whoever drains, waits or polls.
+    count = 7;
+    CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_drain(queue, entries.data(), sizeof entries[0], 16, &count));
+    CHECK(count == 0);
+    for (const int64_t timeout : {int64_t{-1}, int64_t{0}, kPatience}) CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(queue, timeout));
+    CHECK(readable(descriptor));
+    CHECK_OK(gpo_cq_wake(queue));
+    CHECK_OK(gpo_cq_wait(queue, -1));
+    CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(queue, -1));
+    int32_t another = -1;
+    REQUIRE_OK(gpo_cq_fd(queue, &another));
+    CHECK(readable(another));
+    close(another);
+    // Handles of other types are none of a runtime any more.
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_notify(work.stream, queue, 9));
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_timeline_notify(work.timeline, 1, queue, 9));
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_destroy(work.stream.release()));
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_timeline_destroy(work.timeline.release()));
+    CHECK_OK(gpo_cq_destroy(work.queue.release()));
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_cq_wait(queue, 0));
+    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_cq_destroy(queue));
+    CHECK(readable(descriptor));
+    close(descriptor);
+}
+
+TEST_CASE("a thread that waits while its runtime shuts down gets every entry, and then is told of the end") {
+    enum Style { asks, waits, polls };
+    for (const Style style : {asks, waits, polls}) {
+        CAPTURE(static_cast<int>(style));
+        for (int round = 0; round < 10; ++round) {
+            Gpu gpu;
+            HeldWork work(gpu);
+            Told told;
+            gpo_status end = GPO_SUCCESS;
+            std::atomic<bool> up{false};
+            std::thread reader([&, queue = work.queue.get()] {
+                int32_t descriptor = -1;
+                if (style == polls && gpo_cq_fd(queue, &descriptor) != GPO_SUCCESS) return;
+                up = true;
+                while (end == GPO_SUCCESS) {
+                    gpo_completion entries[4];
+                    uint64_t count = 0;
+                    pollfd asked{descriptor, POLLIN, 0};
+                    if (style == polls) poll(&asked, 1, -1);
+                    if (style == waits) end = gpo_cq_wait(queue, -1);
+                    if (end == GPO_SUCCESS) end = gpo_cq_drain(queue, entries, sizeof entries[0], 4, &count);
+                    told.add(entries, count);
+                }
+                if (descriptor >= 0) close(descriptor);
+            });
+            while (!up) std::this_thread::yield();
+            const gpo_status ended = gpo_runtime_shutdown(gpu.runtime, kPatience);
+            reader.join();
+            CHECK_OK(ended);
+            CHECK_STATUS(GPO_SHUT_DOWN, end);
+            told.check();
+        }
+    }
+}
+
+TEST_CASE("callbacks that are owed at shutdown have been called when it has returned") {
+    for (const uint32_t flags : {0u, uint32_t{GPO_EXECUTOR_CALLER}}) {
+        CAPTURE(flags);
+        Gpu gpu;
+        Timeline timeline = gpu.timeline();
+        Stream stream = gpu.stream();
+        Event event = gpu.event();
+        Executor executor = gpu.executor(flags);
+        std::atomic<int> called{0}, cancelled{0};
+        std::atomic<int>* counts[] = {&called, &cancelled};
+        const gpo_completion_fn count = [](void* user, const gpo_completion* completion, const gpo_error* error) {
+            auto& [all, of_them] = *static_cast<std::atomic<int>*(*)[2]>(user);
+            ++*all;
+            *of_them += completion->status == GPO_CANCELLED && error;
+        };
+        REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 5));
+        REQUIRE_OK(gpo_stream_signal_timeline(stream, timeline, 7));
+        REQUIRE_OK(gpo_event_record(event, stream));
+        REQUIRE_OK(gpo_stream_then(stream, executor, count, &counts));
+        REQUIRE_OK(gpo_timeline_then(timeline, 5, executor, count, &counts));
+        REQUIRE_OK(gpo_event_then(event, executor, count, &counts));
+        SUBCASE("with handles") {}
+        SUBCASE("without") {
+            stream.reset();
+            event.reset();
+        }
+        REQUIRE_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+        CHECK(called == 3);
+        CHECK(cancelled == 3);
+    }
+}
+
+TEST_CASE("a callback that waits for an entry doesn't hold the shutdown up") {
+    Gpu gpu;
+    Timeline timeline = gpu.timeline();
+    struct Waits {
+        gpo_cq_t queue;
+        Arrivals inside;
+        std::atomic<gpo_status> first{GPO_SUCCESS}, again{GPO_SUCCESS};
+        static void call(void* user, const gpo_completion*, const gpo_error*) {
+            auto& me = *static_cast<Waits*>(user);
+            ++me.inside;
+            me.first = gpo_cq_wait(me.queue, kPatience);
+            me.again = gpo_cq_wait(me.queue, kPatience);
+        }
+    } waits{};
+    Queue queue = gpu.queue();
+    waits.queue = queue;
+    Executor executor = gpu.executor();
+    REQUIRE_OK(gpo_timeline_then(timeline, 0, executor, Waits::call, &waits));
+    REQUIRE(waits.inside.reach(1));
+    SUBCASE("that nothing was asked for") {
+        REQUIRE_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+        CHECK_STATUS(GPO_SHUT_DOWN, waits.first.load());
+        CHECK_STATUS(GPO_SHUT_DOWN, waits.again.load());
+    }
+}
+
+TEST_CASE("a shutdown that times out lets go who waits: there may be more, unless nothing was asked for" * gated) {
+    Gpu gpu;
+    Queue owed = gpu.queue(), idle = gpu.queue();
+    Stream stream = gpu.stream();
+    auto gate = std::make_unique<Gate>(gpu);
+    gate->put_on(stream);
+    REQUIRE_OK(gpo_stream_notify(stream, owed, 11));
+    gpo_status for_owed = GPO_SUCCESS, for_idle = GPO_SUCCESS;
+    std::thread waits_for_owed([&] { for_owed = gpo_cq_wait(owed, kPatience); });
+    std::thread waits_for_idle([&] { for_idle = gpo_cq_wait(idle, kPatience); });
+    const gpo_status ended = gpo_runtime_shutdown(gpu.runtime, 20'000'000);
+    waits_for_owed.join();
+    waits_for_idle.join();
+    CHECK_STATUS(GPO_TIMEOUT, ended);
+    CHECK_STATUS(GPO_CANCELLED, for_owed);
+    CHECK_STATUS(GPO_SHUT_DOWN, for_idle);
+    gpo_completion entry{};
+    uint64_t count = 7;
+    CHECK_OK(gpo_cq_drain(owed, &entry, sizeof entry, 1, &count));
+    CHECK(count == 0);
+    CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_drain(idle, &entry, sizeof entry, 1, &count));
+    gate->open();
+    gate.reset();   // its memory goes with the runtime
+    CHECK_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+    CHECK(take(owed, 1)[0].user_data == 11);
+    CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(owed, -1));
+}
+
+TEST_CASE("queues of runtimes that have gone keep their entries apart, whatever runtimes come after") {
+    std::vector<Queue> queues;
+    uint32_t live = 0;
+    for (uint64_t i = 0; i < 12; ++i) {
+        Gpu gpu;
+        Timeline timeline = gpu.timeline();
+        Queue queue = gpu.queue(4);
+        REQUIRE_OK(gpo_timeline_notify(timeline, 5, queue, i));
+        // It counts its own objects, and not the queues of those before.
+        if (i == 0) live = gpu.statistics().live_objects;
+        CHECK(gpu.statistics().live_objects == live);
+        if (i > 0) CHECK_STATUS(GPO_INVALID_HANDLE, gpo_timeline_notify(timeline, 5, queues.back(), 99));
+        timeline.release();   // left to the shutdown
+        REQUIRE_OK(gpo_runtime_shutdown(gpu.runtime, kPatience));
+        queues.push_back(std::move(queue));
+    }
+    for (uint64_t i = 0; i < queues.size(); ++i) {
+        const auto entries = take(queues[i], 1);
+        CHECK(entries[0].user_data == i);
+        CHECK(entries[0].status == GPO_CANCELLED);
+    }
+}
