@@ -30,6 +30,7 @@ struct World {
     }
     ~World() {
         if (runtime) CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
+        CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
     }
     gpo_stream_t stream(uint32_t max_held = 0) {
         gpo_stream_options options{};
@@ -188,5 +189,93 @@ TEST_CASE("when a signal returns no stream is held for it any more, whichever th
             REQUIRE(gpo_memory_free(world.device, filled) == GPO_SUCCESS);
             REQUIRE(gpo_pool_destroy(pool) == GPO_SUCCESS);
         }, kSeeds / 4);
+    }
+}
+
+namespace {
+
+/// Puts on a stream, in a thread of its own: a wait for one timeline, behind it the signal of another, and a notify.
+struct Putter {
+    gpo_status waited = GPO_INTERNAL, signalled = GPO_INTERNAL, notified = GPO_INTERNAL;
+    void put(gpo_stream_t stream, gpo_timeline_t awaited, gpo_timeline_t to_signal, gpo_cq_t queue, uint64_t number) {
+        waited = gpo_stream_wait_timeline(stream, awaited, 5);
+        signalled = gpo_stream_signal_timeline(stream, to_signal, 7);
+        notified = gpo_stream_notify(stream, queue, number);
+    }
+    void check() const {
+        for (const gpo_status status : {waited, signalled, notified}) {
+            CAPTURE(status);
+            CHECK((status == GPO_SUCCESS || status == GPO_SHUT_DOWN || status == GPO_CANCELLED || status == GPO_STALE_HANDLE ||
+                   status == GPO_INVALID_HANDLE || status == GPO_FAILED));
+        }
+    }
+};
+
+/// What is in a queue whose runtime has shut down: how often each number came.
+std::vector<int> drained(gpo_cq_t queue, size_t numbers) {
+    std::vector<int> times(numbers);
+    gpo_completion entry{};
+    uint64_t count = 0;
+    gpo_status status;
+    while ((status = gpo_cq_drain(queue, &entry, sizeof entry, 1, &count)) == GPO_SUCCESS) {
+        REQUIRE(count == 1);
+        ++times.at(entry.user_data);
+    }
+    CHECK(status == GPO_SHUT_DOWN);
+    return times;
+}
+
+}  // namespace
+
+TEST_CASE("a wait and a signal behind it that meet a shutdown don't hold it up, and every accepted entry comes, under every schedule") {
+    each_seed([](uint64_t seed) {
+        World world(seed);
+        const bool two = seed % 2;   // streams, that wait for each other's signal
+        const gpo_stream_t a = world.stream(), b = world.stream();
+        Putter one, other;
+        {
+            std::vector<gpo::host::Thread> threads;
+            threads.emplace_back("one", [&] { one.put(a, world.timeline_, two ? world.begin : world.timeline_, world.queue, 0); });
+            if (two) threads.emplace_back("other", [&] { other.put(b, world.begin, world.timeline_, world.queue, 1); });
+            for (uint64_t i = 0; i < seed % 24; ++i) gpo::host::crossing();
+            CHECK(gpo_runtime_shutdown(world.runtime, kPatience) == GPO_SUCCESS);
+            world.runtime = nullptr;
+        }
+        one.check();
+        if (two) other.check();
+        const auto times = drained(world.queue, 2);
+        CHECK(times[0] == (one.notified == GPO_SUCCESS));
+        CHECK(times[1] == (two && other.notified == GPO_SUCCESS));
+    });
+}
+
+TEST_CASE("streams that hold each other up are failed once, whoever destroys the last handle beside whom, under every schedule") {
+    int cancelled = 0, signalled = 0;
+    each_seed([&](uint64_t seed) {
+        World world(seed);
+        const gpo_stream_t a = world.stream(), b = world.stream();
+        Putter one, other;
+        one.put(a, world.timeline_, world.begin, world.queue, 0);
+        other.put(b, world.begin, world.timeline_, world.queue, 1);
+        REQUIRE(other.notified == GPO_SUCCESS);
+        {
+            std::vector<gpo::host::Thread> threads;
+            threads.emplace_back("one", [&] {
+                CHECK(gpo_stream_destroy(a) == GPO_SUCCESS);
+                CHECK(gpo_timeline_destroy(world.begin) == GPO_SUCCESS);
+            });
+            threads.emplace_back("other", [&] { CHECK(gpo_stream_destroy(b) == GPO_SUCCESS); });
+            if (seed % 3 == 0) gpo_timeline_signal(world.timeline_, 6);
+            CHECK(gpo_timeline_destroy(world.timeline_) == GPO_SUCCESS);
+        }
+        const auto told = world.take(2);
+        CHECK(told[0] == told[1]);
+        CHECK((told[0] == GPO_CANCELLED || (seed % 3 == 0 && told[0] == GPO_SUCCESS)));
+        (told[0] == GPO_SUCCESS ? signalled : cancelled) += 1;
+        CHECK(gpo_device_wait(world.device, kPatience) == GPO_SUCCESS);
+    });
+    if (gpo::test::seeds({1, kSeeds}).count == kSeeds) {
+        CHECK(cancelled > 0);
+        CHECK(signalled > 0);
     }
 }

@@ -83,8 +83,9 @@ GPO_API const char *gpo_status_name(gpo_status status);
 /* A sentence that says what a status means. Static text, never NULL. */
 GPO_API const char *gpo_status_text(gpo_status status);
 
-/* The last failure of a call made by the calling thread; status 0 if there was none. Neither successes nor the answers
- * 1 to 9 change it. `error->struct_size` must be set. Returns GPO_SUCCESS or GPO_INVALID_ARGUMENT. */
+/* The last failure of a call made by the calling thread; status 0 if there was none. Successes don't change it, nor do
+ * the answers 1 to 9 but where a function says so (gpo_device_wait). `error->struct_size` must be set. Returns
+ * GPO_SUCCESS or GPO_INVALID_ARGUMENT. */
 GPO_API gpo_status gpo_last_error(gpo_error *error);
 
 /* The failure that an object carries; status 0 if there is none. `object` is any handle. Readable from any thread, so

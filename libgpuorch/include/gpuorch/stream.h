@@ -9,6 +9,14 @@
  * then completes with that status and never runs. Work that the host puts on the stream's native handle directly is not
  * held back. A wrapped stream is never held: a call that would hold it returns GPO_NOT_SUPPORTED.
  *
+ * Streams that hold each other up. A stream may wait for a timeline value whose signal is held behind that wait: on the
+ * same stream, or through other streams that are held for one another by timelines, events or gpo_stream_wait_stream.
+ * Such a cycle stays held for as long as a handle is left that can end it: that of one of its streams
+ * (gpo_stream_cancel_held), or of one of the timelines (gpo_timeline_signal, gpo_timeline_fail); gpo_device_wait names
+ * it when it times out. When the last of these handles is destroyed the streams of the cycle fail: what is held on them
+ * completes with GPO_CANCELLED, soon after, and the error names the streams and what they waited for. So do the
+ * timelines whose signals were held there.
+ *
  * Failures stick: once an operation of a stream has failed, everything behind it completes with the same failure, and
  * new work is refused with it (gpo_object_error has the details).
  */
@@ -45,9 +53,9 @@ GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_optio
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_stream_options *options,
                                    gpo_stream_t *stream);
 
-/* What was put on the stream still runs; what is held is still released or failed. gpo_device_wait and
- * gpo_runtime_shutdown wait for it as before. Blocks on nothing. GPO_INVALID_STATE for a stream of a pool, and for the
- * one that a pipeline gives to its stages. */
+/* What was put on the stream still runs; what is held is still released or failed (see "Streams that hold each other
+ * up" for what nobody can release). gpo_device_wait and gpo_runtime_shutdown wait for it as before. Blocks on nothing.
+ * GPO_INVALID_STATE for a stream of a pool, and for the one that a pipeline gives to its stages. */
 GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream);
 
 /* The least and the greatest priority of the device's streams: greatest <= least, both 0 where there are none. Either

@@ -27,7 +27,8 @@ GPO_API gpo_status gpo_timeline_create(gpo_runtime_t runtime, const gpo_timeline
                                        gpo_timeline_t *timeline);
 
 /* Every wait for a value that is not reached, and that no signal put on a stream will reach, ends with GPO_CANCELLED.
- * The others, those in gpo_timeline_wait included, go on. */
+ * The others, those in gpo_timeline_wait included, go on. Signals that are held behind waits for themselves reach
+ * nothing: see "Streams that hold each other up" in stream.h. */
 GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline);
 
 /* Raises the value from the host and releases all who waited for it: no stream is held for it any more when the call

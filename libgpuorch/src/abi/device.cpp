@@ -1,6 +1,7 @@
 #include "device/device.h"
 
 #include "abi/call.h"
+#include "stream/cycles.h"
 #include "stream/stream.h"
 
 using namespace gpo;
@@ -95,7 +96,8 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
     return abi::call(__func__, [&] {
         const uint64_t deadline = host::deadline_after(timeout_ns);
         Pin<Device> pinned(device);
-        return abi::blame(*pinned, [&] {
+        bool held = false;
+        const gpo_status status = abi::blame(*pinned, [&] {
             Context& context = pinned->context();
             if (!context.alive()) throw Failure(context.loss());
             const uint64_t newest = context.deferred().newest();
@@ -110,8 +112,10 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
                     }
                 }
                 try {
-                    if (const gpo_status status = stream->wait(timeout_ns == 0 ? 0 : deadline); status != GPO_SUCCESS)
+                    if (const gpo_status status = stream->wait(timeout_ns == 0 ? 0 : deadline); status != GPO_SUCCESS) {
+                        held = stream->held();
                         return status;
+                    }
                 } catch (const Failure& failure) {
                     // One that has failed runs nothing more now, and tells its failure to whoever asks it. What was held and is
                     // cancelled won't run, and what the GPU had been given before has ended.
@@ -127,6 +131,10 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
                 fail(GPO_WOULD_DEADLOCK, "a thread of the library can't wait for memory to be freed, which it does itself");
             return gpo_status{GPO_TIMEOUT};
         });
+        if (held)
+            if (const std::string cycle = describe_cycle(pinned->runtime()); !cycle.empty())
+                fail(status, "streams hold each other up: ", cycle);
+        return status;
     });
 }
 

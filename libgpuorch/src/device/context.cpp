@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "completion/scanner.h"
+#include "stream/cycles.h"
 #include "stream/stream.h"
 
 namespace gpo {
@@ -246,6 +247,21 @@ void Context::Aftermath::run() noexcept {
     }
     for (const auto& stream : streams) stream->flush();
     if (crashed) context->runtime().probe_contexts();
+}
+
+void Context::look_for_cycles() noexcept {
+    if (runtime_->shutting_down() || cycle_search_.posted.exchange(true, std::memory_order_seq_cst)) return;
+    retain();
+    runtime_->errands().post(cycle_search_);
+}
+
+void Context::CycleSearch::run() noexcept {
+    const Ref<Context> context = Ref<Context>::adopt(&context_);
+    posted.store(false, std::memory_order_seq_cst);   // what changes from here on is looked at once more
+    if (fail_unbreakable_cycles(context->runtime())) return;
+    if (posted.exchange(true, std::memory_order_seq_cst)) return;
+    context->retain();
+    context->runtime().errands().post(*this, host::now() + Errands::kTryAgain);
 }
 
 void Context::probe() noexcept {

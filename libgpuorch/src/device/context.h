@@ -90,6 +90,8 @@ public:
     /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise, and
     /// doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for as well.
     void when_streams_pass(std::function<void(bool ok)> action);
+    /// A stream that nobody can cancel any more is held: if it is for work that is held behind it, the errands fail that.
+    void look_for_cycles() noexcept;
     /// Those actions, until they have run.
     Deferred& deferred() noexcept { return deferred_; }
 
@@ -150,6 +152,16 @@ private:
     private:
         Context& context_;   // a reference is held while it is posted
     } aftermath_{*this};
+
+    class CycleSearch final : public Errand {
+    public:
+        explicit CycleSearch(Context& context) noexcept : context_(context) {}
+        void run() noexcept override;
+        std::atomic<bool> posted{false};
+
+    private:
+        Context& context_;   // a reference is held while it is posted
+    } cycle_search_{*this};
 
     alignas(64) host::Mutex events_lock_;   // the scanner's as much as the streams': not on a line that every call reads
     std::vector<CUevent> spare_events_[2];  // without, with timing

@@ -172,6 +172,17 @@ public:
         return std::make_unique<WaitEvent>(*this);
     }
 
+    Awaits awaits() const override {
+        Awaits out;
+        const Stream* on = recording_ && recording_->pending() ? recording_->stream : nullptr;
+        if (!on) return out;
+        out.others = false;
+        out.streams.push_back(on);
+        const char* label = event_->label();
+        out.text = text("waits for ", *label ? text("event `", label, "`") : std::string("an event"), ", whose recording is");
+        return out;
+    }
+
 private:
     void issue_bound(Stream& stream) {
         if (!recording_ && !itself_) return;   // the event had not been recorded

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/error.h"
 #include "trace/record.h"
@@ -17,6 +18,14 @@ class Stream;
 class NeverPossible final : public Failure {
 public:
     using Failure::Failure;
+};
+
+/// What a kept operation that isn't ready waits for, for whoever looks for streams that hold each other up (stream/cycles.h).
+struct Awaits {
+    bool others = true;                    // the host, a callback, the GPU, or nothing any more: no stream's held work alone
+    bool handle = false;                   // the host has a handle by which it can end the wait
+    std::vector<const Stream*> streams;    // held work of any of these would end it. To be compared, not followed
+    std::string text;                      // "waits for timeline `frames` to reach 5, whose signal is", and then "held on …"
 };
 
 class Operation {
@@ -46,6 +55,9 @@ public:
     /// False: can't be issued yet; a kept one has seen to it that `stream.flush()` is called when it can. One that isn't kept
     /// leaves no trace of the stream, which may refuse to keep it.
     virtual bool ready(Stream&) { return true; }
+
+    /// Of a kept operation that isn't ready. Under the stream's submit lock. Throws std::bad_alloc.
+    virtual Awaits awaits() const { return {}; }
 
     /// Gives it to the driver: under the stream's submit lock, inside a DriverScope. Throws Failure, and then has had no
     /// effect but such as doing it again repeats: where there was no memory, a kept one is issued again later.

@@ -149,7 +149,9 @@ Stream::~Stream() {
 
 void Stream::let_go() noexcept {
     const Ref<Context> context = context_;
+    orphaned_.store(true, std::memory_order_release);
     leave_mark();
+    if (held()) context->look_for_cycles();
     const bool scanned = scanned_.load(std::memory_order_acquire);
     release();
     if (scanned) context->scanner().wake();
@@ -224,6 +226,9 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             hand_over(operation, accepted_.load(std::memory_order_relaxed) + 1);
             note(operation);
         } else {
+            // A shutdown that has begun cancels what is held on one stream after the other, each under this lock: what is kept
+            // behind that would be let go by nobody.
+            if (!internal) refuse_shut_down();
             // It would run when it is released, and be missing in what is recorded.
             if (!internal) refuse_capture(operation.kind());
             if (wrapped_ && !internal)
@@ -410,6 +415,15 @@ void Stream::flush_now() noexcept {
             try_again();   // the driver refuses, for now
     }
     conclude(spent);
+    // Its handle may be gone for long, and what it waits for next held behind it.
+    if (orphaned() && held()) context_->look_for_cycles();
+}
+
+Stream::HeldFor Stream::held_for() {
+    const Submitting submitting(*this);
+    if (held_.empty()) return {};
+    const Operation& next = *held_.front().operation;
+    return {next.number(), next.awaits()};
 }
 
 void Stream::conclude(Kept& spent) noexcept {

@@ -108,6 +108,15 @@ public:
     uint64_t held_with_marks() const noexcept { return held_count_.load(std::memory_order_relaxed); }
     bool held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
 
+    /// Its handle is gone, and no call is inside any more: nobody can cancel what is held.
+    bool orphaned() const noexcept { return orphaned_.load(std::memory_order_acquire); }
+    /// What the stream is held for now, and the number of the operation that is: 0 if nothing is held. Throws std::bad_alloc.
+    struct HeldFor {
+        uint64_t operation = 0;
+        Awaits awaits;
+    };
+    HeldFor held_for();
+
     /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held.
     void flush() noexcept;
 
@@ -312,7 +321,7 @@ private:
     Context::Attribution attribution_;
     std::atomic<bool> failed_{false}, deferring_{false};
     std::atomic<bool> scanned_{false};                 // known to the scanner
-    std::atomic<bool> exposed_, announced_{false}, claimed_{false};
+    std::atomic<bool> exposed_, announced_{false}, claimed_{false}, orphaned_{false};
     const bool wrapped_, blocking_;
     const gpo_device_t device_;
     int32_t priority_ = 0;

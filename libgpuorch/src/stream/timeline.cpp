@@ -33,7 +33,7 @@ public:
             std::lock_guard lock(timeline_->lock_);
             if (timeline_->reached_ >= value_) return;
             if (timeline_->failed_) throw NeverPossible(timeline_->failed_);   // since ready()
-            point = on_the_way()->second;
+            point = on_the_way()->second.point;
         }
         stream.refuse_capture("wait for a timeline");   // its signal lies outside of any capture
         if (&*point->context != &stream.context()) point->context->require_alive();
@@ -42,11 +42,23 @@ public:
 
     std::unique_ptr<Operation> keep() const override { return std::make_unique<WaitTimeline>(*this); }
 
+    Awaits awaits() const override {
+        Awaits out;
+        out.text = text("waits for ", timeline_->describe(), " to reach ", value_, ", whose signal is");
+        std::lock_guard lock(timeline_->lock_);
+        if (timeline_->reached_ >= value_ || timeline_->never(value_) || on_the_way() != timeline_->coming_.end()) return out;
+        out.handle = !timeline_->closed_;
+        for (auto signal = timeline_->coming_.lower_bound(value_); signal != timeline_->coming_.end(); ++signal)
+            out.streams.push_back(signal->second.stream);
+        out.others = out.streams.empty();
+        return out;
+    }
+
 private:
     // The first signal that is submitted and high enough.
-    std::map<uint64_t, Ref<Timeline::Point>>::iterator on_the_way() const {
+    std::map<uint64_t, Timeline::Signal>::iterator on_the_way() const {
         auto found = timeline_->coming_.lower_bound(value_);
-        while (found != timeline_->coming_.end() && !found->second) ++found;
+        while (found != timeline_->coming_.end() && !found->second.point) ++found;
         return found;
     }
 
@@ -137,17 +149,17 @@ void Timeline::refuse(uint64_t value) {
         gpo::fail(GPO_INVALID_ARGUMENT, describe(), " has reached ", reached_, ": it can't be signalled ", value);
     // A signal that is held doesn't count: it may well be waiting for this one.
     for (auto above = coming_.upper_bound(value); above != coming_.end(); ++above)
-        if (above->second)
+        if (above->second.point)
             gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": a stream is on the way to signal ", above->first, ": it can't be signalled ",
                       value);
     if (coming_.contains(value))
         gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": another stream is on the way to signal ", value);
 }
 
-void Timeline::promise(uint64_t value) {
+void Timeline::promise(uint64_t value, const Stream& stream) {
     std::lock_guard lock(lock_);
     refuse(value);
-    coming_.emplace(value, nullptr);
+    coming_.emplace(value, Signal{&stream, nullptr});
 }
 
 // Of a timeline that is closed this may have been the last signal that would reach what others wait for.
@@ -169,7 +181,7 @@ void Timeline::withdraw(uint64_t value) noexcept {
 
 void Timeline::came(uint64_t value, Ref<Point> point) noexcept {
     std::lock_guard lock(lock_);
-    if (auto found = coming_.find(value); found != coming_.end()) found->second.swap(point);
+    if (auto found = coming_.find(value); found != coming_.end()) found->second.point.swap(point);
 }
 
 void Timeline::release_waiting() noexcept {
@@ -227,7 +239,7 @@ void Timeline::then(uint64_t value, Ref<Reached> target) {
 }
 
 void Timeline::reached(uint64_t value) noexcept {
-    std::map<uint64_t, Ref<Point>> passed;  // given back outside the lock
+    std::map<uint64_t, Signal> passed;  // given back outside the lock
     Notices told;
     {
         std::lock_guard lock(lock_);
@@ -343,7 +355,7 @@ gpo_status Timeline::put_wait(Stream& stream, uint64_t value) {
 }
 
 gpo_status Timeline::put_signal(Stream& stream, uint64_t value) {
-    promise(value);
+    promise(value, stream);
     try {
         SignalTimeline operation(*this, value);
         const gpo_status status = stream.submit(operation);

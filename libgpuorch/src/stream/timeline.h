@@ -43,7 +43,7 @@ private:
         CUevent event = nullptr;
     };
     void refuse(uint64_t value);                        // throws if it is not above all others
-    void promise(uint64_t value);                       // likewise
+    void promise(uint64_t value, const Stream& stream); // likewise
     void withdraw(uint64_t value) noexcept;             // a promise that was not accepted
     void came(uint64_t value, Ref<Point> point) noexcept;
     void release_waiting() noexcept;
@@ -67,7 +67,11 @@ private:
     host::Mutex lock_;
     host::Condition changed_{host::Sleep::light};
     uint64_t reached_;
-    std::map<uint64_t, Ref<Point>> coming_;  // on the way: NULL while the stream that will signal is held itself
+    struct Signal {
+        const Stream* stream;                // that will signal. To be compared, not followed
+        Ref<Point> point;                    // NULL while that is held itself
+    };
+    std::map<uint64_t, Signal> coming_;
     std::vector<Ref<Stream>> waiting_;       // streams held for a value that is not on the way
     Notices notices_;
     ErrorPtr failed_;

@@ -1,0 +1,169 @@
+// A stream is *stuck* if it is held for work that is held on stuck streams alone. Which are is found from the others: those that wait
+// for something else go on some day, and so do those that wait for these.
+//
+// Streams are looked at one after the other, each under its own lock, and what one is held for may change meanwhile. But a stream that
+// is held for another operation later never comes back to this one. So if a second look finds each stream of a cycle where the first
+// one did, all of them were there at the moment between the two, and as nobody else can release an unbreakable cycle they stay there.
+#include "stream/cycles.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "device/context.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+namespace {
+
+constexpr unsigned kLooks = 16;         // before others are given time to settle
+constexpr size_t kNamed = 4;            // streams of a cycle that an error names; messages are cut at 511 bytes
+
+struct Node {
+    Ref<Stream> stream;
+    bool orphaned = false;
+    Stream::HeldFor held;
+    bool stuck = true;
+
+    bool is_as(const Node& before) const {
+        return held.operation == before.held.operation && held.awaits.others == before.held.awaits.others &&
+               held.awaits.handle == before.held.awaits.handle && held.awaits.streams == before.held.awaits.streams;
+    }
+};
+
+enum class Which : uint8_t { unbreakable, all };
+
+class Cycles {
+public:
+    /// Looks at all streams. Throws std::bad_alloc.
+    Cycles(Runtime& runtime, Which which) : which_(which) {
+        for (const auto& context : runtime.contexts())
+            for (auto& stream : context->streams())
+                if (stream->held()) add(std::move(stream));
+        settle();
+    }
+
+    /// Throws std::bad_alloc.
+    bool is_as(const Cycles& before) const {
+        for (const Node& node : before.nodes_) {
+            if (!node.stuck) continue;
+            const auto found = places_.find(node.stream.get());
+            if (found == places_.end() || !nodes_[found->second].stuck || !nodes_[found->second].is_as(node)) return false;
+        }
+        return true;
+    }
+
+    /// Calls `visit(cycle)`, the places of its nodes, for one cycle of each group of stuck streams.
+    template <class Visit>
+    void each(Visit visit) const {
+        std::vector<size_t> walk_of(nodes_.size(), SIZE_MAX);   // which walk came by
+        for (size_t first = 0; first < nodes_.size(); ++first) {
+            std::vector<size_t> walk;
+            size_t at = first;
+            while (nodes_[at].stuck && walk_of[at] == SIZE_MAX) {
+                walk_of[at] = first;
+                walk.push_back(at);
+                at = places_.at(nodes_[at].held.awaits.streams.front());
+            }
+            if (walk.empty() || walk_of[at] != first) continue;   // it has led to a cycle that was visited
+            visit(std::vector<size_t>(std::find(walk.begin(), walk.end(), at), walk.end()));
+        }
+    }
+
+    std::string describe(const std::vector<size_t>& cycle) const {
+        std::string out;
+        for (size_t i = 0; i < cycle.size() && i < kNamed; ++i) {
+            const Node& node = nodes_[cycle[i]];
+            out += text(i ? "; " : "", node.stream->describe(), " ", node.held.awaits.text, " held on ");
+            if (cycle.size() == 1)
+                out += "the same stream, behind the wait";
+            else
+                out += nodes_[cycle[(i + 1) % cycle.size()]].stream->describe().c_str();
+        }
+        if (cycle.size() > kNamed) out += text("; and so on, ", cycle.size(), " streams in all");
+        return out;
+    }
+
+    Stream& stream(size_t at) const noexcept { return *nodes_[at].stream; }
+
+private:
+    void add(Ref<Stream> stream) {
+        Node node;
+        node.orphaned = stream->orphaned();
+        node.held = stream->held_for();
+        node.stream = std::move(stream);
+        if (node.held.operation == 0) return;
+        places_.emplace(node.stream.get(), nodes_.size());
+        nodes_.push_back(std::move(node));
+    }
+
+    bool goes_on(const Node& node) const {
+        const Awaits& awaits = node.held.awaits;
+        if (awaits.others || (which_ == Which::unbreakable && (!node.orphaned || awaits.handle))) return true;
+        return std::any_of(awaits.streams.begin(), awaits.streams.end(), [this](const Stream* stream) {
+            const auto found = places_.find(stream);
+            return found == places_.end() || !nodes_[found->second].stuck;
+        });
+    }
+
+    void settle() {
+        // Who waits for whom, so that each is looked at again only when one that it waits for has turned out to go on.
+        std::unordered_map<const Stream*, std::vector<size_t>> waiting;
+        std::vector<size_t> to_look_at;
+        for (size_t at = 0; at < nodes_.size(); ++at) {
+            for (const Stream* stream : nodes_[at].held.awaits.streams) waiting[stream].push_back(at);
+            to_look_at.push_back(at);
+        }
+        while (!to_look_at.empty()) {
+            const size_t at = to_look_at.back();
+            to_look_at.pop_back();
+            if (!nodes_[at].stuck || !goes_on(nodes_[at])) continue;
+            nodes_[at].stuck = false;
+            if (const auto those = waiting.find(nodes_[at].stream.get()); those != waiting.end())
+                to_look_at.insert(to_look_at.end(), those->second.begin(), those->second.end());
+        }
+    }
+
+    Which which_;
+    std::vector<Node> nodes_;                              // streams that are held
+    std::unordered_map<const Stream*, size_t> places_;     // in nodes_
+};
+
+}  // namespace
+
+bool fail_unbreakable_cycles(Runtime& runtime) noexcept {
+    try {
+        Cycles before(runtime, Which::unbreakable);
+        for (unsigned looks = 0; looks < kLooks; ++looks) {
+            Cycles now(runtime, Which::unbreakable);
+            if (!now.is_as(before)) {
+                std::swap(before, now);
+                continue;
+            }
+            before.each([&](const std::vector<size_t>& cycle) {
+                const ErrorPtr error = make_error(GPO_CANCELLED, "streams hold each other up, and no handle is left that could end it: ",
+                                                  before.describe(cycle));
+                for (const size_t at : cycle) before.stream(at).fail_held(error);
+            });
+            return true;
+        }
+    } catch (const std::bad_alloc&) {
+        // Later, then.
+    }
+    return false;
+}
+
+std::string describe_cycle(Runtime& runtime) noexcept {
+    std::string out;
+    try {
+        const Cycles cycles(runtime, Which::all);
+        cycles.each([&](const std::vector<size_t>& cycle) {
+            if (out.empty()) out = cycles.describe(cycle);
+        });
+    } catch (const std::bad_alloc&) {
+        out.clear();
+    }
+    return out;
+}
+
+}  // namespace gpo
