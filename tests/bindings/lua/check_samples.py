@@ -87,8 +87,10 @@ def examples(folder, lua):
 
 
 def rock(folder):
-    """`luarocks make` with nothing to download; the module is then found where a user's Lua looks for it."""
-    for version in ("5.1", "5.4"):
+    """`luarocks make` with nothing to download; the module is then found where a user's Lua looks for it. With --full for the
+    oldest Lua, too."""
+    newest = (machine.lua() or "lua5.4").removeprefix("lua")
+    for version in sorted({"5.1", newest} if "--full" in sys.argv else {newest}):
         name = f"luarocks make for Lua {version} installs a module that loads"
         if why_not := "luarocks isn't installed" if not shutil.which("luarocks") else machine.lua_lacks(f"lua{version}"):
             print(f"SKIP {name}: {why_not}")
