@@ -31,7 +31,8 @@ const Function::Parameter& Kernel::parameter(uint32_t index) const {
     if (!function_.parameters_known)
         fail(GPO_NOT_SUPPORTED, "the driver can't tell the parameters of ", describe(), ": CUDA 12.4's can");
     if (index >= function_.parameters.size())
-        fail(GPO_INVALID_ARGUMENT, describe(), " has ", function_.parameters.size(), " parameters: there is no number ", index);
+        fail(GPO_INVALID_ARGUMENT, describe(), " has ", function_.parameters.size(), " parameters: there is no number ",
+             index);
     return function_.parameters[index];
 }
 
