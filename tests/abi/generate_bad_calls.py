@@ -157,7 +157,9 @@ class Function:
             others = [i for i in range(len(self.parameters)) if i != number and self.is_handle(i)]
             if others:
                 lines += self.block(f"{word} is of another runtime", "GPO_INVALID_HANDLE", number, f"w.other->{type_}")
-        lines += self.block(f"{word} is of a runtime that was shut down", "GPO_INVALID_HANDLE", number, f"w.gone_{type_}")
+        # Queues outlive their runtime: what they give then is in tests/conformance.
+        if not self.name.startswith("gpo_cq_"):
+            lines += self.block(f"{word} is of a runtime that was shut down", "GPO_INVALID_HANDLE", number, f"w.gone_{type_}")
         return lines
 
     def struct_blocks(self, number):
@@ -172,7 +174,7 @@ class Function:
         spans = ", ".join(f"{{offsetof({struct}, {field}), sizeof({struct}::{field})}}" for field in fields)
         lines += [f"    for (const uint32_t size : sizes_that_cut(sizeof({struct}), {{{spans}}})) {{",
                   *(f"        {line}" for line in self.setup), f"        s{number}.struct_size = size;",
-                  f'        CHECK_CALL("{word} has size " << size, GPO_INVALID_ARGUMENT, {self.call((number, f"&s{number}"))});',
+                  f'        INFO("struct_size is ", size);', f'        CHECK_CALL("{word} ends inside a field", GPO_INVALID_ARGUMENT, {self.call((number, f"&s{number}"))});',
                   "    }"]
         if GOOD_CALL.get(self.name, "") is not None:
             good = GOOD_CALL.get(self.name, "GPO_SUCCESS")
