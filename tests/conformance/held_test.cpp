@@ -35,7 +35,7 @@ TEST_CASE("a stream that waits for a timeline value runs nothing until it is sig
     CHECK_OK(gpo_timeline_signal(timeline, 2));
     CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(stream, 2'000'000));
     CHECK(read(words[1]) == 0);
-    CHECK(gpu.statistics().held >= 1);
+    CHECK(gpu.statistics().holds >= 1);
     CHECK_OK(gpo_timeline_signal(timeline, 3));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK(read(words[1]) == 2);
@@ -326,18 +326,18 @@ TEST_CASE("waits that time out and frees take nothing of what may be held, and a
     Memory memory = gpu.memory(64);
     Stream stream = gpu.stream("bounded", 0, 8);
     REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
-    const uint64_t held = gpu.statistics().held;
+    const uint64_t held = gpu.statistics().holds;
     for (int i = 0; i < 10; ++i) {
         CHECK_STATUS(GPO_TIMEOUT, gpo_stream_wait(stream, 100'000));
         CHECK_STATUS(GPO_TIMEOUT, gpo_device_wait(gpu.device, 100'000));
         static_cast<void>(gpu.memory(64));
     }
     CHECK(info_of(stream).held == 1);
-    CHECK(gpu.statistics().held == held);
+    CHECK(gpu.statistics().holds == held);
     for (int i = 0; i < 7; ++i) CHECK_OK(gpo_fill(stream, memory, 0, 4, 1));
     CHECK_STATUS(GPO_WOULD_BLOCK, gpo_fill(stream, memory, 0, 4, 1));
     CHECK(info_of(stream).held == 8);
-    CHECK(gpu.statistics().held == held + 7);
+    CHECK(gpu.statistics().holds == held + 7);
     SUBCASE("let go") { CHECK_OK(gpo_timeline_signal(timeline, 1)); }
     SUBCASE("cancelled") {
         uint64_t count = 0;

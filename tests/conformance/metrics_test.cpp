@@ -25,6 +25,16 @@ std::string text_of(Gpu& gpu) {
     return text;
 }
 
+/// Without the label that all samples carry, which says whose they are.
+std::string bare(std::string text) {
+    for (size_t at; (at = text.find("runtime=\"")) != std::string::npos;) {
+        const size_t end = text.find('"', at + 9) + 1;
+        text.erase(at, end - at + (text[end] == ','));
+        if (text.compare(at - 1, 2, "{}") == 0) text.erase(at - 1, 2);
+    }
+    return text;
+}
+
 bool contains(const std::string& text, const char* line) { return text.find(line) != std::string::npos; }
 
 }  // namespace
@@ -104,7 +114,7 @@ TEST_CASE("executors show with their threads, what they owe and what they have r
     CHECK(during.executor_threads == 3);
     CHECK(during.callbacks == 0);
     CHECK(during.callbacks_pending == 5);
-    CHECK(contains(text_of(gpu), "gpuorch_callbacks_pending 5\n"));
+    CHECK(contains(bare(text_of(gpu)), "gpuorch_callbacks_pending 5\n"));
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
     for (gpo_executor_t executor : {threads.get(), caller.get()}) REQUIRE_OK(gpo_executor_run_for(executor, kPatience, nullptr));
     threads.reset();
@@ -113,7 +123,7 @@ TEST_CASE("executors show with their threads, what they owe and what they have r
     CHECK(after.executor_threads == 0);
     CHECK(after.callbacks == 5);   // of those that are gone, too
     CHECK(after.callbacks_pending == 0);
-    CHECK(contains(text_of(gpu), "gpuorch_callbacks_total 5\n"));
+    CHECK(contains(bare(text_of(gpu)), "gpuorch_callbacks_total 5\n"));
 }
 
 TEST_CASE("memory of arenas and pools shows as in use, reserved and peak") {
@@ -152,7 +162,7 @@ TEST_CASE("the pinned memory of a pipeline, which is in no arena, shows as long 
     REQUIRE_OK(run(pipeline, from_memory(data.data(), data.size()), to_memory(out.data(), out.size())));
     const uint64_t pinned = metrics_of(gpu).pipeline_pinned;
     CHECK(pinned >= 3 * (8192 + 8192));
-    CHECK(contains(text_of(gpu), ("gpuorch_pipeline_pinned_bytes " + std::to_string(pinned) + "\n").c_str()));
+    CHECK(contains(bare(text_of(gpu)), ("gpuorch_pipeline_pinned_bytes " + std::to_string(pinned) + "\n").c_str()));
     pipeline.reset();
     CHECK(metrics_of(gpu).pipeline_pinned == 0);
 }
@@ -169,7 +179,7 @@ TEST_CASE("a call that fails is counted by its status, and one that succeeds is 
         INFO(status);
         CHECK(after.errors[status] == before.errors[status] + (status == GPO_INVALID_ARGUMENT ? 2 : 0));
     }
-    CHECK(contains(text_of(gpu), "gpuorch_errors_total{status=\"GPO_INVALID_ARGUMENT\"} 2\n"));
+    CHECK(contains(bare(text_of(gpu)), "gpuorch_errors_total{status=\"GPO_INVALID_ARGUMENT\"} 2\n"));
 }
 
 TEST_CASE("the device's own figures are there, or there is a reason") {
@@ -194,10 +204,65 @@ TEST_CASE("the text ends with a line, holds every figure and no half of one") {
     const std::string text = text_of(gpu);
     CHECK(text.ends_with("\n"));
     CHECK(contains(text, "# TYPE gpuorch_completion_latency_seconds histogram\n"));
-    CHECK(contains(text, "gpuorch_completion_latency_seconds_bucket{le=\"+Inf\"} 0\n"));
-    CHECK(contains(text, "gpuorch_gpu_memory_total_bytes{gpu=\""));
+    CHECK(contains(bare(text), "gpuorch_completion_latency_seconds_bucket{le=\"+Inf\"} 0\n"));
+    CHECK(contains(bare(text), "gpuorch_gpu_memory_total_bytes{gpu=\""));
     size_t needed = 0;
     char little[8];
     CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_metrics_text(gpu.runtime, little, sizeof little, &needed));
     CHECK(needed > text.size() / 2);
+}
+
+TEST_CASE("each sample says whose runtime it is of, by its label or else by a number that no other runtime has had") {
+    const auto names_of = [](gpo_runtime_t runtime) {
+        std::string text(1 << 16, '\0');
+        size_t needed = 0;
+        REQUIRE_OK(gpo_metrics_text(runtime, text.data(), text.size(), &needed));
+        text.resize(needed - 1);
+        std::vector<std::string> names;
+        for (size_t at = 0, end; at < text.size(); at = end + 1) {
+            end = text.find('\n', at);
+            const std::string line = text.substr(at, end - at);
+            if (line[0] == '#') continue;
+            const size_t label = line.find("{runtime=\"");
+            INFO(line);
+            REQUIRE(label != std::string::npos);
+            size_t close = label + 10;
+            while (line[close] != '"') close += line[close] == '\\' ? 2 : 1;
+            names.push_back(line.substr(label + 10, close - label - 10));
+        }
+        REQUIRE(names.size() > 15);
+        CHECK(names == std::vector<std::string>(names.size(), names[0]));
+        return names[0];
+    };
+    auto options = sized<gpo_runtime_options>();
+    std::vector<gpo_runtime_t> runtimes;
+    for (const char* label : {"one", "two \"\\\n", "", static_cast<const char*>(nullptr)}) {
+        options.label = label;
+        REQUIRE_OK(gpo_runtime_create(&options, &runtimes.emplace_back()));
+    }
+    CHECK(names_of(runtimes[0]) == "one");
+    CHECK(names_of(runtimes[1]) == "two \\\"\\\\\\n");
+    const std::string third = names_of(runtimes[2]), fourth = names_of(runtimes[3]);
+    CHECK(std::to_string(std::stoul(third) + 1) == fourth);
+    for (const gpo_runtime_t runtime : runtimes) CHECK_OK(gpo_runtime_shutdown(runtime, -1));
+}
+
+TEST_CASE("what is held now and what was ever held have names of their own") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    Timeline timeline = gpu.timeline();
+    uint64_t memory = 0;
+    REQUIRE_OK(gpo_memory_allocate(gpu.device, 64, nullptr, &memory));
+    REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
+    REQUIRE_OK(gpo_fill(stream, memory, 1, 4, 16));
+    const uint64_t held = metrics_of(gpu).operations_held;
+    CHECK(held >= 1);
+    CHECK(gpu.statistics().holds == held);
+    CHECK(contains(bare(text_of(gpu)), ("gpuorch_operations_held " + std::to_string(held) + "\n").c_str()));
+    CHECK(contains(bare(text_of(gpu)), ("gpuorch_holds_total " + std::to_string(held) + "\n").c_str()));
+    REQUIRE_OK(gpo_timeline_signal(timeline, 1));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(contains(bare(text_of(gpu)), "gpuorch_operations_held 0\n"));
+    CHECK(contains(bare(text_of(gpu)), ("gpuorch_holds_total " + std::to_string(held) + "\n").c_str()));
+    CHECK_OK(gpo_memory_free(gpu.device, memory));
 }

@@ -57,13 +57,17 @@ def main():
     library.call("gpo_stream_wait", library.stream, ctypes.c_int64(-1))
     library.gpo.gpo_fill(library.stream, ctypes.c_uint64(0), 0, ctypes.c_uint32(1), ctypes.c_uint64(4))  # refused
     until = time.monotonic() + 60
-    while "gpuorch_completion_latency_seconds_count 5\n" not in (text := library.text()) and time.monotonic() < until:
+    while 'gpuorch_completion_latency_seconds_count{runtime="1"} 5\n' not in (text := library.text()) and time.monotonic() < until:
         time.sleep(0.001)  # the entries come when the stream has been looked at, not when it is done
     library.call("gpo_memory_free", library.device, address)
     library.call("gpo_runtime_shutdown", library.runtime, ctypes.c_int64(-1))
 
     families = list(text_string_to_metric_families(text))
-    samples = {(sample.name, *sorted(sample.labels.items())): sample.value for family in families for sample in family.samples}
+    every = [sample for family in families for sample in family.samples]
+    samples = {(sample.name, *sorted((name, value) for name, value in sample.labels.items() if name != "runtime")): sample.value
+               for sample in every}
+    check("each sample says whose runtime it is of", ({sample.labels.get("runtime") for sample in every}, {"1"}),
+          (len(every), len(samples)))
     check("the text parses, each metric once, with a help text and a type",
           (len(families) > 15, True), (len({family.name for family in families}), len(families)),
           ([family.name for family in families if not family.documentation.endswith(".") or family.type == "unknown"], []))

@@ -30,7 +30,7 @@ typedef struct gpo_metrics {
     uint64_t operations_pending; /* accepted and not yet known to be done. A stream's count falls only when somebody
                                     waits for it, queries it or has a notify on it; that of one that has failed stays.
                                     A pipeline looks at its own streams with each chunk */
-    uint64_t operations_held;    /* of them, held on the host (stream.h) */
+    uint64_t operations_held;    /* of them, held on the host now (stream.h); gpo_statistics.holds counts them all */
     uint64_t completions_pending; /* accepted by completion queues and not drained */
     uint64_t notifies_refused;   /* count: met a full queue */
     uint64_t arena_in_use;       /* bytes, of all pinned arenas that there are */
@@ -79,7 +79,10 @@ typedef struct gpo_device_metrics {
 GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metrics *metrics);
 
 /* All of it, the runtime's statistics and those of every device on which something was opened, in Prometheus' text
- * format 0.0.4. Names begin with gpuorch_, units are seconds and bytes, ratios go from 0 to 1.
+ * format 0.0.4. Names begin with gpuorch_, units are seconds and bytes, ratios go from 0 to 1. Each sample has the label
+ * `runtime`, by which the runtimes of one process differ: the runtime's own label (gpo_runtime_options.label); without one
+ * its number in this process, "1" for the first runtime that was created. The text is a whole page: where one page is to
+ * show several runtimes, the samples of one metric have to be put together.
  * GPO_BUFFER_TOO_SMALL; the text may be longer at the next call. Blocks as gpo_device_get_metrics does. */
 GPO_API gpo_status gpo_metrics_text(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
 

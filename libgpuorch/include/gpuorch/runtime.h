@@ -31,7 +31,8 @@ typedef struct gpo_runtime_options {
     uint32_t flags;           /* none yet */
     const char *device;       /* "any", "soft", "cuda", "cuda:N" or "soft:N": as GPUORCH_DEVICE, which it overrides.
                                  "any": CUDA where it can be used, else the software GPU. ":N" shows one device only */
-    gpo_log_fn log;           /* NULL: nothing is logged unless GPUORCH_LOG names a level (stderr) */
+    gpo_log_fn log;           /* NULL: nothing is logged unless GPUORCH_LOG names a level (stderr). A trace that
+                                 GPUORCH_TRACE asks for and that can't be written is told on stderr in any case */
     void *log_user;
     int32_t log_level;        /* GPO_LOG_*; 0: GPUORCH_LOG, else GPO_LOG_WARNING */
     uint32_t completion_mode; /* GPO_COMPLETION_* */
@@ -39,7 +40,7 @@ typedef struct gpo_runtime_options {
                                  process: threads and clock follow one seeded schedule, the same for the same seed */
     const char *cache;        /* folder for compiled kernels; NULL: GPUORCH_CACHE, else the user's cache folder;
                                  "": none */
-    const char *label;
+    const char *label;        /* NULL or "": none. The label that metrics of this runtime carry (metrics.h) */
 } gpo_runtime_options;
 
 /* Creates a runtime. No driver is loaded, no device touched, no context made. `options` NULL: the defaults.
@@ -84,7 +85,7 @@ typedef struct gpo_statistics {
     uint64_t notifies;
     uint64_t completions;
     uint64_t failures;            /* operations that completed with a failure */
-    uint64_t held;                /* operations that were held back on the host (stream.h) */
+    uint64_t holds;               /* operations that were held back on the host, for a while (stream.h) */
     uint64_t device_allocations;  /* serialising: plain device allocations and frees */
     uint64_t host_registrations;  /* serialising: pinned slabs and registrations, made and undone */
     uint64_t pageable_copies;     /* serialising: copies from or to memory that is not pinned */

@@ -63,6 +63,7 @@ void log_to_stderr(void*, int32_t level, const char* line) {
 }
 
 std::atomic<uint32_t> g_runtimes{0};           // alive in this process
+std::atomic<uint32_t> g_created{0};            // ever
 std::atomic<bool> g_deterministic{false};      // one of them is deterministic
 
 thread_local const Runtime::CallbackScope* t_callback = nullptr;  // the innermost that the calling thread is in
@@ -109,6 +110,7 @@ Runtime::Runtime(const gpo_runtime_options& options) : Object(*this, Type::runti
         }
         if (options.label) set_label(options.label);
         handle_ = table_->insert(*this);
+        number_ = g_created.fetch_add(1) + 1;
         retain();   // for all who use it
     } catch (...) {
         if (schedule_) g_deterministic = false;
@@ -259,6 +261,11 @@ const char* Runtime::intern(std::string_view label) {
     return found->c_str();
 }
 
+void Runtime::tell_user(int32_t level, const char* line) noexcept {
+    if (options_.log != log_to_stderr || level > options_.log_level) log_to_stderr(nullptr, level, line);
+    log(level, line);
+}
+
 void Runtime::write_log(int32_t level, const char* line) noexcept {
     if (log_routed_.load(std::memory_order_acquire)) [[unlikely]] {
         Ref<LogRoute> route;
@@ -301,7 +308,7 @@ gpo_statistics Runtime::statistics() {
     out.notifies = read(counters.notifies);
     for (const auto& counter : counters.latencies) out.completions += read(counter);
     out.failures = read(counters.failures);
-    out.held = read(counters.held);
+    out.holds = read(counters.holds);
     out.device_allocations = read(counters.device_allocations);
     out.host_registrations = read(counters.host_registrations);
     out.pageable_copies = read(counters.pageable_copies);

@@ -31,7 +31,7 @@ enum class Serialising : uint8_t { device_allocation, host_registration, pageabl
 /// Counters that more than one thread adds to. Those of one stream are kept by the stream (stream/stream.h).
 struct Counters {
     std::atomic<uint64_t> launches{0}, copies{0}, copied_bytes{0}, fills{0}, notifies{0}, failures{0},
-        held{0}, device_allocations{0}, host_registrations{0}, pageable_copies{0}, pageable_bytes{0},
+        holds{0}, device_allocations{0}, host_registrations{0}, pageable_copies{0}, pageable_bytes{0},
         legacy_stream_uses{0}, module_loads{0};
     std::atomic<uint64_t> pipeline_pinned{0};              // bytes, now
     std::atomic<uint64_t> latency_sum{0};                  // nanoseconds, of all completions
@@ -140,6 +140,9 @@ public:
             write_log(level, line.c_str());
         }
     }
+    /// Logs what went wrong with something that the environment asked for, of which the program knows nothing: on stderr
+    /// too, whatever is logged there otherwise.
+    void tell_user(int32_t level, const char* line) noexcept;
     /// From now on lines are given to `route` (NULL: called where they arise). Threads may be logging meanwhile.
     void set_log_route(Ref<LogRoute> route) noexcept;
     /// Calls the user's function. For routes.
@@ -179,6 +182,8 @@ public:
 
     /// Of the handles of this runtime.
     uint32_t tag() const noexcept { return table_->tag(); }
+    /// Which runtime of this process it is: 1 for the first that was created.
+    uint32_t number() const noexcept { return number_; }
     /// What traces it; NULL if nothing ever has. The second makes it. Throws std::bad_alloc.
     trace::Recorder* recorder() const noexcept { return recorder_.load(std::memory_order_acquire); }
     trace::Recorder& make_recorder();   // to be followed by a look at shutting_down()
@@ -239,6 +244,7 @@ private:
     uint64_t lease_ = 0;
     uint64_t handle_ = 0;
     std::atomic<uint64_t> uses_{1};   // the first is the handle's; together they hold one reference
+    uint32_t number_ = 0;
 
     host::Mutex driver_lock_;
     std::atomic<driver::Driver*> driver_ready_{nullptr};

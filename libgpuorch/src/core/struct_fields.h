@@ -447,7 +447,7 @@ inline constexpr StructField kStructFields<gpo_statistics>[] = {
     GPO_FIELD(gpo_statistics, notifies),
     GPO_FIELD(gpo_statistics, completions),
     GPO_FIELD(gpo_statistics, failures),
-    GPO_FIELD(gpo_statistics, held),
+    GPO_FIELD(gpo_statistics, holds),
     GPO_FIELD(gpo_statistics, device_allocations),
     GPO_FIELD(gpo_statistics, host_registrations),
     GPO_FIELD(gpo_statistics, pageable_copies),

@@ -12,6 +12,8 @@ namespace {
 
 class Text {
 public:
+    /// Every sample carries this label first.
+    explicit Text(std::string runtime) : runtime_(std::move(runtime)) {}
     /// Begins a metric.
     Text& metric(const char* name, const char* type, const char* help) {
         name_ = name;
@@ -44,10 +46,10 @@ private:
     Text& line(const char* suffix, std::string_view labels, std::string_view value) {
         out_ += name_;
         out_ += suffix;
-        if (!labels.empty()) out_ += text("{", labels, "}");
-        out_ += text(" ", value, "\n");
+        out_ += text("{", runtime_, labels.empty() ? "" : ",", labels, "} ", value, "\n");
         return *this;
     }
+    const std::string runtime_;
     std::string out_;
     const char* name_ = "";
 };
@@ -58,8 +60,7 @@ void counters(Text& out, const gpo_statistics& s) {
         .sample(s.copies, "kind=\"copy\"")
         .sample(s.fills, "kind=\"fill\"");
     out.metric("gpuorch_copied_bytes_total", "counter", "Bytes of the copies put on streams.").sample(s.copied_bytes);
-    out.metric("gpuorch_operations_held_total", "counter", "Operations that were held back on the host.")
-        .sample(s.held);
+    out.metric("gpuorch_holds_total", "counter", "Operations that were held back on the host, for a while.").sample(s.holds);
     out.metric("gpuorch_notifies_total", "counter", "Marks accepted for completion queues.").sample(s.notifies);
     out.metric("gpuorch_operation_failures_total", "counter", "Marks and held operations that ended with a failure.")
         .sample(s.failures);
@@ -79,7 +80,7 @@ void gauges(Text& out, const gpo_metrics& m) {
     out.metric("gpuorch_streams", "gauge", "Streams that there are.").sample(m.streams);
     out.metric("gpuorch_operations_pending", "gauge", "Operations accepted by streams and not seen done.")
         .sample(m.operations_pending);
-    out.metric("gpuorch_held_operations", "gauge", "Operations held on the host now.").sample(m.operations_held);
+    out.metric("gpuorch_operations_held", "gauge", "Of them, those held on the host now.").sample(m.operations_held);
     out.metric("gpuorch_completions_pending", "gauge", "Entries accepted by completion queues and not drained.")
         .sample(m.completions_pending);
     out.metric("gpuorch_notifies_refused_total", "counter", "Notifies that met a full completion queue.")
@@ -167,7 +168,7 @@ void gpus(Text& out, const std::vector<Gpu>& all) {
 }  // namespace
 
 std::string prometheus(Runtime& runtime) {
-    Text out;
+    Text out(Text::label("runtime", *runtime.label() ? std::string(runtime.label()) : text(runtime.number())));
     const gpo_metrics metrics = of_runtime(runtime);
     counters(out, runtime.statistics());
     gauges(out, metrics);

@@ -249,8 +249,8 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             if (trace::on() && held_since_ == 0) [[unlikely]] held_since_ = host::now();
             if (!internal) {
                 bump(users_held_, 1);
-                ++held_operations_;
-                runtime().counters.held.fetch_add(1, std::memory_order_relaxed);
+                ++operations_kept_;
+                runtime().counters.holds.fetch_add(1, std::memory_order_relaxed);
             }
             // What it waits for may have come while it was being kept.
             RelaxedCapture relaxed(table());
@@ -815,7 +815,7 @@ gpo_stream_info Stream::info() {
     out.wrapped = wrapped_;
     out.accepted = accepted_.load(std::memory_order_relaxed);
     out.completed = completed_.load(std::memory_order_relaxed);
-    out.held = held_operations();
+    out.held = operations_held();
     out.device = device_;
     return out;
 }

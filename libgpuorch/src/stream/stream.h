@@ -103,7 +103,7 @@ public:
     /// Drops what is held, and with it all that would come behind: from then on the stream has failed. Nothing where none is held.
     void fail_held(const ErrorPtr& error) noexcept;
     gpo_stream_info info();
-    uint64_t held_operations() const noexcept { return users_held_.load(std::memory_order_relaxed); }
+    uint64_t operations_held() const noexcept { return users_held_.load(std::memory_order_relaxed); }
     /// The library's own marks among them included.
     uint64_t held_with_marks() const noexcept { return held_count_.load(std::memory_order_relaxed); }
     bool held() const noexcept { return held_count_.load(std::memory_order_acquire) != 0; }
@@ -360,7 +360,7 @@ private:
     std::atomic<bool> to_flush_{false};                // a thread has it on its list, and
     Stream* next_to_flush_ = nullptr;                  // goes on with this one
     trace::OperationSpan* span_ = nullptr;             // under submit_: of the operation that is being issued
-    uint64_t held_since_ = 0, held_operations_ = 0;    // under submit_: while it is traced, and held
+    uint64_t held_since_ = 0, operations_kept_ = 0;    // under submit_: while it is traced, and held
     std::atomic<uint64_t> trace_lane_{0};              // session << 32 | lane; written under submit_
     std::vector<CUevent> events_[2];                   // under submit_: spare ones, for marks and places of marks
     Ref<Reached> waiter_;                              // under submit_: of a wait that timed out, whose mark is

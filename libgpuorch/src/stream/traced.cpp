@@ -66,7 +66,7 @@ void Stream::trace_notify(const Mark& mark) noexcept {
 
 // Under the submit lock: nothing is held any more.
 void Stream::trace_held() noexcept {
-    const uint64_t since = std::exchange(held_since_, 0), operations = std::exchange(held_operations_, 0);
+    const uint64_t since = std::exchange(held_since_, 0), operations = std::exchange(operations_kept_, 0);
     if (since == 0) return;
     trace::Recorder* recorder = runtime().recorder();
     if (!recorder || !recorder->running()) return;
