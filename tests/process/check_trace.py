@@ -5,6 +5,7 @@ with completions, callbacks, failures and hard names (traced_program.py), and fo
 happens to the files when the disk is full, the path can't be written, another process writes them, or the program is killed;
 and that GPUORCH_TRACE needs no new program."""
 import collections
+import errno
 import fcntl
 import gzip
 import json
@@ -43,8 +44,9 @@ class Job:
         self.many = 64 * self.files[:1]  # a chunk or more of each, whatever the size of chunks is
         self.bytes = sum(path.stat().st_size for path in self.files)
 
-    def run(self, *arguments, trace=None, **settings):
-        environment = {**self.environment, **({"GPUORCH_TRACE": str(trace), "GPUORCH_LOG": "info"} if trace else {})}
+    def run(self, *arguments, trace=None, log="info", **settings):
+        environment = {**self.environment, **({"GPUORCH_TRACE": str(trace)} if trace else {}),
+                       **({"GPUORCH_LOG": log} if trace and log else {})}
         done = subprocess.run([self.program, *arguments, *self.files], env=environment, capture_output=True, text=True,
                               timeout=120, stdin=subprocess.DEVNULL, **settings)
         return done.returncode, done.stdout, done.stderr
@@ -263,9 +265,15 @@ def by_environment(job):
     packed = job.folder / "packed.json.gz"
     code, _, _ = job.run(trace=packed)
     check("and gzipped", (code, 0), (len(json.loads(gzip.decompress(packed.read_bytes()))) > 50, True))
-    code, said, errors = job.run(trace="/nowhere/at/all/trace.json")
-    check("a path that can't be written is logged, and the job is done all the same", (code, 0),
-          ("/nowhere/at/all/trace.json can't be written" in errors, True), ("total: " in said, True))
+    for log in (None, "error", "info"):
+        code, said, errors = job.run(trace="/nowhere/at/all/trace.json", log=log)
+        lines = [line for line in errors.splitlines() if "GPUORCH_TRACE" in line or "nowhere" in line]
+        check(f"a path that can't be written is named on stderr, once, and the job is done all the same (GPUORCH_LOG={log})", (code, 0),
+              (lines, ["gpuorch warning: GPUORCH_TRACE: nothing is traced: /nowhere/at/all/trace.json can't be written: " +
+                       os.strerror(errno.ENOENT)]), ("total: " in said, True))
+    code, _, errors = job.run(trace="/dev/full", log=None)
+    check("so is a trace that can't be written any more", (code, 0),
+          (errors, f"gpuorch error: trace: /dev/full can't be written any more, and ends early: {os.strerror(errno.ENOSPC)}\n"))
 
 
 def events_of(path):
@@ -456,15 +464,69 @@ def killed(job):
     process.send_signal(signal.SIGKILL)
     process.wait()
     text = path.read_text()
-    text = text[:text.rindex("},\n") + 1] + "]"  # as viewers read an array without its end
+    text = text[:text.rindex("},\n") + 1] + "]"  # as viewers read an array whose end the signal forestalled
     check("of a program that was killed there is what had been written", (len(json.loads(text)) > 100, True))
+
+
+def ended(job):
+    """A program that has done little and waits, so that nothing is being written, then ends in some way."""
+    for name in ("ended.json", "ended.json.gz"):
+        for way in (signal.SIGKILL, signal.SIGABRT, None):
+            path = job.folder / name
+            process = Told(path)
+            process("open", "of_ended")
+            until = time.monotonic() + 60
+            while not any(event["name"] == "fill" for event in events_of(path) or []) and time.monotonic() < until:
+                time.sleep(0.01)
+            if way:
+                process.process.send_signal(way)
+            else:
+                process("exit")
+            code, _ = process.end()
+            events = events_of(path) or []
+            names = {event["name"] for event in events if event["ph"] == "X"}
+            check(f"of a program that ends by {way.name if way else '_exit'} {name} is whole, with all that it had done",
+                  (code, -way if way else 0), ({"gpo_device_open", "gpo_fill", "fill", "gpo_stream_wait"} - names, set()))
+            well_formed(f"{name} of {way.name if way else '_exit'}", events)
+            path.unlink()
+
+
+def figures_agree(job):
+    """The picture, the summary and the trace say the same of what was done, where the picture shows a part of it too."""
+    folder = job.folder / "agreed"
+    for name, run in (("the main job", lambda: job.run(trace=f"{folder}/")[0]), ("a program", lambda: program("mixed", trace=f"{folder}/")[0]),
+                      ("one that goes on without GPU work", lambda: program("after", trace=f"{folder}/")[0])):
+        code = run()
+        events = json.loads((folder / "trace.json").read_text())
+        texts = ["".join(text.itertext()) for text in xml.etree.ElementTree.parse(folder / "timeline.svg").getroot().iter(f"{SVG}text")]
+        summary = (folder / "summary.txt").read_text()
+        about = next(event["args"] for event in events if event["name"] == "gpuorch")
+        kinds = collections.Counter(event["cat"] for event in events if event["ph"] == "X")
+
+        def plural(count, what):
+            return f"{count} {what}{'' if count == 1 else 's'}"
+        said = (f"{plural(about['calls'], 'call')}, {plural(about['operations'], 'operation')} ({about['timed']} timed), "
+                f"{plural(about['callbacks'], 'callback')}, {plural(about['completions'], 'completion')}")
+        check(f"{name}: the trace's figures are of what is in it", (code, 0),
+              ([about[each] for each in ("calls", "timed", "callbacks", "completions")],
+               [kinds[each] for each in ("call", "gpu", "callback", "completion")]), (about["dropped"], 0))
+        check(f"{name}: the summary and the picture begin with them", (said in summary.splitlines()[0], True),
+              ([text.startswith(said + " in ") for text in texts[:20] if "timed)" in text], [True]))
+
+        def of_threads(what):
+            return sum(int(count) for text in texts if "timed)" not in text
+                       for count in re.findall(rf"(?:^|; )(\d+) {what}s?, ", text))
+        streams = [int(right.split()[0]) for left, right in zip(texts, texts[1:]) if left.startswith("stream ") and "timed" in right]
+        check(f"{name}: those of the picture's lanes add up to them", (sum(streams), about["timed"]),
+              (of_threads("callback"), about["callbacks"]), (of_threads("call"), about["calls"]))
+        shutil.rmtree(folder)
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         job = Job(folder)
         for part in (whole_trace, mixed_program, many_operations, by_environment, two_runtimes, two_processes,
-                     one_number_for_two, one_path_for_two, moved, full_disk, full_disk_for_each_file, killed):
+                     one_number_for_two, one_path_for_two, moved, full_disk, full_disk_for_each_file, killed, ended, figures_agree):
             part(job)
 
 

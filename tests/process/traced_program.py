@@ -4,6 +4,7 @@
     mixed          a little of everything, on streams with names that are hard to write down
     many           10,000 operations, of kinds that alternate
     two            two runtimes, one after the other
+    after          one that calls and is called back long after its last work on the GPU
     moved FOLDER [PATH PICTURE]   one that goes to another folder while it is traced
     told           whatever its standard input says, line by line (see there); it answers each line
     stop PATH...   a trace into the first path, with the picture in the second, whose end is told by a status
@@ -99,6 +100,19 @@ def two(gpo):
         close(stream, device, runtime)
 
 
+def after(gpo):
+    runtime, device = device_of(gpo)
+    executor, stream, memory = gpo.executor_create(runtime), gpo.stream_create(device), gpo.memory_allocate(device, 4096)
+    gpo.fill(stream, memory, 1, 4, 1024)
+    gpo.stream_wait(stream, -1)
+    time.sleep(0.05)
+    for _ in range(7):
+        gpo.stream_then(stream, executor, lambda completion, error: gpo.stream_query(stream))
+    gpo.executor_run_for(executor, 20_000_000)
+    gpo.memory_free(device, memory)
+    close(executor, stream, device, runtime)
+
+
 def moved(gpo, folder, path=None, picture=None):
     runtime, device = device_of(gpo)
     if path:
@@ -109,7 +123,7 @@ def moved(gpo, folder, path=None, picture=None):
 
 def told(gpo):
     """open LABEL: a runtime with some work on a stream of that name; start PATH [PICTURE], stop: a trace of it; close: it ends;
-    fork: a child that does nothing, and whose number is the answer."""
+    fork: a child that does nothing, and whose number is the answer; exit: the process ends as it is."""
     def open_with(label):
         runtime, device = device_of(gpo)
         stream, memory = gpo.stream_create(device, gpo.StreamOptions(label=label)), gpo.memory_allocate(device, 4096)
@@ -140,7 +154,7 @@ def told(gpo):
                 opened = open_with(*arguments)
             answer = {"open": lambda: None, "close": lambda: close_all(*opened), "fork": fork,
                       "start": lambda path, picture=None: gpo.trace_start(opened[0], gpo.TraceOptions(path=path, picture=picture)),
-                      "stop": lambda: gpo.trace_stop(opened[0])}[command](*(arguments if command == "start" else []))
+                      "exit": lambda: os._exit(0), "stop": lambda: gpo.trace_stop(opened[0])}[command](*(arguments if command == "start" else []))
             print(answer or "SUCCESS", flush=True)
         except gpuorch.Error as error:
             print(error.name, error, flush=True)
@@ -163,4 +177,4 @@ def stop(gpo, path, picture):
 
 
 if __name__ == "__main__":
-    {"mixed": mixed, "many": many, "two": two, "moved": moved, "told": told, "stop": stop}[sys.argv[1]](gpuorch.Library(), *sys.argv[2:])
+    {"mixed": mixed, "many": many, "two": two, "after": after, "moved": moved, "told": told, "stop": stop}[sys.argv[1]](gpuorch.Library(), *sys.argv[2:])

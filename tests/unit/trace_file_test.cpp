@@ -1,6 +1,8 @@
 // The trace's file on a disk that is full: whatever its size, what is left is well-formed, or nothing is. And who has it.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -95,6 +97,74 @@ TEST_CASE("a trace file on a disk that fills up keeps whole lines and its end, o
         CHECK(most > 30'000);
         CHECK(removed >= 1);
         CHECK(removed <= 2);  // where there was no room for anything
+    }
+    unlink(path);
+}
+
+TEST_CASE("a trace file is whole after each append, as a process that is killed leaves it, and no byte of the old end is left") {
+    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    close(mkstemp(path));
+    for (const std::string& name : {std::string(path) + ".json", std::string(path) + ".json.gz"}) {
+        File file(name, "[\n", "{\"a last event\"}\n]\n");
+        std::string expected = "[\n";
+        for (int i = 0; i < 300; ++i) {
+            INFO(name << ", append " << i);
+            // Shorter than the end, as long, and longer than what the packer gives at a time.
+            std::string text = i % 3 == 0 ? "{},\n" : line(i);
+            for (int next = 0; i % 100 == 99 && text.size() < 300'000;) text += line(i * 100'000 + next++);
+            file.append(text);
+            expected += text;
+            REQUIRE((name.ends_with(".gz") ? unpacked(name) : contents(name)) == expected + "{\"a last event\"}\n]\n");
+        }
+        const std::string before = contents(name);
+        file.close();
+        CHECK_FALSE(file.error());
+        CHECK(contents(name) == before);
+        CHECK(file.bytes() == before.size());
+        unlink(name.c_str());
+    }
+    unlink(path);
+}
+
+TEST_CASE("a trace file that is written in small pieces keeps nearly all of them when the disk fills up") {
+    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    close(mkstemp(path));
+    for (const std::string& name : {std::string(path) + ".json", std::string(path) + ".json.gz"}) {
+        SizeLimit limit(40'000);
+        File file(name, "[\n", "{}\n]\n");
+        int next = 0;
+        while (!file.error()) file.append(line(next++));
+        file.close();
+        CHECK(contents(name).size() == file.bytes());
+        CHECK(file.bytes() > 39'000);
+        const std::string text = name.ends_with(".gz") ? unpacked(name) : contents(name);
+        std::string expected = "[\n";
+        for (int i = 0; expected.size() + 5 < text.size(); ++i) expected += line(i);
+        CHECK(text == expected + "{}\n]\n");
+        unlink(name.c_str());
+    }
+    unlink(path);
+}
+
+TEST_CASE("a trace that goes into a pipe gets its end once, when it is closed") {
+    char path[] = "/tmp/gpuorch-file-XXXXXX";
+    close(mkstemp(path));
+    for (const std::string& name : {std::string(path) + ".json", std::string(path) + ".json.gz"}) {
+        REQUIRE(mkfifo(name.c_str(), 0600) == 0);
+        const int reader = open(name.c_str(), O_RDONLY | O_NONBLOCK);
+        {
+            File file(name, "[\n", "{}\n]\n");
+            for (int i = 0; i < 3; ++i) file.append(line(i));
+            file.close();
+            CHECK_FALSE(file.error());
+        }
+        std::string got(4096, '\0');
+        got.resize(static_cast<size_t>(std::max<ssize_t>(read(reader, got.data(), got.size()), 0)));
+        close(reader);
+        unlink(name.c_str());
+        std::ofstream(name, std::ios::binary) << got;
+        CHECK((name.ends_with(".gz") ? unpacked(name) : contents(name)) == "[\n" + line(0) + line(1) + line(2) + "{}\n]\n");
+        unlink(name.c_str());
     }
     unlink(path);
 }

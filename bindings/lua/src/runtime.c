@@ -135,7 +135,7 @@ static const field statistics_fields[] = {
     FIELD(gpo_statistics, copies, U64),             FIELD(gpo_statistics, copied_bytes, U64),
     FIELD(gpo_statistics, fills, U64),              FIELD(gpo_statistics, notifies, U64),
     FIELD(gpo_statistics, completions, U64),        FIELD(gpo_statistics, failures, U64),
-    FIELD(gpo_statistics, held, U64),               FIELD(gpo_statistics, device_allocations, U64),
+    FIELD(gpo_statistics, holds, U64),              FIELD(gpo_statistics, device_allocations, U64),
     FIELD(gpo_statistics, host_registrations, U64), FIELD(gpo_statistics, pageable_copies, U64),
     FIELD(gpo_statistics, pageable_bytes, U64),     FIELD(gpo_statistics, legacy_stream_uses, U64),
     FIELD(gpo_statistics, module_loads, U64),       FIELDS_END};
@@ -157,7 +157,8 @@ static const field trace_info_fields[] = {
     FIELD(gpo_trace_info, timed, U64),          FIELD(gpo_trace_info, completions, U64),
     FIELD(gpo_trace_info, dropped, U64),        FIELD(gpo_trace_info, file_bytes, U64),
     FIELD(gpo_trace_info, call_cost_ns, U64),   FIELD(gpo_trace_info, operation_cost_ns, U64),
-    FIELD(gpo_trace_info, clock_error_ns, U64), FIELDS_END};
+    FIELD(gpo_trace_info, clock_error_ns, U64), FIELD(gpo_trace_info, callbacks, U64),
+    FIELDS_END};
 
 RECORD_METHOD(runtime_driver, runtime, gpo_driver_info, driver_fields)
 RECORD_METHOD(runtime_statistics, runtime, gpo_statistics, statistics_fields)

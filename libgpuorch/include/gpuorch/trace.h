@@ -10,6 +10,7 @@
  * name that ends in '/', gets trace.json, timeline.svg and summary.txt; any other name the trace. A second runtime's
  * files get "-2" before the ending. Processes that trace to one PATH keep out of each other's way: the first has the plain
  * names until it ends, the others' files get their process ids, trace-4711.json (and the time too, if that isn't enough).
+ * A file that can't be written is named on stderr, with the reason, whatever is logged; the program runs on.
  *
  * What is in it
  * - Host: every call of the library, on its thread, with the status that it returned; callbacks and host calls, and the
@@ -22,10 +23,16 @@
  *
  * The trace is Chrome's JSON array, which Perfetto (ui.perfetto.dev) and chrome://tracing open, gzipped where the name
  * ends in ".gz"; it is written while the program runs, through bounded buffers of each thread and a thread of the
- * library's. What a full buffer didn't take is counted and said. A program that ends without gpo_trace_stop or
- * gpo_runtime_shutdown leaves a trace without its end, which those viewers take too, and no picture (an empty file, where
- * it was asked for by name and there was none). The picture is an SVG that needs nothing else: engines, streams and
- * threads as lanes, gaps as gaps.
+ * library's. What a full buffer didn't take is counted and said. The picture is an SVG that needs nothing else: engines,
+ * streams and threads as lanes, gaps as gaps. Its figures are those of gpo_trace_summary and of gpo_trace_info: all that was
+ * recorded, where it draws a part too.
+ *
+ * A process that ends without gpo_trace_stop or gpo_runtime_shutdown, by exit, abort or SIGKILL, leaves the trace as it was
+ * a tenth of a second earlier at most, complete with its end, gzipped or not. Missing are the calls of that tenth of a second,
+ * GPU times of operations that had not ended by then, the event "gpuorch" with the trace's own figures, the summary's file
+ * and the picture (an empty file, where it was asked for by name and there was none). If the process is killed in the middle
+ * of a write to the file, the array has no end, which those viewers take too, and a gzipped file can be unpacked up to
+ * there (`gzip -dc` complains behind it). A trace that is written to a pipe has its end only when the trace is stopped.
  *
  * What it costs. On an H200 a traced launch takes 0.2 to 0.3 us more of the host's time, and with GPU times 3 us more:
  * they come from events around each operation, two records, which the GPU reaches too, and which cost some of its time
@@ -75,14 +82,16 @@ typedef struct gpo_trace_info {
     gpo_status file_status;  /* GPO_SUCCESS, or GPO_IO_ERROR since a file could not be written any more */
     uint32_t reserved;
     uint64_t calls;          /* recorded, of the newest trace: host calls */
-    uint64_t operations;     /* operations of streams */
-    uint64_t timed;          /* of them, those whose GPU times are known by now */
+    uint64_t operations;     /* operations of streams: copies, fills and kernels, and what orders them: waits, signals,
+                                host calls */
+    uint64_t timed;          /* of them, the copies, fills and kernels whose GPU times are known by now */
     uint64_t completions;
     uint64_t dropped;        /* not recorded, because a thread's buffer was full or there was no memory */
     uint64_t file_bytes;     /* written to `path` */
     uint64_t call_cost_ns;   /* measured at the start: what recording a call costs its thread */
     uint64_t operation_cost_ns; /* … and an operation with its GPU times; 0 while no device is open */
     uint64_t clock_error_ns; /* GPU times are known on the host's clock to this, at worst; 0: no device yet */
+    uint64_t callbacks;      /* recorded: functions of the program that the library called, pipelines' included */
 } gpo_trace_info;
 
 /* Of the trace that runs, or the last one. Blocks on nothing. */

@@ -530,6 +530,7 @@ inline constexpr StructField kStructFields<gpo_trace_info>[] = {
     GPO_FIELD(gpo_trace_info, call_cost_ns),
     GPO_FIELD(gpo_trace_info, operation_cost_ns),
     GPO_FIELD(gpo_trace_info, clock_error_ns),
+    GPO_FIELD(gpo_trace_info, callbacks),
 };
 
 #undef GPO_FIELD

@@ -148,14 +148,13 @@ void Drawing::find_range() {
 
 std::string Drawing::subtitle() const {
     const auto all = static_cast<double>(about_.end - about_.start), shown = static_cast<double>(last_ - first_);
-    std::string out =
-        text(about_.operations, about_.operations == 1 ? " operation in " : " operations in ", time_text(all));
+    std::string out = text(counts_text(about_.counts), " in ", time_text(all));
     if (shown < 0.9 * all) {
         const auto from = static_cast<double>(first_ - std::min(first_, about_.start));
         out += text(", shown: ", time_text(shown),
                     from > 0.01 * all ? text(" from ", time_text(from), " on") : std::string());
     }
-    if (about_.dropped) out += text(", ", about_.dropped, " records lost");
+    if (about_.counts.dropped) out += text(", ", about_.counts.dropped, " records lost");
     return out;
 }
 
@@ -305,7 +304,7 @@ void Drawing::devices() {
                 right = text(percent(f.busy, figures->end - figures->begin), " busy");
                 if (f.bytes && engine != Engine::fill)
                     right += text(", ", bytes_text(static_cast<double>(f.bytes)), " at ", speed_text(f.bytes, f.busy));
-                else right += text(", ", f.spans, engine == Engine::kernel ? " launches" : " fills");
+                else right += ", " + count_text(f.spans, "timed operation");
             }
             label(kNames[static_cast<size_t>(look)], right);
             const int height = engine == Engine::fill ? 8 : 18;
@@ -321,10 +320,8 @@ void Drawing::devices() {
                 ++left_out;
                 continue;
             }
-            uint64_t count = 0;
-            for (const Piece& p : row.pieces) count += p.count;
             label(row.name.starts_with("stream ") ? row.name : text("stream ", row.name),
-                  text(count, count == 1 ? " operation" : " operations"));
+                  count_text(row.all.count, "timed operation"));
             open_lane(18);
             for (const Piece& p : row.pieces) piece(p, 18);
             for (const Piece& p : row.strip) piece(p, 18);
@@ -345,28 +342,34 @@ void Drawing::threads() {
         if (!row.pieces.empty() || !row.strip.empty()) all.emplace_back(busy, &row);
     }
     if (all.empty() && picture_.completions_.empty() && picture_.serialising_.empty()) return;
-    label("Host", "calls of the library", true);
+    label("Host", "calls of the library, all of the trace's", true);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (size_t i = 0; i < all.size() && i < kThreads; ++i) {
-        const Row& row = *all[i].second;
-        const auto told = [](const std::vector<Piece>& pieces, const char* one, const char* more) {
-            uint64_t count = 0, busy = 0;
-            for (const Piece& p : pieces) {
-                count += p.count;
-                busy += p.busy;
-            }
-            return text(count, count == 1 ? one : more, time_text(static_cast<double>(busy)));
+    const auto figures = [](const Picture::Count& calls, const Picture::Count& callbacks) {
+        const auto told = [](const Picture::Count& all, const char* what) {
+            return all.count ? text(count_text(all.count, what), ", ", time_text(static_cast<double>(all.busy))) : std::string();
         };
-        std::string right;
-        if (!row.pieces.empty()) right = told(row.pieces, " call, ", " calls, ");
-        if (!row.strip.empty()) right += (right.empty() ? "" : "; ") + told(row.strip, " callback, ", " callbacks, ");
-        label(row.name, right);
+        return text(told(calls, "call"), calls.count && callbacks.count ? "; " : "", told(callbacks, "callback"));
+    };
+    if (all.size() > kThreads) all.resize(kThreads);
+    for (const auto& [busy, row] : all) {
+        label(row->name, figures(row->all, row->all_of_strip));
         open_lane(12);
-        for (const Piece& p : row.pieces) piece(p, 12);
-        for (const Piece& p : row.strip) piece(p, 12);
+        for (const Piece& p : row->pieces) piece(p, 12);
+        for (const Piece& p : row->strip) piece(p, 12);
         close_lane(12);
     }
-    if (all.size() > kThreads) label(text(all.size() - kThreads, " more threads are in the trace"), "");
+    // There is no lane for them, or nothing in what is shown.
+    size_t left_out = 0;
+    Picture::Count calls, callbacks;
+    for (const auto& [number, row] : picture_.threads_) {
+        const bool shown = std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.second == &row; });
+        if (shown || (!row.all.count && !row.all_of_strip.count)) continue;
+        ++left_out;
+        calls += row.all;
+        callbacks += row.all_of_strip;
+    }
+    if (left_out)
+        label(text(count_text(left_out, "more thread"), left_out == 1 ? " is" : " are", " in the trace"), figures(calls, callbacks));
 }
 
 void Drawing::marks() {

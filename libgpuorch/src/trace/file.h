@@ -1,9 +1,12 @@
-// The file of a trace: text that is written while it is made, plain or gzipped, and that stays well-formed whatever
-// happens to the disk.
+// The file of a trace: text that is written while it is made, plain or gzipped, and that is well-formed at each moment,
+// whatever happens to the process and to the disk.
 //
-// What is appended ends at a *boundary*, behind which the file could be closed. When a write fails, the file is cut
-// back to a boundary far enough from its end that the closing text fits into the room that this frees; if even that
-// fails, the file is removed.
+// What is appended ends at a *boundary*, behind which the file could be closed. The closing text is written behind each
+// boundary, in the same call, and the next append writes over it: a process that is killed leaves a whole file. (Killed
+// within that call, it leaves a file that ends early, behind a boundary or within the text that was being appended.) When a
+// write fails, the file is closed at the last boundary, or cut back to one far enough from its end that the closing text
+// fits into the room that this frees; if even that fails, the file is removed. Pipes and devices get the closing text when
+// they are closed.
 #pragma once
 
 #include <zlib.h>
@@ -28,13 +31,14 @@ public:
     File(const File&) = delete;
     File& operator=(const File&) = delete;
 
-    /// Writes text that ends at a boundary. After a failure nothing is written any more.
+    /// Writes text that ends at a boundary, and the closing text. After a failure nothing is written any more.
     void append(std::string_view text) noexcept;
     /// Closes it. Appending ends.
     void close() noexcept;
 
     /// The first failure: NULL if all is well.
     const ErrorPtr& error() const noexcept { return error_; }
+    /// Of what was appended so far; of the whole file, once it is closed.
     uint64_t bytes() const noexcept { return offset_; }
     const Ref<Claim>& claim() const noexcept { return claim_; }
 
@@ -44,12 +48,13 @@ private:
         uint32_t check;  // gzip: CRC-32 and length of the text before it
         uint32_t length;
     };
-    bool write(const void* data, size_t size) noexcept;
+    bool write(std::string_view data, std::string_view behind = {}) noexcept;
     bool empty() noexcept;
     int close_descriptor() noexcept;
-    bool put(std::string_view text) noexcept;
-    bool deflate_all(std::string_view text) noexcept;
-    std::string ending(const Boundary& at) const;
+    bool put(std::string_view text, bool to_boundary) noexcept;
+    bool deflate_all(std::string_view text, bool to_boundary) noexcept;
+    std::string_view ending(const Boundary& at) noexcept;
+    bool close_at(const Boundary& at) noexcept;
     void rescue() noexcept;
     void fail(int number) noexcept;
 
@@ -60,8 +65,9 @@ private:
     z_stream stream_{};
     uint32_t check_ = 0, length_ = 0;
     uint64_t offset_ = 0;
-    std::vector<Boundary> boundaries_;  // the latest few, and the first
+    std::vector<Boundary> boundaries_;  // the latest, some before it that are a block and more apart, and the first
     std::vector<unsigned char> packed_;
+    std::string ending_;  // has room for any
     ErrorPtr error_;
 };
 

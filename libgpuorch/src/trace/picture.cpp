@@ -40,17 +40,22 @@ void Picture::add(std::vector<Piece>& pieces, const Piece& piece) {
 void Picture::span(const Span& span) {
     const Piece piece{span.begin, span.end, span.end - span.begin, span.bytes, span.number, span.kind,
                       span.label, 1,        look_of(span.engine)};
-    add(streams_[span.lane].pieces, piece);
+    Row& stream = streams_[span.lane];
+    ++stream.all.count;
+    add(stream.pieces, piece);
     Row& engine = engines_[span.device][piece.look];
     engine.device = span.device;
     add(engine.pieces, piece);
 }
 
 void Picture::call(int thread, const Record& call) {
+    Row& row = threads_[thread];
+    ++row.all.count;
     if (call.inside_call) return;  // that one is drawn
+    row.all.busy += call.end - call.begin;
     const Look look = call.status >= 10 ? Look::failed : Look::call;
-    add(threads_[thread].pieces, {call.begin, call.end, call.end - call.begin, 0, 0, call.name,
-                           look == Look::failed ? gpo_status_name(call.status) : "", 1, look});
+    add(row.pieces, {call.begin, call.end, call.end - call.begin, 0, 0, call.name,
+                     look == Look::failed ? gpo_status_name(call.status) : "", 1, look});
 }
 
 void Picture::held(const Record& held) {
@@ -59,8 +64,10 @@ void Picture::held(const Record& held) {
 }
 
 void Picture::callback(int thread, const Record& callback) {
-    add(threads_[thread].strip, {callback.begin, callback.end, callback.end - callback.begin, 0, 0, callback.name, "", 1,
-                                 Look::callback});
+    Row& row = threads_[thread];
+    ++row.all_of_strip.count;
+    row.all_of_strip.busy += callback.end - callback.begin;
+    add(row.strip, {callback.begin, callback.end, callback.end - callback.begin, 0, 0, callback.name, "", 1, Look::callback});
 }
 
 void Picture::serialising(const Record& mark) {

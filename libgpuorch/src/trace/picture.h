@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "gpuorch/trace.h"
 #include "trace/figures.h"
 #include "trace/span.h"
 
@@ -18,7 +19,7 @@ class Picture {
 public:
     struct About {
         std::string title;
-        uint64_t operations = 0, dropped = 0;
+        gpo_trace_info counts{};  // of the whole trace
         uint64_t start = 0, end = 0;
         std::map<int, std::string> devices;  // names
         const std::map<int, DeviceFigures>* figures = nullptr;
@@ -48,9 +49,18 @@ private:
         uint32_t count;
         Look look;
     };
+    struct Count {
+        uint64_t count = 0, busy = 0;  // ns in them
+        Count& operator+=(const Count& other) {
+            count += other.count;
+            busy += other.busy;
+            return *this;
+        }
+    };
     struct Row {
         std::string name;
         int device = -1;
+        Count all, all_of_strip;  // what was added, of which the pieces are what is drawn; all: those within others too
         std::vector<Piece> pieces;
         std::vector<Piece> strip;  // along its lower edge: times in which a stream was held, callbacks of a thread
     };

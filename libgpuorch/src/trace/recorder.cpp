@@ -37,6 +37,7 @@ std::string absolute(const std::string& path) {
 /// What the value of GPUORCH_TRACE means. `added` goes before the endings of names.
 Options named_by(const char* value, const std::string& added) {
     Options options;
+    options.of_environment = true;
     std::string path = value;
     const auto name = [&](const std::string& plain) {
         const size_t base = plain.rfind('/') == std::string::npos ? 0 : plain.rfind('/') + 1;
@@ -55,6 +56,14 @@ Options named_by(const char* value, const std::string& added) {
         (path.ends_with(".svg") ? options.picture : options.path) = name(path);
     }
     return options;
+}
+
+void tell_untraced(Runtime& runtime, std::string_view why) noexcept {
+    try {
+        runtime.tell_user(GPO_LOG_WARNING, text("GPUORCH_TRACE: nothing is traced: ", why).c_str());
+    } catch (const std::bad_alloc&) {
+        runtime.tell_user(GPO_LOG_WARNING, "GPUORCH_TRACE: nothing is traced: out of memory");
+    }
 }
 
 }  // namespace
@@ -151,7 +160,7 @@ Ref<Claim> Recorder::begin_session(const Options& options, std::vector<std::stri
         lanes_.reserve(kLanes);
         clocks_.clear();
     }
-    end_ = sampled_ = dropped_ = 0;
+    end_ = sampled_ = resolved_ = written_ = dropped_ = 0;
     figures_ = std::make_unique<Figures>([this](int device, uint64_t at, uint64_t bytes, uint64_t operations) {
         if (json_) json_->on_the_way(device, at, bytes, operations);
     });
@@ -250,9 +259,9 @@ void Recorder::start_from_environment(Runtime& runtime) noexcept {
             return;
         }
     } catch (const Failure& failure) {
-        runtime.log(GPO_LOG_WARNING, "GPUORCH_TRACE: nothing is traced: ", failure.error()->sentence());
+        tell_untraced(runtime, failure.error()->sentence());
     } catch (const std::exception& error) {
-        runtime.log(GPO_LOG_WARNING, "GPUORCH_TRACE: nothing is traced: ", error.what());
+        tell_untraced(runtime, error.what());
     }
 }
 

@@ -34,6 +34,7 @@ struct Options {
     std::string path, picture, summary, title;  // files; "": none
     bool gpu_times = true;
     bool one_claim = false;  // the picture goes with the trace: who has that one has both
+    bool of_environment = false;  // GPUORCH_TRACE asked for it: the program gets no status that says what failed
 };
 
 class Recorder {
@@ -51,7 +52,7 @@ public:
     /// The runtime shuts down, nothing runs any more: ends a session, and lets go of contexts.
     void finish() noexcept;
 
-    /// What GPUORCH_TRACE asks for; what can't be done is logged.
+    /// What GPUORCH_TRACE asks for; what can't be done is logged, and told on stderr.
     static void start_from_environment(Runtime& runtime) noexcept;
 
     bool running() const noexcept { return state_.load(std::memory_order_acquire) == recording; }
@@ -138,7 +139,7 @@ private:
 
     // The writer's; start and stop touch it while there is none.
     Options options_;
-    uint64_t start_ = 0, end_ = 0, sampled_ = 0;
+    uint64_t start_ = 0, end_ = 0, sampled_ = 0, resolved_ = 0, written_ = 0;  // host::now() of the last time
     Ref<Claim> picture_claim_;
     std::unique_ptr<Json> json_;
     std::unique_ptr<Figures> figures_;

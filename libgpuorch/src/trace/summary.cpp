@@ -8,8 +8,8 @@ namespace gpo::trace {
 std::string Recorder::summary_text(const Published& about) {
     const gpo_trace_info& info = about.info;
     const uint64_t time = (about.end ? about.end : host::now()) - about.start;
-    std::string out = text("trace of ", about.title, ": ", time_text(static_cast<double>(time)), ", ", info.calls,
-                           " calls, ", info.operations, " operations, ", info.completions, " completions\n");
+    std::string out = text("trace of ", about.title, ": ", time_text(static_cast<double>(time)), ", ",
+                           counts_text(info), "\n");
     for (const auto& [number, device] : about.devices) {
         const uint64_t span = device.end - device.begin;
         out += text("GPU ", number, ": some engine worked ", percent(device.any, span), " of the ",
@@ -19,8 +19,8 @@ std::string Recorder::summary_text(const Published& about) {
             if (engine.spans == 0) continue;
             std::string name = engine_name(static_cast<Engine>(i));
             name.resize(16, ' ');
-            out += text("  ", name, percent(engine.busy, span), " busy, ", engine.spans,
-                        engine.spans == 1 ? " span" : " spans");
+            out += text("  ", name, percent(engine.busy, span), " busy, ",
+                        count_text(engine.spans, "timed operation"));
             if (engine.bytes)
                 out += text(", ", bytes_text(static_cast<double>(engine.bytes)), " at ",
                             speed_text(engine.bytes, engine.busy));

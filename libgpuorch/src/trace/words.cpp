@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/text.h"
+
 namespace gpo::trace {
 
 std::string number(const char* format, double value) {
@@ -31,6 +33,13 @@ std::string percent(uint64_t part, uint64_t whole) {
 
 std::string speed_text(uint64_t bytes, uint64_t ns) {
     return number("%.2f GB/s", static_cast<double>(bytes) / static_cast<double>(std::max<uint64_t>(ns, 1)));
+}
+
+std::string count_text(uint64_t count, std::string_view what) { return text(count, " ", what, count == 1 ? "" : "s"); }
+
+std::string counts_text(const gpo_trace_info& counts) {
+    return text(count_text(counts.calls, "call"), ", ", count_text(counts.operations, "operation"), " (", counts.timed,
+                " timed), ", count_text(counts.callbacks, "callback"), ", ", count_text(counts.completions, "completion"));
 }
 
 }  // namespace gpo::trace

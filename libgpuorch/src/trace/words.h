@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "gpuorch/trace.h"
 
 namespace gpo::trace {
 
@@ -16,5 +19,9 @@ std::string bytes_text(double bytes);
 std::string percent(uint64_t part, uint64_t whole);
 /// "55.43 GB/s"
 std::string speed_text(uint64_t bytes, uint64_t ns);
+/// "1 callback", "2 callbacks"
+std::string count_text(uint64_t count, std::string_view what);
+/// What a trace recorded: "14 calls, 205 operations (164 timed), 41 callbacks, 0 completions".
+std::string counts_text(const gpo_trace_info& counts);
 
 }  // namespace gpo::trace

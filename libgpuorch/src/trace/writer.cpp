@@ -20,6 +20,8 @@ constexpr size_t kPending = 65536;  // operations of a stream whose times are wa
 // waiting: each is a call of the driver's, which makes those that submit wait.
 constexpr uint64_t kBusy = 256;
 constexpr size_t kPutOff = 4096;
+constexpr uint64_t kPutOffTime = 100'000'000;  // at most; kWritten: from one write to the file to the next, so that of a
+constexpr uint64_t kWritten = 50'000'000;      // process that is killed only the last tenth of a second is missing
 
 }  // namespace
 
@@ -68,12 +70,17 @@ void Recorder::drain(bool last) noexcept {
             info_.clock_error_ns = std::max(info_.clock_error_ns, clock->error());
             info_.operation_cost_ns = std::max(info_.operation_cost_ns, info_.call_cost_ns + clock->record_cost());
         }
-        const bool busy = !last && info_.operations - operations > kBusy;
+        const bool busy = !last && info_.operations - operations > kBusy && now - resolved_ < kPutOffTime;
+        if (!busy) resolved_ = now;
         for (size_t i = 0; i < lanes; ++i)
             if (!busy || lanes_[i]->pending.size() >= kPutOff) resolve(*lanes_[i], static_cast<uint32_t>(i + 1));
         figures_->settle(last ? UINT64_MAX : watermark(now));
         if (last || now - sampled_ >= kSamplePeriod) sample(now);
-        if (json_) json_->flush(last);
+        if (json_) {
+            const bool due = last || now - written_ >= kWritten;
+            json_->flush(due);
+            if (due) written_ = now;
+        }
         watch_file();
     } catch (...) {
         ++dropped_;  // no memory, or a driver that doesn't answer
@@ -97,7 +104,10 @@ void Recorder::drain(bool last) noexcept {
     if (last) end_session(now);
     publish();
     // The user's code, under no lock.
-    for (const std::string& line : std::exchange(log_, {})) runtime_.log(GPO_LOG_ERROR, line);
+    for (const std::string& line : std::exchange(log_, {})) {
+        if (options_.of_environment) runtime_.tell_user(GPO_LOG_ERROR, line.c_str());
+        else runtime_.log(GPO_LOG_ERROR, line);
+    }
 }
 
 void Recorder::publish() noexcept {
@@ -183,6 +193,7 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             if (picture_) picture_->held(record);
             break;
         case Kind::callback:
+            ++info_.callbacks;
             if (json_) json_->callback(buffer.thread, record);
             if (picture_) picture_->callback(buffer.thread, record);
             break;
@@ -264,9 +275,9 @@ void Recorder::show(Lane& lane, uint32_t number, const Record& record, uint64_t 
     span.end = end;
     span.bytes = record.bytes;
     span.number = record.number;
+    figures_->add(span);
     ++info_.timed;
     if (json_) json_->span(span);
-    figures_->add(span);
     if (picture_) picture_->span(span);
 }
 
@@ -336,7 +347,8 @@ void Recorder::end_session(uint64_t now) noexcept {
     try {
         if (json_) {
             json_->about("gpuorch", text("\"calls\":", info_.calls, ",\"operations\":", info_.operations,
-                                         ",\"timed\":", info_.timed, ",\"unfinished\":", unfinished,
+                                         ",\"timed\":", info_.timed, ",\"callbacks\":", info_.callbacks,
+                                         ",\"completions\":", info_.completions, ",\"unfinished\":", unfinished,
                                          ",\"dropped\":", info_.dropped, ",\"call_cost_ns\":", info_.call_cost_ns,
                                          ",\"operation_cost_ns\":", info_.operation_cost_ns,
                                          ",\"clock_error_ns\":", info_.clock_error_ns));
@@ -364,8 +376,7 @@ void Recorder::end_session(uint64_t now) noexcept {
             const Context& context = *lanes_[i]->context;
             about.devices[context.ordinal()] = device_properties(context.driver(), context.ordinal()).name;
         }
-        about.operations = info_.timed;
-        about.dropped = info_.dropped;
+        about.counts = info_;
         return picture_->draw(about);
     });
     picture_.reset();

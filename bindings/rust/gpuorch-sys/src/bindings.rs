@@ -320,7 +320,7 @@ pub struct gpo_statistics {
     pub notifies: u64,
     pub completions: u64,
     pub failures: u64,
-    pub held: u64,
+    pub holds: u64,
     pub device_allocations: u64,
     pub host_registrations: u64,
     pub pageable_copies: u64,
@@ -360,8 +360,8 @@ const _: () = {
         "Offset of field: gpo_statistics::failures",
     ][::core::mem::offset_of!(gpo_statistics, failures) - 56usize];
     [
-        "Offset of field: gpo_statistics::held",
-    ][::core::mem::offset_of!(gpo_statistics, held) - 64usize];
+        "Offset of field: gpo_statistics::holds",
+    ][::core::mem::offset_of!(gpo_statistics, holds) - 64usize];
     [
         "Offset of field: gpo_statistics::device_allocations",
     ][::core::mem::offset_of!(gpo_statistics, device_allocations) - 72usize];
@@ -2047,10 +2047,11 @@ pub struct gpo_trace_info {
     pub call_cost_ns: u64,
     pub operation_cost_ns: u64,
     pub clock_error_ns: u64,
+    pub callbacks: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_trace_info"][::core::mem::size_of::<gpo_trace_info>() - 88usize];
+    ["Size of gpo_trace_info"][::core::mem::size_of::<gpo_trace_info>() - 96usize];
     ["Alignment of gpo_trace_info"][::core::mem::align_of::<gpo_trace_info>() - 8usize];
     [
         "Offset of field: gpo_trace_info::struct_size",
@@ -2091,6 +2092,9 @@ const _: () = {
     [
         "Offset of field: gpo_trace_info::clock_error_ns",
     ][::core::mem::offset_of!(gpo_trace_info, clock_error_ns) - 80usize];
+    [
+        "Offset of field: gpo_trace_info::callbacks",
+    ][::core::mem::offset_of!(gpo_trace_info, callbacks) - 88usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
