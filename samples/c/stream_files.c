@@ -78,16 +78,13 @@ static gpo_status take(void *user, const gpo_chunk *chunk) {  /* called for each
     struct figures *figures = user; const struct Result *result = chunk->result;
     for (int i = 0; i < 256; ++i) figures->sum.histogram[i] += result->histogram[i];
     figures->sum.crc = with_zeros(figures->sum.crc, chunk->bytes, tables.powers) ^ result->crc;
-    figures->bytes += chunk->bytes;
-    return GPO_SUCCESS;
+    return figures->bytes += chunk->bytes, GPO_SUCCESS;
 }
 
 static void print(const char *name, const struct figures *f) {
     double entropy = 0, size = (double)f->bytes, copy_ns = (double)(f->run.copy_in_ns + f->run.copy_out_ns);
-    for (int i = 0; i < 256; ++i) {
-        const double share = (double)f->sum.histogram[i] / size;
-        if (share > 0) entropy -= share * log2(share);
-    }
+    for (int i = 0; i < 256; ++i)
+        if (f->sum.histogram[i]) entropy -= (double)f->sum.histogram[i] / size * log2((double)f->sum.histogram[i] / size);
     printf("%s: %.0f bytes, entropy %.4f, CRC-32 %08x, %.2f GB/s, %.0f %% of copying hidden\n", name, size, entropy,
            with_zeros(~0u, f->bytes, tables.powers) ^ f->sum.crc ^ ~0u, size > 0 ? size / (double)f->run.elapsed_ns : 0,
            copy_ns > 0 ? 100 * (double)f->run.copy_hidden_ns / copy_ns : 0);
@@ -105,7 +102,9 @@ static int stream_file(gpo_pipeline_t pipeline, const char *path, const char *fo
     char target[4096] = ""; struct stat from = {0}, to;
     if (folder) snprintf(target, sizeof target, "%s/%s", folder, name_of(path));
     const int same = !stat(path, &from) && !stat(target, &to) && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
-    if (same || (S_ISREG(from.st_mode) && from.st_size == 0))
+    FILE *file = S_ISREG(from.st_mode) && from.st_size == 0 ? fopen(path, "rb") : NULL;  /* empty, or one of /proc */
+    const int empty = file && fgetc(file) == EOF && !ferror(file), closed = file && fclose(file);
+    if (same || (empty && !closed))
         return fprintf(stderr, "stream_files: %s: %s\n", path, same ? "it would be written over itself" : "it is empty");
     gpo_source source = {.struct_size = sizeof source, .kind = GPO_SOURCE_KIND_FILE, .path = path,
                          .flags = GPO_SOURCE_UNCHANGED};
@@ -143,8 +142,9 @@ int main(int count, char **files) {
                 return fprintf(stderr, "stream_files: %s and %s would be one in %s\n", files[k], files[i], folder), 2;
     if (table && (!map || fread(tables.map, 1, 256, map) != 256 || fgetc(map) != EOF))
         return fprintf(stderr, "stream_files: %s is not a file of 256 bytes\n", table), 2;
-    signal(SIGPIPE, SIG_IGN);
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
+    for (int i = 0, ends[] = {SIGINT, SIGTERM, SIGHUP}; i < 3 && signal(SIGPIPE, SIG_IGN) != SIG_ERR; ++i)
+        if (ends[i] != SIGHUP || signal(SIGHUP, SIG_IGN) != SIG_IGN)  /* nohup's stays ignored; the second of a kind kills */
+            sigaction(ends[i], &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, NULL);
     if (trace) snprintf(svg, sizeof svg, "%s/timeline.svg", trace), snprintf(json, sizeof json, "%s/trace.json", trace);
     gpo_trace_options traced = {.struct_size = sizeof traced, .path = json, .picture = svg};
     gpo_runtime_t runtime; gpo_device_t device; gpo_module_t module; gpo_pipeline_t pipeline;
@@ -174,6 +174,5 @@ int main(int count, char **files) {
     }
     print("total", &total);
     failures += trace && (failed("trace", gpo_trace_stop(runtime)) || printf("trace: %s, %s\n", svg, json) < 0);
-    gpo_runtime_shutdown(runtime, -1);
-    return interrupted ? 130 : failures || unwritable;
+    return gpo_runtime_shutdown(runtime, -1), interrupted ? 128 + interrupted : failures || unwritable;
 }

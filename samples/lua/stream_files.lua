@@ -27,6 +27,7 @@ local function with_zeros(crc, zeros, powers) -- bytes behind it
 end
 local tables = gpuorch.array("u32", 96):from_string(map):fill(0x800000, 65) -- the kernel's struct Tables
 for k = 2, 32 do tables[64 + k] = multiply(tables[63 + k], tables[63 + k]) end
+local signal = gpuorch.interrupt_on("HUP", "TERM")
 local powers, runtime = tables:slice(65, 96), assert(gpuorch.runtime_create())
 local device = assert(runtime:device_open())
 local module = assert(device:module_compile(assert(io.open(here .. "../stream_files.cu")):read "*a"))
@@ -52,7 +53,8 @@ end
 local function stream_file(path)
     local f, target = figures(), folder and folder .. "/" .. path:match "[^/]*$"
     if target and holds(quoted(path) .. " -ef " .. quoted(target)) then return nil, "it would be written over itself" end
-    if holds("-f " .. quoted(path) .. " && test ! -s " .. quoted(path)) then return nil, "it is empty" end
+    local file = holds("-f " .. quoted(path) .. " && test ! -s " .. quoted(path)) and io.open(path, "rb") -- empty, or one of /proc
+    if file and not file:read(0) and not select(2, file:read(0)) then return nil, "it is empty" end
     local function take(chunk) add(f, {chunk.result:as "u64":unpack(1, 256)}, chunk.result:as "u32"[513], chunk.bytes) end -- in order
     local run, why = pipeline:start({path = path, unchanged = true}, {path = target, take = take})
     while run == true or run == false do -- started, or not done yet
@@ -66,11 +68,11 @@ end
 say("device: %s", device:get_properties().name) local total = figures()
 for _, path in ipairs(files) do
     if unwritable and not folder then break end
-    local ended, f, why = pcall(stream_file, path) -- Ctrl-C raises
+    local ended, f, why = pcall(stream_file, path) -- Ctrl-C raises, and so do the signals named above
     if not ended then interrupted, f, why = pipeline:cancel(), pipeline:wait() and nil, "interrupted" end
     if f then print_figures(path, f) add(total, f, f.crc, f.bytes, f) else failures = failures + 1 complain(path, why) end
     if interrupted then break end
 end
 print_figures("total", total)
 if trace then assert(runtime:trace_stop()) say("trace: %s/timeline.svg, %s/trace.json", trace, trace) end
-os.exit(interrupted and 130 or (failures > 0 or unwritable) and 1 or 0, true)
+os.exit(interrupted and 128 + (signal() or 2) or (failures > 0 or unwritable) and 1 or 0, true)

@@ -101,17 +101,20 @@ def complain(about, message):
 
 
 def is_empty(path):
-    """Whether a regular file has nothing in it; of one that can't be asked the library says why."""
+    """Whether a regular file has nothing in it (those of /proc have no size); of one that can't be read the library says why."""
     try:
         about = os.stat(path)
+        if not stat.S_ISREG(about.st_mode) or about.st_size != 0:
+            return False
+        with open(path, "rb", buffering=0) as file:
+            return not file.read(1)
     except OSError:
         return False
-    return stat.S_ISREG(about.st_mode) and about.st_size == 0
 
 
 class Job:
     def __init__(self, gpo, device, table, folder):
-        self.gpo, self.folder, self.interrupted = gpo, folder, False
+        self.gpo, self.folder, self.interrupted = gpo, folder, 0  # interrupted: by which signal
         powers = [1 << 23]
         while len(powers) < 32:
             powers.append(multiply(powers[-1], powers[-1]))
@@ -126,9 +129,9 @@ class Job:
             self.pipeline = gpo.pipeline_create(device, gpo.PipelineOptions(
                 stages=[stage], stage_count=1, flags=gpo.PIPELINE_TIMES, result_bytes=ctypes.sizeof(Result)))
 
-    def interrupt(self, *_):
-        self.interrupted = True
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    def interrupt(self, number, _):
+        self.interrupted = number
+        signal.signal(number, signal.SIG_DFL)
 
     def stream(self, path):
         """What came of a file; a failure is raised."""
@@ -202,7 +205,9 @@ def main(arguments):
         trace = options["--trace"] and [os.path.join(options["--trace"], name) for name in ("timeline.svg", "trace.json")]
         if trace:
             gpo.trace_start(runtime, gpo.TraceOptions(picture=trace[0], path=trace[1]))
-        signal.signal(signal.SIGINT, job.interrupt)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves it
+                signal.signal(number, job.interrupt)
         Output.say(f"device: {gpo.device_get_properties(device).name.decode()}")
         for path in files:
             if job.interrupted or (Output.failed and folder is None):
@@ -220,7 +225,7 @@ def main(arguments):
         if trace:
             gpo.trace_stop(runtime)
             Output.say(f"trace: {', '.join(trace)}")
-    return 130 if job.interrupted else int(failures != 0 or Output.failed)
+    return 128 + job.interrupted if job.interrupted else int(failures != 0 or Output.failed)
 
 
 if __name__ == "__main__":

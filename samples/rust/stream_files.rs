@@ -6,15 +6,17 @@
 use bytemuck::{Pod, Zeroable};
 use gpuorch::pipeline::{Chunk, Flow, Input, InputBytes, Output, ResultBlock, Sink, Source, Stage};
 use gpuorch::{Device, DeviceBuffer, Pipeline, Runtime};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::collections::HashMap;
 use std::error::Error;
 use std::ffi::OsStr;
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, Read, Write, stderr, stdout};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -111,11 +113,24 @@ fn say(line: &str) {
     }
 }
 
+/// A file of no size that has nothing in it: those of /proc have no size either.
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0)
+        && std::fs::File::open(path).and_then(|mut file| file.read(&mut [0])).is_ok_and(|read| read == 0)
+}
+
+/// Whether whoever started the program wants it to ignore the signal.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map(str::trim);
+    mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 != 0)
+}
+
 struct Job {
     pipeline: Pipeline,
     tables: Tables,
     folder: Option<PathBuf>,
-    interrupted: Arc<AtomicBool>,
+    interrupted: Arc<AtomicUsize>, // by which signal
 }
 
 impl Job {
@@ -127,16 +142,22 @@ impl Job {
         let stage = Stage::kernel(&kernel, (Input, Output, ResultBlock, InputBytes, tables));
         let stage = stage.block(64).bytes_per_block(64 << 10);
         let pipeline = device.pipeline().stage(stage).times().result_bytes(size_of::<Counted>() as u64).build()?;
-        let interrupted = Arc::new(AtomicBool::new(false));
-        // The first Ctrl-C ends the run, the second the program.
-        let interrupt = signal_hook::consts::SIGINT;
-        signal_hook::flag::register_conditional_default(interrupt, Arc::clone(&interrupted))?;
-        signal_hook::flag::register(interrupt, Arc::clone(&interrupted))?;
+        let interrupted = Arc::new(AtomicUsize::new(0));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if signal == SIGHUP && is_ignored(signal) {
+                continue; // as nohup leaves it
+            }
+            // The first of a kind ends the run, the second the program.
+            let came = Arc::new(AtomicBool::new(false));
+            flag::register_conditional_default(signal, Arc::clone(&came))?;
+            flag::register(signal, came)?;
+            flag::register_usize(signal, Arc::clone(&interrupted), signal as usize)?;
+        }
         Ok(Self { pipeline, tables, folder, interrupted })
     }
 
     fn stream(&self, path: &Path) -> Result<Figures, Box<dyn Error>> {
-        if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0) {
+        if is_empty(path) {
             return Err("it is empty".into());
         }
         let figures = Arc::new(Mutex::new(Figures::none()));
@@ -151,7 +172,7 @@ impl Job {
         };
         let run = self.pipeline.start(Source::file(path).unchanged(), sink).map_err(gpuorch::Error::from)?;
         while !run.wait_for(Duration::from_millis(100))? {
-            if self.interrupted.load(Relaxed) {
+            if self.interrupted.load(Relaxed) != 0 {
                 run.cancel()?;
             }
             if stderr().is_terminal() {
@@ -254,7 +275,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     say(&format!("device: {}", device.properties()?.name()));
     let (mut total, mut failures) = (Figures::none(), 0);
     for file in files {
-        if job.interrupted.load(Relaxed) || (job.folder.is_none() && UNWRITABLE.load(Relaxed)) {
+        if job.interrupted.load(Relaxed) != 0 || (job.folder.is_none() && UNWRITABLE.load(Relaxed)) {
             break;
         }
         match job.stream(&file) {
@@ -279,7 +300,10 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         say(&format!("trace: {}, {}", picture.display(), trace.display()));
     }
     let failed = failures != 0 || UNWRITABLE.load(Relaxed);
-    Ok(ExitCode::from(if job.interrupted.load(Relaxed) { 130 } else { u8::from(failed) }))
+    Ok(ExitCode::from(match job.interrupted.load(Relaxed) {
+        0 => u8::from(failed),
+        signal => 128 + signal as u8,
+    }))
 }
 
 fn main() -> ExitCode {

@@ -208,21 +208,65 @@ def empty_pipe(folder):
                   (folder.leftovers(), ["nothing"]))
 
 
-def interrupted(folder):
+def begun_from_pipe(folder, hangup=signal.SIG_DFL):
+    """The job, within the second of three files, of which it has the first 50,000 bytes; that file, and its writing end.
+    `hangup`: what it does on SIGHUP until it says otherwise, which is what the tests' own starter was told otherwise."""
     pipe = folder.path / "pipe"
-    os.mkfifo(pipe)
-    process = folder.start("-o", folder.out, folder.path / "odd", pipe, folder.path / "text")
+    if not pipe.exists():
+        os.mkfifo(pipe)
+    process = folder.start("-o", folder.out, folder.path / "odd", pipe, folder.path / "text",
+                           preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)]
+                           and signal.signal(signal.SIGHUP, hangup))
     writer = os.open(pipe, os.O_WRONLY)  # returns when the sample has opened the pipe
     os.write(writer, bytes(50_000))
     while not any(name.name.endswith(".part") for name in folder.out.iterdir()):
         time.sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    return process, pipe, writer
+
+
+def interrupted(folder):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        process, pipe, writer = begun_from_pipe(folder)
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=60)
+        os.close(writer)
+        folder.report(f"{number.name} ends it cleanly, and the file that it ended is named",
+                      (process.returncode, 128 + number), (set(said(out)), {str(folder.path / "odd"), "total"}),
+                      (errors.count("\n"), 1), (errors.startswith(f"stream_files: {pipe}: "), True),
+                      (folder.leftovers(), ["odd"]))
+    process, pipe, writer = begun_from_pipe(folder, hangup=signal.SIG_IGN)
+    process.send_signal(signal.SIGHUP)
     os.close(writer)
-    folder.report("Ctrl-C ends it cleanly, and the file that it ended is named",
-                  (process.returncode, 130), (set(said(out)), {str(folder.path / "odd"), "total"}),
-                  (errors.count("\n"), 1), (errors.startswith(f"stream_files: {pipe}: "), True),
-                  (folder.leftovers(), ["odd"]))
+    out, errors = process.communicate(timeout=60)
+    folder.report("where SIGHUP is ignored, as by nohup, it goes on", (process.returncode, 0), (errors, ""),
+                  (said(out).get(str(pipe)), figures(bytes(50_000), COMPLEMENT)), (folder.leftovers(), ["odd", "pipe", "text"]))
+
+
+def killed(folder):
+    process, _, writer = begun_from_pipe(folder)
+    process.kill()
+    process.communicate(timeout=60)
+    os.close(writer)
+    left = [name for name in os.listdir(folder.out) if name.endswith(".part")]
+    other, _, writer = begun_from_pipe(folder)
+    alive = [name for name in os.listdir(folder.out) if name.endswith(".part")]
+    code, _, errors = folder.run("-o", folder.out, folder.path / "one")
+    now = [name for name in os.listdir(folder.out) if name.endswith(".part")]
+    os.close(writer)
+    other.communicate(timeout=60)
+    folder.report("what one that was killed left behind is taken away by the next run, what one that runs is writing isn't",
+                  (len(left), 1), (len(alive), 1), (left != alive, True), (code, 0), (errors, ""), (now, alive), (other.returncode, 0),
+                  (folder.leftovers(), ["odd", "one", "pipe", "text"]))
+
+
+def files_of_proc(folder):
+    """They say that they have no size."""
+    file = pathlib.Path("/proc/version")
+    code, out, errors = folder.run("-o", folder.out, file)
+    written = (folder.out / "version").read_bytes() if (folder.out / "version").exists() else None
+    folder.report("a file of /proc is streamed like any other", (code, 0), (errors, ""),
+                  (said(out).get(str(file)), figures(file.read_bytes(), COMPLEMENT)), (written, file.read_bytes().translate(COMPLEMENT)),
+                  (folder.leftovers(), ["version"]))
 
 
 def stopped_within(folder, name, change):
@@ -346,7 +390,7 @@ def check(language, prepare):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as path:
         folder = Folder(path, language, prepare)
-        for part in (figures_and_files, bad_files, full_disk, closed_pipe, empty_pipe, interrupted, changing_files, progress, traced, own_files):
+        for part in (figures_and_files, bad_files, full_disk, closed_pipe, empty_pipe, files_of_proc, interrupted, killed, changing_files, progress, traced, own_files):
             part(folder)
         if "--full" in sys.argv:
             more_than_32_bits(folder)

@@ -401,6 +401,7 @@ const char *parameter_name(const parameter *p, char text[32]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
 int make_launch(lua_State *L);
 int compile_log(lua_State *L);
+int interrupt_on(lua_State *L);
 
 /* --- runtime.c, executor.c, pipeline.c, await.c --- */
 

@@ -795,6 +795,11 @@ function gpuorch.array(type, count) end
 ---@return launch
 function gpuorch.launch(options) end
 
+--- these end waits as Ctrl-C does, once each; the function that it gives says which was the newest to come
+---@param ... "HUP"|"TERM"|"QUIT"
+---@return fun(): integer?
+function gpuorch.interrupt_on(...) end
+
 ---@return integer
 function gpuorch.version() end
 
