@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,50 @@ def run(name, *command, **settings):
         print(f"FAIL {name}: {pathlib.Path(str(command[0])).name} ended with exit code {result.returncode}")
         raise SystemExit(0)
     return result.stdout
+
+
+def benchmarks_on_first_use(folder):
+    """GPUORCH_BENCH=FIRST_USE, configured in folder/FIRST_USE."""
+    name = "with GPUORCH_BENCH=FIRST_USE a build has no benchmark, and the target gpuorch_bench has all"
+    build, prefix, tools = folder / "FIRST_USE", folder / "first use", folder / "tools"
+    whole, bench = (run(name, "ninja", "-C", build, "-t", "commands", target) for target in ("all", "gpuorch_bench"))
+    missing = [path.stem for path in (ROOT / "tests/bench").glob("*.cpp") if f"gpuorch_bench_{path.stem}" not in bench]
+    print(f"PASS {name}" if "gpuorch_bench" not in whole and not missing else f"FAIL {name}: not {missing}, or one in {whole}")
+
+    name = "gpuorch-bench has its programs built and installed where it lies, each time that it runs, and says so the first time"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "libexec/gpuorch/bench").mkdir(parents=True)
+    shutil.copy(ROOT / "tests/bench/run", prefix / "bin/gpuorch-bench")
+    (prefix / "libexec/gpuorch/bench/build_folder").write_text(
+        (build / "tests/bench/build_folder").read_text())
+    tools.mkdir()
+    programs = " ".join(f"gpuorch_bench_{path.stem}" for path in (ROOT / "tests/bench").glob("*.cpp"))
+    (tools / "cmake").write_text(f"""#!/bin/sh
+echo "$*" >>'{tools}/asked'
+case $* in *--component*) for program in {programs}; do
+    printf '#!/bin/sh\necho "row of %s"\n' "$program" >'{prefix}'/libexec/gpuorch/bench/$program
+    chmod +x '{prefix}'/libexec/gpuorch/bench/$program
+done ;; esac
+""")
+    (tools / "cmake").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+    ask = [sys.executable, prefix / "bin/gpuorch-bench", "--list"]
+    first, second = (subprocess.run(ask, env=environment, capture_output=True, text=True) for _ in range(2))
+    steps = [f"--build {build} --target all gpuorch_bench", f"--install {build} --prefix {prefix}",
+             f"--install {build} --prefix {prefix} --component bench"]
+    asked = (tools / "asked").read_text().splitlines()
+    right = (asked == 2 * steps and first.stdout == second.stdout and "row of gpuorch_bench_submit\n" in first.stdout and
+             "building the benchmarks" in first.stderr and second.stderr == "")
+    print(f"PASS {name}" if right else f"FAIL {name}: {asked}, {first}, {second}")
+
+    name = "without the folder it measures with the programs that it has, or says what is missing"
+    shutil.rmtree(build)
+    third = subprocess.run(ask, env=environment, capture_output=True, text=True)
+    for program in programs.split():
+        (prefix / "libexec/gpuorch/bench" / program).unlink()
+    fourth = subprocess.run(ask, env=environment, capture_output=True, text=True)
+    right = third.stdout == first.stdout and fourth.returncode == 1 and f"{build}, which is gone" in fourth.stderr
+    print(f"PASS {name}" if right else f"FAIL {name}: {third}, {fourth}")
 
 
 def main():
@@ -92,18 +137,19 @@ def main():
         name = "a build without tests, as the README has it, has gpuorch-bench, and one without that hasn't"
         programs = {"gpuorch-bench", *(f"gpuorch_bench_{path.stem}" for path in (ROOT / "tests/bench").glob("*.cpp"))}
         bench, modules, lua = {}, {}, machine.lua() or ""
-        for option in ("ON", "OFF"):
+        for option in ("ON", "OFF", "FIRST_USE"):
             run(name, "cmake", "-S", ROOT, "-B", folder / option, "-G", "Ninja", "-DGPUORCH_TESTS=OFF", f"-DGPUORCH_BENCH={option}",
-                f"-DGPUORCH_LANGUAGES={option}", f"-DGPUORCH_LUA={lua if option == 'ON' else ''}",
+                f"-DGPUORCH_LANGUAGES={'ON' if option == 'ON' else 'OFF'}", f"-DGPUORCH_LUA={lua if option == 'ON' else ''}",
                 *([f"-DGPUORCH_DEPS={os.environ['GPUORCH_DEPS']}"] if "GPUORCH_DEPS" in os.environ else []))
             rules = "".join(path.read_text() for path in (folder / option).rglob("cmake_install.cmake"))
             modules[option] = {word in rules for word in ("gpuorch.py", "lua/gpuorch", "lua/types")}
             targets = run(name, "ninja", "-C", folder / option, "-t", "targets")
             bench[option] = {program in rules and program in targets + "gpuorch-bench" for program in programs}
-        print(f"PASS {name}" if bench == {"ON": {True}, "OFF": {False}} else f"FAIL {name}: {bench}")
+        print(f"PASS {name}" if bench == {"ON": {True}, "OFF": {False}, "FIRST_USE": {True}} else f"FAIL {name}: {bench}")
+        benchmarks_on_first_use(folder)
 
         name = "GPUORCH_LANGUAGES=OFF leaves Python's and Lua's modules out"
-        print(f"PASS {name}" if modules == {"ON": {True}, "OFF": {False}} else f"FAIL {name}: {modules}")
+        print(f"PASS {name}" if modules == {"ON": {True}, "OFF": {False}, "FIRST_USE": {False}} else f"FAIL {name}: {modules}")
 
         name = "GPUORCH_LUA names a Lua whose module is built and installed where that Lua finds it"
         if not lua:
