@@ -47,8 +47,8 @@ struct Held {
 };
 
 template <class Body>
-void each_seed(Body body) {
-    const auto [first, count] = gpo::test::seeds({1, kSeeds});
+void each_seed(Body body, uint64_t seeds = kSeeds) {
+    const auto [first, count] = gpo::test::seeds({1, seeds});
     for (uint64_t seed = first; seed < first + count; ++seed) {
         INFO("GPUORCH_TEST_SEED=", seed);
         body(seed);
@@ -87,4 +87,38 @@ TEST_CASE("a notify on a stream whose device has just been lost comes behind tho
             CHECK(entry.status == GPO_DEVICE_LOST);
         }
     });
+}
+
+TEST_CASE("a wait for the device tells no failure of a stream's, whatever is cancelled or fails meanwhile, under every schedule") {
+    each_seed([](uint64_t seed) {
+        Held held(seed);
+        uint64_t memory = 0;
+        REQUIRE(gpo_memory_allocate(held.device, 64, nullptr, &memory) == GPO_SUCCESS);
+        std::vector<gpo_status> waited;
+        {
+            std::vector<gpo::host::Thread> threads;
+            threads.emplace_back("waiter", [&] {
+                for (const int64_t timeout : {int64_t{100'000}, int64_t{0}, kPatience, int64_t{10'000}, kPatience})
+                    waited.push_back(gpo_device_wait(held.device, timeout));
+            });
+            threads.emplace_back("canceller", [&] {
+                for (int i = 0; i < 4; ++i) {
+                    CHECK(gpo_stream_cancel_held(held.stream, nullptr) == GPO_SUCCESS);
+                    gpo_stream_wait_timeline(held.stream, held.timeline, 1);
+                    gpo_fill(held.stream, memory, 7, 1, 64);
+                }
+                // In the end the stream fails, or goes on.
+                if (seed % 2)
+                    CHECK(gpo_timeline_fail(held.timeline, GPO_FAILED, "on purpose") == GPO_SUCCESS);
+                else
+                    CHECK(gpo_stream_cancel_held(held.stream, nullptr) == GPO_SUCCESS);
+            });
+        }
+        for (const gpo_status status : waited) {
+            CAPTURE(status);
+            CHECK((status == GPO_SUCCESS || status == GPO_TIMEOUT));
+        }
+        CHECK(waited.size() == 5);
+        CHECK(waited.back() == GPO_SUCCESS);
+    }, kSeeds / 3);
 }

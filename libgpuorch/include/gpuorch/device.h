@@ -83,8 +83,8 @@ GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_pro
 /* Waits until all that was put on the device's streams by then, held work and that of streams destroyed meanwhile
  * included, is done, and the memory that was freed behind it is free. What the GPU was given before a stream failed is
  * waited for too; that failure isn't returned. GPO_TIMEOUT: if streams hold each other up (stream.h), gpo_last_error has
- * a sentence that names them. GPO_DEVICE_LOST. GPO_WOULD_DEADLOCK in a host call on one of the streams, and in a log
- * function on the thread of the library that frees.
+ * a sentence that names them. GPO_DEVICE_LOST; GPO_CANCELLED if the runtime shuts down. GPO_WOULD_DEADLOCK in a host
+ * call on one of the streams, and in a log function on the thread of the library that frees.
  * Works while streams are captured: those run nothing and are passed over, as is a wrapped legacy stream while a
  * blocking stream is captured; and memory freed during a capture is released when the capture ends, which this call
  * doesn't wait for.
