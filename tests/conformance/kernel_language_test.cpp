@@ -94,6 +94,8 @@ template <typename T, int N> __global__ void blur(T *out, const T *in, Filter<T,
 template <class Op> __global__ void map(int *a, Op op) { a[threadIdx.x] = op(a[threadIdx.x]); }
 struct Add { int value; __device__ int operator()(int x) const { return x + value; } };
 template <int N> __global__ __launch_bounds__(N * 32) void bounded(int *a) { *a = N; }
+#define FOUR 4
+#define SUM_OF(x, y) x + y
 template __global__ void bounded<3>(int *);
 template <> __global__ void bounded<7>(int *a) { *a = 70; }
 namespace space { __device__ int counter = 5; __constant__ float table[4] = {1, 2, 3, 4}; }
@@ -104,7 +106,8 @@ __managed__ double shared_with_host;
 extern "C" __global__ void use(float *out) {
     out[0] = space::table[2] + space::counter++ + fixed; total += 11; internal_one[1] = 6; shared_with_host = 2.5;
 }
-)", {"blur<float, 3>", "blur<double, 5>", "map<Add>", "bounded<2>", "&space::counter", "&space::table", "&internal_one", "&fixed"});
+)", {"blur<float, 3>", "blur<double, 5>", "map<Add>", "bounded<2>", "&space::counter", "&space::table", "&internal_one", "&fixed", "bounded<SUM_OF(FOUR, OPTION)>"},
+                    {"-DOPTION=5"});
     std::vector<float> in(200), out(200);
     std::iota(in.begin(), in.end(), 0.0f);
     const std::array<float, 3> taps = {1, 2, 3};
@@ -124,6 +127,8 @@ extern "C" __global__ void use(float *out) {
     CHECK(value[0] == 3);
     program.run("_Z7boundedILi7EEvPi", single(), value);
     CHECK(value[0] == 70);
+    program.run("bounded<SUM_OF(FOUR, OPTION)>", single(), value);
+    CHECK(value[0] == 9);
     std::vector<float> result(1);
     program.write("space::table", std::vector<float>{1, 2, 30});
     program.run("use", single(), result);

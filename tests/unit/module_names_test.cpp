@@ -82,9 +82,10 @@ TEST_CASE("a name that isn't there, or stands for more than one kernel, is answe
     CHECK(why == "`blur` is overloaded, ask for one of its symbols: _Z4blurPfi _Z4blurPdi");
     CHECK(find("scale", symbols, {}, &why).empty());
     CHECK(why == "the module has no kernel `scale`; it has blur (_Z4blurPdi), blur (_Z4blurPfi), "
-                 "scale<float> (_Z5scaleIfEvPT_S0_m)");
+                 "scale<float> (_Z5scaleIfEvPT_S0_m); kernels of a template are there if a name expression asked for them");
     CHECK(find("any", {}, {}, &why).empty());
-    CHECK(why == "the module has no kernel `any`; it has none, or none that the driver tells of");
+    CHECK(why == "the module has no kernel `any`; it has none, or none that the driver tells of; kernels of a template "
+                 "are there if a name expression asked for them");
 }
 
 TEST_CASE("the list of a module with many kernels ends") {
@@ -93,7 +94,7 @@ TEST_CASE("the list of a module with many kernels ends") {
     std::string why;
     find("other", symbols, {}, &why);
     CHECK(why.size() < 1000);
-    CHECK(why.ends_with("and 980 more"));
+    CHECK(why.find(" and 980 more; ") != std::string::npos);
 }
 
 TEST_CASE("PTX names its kernels") {

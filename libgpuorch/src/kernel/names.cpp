@@ -74,6 +74,8 @@ DemangledName demangle(const std::string& symbol) {
     return out;
 }
 
+constexpr std::string_view kTemplates = "; kernels of a template are there if a name expression asked for them";
+
 std::string find_symbol(std::string_view name, std::span<const std::string> symbols,
                         std::span<const std::pair<std::string, std::string>> lowered, std::string* why) {
     const std::string wanted = without_spaces(name);
@@ -102,13 +104,14 @@ std::string find_symbol(std::string_view name, std::span<const std::string> symb
         if (std::find(symbols.begin(), symbols.end(), entry.second) == symbols.end()) shown.push_back(entry.first);
     *why = text("the module has no kernel `", name, "`; ");
     if (shown.empty()) {
-        *why += "it has none, or none that the driver tells of";
+        *why += text("it has none, or none that the driver tells of", kTemplates);
         return {};
     }
     std::sort(shown.begin(), shown.end());
     *why += "it has ";
     for (size_t i = 0; i < shown.size() && i < kListed; ++i) *why += (i ? ", " : "") + shown[i];
     if (shown.size() > kListed) *why += text(" and ", shown.size() - kListed, " more");
+    *why += kTemplates;
     return {};
 }
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -12,11 +13,13 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "core/environment.h"
 #include "host/host.h"
 #include "softgpu/compiler_headers.h"
 #include "softgpu/compiler_includes.h"
+#include "softgpu/compiler_messages.h"
 #include "softgpu/compiler_options.h"
 #include "softgpu/compiler_prefix.h"
 #include "softgpu/compiler_process.h"
@@ -54,6 +57,9 @@ constexpr const char* kOwnVariables = "-fno-gnu-unique";
 
 constexpr const char* kMacros[] = {"-D__CUDACC__=1", "-D__CUDACC_RTC__=1", "-D__NVCC__=1", "-D__CUDA_ARCH__=900",
                                    "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", "-D__GPUORCH_SOFT__=1"};
+
+/// Before each name expression behind the source.
+constexpr const char* kNameMark = "#pragma gpuorch name expression\n";
 
 bool can_be_run(const std::string& path) {
     struct stat status;
@@ -222,7 +228,34 @@ private:
             }
             return false;
         }
-        return write("source.cu", "# 1 \"" + clean_name(request_.file_name) + "\"\n" + request_.source + "\n");
+        return write("source.cu", "# 1 \"" + clean_name(request_.file_name) + "\"\n" + request_.source + "\n" + name_expressions());
+    }
+
+    /// Behind the source, so that its macros are replaced in them.
+    std::string name_expressions() const {
+        std::string out;
+        for (size_t i = 0; i < request_.name_expressions.size(); ++i) {
+            std::string name = request_.name_expressions[i];
+            std::replace(name.begin(), name.end(), '\n', ' ');
+            out += kNameMark + ("# 1 \"name expression " + std::to_string(i)) + "\"\n" + name + "\n";
+        }
+        return out;
+    }
+
+    /// Takes them off the preprocessed text again.
+    std::vector<std::string> take_name_expressions() {
+        std::vector<std::string> names(request_.name_expressions.size());
+        for (size_t i = names.size(); i-- > 0;) {
+            const size_t mark = text_.rfind(kNameMark);
+            if (mark == std::string::npos) return {};
+            for (std::string_view left = std::string_view(text_).substr(mark); !left.empty();) {
+                const std::string_view line = left.substr(0, left.find('\n'));
+                left.remove_prefix(std::min(left.size(), line.size() + 1));
+                if (!line.starts_with("#")) names[i] += std::string(line) + " ";
+            }
+            text_.resize(mark);
+        }
+        return names;
     }
 
     /// The source with all that it includes, to text_.
@@ -236,7 +269,9 @@ private:
                                        "-include", "macros.h"});
         command.insert(command.end(), options_.preprocess.begin(), options_.preprocess.end());
         command.insert(command.end(), {"source.cu", "-o", "preprocessed.ii"});
-        return step({.arguments = std::move(command), .memory = kReadingMemory}, "preprocessed.ii", kLargestSource);
+        const bool done = step({.arguments = std::move(command), .memory = kReadingMemory}, "preprocessed.ii", kLargestSource);
+        result_.log = readable_preprocessor_log(result_.log);
+        return done;
     }
 
     /// From CUDA C++ to C++, in text_.
@@ -250,7 +285,10 @@ private:
             }
             clang_ = pass.clang = version_.find("clang") != std::string::npos;
             pass.name_expressions = request_.name_expressions;
-            text_ = rewrite_kernels(text_, pass);
+            pass.expanded = take_name_expressions();
+            original_ = std::move(text_);
+            rewritten_ = rewrite_kernels(original_, pass);
+            text_ = rewritten_.text;
         } catch (const SourceError& error) {
             result_.log += std::string(error.what()) + "\n";
             return false;
@@ -258,24 +296,39 @@ private:
         return true;
     }
 
+    /// From text_ to the image, with what the compiler says of it said of the user's text.
     bool build() {
-        std::vector<std::string> command = {path_, options_.standard};
-        command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
-        if (!clang_) command.emplace_back(kOwnVariables);
-        command.insert(command.end(), options_.compile.begin(), options_.compile.end());
-        const std::string whole = text_, log = result_.log;
-        const bool warm = !clang_ && request_.shelf &&
-                          shared_.prefixes.use(*request_.shelf, *folder_, command, version_, deadline_, text_);
-        if (!compile_text(command, warm)) {
-            // A compiler that can't read a header of its own making says so of that file, and not of the source.
-            if (!warm || result_.log.find(kPrecompiledPrefix) == std::string::npos) return false;
-            text_ = whole;
-            result_.log = log;
-            if (!compile_text(command, false)) return false;
-        }
+        const std::string before = std::exchange(result_.log, {});
+        const bool built = compile();
+        const auto text_of = [&](const std::string& file) -> std::string_view {
+            if (file == (request_.file_name.empty() ? "source.cu" : request_.file_name)) return request_.source;
+            for (const auto& [name, text] : request_.headers)
+                if (file == "headers/" + name) return text;
+            return {};
+        };
+        if (!result_.log.empty())
+            result_.log = readable_compiler_log(result_.log, {original_, rewritten_, request_.name_expressions, text_of});
+        result_.log.insert(0, before);
+        if (!built) return false;
         const auto* bytes = reinterpret_cast<const std::byte*>(text_.data());
         result_.image.assign(bytes, bytes + text_.size());
         return true;
+    }
+
+    bool compile() {
+        std::vector<std::string> command = {path_, options_.standard};
+        command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
+        if (!clang_) command.emplace_back(kOwnVariables);
+        command.emplace_back(clang_ ? "-fno-caret-diagnostics" : "-fno-diagnostics-show-caret");   // of text that nobody has written
+        command.insert(command.end(), options_.compile.begin(), options_.compile.end());
+        const bool warm = !clang_ && request_.shelf &&
+                          shared_.prefixes.use(*request_.shelf, *folder_, command, version_, deadline_, text_);
+        if (compile_text(command, warm)) return true;
+        // A compiler that can't read a header of its own making says so of that file, and not of the source.
+        if (!warm || result_.log.find(kPrecompiledPrefix) == std::string::npos) return false;
+        text_ = rewritten_.text;
+        result_.log.clear();
+        return compile_text(command, false);
     }
 
     /// From C++ to a shared object, both in text_.
@@ -355,6 +408,8 @@ private:
     bool preprocessed_ = false, clang_ = false;
     std::string version_;
     std::string text_;         // what the latest step has made
+    std::string original_;     // preprocessed
+    Rewritten rewritten_;
 };
 
 class SoftCompiler final : public driver::Compiler {

@@ -77,7 +77,22 @@ private:
             if (text[i] == '\\' && i + 1 < last) ++i;
             name += text[i];
         }
-        system_ = text.substr(last).find('3') != std::string_view::npos;
+        const std::string_view flags = text.substr(last);
+        system_ = flags.find('3') != std::string_view::npos;
+        if (flags.find('1') != std::string_view::npos) {
+            const uint32_t parent = entered_.empty() ? UINT32_MAX : entered_.back();
+            entered_.push_back(static_cast<uint32_t>(tokens_.included.size()));
+            tokens_.included.push_back({name, 0, 0, parent});
+        }
+        find_file(name);
+        if (flags.find('2') != std::string_view::npos && !entered_.empty()) {   // the line behind the #include
+            tokens_.included[entered_.back()].file = file_;
+            tokens_.included[entered_.back()].line = line - 1;
+            entered_.pop_back();
+        }
+    }
+
+    void find_file(std::string& name) {
         if (name == tokens_.files[file_]) return;
         for (file_ = 0; file_ < tokens_.files.size(); ++file_)
             if (tokens_.files[file_] == name) return;
@@ -198,6 +213,7 @@ private:
     std::string_view source_;
     size_t at_ = 0;
     uint32_t line_ = 1, file_ = 0;
+    std::vector<uint32_t> entered_;      // the headers that we are in, by their numbers in Tokens::included
     bool system_ = false;
     std::vector<uint32_t> open_;
     std::vector<Token> list_;

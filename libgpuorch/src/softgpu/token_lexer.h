@@ -50,9 +50,17 @@ private:
     std::vector<Token> list_;
 };
 
+/// A header, and what has included it.
+struct Included {
+    std::string name;               // where the preprocessor has found it
+    uint32_t file = 0, line = 0;    // of the #include; line 0: not known
+    uint32_t parent = UINT32_MAX;   // the header that the #include is in; UINT32_MAX: the source
+};
+
 struct Tokens {
     TokenList all;
     std::vector<std::string> files;
+    std::vector<Included> included;
 
     /// Throws SourceError, with the token's place.
     [[noreturn]] void refuse(uint32_t token, const std::string& sentence) const;

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "softgpu/compiler_messages.h"
 #include "softgpu/token_names.h"
 #include "softgpu/token_structure.h"
 #include "softgpu/token_waits.h"
@@ -58,9 +59,9 @@ public:
     Pass(std::string_view source, const PassOptions& options)
         : source_(source), options_(options), tokens_(tokenize(source)), all_(tokens_.all),
           structure_(find_structure(tokens_)), names_(tokens_, structure_),
-          waits_(find_waits(tokens_, structure_, options.name_expressions)) {}
+          waits_(find_waits(tokens_, structure_, meant())) {}
 
-    std::string run() {
+    Rewritten run() {
         refuse_what_is_outside();
         refuse_lost_kernels();
         for (const SharedFound& shared : structure_.shared) namespace_shared(shared);
@@ -70,7 +71,11 @@ public:
         places_whole_ = std::any_of(kPlaces.begin(), kPlaces.end(), [&](const auto& place) { return named_whole(place.first); });
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)
             if (!all_[at].system) word(at);
-        return beginning() + apply() + ending();
+        out_.text = beginning();
+        apply();
+        out_.text += ending();
+        find_kernels();
+        return std::move(out_);
     }
 
 private:
@@ -87,24 +92,37 @@ private:
         edits_.push_back({all_[token].offset, static_cast<uint32_t>(all_[token].text.size()), std::move(text)});
     }
 
-    std::string apply() {
+    void apply() {
         std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) {
             return a.offset != b.offset ? a.offset < b.offset : (a.removed == 0 && b.removed != 0);
         });
-        std::string out;
-        out.reserve(source_.size() + source_.size() / 4);
+        out_.text.reserve(source_.size() + source_.size() / 4);
         uint32_t at = 0;
         for (const Edit& edit : edits_) {
             if (edit.offset < at) continue;   // within something removed
-            if (edit.offset > at) {
-                out.append(source_.substr(at, edit.offset - at));
-                at = edit.offset;
-            }
-            out += edit.text;
-            at = std::max(at, edit.offset + edit.removed);
+            keep(at, edit.offset);
+            if (edit.removed != 0) out_.kept.push_back({here(), edit.offset, static_cast<uint32_t>(edit.text.size()), true});
+            out_.text += edit.text;
+            at = edit.offset + edit.removed;
         }
-        out.append(source_.substr(at));
-        return out;
+        keep(at, static_cast<uint32_t>(source_.size()));
+    }
+    uint32_t here() const { return static_cast<uint32_t>(out_.text.size()); }
+    void keep(uint32_t begin, uint32_t end) {
+        if (begin == end) return;
+        out_.kept.push_back({here(), begin, end - begin, false});
+        out_.text += source_.substr(begin, end - begin);
+    }
+
+    void find_kernels() {
+        for (const FunctionFound& found : structure_.functions) {
+            if (!found.kernel || !found.user) continue;
+            Rewritten::Kernel kernel{std::string(found.name), all_[found.declaration.begin].offset, all_[found.declaration.end - 1].end(), {}};
+            for (const TokenRange& nested : nested_)
+                if (nested.begin >= found.body.begin && nested.end <= found.body.end)
+                    kernel.nested.emplace_back(all_[nested.begin].offset, all_[nested.end].offset);
+            out_.kernels.push_back(std::move(kernel));
+        }
     }
 
     [[noreturn]] void refuse(uint32_t token, const std::string& sentence) const { tokens_.refuse(token, sentence); }
@@ -117,17 +135,29 @@ private:
 
     // -- words -------------------------------------------------------------------------------------------------------
 
+    /// One that CUDA's headers of what isn't here always include: they are refused where the user includes them.
+    void refuse_header(const Included& sign) const {
+        const size_t folder = folder_of_missing(sign.name);
+        if (folder == 0) return;
+        const Included* outermost = &sign;
+        while (outermost->parent != UINT32_MAX &&
+               tokens_.included[outermost->parent].name.starts_with(std::string_view(sign.name).substr(0, folder)))
+            outermost = &tokens_.included[outermost->parent];
+        throw SourceError(tokens_.files[outermost->file], outermost->line, missing_header(outermost->name.substr(folder)));
+    }
+
     void refuse_what_is_outside() const {
+        for (const Included& one : tokens_.included) refuse_header(one);
         for (uint32_t at = 0; at + 1 < all_.size(); ++at) {
             const Token& token = all_[at];
             if (token.system) continue;
-            if (token.is("<<<")) refuse(at, "launching kernels from kernels is not supported on the software GPU");
+            if (token.is("<<<")) refuse(at, "launching kernels from kernels is not on the software GPU");
             if (token.kind != TokenKind::identifier) continue;
             if (token.is("asm") || token.is("__asm__") || token.is("__asm"))
-                refuse(at, "inline PTX (asm) is not supported on the software GPU");
+                refuse(at, "inline PTX (asm) is not on the software GPU");
             if (texture(token.text) || (token.is("texture") && all_[at + 1].is("<")))
                 refuse(at,
-                       "textures and surfaces (" + std::string(token.text) + ") are not supported on the software GPU");
+                       "textures and surfaces (" + std::string(token.text) + ") are not on the software GPU");
         }
     }
 
@@ -619,7 +649,7 @@ private:
     std::string ending() const {
         std::string out;
         for (size_t i = 0; i < options_.name_expressions.size(); ++i) {
-            std::string_view name = options_.name_expressions[i];
+            std::string_view name = meant()[i];
             while (!name.empty() && (name.front() == ' ' || name.front() == '&')) name.remove_prefix(1);
             const std::string number = std::to_string(i);
             out += "\n# 1 \"name expression " + number + "\"\nstatic __gpo_named<decltype(" + std::string(name) +
@@ -629,6 +659,11 @@ private:
         return out + "\n# 1 \"gpo_table\" 3\n#include \"gpo_table.h\"\n";
     }
 
+    /// The name expressions as they are to be compiled.
+    const std::vector<std::string>& meant() const {
+        return options_.expanded.empty() ? options_.name_expressions : options_.expanded;
+    }
+
     std::string_view source_;
     const PassOptions& options_;
     Tokens tokens_;
@@ -636,6 +671,7 @@ private:
     Structure structure_;
     Names names_;
     Waits waits_;
+    Rewritten out_;
     std::vector<Edit> edits_;
     std::vector<const FunctionFound*> kernels_;   // with bodies
     std::vector<TokenRange> nested_;
@@ -648,7 +684,7 @@ private:
 
 }  // namespace
 
-std::string rewrite_kernels(std::string_view preprocessed, const PassOptions& options) {
+Rewritten rewrite_kernels(std::string_view preprocessed, const PassOptions& options) {
     return Pass(preprocessed, options).run();
 }
 

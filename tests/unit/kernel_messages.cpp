@@ -1,0 +1,115 @@
+// What the software GPU says of a source that doesn't compile: the user's lines and columns, kernels by their names, and one
+// sentence for what it doesn't have.
+#include "kernel_device.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+using namespace kernel_test;
+
+namespace {
+
+/// The log of a source that is refused.
+std::string log_of(const std::string& source, std::vector<std::string> names = {}, std::vector<std::string> options = {}) {
+    const auto result = compile(source, std::move(names), std::move(options));
+    CHECK_FALSE(result.ok);
+    return result.log;
+}
+
+/// Where the line of the log with `words` says that it is, in the shape "2:10".
+std::string place_of(const std::string& log, const std::string& words) {
+    const size_t at = log.find(words);
+    if (at == std::string::npos) return "not said";
+    const size_t begin = log.rfind('\n', at) + 1, file = log.find("kernel.cu:", begin);
+    return file == begin ? log.substr(begin + 10, log.find(": ", begin) - begin - 10) : "elsewhere";
+}
+
+struct Include {
+    const char* line;
+    const char* sentence;
+};
+
+}  // namespace
+
+TEST_CASE("messages about a kernel have the columns of the source as it was written, and its name") {
+    const std::string log = log_of(R"(
+extern "C" __global__ void k(float *p, unsigned n) {
+  __shared__ int s[4];   /* q */   p[n]   =  q1; // q1
+  p[threadIdx.x] = p[blockIdx.x + q2] + q2; p[0] = "/* no comment */ q3"[q3];
+  auto f = [=](int z) { return q4; };
+  p[0] = 1
+}
+#define MACRO(x) ((x) + q5)
+template <int N> __global__ void t(float *p) { p[threadIdx.x] = q6(N); while (atomicAdd(p, 1.f) < q7) ; }
+__device__ int dev(int x) { return x + blockIdx.y + q8; }
+__global__ void __launch_bounds__(32) m(int *p) { *p = MACRO(3); }
+__global__ void u(int a, int b) { a = b; q9(); })",
+                                   {"t<3>"});
+    CHECK(place_of(log, "'q1' was not") == "3:46");
+    CHECK(place_of(log, "'q2' was not") == "4:35");
+    CHECK(place_of(log, "'q3' was not") == "4:74");
+    CHECK(place_of(log, "'q4' was not") == "5:32");
+    CHECK(place_of(log, "expected ';'") == "6:11");
+    CHECK(place_of(log, "'q5' was not") == "11");   // what a macro says is nowhere in the line
+    CHECK(place_of(log, "to 'q6'") == "9:65");
+    CHECK(place_of(log, "'q7' was not") == "9:99");
+    CHECK(place_of(log, "'q8' was not") == "10:53");
+    CHECK(place_of(log, "'q9' was not") == "12:42");
+    CHECK(log.find("kernel.cu: In kernel 'k':\n") != std::string::npos);
+    CHECK(log.find("kernel.cu: In kernel 't':\n") != std::string::npos);
+    // One lambda is the source's own.
+    const size_t lambda = log.find("In lambda function");
+    CHECK(lambda != std::string::npos);
+    CHECK(log.find("In lambda function", lambda + 1) == std::string::npos);
+    CHECK(place_of(log_of("extern \"C\" __global__ void k(float *p, unsigned n) { p[n] = 1 }"), "expected ';'") == "1:62");
+    CHECK(log.find("gpo") == std::string::npos);
+}
+
+TEST_CASE("a parameter whose type isn't known, and name expressions that name no kernel, are told in one line each") {
+    CHECK(log_of("__global__ void u(Foo *p, int n) { *p = n; }\n") ==
+          "kernel.cu:1:19: error: 'Foo', the type of a parameter of kernel 'u', is not known\n");
+    const std::string second = log_of("struct Known {};\n__global__ void u(Known a, Foo *p, int n) { *p = n; }\n");
+    CHECK(place_of(second, "'Foo'") == "2:28");
+    CHECK(second.find("gpo") == std::string::npos);
+    const std::string names = log_of("template <int N> __global__ void t(int *p) { *p = N; }", {"t", "none", "t<"});
+    CHECK(names.find("name expression 't': error: it names several functions; a template wants its arguments\n") != std::string::npos);
+    CHECK(names.find("name expression 'none': error: 'none' was not declared in this scope\n") != std::string::npos);
+    CHECK(std::count(names.begin(), names.end(), '\n') == 3);
+}
+
+TEST_CASE("what the software GPU doesn't have is told in one sentence, at the user's line") {
+    const Include includes[] = {{"#include <mma.h>", "<mma.h> (tensor cores)"},
+                                {"# include <cuda_fp8.h> // numbers", "<cuda_fp8.h> (numbers of 8 bits)"},
+                                {"#include <cub/block/block_reduce.cuh>", "<cub/block/block_reduce.cuh> (CCCL's CUB)"},
+                                {"#include <thrust/tuple.h>", "<thrust/tuple.h> (CCCL's Thrust)"},
+                                {"#include <texture_fetch_functions.h>", "<texture_fetch_functions.h> (textures)"}};
+    for (const Include& include : includes) {
+        CAPTURE(include.line);
+        const std::string log = log_of("#define A\n\n" + std::string(include.line) + "\n__global__ void k() {}\n");
+        CHECK(log.starts_with("kernel.cu:3:"));
+        CHECK(log.ends_with(": error: " + std::string(include.sentence) + " is not on the software GPU\n"));
+        CHECK(std::count(log.begin(), log.end(), '\n') == 1);
+    }
+    CHECK(log_of("\n__global__ void k(float *p, cudaTextureObject_t t) { *p = tex2D<float>(t, 0, 0); }") ==
+          "kernel.cu(2): error: textures and surfaces (cudaTextureObject_t) are not on the software GPU\n");
+    CHECK(log_of("__global__ void k(int *p) {\n  asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*p)); }") ==
+          "kernel.cu(2): error: inline PTX (asm) is not on the software GPU\n");
+    // Where a folder with NVIDIA's is given too; a header of the user's own with such a name is the user's.
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::temp_directory_path() / ("gpuorch_messages_" + std::to_string(getpid()));
+    fs::create_directories(folder / "crt");
+    std::ofstream(folder / "mma.h") << "#include \"crt/mma.h\"\n";
+    std::ofstream(folder / "crt" / "mma.h") << "#pragma once\n";
+    fs::create_directories(folder / "own" / "thrust");
+    std::ofstream(folder / "own" / "mma.h") << "#define OWN 3\n";
+    std::ofstream(folder / "own" / "thrust" / "vectors.h") << "#define THRUST 4\n";
+    CHECK(log_of("#define A\n#include <mma.h>\n__global__ void k() {}", {}, {"-I" + folder.string()}) ==
+          "kernel.cu(2): error: <mma.h> (tensor cores) is not on the software GPU\n");
+    const auto own = compile("#include <mma.h>\n#include \"thrust/vectors.h\"\n__global__ void k(int *p) { *p = OWN + THRUST; }", {},
+                             {"-I" + (folder / "own").string()});
+    CHECK(own.ok);
+    fs::remove_all(folder);
+}
