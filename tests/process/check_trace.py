@@ -476,7 +476,8 @@ def ended(job):
             process = Told(path)
             process("open", "of_ended")
             until = time.monotonic() + 60
-            while not any(event["name"] == "fill" for event in events_of(path) or []) and time.monotonic() < until:
+            done = {"gpo_device_open", "gpo_fill", "fill", "gpo_stream_wait"}
+            while done - {event["name"] for event in events_of(path) or []} and time.monotonic() < until:
                 time.sleep(0.01)
             if way:
                 process.process.send_signal(way)
@@ -486,7 +487,7 @@ def ended(job):
             events = events_of(path) or []
             names = {event["name"] for event in events if event["ph"] == "X"}
             check(f"of a program that ends by {way.name if way else '_exit'} {name} is whole, with all that it had done",
-                  (code, -way if way else 0), ({"gpo_device_open", "gpo_fill", "fill", "gpo_stream_wait"} - names, set()))
+                  (code, -way if way else 0), (done - names, set()))
             well_formed(f"{name} of {way.name if way else '_exit'}", events)
             path.unlink()
 
