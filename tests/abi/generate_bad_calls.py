@@ -158,7 +158,7 @@ class Function:
             if others:
                 lines += self.block(f"{word} is of another runtime", "GPO_INVALID_HANDLE", number, f"w.other->{type_}")
         # Queues outlive their runtime: what they give then is in tests/conformance.
-        if not self.name.startswith("gpo_cq_"):
+        if type_ != "cq" or not self.name.startswith("gpo_cq_"):
             lines += self.block(f"{word} is of a runtime that was shut down", "GPO_INVALID_HANDLE", number, f"w.gone_{type_}")
         return lines
 
