@@ -202,6 +202,7 @@ TEST_CASE("who waits for an entry gets GPO_CANCELLED when the queue is destroyed
             if (inside) gpo::host::sleep_until(gpo::host::now() + 1'000'000'000);
             CHECK(gpo_cq_destroy(on.queue) == GPO_SUCCESS);
             waiter.join();
+            on.queue = nullptr;
             CAPTURE(status);
             CHECK((status == GPO_CANCELLED || (status == GPO_STALE_HANDLE && !inside)));
             CHECK(later == GPO_STALE_HANDLE);
