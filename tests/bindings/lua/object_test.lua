@@ -108,6 +108,26 @@ test("objects of another kind, and other values, are refused by the name of what
     raises("out of range", runtime.device_describe, runtime, -1)
 end)
 
+test("a completion queue keeps its entries when its runtime has been shut down, and says when there are no more", function()
+    local runtime, _, stream = use()
+    local timeline, queue = assert(runtime:timeline_create()), assert(runtime:cq_create())
+    assert(stream:wait_timeline(timeline, 5))
+    for i = 1, 64 do assert(stream:notify(queue, i)) end -- as many as are drained at once
+    local operation = assert(stream:notify())
+    assert(runtime:shutdown())
+    same(operation:ready(), true)
+    same(queue:wait(), true)
+    local entries = assert(queue:drain())
+    same(#entries, 64)
+    same(entries[64].user_data, 64)
+    same(entries[64].status, "GPO_CANCELLED")
+    fails("GPO_SHUT_DOWN", queue.drain, queue)
+    fails("GPO_SHUT_DOWN", queue.wait, queue)
+    fails("GPO_SHUT_DOWN", queue.pump, queue)
+    queue:close()
+    raises("is closed", queue.drain, queue)
+end)
+
 test("children keep their parents", function()
     local stream
     do
