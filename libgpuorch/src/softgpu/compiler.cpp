@@ -17,6 +17,7 @@
 
 #include "core/environment.h"
 #include "host/host.h"
+#include "softgpu/compiler_cccl.h"
 #include "softgpu/compiler_headers.h"
 #include "softgpu/compiler_includes.h"
 #include "softgpu/compiler_messages.h"
@@ -220,6 +221,8 @@ private:
         }
         const std::string macros = kPrefixEnd + std::string("# 1 \"<command-line>\"\n") + options_.macros + "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
         if (!write("macros.h", macros)) return false;
+        for (const auto& [name, text] : cccl_.wrappers)
+            if (!write("cccl/" + name, text)) return false;
         for (const auto& [name, text] : request_.headers) {
             if (write("headers/" + name, text)) continue;
             if (result_.system_error == EINVAL) {
@@ -260,14 +263,17 @@ private:
 
     /// The source with all that it includes, to text_.
     bool preprocess() {
+        cccl_ = find_cccl(request_, options_);
         if (!write_sources()) return false;
-        std::vector<std::string> command = {path_, "-E", "-x", "c++", options_.standard};
+        // The language without exceptions, as it will be compiled, is what headers ask for.
+        std::vector<std::string> command = {path_, "-E", "-fno-exceptions", "-fno-rtti", "-x", "c++", options_.standard};
         command.insert(command.end(), std::begin(kMacros), std::end(kMacros));
         // The toolkit's headers are ours wherever the toolkit's own may lie; the C library's are those of the source's folders.
         // The source's macros are defined behind the device header, in which their names have other meanings.
-        command.insert(command.end(), {"-Iheaders", "-Idevice/include", "-isystem", "device", "-include", "device/gpo_device.h",
+        command.insert(command.end(), {"-Iheaders", "-Idevice/include", "-Icccl", "-isystem", "device", "-include", "device/gpo_device.h",
                                        "-include", "macros.h"});
         command.insert(command.end(), options_.preprocess.begin(), options_.preprocess.end());
+        if (cccl_.found) command.push_back("-I" + cccl_.folder);
         command.insert(command.end(), {"source.cu", "-o", "preprocessed.ii"});
         const bool done = step({.arguments = std::move(command), .memory = kReadingMemory}, "preprocessed.ii", kLargestSource);
         result_.log = readable_preprocessor_log(result_.log);
@@ -403,6 +409,7 @@ private:
     driver::CompileResult result_;
     const std::string path_;   // of the compiler
     CompilerOptions options_;
+    Cccl cccl_;
     std::optional<PrivateFolder> folder_;
     const uint64_t deadline_ = host::now() + kCompileTimeout;
     bool preprocessed_ = false, clang_ = false;

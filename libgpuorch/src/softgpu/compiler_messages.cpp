@@ -29,10 +29,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kMissing
     {"cuda_awbarrier_primitives.h", "barriers of PTX"},
     {"curand_kernel.h", "cuRAND"},
     {"curand.h", "cuRAND"},
-    {"cuda/", "CCCL's library"},
+    {"cuda/", "of CCCL, whose folder no -I names"},
     {"cub/", "CCCL's CUB"},
     {"thrust/", "CCCL's Thrust"},
-    {"nv/", "CCCL's library"},
+    {"nv/", "of CCCL, whose folder no -I names"},
 }};
 
 constexpr std::string_view kName = "name expression ";   // the file of one, and its number

@@ -15,14 +15,16 @@ namespace {
 constexpr std::array<std::string_view, 9> kObserving = {
     "volatile", "__threadfence", "__threadfence_block", "__threadfence_system", "__nanosleep",
     "clock",    "clock64",       "__ldcv",              "__ldcg"};
-constexpr std::array<std::string_view, 8> kObservingMembers = {
+constexpr std::array<std::string_view, 15> kObservingMembers = {
     "load",      "exchange",  "compare_exchange_weak", "compare_exchange_strong",
-    "fetch_add", "fetch_sub", "test_and_set",          "wait"};
-constexpr std::array<std::string_view, 25> kGroupWaits = {
+    "fetch_add", "fetch_sub", "test_and_set",          "wait",
+    "fetch_and", "fetch_or",  "fetch_xor",             "test",
+    "try_wait",  "acquire",   "try_acquire"};
+constexpr std::array<std::string_view, 28> kGroupWaits = {
     "sync", "shfl", "shfl_up", "shfl_down", "shfl_xor", "any", "all", "ballot", "match_any", "match_all", "reduce",
     "inclusive_scan", "exclusive_scan", "coalesced_threads", "barrier_wait", "barrier_arrive", "arrive_and_wait",
     "labeled_partition", "binary_partition", "invoke_one_broadcast", "map_shared_rank", "query_shared_rank", "memcpy_async", "wait",
-    "wait_prior"};
+    "wait_prior", "acquire", "wait_parity", "try_wait"};
 constexpr std::array<std::string_view, 5> kIndexed = {"printf", "__gpo_assert_fail", "__trap", "this_thread_block",
                                                       "__gpo_fail"};
 
@@ -43,8 +45,8 @@ public:
     }
 
     Waits run(const std::vector<std::string>& name_expressions) {
-        for (const Token& token : all_)
-            if (!token.system && token.is("cooperative_groups")) groups_ = true;
+        for (uint32_t at = 0; at + 1 < all_.size(); ++at)   // cooperative groups, and CCCL's barriers
+            if (!all_[at].system && (all_[at].is("cooperative_groups") || (all_[at].is("cuda") && all_[at + 1].is("::")))) groups_ = true;
         for (const SharedFound& shared : structure_.shared)
             if (!shared.dynamic) shared_.insert(shared.name);
         for (const FunctionFound& function : structure_.functions)

@@ -1,0 +1,15 @@
+// How threads wait in CCCL's headers: others run meanwhile. Read before each of them, whose calls of the system's functions go to
+// these (compiler_cccl.h).
+#pragma once
+
+#include <sched.h>
+#include <time.h>
+
+static inline int __gpo_sched_yield() {
+    __gpo_jump();
+    return 0;
+}
+static inline int __gpo_nanosleep(const struct timespec*, struct timespec*) {
+    __gpo_jump();
+    return 0;
+}
