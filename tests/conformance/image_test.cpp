@@ -1,4 +1,5 @@
 // Images that were made for some device: each runs where that is the device at hand, and is refused with a sentence anywhere else.
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -99,6 +100,57 @@ TEST_CASE("cubins, fatbins and PTX run on the devices that they were made for, a
         else loader.is_refused(bytes_of(made.file));
         loader.runs(own);   // the next one is no worse for it
     }
+}
+
+/// Numbers by SplitMix64, the same in every run.
+struct Numbers {
+    uint64_t state;
+    size_t below(size_t end) {
+        uint64_t z = state += 0x9e3779b97f4a7c15;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+        z = (z ^ z >> 27) * 0x94d049bb133111eb;
+        return (z ^ z >> 31) % end;
+    }
+};
+
+/// What a disk or a network may do to an image: some bits flipped, or a run of bytes zeroed or overwritten.
+std::vector<char> damaged(std::vector<char> image, size_t round) {
+    Numbers numbers{round};
+    const size_t run = 1 + numbers.below(std::min<size_t>(4096, image.size())), at = numbers.below(image.size() - run + 1);
+    switch (round % 3) {
+        case 0:
+            for (size_t flips = 1 + numbers.below(8); flips != 0; --flips)
+                image[numbers.below(image.size())] ^= char(1 << numbers.below(8));
+            break;
+        case 1: std::fill_n(image.begin() + std::ptrdiff_t(at), run, '\0'); break;
+        default:
+            for (size_t i = 0; i < run; ++i) image[at + i] = char(numbers.below(256));
+            break;
+    }
+    return image;
+}
+
+TEST_CASE("a damaged image of the software GPU is refused with a sentence, whatever is damaged") {
+    Loader loader;
+    const std::vector<char> own = loader.own();
+    if (machine_of(own) == kNvidiaGpu) return skip("a GPU's images are checked by its driver");
+    size_t refused = 0;
+    for (size_t round = 0; round < 900; ++round) {
+        const std::vector<char> image = damaged(own, round);
+        if (image == own) continue;   // zeros over zeros
+        CAPTURE(round);
+        loader.is_refused(image);
+        ++refused;
+    }
+    CHECK(refused > 700);
+    // Each byte of what stands behind the shared object counts too.
+    for (size_t at = own.size() - 64; at < own.size(); ++at) {
+        CAPTURE(at);
+        std::vector<char> image = own;
+        image[at] ^= 0x10;
+        loader.is_refused(image);
+    }
+    loader.runs(own);
 }
 
 TEST_CASE("an image for another kind of processor is refused, and as it was before it runs") {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/digest.h"
 #include "core/error.h"
 #include "kernel/builtin.h"
-#include "kernel/digest.h"
 #include "kernel/image.h"
 #include "kernel/names.h"
 

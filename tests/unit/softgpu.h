@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "driver/driver.h"
+#include "softgpu/image_seal.h"
 
 namespace softgpu_test {
 
@@ -34,13 +35,22 @@ private:
     const char* name_;
 };
 
-inline std::vector<char> kernel_image(const std::string& name = "softgpu_kernels") {
+/// A shared object that lies beside the program, as its linker made it.
+inline std::vector<char> unsealed_image(const std::string& name) {
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     if (length <= 0) throw std::runtime_error("no /proc/self/exe");
     const std::string folder = std::string(path, size_t(length)).substr(0, std::string(path, size_t(length)).rfind('/'));
     std::ifstream file(folder + "/" + name + ".so", std::ios::binary);
     return std::vector<char>(std::istreambuf_iterator<char>(file), {});
+}
+
+/// The same as an image that the software GPU loads.
+inline std::vector<char> kernel_image(const std::string& name = "softgpu_kernels") {
+    const std::vector<char> object = unsealed_image(name);
+    const std::vector<std::byte> sealed = gpo::softgpu::seal_image({object.data(), object.size()});
+    const auto* bytes = reinterpret_cast<const char*>(sealed.data());
+    return {bytes, bytes + sealed.size()};
 }
 
 /// An open software GPU, with the primary context of device 0 current. Counts on being the only holder.

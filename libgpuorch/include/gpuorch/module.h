@@ -43,7 +43,8 @@ GPO_API gpo_status gpo_module_compile(gpo_device_t device, const gpo_compile_opt
 GPO_API gpo_status gpo_compile_log(char *buffer, size_t capacity, size_t *needed);
 
 /* Loads an image: cubin, fatbin or PTX for CUDA, a shared object made for it for the software GPU. The bytes may go
- * when the call returns. GPO_INVALID_IMAGE with the driver's text. `label` may be NULL. */
+ * when the call returns. GPO_INVALID_IMAGE with the driver's text; the software GPU's images carry a digest, and so a
+ * damaged one is refused, as is another version's. `label` may be NULL. */
 GPO_API gpo_status gpo_module_load(gpo_device_t device, const void *image, uint64_t bytes, const char *label,
                                    gpo_module_t *module);
 

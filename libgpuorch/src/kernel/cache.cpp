@@ -11,8 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/digest.h"
 #include "core/text.h"
-#include "kernel/digest.h"
 
 namespace gpo::kernel {
 

@@ -25,6 +25,7 @@
 #include "softgpu/compiler_prefix.h"
 #include "softgpu/compiler_process.h"
 #include "softgpu/executor.h"
+#include "softgpu/image_seal.h"
 #include "softgpu/kernel_abi.h"
 #include "softgpu/token_lexer.h"
 #include "softgpu/token_pass.h"
@@ -316,8 +317,7 @@ private:
             result_.log = readable_compiler_log(result_.log, {original_, rewritten_, request_.name_expressions, text_of});
         result_.log.insert(0, before);
         if (!built) return false;
-        const auto* bytes = reinterpret_cast<const std::byte*>(text_.data());
-        result_.image.assign(bytes, bytes + text_.size());
+        result_.image = seal_image(text_);
         return true;
     }
 

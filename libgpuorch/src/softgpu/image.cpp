@@ -1,7 +1,7 @@
 // Loads a kernel image, a shared object held in memory.
 //
-// The bytes are checked before the dynamic loader sees them (image_check.h): the loader trusts what it maps, and a file
-// that is cut short would be a SIGBUS. They are loaded from an anonymous file under a name never used before, since the
+// The bytes are checked before the dynamic loader sees them (image_check.h, image_seal.h): the loader trusts what it maps, a
+// file that is cut short would be a SIGBUS, and an altered one runs. They are loaded from an anonymous file under a name never used before, since the
 // loader takes a name that it knows for the object that it has; so each load has variables of its own.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include "softgpu/builtin_image.h"
 #include "softgpu/executor.h"
 #include "softgpu/image_check.h"
+#include "softgpu/image_seal.h"
 #include "softgpu/range_allocator.h"
 
 namespace gpo::softgpu {
@@ -134,11 +135,14 @@ CUresult Image::load(const void* data, size_t size, std::string* log, std::uniqu
         *out = std::make_unique<BuiltinImage>();
         return CUDA_SUCCESS;
     }
-    if (size == 0) size = image_size(bytes);
+    if (size == 0)
+        if (const size_t object = image_size(bytes)) size = object + kSealBytes;
     if (const char* fault = image_fault(bytes, size))
         return refuse(log, std::string("not an image of the software GPU: ") + fault);
+    const size_t object_size = image_size(bytes);
+    if (const char* fault = seal_fault(bytes, object_size, size)) return refuse(log, fault);
     std::string why;
-    std::unique_ptr<void, int (*)(void*)> object(open_object(bytes, size, why), dlclose);
+    std::unique_ptr<void, int (*)(void*)> object(open_object(bytes, object_size, why), dlclose);
     if (!object) return refuse(log, "the image could not be loaded: " + why);
     const auto get = reinterpret_cast<gpo_soft_image_get_t>(dlsym(object.get(), kImageGetter));
     const gpo_soft_image* table = get ? get() : nullptr;

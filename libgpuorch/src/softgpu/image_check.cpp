@@ -114,6 +114,15 @@ size_t image_size(const char* data) noexcept {
         if (segment.p_type != PT_LOAD || __builtin_add_overflow(segment.p_offset, segment.p_filesz, &end)) continue;
         size = std::max(size, end);
     }
+    for (unsigned i = 0; i < header.e_shnum; ++i) {
+        Elf64_Shdr section;
+        std::memcpy(&section, data + header.e_shoff + i * sizeof section, sizeof section);
+        uint64_t end;
+        if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL ||
+            __builtin_add_overflow(section.sh_offset, section.sh_size, &end))
+            continue;
+        size = std::max(size, end);
+    }
     return size;
 }
 

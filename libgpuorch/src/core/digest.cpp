@@ -1,9 +1,9 @@
-#include "kernel/digest.h"
+#include "core/digest.h"
 
 #include <bit>
 #include <cstring>
 
-namespace gpo::kernel {
+namespace gpo {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::string hex_of(const std::array<uint8_t, 32>& digest) {
     return out;
 }
 
-}  // namespace gpo::kernel
+}  // namespace gpo

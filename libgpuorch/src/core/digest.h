@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for keys and checksums of the kernel cache.
+// SHA-256 (FIPS 180-4), for keys and checksums of the kernel cache, and for the seals of the software GPU's images.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpo::kernel {
+namespace gpo {
 
 class Digest {
 public:
@@ -29,4 +29,4 @@ private:
 
 std::string hex_of(const std::array<uint8_t, 32>& digest);
 
-}  // namespace gpo::kernel
+}  // namespace gpo
