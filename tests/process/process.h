@@ -118,12 +118,20 @@ inline gpo_kernel_t compile(gpo_device_t device, const char* source, const char*
 }
 
 template <class... Arguments>
-gpo_status launch(gpo_stream_t stream, gpo_kernel_t kernel, const Arguments&... arguments) {
+gpo_status launch_blocks(gpo_stream_t stream, gpo_kernel_t kernel, uint32_t blocks, uint32_t threads,
+                         const Arguments&... arguments) {
     auto shape = sized<gpo_launch>();
-    shape.grid[0] = shape.block[0] = 1;
+    shape.grid[0] = blocks;
+    shape.block[0] = threads;
     const void* pointers[] = {&arguments..., nullptr};
     const uint32_t sizes[] = {sizeof arguments..., 0};
     return gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(Arguments));
+}
+
+/// One thread.
+template <class... Arguments>
+gpo_status launch(gpo_stream_t stream, gpo_kernel_t kernel, const Arguments&... arguments) {
+    return launch_blocks(stream, kernel, 1, 1, arguments...);
 }
 
 /// Pinned memory for `count` words, zeroed; of an arena that is left to the runtime.

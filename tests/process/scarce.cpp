@@ -1,8 +1,9 @@
-// What a machine can be short of: descriptors, threads, stacks, quiet (signals), a compiler, a folder for the cache. Each is
-// a status, or goes unnoticed; afterwards everything works.
+// What a machine can be short of: descriptors, threads, stacks, addresses, quiet (signals), a compiler, a folder for the cache.
+// Each is a status, or goes unnoticed; afterwards everything works.
 // RUN: descriptors
 // RUN: threads
 // RUN: stacks
+// RUN: GPUORCH_DEVICE=soft addresses
 // RUN: signals
 // RUN: compiler
 // RUN: cache
@@ -112,6 +113,64 @@ void on_tiny_stacks() {
     EXPECT(pthread_join(thread, nullptr) == 0);
 }
 
+uint64_t addresses_used() {
+    std::ifstream file("/proc/self/statm");
+    uint64_t pages = 0;
+    file >> pages;
+    return pages * 4096;
+}
+
+void limit_addresses(uint64_t bytes) {
+    const rlimit limit{bytes, RLIM_INFINITY};
+    EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+/// With RLIMIT_AS at 4 GiB, as batch systems set it, the software GPU works; with less it works or says what it lacks.
+void without_addresses() {
+    constexpr uint64_t kMiB = 1 << 20, kGiB = 1 << 30;
+    // A sanitizer's shadow doesn't count.
+    const uint64_t used = addresses_used(), before = used > 4 * kGiB ? used : 0;
+    limit_addresses(before + 4 * kGiB);
+    {
+        Opened a;
+        auto properties = sized<gpo_device_properties>();
+        EXPECT_OK(gpo_device_get_properties(a.device, &properties));
+        std::printf("a device of %llu MiB\n", static_cast<unsigned long long>(properties.memory_bytes / kMiB));
+        EXPECT(properties.memory_bytes >= 256 * kMiB && properties.memory_bytes <= 4 * kGiB);
+        run_kernel(a, compile(a.device, kSource, "answer"), 42);
+        // Threads that wait for each other need stacks of their own, in each of many blocks.
+        gpo_kernel_t turned = compile(a.device, R"(
+extern "C" __global__ void turned(unsigned *out) {
+    __shared__ unsigned all[256];
+    all[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (all[255 - threadIdx.x] == 255 - threadIdx.x) atomicAdd(out, 1u);
+})",
+                                      "turned");
+        uint32_t* count = pinned(a.device, 1);
+        EXPECT_OK(launch_blocks(a.stream, turned, 200, 256, count));
+        EXPECT_OK(gpo_stream_wait(a.stream, kPatience));
+        EXPECT(*count == 200 * 256);
+        uint64_t memory = 0;
+        EXPECT_OK(gpo_memory_allocate(a.device, properties.memory_bytes / 2, "half of it", &memory));
+        EXPECT_OK(gpo_memory_free(a.device, memory));
+        a.shut_down();
+    }
+    gpo_status status = GPO_SUCCESS;
+    for (const uint64_t room : {2048, 1024, 512, 256, 128, 64}) {
+        limit_addresses(addresses_used() + room * kMiB);
+        status = try_everything();
+        const std::string message = status ? last_message() : "";
+        std::printf("with %llu MiB: %s %s\n", static_cast<unsigned long long>(room), gpo_status_name(status), message.c_str());
+        EXPECT(scarcity(status));
+        EXPECT(status == GPO_SUCCESS || room < 2048);
+    }
+    EXPECT(status != GPO_SUCCESS);
+    EXPECT(last_message().find("RLIMIT_AS") != std::string::npos);
+    limit_addresses(RLIM_INFINITY);
+    EXPECT_OK(try_everything());
+}
+
 std::atomic<int> signals_seen{0};
 
 void in_a_signal_storm() {
@@ -207,6 +266,7 @@ int main(int argc, char** argv) {
     if (kind == "descriptors") without_descriptors();
     if (kind == "threads") without_threads();
     if (kind == "stacks") on_tiny_stacks();
+    if (kind == "addresses") without_addresses();
     if (kind == "signals") in_a_signal_storm();
     if (kind == "compiler") without_compiler();
     if (kind == "cache") without_cache();

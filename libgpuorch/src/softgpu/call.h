@@ -9,6 +9,7 @@
 #include <new>
 #include <system_error>
 
+#include "softgpu/address_room.h"
 #include "softgpu/batch.h"
 #include "softgpu/capture.h"
 #include "softgpu/machine.h"
@@ -31,10 +32,13 @@ CUresult enter(Body&& body) noexcept {
     if (!machine) return CUDA_ERROR_NOT_INITIALIZED;
     if (in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
     try {
-        return body(*machine);
+        const CUresult result = body(*machine);
+        if (result == CUDA_ERROR_OUT_OF_MEMORY) forget_last_shortage();
+        return result;
     } catch (const Refused& refused) {
         return refused.result;
-    } catch (const std::bad_alloc&) {
+    } catch (const std::bad_alloc& error) {
+        set_last_shortage(error);
         return CUDA_ERROR_OUT_OF_MEMORY;
     } catch (const std::system_error&) {
         return CUDA_ERROR_OPERATING_SYSTEM;

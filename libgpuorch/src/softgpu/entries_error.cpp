@@ -136,6 +136,7 @@ CUresult CUDAAPI error_string(CUresult error, const char** text) {
     if (!text) return CUDA_ERROR_INVALID_VALUE;
     const Named* found = find(error);
     *text = found ? found->text : nullptr;
+    if (error == CUDA_ERROR_OUT_OF_MEMORY && *last_shortage()) *text = last_shortage();   // this thread's, until its next call
     return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

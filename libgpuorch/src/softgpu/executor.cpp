@@ -21,6 +21,7 @@
 
 #include "core/environment.h"
 #include "host/host.h"
+#include "softgpu/address_room.h"
 #include "softgpu/executor_block.h"
 #include "softgpu/executor_guard.h"
 #include "softgpu/executor_launch.h"
@@ -38,6 +39,7 @@ constexpr size_t kSharedReservedPerBlock = 1 << 10;
 
 constexpr uint64_t kLargestBatch = 64;       // blocks of a plain kernel taken at once
 constexpr uint64_t kLooksOut = 50'000;     // ns that a worker without work does before it sleeps
+constexpr uint64_t kRoomLeft = 1ull << 30;   // bytes of addresses that regions which only make it faster leave
 constexpr size_t kStacksKept = 4096;         // warm stacks of free regions, 8 KiB each; more go back to the system
 
 unsigned whole_warps(unsigned threads) { return (threads + 31) / 32 * 32; }
@@ -89,7 +91,7 @@ public:
           most_blocks_(options.max_resident_blocks ? options.max_resident_blocks
                                                    : multiprocessors_ * kBlocksPerMultiprocessor) {
         if (guard_) install_guard();
-        const unsigned count = options.workers ? options.workers : host::processors();
+        const unsigned count = affordable(options.workers ? options.workers : host::processors());
         try {
             for (unsigned i = 0; i < count; ++i) plain_regions_.push_back(std::make_unique<Region>(0, guard_));
             for (unsigned i = 0; i < count; ++i)
@@ -148,6 +150,13 @@ private:
         uint64_t first = 0, count = 0;   // or new blocks
         Region* region = nullptr;    // for new blocks of a kernel that waits, a cluster of them: a list
     };
+
+    /// How many of the workers asked for there are, where RLIMIT_AS leaves few addresses: one at least.
+    static unsigned affordable(unsigned asked) noexcept {
+        const uint64_t room = address_room();
+        if (room == kUnlimited) return asked;
+        return static_cast<unsigned>(std::clamp<uint64_t>(room / kPartOfRoom / RegionLayout::kAlignment, 1, asked));
+    }
 
     /// Blocks that must be resident at once.
     static uint64_t together(const Launch& launch) noexcept {
@@ -219,6 +228,8 @@ private:
             stacks_kept_ -= stacks;
             return region;
         }
+        // What isn't needed leaves addresses to the rest of the process.
+        if (regions.made >= regions.needed.load(std::memory_order_relaxed) && address_room() < kRoomLeft) return nullptr;
         try {
             auto* region = new Region(stacks, guard_);
             ++regions.made;

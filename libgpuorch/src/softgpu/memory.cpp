@@ -8,12 +8,14 @@
 #include <iterator>
 #include <new>
 
+#include "softgpu/address_room.h"
 #include "softgpu/pool.h"
 
 namespace gpo::softgpu {
 
 namespace {
 
+constexpr uint64_t kLeastMemory = 2ull << 20;      // a device's memory is a multiple
 constexpr uint64_t kCommitStep = 64ull << 20;
 constexpr uint64_t kReturnToSystem = 64ull << 10;  // smaller freed blocks keep their pages
 constexpr uint64_t kMapHost = 128ull << 10;        // pinned blocks from here on are mappings of their own
@@ -31,13 +33,22 @@ auto covering(Map& map, uint64_t address) {
 }  // namespace
 
 AddressSpace::AddressSpace(int devices, uint64_t bytes_per_device, bool guard)
-    : capacity_(bytes_per_device / (2ull << 20) * (2ull << 20)), guard_(guard) {
+    : capacity_(bytes_per_device / kLeastMemory * kLeastMemory), guard_(guard) {
     pinned_limit_ = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE));
-    // Room for fragmentation, and under guard for the guard pages of many small blocks; less when a limit forbids it.
-    for (uint64_t factor = guard ? 64 : 4;; factor /= 2) {
-        if (!factor) throw std::bad_alloc();
+    // Room for fragmentation, and under guard for the guard pages of many small blocks; less where RLIMIT_AS or the system
+    // leaves less, and then in the end less memory.
+    const uint64_t count = static_cast<uint64_t>(devices), least = guard ? 2 : 1;
+    uint64_t factor = guard ? 64 : 4;
+    if (const uint64_t room = address_room(); room != kUnlimited) {
+        const uint64_t part = room / kPartOfRoom / count;
+        while (factor > least && capacity_ > part / factor) factor /= 2;
+        if (capacity_ > part / factor) capacity_ = part / factor / kLeastMemory * kLeastMemory;
+        if (capacity_ == 0) throw Shortage(kLeastMemory * least * kPartOfRoom * count, "the software GPU");
+    }
+    for (;; factor /= 2) {
+        if (!factor) throw Shortage(capacity_ * count, "the software GPU's memory");
         stride_ = round_up(capacity_ * factor, kCommitStep);
-        span_ = stride_ * uint64_t(devices);
+        span_ = stride_ * count;
         void* reserved = mmap(nullptr, span_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (reserved == MAP_FAILED) continue;
         madvise(reserved, span_, MADV_DONTDUMP);

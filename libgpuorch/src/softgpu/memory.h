@@ -45,7 +45,8 @@ struct Place {
 
 class AddressSpace {
 public:
-    /// Throws std::bad_alloc when the addresses can't be had.
+    /// Where RLIMIT_AS leaves few addresses each device has less than `bytes_per_device`: total(). Throws Shortage
+    /// (address_room.h) when too few can be had at all.
     AddressSpace(int devices, uint64_t bytes_per_device, bool guard);
     ~AddressSpace();
     AddressSpace(const AddressSpace&) = delete;
