@@ -5,8 +5,8 @@
 // RUN: assert
 // RUN: GPUORCH_ATTRIBUTE=1 trap
 // RUN: GPUORCH_ATTRIBUTE=1 assert
-// RUN: GPUORCH_SOFT_GUARD=1 wild
-// RUN: GPUORCH_SOFT_GUARD=1 GPUORCH_ATTRIBUTE=1 wild
+// RUN: wild
+// RUN: GPUORCH_ATTRIBUTE=1 wild
 // RUN: misaligned
 #include <map>
 #include <optional>

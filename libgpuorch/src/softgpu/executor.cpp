@@ -18,6 +18,7 @@
 #include <bit>
 #include <cstdio>
 #include <new>
+#include <optional>
 
 #include "core/environment.h"
 #include "host/host.h"
@@ -86,11 +87,12 @@ class Workers final : public Executor {
 public:
     explicit Workers(const Options& options)
         : print_(options.print ? options.print : PrintSink(print_to_stdout)),
+          catches_(options.catch_faults || options.guard),
           guard_(options.guard),
           multiprocessors_(std::max(1u, options.multiprocessors)),
           most_blocks_(options.max_resident_blocks ? options.max_resident_blocks
                                                    : multiprocessors_ * kBlocksPerMultiprocessor) {
-        if (guard_) install_guard();
+        if (catches_) handler_.emplace();
         const unsigned count = affordable(options.workers ? options.workers : host::processors());
         try {
             for (unsigned i = 0; i < count; ++i) plain_regions_.push_back(std::make_unique<Region>(0, guard_));
@@ -318,7 +320,7 @@ private:
     /// `own` is for blocks that run to their end.
     void work(Region& own) {
         FiberContext home;
-        GuardedThread guarded(guard_);
+        GuardedThread guarded(catches_, own);
         unsigned fruitless = 0;        // blocks in a row that only spun
         bool looked_out = false;       // since there was something to do
         host::Lock lock(lock_);
@@ -498,7 +500,8 @@ private:
     }
 
     const PrintSink print_;
-    const bool guard_;
+    const bool catches_, guard_;
+    std::optional<FaultHandler> handler_;
     const unsigned multiprocessors_;
     const unsigned most_blocks_;
 
@@ -522,6 +525,12 @@ private:
 };
 
 }  // namespace
+
+bool Executor::catches_faults() noexcept {
+    const char* text = environment::get("GPUORCH_SOFT_GUARD");
+    const std::string_view value = text ? text : "";
+    return value != "0" && value != "off" && value != "no" && value != "false";
+}
 
 bool Executor::guard_from_environment() noexcept {
     return environment::flag("GPUORCH_SOFT_GUARD");

@@ -40,10 +40,12 @@ public:
         unsigned workers = 0;              // 0: host::processors()
         unsigned multiprocessors = 8;      // what the device says it has; resident blocks are counted against it
         unsigned max_resident_blocks = 0;  // 0: multiprocessors × 32
-        bool guard = guard_from_environment();  // a wild access ends the launch with 700 and the address
+        bool catch_faults = catches_faults();   // a wild access ends the launch with 700 and the address, not the process
+        bool guard = guard_from_environment();  // so does a stack that runs over
         /// Gets the text of device printf, in order per thread, from a worker. Empty: the process's stdout.
         std::function<void(std::string_view)> print;
     };
+    static bool catches_faults() noexcept;           // not with GPUORCH_SOFT_GUARD=0
     static bool guard_from_environment() noexcept;   // GPUORCH_SOFT_GUARD=1
     virtual ~Executor() = default;         // waits for what runs; blocks that spin for ever are stopped at a yield
     static std::unique_ptr<Executor> create(const Options&);

@@ -1,8 +1,11 @@
 #include "softgpu/executor_guard.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <ucontext.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdio>
 
 #include "host/host.h"
@@ -12,49 +15,60 @@ namespace gpo::softgpu {
 
 namespace {
 
-constexpr size_t kSignalStack = 64 << 10;
+constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-thread_local Block* running_block = nullptr;
-thread_local uintptr_t fault_address = 0;
+/// The calling thread's, if it is a worker. Of this model, since the first use of any other in a thread may take memory, which a
+/// handler can't.
+__attribute__((tls_model("initial-exec"))) thread_local GuardedThread* guarded_here = nullptr;
 
-thread_local int fault_signal = 0;
-
-struct sigaction previous_segv, previous_bus, previous_fpe;
+struct sigaction previous_handlers[kFaults.size()];
+constinit host::Mutex handler_lock;
+constinit unsigned handler_users = 0;      // under the lock
+constinit bool handler_installed = false;  // under the lock; also where nobody uses it any more
 
 /// Where a faulting kernel goes on: at the top of its block's main stack, whose frames nobody needs any more.
 [[noreturn]] GPO_NO_TSAN void landed() {
-    Block* block = running_block;
-    if (fault_signal == SIGFPE) block->services->fail(block, CUDA_ERROR_LAUNCH_FAILED, "integer division by zero");
+    GuardedThread& thread = *guarded_here;
+    Block* block = thread.running;
+    if (thread.signal == SIGFPE) block->services->fail(block, CUDA_ERROR_LAUNCH_FAILED, "integer division by zero");
+    if (thread.signal == SIGILL) block->services->fail(block, CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction");
     char text[80];
-    snprintf(text, sizeof text, "illegal address 0x%llx", static_cast<unsigned long long>(fault_address));
+    snprintf(text, sizeof text, "illegal address 0x%llx", static_cast<unsigned long long>(thread.address));
     block->services->fail(block, CUDA_ERROR_ILLEGAL_ADDRESS, text);
     __builtin_unreachable();
 }
 
+/// What would have happened without us.
 void pass_on(int signal, siginfo_t* info, void* context) {
-    const struct sigaction& previous = signal == SIGSEGV  ? previous_segv
-                                       : signal == SIGBUS ? previous_bus
-                                                          : previous_fpe;
-    if (previous.sa_flags & SA_SIGINFO) {
-        previous.sa_sigaction(signal, info, context);
-    } else if (previous.sa_handler == SIG_IGN) {
+    size_t which = 0;
+    while (kFaults[which] != signal) ++which;
+    const struct sigaction& previous = previous_handlers[which];
+    const bool sent = info->si_code <= 0;   // by kill() or its like; else the access is made again when we return
+    if (!(previous.sa_flags & SA_SIGINFO) && (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)) {
+        if (sent && previous.sa_handler == SIG_IGN) return;
+        struct sigaction usual {};   // a fault ends the process even where it is ignored
+        usual.sa_handler = SIG_DFL;
+        sigaction(signal, &usual, nullptr);
+        if (sent) raise(signal);
         return;
-    } else if (previous.sa_handler != SIG_DFL) {
-        previous.sa_handler(signal);
-    } else {
-        // The access is made again when we return, and then ends the process as it would have without us.
-        ::signal(signal, SIG_DFL);
     }
+    sigset_t blocked = previous.sa_mask, before;
+    if (!(previous.sa_flags & SA_NODEFER)) sigaddset(&blocked, signal);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    if (previous.sa_flags & SA_SIGINFO) previous.sa_sigaction(signal, info, context);
+    else previous.sa_handler(signal);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-    Block* block = running_block;
+    GuardedThread* thread = guarded_here;
+    Block* block = thread ? thread->running : nullptr;
     if (!block || info->si_code <= 0) {
         pass_on(signal, info, context);
         return;
     }
-    fault_signal = signal;
-    fault_address = reinterpret_cast<uintptr_t>(info->si_addr);
+    thread->signal = signal;
+    thread->address = reinterpret_cast<uintptr_t>(info->si_addr);
     auto* machine = static_cast<ucontext_t*>(context);
     const uintptr_t top = reinterpret_cast<uintptr_t>(block->region().base()) + RegionLayout::kMainStackEnd - 64;
 #if defined(__x86_64__)
@@ -68,45 +82,63 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 #endif
 }
 
+bool is_ours(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) && action.sa_sigaction == on_fault; }
+
+/// This library is never unloaded any more.
+void stay_loaded() {
+    Dl_info self{};
+    if (dladdr(reinterpret_cast<void*>(&on_fault), &self) != 0 && self.dli_fname)
+        dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 }  // namespace
 
-void install_guard() {
-    static host::Mutex lock;
-    static bool installed = false;
-    host::Lock hold(lock);
-    if (installed) return;
-    installed = true;
+FaultHandler::FaultHandler() {
+    host::Lock hold(handler_lock);
+    if (handler_users++ != 0 || handler_installed) return;
+    handler_installed = true;
     struct sigaction action {};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &previous_segv);
-    sigaction(SIGBUS, &action, &previous_bus);
-    sigaction(SIGFPE, &action, &previous_fpe);
+    for (size_t i = 0; i < kFaults.size(); ++i) {
+        sigaction(kFaults[i], nullptr, &previous_handlers[i]);
+        sigaction(kFaults[i], &action, nullptr);
+    }
 }
 
-GuardedThread::GuardedThread(bool on) : on_(on) {
+FaultHandler::~FaultHandler() {
+    host::Lock hold(handler_lock);
+    if (--handler_users != 0) return;
+    std::array<struct sigaction, kFaults.size()> now{};
+    bool covered = false;
+    for (size_t i = 0; i < kFaults.size(); ++i) {
+        sigaction(kFaults[i], nullptr, &now[i]);
+        covered = covered || !is_ours(now[i]);
+    }
+    if (covered) {
+        stay_loaded();
+        return;
+    }
+    for (size_t i = 0; i < kFaults.size(); ++i) sigaction(kFaults[i], &previous_handlers[i], nullptr);
+    handler_installed = false;
+}
+
+GuardedThread::GuardedThread(bool on, Region& own) noexcept : on_(on) {
     if (!on_) return;
-    stack_ = std::make_unique<char[]>(kSignalStack);
     stack_t stack{};
-    stack.ss_sp = stack_.get();
-    stack.ss_size = kSignalStack;
+    stack.ss_sp = own.base() + RegionLayout::kSignalStack;
+    stack.ss_size = RegionLayout::kSignalStackEnd - RegionLayout::kSignalStack;
     sigaltstack(&stack, nullptr);
+    guarded_here = this;
 }
 
 GuardedThread::~GuardedThread() {
     if (!on_) return;
+    guarded_here = nullptr;
     stack_t off{};
     off.ss_flags = SS_DISABLE;
     sigaltstack(&off, nullptr);
-}
-
-void GuardedThread::enter(Block* block) noexcept {
-    if (on_) running_block = block;
-}
-
-void GuardedThread::exit() noexcept {
-    if (on_) running_block = nullptr;
 }
 
 }  // namespace gpo::softgpu

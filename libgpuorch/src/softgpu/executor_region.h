@@ -18,6 +18,8 @@ struct RegionLayout {
     static constexpr size_t kThreads = 64 << 10;
     static constexpr size_t kShared = 256 << 10;
     static constexpr size_t kSharedLimit = 768 << 10;      // what fits; a device's own limit is lower
+    static constexpr size_t kSignalStack = 1 << 20;        // of the worker whose region it is
+    static constexpr size_t kSignalStackEnd = kSignalStack + (64 << 10);
     static constexpr size_t kMainStack = 2 << 20;
     static constexpr size_t kMainStackEnd = 15 << 20;
     static constexpr size_t kStacks = 16 << 20;
