@@ -173,13 +173,28 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
     return module;
 }
 
+namespace {
+
+/// The bytes, if they are a whole image. A failure names the module that they would have become.
+kernel::ImageBytes bytes_for_module(const void* image, uint64_t bytes, const char* label) {
+    try {
+        return {image, bytes};
+    } catch (const Failure& failure) {
+        auto error = std::make_shared<Error>(*failure.error());
+        error->object = label && *label ? text("module `", label, "`") : "module";
+        throw Failure(std::move(error));
+    }
+}
+
+}  // namespace
+
 Ref<Module> load_module(Device& device, const void* image, uint64_t bytes, const char* label) {
     set_compile_log({});
     if (!image) fail(GPO_INVALID_ARGUMENT, "image is NULL");
     if (!bytes) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
     std::string log;
     try {
-        kernel::ImageBytes copy(image, bytes);
+        kernel::ImageBytes copy = bytes_for_module(image, bytes, label);
         auto module = make<Module>(device.context_ref(), std::move(copy), Module::Lowered{}, label, &log);
         set_compile_log(std::move(log));
         return module;
