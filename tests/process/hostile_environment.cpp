@@ -39,7 +39,7 @@ gpo_status compile_uncached(gpo_device_t device) {
 void nonsense() {
     const char* names[] = {"GPUORCH_DEVICE", "GPUORCH_LOG", "GPUORCH_TRACE", "GPUORCH_ATTRIBUTE", "GPUORCH_CACHE",
                            "GPUORCH_CXX", "GPUORCH_CUDA_VERSION", "GPUORCH_SOFT_DEVICES", "GPUORCH_SOFT_MEMORY",
-                           "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_RATES"};
+                           "GPUORCH_SOFT_GUARD", "GPUORCH_SOFT_FIBERS", "GPUORCH_SOFT_RATES"};
     const std::string values[] = {"", "nonsense", "-1", "99999999999999999999", "0", "h2d=,d2h=x,=,,", "%s%n%s",
                                   std::string(100'000, 'A'), "../../../../etc", "h2d=-5e300,launch=nan"};
     Folder here;   // where a name without a folder leads

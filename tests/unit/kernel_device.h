@@ -99,8 +99,9 @@ struct Shape {
 
 class Device {
 public:
-    explicit Device(unsigned workers = 2, bool guard = false) {
+    explicit Device(unsigned workers = 2, bool guard = false, uint64_t longest_loop = Executor::Options().longest_loop) {
         Executor::Options options;
+        options.longest_loop = longest_loop;
         options.workers = workers;
         options.guard = guard;
         executor = Executor::create(options);

@@ -3,7 +3,9 @@
 // wait for on any device is in conformance/kernel_spins_test.cpp.
 #include "kernel_device.h"
 
+#include <cstdlib>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "support/spin_kernels.h"
@@ -82,4 +84,86 @@ TEST_CASE("closing a device ends what spins") {
         spinning = device.launch(program().kernel("until"), {{40, 1, 1}, {64, 1, 1}}, &flag, &seen);
     }
     CHECK(spinning->wait().result == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+/// Loops that wait for the last thread of the block, and hide from the compiler of the software GPU that they do.
+constexpr const char* kHidden = R"(
+template <class T> __device__ void await_while(T *p, int *n) {
+    while (*p == 0) { ++*n; }
+}
+template <class T> __device__ void await_for(T *p, int *n) {
+    for (;;) { if (*p) break; ++*n; }
+}
+template <class T> __device__ void await_do(T *p, int *n) {
+    do { ++*n; } while (*p == 0);
+}
+#define KERNEL(name, loop) extern "C" __global__ void name(volatile int *flag, int *n, int *done) { \
+    if (threadIdx.x == blockDim.x - 1) *flag = 1; else loop(flag, n); \
+    atomicAdd(done, 1); \
+}
+KERNEL(by_while, await_while)
+KERNEL(by_for, await_for)
+KERNEL(by_do, await_do)
+extern "C" __global__ void long_loops(int *p, int *n, int *done) {
+    for (int i = 0; i < 200000; ++i) if (p[i % 2]) ++*n;
+    int x = 27, steps = 0;
+    while (x != 1) { x = x % 2 ? 3 * x + 1 : x / 2; ++steps; }
+    constexpr int squares = [] { int i = 0; while (i * i < 1000) { i = i + 1; } return i; }();
+    if (steps == 111 && squares == 32) atomicAdd(done, 1);
+}
+)";
+
+TEST_CASE("a loop that waits for a thread which can't run ends the launch with its place, not never") {
+    const Program hidden(kHidden);
+    Device device(2, false, 30'000'000);
+    for (const auto& [name, line] : {std::pair<std::string, std::string>{"by_while", "kernel.cu:3: "}, {"by_for", "kernel.cu:6: "}, {"by_do", "kernel.cu:9: "}}) {
+        CAPTURE(name);
+        int flag = 0, turns = 0, done = 0;
+        const KernelOutcome outcome = device.launch(hidden.kernel(name), {{1, 1, 1}, {32, 1, 1}}, &flag, &turns, &done)->wait();
+        CHECK(outcome.result == CUDA_ERROR_LAUNCH_TIMEOUT);
+        CAPTURE(outcome.text);
+        CHECK(std::string(outcome.text).find(line) == 0);
+        CHECK(std::string(outcome.text).find("kernel " + name + ", block 0,0,0)") != std::string::npos);
+        CHECK(std::string(outcome.text).find("GPUORCH_SOFT_FIBERS=1") != std::string::npos);
+    }
+    int numbers[2] = {1, 1}, turns = 0, done = 0;
+    device.run(hidden.kernel("long_loops"), {{2, 1, 1}, {8, 1, 1}}, &numbers[0], &turns, &done);
+    CHECK(done == 16);
+}
+
+TEST_CASE("a lone thread may wait for the host for as long as it likes, and a closed device ends it") {
+    int flag = 0, turns = 0, done = 0;
+    std::shared_ptr<Pending> alone;
+    {
+        Device device(2, false, 1);
+        const Program waits("template <class T> __device__ void await(T *p, int *n) { while (*p == 0) { ++*n; } }\n"
+                            "extern \"C\" __global__ void alone(volatile int *flag, int *n, int *done) { *done = 1; await(flag, n); *done = 2; }");
+        const auto waiting = device.launch(waits.kernel("alone"), {}, &flag, &turns, &done);
+        while (__atomic_load_n(&turns, __ATOMIC_RELAXED) < 100'000) {}
+        CHECK_FALSE(waiting->done());
+        __atomic_store_n(&flag, 1, __ATOMIC_SEQ_CST);
+        CHECK(waiting->wait().result == CUDA_SUCCESS);
+        CHECK(done == 2);
+        flag = 0;
+        alone = device.launch(waits.kernel("alone"), {}, &flag, &turns, &done);
+        device.executor.reset();
+        CHECK(alone->wait().result == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
+}
+
+TEST_CASE("with GPUORCH_SOFT_FIBERS all threads of a block run in turn, in every kernel") {
+    setenv("GPUORCH_SOFT_FIBERS", "1", 1);
+    const std::string with = gpo::softgpu::make_soft_compiler()->identity();
+    const Program hidden(kHidden);
+    unsetenv("GPUORCH_SOFT_FIBERS");
+    CHECK(with != gpo::softgpu::make_soft_compiler()->identity());   // the cache tells them apart
+    Device device(1, false, 30'000'000);
+    for (const std::string name : {"by_while", "by_for", "by_do"}) {
+        CAPTURE(name);
+        CHECK((hidden.kernel(name).flags & GPO_SOFT_KERNEL_WAITS) != 0);
+        int flag = 0, turns = 0, done = 0;
+        device.run(hidden.kernel(name), {{1, 1, 1}, {32, 1, 1}}, &flag, &turns, &done);
+        CHECK(done == 32);
+        CHECK(turns > 0);
+    }
 }

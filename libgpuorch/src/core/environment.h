@@ -18,6 +18,7 @@ namespace gpo::environment {
     X(GPUORCH_SOFT_DEVICES, "number of software GPUs, 1 to 64")                                                       \
     X(GPUORCH_SOFT_MEMORY, "bytes of memory of each software GPU")                                                    \
     X(GPUORCH_SOFT_GUARD, "1: kernels of the software GPU can touch only what is allocated; 0: no fault is caught")   \
+    X(GPUORCH_SOFT_FIBERS, "1: compile kernels for the software GPU so that all threads of a block run in turn")        \
     X(GPUORCH_SOFT_RATES, "speeds of the software GPU's engines: h2d=55e9,d2h=55e9,d2d=2e12,launch=3000")
 
 /// Whether the program is set-uid (or the like), so that nothing in its environment counts.

@@ -292,6 +292,7 @@ private:
             }
             clang_ = pass.clang = version_.find("clang") != std::string::npos;
             pass.name_expressions = request_.name_expressions;
+            pass.fibers = environment::flag("GPUORCH_SOFT_FIBERS");
             pass.expanded = take_name_expressions();
             original_ = std::move(text_);
             rewritten_ = rewrite_kernels(original_, pass);
@@ -436,6 +437,7 @@ public:
                  static_cast<unsigned long long>(hash(processor_features())), static_cast<unsigned long long>(headers));
         std::string version;
         if (shared_.versions.find(path, version) != 0) return {};
+        if (environment::flag("GPUORCH_SOFT_FIBERS")) version += " fibers";
         std::string parts;   // where GCC and Clang look for their own programs, and what changes their arguments
         for (const char* name : {"GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "CCC_OVERRIDE_OPTIONS"})
             if (const char* value = secure_getenv(name)) parts += std::string(" ") + name + "=" + value;

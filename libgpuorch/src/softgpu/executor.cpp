@@ -89,6 +89,7 @@ public:
         : print_(options.print ? options.print : PrintSink(print_to_stdout)),
           catches_(options.catch_faults || options.guard),
           guard_(options.guard),
+          longest_loop_(options.longest_loop),
           multiprocessors_(std::max(1u, options.multiprocessors)),
           most_blocks_(options.max_resident_blocks ? options.max_resident_blocks
                                                    : multiprocessors_ * kBlocksPerMultiprocessor) {
@@ -108,7 +109,8 @@ public:
 
     Launches prepare(KernelLaunch request) override {
         Launches prepared;
-        const Launch& launch = prepared.emplace_back(std::move(request), print_);
+        Launch& launch = prepared.emplace_back(std::move(request), print_);
+        launch.longest_loop = longest_loop_;
         if (launch.waits())
             need_regions(RegionLayout::stack_count(launch.thread_count), together(launch));
         return prepared;
@@ -502,6 +504,7 @@ private:
     const PrintSink print_;
     const bool catches_, guard_;
     std::optional<FaultHandler> handler_;
+    const uint64_t longest_loop_;
     const unsigned multiprocessors_;
     const unsigned most_blocks_;
 

@@ -92,6 +92,7 @@ Block* Block::place(Region& region, Launch& launch, uint64_t number, uint32_t mu
     block.state_ = State::running;
     block.count_ = 0;
     block.current_ = nullptr;
+    block.threads[0].index.x = kUnknown;   // a loop over the threads keeps it only where the kernel reads it
     block.ticks_ = 0;
     if (!block.main_parked_.continuation)
         block.main_parked_ = make_context(region.base() + RegionLayout::kMainStack,
@@ -150,6 +151,19 @@ GPO_NO_TSAN void Block::leave(State state) noexcept {
     FiberContext dropped;
     go_home(dropped, state);
     __builtin_unreachable();
+}
+
+GPO_NO_TSAN void Block::fail(CUresult result, const char* text) noexcept {
+    const auto* thread = current_ ? current_ : reinterpret_cast<const Thread*>(threads);
+    // The sentence is cut and the place is not.
+    char message[sizeof KernelOutcome::text], which[48] = "", where[160];
+    if (thread->index.x != kUnknown)
+        snprintf(which, sizeof which, ", thread %u,%u,%u", thread->index.x, thread->index.y, thread->index.z);
+    const int placed = snprintf(where, sizeof where, " (kernel %.60s, block %u,%u,%u%s)", owner().request.kernel->name,
+                                block_index.x, block_index.y, block_index.z, which);
+    snprintf(message, sizeof message, "%.*s%s", static_cast<int>(sizeof message) - 1 - placed, text ? text : "", where);
+    owner().stop(result, message);
+    leave(State::stopped);
 }
 
 GPO_NO_TSAN void Block::main_entry(boost::context::detail::transfer_t transfer) {
@@ -336,6 +350,24 @@ GPO_NO_TSAN void Block::yield() noexcept {
     switch_context(context(self), context(*next));
 }
 
+GPO_NO_TSAN uint64_t Block::spin(uint64_t since, const char* file, uint32_t line) noexcept {
+    if (count_ != 0) {
+        yield();
+        return 0;
+    }
+    const Launch& launch = owner();
+    if (launch.stopped()) leave(State::stopped);
+    if (launch.block_count == 1 && launch.thread_count == 1) return 0;   // it waits for none of its own
+    const uint64_t now = clock();
+    if (since == 0 || now - since < launch.longest_loop) return since ? since : now;
+    char text[sizeof KernelOutcome::text];
+    snprintf(text, sizeof text,
+             "%.100s:%u: this loop has gone on for %llu ms, and may wait for a thread that can't run beside it; "
+             "GPUORCH_SOFT_FIBERS=1 runs them in turn",
+             file, line, static_cast<unsigned long long>((now - since) / 1'000'000));
+    fail(CUDA_ERROR_LAUNCH_TIMEOUT, text);
+}
+
 void Block::release_barrier() noexcept {
     answer_ = gathered_;
     arrived_ = gathered_ = 0;
@@ -478,16 +510,11 @@ namespace {
 GPO_NO_TSAN void service_yield(gpo_soft_block* block) { block_of(block).yield(); }
 
 GPO_NO_TSAN void service_fail(gpo_soft_block* block, int result, const char* text) {
-    Block& self = block_of(block);
-    const Thread* thread = self.current() ? self.current() : reinterpret_cast<const Thread*>(self.threads);
-    // The sentence is cut and the place is not.
-    char message[sizeof KernelOutcome::text], where[160];
-    const int placed = snprintf(where, sizeof where, " (kernel %.60s, block %u,%u,%u, thread %u,%u,%u)",
-                                self.owner().request.kernel->name, self.block_index.x, self.block_index.y,
-                                self.block_index.z, thread->index.x, thread->index.y, thread->index.z);
-    snprintf(message, sizeof message, "%.*s%s", static_cast<int>(sizeof message) - 1 - placed, text ? text : "", where);
-    self.owner().stop(static_cast<CUresult>(result), message);
-    self.leave(Block::State::stopped);
+    block_of(block).fail(static_cast<CUresult>(result), text);
+}
+
+GPO_NO_TSAN gpo_soft_u64 service_spin(gpo_soft_block* block, gpo_soft_u64 since, const char* file, gpo_soft_u32 line) {
+    return block_of(block).spin(since, file, line);
 }
 
 void service_print(gpo_soft_block* block, const char* text, size_t length) {
@@ -534,7 +561,7 @@ GPO_NO_TSAN void service_cluster_wait(gpo_soft_block* block) { block_of(block).c
 const gpo_soft_services kServices = {
     GPO_SOFT_KERNEL_ABI, service_yield,     service_fail,        service_print,   service_clock, service_clock,
     service_grid_arrive, service_grid_wait, service_run_threads, service_barrier, service_warp,  service_cluster_arrive,
-    service_cluster_wait,
+    service_cluster_wait, service_spin,
 };
 
 }  // namespace gpo::softgpu

@@ -80,11 +80,14 @@ struct Block : gpo_soft_block {
     // What kernels call, by way of gpo_soft_services.
     void run_threads(void (*body)(void*), void* closure) noexcept;
     void yield() noexcept;
+    uint64_t spin(uint64_t since, const char* file, uint32_t line) noexcept;
     uint32_t barrier(uint32_t operation, uint32_t value) noexcept;
     uint64_t warp(uint32_t operation, uint32_t mask, uint64_t value, uint64_t argument) noexcept;
     void cluster_arrive() noexcept;
     void cluster_wait() noexcept;
     [[noreturn]] void leave(State state) noexcept;
+    /// Ends the launch, with `text` and the place of the current thread.
+    [[noreturn]] void fail(CUresult result, const char* text) noexcept;
     uint64_t clock() noexcept;
     const Thread* current() const noexcept { return current_; }
     bool has_fibers() const noexcept { return count_ != 0; }
@@ -92,6 +95,7 @@ struct Block : gpo_soft_block {
 
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
+    static constexpr uint32_t kUnknown = UINT32_MAX;   // for an index
 
     static void main_entry(boost::context::detail::transfer_t);
     static void thread_entry(boost::context::detail::transfer_t);

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-/// The calling thread's, if it is a worker. Of this model, since the first use of any other in a thread may take memory, which a
-/// handler can't.
+/// The calling thread's, if it is a worker. Of this model, since the first use of any other in a thread may take memory,
+/// which a handler can't.
 __attribute__((tls_model("initial-exec"))) thread_local GuardedThread* guarded_here = nullptr;
 
 struct sigaction previous_handlers[kFaults.size()];

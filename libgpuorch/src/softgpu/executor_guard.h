@@ -1,9 +1,9 @@
 // A wild access inside a kernel ends the launch instead of the process; so do an illegal instruction and the division of an
 // integer by zero, which on a GPU is no fault at all.
 //
-// The handler of SIGSEGV, SIGBUS, SIGFPE and SIGILL acts only on a worker that is inside a kernel. Everything else goes to the
-// handler that was there before, as it would have without us. The handler calls nothing that isn't safe in one; it runs on a
-// stack of its own, so that a stack that has run over is caught too. GPUORCH_SOFT_GUARD=0 leaves the signals alone.
+// The handler of SIGSEGV, SIGBUS, SIGFPE and SIGILL acts only on a worker that is inside a kernel. Everything else goes to
+// the handler that was there before, as it would have without us. The handler calls nothing that isn't safe in one; it runs
+// on a stack of its own, so that a stack that has run over is caught too. GPUORCH_SOFT_GUARD=0 leaves the signals alone.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace gpo::softgpu {
 
-/// The handler is installed as long as there is one of these. Where the host has put another handler over it meanwhile, which
-/// may pass on to it, it stays, and this library with it.
+/// The handler is installed as long as there is one of these. Where the host has put another handler over it meanwhile,
+/// which may pass on to it, it stays, and this library with it.
 class FaultHandler {
 public:
     FaultHandler();

@@ -60,6 +60,7 @@ public:
     const uint64_t block_count;
     const uint32_t thread_count;                // in each block
     const uint32_t cluster_size;                // blocks to a cluster
+    uint64_t longest_loop = UINT64_MAX;         // ns; see Executor::Options
     std::vector<void*> arguments;               // one pointer per parameter, into request.arguments
     uint64_t next_block = 0;                    // under the executor's lock
     std::atomic<uint64_t> unfinished;           // blocks that haven't ended

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#define GPO_SOFT_KERNEL_ABI 3
+#define GPO_SOFT_KERNEL_ABI 4
 #define GPO_SOFT_REGION_BITS 28
 
 typedef __UINT32_TYPE__ gpo_soft_u32;
@@ -96,6 +96,10 @@ struct gpo_soft_services {
     /// A thread has come to the cluster's barrier; and waits there for all threads of the cluster that haven't ended.
     void (*cluster_arrive)(gpo_soft_block*);
     void (*cluster_wait)(gpo_soft_block*);
+    /// Any thread, from a loop at `file`:`line` that goes on: gives the core to others, as yield does. In a kernel without
+    /// GPO_SOFT_KERNEL_WAITS nobody else of the block can run: there the launch fails when the loop has gone on for too long
+    /// (CUDA_ERROR_LAUNCH_TIMEOUT). `since`: 0 at the loop's first call, then the answer of the one before.
+    gpo_soft_u64 (*spin)(gpo_soft_block*, gpo_soft_u64 since, const char* file, gpo_soft_u32 line);
 };
 
 struct gpo_soft_parameter { gpo_soft_u32 offset, size; };

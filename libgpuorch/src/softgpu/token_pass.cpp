@@ -564,8 +564,9 @@ private:
     }
 
     void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& outer) {
-        const std::string flags = std::to_string((traits.waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0) + (traits.own_memory ? 4 : 0));
-        const std::string inlined = traits.waits     ? " mutable"
+        const bool waits = traits.waits || options_.fibers;
+        const std::string flags = std::to_string((waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0) + (traits.own_memory ? 4 : 0));
+        const std::string inlined = waits            ? " mutable"
                                     : options_.clang ? " __attribute__((always_inline)) mutable"
                                                      : " mutable __attribute__((always_inline))";
         const std::vector<std::string> bounds = attribute_arguments(found.launch_bounds);
@@ -619,19 +620,20 @@ private:
 
     void spinning(const SpinningLoop& loop) {
         const bool empty_step = all_[loop.close - 1].is(";");
+        const std::string counter = loop.watched ? "__gpo_watch __gpo_s; " : "__gpo_spinner __gpo_s; ";
         switch (loop.kind) {
             case SpinningLoop::Kind::while_loop:
                 replace(loop.keyword, "for");
-                insert_after(loop.open, "__gpo_spinner __gpo_s; ");
+                insert_after(loop.open, counter);
                 insert_before(loop.close, "; __gpo_s.turn()");
                 break;
             case SpinningLoop::Kind::do_loop:
-                insert_before(loop.keyword, "for (__gpo_spinner __gpo_s; __gpo_s.once();) ");
+                insert_before(loop.keyword, "for (" + counter + "__gpo_s.once();) ");
                 insert_after(loop.open, "__gpo_s.turn() && (");
                 insert_before(loop.close, ")");
                 break;
             case SpinningLoop::Kind::for_loop:
-                insert_before(loop.keyword, "for (__gpo_spinner __gpo_s; __gpo_s.once();) ");
+                insert_before(loop.keyword, "for (" + counter + "__gpo_s.once();) ");
                 insert_before(loop.close, empty_step ? "__gpo_s.turn()" : ", __gpo_s.turn()");
                 break;
         }

@@ -16,6 +16,7 @@ struct PassOptions {
     bool clang = false;                           // which compiler's spelling of attributes
     std::vector<std::string> name_expressions;
     std::vector<std::string> expanded = {};       // the same with the source's macros replaced; empty: they have none
+    bool fibers = false;                          // every kernel's threads may wait, whatever is seen of them
 };
 
 /// The rewritten text, and what of it was there before.

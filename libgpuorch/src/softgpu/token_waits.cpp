@@ -338,14 +338,22 @@ private:
         return false;
     }
 
-    bool for_can_spin(uint32_t open, uint32_t close, TokenRange body) const {
+    struct ForParts {
+        TokenRange condition{}, step{};
+        bool over_range = false;
+    };
+    ForParts parts_of_for(uint32_t open, uint32_t close) const {
         uint32_t first = 0, second = 0;
         for (uint32_t at = open + 1; at < close; ++at) {
             if (all_[at].is("(") || all_[at].is("[") || all_[at].is("{")) at = all_[at].match;
             else if (all_[at].is(";")) (first ? second : first) = at;
         }
-        if (second == 0) return false;   // over a range
-        const TokenRange condition{first + 1, second}, step{second + 1, close};
+        if (second == 0) return {{}, {}, true};
+        return {{first + 1, second}, {second + 1, close}, false};
+    }
+
+    bool for_can_spin(const ForParts& parts, TokenRange body) const {
+        const auto& [condition, step, over_range] = parts;
         bool counted = false;   // i < n, ++i ends whatever n is converted from
         for (uint32_t at = condition.begin; at < condition.end; ++at)
             counted = counted || (all_[at].kind == TokenKind::identifier && assigned(all_[at].text, step));
@@ -375,29 +383,119 @@ private:
         return mentions_old && unequal && mentions_copy;
     }
 
-    void find_loops(TokenRange body, FunctionTraits& traits) const {
+    /// Does the statement or expression in `range` move `name` on: ++name, name += 2, name >>= 1, name = name + 1?
+    bool stepped(std::string_view name, TokenRange range) const {
+        for (uint32_t at = range.begin; at < range.end; ++at) {
+            if (!all_[at].is(name)) continue;
+            const Token &before = all_[at - 1], &after = all_[at + 1];
+            if (before.is("++") || before.is("--") || after.is("++") || after.is("--")) return true;
+            if (after.is("+=") || after.is("-=") || after.is("*=") || after.is("/=") || after.is("<<=")) return true;
+            if (after.is(">") && all_[at + 2].is(">=")) return true;
+            if ((after.is("=") || after.is("&=")) && all_[at + 2].is(name)) return true;
+        }
+        return false;
+    }
+
+    /// The variable that is all of `range`, but for a ++ or --; "" if it is anything else.
+    std::string_view only_variable(TokenRange range) const {
+        while (range.end > range.begin + 1 && (all_[range.begin].is("++") || all_[range.begin].is("--"))) ++range.begin;
+        while (range.end > range.begin + 1 && (all_[range.end - 1].is("++") || all_[range.end - 1].is("--"))) --range.end;
+        return range.end == range.begin + 1 && all_[range.begin].kind == TokenKind::identifier ? all_[range.begin].text
+                                                                                               : std::string_view();
+    }
+
+    /// One of a condition's parts between &&: i < n, n != 0, mask, --n, where what the loop does moves the variable on.
+    bool counts(TokenRange part, TokenRange done) const {
+        const auto moves = [&](TokenRange range) {
+            const std::string_view name = only_variable(range);
+            return !name.empty() && (stepped(name, done) || stepped(name, part));
+        };
+        while (part.begin < part.end && all_[part.begin].is("(") && all_[part.begin].match + 1 == part.end)
+            part = {part.begin + 1, part.end - 1};
+        for (uint32_t at = part.begin; at < part.end; ++at) {
+            const Token& token = all_[at];
+            if (token.is("(") || token.is("[") || token.is("{")) at = token.match;
+            else if (token.is("<") || token.is(">") || token.is("<=") || token.is(">=") || token.is("!="))
+                return moves({part.begin, at}) || moves({at + 1, part.end});
+        }
+        return moves(part);
+    }
+
+    /// Is it plain that a loop ends, whatever others do? `done`: what it does in a turn.
+    bool ends_by_itself(TokenRange condition, TokenRange done) const {
+        uint32_t begin = condition.begin;
+        for (uint32_t at = condition.begin; at < condition.end; ++at) {
+            const Token& token = all_[at];
+            if (token.is("(") || token.is("[") || token.is("{")) at = token.match;
+            else if (token.is("||") || token.is("?") || token.is(",") || token.is("or")) return false;
+            else if (token.is("&&") || token.is("and")) {
+                if (counts({begin, at}, done)) return true;
+                begin = at + 1;
+            }
+        }
+        return counts({begin, condition.end}, done);
+    }
+
+    /// do { … } while (0): a macro's.
+    bool never_again(TokenRange condition) const {
+        return condition.end == condition.begin + 1 && (all_[condition.begin].is("0") || all_[condition.begin].is("false"));
+    }
+
+    /// A counter may stand before a loop that nobody jumps into.
+    bool can_be_watched(TokenRange body) const {
+        for (uint32_t at = body.begin; at < body.end; ++at) {
+            if (all_[at].is("switch") && all_[at + 1].is("(")) {
+                const uint32_t after = all_[at + 1].match + 1;
+                if (all_[after].is("{")) at = all_[after].match;
+            } else if (all_[at].is("case") || all_[at].is("default")) {
+                return false;
+            } else if (all_[at].kind == TokenKind::identifier && all_[at + 1].is(":") &&
+                       (all_[at - 1].is(";") || all_[at - 1].is("{") || all_[at - 1].is("}"))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// True if one of them looks at what others write.
+    bool find_loops(TokenRange body, FunctionTraits& traits) const {
+        using Kind = SpinningLoop::Kind;
         std::set<uint32_t> ends_of_do;
+        bool spins = false;
+        const auto add = [&](Kind kind, uint32_t keyword, uint32_t open, bool looks, TokenRange inside, bool ends) {
+            if (looks) spins = true;
+            else if (ends || !can_be_watched(inside)) return;
+            traits.loops.push_back({kind, keyword, open, all_[open].match, !looks});
+        };
         for (uint32_t at = body.begin; at < body.end; ++at) {
             const Token& token = all_[at];
+            if (token.system) continue;
             if (token.is("do")) {
                 const uint32_t end = statement_end(at + 1, body.end);
                 if (end + 1 >= body.end || !all_[end].is("while")) continue;
                 ends_of_do.insert(end);
                 const TokenRange inside{at + 1, end}, condition{end + 2, all_[end + 1].match};
-                if ((observed(inside) || observed(condition)) && !read_modify_write(inside, condition))
-                    traits.loops.push_back({SpinningLoop::Kind::do_loop, at, end + 1, all_[end + 1].match});
+                if (never_again(condition) || read_modify_write(inside, condition)) continue;
+                add(Kind::do_loop, at, end + 1, observed(inside) || observed(condition), inside,
+                    ends_by_itself(condition, inside));
             } else if (token.is("while") && !ends_of_do.count(at) && all_[at + 1].is("(")) {
                 const uint32_t close = all_[at + 1].match, end = statement_end(close + 1, body.end);
+                const TokenRange inside{close + 1, end}, condition{at + 2, close};
                 const bool nothing_inside =
                     all_[close + 1].is(";") || (all_[close + 1].is("{") && all_[close + 2].is("}"));
-                if (nothing_inside || observed({at + 2, end}))
-                    traits.loops.push_back({SpinningLoop::Kind::while_loop, at, at + 1, close});
+                if (never_again(condition)) continue;
+                add(Kind::while_loop, at, at + 1, nothing_inside || observed({at + 2, end}), inside,
+                    ends_by_itself(condition, inside));
             } else if (token.is("for") && all_[at + 1].is("(")) {
-                const uint32_t close = all_[at + 1].match;
-                if (for_can_spin(at + 1, close, {close + 1, statement_end(close + 1, body.end)}))
-                    traits.loops.push_back({SpinningLoop::Kind::for_loop, at, at + 1, close});
+                const uint32_t open = at + 1, close = all_[open].match;
+                const TokenRange inside{close + 1, statement_end(close + 1, body.end)};
+                const ForParts parts = parts_of_for(open, close);
+                if (parts.over_range) continue;
+                add(Kind::for_loop, at, open, for_can_spin(parts, inside), inside,
+                    ends_by_itself(parts.condition, {parts.step.begin, inside.end}));
             }
         }
+        return spins;
     }
 
     // -- functions ---------------------------------------------------------------------------------------------------
@@ -405,11 +503,11 @@ private:
     void look_at(Unit& unit) {
         if (!unit.traits) return;
         std::vector<uint32_t> jumps;
-        const size_t loops = unit.traits->loops.size();
+        bool spins = false;
         std::vector<Nested> nested;
         if (unit.is_kernel) nested = find_nested(tokens_, unit.body);
         for (const TokenRange& range : unit.code) {
-            find_loops(range, *unit.traits);
+            spins = find_loops(range, *unit.traits) || spins;
             for (uint32_t at = range.begin; at < range.end; ++at) {
                 if (all_[at].kind != TokenKind::identifier) continue;
                 unit.does |= what_word_does(at, unit, nested);
@@ -417,7 +515,7 @@ private:
             }
         }
         if (unit.is_rest ? has_arrays(unit) : has_own_memory(unit)) unit.does |= kOwnMemory;
-        if (unit.traits->loops.size() != loops) unit.does |= kWaits;
+        if (spins) unit.does |= kWaits;
         if (jumps.empty() || !unit.observes) return;
         unit.traits->jumps.insert(unit.traits->jumps.end(), jumps.begin(), jumps.end());
         unit.does |= kWaits;

@@ -7,6 +7,10 @@
 // volatile data, or uses an operator that does, and isn't counted by itself. An atomic whose answer nobody looks at tells
 // nothing, and the compare-and-swap loop of a read-modify-write (do { assumed = old; old = atomicCAS(p, assumed, f); }
 // while (assumed != old);) ends whether others run or not.
+//
+// Names may hide what a loop looks at (a template's T is volatile int). So each loop whose end isn't seen to come by itself, as
+// that of a counted one is, is *watched*: that makes no thread wait, but the loop says at times that it still runs, and the
+// executor finds out where it hangs.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +25,7 @@ struct SpinningLoop {
     enum class Kind { while_loop, do_loop, for_loop } kind;
     uint32_t keyword;        // while, do, for
     uint32_t open, close;    // the condition's parentheses
+    bool watched;            // only because nothing shows that it ends by itself; else it looks at what others write
 };
 
 struct FunctionTraits {

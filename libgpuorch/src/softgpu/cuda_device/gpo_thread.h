@@ -59,24 +59,55 @@ __gpo_inline dim3 __gpo_grid_dim() { return dim3(__gpo_uint3(__gpo_block()->grid
 
 // -- loops that can spin ---------------------------------------------------------------------------------------------
 
+__attribute__((noinline, cold)) static gpo_soft_u64 __gpo_spin(gpo_soft_u64 since, const char* file, unsigned line) {
+    gpo_soft_block* block = __gpo_block();
+    return block->services->spin(block, since, file, line);
+}
+
 /// Counts a loop's turns; after the first few each one lets others run.
 struct __gpo_spinner {
     unsigned turns;
     bool first;
-    __attribute__((always_inline)) __gpo_spinner() : turns(0), first(true) {}
+    gpo_soft_u64 since;
+    __attribute__((always_inline)) __gpo_spinner() : turns(0), first(true), since(0) {}
     __attribute__((always_inline)) bool once() {
         bool was = first;
         first = false;
         return was;
     }
-    __attribute__((always_inline)) bool turn() {
+    __attribute__((always_inline)) bool turn(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
         if (__builtin_expect(++turns > 8, 0)) {
             gpo_soft_block* block = __gpo_block();
-            block->services->yield(block);
+            since = block->services->spin(block, since, file, line);
         }
         return true;
     }
 };
+
+#if __cplusplus >= 201402L
+#define __gpo_constexpr constexpr
+#else
+#define __gpo_constexpr
+#endif
+/// The same for a loop that seems to wait for nobody: it says so rarely that it costs nothing. Also in constexpr functions.
+struct __gpo_watch {
+    unsigned turns;
+    bool first;
+    gpo_soft_u64 since;
+    __attribute__((always_inline)) __gpo_constexpr __gpo_watch() : turns(0), first(true), since(0) {}
+    __attribute__((always_inline)) __gpo_constexpr bool once() {
+        bool was = first;
+        first = false;
+        return was;
+    }
+    __attribute__((always_inline)) __gpo_constexpr bool turn(const char* file = __builtin_FILE(),
+                                                             unsigned line = __builtin_LINE()) {
+        if (__builtin_is_constant_evaluated()) return true;
+        if (__builtin_expect((++turns & 0x3fff) == 0, 0)) since = __gpo_spin(since, file, line);
+        return true;
+    }
+};
+#undef __gpo_constexpr
 __gpo_inline void __gpo_jump() {
     gpo_soft_block* block = __gpo_block();
     block->services->yield(block);
