@@ -1,6 +1,8 @@
 // Held streams that are cancelled, or lose their device, under many schedules. GPUORCH_TEST_SEED=n runs one again.
 #include <doctest/doctest.h>
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "gpuorch/gpuorch.h"
@@ -121,4 +123,63 @@ TEST_CASE("a wait for the device tells no failure of a stream's, whatever is can
         CHECK(waited.size() == 5);
         CHECK(waited.back() == GPO_SUCCESS);
     }, kSeeds / 3);
+}
+
+namespace {
+
+/// Waits for nothing that comes, and takes its time between the call's look at the runtime and the stream's lock.
+class Slow final : public gpo::Operation {
+public:
+    struct Counts {
+        int kept = 0, dropped = 0;
+    };
+    explicit Slow(Counts& counts) : Operation("slow", nullptr), counts_(counts) {}
+    bool plain() const noexcept override {
+        if (!slept_) gpo::host::sleep_until(gpo::host::now() + 1'000'000'000);
+        slept_ = true;
+        return true;
+    }
+    bool ready(gpo::Stream&) override { return false; }
+    void issue(gpo::Stream&) override {}
+    std::unique_ptr<Operation> keep() const override {
+        ++counts_.kept;
+        return std::make_unique<Slow>(*this);
+    }
+    void drop(gpo::Stream&, const gpo::ErrorPtr&) noexcept override { ++counts_.dropped; }
+
+private:
+    Counts& counts_;
+    mutable bool slept_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("what a call would hold when a shutdown has cancelled all that was held is refused, and what was held before is dropped") {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        CAPTURE(seed);
+        Slow::Counts counts;
+        gpo_status status = GPO_SUCCESS;
+        gpo_cq_t queue = nullptr;
+        {
+            Held held(seed);
+            queue = std::exchange(held.queue, nullptr);
+            gpo_stream_t stream = nullptr;
+            REQUIRE(gpo_stream_create(held.device, nullptr, &stream) == GPO_SUCCESS);
+            gpo::host::Thread late("late", [&] {
+                gpo::Pin<gpo::Stream> pinned(stream);
+                Slow slow(counts);
+                try {
+                    status = pinned->submit(slow);
+                } catch (const gpo::Failure& failure) {
+                    status = failure.error()->status;
+                }
+            });
+            // It is asleep, or hasn't begun: then it is refused at once.
+            for (uint64_t i = 0; i < seed * 4; ++i) gpo::host::crossing();
+            CHECK(gpo_runtime_shutdown(std::exchange(held.runtime, nullptr), kPatience) == GPO_SUCCESS);
+        }
+        CHECK((status == GPO_SHUT_DOWN || status == GPO_INVALID_HANDLE || status == GPO_STALE_HANDLE));
+        CHECK(counts.kept == counts.dropped);
+        CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
+    }
 }

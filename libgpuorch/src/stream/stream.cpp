@@ -215,6 +215,7 @@ void Stream::fail_shut_down() { gpo::fail(GPO_SHUT_DOWN, "the runtime is shuttin
 // Issues it or keeps it, under one hold of the lock: where put() has found that it can't be issued, and for the library's own marks.
 gpo_status Stream::hold(Operation& operation, bool internal) {
     refuse_lost();
+    host::crossing();   // a shutdown may begin, and cancel what is held
     bool kept = false;
     Kept spent;
     std::optional<Releasing> releasing;
