@@ -15,7 +15,8 @@ namespace gpo::driver::nvrtc {
 
 namespace {
 
-constexpr char kToolkitHeader[] = "cuda_fp16.h", kCoreHeader[] = "nv/target";
+constexpr char kToolkitHeader[] = "cuda_fp16.h", kCoreHeader[] = "nv/target",
+               kCoreLibrary[] = "cuda/std/type_traits";
 
 bool has_file(const std::string& folder, const char* name) {
     struct stat status;
@@ -74,9 +75,9 @@ std::vector<std::string> places(const std::string& library_folder, int major, co
 Includes find_includes(const std::string& library_folder, int major, const std::string& local) {
     Includes found;
     bool core = false;
-    const auto add_core = [&](const std::string& folder) {
-        for (const std::string& place : {folder, folder + "/cccl"}) {
-            if (core || !has_file(place, kCoreHeader)) continue;
+    const auto add_core = [&](const std::string& folder, const char* header) {
+        for (const std::string& place : {folder + "/cccl", folder}) {
+            if (core || !has_file(place, header)) continue;
             core = true;
             if (std::find(found.folders.begin(), found.folders.end(), place) == found.folders.end()) found.folders.push_back(place);
         }
@@ -86,14 +87,12 @@ Includes find_includes(const std::string& library_folder, int major, const std::
         found.tried.push_back(place);
         if (!found.folders.empty() || !has_file(place, kToolkitHeader)) continue;
         found.folders.push_back(place);
-        // Its own libraries go with it, even where nv/target lies beside its headers.
-        if (has_file(place + "/cccl", kCoreHeader)) {
-            found.folders.push_back(place + "/cccl");
-            core = true;
-        }
-        add_core(place);
+        add_core(place, kCoreLibrary);   // its own go with it
+        add_core(place, kCoreHeader);
     }
-    for (const std::string& place : candidates) add_core(place);
+    // A toolkit has nv/target beside its headers too, without the libraries that lie in cccl/.
+    for (const char* header : {kCoreLibrary, kCoreHeader})
+        for (const std::string& place : candidates) add_core(place, header);
     return found;
 }
 
