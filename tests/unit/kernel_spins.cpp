@@ -116,10 +116,12 @@ extern "C" __global__ void long_loops(int *p, int *n, int *done) {
 TEST_CASE("a loop that waits for a thread which can't run ends the launch with its place, not never") {
     const Program hidden(kHidden);
     Device device(2, false, 30'000'000);
-    for (const auto& [name, line] : {std::pair<std::string, std::string>{"by_while", "kernel.cu:3: "}, {"by_for", "kernel.cu:6: "}, {"by_do", "kernel.cu:9: "}}) {
+    using Row = std::pair<std::string, std::string>;
+    for (const auto& [name, line] : {Row{"by_while", "kernel.cu:3: "}, {"by_for", "kernel.cu:6: "}, {"by_do", "kernel.cu:9: "}}) {
         CAPTURE(name);
         int flag = 0, turns = 0, done = 0;
-        const KernelOutcome outcome = device.launch(hidden.kernel(name), {{1, 1, 1}, {32, 1, 1}}, &flag, &turns, &done)->wait();
+        const KernelOutcome outcome =
+            device.launch(hidden.kernel(name), {{1, 1, 1}, {32, 1, 1}}, &flag, &turns, &done)->wait();
         CHECK(outcome.result == CUDA_ERROR_LAUNCH_TIMEOUT);
         CAPTURE(outcome.text);
         CHECK(std::string(outcome.text).find(line) == 0);
@@ -137,7 +139,8 @@ TEST_CASE("a lone thread may wait for the host for as long as it likes, and a cl
     {
         Device device(2, false, 1);
         const Program waits("template <class T> __device__ void await(T *p, int *n) { while (*p == 0) { ++*n; } }\n"
-                            "extern \"C\" __global__ void alone(volatile int *flag, int *n, int *done) { *done = 1; await(flag, n); *done = 2; }");
+                            "extern \"C\" __global__ void alone(volatile int *flag, int *n, int *done) {\n"
+                            "    *done = 1; await(flag, n); *done = 2;\n}");
         const auto waiting = device.launch(waits.kernel("alone"), {}, &flag, &turns, &done);
         while (__atomic_load_n(&turns, __ATOMIC_RELAXED) < 100'000) {}
         CHECK_FALSE(waiting->done());

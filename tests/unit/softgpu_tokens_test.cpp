@@ -132,15 +132,16 @@ TEST_CASE("source that is nested without end is refused, and what is only long i
 
 TEST_CASE("a loop is watched unless its end is seen to come by itself, and one that looks at what others write yields") {
     const auto rewritten = [](const std::string& loop) {
-        return rewrite_kernels("# 1 \"k.cu\"\n__global__ void k(int *p, int n, unsigned m, volatile int *flag) { int i = 0; " + loop +
-                                   " }\n", {}).text;
+        const std::string kernel = "__global__ void k(int *p, int n, unsigned m, volatile int *flag) { int i = 0; " + loop + " }\n";
+        return rewrite_kernels("# 1 \"k.cu\"\n" + kernel, {}).text;
     };
     for (const std::string loop :
-         {"for (i = 0; i < n; ++i) { p[i] = 0; }", "for (i = n; i > 0; i >>= 1) p[i] = 0;", "for (i = 1; i < n; i *= 2) ++p[i];",
-          "for (; n > i && p[i]; i += 2) ;", "for (; n--; ) ++*p;", "while (i < n) { ++p[i]; i += 7; }", "while (i++ < n) ++*p;",
-          "while (m) { ++i; m &= m - 1; }", "while (m != 0) m = m / 2;", "do { ++*p; } while (++i != n);", "do { ++*p; } while (0);",
-          "while ((i < n) && (p[i] > 0)) ++i;", "do { int old = *p, was; do { was = old; old = atomicCAS(p, was, 1); } while (was != old); } while (false);",
-          "int d[3]; for (int e : d) ++e;"}) {
+         {"for (i = 0; i < n; ++i) { p[i] = 0; }", "for (i = n; i > 0; i >>= 1) p[i] = 0;",
+          "for (i = 1; i < n; i *= 2) ++p[i];", "for (; n > i && p[i]; i += 2) ;", "for (; n--; ) ++*p;",
+          "while (i < n) { ++p[i]; i += 7; }", "while (i++ < n) ++*p;", "while (m) { ++i; m &= m - 1; }",
+          "while (m != 0) m = m / 2;", "do { ++*p; } while (++i != n);", "do { ++*p; } while (0);",
+          "while ((i < n) && (p[i] > 0)) ++i;", "int d[3]; for (int e : d) ++e;",
+          "do { int old = *p, was; do { was = old; old = atomicCAS(p, was, 1); } while (was != old); } while (false);"}) {
         CAPTURE(loop);
         const std::string text = rewritten(loop);
         CHECK(text.find("__gpo_watch") == std::string::npos);
@@ -148,7 +149,8 @@ TEST_CASE("a loop is watched unless its end is seen to come by itself, and one t
     }
     for (const std::string loop :
          {"while (*p == 0) { ++i; }", "while (p[i % 4] == 0) ++i;", "do { ++i; } while (!*p);", "for (;;) { if (*p) break; }",
-          "for (; *p == 0; ++i) ++n;", "while (true) { if (p[i] > n) return; }", "while (i < n || *p == 0) ++i;", "while (i < n) n = *p;",
+          "for (; *p == 0; ++i) ++n;", "while (true) { if (p[i] > n) return; }", "while (i < n || *p == 0) ++i;",
+          "while (i < n) n = *p;",
           "while (n) { switch (n) { case 1: n = *p; break; default: n = p[1]; } }"}) {
         CAPTURE(loop);
         const std::string text = rewritten(loop);
@@ -156,7 +158,8 @@ TEST_CASE("a loop is watched unless its end is seen to come by itself, and one t
         CHECK(text.find("__gpo_spinner") == std::string::npos);
     }
     // A counter before the loop would be jumped over.
-    for (const std::string loop : {"switch (n) { case 0: do { ++i; case 1: ++i; } while (*p); }", "if (n) goto in; while (*p) { in: ++i; }"}) {
+    for (const std::string loop : {"switch (n) { case 0: do { ++i; case 1: ++i; } while (*p); }",
+                                   "if (n) goto in; while (*p) { in: ++i; }"}) {
         CAPTURE(loop);
         CHECK(rewritten(loop).find("__gpo_watch") == std::string::npos);
     }
