@@ -15,10 +15,17 @@ end)
 test("every call on what is left of a runtime that was shut down fails and says why, and closing it does no harm", function()
     local world = w.world()
     same(world.runtime:shutdown(10), true)
+    -- A queue outlives its runtime, with the entries that came; there are none.
+    local of_queues = {cq_wait = "GPO_SHUT_DOWN", cq_drain = "GPO_SHUT_DOWN", cq_wake = true, cq_fd = true, cq_get_statistics = true}
     for _, call in ipairs(w.calls) do
         if not w.of_runtime[call.name] then
             local good, value, message, name = pcall(call.run, world)
-            if not good then -- its array's memory has gone
+            local right = of_queues[call.name]
+            if right == true then
+                same(good and value ~= nil, true, call.name .. ": " .. tostring(message))
+            elseif right then
+                same(name, right, call.name)
+            elseif not good then -- its array's memory has gone
                 same(tostring(value):find("the array is closed", 1, true) ~= nil, true, call.name .. ": " .. tostring(value))
             elseif value ~= nil or type(message) ~= "string" or name ~= "GPO_INVALID_HANDLE" then
                 error(call.name .. ": " .. tostring(value) .. ", " .. tostring(message) .. ", " .. tostring(name))
