@@ -1,6 +1,7 @@
 #include "softgpu/executor_guard.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -17,9 +18,13 @@ namespace {
 
 constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-/// The calling thread's, if it is a worker. Of this model, since the first use of any other in a thread may take memory,
-/// which a handler can't.
-__attribute__((tls_model("initial-exec"))) thread_local GuardedThread* guarded_here = nullptr;
+/// Leads to the calling thread's GuardedThread, if the thread is a worker. This is no thread_local: the first use of one in a
+/// thread may take memory, which a signal handler can't, and a thread_local of the initial-exec model leaves a process room for
+/// few copies of the library. glibc's pthread_getspecific only reads a table of the thread.
+pthread_key_t guarded_key;
+constinit bool has_guarded_key = false;    // under the lock; for good
+
+GuardedThread* guarded_here() noexcept { return static_cast<GuardedThread*>(pthread_getspecific(guarded_key)); }
 
 struct sigaction previous_handlers[kFaults.size()];
 constinit host::Mutex handler_lock;
@@ -28,7 +33,7 @@ constinit bool handler_installed = false;  // under the lock; also where nobody 
 
 /// Where a faulting kernel goes on: at the top of its block's main stack, whose frames nobody needs any more.
 [[noreturn]] GPO_NO_TSAN void landed() {
-    GuardedThread& thread = *guarded_here;
+    GuardedThread& thread = *guarded_here();
     Block* block = thread.running;
     if (thread.signal == SIGFPE) block->services->fail(block, CUDA_ERROR_LAUNCH_FAILED, "integer division by zero");
     if (thread.signal == SIGILL) block->services->fail(block, CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction");
@@ -61,7 +66,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-    GuardedThread* thread = guarded_here;
+    GuardedThread* thread = guarded_here();
     Block* block = thread ? thread->running : nullptr;
     if (!block || info->si_code <= 0) {
         pass_on(signal, info, context);
@@ -96,6 +101,8 @@ void stay_loaded() {
 FaultHandler::FaultHandler() {
     host::Lock hold(handler_lock);
     if (handler_users++ != 0 || handler_installed) return;
+    has_guarded_key = has_guarded_key || pthread_key_create(&guarded_key, nullptr) == 0;
+    if (!has_guarded_key) return;   // faults end the process, as without the handler
     handler_installed = true;
     struct sigaction action {};
     action.sa_sigaction = on_fault;
@@ -109,7 +116,7 @@ FaultHandler::FaultHandler() {
 
 FaultHandler::~FaultHandler() {
     host::Lock hold(handler_lock);
-    if (--handler_users != 0) return;
+    if (--handler_users != 0 || !handler_installed) return;
     std::array<struct sigaction, kFaults.size()> now{};
     bool covered = false;
     for (size_t i = 0; i < kFaults.size(); ++i) {
@@ -124,18 +131,18 @@ FaultHandler::~FaultHandler() {
     handler_installed = false;
 }
 
-GuardedThread::GuardedThread(bool on, Region& own) noexcept : on_(on) {
+GuardedThread::GuardedThread(bool on, Region& own) noexcept
+    : on_(on && has_guarded_key && pthread_setspecific(guarded_key, this) == 0) {
     if (!on_) return;
     stack_t stack{};
     stack.ss_sp = own.base() + RegionLayout::kSignalStack;
     stack.ss_size = RegionLayout::kSignalStackEnd - RegionLayout::kSignalStack;
     sigaltstack(&stack, nullptr);
-    guarded_here = this;
 }
 
 GuardedThread::~GuardedThread() {
     if (!on_) return;
-    guarded_here = nullptr;
+    pthread_setspecific(guarded_key, nullptr);
     stack_t off{};
     off.ss_flags = SS_DISABLE;
     sigaltstack(&off, nullptr);
