@@ -19,8 +19,9 @@ SECTIONS = (*PLAIN, *SANITIZE, *FULL)
 # that takes half as much again fails: what is slow is found when it becomes slow. Not the time that passes: other programs may
 # have the processors meanwhile. Parts that aren't named take less than LEAST.
 LEAST = 20
-BUDGETS = {"conformance": 90, "faults": 100, "unit": 60, "process": 40, "rust": 150, "lua": 80, "process/main_job": 30,
-           "lifecycle/lifecycle": 30, "python/main_job": 40, "python/process": 40}
+BUDGETS = {"conformance": 90, "faults": 150, "unit": 110, "process": 40, "rust": 150, "lua": 60, "process/main_job": 30,
+           "lifecycle/lifecycle": 30, "python/main_job": 40, "asan conformance": 70, "asan faults": 80, "asan unit": 160,
+           "tsan conformance": 150, "tsan faults": 150, "tsan unit": 250}
 
 # What the scripts of a section need to be built.
 LIBRARY = ["gpuorch"]

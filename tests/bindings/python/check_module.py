@@ -356,8 +356,11 @@ def handles_and_memory_may_be_collected_in_any_order():
         made = [gpo.stream_create(w.device), gpo.arena_create(w.device), gpo.cq_create(w.runtime), gpo.executor_create(w.runtime)]
         made.append(gpuorch.Library(LIBRARY))
         w.runtime.close()
-        for handle in made[:-1]:
+        stream, arena, queue, executor, _ = made
+        for handle in (stream, arena, executor):
             assert raises(gpuorch.Error, handle.close).status == gpo.INVALID_HANDLE
+        queue.close()   # a queue outlives its runtime
+        del stream, arena, queue, executor, handle
         del w, made
         gc.collect()
 
