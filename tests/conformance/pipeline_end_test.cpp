@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -367,7 +368,7 @@ TEST_CASE("a file that has to stay unchanged is looked at when its last byte has
             write_old_file(path, {});
             std::filesystem::remove(to);
             REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &sink));
-            write_file(path, {1, 2, 3});
+            std::ofstream{path, std::ios::app} << "new";  // opened without emptying it, which would be a change of its own
             status = gpo_pipeline_wait(rig.pipeline, kPatience, nullptr);
         }
         CHECK(status == GPO_IO_ERROR);

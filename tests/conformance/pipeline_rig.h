@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/files.h"
 #include "support/gpu.h"
 
 namespace gpo::test {
@@ -153,9 +154,9 @@ inline void write_file(const std::string& path, const std::vector<uint8_t>& data
 }
 
 inline std::vector<uint8_t> read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    REQUIRE(file.good());
-    return {std::istreambuf_iterator<char>(file), {}};
+    REQUIRE(access(path.c_str(), R_OK) == 0);
+    const std::string whole = read_whole(path);
+    return {whole.begin(), whole.end()};
 }
 
 }  // namespace gpo::test

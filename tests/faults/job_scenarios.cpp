@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "driver/driver.h"
+#include "support/files.h"
 
 namespace gpo::test {
 
@@ -45,8 +46,7 @@ public:
         return names;
     }
     bool whole() const {
-        std::ifstream file(out(), std::ios::binary);
-        return std::string(std::istreambuf_iterator<char>(file), {}) == content_;
+        return gpo::test::read_whole(out()) == content_;
     }
 
 private:

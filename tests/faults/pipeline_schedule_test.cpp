@@ -16,6 +16,7 @@
 #include "driver/faults.h"
 #include "host/host.h"
 #include "support/explore.h"
+#include "support/files.h"
 #include "support/gpu.h"
 
 using namespace gpo::test;
@@ -410,8 +411,7 @@ private:
         const auto taken = static_cast<std::ptrdiff_t>(first_.taken_bytes);
         if (sink.kind == GPO_SINK_MEMORY) CHECK(std::memcmp(sink.memory, data_.data(), first_.taken_bytes) == 0);
         if (sink.kind == GPO_SINK_FILE && status == GPO_SUCCESS) {
-            std::ifstream file(out_, std::ios::binary);
-            const std::string found(std::istreambuf_iterator<char>(file), {});
+            const std::string found = gpo::test::read_whole(out_);
             CHECK(std::equal(found.begin(), found.end(), data_.begin(), data_.begin() + taken,
                              [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; }));
             before.push_back("out");

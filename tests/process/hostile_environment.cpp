@@ -13,12 +13,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "process/process.h"
+#include "support/files.h"
 
 using namespace gpo::test;
 
@@ -163,8 +163,7 @@ void set_uid() {
         execl(copy.c_str(), "setuid", "inside", open.c_str(), nullptr);
         return 79;
     });
-    std::ifstream written(log);
-    const std::string text(std::istreambuf_iterator<char>(written), {});
+    const std::string text = gpo::test::read_whole(log);
     if (code == 79 || code == 127)
         end_skipped("hostile_environment setuid", "another user can't reach the program or the library here");
     if (code == 22) end_skipped("hostile_environment setuid", "this file system knows no set-uid programs");

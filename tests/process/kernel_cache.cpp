@@ -22,6 +22,7 @@
 
 #include "kernel/cache.h"
 #include "process/process.h"
+#include "support/files.h"
 
 using namespace gpo::test;
 
@@ -63,11 +64,6 @@ std::vector<std::filesystem::path> entries_in(const std::string& cache) {
     auto files = files_in(cache);
     std::erase_if(files, [](const auto& file) { return file.extension() != ".kernel"; });
     return files;
-}
-
-std::string content(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void write(const std::filesystem::path& path, const std::string& text) {
@@ -189,10 +185,10 @@ int read_only(const std::string& cache) {
     EXPECT(chmod(cache.c_str(), 0700) == 0);
     use(cache);
     const auto entry = only_entry(cache);
-    const std::string before = content(entry);
+    const std::string before = gpo::test::read_whole(entry);
     EXPECT(chmod(cache.c_str(), 0500) == 0);
     use(cache);
-    EXPECT(only_entry(cache) == entry && content(entry) == before);
+    EXPECT(only_entry(cache) == entry && gpo::test::read_whole(entry) == before);
     EXPECT(chmod(cache.c_str(), 0700) == 0);
     return 0;
 }
@@ -220,7 +216,7 @@ int main(int argc, char** argv) {
     if (kind == "ours" || kind.rfind("others", 0) == 0 || kind.rfind("writable", 0) == 0) {
         use(cache);
         forge_entry(cache, folder / "workshop");
-        const std::string entry = only_entry(cache), forged = content(entry);
+        const std::string entry = only_entry(cache), forged = gpo::test::read_whole(entry);
         const std::string name = "kernel_cache " + kind;
         if (kind == "others") give_away(entry, name.c_str()), give_away(cache, name.c_str());
         if (kind == "others_entry") give_away(entry, name.c_str());
@@ -229,8 +225,8 @@ int main(int argc, char** argv) {
         // It is what the cache would give if owner and mode were in order.
         EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
         // A folder that isn't ours alone is left as it is; in one of ours an entry of ours takes its place.
-        if (kind.find("_entry") == std::string::npos) EXPECT(content(only_entry(cache)) == forged);
-        else EXPECT(content(only_entry(cache)) != forged);
+        if (kind.find("_entry") == std::string::npos) EXPECT(gpo::test::read_whole(only_entry(cache)) == forged);
+        else EXPECT(gpo::test::read_whole(only_entry(cache)) != forged);
         EXPECT(answer(cache) == (kind == "ours" ? 17 : 16));
     }
     if (kind == "link") {
@@ -243,12 +239,12 @@ int main(int argc, char** argv) {
             std::filesystem::create_symlink(victim, file);
         }
         use(cache);
-        EXPECT(content(victim) == "untouched");
+        EXPECT(gpo::test::read_whole(victim) == "untouched");
     }
     if (kind == "cut" || kind == "altered") {
         use(cache);
         for (const auto& file : entries_in(cache)) {
-            const std::string whole = content(file);
+            const std::string whole = gpo::test::read_whole(file);
             EXPECT(whole.size() > 64);
             for (size_t at : {size_t{0}, size_t{1}, size_t{40}, whole.size() / 2, whole.size() - 1}) {
                 std::string other = whole;
@@ -261,7 +257,7 @@ int main(int argc, char** argv) {
                 const std::string again = "'" + std::string(self) + "' use '" + cache + "'";
                 EXPECT(std::system(again.c_str()) == 0);
                 // And it was put right.
-                for (const auto& now : entries_in(cache)) EXPECT(content(now).size() > 64);
+                for (const auto& now : entries_in(cache)) EXPECT(gpo::test::read_whole(now).size() > 64);
             }
         }
     }

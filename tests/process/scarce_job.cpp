@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <iterator>
 #include <set>
 #include <vector>
 
 #include "process/process.h"
+#include "support/files.h"
 
 using namespace gpo::test;
 
@@ -38,11 +38,6 @@ std::string content(size_t bytes, bool complemented) {
     std::string text(bytes, '\0');
     for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>((i * 7 + i / 256) ^ (complemented ? 0xff : 0));
     return text;
-}
-
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 /// One walk through everything. What fails is a status of scarcity, and what can go on without it goes on.
@@ -157,7 +152,7 @@ void check_files(const Folder& folder, bool done) {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.insert(entry.path().filename());
     EXPECT((names == (done ? std::set<std::string>{"in", "out", "tmp"} : std::set<std::string>{"in", "tmp"})));
-    if (done) EXPECT(read_file(folder / "out") == content(kFileBytes, true));
+    if (done) EXPECT(gpo::test::read_whole(folder / "out") == content(kFileBytes, true));
     std::filesystem::remove(folder / "out");
     for (const auto& left : std::filesystem::recursive_directory_iterator(folder / "tmp"))
         end_failed(__FILE__, __LINE__, left.path().string() + " was left");

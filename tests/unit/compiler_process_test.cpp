@@ -107,6 +107,14 @@ TEST_CASE("a process has limits of memory, time, files and cores, and starts wit
     CHECK(ignored == 0);
 }
 
+TEST_CASE("what is preloaded reaches the compiler without sanitizers' runtimes, which its limit of memory has no room for") {
+    // Nothing is there by these names: the loader ignores them, with a line for each that the output is looked at behind.
+    setenv("LD_PRELOAD", "/mine/libasan.so.8:/mine/other.so /mine/libclang_rt.tsan-x86_64.so /mine/libasan/last.so", 1);
+    const ProcessResult result = shell("echo; echo \"[$LD_PRELOAD]\"");
+    unsetenv("LD_PRELOAD");
+    CHECK(contains(result.output, "[/mine/other.so:/mine/libasan/last.so]"));
+}
+
 TEST_CASE("variables with include folders reach only what asks for them") {
     setenv("CPATH", "/mine", 1);
     setenv("DEPENDENCIES_OUTPUT", "/mine/list", 1);

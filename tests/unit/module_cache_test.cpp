@@ -10,6 +10,7 @@
 #include <string>
 
 #include "kernel/cache.h"
+#include "support/files.h"
 #include "support/report.h"
 
 using namespace gpo::kernel;
@@ -120,8 +121,7 @@ TEST_CASE("an entry that was cut short or altered at any place is removed and no
     Cache cache(folder.path);
     REQUIRE(cache.store(kKey, result_with("log", 300)));
     const std::string path = entry_of(folder.path);
-    std::ifstream file(path, std::ios::binary);
-    const std::string whole(std::istreambuf_iterator<char>(file), {});
+    const std::string whole = gpo::test::read_whole(path);
     for (size_t at = 0; at < whole.size(); at += 7) {
         CAPTURE(at);
         std::string altered = whole;
@@ -258,8 +258,7 @@ TEST_CASE("what a compiler keeps is taken whole or not at all, and goes when the
     CHECK_FALSE(cache.take("name"));
     REQUIRE(cache.put("name", bytes));
     CHECK(cache.take("name") == bytes);
-    std::ifstream file(path, std::ios::binary);
-    const std::string whole(std::istreambuf_iterator<char>(file), {});
+    const std::string whole = gpo::test::read_whole(path);
     for (size_t at = 0; at < whole.size(); at += 97) {
         CAPTURE(at);
         std::string altered = whole;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "kernel/builtin.h"
 #include "kernel/image.h"
 #include "kernel/names.h"
+#include "support/files.h"
 
 using namespace gpo;
 using namespace gpo::kernel;
@@ -35,10 +35,7 @@ gpo_status status_of_image(const void* bytes, size_t size) {
     }
 }
 
-std::string own_program() {
-    std::ifstream file("/proc/self/exe", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string own_program() { return gpo::test::read_whole("/proc/self/exe"); }
 
 std::string digest_of(const std::string& text) {
     Digest digest;

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 
 #include "driver/driver.h"
 #include "softgpu/image_seal.h"
+#include "support/files.h"
 
 namespace softgpu_test {
 
@@ -41,8 +41,8 @@ inline std::vector<char> unsealed_image(const std::string& name) {
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     if (length <= 0) throw std::runtime_error("no /proc/self/exe");
     const std::string folder = std::string(path, size_t(length)).substr(0, std::string(path, size_t(length)).rfind('/'));
-    std::ifstream file(folder + "/" + name + ".so", std::ios::binary);
-    return std::vector<char>(std::istreambuf_iterator<char>(file), {});
+    const std::string image = gpo::test::read_whole(folder + "/" + name + ".so");
+    return {image.begin(), image.end()};
 }
 
 /// The same as an image that the software GPU loads.

@@ -155,8 +155,9 @@ private:
 }  // namespace
 
 TEST_CASE("what a call would hold when a shutdown has cancelled all that was held is refused, and what was held before is dropped") {
-    for (uint64_t seed = 1; seed <= 20; ++seed) {
-        CAPTURE(seed);
+    const auto [first, count] = gpo::test::seeds({1, 20});
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
         Slow::Counts counts;
         gpo_status status = GPO_SUCCESS;
         gpo_cq_t queue = nullptr;

@@ -9,11 +9,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <string>
 
+#include "support/files.h"
 #include "trace/file.h"
 
+using gpo::test::read_whole;
 using gpo::trace::File;
 
 namespace {
@@ -36,11 +37,6 @@ private:
     rlimit outer_{};
     void (*before_)(int);
 };
-
-std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// What a gzip reader gets; "broken" if it complains.
 std::string unpacked(const std::string& path) {
@@ -86,8 +82,8 @@ TEST_CASE("a trace file on a disk that fills up keeps whole lines and its end, o
                 CHECK(bytes == 0);
                 continue;
             }
-            CHECK(contents(name).size() == bytes);
-            const std::string text = packed ? unpacked(name) : contents(name);
+            CHECK(read_whole(name).size() == bytes);
+            const std::string text = packed ? unpacked(name) : read_whole(name);
             std::string expected = "[\n";
             for (int next = 0; expected.size() + 5 < text.size(); ++next) expected += line(next);
             CHECK(text == expected + "{}\n]\n");
@@ -114,12 +110,12 @@ TEST_CASE("a trace file is whole after each append, as a process that is killed 
             for (int next = 0; i % 100 == 99 && text.size() < 300'000;) text += line(i * 100'000 + next++);
             file.append(text);
             expected += text;
-            REQUIRE((name.ends_with(".gz") ? unpacked(name) : contents(name)) == expected + "{\"a last event\"}\n]\n");
+            REQUIRE((name.ends_with(".gz") ? unpacked(name) : read_whole(name)) == expected + "{\"a last event\"}\n]\n");
         }
-        const std::string before = contents(name);
+        const std::string before = read_whole(name);
         file.close();
         CHECK_FALSE(file.error());
-        CHECK(contents(name) == before);
+        CHECK(read_whole(name) == before);
         CHECK(file.bytes() == before.size());
         unlink(name.c_str());
     }
@@ -135,9 +131,9 @@ TEST_CASE("a trace file that is written in small pieces keeps nearly all of them
         int next = 0;
         while (!file.error()) file.append(line(next++));
         file.close();
-        CHECK(contents(name).size() == file.bytes());
+        CHECK(read_whole(name).size() == file.bytes());
         CHECK(file.bytes() > 39'000);
-        const std::string text = name.ends_with(".gz") ? unpacked(name) : contents(name);
+        const std::string text = name.ends_with(".gz") ? unpacked(name) : read_whole(name);
         std::string expected = "[\n";
         for (int i = 0; expected.size() + 5 < text.size(); ++i) expected += line(i);
         CHECK(text == expected + "{}\n]\n");
@@ -163,7 +159,7 @@ TEST_CASE("a trace that goes into a pipe gets its end once, when it is closed") 
         close(reader);
         unlink(name.c_str());
         std::ofstream(name, std::ios::binary) << got;
-        CHECK((name.ends_with(".gz") ? unpacked(name) : contents(name)) == "[\n" + line(0) + line(1) + line(2) + "{}\n]\n");
+        CHECK((name.ends_with(".gz") ? unpacked(name) : read_whole(name)) == "[\n" + line(0) + line(1) + line(2) + "{}\n]\n");
         unlink(name.c_str());
     }
     unlink(path);
@@ -184,7 +180,7 @@ TEST_CASE("a trace file that nothing was written to, and one that all was writte
         }
         std::string expected = "[\n";
         for (int i = 0; some && i < 1000; ++i) expected += line(i);
-        CHECK(contents(plain) == expected + "{}\n]\n");
+        CHECK(read_whole(plain) == expected + "{}\n]\n");
         CHECK(unpacked(packed) == expected + "{}\n]\n");
     }
     for (const std::string& name : {plain, packed, std::string(path)}) unlink(name.c_str());
@@ -211,7 +207,7 @@ TEST_CASE("a file is one trace's at a time, also where its name leads through a 
         File next(other, "[\n", "{}\n]\n");
         next.close();
         CHECK_FALSE(next.error());
-        CHECK(contents(path) == "[\n{}\n]\n");
+        CHECK(read_whole(path) == "[\n{}\n]\n");
     }
     const File null("/dev/null", "[\n", "{}\n]\n"), same("/dev/null", "[\n", "{}\n]\n");
     for (const std::string& name : {link, std::string(path)}) unlink(name.c_str());
@@ -233,11 +229,11 @@ TEST_CASE("a file that is put in place of a claimed one is claimed, and one that
         const auto claim = gpo::make<gpo::trace::Claim>(path);
         CHECK(taken());
         gpo::trace::write_whole(path, "drawn", claim.get());
-        CHECK(contents(path) == "drawn");
+        CHECK(read_whole(path) == "drawn");
         CHECK(taken());
     }
     CHECK_FALSE(taken());
-    CHECK(contents(path) == "drawn");
+    CHECK(read_whole(path) == "drawn");
     unlink(path.c_str());
     CHECK_FALSE(taken());
     CHECK(access(path.c_str(), F_OK) != 0);

@@ -54,6 +54,21 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
     return out;
 }
 
+/// LD_PRELOAD without sanitizers' runtimes, which take more addresses than the compiler may have.
+std::string without_sanitizers(std::string_view preloaded) {
+    constexpr std::string_view kRuntimes[] = {"libasan", "libtsan", "liblsan", "libubsan", "libhwasan", "libclang_rt."};
+    std::string out;
+    while (!preloaded.empty()) {
+        const std::string_view path = preloaded.substr(0, preloaded.find_first_of(": "));
+        preloaded.remove_prefix(std::min(path.size() + 1, preloaded.size()));
+        const std::string_view name = path.substr(path.rfind('/') + 1);
+        if (std::any_of(std::begin(kRuntimes), std::end(kRuntimes), [&](auto runtime) { return name.starts_with(runtime); }))
+            continue;
+        if (!path.empty()) out.append(out.empty() ? "" : ":").append(path);
+    }
+    return out;
+}
+
 /// The program's own. Not that of a set-uid program: who started it would choose by PATH, GCC_EXEC_PREFIX and their like what
 /// the compiler runs in its name.
 std::vector<std::string> environment_for(const ProcessRequest& request) {
@@ -69,7 +84,10 @@ std::vector<std::string> environment_for(const ProcessRequest& request) {
     else
         for (char** entry = environ; entry && *entry; ++entry) {
             const std::string_view text = *entry, name = text.substr(0, text.find('='));
-            if (!among(name, kDropped) && (request.include_paths || !among(name, kIncludePaths))) out.emplace_back(text);
+            if (name == "LD_PRELOAD")
+                out.push_back("LD_PRELOAD=" + without_sanitizers(text.substr(std::min(text.size(), name.size() + 1))));
+            else if (!among(name, kDropped) && (request.include_paths || !among(name, kIncludePaths)))
+                out.emplace_back(text);
         }
     out.push_back("TMPDIR=" + request.folder);
     out.push_back("LC_ALL=C");
@@ -84,7 +102,7 @@ struct Start {
     const char* folder;
     int output;
     uint64_t memory, seconds;
-    int* error;   // in memory that a child shares under a sanitizer too, whose vfork is a fork
+    int* error;   // in memory that the child shares even where vfork is a fork, as it is under sanitizers
 };
 
 /// A word that is shared with children. NULL without memory.
@@ -116,8 +134,7 @@ void become(Start& start) {
     const unsigned long to_default[8] = {};
     for (int signal = 1; signal <= 64; ++signal)
         if (signal != SIGKILL && signal != SIGSTOP) syscall(SYS_rt_sigaction, signal, to_default, nullptr, sizeof(uint64_t));
-    const bool limited = limit(RLIMIT_AS, start.memory, start.memory) && limit(RLIMIT_CORE, 0, 0) &&
-                         limit(RLIMIT_FSIZE, kLargestOutput, kLargestOutput) &&
+    const bool limited = limit(RLIMIT_CORE, 0, 0) && limit(RLIMIT_FSIZE, kLargestOutput, kLargestOutput) &&
                          limit(RLIMIT_CPU, start.seconds, start.seconds + 1);
     const int output = fcntl(start.output, F_DUPFD_CLOEXEC, 3);   // it may be one of the three itself
     const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -126,14 +143,16 @@ void become(Start& start) {
         dup2(output, 1) == 1 && dup2(output, 2) == 2 && chdir(start.folder) == 0) {
         const uint64_t none = 0;
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
-        execve(start.arguments[0], start.arguments, start.environment);
+        // Last, and by the system call itself: sanitizers have more addresses than this already, and want more for what they note.
+        if (limit(RLIMIT_AS, start.memory, start.memory))
+            syscall(SYS_execve, start.arguments[0], start.arguments, start.environment);
     }
     *start.error = errno;
     _exit(127);
 }
 
-/// -1 with what was wrong in `*start.error`. (posix_spawn sets no limits; fork copies the page tables of a process that may
-/// have mapped all of a GPU.)
+/// -1 with what was wrong in `*start.error`, which also tells, once the child has ended, why it couldn't become the program.
+/// (posix_spawn sets no limits; fork copies the page tables of a process that may have mapped all of a GPU.)
 __attribute__((noinline)) pid_t launch(Start& start) {
     sigset_t all, before;
     sigfillset(&all);
@@ -142,10 +161,6 @@ __attribute__((noinline)) pid_t launch(Start& start) {
     if (child == 0) become(start);
     if (child < 0) *start.error = errno;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (child > 0 && *start.error != 0) {
-        while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
-        return -1;
-    }
     return child;
 }
 
@@ -204,10 +219,14 @@ ProcessResult run_process(const ProcessRequest& request) {
     const uint64_t now = host::now(), left = request.deadline > now ? request.deadline - now : 0;
     const SharedWord error;
     Start start{argv.data(), envp.data(), request.folder.c_str(), pipe.ends[1], request.memory, left / 1'000'000'000 + 1, error.get()};
+    const auto fail = [&](int number) {
+        result = {};
+        result.error = number;
+        result.output = words[0] + " could not be started: " + std::strerror(number);
+    };
     const pid_t child = start.error ? launch(start) : -1;
     if (child < 0) {
-        result.error = start.error ? *start.error : ENOMEM;
-        result.output = words[0] + " could not be started: " + std::strerror(result.error);
+        fail(start.error ? *start.error : ENOMEM);
         return result;
     }
     result.started = true;
@@ -217,6 +236,10 @@ ProcessResult run_process(const ProcessRequest& request) {
     int status = 0;
     pid_t reaped;
     while ((reaped = waitpid(child, &status, 0)) < 0 && errno == EINTR) {}
+    if (*start.error != 0) {
+        fail(*start.error);
+        return result;
+    }
     read_output(pipe.ends[0], result);
     result.status_known = reaped == child;
     if (result.status_known) result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
