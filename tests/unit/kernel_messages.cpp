@@ -77,6 +77,7 @@ TEST_CASE("a parameter whose type isn't known, and name expressions that name no
     const std::string names = log_of("template <int N> __global__ void t(int *p) { *p = N; }", {"t", "none", "t<"});
     CHECK(names.find("name expression 't': error: it names several functions; a template wants its arguments\n") != std::string::npos);
     CHECK(names.find("name expression 'none': error: 'none' was not declared in this scope\n") != std::string::npos);
+    CAPTURE(names);
     CHECK(std::count(names.begin(), names.end(), '\n') == 3);
 }
 
@@ -112,4 +113,50 @@ TEST_CASE("what the software GPU doesn't have is told in one sentence, at the us
                              {"-I" + (folder / "own").string()});
     CHECK(own.ok);
     fs::remove_all(folder);
+}
+
+TEST_CASE("a variable of the device's whose initialiser would have to run is refused at its line") {
+    const std::string log = log_of(R"(
+struct Point { float x; __device__ Point(float value) : x(value) {} };
+__device__ int three() { return clock(); }
+namespace deep {
+__constant__ Point at = {three() + .5f};
+}
+extern "C" __device__ int first = 1, second = three();
+static __device__ int seldom[2] = {1, three()};
+constexpr __constant__ int kNumbers[] = {1, 2};
+__device__ int plain = kNumbers[1] * 3;
+extern "C" __global__ void k(float *p) { *p = deep::at.x + second + seldom[1] + plain; })");
+    for (const char* place : {"5:20: error: dynamic initialization is not supported for a __device__ or __constant__ variable (deep::at)\n",
+                              "7:38: error: dynamic initialization is not supported for a __device__ or __constant__ variable (second)\n",
+                              "8:23: error: dynamic initialization is not supported for a __device__ or __constant__ variable (seldom)\n"})
+        CHECK(log.find(place) != std::string::npos);
+    CAPTURE(log);
+    CHECK(log.find("first)") == std::string::npos);
+    CAPTURE(log);
+}
+
+TEST_CASE("constructors of a source don't run in the host, and a warning says so of those of variables") {
+    const std::string source = R"(
+extern "C" int setenv(const char *name, const char *value, int overwrite);
+struct Noisy { int value; Noisy() : value(setenv("GPUORCH_TEST_CONSTRUCTED", "variable", 1)) {} };
+#ifdef VARIABLE
+Noisy noisy;
+#endif
+__attribute__((constructor)) static void begin() { setenv("GPUORCH_TEST_CONSTRUCTED", "function", 1); }
+__attribute__((constructor(101))) static void early() { setenv("GPUORCH_TEST_CONSTRUCTED", "early", 1); }
+__device__ int seven = 7;
+extern "C" __global__ void k(int *p) { *p = seven; })";
+    for (const bool variable : {false, true}) {
+        CAPTURE(variable);
+        unsetenv("GPUORCH_TEST_CONSTRUCTED");
+        const std::vector<std::string> options = variable ? std::vector<std::string>{"-DVARIABLE"} : std::vector<std::string>{};
+        const bool warned = compile(source, {}, options).log.find("kernel.cu: warning: constructors of variables") != std::string::npos;
+        CHECK(warned == variable);
+        const Program program(source, {}, options);
+        int seven = 0;
+        Device().run(program.kernel("k"), {}, &seven);
+        CHECK(seven == 7);
+        CHECK(std::getenv("GPUORCH_TEST_CONSTRUCTED") == nullptr);
+    }
 }

@@ -26,6 +26,7 @@
 #include "softgpu/compiler_process.h"
 #include "softgpu/executor.h"
 #include "softgpu/image_seal.h"
+#include "softgpu/image_start.h"
 #include "softgpu/kernel_abi.h"
 #include "softgpu/token_lexer.h"
 #include "softgpu/token_pass.h"
@@ -284,18 +285,17 @@ private:
     /// From CUDA C++ to C++, in text_.
     bool rewrite() {
         try {
-            PassOptions pass;
             result_.system_error = shared_.versions.find(path_, version_);
             if (result_.system_error != 0) {
                 result_.log += "error: " + version_ + "\n";
                 return false;
             }
-            clang_ = pass.clang = version_.find("clang") != std::string::npos;
-            pass.name_expressions = request_.name_expressions;
-            pass.fibers = environment::flag("GPUORCH_SOFT_FIBERS");
-            pass.expanded = take_name_expressions();
+            pass_.clang = version_.find("clang") != std::string::npos;
+            pass_.name_expressions = request_.name_expressions;
+            pass_.fibers = environment::flag("GPUORCH_SOFT_FIBERS");
+            pass_.expanded = take_name_expressions();
             original_ = std::move(text_);
-            rewritten_ = rewrite_kernels(original_, pass);
+            rewritten_ = rewrite_kernels(original_, pass_);
             text_ = rewritten_.text;
         } catch (const SourceError& error) {
             result_.log += std::string(error.what()) + "\n";
@@ -308,6 +308,19 @@ private:
     bool build() {
         const std::string before = std::exchange(result_.log, {});
         const bool built = compile();
+        make_log_readable();
+        result_.log.insert(0, before);
+        if (!built) return false;
+        if (initializes_variables(text_) && !check_initializers()) return false;
+        if (!keep_own_constructors(text_)) {
+            result_.log += "error: the linker's object isn't made as GNU ld and LLD make them\n";
+            return false;
+        }
+        result_.image = seal_image(text_);
+        return true;
+    }
+
+    void make_log_readable() {
         const auto text_of = [&](const std::string& file) -> std::string_view {
             if (file == (request_.file_name.empty() ? "source.cu" : request_.file_name)) return request_.source;
             for (const auto& [name, text] : request_.headers)
@@ -316,19 +329,43 @@ private:
         };
         if (!result_.log.empty())
             result_.log = readable_compiler_log(result_.log, {original_, rewritten_, request_.name_expressions, text_of});
-        result_.log.insert(0, before);
-        if (!built) return false;
-        result_.image = seal_image(text_);
-        return true;
+    }
+
+    /// False, with errors in the log, where a variable of the device's has an initialiser that would have to run. In CUDA there is
+    /// none; and what the source has for the host isn't compiled there, so that of it nothing runs either.
+    bool check_initializers() {
+        const std::string before = std::exchange(result_.log, {});
+        pass_.constant_initializers = true;
+        rewritten_ = rewrite_kernels(original_, pass_);
+        std::vector<std::string> command = compiler_command();
+        command.insert(command.end(), {"-fsyntax-only", "-isystem", "device", "-x", "c++", "kernels.cpp"});
+        if (!write("kernels.cpp", rewritten_.text)) return false;
+        const ProcessResult process = run_process({.arguments = std::move(command), .folder = folder_->path, .deadline = deadline_,
+                                                   .memory = kCompilingMemory, .include_paths = false});
+        result_.log = process.output;
+        if (!process.started || process.timed_out) return false;
+        make_log_readable();
+        std::string said = initializer_errors(result_.log);
+        const bool none = said.empty();
+        if (none)
+            said = request_.file_name + ": warning: constructors of variables that are neither __device__ nor __constant__ don't run\n";
+        result_.log = before + said;
+        return none;
+    }
+
+    std::vector<std::string> compiler_command() const {
+        std::vector<std::string> command = {path_, options_.standard};
+        command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
+        if (!pass_.clang) command.emplace_back(kOwnVariables);
+        // The text isn't what anybody has written.
+        command.emplace_back(pass_.clang ? "-fno-caret-diagnostics" : "-fno-diagnostics-show-caret");
+        command.insert(command.end(), options_.compile.begin(), options_.compile.end());
+        return command;
     }
 
     bool compile() {
-        std::vector<std::string> command = {path_, options_.standard};
-        command.insert(command.end(), std::begin(kCompileFlags), std::end(kCompileFlags));
-        if (!clang_) command.emplace_back(kOwnVariables);
-        command.emplace_back(clang_ ? "-fno-caret-diagnostics" : "-fno-diagnostics-show-caret");   // of text that nobody has written
-        command.insert(command.end(), options_.compile.begin(), options_.compile.end());
-        const bool warm = !clang_ && request_.shelf &&
+        std::vector<std::string> command = compiler_command();
+        const bool warm = !pass_.clang && request_.shelf &&
                           shared_.prefixes.use(*request_.shelf, *folder_, command, version_, deadline_, text_);
         if (compile_text(command, warm)) return true;
         // A compiler that can't read a header of its own making says so of that file, and not of the source.
@@ -413,7 +450,8 @@ private:
     Cccl cccl_;
     std::optional<PrivateFolder> folder_;
     const uint64_t deadline_ = host::now() + kCompileTimeout;
-    bool preprocessed_ = false, clang_ = false;
+    bool preprocessed_ = false;
+    PassOptions pass_;
     std::string version_;
     std::string text_;         // what the latest step has made
     std::string original_;     // preprocessed

@@ -324,7 +324,7 @@ private:
         for (const std::string_view context : group.contexts) {
             if (constexpr std::string_view kLambda = "In lambda function:"; own && context.ends_with(kLambda))
                 write_line(std::string(context.substr(0, context.size() - kLambda.size())) + "In kernel '" + kernel->name + "':");
-            else
+            else if (!context.ends_with("At global scope:"))   // said behind a function, of which the user may have written none
                 write_line(moved(context));
         }
         if (const auto type = types_.find(group.head); type != types_.end())
@@ -416,5 +416,19 @@ std::string readable_preprocessor_log(std::string_view log) {
 }
 
 std::string readable_compiler_log(std::string_view log, const MessageSource& source) { return Reader(source).run(log); }
+
+std::string initializer_errors(std::string_view log) {
+    std::string out;
+    each_line(log, [&](std::string_view line) {
+        const size_t error = line.find(" error: ");
+        if (error == line.npos || line.find("does not have a constant initializer", error) == line.npos) return;
+        const size_t open = line.find("variable '", error), close = line.find('\'', open + 10);   // Clang names none
+        out += line.substr(0, error);
+        out += " error: dynamic initialization is not supported for a __device__ or __constant__ variable";
+        if (open != line.npos && close != line.npos) out.append(" (").append(line.substr(open + 10, close - open - 10)).append(")");
+        out += '\n';
+    });
+    return out;
+}
 
 }  // namespace gpo::softgpu

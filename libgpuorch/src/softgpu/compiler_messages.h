@@ -35,4 +35,7 @@ struct MessageSource {
 /// are others.
 std::string readable_compiler_log(std::string_view log, const MessageSource& source);
 
+/// Of a readable log: what it says of variables whose initialisers aren't constant, in CUDA's words. "" if nothing.
+std::string initializer_errors(std::string_view log);
+
 }  // namespace gpo::softgpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "softgpu/compiler_messages.h"
@@ -192,7 +193,7 @@ private:
         if (token.is("__global__")) {
             replace(at, "__attribute__((noinline))");
         } else if (among(kDropped, token.text)) {
-            replace(at, "");
+            replace(at, !marked_.contains(at) ? "" : options_.clang ? "__attribute__((require_constant_initialization))" : "__constinit");
         } else if (among(kDroppedWithArguments, token.text) && all_[at + 1].is("(")) {
             edits_.push_back({token.offset, all_[all_[at + 1].match].end() - token.offset, ""});
         } else if (token.is("__forceinline__")) {
@@ -592,9 +593,16 @@ private:
     }
 
     void register_kernel(const FunctionFound& found, uint32_t after, const std::string& declarator) {
-        insert_after(after, " static __gpo_kernel_of<void(" + parameter_types(found.parameters) + "), " + declarator +
-                                "> __gpo_k" + std::to_string(++count_) + "(" + c_literal(found.name) + ", " +
-                                c_literal(found.name) + ", " + (found.internal ? "true" : "false") + ", nullptr);");
+        insert_after(after, entered("__gpo_kernel_of<void(" + parameter_types(found.parameters) + "), " + declarator + ">",
+                                    c_literal(found.name) + ", " + c_literal(found.name) + ", " +
+                                        (found.internal ? "true" : "false") + ", nullptr"));
+    }
+
+    /// An entry of the image's table.
+    std::string entered(const std::string& type, const std::string& arguments) {
+        const std::string number = std::to_string(++count_);
+        return " static " + type + " __gpo_e" + number + "; __attribute__((constructor)) static void __gpo_enter" + number +
+               "() { __gpo_e" + number + ".enter(" + arguments + "); }";
     }
 
     /// extern "C" int n; only declares, where extern "C" { int n; } defines.
@@ -612,10 +620,10 @@ private:
         if (variable.static_token != 0) replace(variable.static_token, "");
         if (variable.extern_token != 0 && variable.extern_token != defined_) define(variable);
         const std::string name(variable.name);
-        insert_after(variable.after, " static __gpo_variable_of __gpo_v" + std::to_string(++count_) + "(" +
-                                         c_literal(variable.symbol) + ", __builtin_addressof(" + name + "), sizeof(" +
-                                         name + "), " + (variable.constant ? "GPO_SOFT_CONSTANT" : variable.read_only ? "GPO_SOFT_READ_ONLY" : "0") +
-                                         ", nullptr);");
+        const char* kind = variable.constant ? "GPO_SOFT_CONSTANT" : variable.read_only ? "GPO_SOFT_READ_ONLY" : "0";
+        insert_after(variable.after, entered("__gpo_variable_of", c_literal(variable.symbol) + ", __builtin_addressof(" + name +
+                                                                      "), sizeof(" + name + "), " + kind + ", nullptr"));
+        if (options_.constant_initializers && variable.space_token != 0) marked_.insert(variable.space_token);
     }
 
     void spinning(const SpinningLoop& loop) {
@@ -648,15 +656,15 @@ private:
     }
 
     /// After the source: the kernels and variables that the request names, and the table.
-    std::string ending() const {
+    std::string ending() {
         std::string out;
         for (size_t i = 0; i < options_.name_expressions.size(); ++i) {
             std::string_view name = meant()[i];
             while (!name.empty() && (name.front() == ' ' || name.front() == '&')) name.remove_prefix(1);
             const std::string number = std::to_string(i);
-            out += "\n# 1 \"name expression " + number + "\"\nstatic __gpo_named<decltype(" + std::string(name) +
-                   "), &" + std::string(name) + "> __gpo_n" + number + "(" + c_literal(options_.name_expressions[i]) +
-                   ");";
+            out += "\n# 1 \"name expression " + number + "\"\n" +
+                   entered("__gpo_named<decltype(" + std::string(name) + "), &" + std::string(name) + ">",
+                           c_literal(options_.name_expressions[i]));
         }
         return out + "\n# 1 \"gpo_table\" 3\n#include \"gpo_table.h\"\n";
     }
@@ -681,6 +689,7 @@ private:
     const bool asks_for_spaces_ = asks_for_spaces();
     bool places_whole_ = false;                   // threadIdx or its like may be a name of the source's own
     uint32_t defined_ = 0;   // the last `extern` that define() has seen
+    std::set<uint32_t> marked_;   // of the kDropped: what makes the compiler refuse initialisers that have to run
     unsigned count_ = 0;
 };
 

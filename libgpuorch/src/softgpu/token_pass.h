@@ -16,6 +16,8 @@ struct PassOptions {
     bool clang = false;                           // which compiler's spelling of attributes
     std::vector<std::string> name_expressions;
     std::vector<std::string> expanded = {};       // the same with the source's macros replaced; empty: they have none
+    /// The compiler is to refuse __device__ and __constant__ variables with initialisers that aren't constant.
+    bool constant_initializers = false;
     bool fibers = false;                          // every kernel's threads may wait, whatever is seen of them
 };
 

@@ -94,7 +94,7 @@ private:
 
     /// What one declaration has shown of itself so far.
     struct Seen {
-        bool global = false, device = false, constant = false, shared = false, is_const = false;
+        bool global = false, device = false, constant = false, shared = false, is_const = false, is_constexpr = false;
         bool class_key = false, is_operator = false, is_template = false, instantiation = false, type_alias = false;
         bool is_friend = false, is_enum = false;
         uint32_t class_at = 0, rest = 0;   // the class key; where what stands beside the class's body begins
@@ -201,7 +201,7 @@ private:
         else if (token.is("__shared__")) seen.shared = true;
         else if (token.is("extern")) seen.extern_token = at;
         else if (token.is("static")) seen.static_token = at;
-        else if (token.is("const") || token.is("constexpr")) seen.is_const = true;
+        else if (token.is("const") || token.is("constexpr")) seen.is_const = true, seen.is_constexpr |= token.is("constexpr");
         else if (token.is("using") || token.is("typedef")) seen.type_alias = true;
         else if (token.is("friend")) seen.is_friend = true;
         else if (class_key(token)) class_head(at, seen);
@@ -304,12 +304,14 @@ private:
         bool value = false, defined = false;
         const bool constant_type = seen.is_const && seen.pointer == 0, external = seen.extern_token != 0;
         const bool c_linkage = external ? names_c(seen.extern_token + 1) || c_linkage_ : c_linkage_;
+        uint32_t space = seen.is_constexpr ? 0 : begin;
+        while (space != 0 && !all_[space].is("__device__") && !all_[space].is("__constant__") && !all_[space].is("__managed__")) ++space;
         for (uint32_t at = begin; at <= end; ++at) {
             const Token& token = all_[at];
             if (at == end || token.is(",")) {
                 if (!name.empty()) {
                     const bool internal = seen.static_token != 0 || (constant_type && !external);
-                    found_.variables.push_back({name, end, seen.static_token, defined ? 0 : seen.extern_token,
+                    found_.variables.push_back({name, end, seen.static_token, defined ? 0 : seen.extern_token, space,
                                                 seen.constant, constant_type, symbol(name, internal, c_linkage)});
                 }
                 value = defined = false;

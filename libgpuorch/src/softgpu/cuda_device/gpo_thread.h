@@ -143,12 +143,12 @@ static inline unsigned __gpo_take_shared(size_t size, size_t alignment) {
     return at;
 }
 template <class Variables, class Tag>
-struct __gpo_shared_slot {
-    static const unsigned offset;
+struct __attribute__((visibility("hidden"))) __gpo_shared_slot {
+    static unsigned offset;
+    __attribute__((constructor)) static void __gpo_enter() { offset = __gpo_take_shared<Tag>(sizeof(Variables), alignof(Variables)); }
 };
 template <class Variables, class Tag>
-const unsigned __gpo_shared_slot<Variables, Tag>::offset =
-    __gpo_take_shared<Tag>(sizeof(Variables), alignof(Variables));
+unsigned __gpo_shared_slot<Variables, Tag>::offset = 0;
 
 template <class Tag>
 __gpo_inline unsigned __gpo_device_shared() {
@@ -156,6 +156,7 @@ __gpo_inline unsigned __gpo_device_shared() {
 }
 template <class Variables, class Tag>
 __gpo_inline Variables& __gpo_shared() {
+    (void)&__gpo_shared_slot<Variables, Tag>::__gpo_enter;   // which is a constructor where it is named
     char* base = static_cast<char*>(__gpo_block()->static_shared) + __gpo_device_shared<Tag>();
     return *reinterpret_cast<Variables*>(base + __gpo_shared_slot<Variables, Tag>::offset);
 }
@@ -267,6 +268,8 @@ struct __gpo_variable_entry {
     gpo_soft_variable variable;
     const char* expression;
 };
+// The token pass has a function behind each kernel and variable enter it here. Of an image's constructors none run but those with
+// __gpo_enter in their names (image_start.h).
 static __gpo_entry* __gpo_entries = nullptr;
 static __gpo_variable_entry* __gpo_variables = nullptr;
 
@@ -301,7 +304,7 @@ struct __gpo_kernel_of<void(P...), Function> {
     }
     static void run(gpo_soft_block* block) { call(block->args, typename __gpo_count<sizeof...(P)>::type()); }
 
-    __gpo_kernel_of(const char* plain, const char* fallback, bool internal, const char* expression) {
+    void enter(const char* plain, const char* fallback, bool internal, const char* expression) {
         const unsigned sizes[] = {static_cast<unsigned>(sizeof(P))..., 0u};
         const unsigned alignments[] = {static_cast<unsigned>(alignof(P))..., 1u};
         unsigned offset = 0;
@@ -327,8 +330,7 @@ struct __gpo_kernel_of<void(P...), Function> {
 
 struct __gpo_variable_of {
     __gpo_variable_entry entry;
-    __gpo_variable_of(const char* name, const volatile void* address, size_t size, unsigned constant,
-                      const char* expression) {
+    void enter(const char* name, const volatile void* address, size_t size, unsigned constant, const char* expression) {
         entry.next = __gpo_variables;
         entry.variable.name = name;
         entry.variable.address = const_cast<void*>(address);
@@ -342,11 +344,13 @@ struct __gpo_variable_of {
 /// A name expression that names a kernel or a variable.
 template <class T, T* Named>
 struct __gpo_named : __gpo_variable_of {
-    explicit __gpo_named(const char* expression)
-        : __gpo_variable_of(nullptr, reinterpret_cast<const volatile void*>(Named), sizeof(T), 0, expression) {}
+    void enter(const char* expression) {
+        __gpo_variable_of::enter(nullptr, reinterpret_cast<const volatile void*>(Named), sizeof(T), 0, expression);
+    }
 };
 template <class... P, void (*Named)(P...)>
 struct __gpo_named<void(P...), Named> : __gpo_kernel_of<void(P...), Named> {
-    explicit __gpo_named(const char* expression)
-        : __gpo_kernel_of<void(P...), Named>(nullptr, expression, false, expression) {}
+    void enter(const char* expression) {
+        __gpo_kernel_of<void(P...), Named>::enter(nullptr, expression, false, expression);
+    }
 };

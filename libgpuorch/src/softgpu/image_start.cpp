@@ -1,0 +1,107 @@
+#include "softgpu/image_start.h"
+
+#include <elf.h>
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <vector>
+
+namespace gpo::softgpu {
+
+namespace {
+
+/// The parts of a shared object, read and written by copies: nothing in it need be aligned.
+class Object {
+public:
+    explicit Object(std::string& bytes) : bytes_(bytes) {
+        Elf64_Ehdr header;
+        if (!read(0, header)) return;
+        for (unsigned i = 0; i < header.e_shnum; ++i) {
+            Elf64_Shdr section;
+            if (!read(header.e_shoff + uint64_t{i} * sizeof section, section)) return;
+            sections_.push_back(section);
+        }
+    }
+
+    const std::vector<Elf64_Shdr>& sections() const { return sections_; }
+
+    /// Calls each(entry) for a section's entries, and writes those back for which it returns true.
+    template <class Entry, class Each>
+    void each(const Elf64_Shdr& section, Each each) {
+        Entry entry;
+        for (uint64_t at = 0; at < section.sh_size && read(section.sh_offset + at, entry); at += sizeof entry)
+            if (each(entry)) std::memcpy(bytes_.data() + section.sh_offset + at, &entry, sizeof entry);
+    }
+
+    std::string_view name(const Elf64_Shdr& symbols, const Elf64_Sym& symbol) const {
+        if (symbols.sh_link >= sections_.size()) return {};
+        const uint64_t at = sections_[symbols.sh_link].sh_offset + symbol.st_name;
+        if (at >= bytes_.size()) return {};
+        const std::string_view text = std::string_view(bytes_).substr(at);
+        return text.substr(0, text.find('\0'));
+    }
+
+private:
+    template <class T>
+    bool read(uint64_t offset, T& out) const {
+        if (offset > bytes_.size() || bytes_.size() - offset < sizeof out) return false;
+        std::memcpy(&out, bytes_.data() + offset, sizeof out);
+        return true;
+    }
+
+    std::string& bytes_;
+    std::vector<Elf64_Shdr> sections_;
+};
+
+}  // namespace
+
+bool initializes_variables(std::string_view object) noexcept {
+    // What GCC and Clang call such functions; the last two have a priority.
+    for (std::string_view name : {"_GLOBAL__sub_I_", "_GLOBAL__sub_I.", "_GLOBAL__I_"})
+        if (object.find(name) != object.npos) return true;
+    return false;
+}
+
+bool keep_own_constructors(std::string& bytes) {
+    Object object(bytes);
+    const Elf64_Shdr* starts = nullptr;
+    std::set<uint64_t> ours;   // addresses
+    for (const Elf64_Shdr& section : object.sections()) {
+        if (section.sh_type == SHT_INIT_ARRAY) starts = &section;
+        if (section.sh_type == SHT_SYMTAB)
+            object.each<Elf64_Sym>(section, [&](const Elf64_Sym& symbol) {
+                if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && object.name(section, symbol).find("__gpo_enter") != std::string_view::npos)
+                    ours.insert(symbol.st_value);
+                return false;
+            });
+    }
+    if (!starts) return ours.empty();
+    // Each place in the array of functions is filled by a relocation. Ours get the first places, and the array ends behind them.
+    const auto in_array = [&](const Elf64_Rela& place) {
+        return place.r_offset >= starts->sh_addr && place.r_offset - starts->sh_addr < starts->sh_size;
+    };
+    const auto is_ours = [&](const Elf64_Rela& place) {
+        return ELF64_R_SYM(place.r_info) == 0 && ours.contains(static_cast<uint64_t>(place.r_addend));
+    };
+    uint64_t kept = 0, others = starts->sh_size / sizeof(uint64_t);   // places taken from the front, and from the back
+    for (const Elf64_Shdr& section : object.sections()) {
+        if (section.sh_type != SHT_RELA) continue;
+        object.each<Elf64_Rela>(section, [&](Elf64_Rela& place) {
+            if (!in_array(place)) return false;
+            place.r_offset = starts->sh_addr + sizeof(uint64_t) * (is_ours(place) ? kept++ : --others);
+            return true;
+        });
+    }
+    if (kept != ours.size()) return false;
+    for (const Elf64_Shdr& section : object.sections())
+        if (section.sh_type == SHT_DYNAMIC)
+            object.each<Elf64_Dyn>(section, [&](Elf64_Dyn& entry) {
+                if (entry.d_tag != DT_INIT_ARRAYSZ) return false;
+                entry.d_un.d_val = kept * sizeof(uint64_t);
+                return true;
+            });
+    return true;
+}
+
+}  // namespace gpo::softgpu
