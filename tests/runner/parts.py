@@ -28,15 +28,16 @@ LIBRARY = ["gpuorch"]
 COUNTED = ["gpuorch", "gpuorch_counting", "gpuorch_odd"]
 SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch_described", "gpuorch-info", "gpuorch_fake_nvml", "gpuorch_fake_nvtx"],
                   "runtimes": COUNTED, "rust": COUNTED, "lua": COUNTED}
-SECONDS = 300     # until a suite is ended; sanitizers get four times that, --full ten times
+SECONDS = 600     # until a suite is ended; sanitizers get twice that, --full ten times
 SCRIPT_SECONDS = 600
 
 SANITIZER_SETTINGS = {
-    "asan": {"ASAN_OPTIONS": "detect_stack_use_after_return=0:strict_string_checks=1:allocator_may_return_null=1"},
-    "ubsan": {"UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"},
-    # Threads in a schedule run one at a time, and each hands the turn to the next: TSan finds no race among them, and --full asks
-    # for no more schedules than the tests do. TSan keeps memory for every address that was ever used, more than 22 GB for those
-    # of faults under --full: at 6 GB it is to forget them.
+    # --full asks for no more schedules here than the tests do: the plain build runs thousands of each.
+    "asan": {"ASAN_OPTIONS": "detect_stack_use_after_return=0:strict_string_checks=1:allocator_may_return_null=1",
+             "GPUORCH_TEST_SEEDS": None},
+    "ubsan": {"UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1", "GPUORCH_TEST_SEEDS": None},
+    # TSan keeps memory for every address that was ever used, more than 22 GB for those of faults under --full: at 6 GB it is to
+    # forget them.
     "tsan": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:memory_limit_mb=6000", "GPUORCH_TEST_SEEDS": None},
 }
 
@@ -124,7 +125,7 @@ class Plan:
 
     def sanitized(self, sanitizer):
         for suite in SUITES:
-            self.suite(suite, sanitizer, f"{sanitizer} ", SANITIZER_SETTINGS[sanitizer], 4)
+            self.suite(suite, sanitizer, f"{sanitizer} ", SANITIZER_SETTINGS[sanitizer], 2)
 
     def asan(self):
         self.sanitized("asan")
