@@ -21,7 +21,7 @@ SECTIONS = (*PLAIN, *SANITIZE, *FULL)
 LEAST = 20
 BUDGETS = {"conformance": 90, "faults": 150, "unit": 110, "process": 40, "rust": 150, "lua": 60, "process/main_job": 30,
            "lifecycle/lifecycle": 30, "python/main_job": 40, "asan conformance": 70, "asan faults": 80, "asan unit": 160,
-           "tsan conformance": 150, "tsan faults": 150, "tsan unit": 250}
+           "tsan conformance": 180, "tsan faults": 210, "tsan unit": 200}
 
 # What the scripts of a section need to be built.
 LIBRARY = ["gpuorch"]
