@@ -2,11 +2,16 @@
 // sentence for what it doesn't have.
 #include "kernel_device.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "softgpu/compiler_process.h"
+#include "support/report.h"
 
 using namespace kernel_test;
 
@@ -31,6 +36,27 @@ struct Include {
     const char* line;
     const char* sentence;
 };
+
+/// A source with constructors of its own, which tell the host by a variable of the environment that they have run.
+constexpr const char* kNoisy = R"(
+extern "C" int setenv(const char *name, const char *value, int overwrite);
+struct Noisy { int value; Noisy() : value(setenv("GPUORCH_TEST_CONSTRUCTED", "variable", 1)) {} };
+#ifdef VARIABLE
+Noisy noisy;
+#endif
+__attribute__((constructor)) static void begin() { setenv("GPUORCH_TEST_CONSTRUCTED", "function", 1); }
+__attribute__((constructor(101))) static void early() { setenv("GPUORCH_TEST_CONSTRUCTED", "early", 1); }
+__device__ int seven = 7;
+extern "C" __global__ void k(int *p) { __shared__ int s; __shared__ int t; s = seven; t = 1; if (&s != &t) *p = s; })";
+
+/// Does its kernel do its work, with none of them having run?
+bool runs_quietly(const std::string& source, std::vector<std::string> options) {
+    unsetenv("GPUORCH_TEST_CONSTRUCTED");
+    const Program program(source, {}, std::move(options));
+    int seven = 0;
+    Device().run(program.kernel("k"), {}, &seven);
+    return seven == 7 && std::getenv("GPUORCH_TEST_CONSTRUCTED") == nullptr;
+}
 
 }  // namespace
 
@@ -137,26 +163,28 @@ extern "C" __global__ void k(float *p) { *p = deep::at.x + second + seldom[1] + 
 }
 
 TEST_CASE("constructors of a source don't run in the host, and a warning says so of those of variables") {
-    const std::string source = R"(
-extern "C" int setenv(const char *name, const char *value, int overwrite);
-struct Noisy { int value; Noisy() : value(setenv("GPUORCH_TEST_CONSTRUCTED", "variable", 1)) {} };
-#ifdef VARIABLE
-Noisy noisy;
-#endif
-__attribute__((constructor)) static void begin() { setenv("GPUORCH_TEST_CONSTRUCTED", "function", 1); }
-__attribute__((constructor(101))) static void early() { setenv("GPUORCH_TEST_CONSTRUCTED", "early", 1); }
-__device__ int seven = 7;
-extern "C" __global__ void k(int *p) { *p = seven; })";
     for (const bool variable : {false, true}) {
         CAPTURE(variable);
-        unsetenv("GPUORCH_TEST_CONSTRUCTED");
         const std::vector<std::string> options = variable ? std::vector<std::string>{"-DVARIABLE"} : std::vector<std::string>{};
-        const bool warned = compile(source, {}, options).log.find("kernel.cu: warning: constructors of variables") != std::string::npos;
+        const bool warned = compile(kNoisy, {}, options).log.find("kernel.cu: warning: constructors of variables") != std::string::npos;
         CHECK(warned == variable);
-        const Program program(source, {}, options);
-        int seven = 0;
-        Device().run(program.kernel("k"), {}, &seven);
-        CHECK(seven == 7);
-        CHECK(std::getenv("GPUORCH_TEST_CONSTRUCTED") == nullptr);
+        CHECK(runs_quietly(kNoisy, options));
     }
+}
+
+TEST_CASE("constructors of a source don't run where the linker packs what fills their array either") {
+    if (std::system("ld -z pack-relative-relocs --version >/dev/null 2>&1 && ld --help | grep -q pack-relative-relocs") != 0) {
+        gpo::test::skip("this linker can't");
+        return;
+    }
+    const gpo::softgpu::PrivateFolder folder;
+    const std::string compiler = folder.path + "/c++";
+    std::ofstream(compiler) << "#!/bin/sh\nexec c++ -Wl,-z,pack-relative-relocs \"$@\"\n";
+    REQUIRE(chmod(compiler.c_str(), 0755) == 0);
+    const char* const before = getenv("GPUORCH_CXX");
+    const std::string kept = before ? before : "";
+    setenv("GPUORCH_CXX", compiler.c_str(), 1);
+    CHECK(runs_quietly(kNoisy, {"-DVARIABLE"}));
+    if (before) setenv("GPUORCH_CXX", kept.c_str(), 1);
+    else unsetenv("GPUORCH_CXX");
 }

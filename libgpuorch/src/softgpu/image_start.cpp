@@ -65,35 +65,51 @@ bool initializes_variables(std::string_view object) noexcept {
 
 bool keep_own_constructors(std::string& bytes) {
     Object object(bytes);
-    const Elf64_Shdr* starts = nullptr;
+    const Elf64_Shdr* starts = nullptr;   // the array of functions
     std::set<uint64_t> ours;   // addresses
     for (const Elf64_Shdr& section : object.sections()) {
         if (section.sh_type == SHT_INIT_ARRAY) starts = &section;
         if (section.sh_type == SHT_SYMTAB)
             object.each<Elf64_Sym>(section, [&](const Elf64_Sym& symbol) {
-                if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && object.name(section, symbol).find("__gpo_enter") != std::string_view::npos)
+                const std::string_view name = object.name(section, symbol);
+                const bool whole = name.find('.') == name.npos;   // no part that the compiler has split off
+                if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && whole && name.find("__gpo_enter") != name.npos)
                     ours.insert(symbol.st_value);
                 return false;
             });
     }
     if (!starts) return ours.empty();
-    // Each place in the array of functions is filled by a relocation. Ours get the first places, and the array ends behind them.
+    // Each place in the array is filled by a relocation, which has the function's address, or packed ones add to the address that is
+    // there. Ours get the first places, and the array ends behind them.
     const auto in_array = [&](const Elf64_Rela& place) {
         return place.r_offset >= starts->sh_addr && place.r_offset - starts->sh_addr < starts->sh_size;
     };
-    const auto is_ours = [&](const Elf64_Rela& place) {
-        return ELF64_R_SYM(place.r_info) == 0 && ours.contains(static_cast<uint64_t>(place.r_addend));
-    };
     uint64_t kept = 0, others = starts->sh_size / sizeof(uint64_t);   // places taken from the front, and from the back
+    bool packed = true;
     for (const Elf64_Shdr& section : object.sections()) {
         if (section.sh_type != SHT_RELA) continue;
         object.each<Elf64_Rela>(section, [&](Elf64_Rela& place) {
             if (!in_array(place)) return false;
-            place.r_offset = starts->sh_addr + sizeof(uint64_t) * (is_ours(place) ? kept++ : --others);
+            packed = false;
+            const bool own = ELF64_R_SYM(place.r_info) == 0 && ours.contains(static_cast<uint64_t>(place.r_addend));
+            place.r_offset = starts->sh_addr + sizeof(uint64_t) * (own ? kept++ : --others);
             return true;
         });
     }
-    if (kept != ours.size()) return false;
+    if (packed) {
+        std::vector<uint64_t> own, foreign;
+        object.each<uint64_t>(*starts, [&](uint64_t address) {
+            (ours.contains(address) ? own : foreign).push_back(address);
+            return false;
+        });
+        kept = own.size();
+        own.insert(own.end(), foreign.begin(), foreign.end());
+        object.each<uint64_t>(*starts, [&, at = size_t{0}](uint64_t& address) mutable {
+            address = own[at++];
+            return true;
+        });
+    }
+    if (kept < ours.size()) return false;
     for (const Elf64_Shdr& section : object.sections())
         if (section.sh_type == SHT_DYNAMIC)
             object.each<Elf64_Dyn>(section, [&](Elf64_Dyn& entry) {
