@@ -19,9 +19,9 @@ SECTIONS = (*PLAIN, *SANITIZE, *FULL)
 # that takes half as much again fails: what is slow is found when it becomes slow. Not the time that passes: other programs may
 # have the processors meanwhile. Parts that aren't named take less than LEAST.
 LEAST = 20
-BUDGETS = {"conformance": 90, "faults": 150, "unit": 110, "process": 40, "rust": 150, "lua": 60, "process/main_job": 30,
-           "lifecycle/lifecycle": 30, "python/main_job": 40, "asan conformance": 70, "asan faults": 80, "asan unit": 160,
-           "tsan conformance": 180, "tsan faults": 210, "tsan unit": 200}
+BUDGETS = {"conformance": 120, "faults": 200, "unit": 140, "process": 50, "rust": 200, "lua": 70, "process/main_job": 30,
+           "lifecycle/lifecycle": 30, "python/main_job": 40, "asan conformance": 75, "asan faults": 80, "asan unit": 170,
+           "tsan conformance": 240, "tsan faults": 280, "tsan unit": 260}
 
 # What the scripts of a section need to be built.
 LIBRARY = ["gpuorch"]
