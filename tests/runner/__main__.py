@@ -64,7 +64,7 @@ def clean_environment(full):
     environment.setdefault("GPUORCH_DEVICE", "soft")
     if full:
         environment["GPUORCH_TEST_FULL"] = "1"
-        environment.setdefault("GPUORCH_TEST_SEEDS", "10000")
+        environment.setdefault("GPUORCH_TEST_SEEDS", "3000")
     return environment
 
 

@@ -31,7 +31,7 @@ SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch_described", "gpuorch-info", "gpu
 SECONDS = 600     # until a suite is ended; sanitizers get twice that, --full ten times
 SCRIPT_SECONDS = 600
 
-# --full asks for no more rounds of those than a plain run does: that takes hours, and the plain build runs them all.
+# What --full runs a second time, it runs with no more rounds than tests/run does: all of them each time would take hours.
 NOT_FULL = {"GPUORCH_TEST_FULL": None, "GPUORCH_TEST_SEEDS": None}
 SANITIZER_SETTINGS = {
     "asan": {"ASAN_OPTIONS": "detect_stack_use_after_return=0:strict_string_checks=1:allocator_may_return_null=1"},
@@ -140,11 +140,11 @@ class Plan:
 
     def driver(self):
         """The oldest driver that is supported has none of the functions that came later."""
-        self.suite("conformance", prefix="CUDA 12.2 ", changes={"GPUORCH_CUDA_VERSION": "12020"})
+        self.suite("conformance", prefix="CUDA 12.2 ", changes={"GPUORCH_CUDA_VERSION": "12020"} | NOT_FULL)
 
     def fibers(self):
         """Every kernel of the software GPU as fibers, those too that would run as plain loops."""
-        self.suite("conformance", prefix="fibers ", changes={"GPUORCH_SOFT_FIBERS": "1"})
+        self.suite("conformance", prefix="fibers ", changes={"GPUORCH_SOFT_FIBERS": "1"} | NOT_FULL)
 
     def clang(self):
         self.add("clang builds everything", "clang", ["all"], lambda tally: tally.success("clang builds everything") or 0)
