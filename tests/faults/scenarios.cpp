@@ -557,7 +557,7 @@ const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all{
         {"runtimes", runtimes}, {"devices", devices}, {"traces", traces}, {"streams", streams}, {"events", events},
         {"held events", held_events}, {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
-        {"kernels", kernels}, {"modules", modules, 100, 400}, {"pipelines", pipelines}, {"executors", executors},
+        {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines}, {"executors", executors},
         {"files", files}, {"tuned pipeline", tuned_pipeline, 15}, {"launches", launches},
         {"compile uncached", compile_uncached, 4, 40, true}, {"compile remembered", compile_remembered, 16},
     };

@@ -108,7 +108,7 @@ TEST_CASE("a process has limits of memory, time, files and cores, and starts wit
 }
 
 TEST_CASE("what is preloaded reaches the compiler without sanitizers' runtimes, which its limit of memory has no room for") {
-    // Nothing is there by these names: the loader ignores them, with a line for each that the output is looked at behind.
+    // There are no such files: the loader complains of the one that is left, and goes on.
     setenv("LD_PRELOAD", "/mine/libasan.so.8:/mine/other.so /mine/libclang_rt.tsan-x86_64.so /mine/libasan/last.so", 1);
     const ProcessResult result = shell("echo; echo \"[$LD_PRELOAD]\"");
     unsetenv("LD_PRELOAD");

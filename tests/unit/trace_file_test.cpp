@@ -159,7 +159,8 @@ TEST_CASE("a trace that goes into a pipe gets its end once, when it is closed") 
         close(reader);
         unlink(name.c_str());
         std::ofstream(name, std::ios::binary) << got;
-        CHECK((name.ends_with(".gz") ? unpacked(name) : read_whole(name)) == "[\n" + line(0) + line(1) + line(2) + "{}\n]\n");
+        const std::string whole = name.ends_with(".gz") ? unpacked(name) : read_whole(name);
+        CHECK(whole == "[\n" + line(0) + line(1) + line(2) + "{}\n]\n");
         unlink(name.c_str());
     }
     unlink(path);

@@ -20,8 +20,8 @@
  *   gpo_runtime_shutdown, gpo_executor_run and _run_for on the same executor; from a host call also gpo_stream_wait for
  *   its stream, gpo_event_wait for what is recorded behind it there, and gpo_device_wait.
  * - A C++ exception that leaves one is caught, logged with GPO_LOG_ERROR and counted; a host call has failed then.
- *   (In a program that has a C++ runtime of its own linked in, instead of libstdc++.so, its std::uncaught_exceptions() counts
- *   that exception for ever.)
+ *   (In a program that has a C++ runtime of its own linked in, instead of libstdc++.so, its
+ *   std::uncaught_exceptions() counts that exception for ever.)
  */
 #ifndef GPUORCH_EXECUTOR_H
 #define GPUORCH_EXECUTOR_H

@@ -26,7 +26,7 @@
 #include "softgpu/compiler_process.h"
 #include "softgpu/executor.h"
 #include "softgpu/image_seal.h"
-#include "softgpu/image_start.h"
+#include "softgpu/image_init.h"
 #include "softgpu/kernel_abi.h"
 #include "softgpu/token_lexer.h"
 #include "softgpu/token_pass.h"
@@ -207,6 +207,8 @@ public:
     }
 
 private:
+    std::string file_name() const { return request_.file_name.empty() ? "source.cu" : request_.file_name; }
+
     bool write(const std::string& name, std::string_view text) {
         result_.system_error = folder_->write(name, text);
         if (result_.system_error != 0)
@@ -312,7 +314,7 @@ private:
         result_.log.insert(0, before);
         if (!built) return false;
         if (initializes_variables(text_) && !check_initializers()) return false;
-        if (!keep_own_constructors(text_)) {
+        if (!keep_own_init_and_fini(text_)) {
             result_.log += "error: the linker's object isn't made as GNU ld and LLD make them\n";
             return false;
         }
@@ -322,7 +324,7 @@ private:
 
     void make_log_readable() {
         const auto text_of = [&](const std::string& file) -> std::string_view {
-            if (file == (request_.file_name.empty() ? "source.cu" : request_.file_name)) return request_.source;
+            if (file == file_name()) return request_.source;
             for (const auto& [name, text] : request_.headers)
                 if (file == "headers/" + name) return text;
             return {};
@@ -331,26 +333,27 @@ private:
             result_.log = readable_compiler_log(result_.log, {original_, rewritten_, request_.name_expressions, text_of});
     }
 
-    /// False, with errors in the log, where a variable of the device's has an initialiser that would have to run. In CUDA there is
-    /// none; and what the source has for the host isn't compiled there, so that of it nothing runs either.
+    /// False, with errors in the log, where a variable of the device's has an initialiser that would have to run. In CUDA
+    /// there is none; and what the source has for the host isn't compiled there, so that of it nothing runs either.
     bool check_initializers() {
-        const std::string before = std::exchange(result_.log, {});
         pass_.constant_initializers = true;
         rewritten_ = rewrite_kernels(original_, pass_);
+        if (!write("kernels.cpp", rewritten_.text)) return false;
+        const std::string before = std::exchange(result_.log, {});
         std::vector<std::string> command = compiler_command();
         command.insert(command.end(), {"-fsyntax-only", "-isystem", "device", "-x", "c++", "kernels.cpp"});
-        if (!write("kernels.cpp", rewritten_.text)) return false;
-        const ProcessResult process = run_process({.arguments = std::move(command), .folder = folder_->path, .deadline = deadline_,
-                                                   .memory = kCompilingMemory, .include_paths = false});
-        result_.log = process.output;
-        if (!process.started || process.timed_out) return false;
+        const ProcessResult process =
+            run({.arguments = std::move(command), .memory = kCompilingMemory, .include_paths = false});
         make_log_readable();
-        std::string said = initializer_errors(result_.log);
-        const bool none = said.empty();
-        if (none)
-            said = request_.file_name + ": warning: constructors of variables that are neither __device__ nor __constant__ don't run\n";
-        result_.log = before + said;
-        return none;
+        std::string errors = initializer_errors(result_.log);
+        if (errors.empty() && process.failed())
+            errors = result_.log + file_name() +
+                     ": error: variables have constructors, and of which space couldn't be told\n";
+        result_.log = before + errors;
+        if (errors.empty())
+            result_.log += file_name() + ": warning: constructors of variables that are neither __device__ nor __constant__ "
+                                         "don't run\n";
+        return errors.empty();
     }
 
     std::vector<std::string> compiler_command() const {
@@ -384,23 +387,29 @@ private:
         return step({.arguments = std::move(command), .memory = kCompilingMemory, .include_paths = false}, "image.so", kLargestOutput);
     }
 
-    /// Runs one process, in our folder and time, and reads what it made, to text_.
-    bool step(ProcessRequest asked, const std::string& made, uint64_t most) {
+    /// Runs one process, in our folder and time. The log gets what it says, and which bound it ran into.
+    ProcessResult run(ProcessRequest asked) {
         asked.folder = folder_->path;
         asked.deadline = deadline_;
-        const ProcessResult process = run_process(asked);
+        ProcessResult process = run_process(asked);
         result_.log += process.output;
         if (!process.started) {
             result_.unavailable = process.error == ENOENT || process.error == EACCES || process.error == ENOEXEC;
             result_.system_error = process.error;
         }
         const std::string bound = exceeded(process, asked.memory);
-        if (!bound.empty()) result_.log.insert(0, request_.file_name + ": error: " + bound + "\n");
+        if (!bound.empty()) result_.log.insert(0, file_name() + ": error: " + bound + "\n");
+        return process;
+    }
+
+    /// run(), and reads what the process made, to text_.
+    bool step(ProcessRequest asked, const std::string& made, uint64_t most) {
+        const ProcessResult process = run(std::move(asked));
         if (!process.failed()) {
             const int error = folder_->read(made, most, text_);
             if (error == 0 && !text_.empty()) return true;
             if (error == EFBIG) {
-                result_.log += request_.file_name + ": error: " + made + " has more than " + std::to_string(most >> 20) + " MiB\n";
+                result_.log += file_name() + ": error: " + made + " has more than " + std::to_string(most >> 20) + " MiB\n";
             } else if (error != 0 && error != ENOENT) {
                 result_.system_error = error;
                 result_.log += "error: " + made + " could not be read: " + std::strerror(error) + "\n";

@@ -324,7 +324,7 @@ private:
         for (const std::string_view context : group.contexts) {
             if (constexpr std::string_view kLambda = "In lambda function:"; own && context.ends_with(kLambda))
                 write_line(std::string(context.substr(0, context.size() - kLambda.size())) + "In kernel '" + kernel->name + "':");
-            else if (!context.ends_with("At global scope:"))   // said behind a function, of which the user may have written none
+            else if (!context.ends_with("At global scope:"))   // said behind a function, which may be one of ours
                 write_line(moved(context));
         }
         if (const auto type = types_.find(group.head); type != types_.end())
@@ -425,7 +425,8 @@ std::string initializer_errors(std::string_view log) {
         const size_t open = line.find("variable '", error), close = line.find('\'', open + 10);   // Clang names none
         out += line.substr(0, error);
         out += " error: dynamic initialization is not supported for a __device__ or __constant__ variable";
-        if (open != line.npos && close != line.npos) out.append(" (").append(line.substr(open + 10, close - open - 10)).append(")");
+        if (open != line.npos && close != line.npos)
+            out.append(" (").append(line.substr(open + 10, close - open - 10)).append(")");
         out += '\n';
     });
     return out;

@@ -143,7 +143,7 @@ void become(Start& start) {
         dup2(output, 1) == 1 && dup2(output, 2) == 2 && chdir(start.folder) == 0) {
         const uint64_t none = 0;
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
-        // Last, and by the system call itself: sanitizers have more addresses than this already, and want more for what they note.
+        // Last, and by the system call itself: a sanitizer has more addresses than this, and wants more for what it notes.
         if (limit(RLIMIT_AS, start.memory, start.memory))
             syscall(SYS_execve, start.arguments[0], start.arguments, start.environment);
     }

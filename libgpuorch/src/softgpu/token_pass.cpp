@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 
 #include "softgpu/compiler_messages.h"
@@ -193,7 +192,8 @@ private:
         if (token.is("__global__")) {
             replace(at, "__attribute__((noinline))");
         } else if (among(kDropped, token.text)) {
-            replace(at, !marked_.contains(at) ? "" : options_.clang ? "__attribute__((require_constant_initialization))" : "__constinit");
+            const bool marked = options_.constant_initializers && structure_.spaces.contains(at);
+            replace(at, !marked ? "" : options_.clang ? "__attribute__((require_constant_initialization))" : "__constinit");
         } else if (among(kDroppedWithArguments, token.text) && all_[at + 1].is("(")) {
             edits_.push_back({token.offset, all_[all_[at + 1].match].end() - token.offset, ""});
         } else if (token.is("__forceinline__")) {
@@ -621,9 +621,9 @@ private:
         if (variable.extern_token != 0 && variable.extern_token != defined_) define(variable);
         const std::string name(variable.name);
         const char* kind = variable.constant ? "GPO_SOFT_CONSTANT" : variable.read_only ? "GPO_SOFT_READ_ONLY" : "0";
-        insert_after(variable.after, entered("__gpo_variable_of", c_literal(variable.symbol) + ", __builtin_addressof(" + name +
-                                                                      "), sizeof(" + name + "), " + kind + ", nullptr"));
-        if (options_.constant_initializers && variable.space_token != 0) marked_.insert(variable.space_token);
+        const std::string where = "__builtin_addressof(" + name + "), sizeof(" + name + ")";
+        insert_after(variable.after,
+                     entered("__gpo_variable_of", c_literal(variable.symbol) + ", " + where + ", " + kind + ", nullptr"));
     }
 
     void spinning(const SpinningLoop& loop) {
@@ -689,7 +689,6 @@ private:
     const bool asks_for_spaces_ = asks_for_spaces();
     bool places_whole_ = false;                   // threadIdx or its like may be a name of the source's own
     uint32_t defined_ = 0;   // the last `extern` that define() has seen
-    std::set<uint32_t> marked_;   // of the kDropped: what makes the compiler refuse initialisers that have to run
     unsigned count_ = 0;
 };
 

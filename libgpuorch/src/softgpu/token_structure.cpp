@@ -99,6 +99,7 @@ private:
         bool is_friend = false, is_enum = false;
         uint32_t class_at = 0, rest = 0;   // the class key; where what stands beside the class's body begins
         uint32_t static_token = 0, extern_token = 0, launch_bounds = 0, cluster_dims = 0, name = 0, parameters = 0, pointer = 0;
+        uint32_t space = 0;   // the first __device__ or the like
     };
 
     uint32_t declaration(const uint32_t begin, const uint32_t end, bool in_class) {
@@ -196,12 +197,15 @@ private:
             return after - 1;
         }
         if (token.is("__global__")) seen.global = true;
-        else if (token.is("__device__") || token.is("__managed__")) seen.device = true;
-        else if (token.is("__constant__")) seen.constant = true;
+        else if (token.is("__device__") || token.is("__managed__") || token.is("__constant__")) {
+            (token.is("__constant__") ? seen.constant : seen.device) = true;
+            if (seen.space == 0) seen.space = at;
+        }
         else if (token.is("__shared__")) seen.shared = true;
         else if (token.is("extern")) seen.extern_token = at;
         else if (token.is("static")) seen.static_token = at;
-        else if (token.is("const") || token.is("constexpr")) seen.is_const = true, seen.is_constexpr |= token.is("constexpr");
+        else if (token.is("const")) seen.is_const = true;
+        else if (token.is("constexpr")) seen.is_const = seen.is_constexpr = true;
         else if (token.is("using") || token.is("typedef")) seen.type_alias = true;
         else if (token.is("friend")) seen.is_friend = true;
         else if (class_key(token)) class_head(at, seen);
@@ -250,8 +254,9 @@ private:
         }
         if (seen.parameters != 0) {
             function(begin, end, seen, in_class, body, has_body);
-        } else if ((seen.device || seen.constant) && !in_class && !seen.is_template) {
-            variables(begin, end, seen);
+        } else if (seen.device || seen.constant) {
+            if (!seen.is_constexpr && (!in_class || seen.static_token != 0)) found_.spaces.insert(seen.space);
+            if (!in_class && !seen.is_template) variables(begin, end, seen);
         }
     }
 
@@ -304,14 +309,12 @@ private:
         bool value = false, defined = false;
         const bool constant_type = seen.is_const && seen.pointer == 0, external = seen.extern_token != 0;
         const bool c_linkage = external ? names_c(seen.extern_token + 1) || c_linkage_ : c_linkage_;
-        uint32_t space = seen.is_constexpr ? 0 : begin;
-        while (space != 0 && !all_[space].is("__device__") && !all_[space].is("__constant__") && !all_[space].is("__managed__")) ++space;
         for (uint32_t at = begin; at <= end; ++at) {
             const Token& token = all_[at];
             if (at == end || token.is(",")) {
                 if (!name.empty()) {
                     const bool internal = seen.static_token != 0 || (constant_type && !external);
-                    found_.variables.push_back({name, end, seen.static_token, defined ? 0 : seen.extern_token, space,
+                    found_.variables.push_back({name, end, seen.static_token, defined ? 0 : seen.extern_token,
                                                 seen.constant, constant_type, symbol(name, internal, c_linkage)});
                 }
                 value = defined = false;

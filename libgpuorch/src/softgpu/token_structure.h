@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,6 @@ struct VariableFound {
     uint32_t after = 0;                   // index of the ';'
     uint32_t static_token = 0;            // 0: none
     uint32_t extern_token = 0;            // of one that the source only declares: CUDA makes it a definition; 0: none
-    uint32_t space_token = 0;             // its first __device__ or the like; 0: it is constexpr
     bool constant = false;                // __constant__
     bool read_only = false;               // const
     std::string symbol;                   // as CUDA names it
@@ -74,6 +74,7 @@ struct Structure {
     std::vector<SharedFound> shared;
     std::vector<ClassFound> classes;
     std::vector<RestFound> rest;
+    std::set<uint32_t> spaces;   // the first __device__ or the like of each declaration of variables that aren't constexpr
 };
 
 Structure find_structure(const Tokens& tokens);

@@ -145,7 +145,9 @@ static inline unsigned __gpo_take_shared(size_t size, size_t alignment) {
 template <class Variables, class Tag>
 struct __attribute__((visibility("hidden"))) __gpo_shared_slot {
     static unsigned offset;
-    __attribute__((constructor)) static void __gpo_enter() { offset = __gpo_take_shared<Tag>(sizeof(Variables), alignof(Variables)); }
+    __attribute__((constructor)) static void __gpo_enter() {
+        offset = __gpo_take_shared<Tag>(sizeof(Variables), alignof(Variables));
+    }
 };
 template <class Variables, class Tag>
 unsigned __gpo_shared_slot<Variables, Tag>::offset = 0;
@@ -268,8 +270,8 @@ struct __gpo_variable_entry {
     gpo_soft_variable variable;
     const char* expression;
 };
-// The token pass has a function behind each kernel and variable enter it here. Of an image's constructors none run but those with
-// __gpo_enter in their names (image_start.h).
+// The token pass has a function behind each kernel and variable enter it here. Of an image's constructors none run but those
+// with __gpo_enter in their names (image_init.h).
 static __gpo_entry* __gpo_entries = nullptr;
 static __gpo_variable_entry* __gpo_variables = nullptr;
 
