@@ -181,8 +181,8 @@ template <class T> __device__ T of_type = T(three());
 struct Holder { static inline __device__ int held = three(); };
 extern "C" __global__ void k(float *p) { *p = deep::at.x + second + seldom[1] + plain + of_type<int> + Holder::held; })");
     CAPTURE(log);
-    const std::string sentence = ": error: dynamic initialization is not supported for a __device__ or __constant__ variable";
-    for (const char* at : {"5:20", "7:38", "8:23", "11:33", "12:46"}) CHECK(log.find(at + sentence) != std::string::npos);
+    const std::string text = ": error: dynamic initialization is not supported for a __device__ or __constant__ variable";
+    for (const char* at : {"5:20", "7:38", "8:23", "11:33", "12:46"}) CHECK(log.find(at + text) != std::string::npos);
     for (const char* name : {"(deep::at)", "(second)", "(seldom)", "(of_type<int>)", "(Holder::held)"})
         CHECK(log.find(name) != std::string::npos);
     CHECK(log.find("(first)") == std::string::npos);
