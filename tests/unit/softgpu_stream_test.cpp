@@ -45,6 +45,22 @@ TEST_CASE("calls return while the stream is held up, and nothing is done out of 
     IS(gpu.cu->cuStreamQuery(stream), CUDA_SUCCESS);
 }
 
+TEST_CASE("a stream is idle for whoever has seen that the last thing on it is done") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream();
+    const CUevent event = gpu.event();
+    uint32_t* word = gpu.pinned(1);
+    const CUdeviceptr data = gpu.memory(4);
+    int busy = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        OK(gpu.cu->cuMemcpyDtoHAsync(word, data, 4, stream));
+        OK(gpu.cu->cuEventRecord(event, stream));
+        while (gpu.cu->cuEventQuery(event) == CUDA_ERROR_NOT_READY) {}
+        busy += gpu.cu->cuStreamQuery(stream) != CUDA_SUCCESS;
+    }
+    CHECK(busy == 0);
+}
+
 TEST_CASE("two streams, both copy directions and kernels make progress while another stream is held up") {
     Gpu gpu;
     const CUstream held = gpu.stream(), other = gpu.stream();

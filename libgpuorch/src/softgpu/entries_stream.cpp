@@ -52,10 +52,12 @@ Stream& observed(Machine& machine, CUstream handle, uint64_t* ticket) {
 CUresult CUDAAPI query(CUstream handle) {
     return enter_live([&](Machine& machine) -> CUresult {
         // The usual case takes no lock: the slot of a stream is always readable.
-        if (Stream* stream = machine.streams.find(handle); stream && !machine.capturing.load()) {
+        if (Stream* stream = machine.streams.find(handle); stream && !machine.capturing.load() && stream->idle()) {
             current_context(machine);
-            return stream->idle() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+            return CUDA_SUCCESS;
         }
+        // A record is done a moment before its stream is past it. Both happen under the lock: whoever has seen the one, sees
+        // the other behind it.
         uint64_t ticket = 0;
         Stream& stream = observed(machine, handle, &ticket);
         bool idle = stream.idle();
