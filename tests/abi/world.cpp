@@ -69,8 +69,9 @@ const gpo_runtime_options& logging_options() {
     return options;
 }
 
+/// Never destroyed: where the last test is left out the world stays, for doctest is gone when static objects go.
 std::unique_ptr<World>& holder() {
-    static std::unique_ptr<World> world;
+    static auto& world = *new std::unique_ptr<World>;
     return world;
 }
 
