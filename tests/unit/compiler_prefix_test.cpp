@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "softgpu/compiler.h"
+#include "softgpu/compiler/compiler.h"
 #include "support/report.h"
 
 using gpo::driver::CompileRequest;

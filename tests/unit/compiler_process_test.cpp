@@ -11,8 +11,8 @@
 #include <string>
 
 #include "host/host.h"
-#include "softgpu/compiler.h"
-#include "softgpu/compiler_process.h"
+#include "softgpu/compiler/compiler.h"
+#include "softgpu/compiler/process.h"
 
 using namespace gpo::softgpu;
 namespace fs = std::filesystem;

@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "softgpu/compiler.h"
-#include "softgpu/executor.h"
+#include "softgpu/blocks/multiprocessors.h"
+#include "softgpu/compiler/compiler.h"
+#include "softgpu/image/image.h"
 
 namespace kernel_test {
 
-using gpo::softgpu::Executor;
+using gpo::softgpu::Multiprocessors;
 using gpo::softgpu::Image;
 using gpo::softgpu::KernelLaunch;
 using gpo::softgpu::KernelOutcome;
@@ -99,12 +100,12 @@ struct Shape {
 
 class Device {
 public:
-    explicit Device(unsigned workers = 2, bool guard = false, uint64_t longest_loop = Executor::Options().longest_loop) {
-        Executor::Options options;
+    explicit Device(unsigned workers = 2, bool guard = false, uint64_t longest_loop = Multiprocessors::Options().longest_loop) {
+        Multiprocessors::Options options;
         options.longest_loop = longest_loop;
         options.workers = workers;
         options.guard = guard;
-        executor = Executor::create(options);
+        multiprocessors = Multiprocessors::create(options);
     }
 
     template <class... Arguments>
@@ -121,7 +122,7 @@ public:
         (put(launch.arguments, kernel.parameters[index++], arguments), ...);
         auto pending = std::make_shared<Pending>();
         launch.done = [pending](const KernelOutcome& outcome) { pending->finish(outcome); };
-        executor->submit(executor->prepare(std::move(launch)));
+        multiprocessors->submit(multiprocessors->prepare(std::move(launch)));
         return pending;
     }
     template <class... Arguments>
@@ -131,7 +132,7 @@ public:
         CHECK(outcome.result == CUDA_SUCCESS);
     }
 
-    std::unique_ptr<Executor> executor;
+    std::unique_ptr<Multiprocessors> multiprocessors;
 
 private:
     template <class T>

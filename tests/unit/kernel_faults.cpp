@@ -1,5 +1,5 @@
 // What goes wrong in a kernel, in its source, or with its image: a status and a sentence, and the next one works. Of the software
-// GPU's executor, compiler and images themselves: their sentences are its own, a failed kernel takes a device's context along
+// GPU's multiprocessors, compiler and images themselves: their sentences are its own, a failed kernel takes a device's context along
 // (process/kernel_fault.cpp has that, on any device), and the guard, a missing C++ compiler and the order of blocks under a
 // seed are nobody else's.
 #include "kernel_device.h"
@@ -207,7 +207,7 @@ extern "C" __global__ void start(int *go, int *turn) { *turn = 0; *(volatile int
         gpo::host::Schedule schedule(seed);
         int go = 0;
         std::atomic<int> left{2};
-        const auto submit = [&](Executor& executor, const char* name, unsigned blocks, void* first, void* second) {
+        const auto submit = [&](Multiprocessors& multiprocessors, const char* name, unsigned blocks, void* first, void* second) {
             KernelLaunch launch;
             launch.kernel = &program.kernel(name);
             launch.grid = {blocks, 1, 1};
@@ -219,13 +219,13 @@ extern "C" __global__ void start(int *go, int *turn) { *turn = 0; *(volatile int
                 CHECK(outcome.result == CUDA_SUCCESS);
                 left.fetch_sub(1);
             };
-            executor.submit(executor.prepare(std::move(launch)));
+            multiprocessors.submit(multiprocessors.prepare(std::move(launch)));
         };
-        Executor::Options options;
+        Multiprocessors::Options options;
         options.workers = 3;
-        const auto executor = Executor::create(options);
-        submit(*executor, "order", 12, out.data(), &go);
-        submit(*executor, "start", 1, &go, program.variable<int>("turn"));
+        const auto multiprocessors = Multiprocessors::create(options);
+        submit(*multiprocessors, "order", 12, out.data(), &go);
+        submit(*multiprocessors, "start", 1, &go, program.variable<int>("turn"));
         for (unsigned spins = 0; left.load() != 0; ++spins) gpo::host::step(spins);
         return schedule.trace_hash();
     };

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <optional>
 
-#include "softgpu/compiler_process.h"
+#include "softgpu/compiler/process.h"
 #include "support/report.h"
 
 using namespace kernel_test;

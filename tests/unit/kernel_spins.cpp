@@ -1,4 +1,4 @@
-// Forward progress on workers as many as a test wants, and ends that are asked for: of the executor itself, since a device of the
+// Forward progress on workers as many as a test wants, and ends that are asked for: of the multiprocessors themselves, since a device of the
 // public API has a worker for each core, and a context in which a kernel has failed is lost. What blocks and threads may
 // wait for on any device is in conformance/kernel_spins_test.cpp.
 #include "kernel_device.h"
@@ -69,7 +69,7 @@ TEST_CASE("a lost device ends what spins and what is stuck, and what comes later
     int flag = 0, seen = 0;
     auto spinning = device.launch(program().kernel("until"), {{4, 1, 1}, {64, 1, 1}}, &flag, &seen);
     auto stuck = device.launch(program().kernel("lonely"), {{1, 1, 1}, {2, 1, 1}});
-    device.executor->stop_all(CUDA_ERROR_LAUNCH_FAILED);
+    device.multiprocessors->stop_all(CUDA_ERROR_LAUNCH_FAILED);
     CHECK(spinning->wait().result == CUDA_ERROR_LAUNCH_FAILED);
     CHECK(stuck->wait().result == CUDA_ERROR_LAUNCH_FAILED);
     device.run(program().kernel("set"), {}, &flag);
@@ -149,7 +149,7 @@ TEST_CASE("a lone thread may wait for the host for as long as it likes, and a cl
         CHECK(done == 2);
         flag = 0;
         alone = device.launch(waits.kernel("alone"), {}, &flag, &turns, &done);
-        device.executor.reset();
+        device.multiprocessors.reset();
         CHECK(alone->wait().result == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     }
 }

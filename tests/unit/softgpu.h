@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "driver/driver.h"
-#include "softgpu/image_seal.h"
+#include "softgpu/image/seal.h"
 #include "support/files.h"
 
 namespace softgpu_test {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "softgpu/range_allocator.h"
+#include "softgpu/memory/range_allocator.h"
 
 using namespace softgpu_test;
 

@@ -5,7 +5,7 @@
 
 #include "host/host.h"
 #include "host/schedule.h"
-#include "softgpu/rates.h"
+#include "softgpu/machine/rates.h"
 
 using namespace softgpu_test;
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "softgpu/token_lexer.h"
-#include "softgpu/token_pass.h"
+#include "softgpu/compiler/lexer.h"
+#include "softgpu/compiler/token_pass.h"
 
 using namespace gpo::softgpu;
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gpuorch/gpuorch.h"
-#include "softgpu/rates.h"
+#include "softgpu/machine/rates.h"
 #include "stream/stream.h"
 #include "support/explore.h"
 

@@ -1,5 +1,5 @@
 // How threads wait in CCCL's headers: others run meanwhile. Read before each of them, whose calls of the system's functions go to
-// these (compiler_cccl.h).
+// these (../compiler/cccl.h).
 #pragma once
 
 #include <sched.h>

@@ -1,5 +1,5 @@
 // How a kernel runs on the software GPU: where a thread finds itself, how a block's threads are run, where shared
-// memory lies, and the table that the image exports. The token pass (token_pass.h) writes calls to what is defined
+// memory lies, and the table that the image exports. The token pass (../compiler/token_pass.h) writes calls to what is defined
 // here.
 #pragma once
 

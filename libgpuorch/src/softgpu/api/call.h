@@ -1,0 +1,90 @@
+// What every function of the table starts with: the machine, the thread's current context, the refusals.
+//
+// A call is refused by throwing Refused; nothing has been changed then. `enter` turns it, and what else may be thrown,
+// into a CUresult.
+#pragma once
+
+#include <cuda.h>
+
+#include <new>
+#include <system_error>
+
+#include "softgpu/graph/capture.h"
+#include "softgpu/machine/batch.h"
+#include "softgpu/machine/machine.h"
+#include "softgpu/memory/address_room.h"
+
+namespace gpo::softgpu {
+
+struct Refused {
+    CUresult result;
+};
+
+[[noreturn]] inline void refuse(CUresult result) { throw Refused{result}; }
+
+inline void require(bool holds, CUresult result = CUDA_ERROR_INVALID_VALUE) {
+    if (!holds) refuse(result);
+}
+
+template <class Body>
+CUresult enter(Body&& body) noexcept {
+    Machine* machine = Machine::running();
+    if (!machine) return CUDA_ERROR_NOT_INITIALIZED;
+    if (in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
+    try {
+        const CUresult result = body(*machine);
+        if (result == CUDA_ERROR_OUT_OF_MEMORY) forget_last_shortage();
+        return result;
+    } catch (const Refused& refused) {
+        return refused.result;
+    } catch (const std::bad_alloc& error) {
+        set_last_shortage(error);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    } catch (const std::system_error&) {
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    } catch (...) {
+        return CUDA_ERROR_UNKNOWN;
+    }
+}
+
+/// The same for calls that take work or ask for its state: refused once the devices are lost.
+template <class Body>
+CUresult enter_live(Body&& body) noexcept {
+    return enter([&](Machine& machine) -> CUresult {
+        if (const int code = machine.fault_code.load(std::memory_order_acquire)) return CUresult(code);
+        return body(machine);
+    });
+}
+
+/// The same for a call that is unsafe beside a capture in progress: see Capture.
+template <class Body>
+CUresult enter_unsafe(Body&& body) noexcept {
+    return enter_live([&](Machine& machine) -> CUresult {
+        refuse_beside_capture(machine);
+        return body(machine);
+    });
+}
+
+/// The result of a call that destroys: done, but it says so when the devices are lost.
+inline CUresult destroyed(const Machine& machine) noexcept {
+    return CUresult(machine.fault_code.load(std::memory_order_acquire));
+}
+
+// The thread's stack of contexts.
+CUcontext current_handle(const Machine&) noexcept;
+void set_current(const Machine&, CUcontext);
+void push_current(const Machine&, CUcontext);
+bool pop_current(const Machine&, CUcontext*);
+/// Refuses with INVALID_CONTEXT when there is none, CONTEXT_IS_DESTROYED when it is gone.
+Context& current_context(Machine&);
+Context& context_of(Machine&, CUcontext);
+/// NULL: the current one.
+Context& context_or_current(Machine&, CUcontext);
+
+Device& device_of(Machine&, CUdevice);
+/// Lock held. The default streams want a current context.
+Stream& stream_of(Machine&, CUstream);
+Event& event_of(Machine&, CUevent);
+Function& function_of(Machine&, CUfunction);
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,136 @@
+// Events.
+#include "softgpu/api/entries.h"
+#include "softgpu/api/submission.h"
+
+namespace gpo::softgpu {
+
+namespace {
+
+constexpr unsigned kFlags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+
+CUresult CUDAAPI create(CUevent* event, unsigned flags) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(event != nullptr && !(flags & ~kFlags));
+        require(!(flags & CU_EVENT_INTERPROCESS), CUDA_ERROR_NOT_SUPPORTED);
+        host::Lock hold(machine.lock);
+        Context& context = current_context(machine);
+        Event* made = machine.events.create();
+        made->context = &context;
+        made->flags = flags;
+        made->time = 0;
+        made->completed.store(made->recorded.load());
+        *event = made->as<CUevent>();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI destroy(CUevent handle) {
+    return enter([&](Machine& machine) -> CUresult {
+        host::Lock hold(machine.lock);
+        machine.destroy_event(event_of(machine, handle));
+        return destroyed(machine);
+    });
+}
+
+CUresult CUDAAPI record(CUevent handle, CUstream stream) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        Submission submission(machine, stream, false);   // with any context current, or none, as an H200's driver does
+        Event& event = event_of(machine, handle);
+        require(event.context == &submission.context(), CUDA_ERROR_INVALID_HANDLE);
+        if (submission.captured()) {
+            capture_record(submission.stream(), event);
+            return CUDA_SUCCESS;
+        }
+        Command& command = submission.command(CommandKind::record);
+        Mark* mark = command.mark = machine.take_mark();
+        submission.submit();
+        // Nothing has run yet: the batch advances the stream when the submission goes.
+        if (event.mark) {
+            if (event.mark->event == &event) event.mark->event = nullptr;
+            machine.release_mark(event.mark);
+        }
+        event.capture.reset();
+        event.captured.clear();
+        event.mark = mark;
+        ++mark->references;
+        mark->event = &event;
+        event.recorded.fetch_add(1, std::memory_order_release);
+        return CUDA_SUCCESS;
+    });
+}
+
+/// Refuses an event whose latest record was captured; that invalidates the capture.
+void require_uncaptured(Machine& machine, Event& event) {
+    (void)machine;
+    if (!event.capture || event.capture->streams.empty()) return;
+    event.capture->invalidated = true;
+    refuse(CUDA_ERROR_CAPTURED_EVENT);
+}
+
+CUresult CUDAAPI query(CUevent handle) {
+    return enter_unsafe([&](Machine& machine) -> CUresult {
+        if (machine.capturing.load(std::memory_order_acquire)) {
+            host::Lock hold(machine.lock);
+            require_uncaptured(machine, event_of(machine, handle));
+        }
+        // No lock: the slot of an event is always readable.
+        Event& event = event_of(machine, handle);
+        const uint64_t done = event.completed.load(std::memory_order_acquire);
+        return done == event.recorded.load(std::memory_order_acquire) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    });
+}
+
+CUresult CUDAAPI synchronize(CUevent handle) {
+    return enter_unsafe([&](Machine& machine) -> CUresult {
+        Mark* mark = nullptr;
+        {
+            host::Lock hold(machine.lock);
+            current_context(machine);
+            Event& event = event_of(machine, handle);
+            require_uncaptured(machine, event);
+            if (event.mark && !event.mark->done.load()) {
+                mark = event.mark;
+                ++mark->references;
+            }
+        }
+        if (mark) {
+            machine.wait_mark(*mark);
+            host::Lock hold(machine.lock);
+            machine.release_mark(mark);
+        }
+        machine.trim_pools();
+        return destroyed(machine);
+    });
+}
+
+CUresult CUDAAPI elapsed(float* milliseconds, CUevent first, CUevent last) {
+    return enter_unsafe([&](Machine& machine) -> CUresult {
+        require(milliseconds != nullptr);
+        host::Lock hold(machine.lock);
+        current_context(machine);
+        Event& begin = event_of(machine, first);
+        Event& end = event_of(machine, last);
+        for (Event* event : {&begin, &end}) {
+            require_uncaptured(machine, *event);
+            require(!(event->flags & CU_EVENT_DISABLE_TIMING) && event->mark, CUDA_ERROR_INVALID_HANDLE);
+        }
+        require(begin.context->device == end.context->device, CUDA_ERROR_INVALID_HANDLE);
+        for (Event* event : {&begin, &end})
+            if (!event->mark->done.load()) return CUDA_ERROR_NOT_READY;
+        *milliseconds = float(double(int64_t(end.time - begin.time)) / 1e6);
+        return CUDA_SUCCESS;
+    });
+}
+
+}  // namespace
+
+void fill_event_entries(driver::Table& table) noexcept {
+    table.cuEventCreate = create;
+    table.cuEventDestroy = destroy;
+    table.cuEventRecord = record;
+    table.cuEventQuery = query;
+    table.cuEventSynchronize = synchronize;
+    table.cuEventElapsedTime = elapsed;
+}
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,53 @@
+// One call that gives a stream work: takes the lock, checks the stream, makes the command, and appends it to the stream
+// or records it in the stream's capture. Not submitted, it leaves no trace.
+#pragma once
+
+#include <memory>
+
+#include "softgpu/api/call.h"
+
+namespace gpo::softgpu {
+
+class Submission {
+public:
+    /// Refuses a stale stream, a lost device, a call that the stream's capture doesn't allow; and, if the call needs one, a
+    /// thread with no current context.
+    Submission(Machine&, CUstream, bool needs_current = true);
+    ~Submission();
+    Submission(const Submission&) = delete;
+    Submission& operator=(const Submission&) = delete;
+
+    Stream& stream() noexcept { return *stream_; }
+    Context& context() noexcept { return *stream_->context; }
+    bool captured() const noexcept { return stream_->capture != nullptr; }
+    Batch& batch() noexcept { return batch_; }
+
+    /// The command to fill in, one for each submission. Throws std::bad_alloc.
+    Command& command(CommandKind);
+    /// The stream's ticket to wait for; 0 when it was captured. Only then may it throw.
+    uint64_t submit();
+    /// Orders the stream after all that `other` has been given. Throws std::bad_alloc.
+    void follow(Stream& other);
+    /// The same in two steps, of which the second can't fail.
+    void reserve_follow();
+    void follow_reserved(Stream& other) noexcept;
+    /// A mark for what is submitted next, with a reference for the caller; append_end_mark() puts it behind that.
+    Mark* reserve_end_mark();
+    void append_end_mark() noexcept;
+    /// Orders the stream after a mark, if that isn't done. Throws std::bad_alloc.
+    void follow(Mark&);
+    /// Counts a call whose work was done already.
+    void count() noexcept { ++stream_->number; }
+
+private:
+    void join_legacy();
+
+    Machine& machine_;
+    Batch batch_;
+    Stream* stream_;
+    Command* command_ = nullptr;
+    Command *record_ = nullptr, *wait_ = nullptr;   // reserve_follow's
+    std::unique_ptr<Command> node_;
+};
+
+}  // namespace gpo::softgpu

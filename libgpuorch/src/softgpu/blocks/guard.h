@@ -1,0 +1,44 @@
+// A wild access inside a kernel ends the launch instead of the process; so do an illegal instruction and the division of an
+// integer by zero, which on a GPU is no fault at all.
+//
+// The handler of SIGSEGV, SIGBUS, SIGFPE and SIGILL acts only on a worker that is inside a kernel. Everything else goes to
+// the handler that was there before, as it would have without us. The handler calls nothing that isn't safe in one; it runs
+// on a stack of its own, so that a stack that has run over is caught too. GPUORCH_SOFT_GUARD=0 leaves the signals alone.
+#pragma once
+
+#include <cstdint>
+
+#include "softgpu/blocks/block.h"
+
+namespace gpo::softgpu {
+
+/// The handler is installed as long as there is one of these. Where the host has put another handler over it meanwhile,
+/// which may pass on to it, it stays, and this library with it.
+class FaultHandler {
+public:
+    FaultHandler();
+    ~FaultHandler();
+    FaultHandler(const FaultHandler&) = delete;
+    FaultHandler& operator=(const FaultHandler&) = delete;
+};
+
+/// A worker's part, on the worker's thread: which block runs. The handler's stack lies in the worker's own region.
+class GuardedThread {
+public:
+    GuardedThread(bool on, Region& own) noexcept;
+    ~GuardedThread();
+    GuardedThread(const GuardedThread&) = delete;
+    GuardedThread& operator=(const GuardedThread&) = delete;
+    void enter(Block* block) noexcept { running = block; }
+    void exit() noexcept { running = nullptr; }
+
+    // For the handler:
+    Block* running = nullptr;
+    uintptr_t address = 0;   // of the fault
+    int signal = 0;
+
+private:
+    const bool on_;
+};
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,97 @@
+// One kernel launch: what is asked for, and then, until `done`, what is left of it, how it failed, what it printed.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/host.h"
+#include "softgpu/kernel_abi.h"
+
+namespace gpo::softgpu {
+
+/// Images read their parameters as what they are, and count on the alignment of each.
+inline constexpr size_t kParameterAlignment = 128;
+
+template <class T>
+struct ParameterAllocator {
+    using value_type = T;
+    ParameterAllocator() = default;
+    template <class U>
+    ParameterAllocator(const ParameterAllocator<U>&) {}
+    T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{kParameterAlignment})); }
+    void deallocate(T* memory, size_t) noexcept { ::operator delete(memory, std::align_val_t{kParameterAlignment}); }
+    bool operator==(const ParameterAllocator&) const = default;
+};
+using ParameterBytes = std::vector<std::byte, ParameterAllocator<std::byte>>;
+
+using PrintSink = std::function<void(std::string_view)>;
+
+struct KernelOutcome {
+    CUresult result = CUDA_SUCCESS;
+    char text[320] = "";              // for an assert or trap: file, line, block, thread; an array, for it must find room
+};
+
+struct KernelLaunch {
+    const gpo_soft_kernel* kernel = nullptr;
+    gpo_soft_dim3 grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
+    size_t dynamic_shared_bytes = 0;
+    bool cooperative = false;
+    int priority = 0;                 // lower runs first among blocks not yet resident
+    ParameterBytes arguments;         // parameter buffer, laid out by kernel->parameters
+    /// Called once, on a worker, with no lock held, when the last block has ended.
+    std::function<void(const KernelOutcome&)> done;
+};
+
+class Launch {
+public:
+    /// Throws std::bad_alloc; after that the launch needs memory only for what it prints.
+    Launch(KernelLaunch request, const PrintSink& sink);
+
+    const KernelLaunch request;
+    const uint64_t block_count;
+    const uint32_t thread_count;                // in each block
+    const uint32_t cluster_size;                // blocks to a cluster
+    uint64_t longest_loop = UINT64_MAX;         // ns; see Multiprocessors::Options
+    std::vector<void*> arguments;               // one pointer per parameter, into request.arguments
+    uint64_t next_block = 0;                    // under the multiprocessors' lock
+    std::atomic<uint64_t> unfinished;           // blocks that haven't ended
+
+    bool waits() const noexcept { return (request.kernel->flags & GPO_SOFT_KERNEL_WAITS) != 0; }
+
+    /// Ends the launch at the next yield of each block. The first failure wins.
+    void stop(CUresult result, std::string_view text) noexcept;
+    bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+
+    /// Appends to what the launch has printed; passes it on when much has gathered.
+    void print(std::string_view text);
+
+    /// Arrival of one block at the grid's barrier: its generation, to be compared with `grid_generation()`.
+    uint32_t arrive_at_grid() noexcept;
+    uint32_t grid_generation() const noexcept { return grid_generation_.load(std::memory_order_acquire); }
+
+    /// After the last block: passes on what was printed, then calls `done`.
+    void finish() noexcept;
+
+private:
+    const PrintSink& sink_;
+    std::atomic<bool> stopped_{false};
+    std::atomic<uint64_t> grid_arrived_{0};
+    std::atomic<uint32_t> grid_generation_{0};
+    host::Mutex lock_;                          // outcome_, printed_
+    KernelOutcome outcome_;
+    std::string printed_;
+};
+
+/// Launches on their way through the multiprocessors: they go from list to list, which takes no memory.
+using Launches = std::list<Launch>;
+
+}  // namespace gpo::softgpu

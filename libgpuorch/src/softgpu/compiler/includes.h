@@ -1,0 +1,18 @@
+// Includes that no compiler should try to read: devices, pipes, files of hundreds of megabytes.
+//
+// Only for a better message than the compiler's own end at its memory limit or at the deadline, which hold for every include.
+// Looks at what a request spells plainly: whole names, and names in the folders of its options.
+#pragma once
+
+#include <string>
+
+#include "driver/driver.h"
+#include "softgpu/compiler/options.h"
+
+namespace gpo::softgpu {
+
+/// "kernel.cu(3): error: …" for the first such include in the request's source and headers or among its options; "" if there
+/// is none.
+std::string unreadable_include(const driver::CompileRequest& request, const CompilerOptions& options);
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,53 @@
+// Which functions may wait for another thread, and which of their loops may spin.
+//
+// Decided on names, so that it errs on the side of waiting: a function does what any function or class whose name it
+// mentions does, in its declaration or its body; a kernel also what the arguments of its name expressions do. Operators,
+// and what namespaces say outside of functions and lambdas (tables of functions), are done by all. A thread can wait in a
+// barrier, shuffle or vote, and in a loop whose end may depend on what others write: one that looks at atomics or
+// volatile data, or uses an operator that does, and isn't counted by itself. An atomic whose answer nobody looks at tells
+// nothing, and the compare-and-swap loop of a read-modify-write (do { assumed = old; old = atomicCAS(p, assumed, f); }
+// while (assumed != old);) ends whether others run or not.
+//
+// Names may hide what a loop looks at (a template's T is volatile int). So each loop whose end isn't seen to come by itself, as
+// that of a counted one is, is *watched*: that makes no thread wait, but the loop says at times that it still runs, and the
+// multiprocessors find out where it hangs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "softgpu/compiler/structure.h"
+
+namespace gpo::softgpu {
+
+struct SpinningLoop {
+    enum class Kind { while_loop, do_loop, for_loop } kind;
+    uint32_t keyword;        // while, do, for
+    uint32_t open, close;    // the condition's parentheses
+    bool watched;            // only because nothing shows that it ends by itself; else it looks at what others write
+};
+
+struct FunctionTraits {
+    bool waits = false;
+    bool index_in_memory = false;   // some function asks the thread's state for its index
+    bool device_shared = false;     // a device function has shared variables
+    bool own_memory = false;        // threads may have arrays of their own, or pointers to their own variables
+    std::vector<SpinningLoop> loops;
+    std::vector<uint32_t> jumps;    // goto tokens of functions that look at what others write
+};
+
+struct Waits {
+    std::vector<FunctionTraits> functions;   // one for each of structure.functions
+    FunctionTraits rest;                     // of structure.rest: only its loops and jumps
+};
+Waits find_waits(const Tokens& tokens, const Structure& structure, const std::vector<std::string>& name_expressions);
+
+/// The bodies, without braces, of lambdas and local classes within `range`, outermost first; with the '[' of a lambda.
+struct Nested {
+    uint32_t introducer = 0;        // the '[' of a lambda; 0 for a class
+    TokenRange body;
+};
+std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range);
+
+}  // namespace gpo::softgpu

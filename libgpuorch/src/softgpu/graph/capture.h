@@ -1,0 +1,64 @@
+// Stream capture: work given to captured streams becomes nodes of a graph instead.
+//
+// A capture starts at its origin stream; other streams join it by waiting for an event that was recorded in it, and must
+// have been joined back into the origin when it ends. A call that isn't allowed invalidates the capture: everything on
+// its streams returns CUDA_ERROR_STREAM_CAPTURE_INVALIDATED until it is ended.
+//
+// Calls that might touch what a capture can't record (allocation, queries, synchronisation …) are *unsafe* beside one:
+// beside any GLOBAL capture in the process when the calling thread's mode is GLOBAL, beside a GLOBAL or THREAD_LOCAL one
+// begun by the calling thread unless its mode is RELAXED. They are refused with CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED and
+// invalidate those captures.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "softgpu/graph/graph.h"
+
+namespace gpo::softgpu {
+
+struct Event;
+struct Machine;
+struct Stream;
+
+struct Capture {
+    uint64_t id = 0;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    uint64_t thread = 0;                 // that began it
+    Context* context = nullptr;
+    Stream* origin = nullptr;
+    Graph* graph = nullptr;              // its nodes are what is recorded; the caller's when the capture ends well
+    std::vector<Stream*> streams;        // in it
+    bool invalidated = false;
+};
+
+/// Names the calling thread; never used twice in a process.
+uint64_t this_thread() noexcept;
+CUstreamCaptureMode exchange_capture_mode(CUstreamCaptureMode) noexcept;
+
+/// Lock not held. Refuses what is unsafe beside a capture in progress.
+void refuse_beside_capture(Machine&);
+
+// Lock held.
+void begin_capture(Machine&, Stream&, CUstreamCaptureMode);
+/// The outcome; the streams have left the capture whatever it is, unless the call itself was wrong.
+CUresult end_capture(Machine&, Stream&, CUgraph*);
+/// Takes every stream out of the capture and its graph with it.
+void abandon_capture(Machine&, Capture&) noexcept;
+/// Refuses when the stream's capture has been invalidated.
+void require_valid(const Stream&);
+/// Invalidates the stream's capture and refuses: the call can't be captured.
+[[noreturn]] void refuse_in_capture(Stream&);
+/// Work on the legacy stream, while one that is ordered with it is captured, can't be ordered: whether that is so, and, where it
+/// is, invalidates those captures and refuses.
+bool is_implicit(const Machine&, const Stream& legacy) noexcept;
+void refuse_implicit(Machine&, Stream& legacy);
+uint32_t capture_work(Stream&, std::unique_ptr<Command>);
+void capture_record(Stream&, Event&);
+/// False: neither side is captured, an ordinary wait.
+bool capture_wait(Stream&, Event&);
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,66 @@
+// Graphs: recorded work, its executable form, and one run of it.
+//
+// A graph owns one command per node, never queued itself. Instantiating shares the nodes; they are constant from the end
+// of the capture on. A run has commands of its own, copied from the nodes, and belongs to the stream's command that runs
+// it.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "softgpu/machine/handles.h"
+#include "softgpu/machine/work.h"
+
+namespace gpo::softgpu {
+
+struct Context;
+
+struct GraphNodes {
+    struct Node {
+        std::unique_ptr<Command> work;
+        Context* context = nullptr;            // whose device runs it
+        std::vector<uint32_t> depends;         // nodes before it
+        std::vector<uint32_t> followers;
+    };
+    std::vector<Node> nodes;
+
+    /// What cuda.h calls a node: its command's address. Good as long as the graph is.
+    CUgraphNode native(uint32_t node) const noexcept {
+        return reinterpret_cast<CUgraphNode>(nodes[node].work.get());
+    }
+    /// Throws std::bad_alloc, with no effect.
+    uint32_t add(std::unique_ptr<Command> work, Context* context, std::vector<uint32_t> depends);
+};
+
+struct Graph : Handled {
+    std::shared_ptr<GraphNodes> nodes;
+    std::vector<CUgraphNode> natives;          // what cuStreamGetCaptureInfo points to
+    bool capturing = false;                    // not the caller's yet
+};
+
+struct GraphExec : Handled {
+    std::shared_ptr<const GraphNodes> nodes;
+    Context* context = nullptr;
+    Mark* last = nullptr;                      // of the latest launch: launches of one exec run one after the other
+};
+
+struct GraphRun {
+    /// Throws std::bad_alloc.
+    GraphRun(std::shared_ptr<const GraphNodes>, Command& owner);
+
+    std::shared_ptr<const GraphNodes> nodes;
+    Command& owner;                            // the stream's command
+    std::vector<Command> commands;
+    std::vector<uint32_t> missing;             // dependencies not done yet
+    std::vector<uint32_t> startable;           // has room for all nodes
+    uint32_t in_flight = 0;
+    bool begun = false;
+};
+
+/// What a node's command does, without the state of its being queued. Throws std::bad_alloc.
+void copy_work(const Command& from, Command& to);
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,138 @@
+// The kernels of kernel/builtin.cu for the software GPU. Threads are numbered through grids and blocks of any shape,
+// and a thread takes every (all threads)-th element, as on CUDA; no thread waits for another, so a block is a loop.
+#include "softgpu/image/builtin.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace gpo::softgpu {
+
+namespace {
+
+constexpr std::string_view kImage = "GPOBUILTIN";
+
+uint64_t volume(const gpo_soft_dim3& dims) { return uint64_t{dims.x} * dims.y * dims.z; }
+
+template <class T>
+T argument(const gpo_soft_block* block, int i) {
+    T value;
+    std::memcpy(&value, block->args[i], sizeof value);
+    return value;
+}
+
+/// Calls `piece(from, to)` for each run of elements below n that the block's threads take side by side. Between two of
+/// them the core may go to another block.
+template <class Piece>
+void for_elements(gpo_soft_block* block, uint64_t n, Piece piece) {
+    const uint64_t threads = volume(block->block), blocks = volume(block->grid);
+    const uint64_t runs = n / threads + (n % threads != 0);
+    const gpo_soft_dim3 &at = block->block_index, &grid = block->grid;
+    const uint64_t number = at.x + uint64_t{grid.x} * (at.y + uint64_t{grid.y} * at.z);
+    for (uint64_t turn = 0;; ++turn) {
+        const uint64_t run = turn * blocks + number;
+        if (run >= runs) return;
+        piece(run * threads, run * threads + std::min(n - run * threads, threads));
+        if (turn % 1024 == 1023) block->services->yield(block);
+    }
+}
+
+void fill_u32(gpo_soft_block* block) {
+    auto* y = argument<uint32_t*>(block, 0);
+    const auto value = argument<uint32_t>(block, 1);
+    for_elements(block, argument<uint64_t>(block, 2),
+                 [=](uint64_t from, uint64_t to) { std::fill(y + from, y + to, value); });
+}
+
+void copy_u32(gpo_soft_block* block) {
+    auto* y = argument<uint32_t*>(block, 0);
+    const auto* x = argument<const uint32_t*>(block, 1);
+    for_elements(block, argument<uint64_t>(block, 2), [=](uint64_t from, uint64_t to) {
+        for (uint64_t i = from; i < to; ++i) y[i] = x[i];
+    });
+}
+
+void scale_add_f32(gpo_soft_block* block) {
+    auto* y = argument<float*>(block, 0);
+    const auto* x = argument<const float*>(block, 1);
+    const auto a = argument<float>(block, 2);
+    for_elements(block, argument<uint64_t>(block, 3), [=](uint64_t from, uint64_t to) {
+        for (uint64_t i = from; i < to; ++i) y[i] = a * x[i] + y[i];
+    });
+}
+
+void add_f32(gpo_soft_block* block) {
+    auto* z = argument<float*>(block, 0);
+    const auto* x = argument<const float*>(block, 1);
+    const auto* y = argument<const float*>(block, 2);
+    for_elements(block, argument<uint64_t>(block, 3), [=](uint64_t from, uint64_t to) {
+        for (uint64_t i = from; i < to; ++i) z[i] = x[i] + y[i];
+    });
+}
+
+constexpr uint32_t kHistogramBytes = 4 * 256 * sizeof(uint64_t);
+
+void histogram_u8(gpo_soft_block* block) {
+    auto* bins = argument<uint64_t*>(block, 0);
+    const auto* x = argument<const uint8_t*>(block, 1);
+    // Four tables, so that equal neighbours don't wait for each other's store.
+    auto* counts = static_cast<uint64_t(*)[256]>(block->static_shared);
+    std::memset(counts, 0, kHistogramBytes);
+    for_elements(block, argument<uint64_t>(block, 2), [&](uint64_t from, uint64_t to) {
+        for (; from + 4 <= to; from += 4)
+            for (int lane = 0; lane < 4; ++lane) ++counts[lane][x[from + lane]];
+        for (; from < to; ++from) ++counts[0][x[from]];
+    });
+    for (int i = 0; i < 256; ++i)
+        if (const uint64_t count = counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i])
+            std::atomic_ref(bins[i]).fetch_add(count, std::memory_order_relaxed);
+}
+
+void reduce_add_f32(gpo_soft_block* block) {
+    auto* sum = argument<float*>(block, 0);
+    const auto* x = argument<const float*>(block, 1);
+    float partial[32] = {};   // as many chains of additions as a warp has lanes
+    for_elements(block, argument<uint64_t>(block, 2), [&](uint64_t from, uint64_t to) {
+        for (; from + 32 <= to; from += 32)
+            for (int lane = 0; lane < 32; ++lane) partial[lane] += x[from + lane];
+        for (int lane = 0; from < to; ++from, ++lane) partial[lane] += x[from];
+    });
+    for (int half = 16; half; half /= 2)
+        for (int lane = 0; lane < half; ++lane) partial[lane] += partial[lane + half];
+    std::atomic_ref total(*sum);
+    float before = total.load(std::memory_order_relaxed);
+    while (!total.compare_exchange_weak(before, before + partial[0], std::memory_order_relaxed)) {
+    }
+}
+
+constexpr gpo_soft_parameter kFill[] = {{0, 8}, {8, 4}, {16, 8}};
+constexpr gpo_soft_parameter kThreeWords[] = {{0, 8}, {8, 8}, {16, 8}};
+constexpr gpo_soft_parameter kScaleAdd[] = {{0, 8}, {8, 8}, {16, 4}, {24, 8}};
+constexpr gpo_soft_parameter kAdd[] = {{0, 8}, {8, 8}, {16, 8}, {24, 8}};
+
+template <size_t N>
+constexpr gpo_soft_kernel kernel(const char* name, const gpo_soft_parameter (&parameters)[N],
+                                 void (*run)(gpo_soft_block*), uint32_t shared_bytes = 0) {
+    return {name, parameters, N, 0, shared_bytes, 1024, run, {}};
+}
+
+constexpr gpo_soft_kernel kKernels[] = {
+    kernel("gpo_fill_u32", kFill, fill_u32),
+    kernel("gpo_copy_u32", kThreeWords, copy_u32),
+    kernel("gpo_scale_add_f32", kScaleAdd, scale_add_f32),
+    kernel("gpo_add_f32", kAdd, add_f32),
+    kernel("gpo_histogram_u8", kThreeWords, histogram_u8, kHistogramBytes),
+    kernel("gpo_reduce_add_f32", kThreeWords, reduce_add_f32),
+};
+
+}  // namespace
+
+std::string_view builtin_image() noexcept { return kImage; }
+
+bool is_builtin_image(const void* data) noexcept {
+    return std::strncmp(static_cast<const char*>(data), kImage.data(), kImage.size()) == 0;
+}
+
+std::span<const gpo_soft_kernel> builtin_kernels() noexcept { return kKernels; }
+
+}  // namespace gpo::softgpu

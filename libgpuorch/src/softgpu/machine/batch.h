@@ -1,0 +1,65 @@
+// One change of the machine's state. Takes the lock when made; at the end advances the streams that the change made
+// ready, lets go of the lock, and only then submits kernels and wakes threads.
+#pragma once
+
+#include "softgpu/machine/machine.h"
+
+namespace gpo::softgpu {
+
+class Batch {
+public:
+    explicit Batch(Machine& machine) : machine_(machine), lock_(machine.lock) {}
+    ~Batch() { finish(); }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+    /// The stream may have a command to start.
+    void ready(Stream&) noexcept;
+    /// Appends a command; it belongs to the stream from here on.
+    void append(Stream&, Command&) noexcept;
+    /// An engine or the multiprocessors have done with the command: takes its outcome, and what it held up goes on.
+    void completed(Command&, CUresult, const char* text) noexcept;
+    /// The first failure of a kernel: all devices are lost.
+    void fail(const Command&, CUresult, const char* text) noexcept;
+    /// What the streams of a context (NULL: of all) wait for, values and marks, is given up.
+    void give_up_waits(const Context* only) noexcept;
+    void mark_done(Mark&) noexcept;
+    /// Tells those who wait for events of the context that there is something to see.
+    void tell(const Context&) noexcept;
+    /// Wakes the host threads that wait for the stream.
+    void wake_waiters(Stream&) noexcept;
+    /// Advances what is ready. The lock stays held.
+    void settle() noexcept;
+    void finish() noexcept;
+    host::Lock& lock() noexcept { return lock_; }
+
+private:
+    enum class Started : uint8_t { done, running };
+    void advance(Stream&) noexcept;
+    Started start(Command&) noexcept;
+    void drop(Command&) noexcept;
+    void start_kernel(Command&, Device&) noexcept;
+    /// Starts what can be started of a graph; true when the run is over.
+    bool advance_run(GraphRun&) noexcept;
+    void release_followers(GraphRun&, uint32_t node) noexcept;
+    /// The stream's current command is over.
+    void retire(Stream&) noexcept;
+    void wake_later(std::atomic<uint32_t>& word) noexcept;
+    void push(Engine*, Command&) noexcept;
+
+    static constexpr int kWakes = 32;
+    Machine& machine_;
+    host::Lock lock_;
+    Stream *ready_first_ = nullptr, *ready_last_ = nullptr;
+    Command* kernels_ = nullptr;
+    Command** kernels_last_ = &kernels_;
+    std::atomic<uint32_t>* wakes_[kWakes] = {};
+    int wake_count_ = 0;
+    Engine* engines_[8] = {};
+    int engine_count_ = 0;
+    bool wake_clock_ = false;
+    bool stop_multiprocessors_ = false;
+    bool finished_ = false;
+};
+
+}  // namespace gpo::softgpu

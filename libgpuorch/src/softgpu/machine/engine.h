@@ -1,0 +1,78 @@
+// A thread that performs commands one after the other: a copy engine, or the thread on which host functions run. It
+// parks when there is nothing to do; whoever pushes a command to a parked engine wakes it after letting go of the lock.
+#pragma once
+
+#include <atomic>
+
+#include "host/host.h"
+#include "softgpu/machine/work.h"
+
+namespace gpo::softgpu {
+
+struct Context;
+struct Machine;
+
+class Engine {
+public:
+    /// What it does with a command, with no lock held.
+    using Perform = CUresult (*)(Machine&, Command&);
+    /// Throws std::system_error, std::bad_alloc.
+    Engine(Machine&, const char* name, Perform);
+    /// Drops nothing: the queue must have run dry or its commands be dropped by the machine's closing.
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// Lock held. True when wake() must be called once the lock is free.
+    bool push(Command&) noexcept;
+    void wake() noexcept { host::wake_one(word_); }
+
+private:
+    void run();
+
+    Machine& machine_;
+    const Perform perform_;
+    Command *head_ = nullptr, *tail_ = nullptr;
+    bool parked_ = false, stopping_ = false;
+    std::atomic<uint32_t> word_{0};
+    host::Thread thread_;
+};
+
+/// Completes commands at their time, and watches the values that streams wait for. Started when first needed.
+class Clock {
+public:
+    explicit Clock(Machine&);
+    ~Clock();
+    Clock(const Clock&) = delete;
+    Clock& operator=(const Clock&) = delete;
+
+    /// Lock held: completes the command at `command.due`. True when wake() must be called.
+    bool at_due_time(Command&) noexcept;
+    /// Lock held: completes the command when the value that it waits for is there. True when wake() must be called.
+    bool when_value_holds(Command&) noexcept;
+    /// Lock held: the commands of a context (NULL: all) that wait for values, to be completed by the caller.
+    Command* take_watched(const Context* only) noexcept;
+    void wake() noexcept { host::wake_one(word_); }
+
+private:
+    void run();
+    Command* take_finished(uint64_t now) noexcept;
+
+    Machine& machine_;
+    Command* timed_ = nullptr;       // by due time
+    Command* watched_ = nullptr;
+    bool stopping_ = false;
+    std::atomic<uint32_t> word_{0};
+    host::Thread thread_;
+};
+
+/// True when the value that a wait_value command waits for is there.
+bool value_holds(const Command&) noexcept;
+
+/// True on the thread that runs host functions, while it runs one: CUDA calls are not permitted there.
+bool in_host_function() noexcept;
+
+CUresult perform_copy(Machine&, Command&);
+CUresult perform_host_call(Machine&, Command&);
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,142 @@
+// The software GPU as a whole: what open_soft creates and the functions of the table work on.
+//
+// Locks. `lock` guards all scheduling: streams, events, contexts, modules, graphs, engines' queues. It is the outermost;
+// inside it only the address space's lock and the multiprocessors' are taken. It is never held while an engine works, a kernel
+// or a user's function
+// runs, or a thread is woken: what a change of state makes runnable is collected in a Batch and set off when the lock is
+// free.
+//
+// Progress. A stream's first command is started when the command before it is done, by the thread that saw it done. Records,
+// waits, value writes and the bookkeeping of memory are done on that thread at once; kernels go to the device's multiprocessors,
+// copies and fills to one of its engines, host functions to the machine's thread for them. Those give the command back
+// through Machine::finish, exactly once.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "driver/driver.h"
+#include "host/host.h"
+#include "softgpu/graph/graph.h"
+#include "softgpu/machine/objects.h"
+#include "softgpu/machine/rates.h"
+#include "softgpu/memory/memory.h"
+
+namespace gpo::softgpu {
+
+class Batch;
+
+inline constexpr size_t kStagedBytes = 64 << 10;    // pageable copies up to here return before the copy runs
+inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
+inline constexpr size_t kSharedDefault = 48 << 10, kSharedMost = 227 << 10;
+
+struct Machine {
+    Machine(int devices, uint64_t bytes_per_device, bool guard, const Rates&, uint32_t incarnation);
+    ~Machine();
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+
+    /// The open software GPU; NULL when there is none, or in a forked child.
+    static Machine* running() noexcept;
+
+    host::Mutex lock;
+    const uint32_t incarnation;
+    HandleTable<Context> contexts;
+    HandleTable<Stream> streams;
+    HandleTable<Event> events;
+    HandleTable<Module> modules;
+    HandleTable<Function> functions;
+    HandleTable<Pool> pools;
+    HandleTable<Graph> graphs;
+    HandleTable<GraphExec> graph_execs;
+    AddressSpace memory;
+    std::vector<std::unique_ptr<Device>> devices;
+    Rates rates;                                    // guarded by `lock`
+    std::atomic<bool> rated{false};
+    unsigned multiprocessors = 8;
+    std::vector<Context*> live_contexts;
+    host::Condition primary_ended;
+    uint64_t next_context_id = 0;
+    uint64_t next_capture_id = 0;
+    std::atomic<bool> trim_wanted{false};           // a pool may hold more than its threshold
+
+    // Under `lock`; each its owner's again after ignore(). Of its wait word only the address is used beyond the lock, to wake.
+    std::vector<driver::Listener*> listeners;
+
+    // Failure. Once set, `fault_code` stays: every call that takes work or asks for its state returns it.
+    std::atomic<int> fault_code{0};
+    std::optional<driver::Fault> fault;
+
+    // Captures that aren't relaxed: calls that are unsafe beside them look here first.
+    std::atomic<uint32_t> strict_captures{0};
+    std::vector<std::shared_ptr<Capture>> captures;
+    std::atomic<uint32_t> capturing{0};             // how many there are, relaxed ones too
+
+    std::unique_ptr<Engine> host_caller;            // started with the first host function
+    std::unique_ptr<Clock> clock;                   // started when rates are set, or with the first wait for a value
+    /// Lock not held; throws std::system_error, std::bad_alloc.
+    void need_host_caller();
+    void need_clock();
+
+    /// Lock held. A cleared command; throws std::bad_alloc.
+    Command* take_command();
+    void give_command(Command*) noexcept;
+    /// A mark with one reference.
+    Mark* take_mark();
+    void release_mark(Mark*) noexcept;
+    /// A block of kStagedBytes.
+    void* take_staging();
+    void give_staging(void*) noexcept;
+
+    /// An engine, the multiprocessors or the clock have done with a command.
+    void finish(Command&, CUresult, const char* text) noexcept;
+    void kernel_done(Command&, const KernelOutcome&) noexcept;
+    bool closing() const noexcept { return closing_; }
+    /// True while commands of this stream are to be dropped instead of run.
+    bool dropping(const Stream&) const noexcept;
+
+    /// Lock held. Throw std::bad_alloc.
+    Stream* create_stream(Context&, unsigned flags, int priority);
+    /// The handle stops working; what the stream has been given still runs.
+    void destroy_stream(Batch&, Stream&) noexcept;
+    void destroy_event(Event&) noexcept;
+    /// The default streams and a new id. The device's threads must have been started.
+    void begin_context(Context&);
+    /// Drops what has not begun, waits for what runs, then takes all that was made in the context with it.
+    /// Lock not held.
+    void end_context(Context&);
+
+    /// Waits until the stream has done all that it had been given up to `ticket`. When the devices are lost it returns
+    /// at once, or, `strict`, when what was running has ended.
+    void wait_ticket(Stream&, uint64_t ticket, bool strict = false) noexcept;
+    void wait_mark(Mark&) noexcept;
+    /// Waits for all that the context's streams (NULL: all streams) have been given, strictly. Throws std::bad_alloc.
+    void wait_context(const Context*);
+    /// Waits for the streams that the legacy stream is ordered with.
+    void wait_blocking(const Context&);
+    /// After blocks have gone: a destroyed pool goes with its last one; another may hold more than its threshold now.
+    /// Both locks held.
+    void settle_pool(Pool&) noexcept;
+    /// Pools give back what is above their thresholds: called where the caller waits anyway.
+    void trim_pools() noexcept;
+
+private:
+    friend class Batch;
+    void recycle_stream(Stream&) noexcept;
+    void unload_modules(Context&) noexcept;
+
+    bool closing_ = false;
+    std::atomic<uint32_t> setting_off_{0};          // batches that are past the lock and still waking threads
+    Command* free_commands_ = nullptr;
+    Mark* free_marks_ = nullptr;
+    void* free_staging_ = nullptr;
+    std::vector<std::unique_ptr<Command[]>> command_chunks_;
+    std::vector<std::unique_ptr<Mark[]>> mark_chunks_;
+    host::Mutex starting_;
+};
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,124 @@
+// The objects behind the handles: contexts, streams, events, modules, functions, and the devices they live on.
+//
+// Ownership. A device owns its multiprocessors and engines. A context belongs to a device; streams, events and modules belong
+// to a context and go with it. Objects live in the machine's handle tables: destroying one retires its handle at once,
+// and recycles the object when nothing refers to it any more (a stream: when its queue is empty).
+//
+// All fields are guarded by the machine's lock, but for atomics and what is marked constant.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/host.h"
+#include "softgpu/blocks/multiprocessors.h"
+#include "softgpu/image/image.h"
+#include "softgpu/machine/engine.h"
+#include "softgpu/machine/handles.h"
+#include "softgpu/machine/work.h"
+#include "softgpu/memory/pool.h"
+
+namespace gpo::softgpu {
+
+struct Capture;
+struct Context;
+struct Machine;
+
+struct Device {
+    Device(Machine& machine, int ordinal) : machine(machine), ordinal(ordinal) {}
+    /// Starts the threads, once. Called without the lock; throws std::system_error, std::bad_alloc.
+    void start();
+
+    Machine& machine;
+    const int ordinal;
+    host::Mutex starting;
+    std::atomic<bool> started{false};
+    std::unique_ptr<Multiprocessors> multiprocessors;  // constant once started
+    std::unique_ptr<Engine> engines[kEngines];
+    Pool* default_pool = nullptr;
+    Context* primary = nullptr;                      // keeps its handle over all its lives
+    uint64_t kernels_busy_until = 0;                 // with rates: when the last kernel submitted will have ended
+};
+
+struct Context : Handled {
+    Device* device = nullptr;
+    bool primary = false;
+    std::atomic<bool> alive{false};
+    bool dying = false;                              // its commands are dropped
+    uint32_t retained = 0;                           // primary
+    bool ending = false;                             // primary: its last use is given up, and all in it is on its way out
+    unsigned flags = 0;
+    std::atomic<uint64_t> id{0};                     // another one in each life
+    Stream* legacy = nullptr;
+    std::vector<Stream*> streams;                    // all, the legacy one too
+    std::vector<std::pair<uint64_t, Stream*>> per_thread;
+    std::vector<CUcontext> peers;                    // whose memory this context may reach
+    size_t limits[16] = {};
+};
+
+struct Stream : Handled {
+    Context* context = nullptr;
+    unsigned flags = 0;
+    int priority = 0;
+    bool legacy = false;
+    bool per_thread = false;
+    bool destroyed = false;
+    bool queued = false;                             // in a batch's list of streams to advance
+    Command* current = nullptr;                      // with an engine, the multiprocessors or the clock, or waits for a mark
+    Command *head = nullptr, *tail = nullptr;        // not begun
+    Stream* next_waiting = nullptr;                  // in a mark's list
+    Stream* next_ready = nullptr;                    // in a batch's list
+    std::atomic<uint64_t> submitted{0};              // tickets; never reset, so that a waiter can outlive the stream
+    std::atomic<uint64_t> completed{0};
+    uint64_t number = 0;                             // calls that gave it work since its creation
+    uint64_t legacy_seen = 0;                        // ticket of the legacy stream that this one is ordered after
+    uint64_t legacy_joined = 0;                      // own ticket that the legacy stream is ordered after
+    std::atomic<uint32_t> sleepers{0}, turns{0};     // host threads that wait for a ticket
+
+    // Capture. `depends` are the nodes that the next one follows.
+    std::shared_ptr<Capture> capture;
+    bool capture_origin = false;
+    std::vector<uint32_t> depends;
+
+    bool blocking() const noexcept { return !legacy && !(flags & CU_STREAM_NON_BLOCKING); }
+    bool idle() const noexcept {
+        return completed.load(std::memory_order_acquire) == submitted.load(std::memory_order_acquire);
+    }
+};
+
+struct Event : Handled {
+    Context* context = nullptr;
+    unsigned flags = 0;
+    std::atomic<uint64_t> recorded{0};               // records called for
+    std::atomic<uint64_t> completed{0};              // the number of the latest record that is done
+    Mark* mark = nullptr;                            // of the latest record; holds a reference
+    uint64_t time = 0;                               // of the latest record that was done while it was the latest
+
+    std::shared_ptr<Capture> capture;                // recorded while its stream was captured
+    std::vector<uint32_t> captured;                  // … after these nodes
+};
+
+struct Function;
+
+struct Module : Handled {
+    Context* context = nullptr;
+    std::shared_ptr<Image> image;
+    std::vector<Function*> functions;                // one for each kernel of the image, in its order
+};
+
+struct Function : Handled {
+    Module* module = nullptr;
+    const gpo_soft_kernel* kernel = nullptr;
+    size_t argument_bytes = 0;
+    int dynamic_shared_limit = 0;
+    int carveout = -1;
+    int non_portable_cluster = 0;
+    int cluster_policy = 0;
+};
+
+}  // namespace gpo::softgpu

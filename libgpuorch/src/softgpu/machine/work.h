@@ -1,0 +1,87 @@
+// What streams are made of: commands, and the marks through which they wait for each other.
+//
+// Commands and marks are pooled; all their fields are guarded by the machine's lock, but for a command that an engine or
+// the multiprocessors hold, whose payload is theirs until they give it back.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "softgpu/blocks/multiprocessors.h"
+#include "softgpu/machine/copy.h"
+
+namespace gpo::softgpu {
+
+struct Event;
+struct GraphRun;
+struct Machine;
+struct Pool;
+struct Stream;
+
+/// A point in a stream that others wait for: one record of an event, or the tail of a stream that another waits for.
+struct Mark {
+    std::atomic<uint32_t> done{0};       // a wait word
+    std::atomic<uint32_t> sleepers{0};   // host threads on it
+    uint32_t references = 0;
+    uint64_t time = 0;                   // ns, when done
+    Event* event = nullptr;              // whose latest record this is
+    Stream* waiting = nullptr;           // streams whose current command waits for it, by Stream::next_waiting
+    Mark* next_free = nullptr;
+};
+
+enum class CommandKind : uint8_t {
+    nothing,      // a join in a graph
+    kernel,
+    copy,         // one, or the pieces of a batch
+    fill,
+    record,       // a mark becomes done
+    wait,         // for a mark
+    host_call,
+    write_value,
+    wait_value,
+    allocation,   // a stream-ordered block becomes live
+    release,      // … is given back
+    graph,
+};
+
+/// One entry of a stream's queue, or one node of a running graph.
+struct Command {
+    CommandKind kind = CommandKind::nothing;
+    bool staged = false;                 // copy.source is a staging block
+    Command* next = nullptr;             // in the stream's queue, then in an engine's
+    Command* next_launch = nullptr;      // in a batch's list of kernels to submit
+    Stream* stream = nullptr;
+    GraphRun* run = nullptr;             // a node of it
+    uint32_t node = 0;
+    uint64_t ticket = 0;                 // counts the stream's commands, ours included
+    uint64_t number = 0;                 // counts the calls that gave the stream work, from 1; 0: one of ours
+    uint64_t due = 0;                    // with rates: not done before this time
+
+    Copy copy;
+    std::vector<Copy> pieces;
+    Fill fill;
+    KernelLaunch launch;                 // of a node of a graph: what each run prepares anew
+    Launches prepared;                   // of a kernel that will run: its one launch, the multiprocessors' once it starts
+    const gpo_soft_kernel* launch_kernel = nullptr;
+    Mark* mark = nullptr;                // holds a reference
+    CUhostFn host_function = nullptr;
+    void* user_data = nullptr;
+    uint64_t address = 0;                // value, allocation, release
+    uint32_t value = 0;
+    unsigned flags = 0;
+    Pool* pool = nullptr;
+    uint64_t free_id = 0;
+    std::shared_ptr<GraphRun> graph;     // what a graph command runs
+    std::shared_ptr<void> keeps;         // what must outlive it: the image of a kernel
+
+    /// Takes what the kernel needs to run, so that it can't fail for lack of memory later. Throws std::bad_alloc.
+    void prepare(Machine&, Multiprocessors&, KernelLaunch);
+    /// Back to a new one's state; keeps the memory of its vectors.
+    void clear() noexcept;
+};
+
+}  // namespace gpo::softgpu

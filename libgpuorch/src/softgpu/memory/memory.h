@@ -1,0 +1,128 @@
+// The software GPU's address space: which addresses are device memory, pinned host memory or a module's variables, who
+// they belong to, and where new device memory comes from.
+//
+// All devices share one reservation of addresses, cut into equal parts, so that the device of an address is a division.
+// A part is larger than the device's memory; pages are committed as the heap grows and returned to the system when a
+// large block is freed. With guards (GPUORCH_SOFT_GUARD) only what is allocated can be touched, with an unreadable page
+// on either side, and blocks end where the page does.
+//
+// `lock` is a leaf: it is taken inside the machine's lock or alone, and nothing is called while it is held but mmap,
+// mprotect and madvise.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "host/host.h"
+#include "softgpu/memory/range_allocator.h"
+
+namespace gpo::softgpu {
+
+struct Pool;
+
+/// What an address belongs to.
+struct Place {
+    enum Kind : uint8_t { unknown, device, host, variable };
+    Kind kind = unknown;
+    bool ordered = false;            // stream-ordered: whether it is there is known when the stream gets there
+    bool registered = false;         // host: the caller's memory
+    int ordinal = -1;                // device
+    uint64_t base = 0, size = 0;
+    unsigned flags = 0;              // host: CU_MEMHOSTALLOC_* or CU_MEMHOSTREGISTER_*
+    uint64_t id = 0;                 // never used twice
+    CUcontext context = nullptr;
+    Pool* pool = nullptr;
+
+    bool on_device() const noexcept { return kind == device || kind == variable; }
+    bool holds(uint64_t address, uint64_t bytes) const noexcept {
+        return kind != unknown && address >= base && address - base <= size && bytes <= size - (address - base);
+    }
+};
+
+class AddressSpace {
+public:
+    /// Where RLIMIT_AS leaves few addresses each device has less than `bytes_per_device`: total(). Throws Shortage
+    /// (address_room.h) when too few can be had at all.
+    AddressSpace(int devices, uint64_t bytes_per_device, bool guard);
+    ~AddressSpace();
+    AddressSpace(const AddressSpace&) = delete;
+    AddressSpace& operator=(const AddressSpace&) = delete;
+
+    Place find(uint64_t address) const noexcept;
+    /// The same for work that runs: a stream-ordered block is found until its stream has reached the free.
+    Place find_reached(uint64_t address) const noexcept;
+    Place find(const void* address) const noexcept { return find(reinterpret_cast<uint64_t>(address)); }
+    /// True when [address, address + bytes) lies in device addresses or touches a pinned range: not plain host memory.
+    bool touches_known(uint64_t address, uint64_t bytes) const noexcept;
+    bool device_range(uint64_t address) const noexcept { return address - base_ < span_; }
+
+    CUresult allocate(int device, CUcontext, uint64_t bytes, uint64_t* address);
+    /// INVALID_VALUE unless `address` is the start of a block of allocate().
+    CUresult release(uint64_t address);
+
+    CUresult host_allocate(CUcontext, uint64_t bytes, unsigned flags, void** address);
+    CUresult host_release(void* address);
+    CUresult host_register(CUcontext, void* address, uint64_t bytes, unsigned flags);
+    CUresult host_unregister(void* address);
+
+    void add_variable(CUcontext, int device, void* address, uint64_t bytes);
+    void remove_variable(void* address) noexcept;
+
+    /// Everything that was made in a context goes with it.
+    void forget(CUcontext) noexcept;
+
+    uint64_t total() const noexcept { return capacity_; }
+    uint64_t used(int device) const noexcept;
+    bool guarded() const noexcept { return guard_; }
+
+    // For pools, with `lock` held. A segment is a piece of device memory that a pool cuts up.
+    mutable host::Mutex lock;
+    CUresult take_segment(int device, Pool*, uint64_t bytes, uint64_t* address);
+    void give_segment(uint64_t address) noexcept;
+    uint64_t next_id() noexcept { return ++ids_; }
+
+private:
+    struct Allocation {
+        uint64_t size = 0;           // as asked for
+        uint64_t block = 0;          // its address in the heap: lower than the allocation's under guard
+        uint64_t id = 0;
+        CUcontext context = nullptr;
+        Pool* pool = nullptr;        // a segment
+    };
+    struct Heap {
+        RangeAllocator ranges;
+        std::map<uint64_t, Allocation> allocations;
+        uint64_t base = 0, committed = 0;   // everything below base + committed may be touched (no guard)
+    };
+    struct HostRange {
+        uint64_t size = 0, mapped = 0;      // mapped: bytes to unmap, 0 for malloc'ed or the caller's memory
+        unsigned flags = 0;
+        bool registered = false;
+        uint64_t id = 0;
+        CUcontext context = nullptr;
+    };
+    struct Variable {
+        uint64_t size = 0;
+        int device = 0;
+        uint64_t id = 0;
+        CUcontext context = nullptr;
+    };
+    CUresult take(Heap&, Allocation, uint64_t* address);
+    void drop(Heap&, std::map<uint64_t, Allocation>::iterator) noexcept;
+    bool commit(Heap&, uint64_t address, uint64_t bytes) noexcept;
+    void free_host(uint64_t address, const HostRange&) noexcept;
+
+    uint64_t base_ = 0, span_ = 0, stride_ = 0, capacity_ = 0;
+    bool guard_ = false;
+    uint64_t ids_ = 0;
+    uint64_t pinned_ = 0, pinned_limit_ = 0;
+    std::vector<std::unique_ptr<Heap>> heaps_;
+    std::map<uint64_t, HostRange> host_;
+    std::map<uint64_t, Variable> variables_;
+};
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,187 @@
+#include "softgpu/memory/pool.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gpo::softgpu {
+
+namespace {
+
+constexpr uint64_t kSegmentGrain = 2ull << 20;
+constexpr uint64_t kSegment = 32ull << 20;   // what a pool asks the device for at a time
+
+}  // namespace
+
+Place Pool::find(uint64_t address) const noexcept {
+    Place place;
+    auto after = blocks_.upper_bound(address);
+    if (after == blocks_.begin()) return place;
+    const Block& block = std::prev(after)->second;
+    if (!block.handed || address - block.address >= block.size) return place;
+    place.kind = Place::device;
+    place.ordered = true;
+    place.ordinal = device;
+    place.base = block.address;
+    place.size = block.size;
+    place.context = block.context;
+    place.pool = const_cast<Pool*>(this);
+    place.id = block.id;
+    return place;
+}
+
+Pool::Block* Pool::reuse(uint64_t bytes, Stream* stream, bool same) noexcept {
+    int looked = 0;
+    for (Block* block = pending_first_; block && looked < 64; block = block->next, ++looked)
+        if ((block->freed_on == stream) == same && block->capacity >= bytes && block->capacity / 2 <= bytes) return block;
+    return nullptr;
+}
+
+void Pool::unpend(Block& block) noexcept {
+    (block.previous ? block.previous->next : pending_first_) = block.next;
+    (block.next ? block.next->previous : pending_last_) = block.previous;
+    block.freed_on = nullptr;
+    block.previous = block.next = nullptr;
+}
+
+void Pool::hand_out(AddressSpace& space, Block& block, CUcontext context, uint64_t bytes) noexcept {
+    block.size = bytes;
+    block.context = context;
+    block.handed = true;
+    block.id = space.next_id();
+    used_high = std::max(used_high, used());
+}
+
+CUresult Pool::take(AddressSpace& space, Stream* stream, CUcontext context, uint64_t bytes, uint64_t* address) {
+    const uint64_t grain = space.guarded() ? kPage : kGrain;
+    if (bytes > space.total()) return CUDA_ERROR_OUT_OF_MEMORY;
+    const uint64_t capacity = (bytes + grain - 1) / grain * grain;
+    if (Block* block = reuse(capacity, stream, true)) {
+        unpend(*block);
+        hand_out(space, *block, context, bytes);
+        *address = block->address;
+        return CUDA_SUCCESS;
+    }
+    const uint64_t limit = max_bytes ? max_bytes : space.total();
+    uint64_t taken = ranges_.take(capacity);
+    if (!taken) {
+        const uint64_t least = space.guarded() ? capacity : (capacity + kSegmentGrain - 1) / kSegmentGrain * kSegmentGrain;
+        // A large segment where it can be had: it serves many blocks.
+        for (uint64_t size : {space.guarded() ? least : std::max(least, kSegment), least}) {
+            if (reserved + size > limit) continue;
+            uint64_t base = 0;
+            if (space.take_segment(device, this, size, &base) != CUDA_SUCCESS) continue;
+            try {
+                segments_.emplace(base, size);
+                try {
+                    ranges_.add(base, size);
+                } catch (...) {
+                    segments_.erase(base);
+                    throw;
+                }
+            } catch (...) {
+                space.give_segment(base);
+                throw;
+            }
+            reserved += size;
+            reserved_high = std::max(reserved_high, reserved);
+            taken = ranges_.take(capacity);
+            break;
+        }
+        if (!taken) return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    try {
+        Block& block = blocks_[taken];
+        block = Block();
+        block.address = taken;
+        block.capacity = capacity;
+        hand_out(space, block, context, bytes);
+    } catch (...) {
+        ranges_.give(taken);
+        throw;
+    }
+    *address = taken;
+    return CUDA_SUCCESS;
+}
+
+CUresult Pool::take_pending(AddressSpace& space, CUcontext context, uint64_t bytes, uint64_t* address,
+                            Stream** freed_on) {
+    if (!internal_dependencies) return CUDA_ERROR_OUT_OF_MEMORY;
+    Block* found = nullptr;
+    for (Block* block = pending_first_; block && !found; block = block->next)
+        if (block->capacity >= bytes) found = block;
+    if (!found) return CUDA_ERROR_OUT_OF_MEMORY;
+    *freed_on = found->freed_on;
+    unpend(*found);
+    hand_out(space, *found, context, bytes);
+    *address = found->address;
+    return CUDA_SUCCESS;
+}
+
+bool Pool::call_free(AddressSpace& space, uint64_t address, Stream* stream, uint64_t* id) noexcept {
+    auto found = blocks_.find(address);
+    if (found == blocks_.end() || !found->second.handed) return false;
+    Block& block = found->second;
+    block.handed = false;
+    block.freed_on = stream;
+    *id = block.freed_id = space.next_id();
+    block.previous = pending_last_;
+    block.next = nullptr;
+    (pending_last_ ? pending_last_->next : pending_first_) = &block;
+    pending_last_ = &block;
+    return true;
+}
+
+void Pool::reach_allocation(uint64_t address) noexcept {
+    if (auto found = blocks_.find(address); found != blocks_.end()) found->second.live = true;
+}
+
+void Pool::reach_free(uint64_t address, uint64_t id) noexcept {
+    auto found = blocks_.find(address);
+    if (found == blocks_.end()) return;
+    Block& block = found->second;
+    block.live = false;
+    if (block.handed || block.freed_id != id) return;   // handed out again meanwhile
+    unpend(block);
+    blocks_.erase(found);
+    ranges_.give(address);
+}
+
+bool Pool::live(uint64_t address, uint64_t bytes) const noexcept {
+    auto after = blocks_.upper_bound(address);
+    if (after == blocks_.begin()) return false;
+    const Block& block = std::prev(after)->second;
+    return block.live && address - block.address <= block.capacity && bytes <= block.capacity - (address - block.address);
+}
+
+void Pool::trim(AddressSpace& space, uint64_t keep) noexcept {
+    for (auto at = segments_.begin(); at != segments_.end() && reserved > keep;) {
+        auto here = at++;
+        if (here->second > reserved - keep && keep) continue;
+        if (!ranges_.remove(here->first, here->second)) continue;
+        space.give_segment(here->first);
+        reserved -= here->second;
+        segments_.erase(here);
+    }
+}
+
+void Pool::clear(AddressSpace& space) noexcept {
+    for (auto& [address, block] : blocks_) ranges_.give(address);
+    blocks_.clear();
+    pending_first_ = pending_last_ = nullptr;
+    trim(space, 0);
+    is_default = destroyed = false;
+    follow_events = opportunistic = internal_dependencies = 1;
+    threshold = max_bytes = reserved_high = used_high = readable = writable = 0;
+}
+
+void Pool::forget(CUcontext context) noexcept {
+    for (auto at = blocks_.begin(); at != blocks_.end();) {
+        auto here = at++;
+        if (here->second.context != context) continue;
+        if (!here->second.handed) unpend(here->second);
+        ranges_.give(here->first);
+        blocks_.erase(here);
+    }
+}
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,76 @@
+// Stream-ordered memory pools (cuMemAllocAsync).
+//
+// A block is *handed out* from the call of the allocation to the call of the free: that is when its address is good in
+// the arguments of other calls. It is *live* from when its stream reaches the allocation to when it reaches the free:
+// that is what copies check when they run. Between the two frees the block is *pending*: the stream that frees it may
+// have it again at once, for the stream's order makes that safe; the others when the stream has reached the free.
+//
+// All functions want the lock of the address space held.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <map>
+
+#include "softgpu/machine/handles.h"
+#include "softgpu/memory/memory.h"
+#include "softgpu/memory/range_allocator.h"
+
+namespace gpo::softgpu {
+
+struct Stream;
+
+struct Pool : Handled {
+    struct Block {
+        uint64_t size = 0;               // asked for
+        uint64_t capacity = 0;           // held
+        uint64_t id = 0;
+        CUcontext context = nullptr;
+        bool handed = false, live = false;
+        Stream* freed_on = nullptr;      // pending: who frees it; NULL: a call that waits for all streams
+        uint64_t freed_id = 0;           // which free it is pending for
+        uint64_t address = 0;
+        Block *previous = nullptr, *next = nullptr;   // list of pending blocks, oldest first
+    };
+
+    int device = 0;
+    bool is_default = false;
+    bool destroyed = false;              // goes when its last block has
+    int follow_events = 1, opportunistic = 1, internal_dependencies = 1;
+    uint64_t threshold = 0;
+    uint64_t max_bytes = 0;              // 0: the device's memory
+    uint64_t reserved = 0, reserved_high = 0, used_high = 0;
+    uint64_t readable = 0, writable = 0; // bit per device
+
+    Place find(uint64_t address) const noexcept;
+    /// Hands out a block for `stream`. Throws std::bad_alloc.
+    CUresult take(AddressSpace&, Stream* stream, CUcontext, uint64_t bytes, uint64_t* address);
+    /// A block that another stream has freed without having reached the free: its user must wait for that stream.
+    CUresult take_pending(AddressSpace&, CUcontext, uint64_t bytes, uint64_t* address, Stream** freed_on);
+    /// The call of the free: `id` names it to reach_free(). False unless `address` is the start of a handed-out block.
+    bool call_free(AddressSpace&, uint64_t address, Stream* stream, uint64_t* id) noexcept;
+    void reach_allocation(uint64_t address) noexcept;
+    void reach_free(uint64_t address, uint64_t id) noexcept;
+    bool live(uint64_t address, uint64_t bytes) const noexcept;
+
+    /// Gives unused segments back until at most `keep` bytes are reserved.
+    void trim(AddressSpace&, uint64_t keep) noexcept;
+    uint64_t used() const noexcept { return ranges_.taken(); }
+    bool empty() const noexcept { return blocks_.empty(); }
+    /// Back to the state of a new object.
+    void clear(AddressSpace&) noexcept;
+    void forget(CUcontext) noexcept;
+
+private:
+    Block* reuse(uint64_t bytes, Stream* stream, bool same) noexcept;
+    void hand_out(AddressSpace&, Block&, CUcontext, uint64_t bytes) noexcept;
+    void unpend(Block&) noexcept;
+
+    RangeAllocator ranges_;
+    std::map<uint64_t, uint64_t> segments_;
+    std::map<uint64_t, Block> blocks_;
+    Block *pending_first_ = nullptr, *pending_last_ = nullptr;
+};
+
+}  // namespace gpo::softgpu
