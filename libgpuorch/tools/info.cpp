@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/environment.h"
+#include "base/environment.h"
 #include "gpuorch/gpuorch.h"
 
 namespace {

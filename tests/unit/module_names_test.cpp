@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/digest.h"
+#include "base/digest.h"
 #include "core/error.h"
 #include "kernel/builtin.h"
 #include "kernel/image.h"

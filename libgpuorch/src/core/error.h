@@ -10,7 +10,7 @@
 #include <new>
 #include <string>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "gpuorch/status.h"
 
 namespace gpo {

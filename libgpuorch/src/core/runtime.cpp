@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/environment.h"
 #include "completion/scanner.h"
-#include "core/environment.h"
 #include "core/options.h"
 #include "device/context.h"
 #include "trace/recorder.h"

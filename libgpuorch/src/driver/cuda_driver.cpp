@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "driver/driver.h"
 #include "driver/functions.h"
 #include "driver/nvrtc.h"

@@ -3,7 +3,7 @@
 #include <climits>
 #include <cstdlib>
 
-#include "core/environment.h"
+#include "base/environment.h"
 
 namespace gpo::driver {
 

@@ -8,8 +8,8 @@
 #include <functional>
 #include <mutex>
 
-#include "core/environment.h"
-#include "core/text.h"
+#include "base/environment.h"
+#include "base/text.h"
 #include "driver/nvrtc_includes.h"
 #include "driver/nvrtc_reads.h"
 #include "host/host.h"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace gpo::driver::nvrtc {
 

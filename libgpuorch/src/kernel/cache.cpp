@@ -11,8 +11,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/digest.h"
-#include "core/text.h"
+#include "base/digest.h"
+#include "base/text.h"
 
 namespace gpo::kernel {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace gpo::kernel {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "host/host.h"
 
 namespace gpo::metrics {

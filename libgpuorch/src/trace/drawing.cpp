@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "trace/json.h"
 #include "trace/picture.h"
 #include "trace/words.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace gpo::trace {
 

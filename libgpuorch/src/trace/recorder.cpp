@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/environment.h"
+#include "base/environment.h"
 #include "core/runtime.h"
 #include "stream/stream.h"
 

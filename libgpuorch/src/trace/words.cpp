@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace gpo::trace {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "core/environment.h"
+#include "base/environment.h"
 #include "driver/functions.h"
 #include "softgpu/api/entries.h"
 #include "softgpu/compiler/compiler.h"

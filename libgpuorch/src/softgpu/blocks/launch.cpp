@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace gpo::softgpu {
 

@@ -20,7 +20,7 @@
 #include <new>
 #include <optional>
 
-#include "core/environment.h"
+#include "base/environment.h"
 #include "host/host.h"
 #include "softgpu/blocks/block.h"
 #include "softgpu/blocks/guard.h"

@@ -15,7 +15,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/environment.h"
+#include "base/environment.h"
 #include "host/host.h"
 #include "softgpu/compiler/cccl.h"
 #include "softgpu/compiler/headers.h"

@@ -23,7 +23,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/environment.h"
+#include "base/environment.h"
 #include "host/host.h"
 
 extern char** environ;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/digest.h"
+#include "base/digest.h"
 #include "softgpu/image/check.h"
 #include "softgpu/kernel_abi.h"
 

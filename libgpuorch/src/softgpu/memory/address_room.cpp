@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/text.h"
+#include "base/text.h"
 
 namespace gpo::softgpu {
 

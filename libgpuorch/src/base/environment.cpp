@@ -1,4 +1,4 @@
-#include "core/environment.h"
+#include "base/environment.h"
 
 #include <sys/auxv.h>
 

@@ -1,4 +1,4 @@
-#include "core/digest.h"
+#include "base/digest.h"
 
 #include <bit>
 #include <cstring>
