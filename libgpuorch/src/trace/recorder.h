@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "gpuorch/trace.h"
-#include "trace/figures.h"
 #include "trace/gpu_clock.h"
 #include "trace/json.h"
-#include "trace/picture.h"
 #include "trace/record.h"
+#include "trace/report/figures.h"
+#include "trace/report/picture.h"
 
 namespace gpo {
 class Operation;

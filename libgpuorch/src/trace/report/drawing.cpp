@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "trace/json.h"
-#include "trace/picture.h"
-#include "trace/words.h"
+#include "trace/report/picture.h"
+#include "trace/report/words.h"
 
 namespace gpo::trace {
 

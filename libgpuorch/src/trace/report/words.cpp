@@ -1,4 +1,4 @@
-#include "trace/words.h"
+#include "trace/report/words.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // The summary's text.
 #include "core/runtime.h"
 #include "trace/recorder.h"
-#include "trace/words.h"
+#include "trace/report/words.h"
 
 namespace gpo::trace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gpuorch/trace.h"
-#include "trace/figures.h"
+#include "trace/report/figures.h"
 #include "trace/span.h"
 
 namespace gpo::trace {

@@ -1,4 +1,4 @@
-#include "trace/figures.h"
+#include "trace/report/figures.h"
 
 #include <algorithm>
 

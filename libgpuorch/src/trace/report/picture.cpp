@@ -1,10 +1,10 @@
 // Keeping what is to be drawn, in bounded memory. How it is drawn is in drawing.cpp.
-#include "trace/picture.h"
+#include "trace/report/picture.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "trace/words.h"
+#include "trace/report/words.h"
 
 namespace gpo::trace {
 
