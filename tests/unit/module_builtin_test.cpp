@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "kernel/builtin.h"
+#include "driver/builtin.h"
 #include "support/report.h"
 
 namespace {
@@ -29,7 +29,7 @@ struct Folder {
 }  // namespace
 
 TEST_CASE("the library carries builtin.ptx, for drivers from CUDA 12.2 on") {
-    const std::string ptx(gpo::kernel::builtin_ptx());
+    const std::string ptx(gpo::driver::builtin_ptx());
     CHECK(ptx.find("\n.version 8.2\n") != std::string::npos);
     CHECK(ptx.find("\n.target sm_75\n") != std::string::npos);
     CHECK(ptx.data()[ptx.size()] == '\0');
@@ -39,10 +39,10 @@ TEST_CASE("nvcc makes the committed PTX again, to the letter") {
     if (access(kNvcc.c_str(), X_OK) != 0) return gpo::test::skip("no nvcc: .ci/setup nvcc unpacks it");
     Folder folder;
     const std::string made = folder.path + "/builtin.ptx";
-    const std::string script = std::string(GPUORCH_SOURCE) + "/kernel/make_builtin.py";
+    const std::string script = std::string(GPUORCH_SOURCE) + "/driver/make_builtin.py";
     const std::string command = "python3 " + script + " " + kNvcc + " " + made;
     REQUIRE(std::system(command.c_str()) == 0);
-    CHECK(text_of(made) == gpo::kernel::builtin_ptx());
+    CHECK(text_of(made) == gpo::driver::builtin_ptx());
 }
 
 TEST_CASE("nvcc's tools make the committed images of other devices again, to the byte") {
@@ -64,7 +64,7 @@ TEST_CASE("ptxas assembles the committed PTX for old and new devices") {
     if (access(kAssembler.c_str(), X_OK) != 0) return gpo::test::skip("no ptxas: .ci/setup nvcc unpacks it");
     Folder folder;
     const std::string ptx = folder.path + "/builtin.ptx";
-    std::ofstream(ptx, std::ios::binary) << gpo::kernel::builtin_ptx();
+    std::ofstream(ptx, std::ios::binary) << gpo::driver::builtin_ptx();
     for (const char* architecture : {"sm_75", "sm_80", "sm_90", "sm_100"}) {
         CAPTURE(architecture);
         const std::string command = kAssembler + " -arch=" + architecture + " -o " + folder.path + "/out.cubin " + ptx;

@@ -8,7 +8,7 @@
 
 #include "base/digest.h"
 #include "core/error.h"
-#include "kernel/builtin.h"
+#include "driver/builtin.h"
 #include "kernel/image.h"
 #include "kernel/names.h"
 #include "support/files.h"
@@ -95,7 +95,7 @@ TEST_CASE("the list of a module with many kernels ends") {
 }
 
 TEST_CASE("PTX names its kernels") {
-    const std::string_view ptx = builtin_ptx();
+    const std::string_view ptx = driver::builtin_ptx();
     CHECK(status_of_image(ptx.data(), ptx.size()) == GPO_SUCCESS);
     const auto names = names_in_image(std::as_bytes(std::span(ptx)));
     CHECK(names == Names{"gpo_fill_u32", "gpo_copy_u32", "gpo_scale_add_f32", "gpo_add_f32", "gpo_histogram_u8",

@@ -10,11 +10,11 @@
 #include <string>
 
 #include "base/text.h"
+#include "driver/builtin.h"
 #include "driver/driver.h"
 #include "driver/functions.h"
 #include "driver/nvrtc.h"
 #include "host/host.h"
-#include "kernel/builtin.h"
 
 namespace gpo::driver {
 
@@ -30,7 +30,7 @@ class CudaDriver final : public Driver {
 public:
     CudaDriver() {
         name = "cuda";
-        builtin_image = kernel::builtin_ptx();
+        builtin_image = builtin_ptx();
     }
     Compiler& compiler() override { return compiler_; }
     void set_version(int value) {

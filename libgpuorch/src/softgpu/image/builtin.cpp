@@ -1,4 +1,4 @@
-// The kernels of kernel/builtin.cu for the software GPU. Threads are numbered through grids and blocks of any shape,
+// The kernels of driver/builtin.cu for the software GPU. Threads are numbered through grids and blocks of any shape,
 // and a thread takes every (all threads)-th element, as on CUDA; no thread waits for another, so a block is a loop.
 #include "softgpu/image/builtin.h"
 

@@ -1,6 +1,6 @@
-// The built-in kernels, for CUDA. builtin.ptx is made from this file by make_builtin.py and committed; soft_builtin.cpp
-// holds the same kernels for the software GPU. Grid and block may have any shape: threads are numbered through it, and
-// every kernel loops over n.
+// The built-in kernels, for CUDA. builtin.ptx is made from this file by make_builtin.py and committed;
+// softgpu/image/builtin.cpp holds the same kernels for the software GPU. Grid and block may have any shape: threads are
+// numbered through it, and every kernel loops over n.
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;

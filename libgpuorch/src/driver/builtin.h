@@ -1,12 +1,12 @@
 // The built-in kernels (module.h lists them), which work with no compiler: PTX for CUDA, C++ functions for the software
-// GPU. Both do the same; the sources are builtin.cu and soft_builtin.cpp.
+// GPU. Both do the same; the sources are builtin.cu and softgpu/image/builtin.cpp.
 #pragma once
 
 #include <string_view>
 
-namespace gpo::kernel {
+namespace gpo::driver {
 
 /// builtin.ptx, terminated by a NUL that is not counted. Made at build time from the committed file (embed.cmake).
 std::string_view builtin_ptx() noexcept;
 
-}  // namespace gpo::kernel
+}  // namespace gpo::driver

@@ -1,14 +1,14 @@
-#include "kernel/builtin.h"
+#include "driver/builtin.h"
 
 #include <cstddef>
 
 extern const unsigned char gpo_builtin_ptx[];
 extern const std::size_t gpo_builtin_ptx_bytes;
 
-namespace gpo::kernel {
+namespace gpo::driver {
 
 std::string_view builtin_ptx() noexcept {
     return {reinterpret_cast<const char*>(gpo_builtin_ptx), gpo_builtin_ptx_bytes};
 }
 
-}  // namespace gpo::kernel
+}  // namespace gpo::driver
