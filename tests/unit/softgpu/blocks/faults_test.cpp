@@ -2,7 +2,7 @@
 // GPU's multiprocessors, compiler and images themselves: their sentences are its own, a failed kernel takes a device's context along
 // (process/kernel_fault.cpp has that, on any device), and the guard, a missing C++ compiler and the order of blocks under a
 // seed are nobody else's.
-#include "kernel_device.h"
+#include "unit/softgpu/kernel_device.h"
 
 #include <algorithm>
 #include <atomic>

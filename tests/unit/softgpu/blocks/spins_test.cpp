@@ -1,7 +1,7 @@
 // Forward progress on workers as many as a test wants, and ends that are asked for: of the multiprocessors themselves, since a device of the
 // public API has a worker for each core, and a context in which a kernel has failed is lost. What blocks and threads may
 // wait for on any device is in conformance/kernel_spins_test.cpp.
-#include "kernel_device.h"
+#include "unit/softgpu/kernel_device.h"
 
 #include <cstdlib>
 #include <memory>

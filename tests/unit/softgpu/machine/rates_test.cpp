@@ -1,5 +1,5 @@
 // The software GPU with rates, in virtual time: how long things take and what overlaps are exact numbers.
-#include "softgpu.h"
+#include "unit/softgpu/softgpu.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // What the software GPU says of a source that doesn't compile: the user's lines and columns, kernels by their names, and one
 // sentence for what it doesn't have.
-#include "kernel_device.h"
+#include "unit/softgpu/kernel_device.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // <cuda/std/…>, <cuda/atomic> and <cuda/barrier> from CCCL's own headers.
-#include "kernel_device.h"
+#include "unit/softgpu/kernel_device.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Capture on the software GPU: what is recorded, how it runs, what breaks a capture and with which code.
-#include "softgpu.h"
+#include "unit/softgpu/softgpu.h"
 
 #include <thread>
 

@@ -1,5 +1,5 @@
 // Streams and events of the software GPU: order, overlap, what queries say, what is refused.
-#include "softgpu.h"
+#include "unit/softgpu/softgpu.h"
 
 #include <thread>
 

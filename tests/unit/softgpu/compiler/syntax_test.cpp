@@ -1,6 +1,6 @@
 // What only the software GPU's compiler has: a choice of C++ compilers below it, the host's own headers, and kernels that are
 // marked because they wait. Syntax that any device takes is in conformance/kernel_syntax_test.cpp.
-#include "kernel_device.h"
+#include "unit/softgpu/kernel_device.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Modules, functions and launches of the software GPU: what they tell, what they refuse.
-#include "softgpu.h"
+#include "unit/softgpu/softgpu.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // What the software GPU does when a kernel fails, when contexts go, and when it is closed, opened again or forked.
-#include "softgpu.h"
+#include "unit/softgpu/softgpu.h"
 
 #include <dirent.h>
 #include <sys/wait.h>

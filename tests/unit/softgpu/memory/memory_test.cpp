@@ -1,5 +1,5 @@
 // Memory and copies of the software GPU: which addresses are accepted, what copies move, what pools count.
-#include "softgpu.h"
+#include "unit/softgpu/softgpu.h"
 
 #include <sys/mman.h>
 
