@@ -1,0 +1,182 @@
+// What the scanner does between two turns: each rule of completion/pace.h on values, without clock, thread or driver.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "completion/pace.h"
+#include "host/host.h"
+
+using namespace gpo::pace;
+
+namespace {
+
+constexpr uint64_t kUs = 1'000, kMs = 1'000'000;
+constexpr uint64_t kNow = 100 * kMs;   // of each turn that stands alone
+constexpr bool kBalanced = false, kLatency = true;
+
+/// A turn at `now` that left marks, of which the oldest has waited for `age`.
+Turn pending(uint64_t age, uint64_t now = kNow) { return {now, true, false, false, now - age}; }
+/// The same where the driver notifies of all of them.
+Turn notified(uint64_t age, uint64_t now = kNow) { return {now, true, false, true, now - age}; }
+/// It completed marks as well.
+Turn progress(Turn turn) {
+    turn.progress = true;
+    return turn;
+}
+/// A turn that completed all marks there were, and one that found none.
+Turn completed(uint64_t now = kNow) { return {now, false, true, true, gpo::host::kForever}; }
+Turn nothing(uint64_t now = kNow) { return {now, false, false, true, gpo::host::kForever}; }
+
+State idle_for(uint64_t time) { return {.idle_since = kNow - time}; }
+State after(Listening listening) { return {.idle_since = kNow - 20 * kUs, .listening = listening}; }
+State late_by(uint64_t lateness) { return {.idle_since = kNow - 20 * kUs, .lateness = lateness}; }
+
+/// What is decided, and what the next turn knows of listening.
+struct Expected {
+    Move move;
+    uint64_t rest = 0;
+    bool worth_waking = false;
+    Listening listening = Listening::no;
+};
+constexpr Expected kSpins{Move::spin}, kParks{Move::park, 0, true};
+constexpr Expected kAnnounces{Move::announce, 0, false, Listening::announced};
+constexpr Expected kListens{Move::listen, 0, false, Listening::woken};
+/// New marks wake the scanner from such a sleep, and from the second they don't.
+constexpr Expected sleeps(uint64_t rest) { return {Move::sleep, rest, true}; }
+constexpr Expected naps(uint64_t rest) { return {Move::sleep, rest, false}; }
+
+struct Situation {
+    const char* what;
+    bool latency;
+    State before;
+    Turn turn;
+    Expected expected;
+};
+
+const std::vector<Situation> kSituations{
+    // Latency mode never sleeps while marks are pending, however old they are, nor in the millisecond after them.
+    {"latency, a young mark", kLatency, idle_for(20 * kUs), pending(1 * kUs), kSpins},
+    {"latency, an old mark", kLatency, idle_for(20 * kUs), pending(50 * kMs), kSpins},
+    {"latency, a mark after a long idle time", kLatency, idle_for(5 * kMs), pending(1 * kUs), kSpins},
+    {"latency, a mark that the driver notifies of", kLatency, idle_for(20 * kUs), notified(1 * kMs), kSpins},
+    {"latency, all marks completed after a long turn", kLatency, idle_for(5 * kMs), completed(), kSpins},
+    {"latency, nothing pending for less than 1 ms", kLatency, idle_for(kMs - 1), nothing(), kSpins},
+    {"latency, nothing pending for 1 ms", kLatency, idle_for(kMs), nothing(), kParks},
+
+    // In balanced mode the rest is a sixteenth of the oldest mark's age, within its bounds.
+    {"a young mark", kBalanced, idle_for(20 * kUs), pending(5 * kUs), naps(10 * kUs)},
+    {"a mark made during the turn", kBalanced, idle_for(0), {kNow, true, false, false, kNow + 5}, naps(10 * kUs)},
+    {"a mark whose sixteenth is the least rest", kBalanced, idle_for(0), pending(160 * kUs), naps(10 * kUs)},
+    {"an older mark", kBalanced, idle_for(0), pending(320 * kUs), naps(20 * kUs)},
+    {"a mark whose sixteenth is the longest rest", kBalanced, idle_for(0), pending(16 * kMs), sleeps(1 * kMs)},
+    {"an old mark", kBalanced, idle_for(0), pending(90 * kMs), sleeps(1 * kMs)},
+    {"old marks of which some completed", kBalanced, idle_for(0), progress(pending(320 * kUs)), naps(20 * kUs)},
+
+    // A new mark wakes the thread from a rest of more than 30 us.
+    {"the longest rest not worth waking from", kBalanced, idle_for(0), pending(480 * kUs), naps(30 * kUs)},
+    {"a rest worth waking from", kBalanced, idle_for(0), pending(480 * kUs + 16), sleeps(30 * kUs + 1)},
+
+    // With nothing pending it takes the shortest rests for 1 ms, then it parks.
+    {"all marks completed", kBalanced, idle_for(20 * kUs), completed(), naps(10 * kUs)},
+    {"all marks completed after a long sleep", kBalanced, idle_for(5 * kMs), completed(), naps(10 * kUs)},
+    {"nothing pending for less than 1 ms", kBalanced, idle_for(kMs - 1), nothing(), naps(10 * kUs)},
+    {"nothing pending for 1 ms", kBalanced, idle_for(kMs), nothing(), kParks},
+    {"a mark after a long idle time", kBalanced, idle_for(5 * kMs), pending(5 * kUs), naps(10 * kUs)},
+
+    // Where the driver notifies, it asks for all marks once more, then listens. Woken in vain it rests first.
+    {"a young mark, notified", kBalanced, idle_for(0), notified(5 * kUs), kAnnounces},
+    {"an old mark, notified", kBalanced, idle_for(0), notified(50 * kMs), kAnnounces},
+    {"some marks completed, notified", kBalanced, idle_for(0), progress(notified(320 * kUs)), naps(20 * kUs)},
+    {"announced, no progress", kBalanced, after(Listening::announced), notified(5 * kUs), kListens},
+    {"announced, some marks completed", kBalanced, after(Listening::announced), progress(notified(320 * kUs)),
+     naps(20 * kUs)},
+    {"announced, all marks completed", kBalanced, after(Listening::announced), completed(), naps(10 * kUs)},
+    // Marks made during a capture have no event yet that the driver could notify of.
+    {"announced, a mark is deferred", kBalanced, after(Listening::announced), pending(320 * kUs), naps(20 * kUs)},
+    {"woken in vain", kBalanced, after(Listening::woken), notified(320 * kUs), naps(20 * kUs)},
+    {"woken, some marks completed", kBalanced, after(Listening::woken), progress(notified(320 * kUs)), naps(20 * kUs)},
+    {"woken, all marks completed", kBalanced, after(Listening::woken), completed(), naps(10 * kUs)},
+
+    // The time by which sleeps end late is taken off the rest, but no more than half of the rest.
+    {"timers a little late", kBalanced, late_by(4 * kUs), pending(5 * kUs), naps(6 * kUs)},
+    {"timers late by more than half of the rest", kBalanced, late_by(9 * kUs), pending(5 * kUs), naps(5 * kUs)},
+    {"late timers, a long rest", kBalanced, late_by(9 * kUs), pending(90 * kMs), sleeps(991 * kUs)},
+    {"late timers, a rest worth waking from", kBalanced, late_by(4 * kUs), pending(512 * kUs), sleeps(28 * kUs)},
+};
+
+}  // namespace
+
+TEST_CASE("what a turn has seen decides how the scanner spends the time to the next turn") {
+    for (const Situation& situation : kSituations) {
+        INFO(situation.what);
+        const auto& [what, latency, before, turn, expected] = situation;
+        const Decision decision = decide(latency, before, turn);
+        CHECK(decision.move == expected.move);
+        CHECK(decision.rest == expected.rest);
+        CHECK(decision.worth_waking == expected.worth_waking);
+        CHECK_FALSE(decision.yields);
+        CHECK(decision.state.listening == expected.listening);
+        CHECK(decision.state.asks_all() == (expected.listening != Listening::no));
+        CHECK(decision.state.lateness == before.lateness);
+        CHECK(decision.state.idle_since == (turn.pending || turn.progress ? kNow : before.idle_since));
+    }
+}
+
+TEST_CASE("in latency mode the thread offers its core to others every 64 turns, counted from the latest progress") {
+    State state{.idle_since = kNow};
+    const auto yields_at = [&](unsigned turns) {
+        std::vector<unsigned> yields;
+        for (unsigned i = 1; i <= turns; ++i) {
+            const Decision decision = decide(kLatency, state, pending(1 * kUs));
+            REQUIRE(decision.move == Move::spin);
+            if (decision.yields) yields.push_back(i);
+            state = decision.state;
+        }
+        return yields;
+    };
+    CHECK(yields_at(130) == std::vector<unsigned>{64, 128});
+    state = decide(kLatency, state, progress(pending(1 * kUs))).state;   // the first turn of the next 64
+    CHECK(yields_at(130) == std::vector<unsigned>{63, 127});
+}
+
+TEST_CASE("a scanner that was woken in vain asks for all marks, rests, and only then listens again") {
+    State state{.idle_since = kNow};
+    bool asked_all = false;
+    const auto next = [&] {
+        asked_all = state.asks_all();
+        const Decision decision = decide(kBalanced, state, notified(5 * kUs));
+        state = decision.state;
+        return decision.move;
+    };
+    for (int round = 0; round < 3; ++round) {
+        CHECK(next() == Move::announce);
+        CHECK_FALSE(asked_all);
+        CHECK(next() == Move::listen);
+        CHECK(asked_all);
+        CHECK(next() == Move::sleep);   // after a notification that completed no mark
+        CHECK(asked_all);
+    }
+}
+
+TEST_CASE("after parking the scanner stays awake for a millisecond, whether or not it slept") {
+    const Decision parks = decide(kBalanced, idle_for(kMs), nothing());
+    REQUIRE(parks.move == Move::park);
+    const uint64_t woken = kNow + 7 * kMs;
+    const State state = after_parking(parks.state, woken);
+    CHECK(state == State{.idle_since = woken});
+    CHECK(decide(kBalanced, state, nothing(woken + kMs - 1)).move == Move::sleep);
+    CHECK(decide(kBalanced, state, nothing(woken + kMs)).move == Move::park);
+}
+
+TEST_CASE("lateness follows how late sleeps end, an eighth of the way each time, and 10 us at most") {
+    State state{.idle_since = kNow, .spins = 3};
+    state = after_sleep(state, 8 * kUs);
+    CHECK(state == State{.idle_since = kNow, .lateness = 1 * kUs, .spins = 3});
+    CHECK(after_sleep(state, 0).lateness == 875);
+    for (int i = 0; i < 100; ++i) state = after_sleep(state, 4 * kUs);
+    CHECK(state.lateness > 3'900);
+    CHECK(state.lateness <= 4 * kUs);
+    for (int i = 0; i < 100; ++i) state = after_sleep(state, 50 * kMs);
+    CHECK(state.lateness > 9'900);
+    CHECK(state.lateness <= 10 * kUs);
+}
