@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "completion/pace.h"
 #include "completion/queue.h"
 #include "core/deferred.h"
 #include "host/fence.h"
@@ -15,12 +16,13 @@ namespace gpo {
 
 namespace {
 
-constexpr uint64_t kLeastSleep = 10'000, kMostSleep = 1'000'000, kStaysAwake = 1'000'000;
-constexpr unsigned kYieldEvery = 64, kYield = 64;  // of the turns in latency mode: so many spins are a yield
+using pace::kLeastSleep;
+using pace::Move;
+
+constexpr unsigned kYield = 64;  // spins that host::step takes for a yield
 constexpr uint64_t kTellOf = 64;  // entries, at most, before a sleeping waiter is told
 constexpr unsigned kRefusals = 3;
 constexpr uint64_t kYouth = 4'000;   // ns that even an empty kernel takes until it is seen done
-constexpr uint64_t kWorthWaking = 30'000;  // a sleep that ends sooner is not cut short
 
 void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome) noexcept {
     trace::Recorder* recorder = stream.runtime().recorder();
@@ -108,32 +110,31 @@ void Scanner::stop() noexcept {
 }
 
 void Scanner::run() noexcept {
-    prctl(PR_SET_TIMERSLACK, 1000UL);  // sleeps of 10 us are meant
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; by default a sleep of 10 us may take 50 us more
     const ServesDeferred serves;
     entered_ = false;
     refusals_ = 0;
     const bool latency = context_.runtime().latency_mode();
-    const bool told = !latency && context_.driver().listen(listener_);
-    listening_ = asks_all_ = false;
-    bool rested = true;   // since it was last told
-    uint64_t idle_since = host::now();
-    for (unsigned spins = 0;;) {
+    const bool notifies = !latency && context_.driver().listen(listener_);
+    for (pace::State state{.idle_since = host::now()};;) {
         const uint32_t seen = listener_.signal.load(std::memory_order_seq_cst);
-        if (listening_) {
-            // Whoever adds a stream or pushes a mark from here on, or has an event reached, sees this; all before is seen by this
-            // turn.
+        const bool listens = state.listening == pace::Listening::announced;
+        asks_all_ = state.asks_all();
+        if (listens) {
+            // A thread that adds a stream, pushes a mark or completes an event after this fence sees that the scanner
+            // listens. What was added, pushed or completed before the fence is seen by this turn.
             asleep_.store(true, std::memory_order_seq_cst);
             listener_.listening.store(true, std::memory_order_seq_cst);
             host::heavy_fence();
         }
-        // Read before the streams are: what was marked before the end was asked for is seen by this turn.
+        // Read before the streams are: this turn sees every mark that was made before stop() was called.
         const bool stopping = stopping_.load(std::memory_order_seq_cst);
         host::crossing();
         if (arrived_.load(std::memory_order_relaxed) && arrived_.exchange(false, std::memory_order_seq_cst)) {
             std::lock_guard lock(lock_);
             streams_.splice(streams_.end(), arrivals_);
         }
-        bool pending = false, progress = false, may_listen = told && entered_;
+        bool pending = false, progress = false, may_listen = notifies && entered_;
         uint64_t oldest = host::kForever;
         ticks_ = host::ticks();
         const uint64_t now = now_ = host::now();
@@ -159,68 +160,45 @@ void Scanner::run() noexcept {
             }
             ++at;
         }
-        if (pending || progress) {
-            idle_since = now;
-        } else if (stopping && !arrived_.load(std::memory_order_seq_cst)) {
+        if (!pending && !progress && stopping && !arrived_.load(std::memory_order_seq_cst)) {
+            if (listens) stop_listening();
             break;
         }
-        if (progress) spins = 0;
-        const bool park = !pending && now - idle_since >= kStaysAwake;
-        if (latency && !park) {
-            host::step(++spins % kYieldEvery == 0 ? kYield : 0);
-            continue;
-        }
-        // What it is told of may be none of its marks: then it rests before it listens again.
-        if (pending && !progress && may_listen && rested) {
-            if (listening_) {
-                host::wait(listener_.signal, seen);
-                stop_listening();
-                rested = false;
-            } else {
-                listening_ = asks_all_ = true;
-            }
-            continue;
-        }
-        if (listening_) stop_listening();
-        asks_all_ = false;
-        uint64_t rest = host::kForever, until = host::kForever;
-        if (!park) {
-            const uint64_t age = pending && now > oldest ? now - oldest : 0;
-            rest = std::clamp(age / 16, kLeastSleep, kMostSleep);
-            // From the end of this turn: so long whoever submits has the driver, and what both write, to itself.
-            until = host::now() + rest - std::min(late_, rest / 2);
-        }
-        const bool sleeps = rest > kWorthWaking;
-        if (sleeps) asleep_.store(true, std::memory_order_seq_cst);
-        // Whoever pushed a mark, or let a stream go, before reading asleep_ is seen here; whoever reads it later wakes us.
-        if (park) host::heavy_fence();
-        if (park && (arrived_.load(std::memory_order_seq_cst) || any_to_see())) {
+        const pace::Turn turn{
+            .now = now, .pending = pending, .progress = progress, .may_listen = may_listen, .oldest = oldest};
+        const pace::Decision next = pace::decide(latency, state, turn);
+        state = next.state;
+        if (next.move == Move::listen) host::wait(listener_.signal, seen);
+        if (listens) stop_listening();
+        if (next.move == Move::spin) host::step(next.yields ? kYield : 0);
+        if (next.move != Move::sleep && next.move != Move::park) continue;
+        const bool parks = next.move == Move::park;
+        // The rest begins at the end of this turn. Until it is over, the threads that submit share neither the driver
+        // nor cache lines with the scanner.
+        const uint64_t until = parks ? host::kForever : host::now() + next.rest;
+        if (next.worth_waking) asleep_.store(true, std::memory_order_seq_cst);
+        // A thread pushes a mark, or releases a stream, and then reads asleep_. If it reads asleep_ before this fence,
+        // the look below sees the mark or the release. If it reads asleep_ later, it wakes the scanner.
+        if (parks) host::heavy_fence();
+        if (parks && (arrived_.load(std::memory_order_seq_cst) || any_to_see())) {
             asleep_.store(false, std::memory_order_relaxed);
-            idle_since = now;
+            state = pace::after_parking(state, now);
             continue;
         }
-        const bool woken = host::wait(listener_.signal, seen, until, park ? host::Sleep::light : host::Sleep::deep);
-        if (sleeps) asleep_.store(false, std::memory_order_seq_cst);
-        rested = true;
-        if (park)
-            idle_since = host::now();
+        const bool woken = host::wait(listener_.signal, seen, until, parks ? host::Sleep::light : host::Sleep::deep);
+        if (next.worth_waking) asleep_.store(false, std::memory_order_seq_cst);
+        if (parks)
+            state = pace::after_parking(state, host::now());
         else if (!woken)
-            note_lateness(host::now() - until);
+            state = pace::after_sleep(state, host::now() - until);
     }
-    if (listening_) stop_listening();
-    if (told) context_.driver().ignore(listener_);
+    if (notifies) context_.driver().ignore(listener_);
     streams_.clear();
 }
 
 void Scanner::stop_listening() noexcept {
-    listening_ = false;
     listener_.listening.store(false, std::memory_order_relaxed);
     asleep_.store(false, std::memory_order_seq_cst);
-}
-
-// Timers are late by some microseconds (4 on a virtual machine with an H200), which short rests would be longer by.
-void Scanner::note_lateness(uint64_t late) noexcept {
-    late_ = (7 * late_ + std::min(late, kLeastSleep)) / 8;
 }
 
 // For good. A driver that refuses is asked again, a few times: then marks are failed with what it says of them.

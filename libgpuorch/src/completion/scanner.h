@@ -54,7 +54,6 @@ private:
     bool any_to_see() const noexcept;
     void enter() noexcept;
     void stop_listening() noexcept;
-    void note_lateness(uint64_t late) noexcept;
 
     Context& context_;
     uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
@@ -66,8 +65,6 @@ private:
     std::list<Ref<Stream>> streams_;             // the scanner's own
     bool entered_ = false;                       // the thread's: its context is current
     unsigned refusals_ = 0;                      // by the driver, to make it so
-    uint64_t late_ = 0;                          // ns that sleeps end after their time, lately
-    bool listening_ = false;                     // in this turn: the driver tells
     bool asks_all_ = false;                      // in this turn: for marks too that were made just now
     alignas(64) driver::Listener listener_;      // from here on what those who wake it look at
     std::atomic<bool> asleep_{false};            // a new mark has to wake it. Who naps wakes by itself soon enough
