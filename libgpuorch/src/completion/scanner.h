@@ -1,12 +1,12 @@
-// One thread per context that finds out which marks have been reached.
+// One thread per context that finds out which marks have been reached, which means that the GPU has passed them, and
+// delivers what they promise: a queue's entry, or a call of Reached::reached (completion/mark.h).
 //
-// It asks for the oldest mark of each stream, then for the newest: when that one is reached, all before it are. Where all were
-// reached the last time, it asks for the newest first. In latency mode it asks all the time while marks are pending; in balanced
-// mode, from the end of one turn to the next, it rests for a sixteenth of the mark's age, at least 10 us, at most 1 ms, and leaves
-// marks alone that are younger than some microseconds. Where the driver tells (driver::Listener), it listens instead: it asks once
-// more, and sleeps until an event of the context is reached or a stream gets its first mark; rests are left for what it was told
-// of in vain. With nothing pending for 1 ms it parks, and the next mark wakes it. It never takes a stream's submit lock and
-// holds no lock while it calls the driver. An answer other than "done" or "not ready" fails all marks of the stream.
+// In each turn the scanner asks for the oldest mark of each stream, then for the newest: when the newest is reached,
+// all marks before it are. Where all marks of a stream were reached the last time, it asks for the newest first. In
+// balanced mode it leaves marks alone that are younger than some microseconds. What it does between two turns, and
+// when it sleeps, is decided in completion/pace.h, whose words it uses. The scanner never takes a stream's submit
+// lock, and holds no lock while it calls the driver. An answer other than "done" or "not ready" fails all marks of the
+// stream.
 #pragma once
 
 #include <atomic>
