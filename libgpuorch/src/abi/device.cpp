@@ -113,7 +113,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
                 }
                 try {
                     if (const gpo_status status = stream->wait(timeout_ns == 0 ? 0 : deadline); status != GPO_SUCCESS) {
-                        held = stream->held();
+                        held = stream->held().any();
                         return status;
                     }
                 } catch (const Failure& failure) {

@@ -7,6 +7,7 @@
 #include "executor/log_lines.h"
 #include "pipeline/pipeline.h"
 #include "stream/event.h"
+#include "stream/releasing.h"
 #include "stream/timeline.h"
 
 using namespace gpo;

@@ -110,7 +110,7 @@ GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns) {
 GPO_API gpo_status gpo_stream_cancel_held(gpo_stream_t stream, uint64_t* count) {
     return abi::call(__func__, [&] {
         Pin<Stream> pinned(stream);
-        const uint64_t cancelled = pinned->cancel_held();
+        const uint64_t cancelled = pinned->held().cancel();
         if (count) *count = cancelled;
         return GPO_SUCCESS;
     });
@@ -130,7 +130,7 @@ GPO_API gpo_status gpo_stream_wait_stream(gpo_stream_t stream, gpo_stream_t othe
         if (&pinned->runtime() != &first->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", first->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
-            auto point = make<Event>(first->context_ref(), 0u, nullptr);
+            auto point = make<Event>(Ref<Context>(&first->context()), 0u, nullptr);
             const gpo_status status = point->record(*first);
             point->set_last();
             return status == GPO_SUCCESS ? point->put_wait(*pinned) : status;

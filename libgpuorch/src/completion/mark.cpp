@@ -1,13 +1,6 @@
 #include "completion/mark.h"
 
-#include "completion/queue.h"
-#include "stream/event.h"
-
 namespace gpo {
-
-Mark::Mark() noexcept = default;
-Mark::Mark(const Mark&) = default;
-Mark::~Mark() = default;
 
 Mark::Mark(Mark&& other) noexcept : MarkFields(other) {
     if (other.target) target.swap(other.target);
@@ -31,17 +24,6 @@ Mark& Mark::operator=(Mark&& other) noexcept {
         since_recording_ = other.since_recording_;
     }
     return *this;
-}
-
-void Mark::set_since(Ref<Event> event, uint64_t recording) noexcept {
-    since_ = std::move(event);
-    since_recording_ = recording;
-    special = true;
-}
-
-void Mark::set_error(ErrorPtr error) noexcept {
-    error_ = std::move(error);
-    special = true;
 }
 
 MarkQueue::MarkQueue() : tail_(new Block), head_(tail_) {}

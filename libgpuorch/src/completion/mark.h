@@ -17,7 +17,6 @@
 namespace gpo {
 
 class CompletionQueue;
-class Event;
 
 /// How a mark ended.
 struct Outcome {
@@ -40,6 +39,15 @@ public:
     virtual void fetch_ahead() const noexcept {}
 };
 
+/// What a mark's GPU time is measured from: a recording of an event with timing (stream/event.h).
+class Beginning : public Object {
+public:
+    using Object::Object;
+    virtual CUevent native() const noexcept = 0;
+    /// Whether the driver's event has this recording, and none was begun since.
+    virtual bool holds(uint64_t recording) const noexcept = 0;
+};
+
 /// Of a mark what is copied as it is.
 struct MarkFields {
     static constexpr uint64_t kNewest = UINT64_MAX;   // the newest when it is pushed
@@ -60,21 +68,27 @@ struct MarkFields {
 struct alignas(64) Mark : MarkFields {
     Ref<Reached> target;
 
-    Mark() noexcept;
-    Mark(const Mark&);
+    Mark() noexcept = default;
+    Mark(const Mark&) = default;
     Mark(Mark&&) noexcept;
     Mark& operator=(Mark&&) noexcept;
-    ~Mark();
-    /// GPU times are told, from this recording of an event on (Event::newest_recording).
-    void set_since(Ref<Event> event, uint64_t recording) noexcept;
-    Event* since() const noexcept { return special ? since_.get() : nullptr; }
+    /// The GPU time from this recording of an event to the mark is part of its outcome (Event::newest_recording).
+    void set_since(Ref<Beginning> event, uint64_t recording) noexcept {
+        since_ = std::move(event);
+        since_recording_ = recording;
+        special = true;
+    }
+    Beginning* since() const noexcept { return special ? since_.get() : nullptr; }
     uint64_t since_recording() const noexcept { return since_recording_; }
-    /// It will never be reached.
-    void set_error(ErrorPtr error) noexcept;
+    /// It completes with this error.
+    void set_error(ErrorPtr error) noexcept {
+        error_ = std::move(error);
+        special = true;
+    }
     ErrorPtr error() const noexcept { return special ? error_ : nullptr; }
 
 private:
-    Ref<Event> since_;
+    Ref<Beginning> since_;
     ErrorPtr error_;
     uint64_t since_recording_ = 0;     // of since_
 };

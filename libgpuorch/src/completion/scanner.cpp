@@ -8,8 +8,8 @@
 #include "completion/pace.h"
 #include "completion/queue.h"
 #include "core/deferred.h"
+#include "device/context.h"
 #include "host/fence.h"
-#include "stream/event.h"
 #include "trace/recorder.h"
 
 namespace gpo {
@@ -24,7 +24,7 @@ constexpr uint64_t kTellOf = 64;  // entries, at most, before a sleeping waiter 
 constexpr unsigned kRefusals = 3;
 constexpr uint64_t kYouth = 4'000;   // ns that even an empty kernel takes until it is seen done
 
-void trace_completion(Stream& stream, const Mark& mark, const Outcome& outcome) noexcept {
+void trace_completion(WatchedStream& stream, const Mark& mark, const Outcome& outcome) noexcept {
     trace::Recorder* recorder = stream.runtime().recorder();
     if (!recorder || !recorder->running()) return;
     trace::Record completion;
@@ -80,10 +80,10 @@ Scanner::~Scanner() {
     stop();
 }
 
-void Scanner::add(Stream& stream) {
+void Scanner::add(WatchedStream& stream) {
     std::lock_guard lock(lock_);
-    std::list<Ref<Stream>> arrival;
-    arrival.push_back(Ref<Stream>(&stream));
+    std::list<Entry> arrival;
+    arrival.push_back({Ref<WatchedStream>(&stream), stream.watched()});
     if (!thread_.joinable()) {
         stopping_.store(false);
         thread_ = host::Thread("gpo-scanner", [this] { run(); });
@@ -140,20 +140,21 @@ void Scanner::run() noexcept {
         const uint64_t now = now_ = host::now();
         enter();
         for (auto at = streams_.begin(); at != streams_.end();) {
-            Stream& stream = **at;
+            WatchedStream& stream = *at->stream;
+            Watched& watched = at->watched;
             // Asked once in a turn: whoever marks has this line taken away each time.
-            const size_t marked = stream.marks().size();
+            const size_t marked = watched.marks.size();
             host::crossing();  // here it may be marked and let go
             if (marked) {
-                const size_t done = entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, marked) : 0;
+                const size_t done = entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, watched, marked) : 0;
                 progress |= done != 0;
                 if (done != marked) {
                     pending = true;
-                    may_listen &= !stream.deferring();
-                    oldest = std::min(oldest, begin_of_wait(stream));
+                    may_listen &= !watched.deferring.load(std::memory_order_acquire);
+                    oldest = std::min(oldest, begin_of_wait(watched));
                 }
-            } else if (context_.claim_unused(stream)) {
-                static_cast<void>(at->leak());
+            } else if (stream.claim_unused()) {
+                static_cast<void>(at->stream.leak());
                 at = streams_.erase(at);
                 stream.destroy_claimed();
                 continue;
@@ -217,27 +218,27 @@ void Scanner::enter() noexcept {
 
 // From when on the oldest mark's age counts. Where somebody is blocked on it, not before the mark before it was reached: what
 // lies between the two has not begun earlier.
-uint64_t Scanner::begin_of_wait(Stream& stream) const noexcept {
-    const Mark& mark = stream.marks().at(0);
+uint64_t Scanner::begin_of_wait(Watched& watched) const noexcept {
+    const Mark& mark = watched.marks.at(0);
     const uint64_t submitted = time_of(mark.submitted);
-    return mark.target && mark.target->awaited() ? std::max(submitted, stream.last_reached_ns()) : submitted;
+    return mark.target && mark.target->awaited() ? std::max(submitted, watched.last_completed_ns) : submitted;
 }
 
 // Of the streams: one that was marked, or that nobody but the scanner has any more.
 bool Scanner::any_to_see() const noexcept {
     return std::any_of(streams_.begin(), streams_.end(),
-                       [](const auto& stream) { return stream->marks().size() != 0 || stream->only(); });
+                       [](const Entry& entry) { return entry.watched.marks.size() != 0 || entry.stream->only(); });
 }
 
 // "Not yet": it is being captured.
-CUresult Scanner::ask_for_capture(Stream& stream) noexcept {
+CUresult Scanner::ask_for_capture(WatchedStream& stream) noexcept {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = context_.table().cuStreamIsCapturing(stream.native(), &capture);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CUDA_ERROR_NOT_READY;   // the legacy stream: see Stream::capturing
     return result == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_ERROR_NOT_READY : result;
 }
 
-CUresult Scanner::ask(Stream& stream, Mark& mark) noexcept {
+CUresult Scanner::ask(WatchedStream& stream, Watched& watched, Mark& mark) noexcept {
     const driver::Table& table = context_.table();
     if (mark.deferred) {
         const auto staying = stream.stay();
@@ -253,29 +254,29 @@ CUresult Scanner::ask(Stream& stream, Mark& mark) noexcept {
     const CUresult result = table.cuEventQuery(mark.event);
     if (result != CUDA_ERROR_CAPTURED_EVENT || !stream.given_out()) return result;
     mark.deferred = true;   // the host's capture has begun and ended unseen
-    stream.set_deferring();
+    watched.deferring.store(true, std::memory_order_release);
     return CUDA_ERROR_NOT_READY;
 }
 
 // Returns the operation that is known to be done with it; 0: none.
-uint64_t Scanner::deliver(Stream& stream, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept {
-    Context& context = stream.context();
+uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, const ErrorPtr& failure, uint64_t now,
+                          Returns& returns) noexcept {
     Outcome outcome;
     outcome.error = mark.error();
     if (!outcome.error) outcome.error = failure;
     outcome.operation = mark.operation;
     outcome.submitted_ns = std::min(time_of(mark.submitted), now);
     outcome.completed_ns = now;
-    if (Event* since = mark.since(); since && !outcome.error && since->holds(mark.since_recording())) {
+    if (Beginning* since = mark.since(); since && !outcome.error && since->holds(mark.since_recording())) {
         float milliseconds = 0;
-        if (context.table().cuEventElapsedTime(&milliseconds, since->native(), mark.event) == CUDA_SUCCESS)
+        if (context_.table().cuEventElapsedTime(&milliseconds, since->native(), mark.event) == CUDA_SUCCESS)
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     }
-    if (mark.event && mark.timing && !context.lost()) returns.add(mark.event);
+    if (mark.event && mark.timing && !context_.lost()) returns.add(mark.event);
     if (mark.source != 0)  // somebody has asked to be told
         stream.runtime().counters.count_completion(now - outcome.submitted_ns, outcome.status());
     // Before anybody is told: who has been may ask the stream, or end the trace.
-    if (!outcome.error) stream.seen_done(outcome.operation);
+    if (!outcome.error) watched.seen_done(outcome.operation);
     if (mark.source != 0 && trace::on()) [[unlikely]] trace_completion(stream, mark, outcome);
     if (mark.queue) {
         put(*mark.queue, entry_of(outcome, mark.user_data, mark.source), outcome.error);
@@ -310,26 +311,25 @@ void Scanner::tell() noexcept {
 // hardly has got to, waits for the next turn. A driver that is asked has its lines on this core, and whoever submits next waits
 // for them: where all had been reached the last time, the newest is asked first, and one question does; if that was too soon,
 // marks are left alone for longer.
-size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept {
-    MarkQueue& marks = stream.marks();
-    if (stream.deferring()) {
+size_t Scanner::reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept {
+    MarkQueue& marks = watched.marks;
+    if (watched.deferring.load(std::memory_order_acquire)) {
         // A mark that is not recorded yet holds up those behind it.
         size_t done = 0;
         for (result = CUDA_SUCCESS; done < size; ++done)
-            if ((result = ask(stream, marks.at(done))) != CUDA_SUCCESS) break;
+            if ((result = ask(stream, watched, marks.at(done))) != CUDA_SUCCESS) break;
         return done;
     }
-    Stream::Asking& asking = stream.asking();
-    const size_t old = asks_all_ || context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(asking.youth, kYouth));
+    const size_t old = asks_all_ || context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(watched.youth, kYouth));
     size_t low = 0, high = old;   // marks before `low` are done, the one at `high` isn't, or is too young
     // The oldest, then the newest that is old enough, then the one in the middle of what is left.
     for (unsigned refusals = 0; low < high && refusals < 2;) {
-        const bool newest = high == old && (low != 0 || (asking.keeps_up && refusals == 0));
+        const bool newest = high == old && (low != 0 || (watched.keeps_up && refusals == 0));
         const size_t probe = newest ? old : low == 0 ? 1 : low + (high - low + 1) / 2;
         // A mark without an event follows the newest before it that has one; if that one is gone, it was reached.
         const size_t back = marks.at(probe - 1).since_event;
         const size_t asked = probe > back ? probe - back : 0;
-        result = asked > low ? ask(stream, marks.at(asked - 1)) : CUDA_SUCCESS;
+        result = asked > low ? ask(stream, watched, marks.at(asked - 1)) : CUDA_SUCCESS;
         if (result == CUDA_SUCCESS) {
             low = probe;
         } else if (result == CUDA_ERROR_NOT_READY) {
@@ -341,9 +341,9 @@ size_t Scanner::reached(Stream& stream, size_t size, CUresult& result) noexcept 
     }
     if (old != 0 && !asks_all_) {
         const bool all = low == old;
-        if (asking.keeps_up)
-            asking.youth = all ? asking.youth - asking.youth / 8 : 2 * std::clamp(asking.youth, kYouth, kLeastSleep / 2);
-        asking.keeps_up = all;
+        if (watched.keeps_up)
+            watched.youth = all ? watched.youth - watched.youth / 8 : 2 * std::clamp(watched.youth, kYouth, kLeastSleep / 2);
+        watched.keeps_up = all;
     }
     result = low == size ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     return low;
@@ -363,8 +363,8 @@ size_t Scanner::count_old(MarkQueue& marks, size_t size, uint64_t youth) const n
     return old;
 }
 
-size_t Scanner::scan(Stream& stream, size_t size) noexcept {
-    MarkQueue& marks = stream.marks();
+size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexcept {
+    MarkQueue& marks = watched.marks;
     ErrorPtr failure;
     size_t done = size;
     if (!context_.alive()) {
@@ -372,7 +372,7 @@ size_t Scanner::scan(Stream& stream, size_t size) noexcept {
         stream.fail(failure);
     } else {
         CUresult result = CUDA_SUCCESS;
-        done = reached(stream, size, result);
+        done = reached(stream, watched, size, result);
         if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) {
             failure = stream.failure_of_work(result, "cuEventQuery");
             stream.fail(failure);
@@ -389,16 +389,17 @@ size_t Scanner::scan(Stream& stream, size_t size) noexcept {
         return 0;
     }
     const uint64_t seen = host::now();
-    stream.set_last_reached(seen);
+    watched.last_completed_ns = seen;
     Returns returns(context_);
     uint64_t newest = 0;
     // Those that were reached are delivered as what they are, then the others with the failure.
     const bool lost_before = failure && context_.lost() && done == size;
-    for (size_t i = 0; i < done; ++i) newest = deliver(stream, marks.pop(size - i), lost_before ? failure : nullptr, seen, returns);
+    for (size_t i = 0; i < done; ++i) 
+        newest = deliver(stream, watched, marks.pop(size - i), lost_before ? failure : nullptr, seen, returns);
     if (failure)
-        for (size_t i = done; i < size; ++i) deliver(stream, marks.pop(size - i), failure, seen, returns);
+        for (size_t i = done; i < size; ++i) deliver(stream, watched, marks.pop(size - i), failure, seen, returns);
     tell();
-    if (newest) stream.seen_done(newest);
+    if (newest) watched.seen_done(newest);
     return failure ? size : done;
 }
 

@@ -12,7 +12,7 @@
 #include <atomic>
 #include <list>
 
-#include "completion/mark.h"
+#include "completion/watched.h"
 #include "driver/driver.h"
 #include "gpuorch/completion.h"
 #include "host/host.h"
@@ -21,7 +21,6 @@ namespace gpo {
 
 class CompletionQueue;
 class Context;
-class Stream;
 
 class Scanner {
 public:
@@ -30,7 +29,7 @@ public:
 
     /// Makes a stream known, which stays so until it goes, and starts the thread if there is none: from here on the scanner
     /// needs no memory for it. Throws std::system_error if no thread can be had, std::bad_alloc.
-    void add(Stream& stream);
+    void add(WatchedStream& stream);
     /// There is a new mark, the last of these; or something else to look at. Never fails; any thread. Costs a futex wake if the
     /// thread would sleep on for long.
     void wake(const MarkQueue* marks = nullptr) noexcept;
@@ -40,17 +39,17 @@ public:
 private:
     void run() noexcept;
     /// Completes what has been reached of the oldest `size` marks; how many that were.
-    size_t scan(Stream& stream, size_t size) noexcept;
+    size_t scan(WatchedStream& stream, Watched& watched, size_t size) noexcept;
     class Returns;
-    uint64_t deliver(Stream& stream, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept;
+    uint64_t deliver(WatchedStream& stream, Watched& watched, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept;
     void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept;
     void tell() noexcept;
-    size_t reached(Stream& stream, size_t size, CUresult& result) noexcept;
+    size_t reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept;
     size_t count_old(MarkQueue& marks, size_t size, uint64_t youth) const noexcept;
     uint64_t time_of(uint64_t ticks) const noexcept;
-    uint64_t begin_of_wait(Stream& stream) const noexcept;
-    CUresult ask(Stream& stream, Mark& mark) noexcept;
-    CUresult ask_for_capture(Stream& stream) noexcept;
+    uint64_t begin_of_wait(Watched& watched) const noexcept;
+    CUresult ask(WatchedStream& stream, Watched& watched, Mark& mark) noexcept;
+    CUresult ask_for_capture(WatchedStream& stream) noexcept;
     bool any_to_see() const noexcept;
     void enter() noexcept;
     void stop_listening() noexcept;
@@ -61,8 +60,12 @@ private:
     CompletionQueue* untold_queue_ = nullptr;    // the queue of the entry put last, in this turn
     uint64_t untold_ = 0;                        // entries put into it that it wasn't told of: they keep it alive
     host::Mutex lock_;
-    std::list<Ref<Stream>> arrivals_;            // under lock_
-    std::list<Ref<Stream>> streams_;             // the scanner's own
+    struct Entry {
+        Ref<WatchedStream> stream;
+        Watched& watched;                        // the stream's
+    };
+    std::list<Entry> arrivals_;                  // under lock_
+    std::list<Entry> streams_;                   // the scanner's own
     bool entered_ = false;                       // the thread's: its context is current
     unsigned refusals_ = 0;                      // by the driver, to make it so
     bool asks_all_ = false;                      // in this turn: for marks too that were made just now

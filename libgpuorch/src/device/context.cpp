@@ -41,7 +41,7 @@ class AllPassed final : public Reached, private Errand {
 public:
     AllPassed(Context& context, std::unique_ptr<Action> action, std::vector<Ref<Stream>> streams) noexcept
         : context_(&context), action_(std::move(action)), unmarked_(std::move(streams)) {
-        for (const auto& stream : unmarked_) stream->owe_mark();
+        for (const auto& stream : unmarked_) stream->marks().owe();
     }
     void reached(const Outcome&) noexcept override {}
     void mark_all() noexcept {
@@ -66,7 +66,7 @@ private:
                 DriverTry scope(*context_);
                 if (scope.entered() && !stream.gone()) context_->table().cuStreamSynchronize(stream.native());
             }
-            stream.pay_mark();
+            stream.marks().pay();
         }
         release();
     }
@@ -176,7 +176,7 @@ void Context::give_attribution(const Attribution& attribution) noexcept {
 Ref<Stream> Context::idle_stream() {
     {
         std::lock_guard lock(idle_lock_);
-        std::erase_if(hidden_streams_, [](const auto& stream) { return stream->failure() && stream->marks().size() == 0; });
+        std::erase_if(hidden_streams_, [](const auto& stream) { return stream->failure() && !stream->marks().any(); });
         for (const auto& stream : hidden_streams_)
             if (stream->claim_if_idle()) return stream;
     }
@@ -245,7 +245,7 @@ void Context::Aftermath::run() noexcept {
         for (Stream* stream : context->streams_)
             if (stream->try_retain()) streams.push_back(Ref<Stream>::adopt(stream));
     }
-    for (const auto& stream : streams) stream->flush();
+    for (const auto& stream : streams) stream->held().flush();
     if (crashed) context->runtime().probe_contexts();
 }
 
@@ -371,23 +371,22 @@ bool Context::each_stream(Wanted wanted, Visit visit) noexcept {
 }
 
 void Context::cancel_held() noexcept {
-    each_stream([](Stream& stream) { return stream.held(); },
+    each_stream([](Stream& stream) { return stream.held().any(); },
                 [](Stream& stream) {
-                    stream.cancel_held();
+                    stream.held().cancel();
                     return true;
                 });
 }
 
 bool Context::drain_marks(uint64_t deadline) noexcept {
-    return each_stream([](Stream& stream) { return stream.marks().size() != 0; },
-                       [=](Stream& stream) { return stream.drain_marks(deadline); });
+    return each_stream([](Stream& stream) { return stream.marks().any(); },
+                       [=](Stream& stream) { return stream.marks().drain(deadline); });
 }
 
 // Whoever marked it last let go of it after that; and nobody takes a reference out of streams_ meanwhile.
 bool Context::claim_unused(Stream& stream) noexcept {
-    if (!stream.only()) return false;
     std::lock_guard lock(streams_lock_);
-    return stream.only() && stream.marks().size() == 0 && stream.claim_if_only();
+    return stream.only() && !stream.marks().any() && stream.claim_if_only();
 }
 
 void Context::add_stream_counters(gpo_statistics& statistics) const {

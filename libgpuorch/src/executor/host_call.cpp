@@ -36,20 +36,20 @@ public:
         mark.set_error(error);
         mark.target = call_;
         mark.operation = call_->behind_;
-        stream.keep_behind_work(mark);  // which may use what the call is to give up
-        stream.push_mark(std::move(mark));
+        stream.marks().record_failed(mark);  // behind work that may use what the call is to give up
+        stream.marks().push(std::move(mark));
     }
 
 private:
     void begin(Stream& stream) {
         // Its own, and one for each of those that may have to be dropped.
-        stream.prepare_mark(stream.held_with_marks() + 2);
+        stream.marks().reserve(stream.held().count() + 2);
         Mark mark;
-        stream.record_mark(mark);
+        stream.marks().record(mark);
         mark.target = call_;
         mark.operation = call_->behind_;
         call_->begun_ = true;
-        stream.push_mark(std::move(mark));
+        stream.marks().push(std::move(mark));
     }
 
     const Ref<HostCall> call_;
@@ -123,7 +123,7 @@ void HostCall::finish(const ErrorPtr& error) noexcept {
         stream = std::move(stream_);
     }
     executor().remove_call(number_);
-    stream->flush();
+    stream->held().flush();
 }
 
 }  // namespace gpo

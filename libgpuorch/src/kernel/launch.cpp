@@ -172,7 +172,7 @@ void LaunchKernel::issue(Stream& stream) {
         result = launch_with_attributes(stream);
     if (result != CUDA_SUCCESS) [[unlikely]]
         fail_launch(stream, result, shape_.flags || shape_.cluster[0] ? "cuLaunchKernelEx" : "cuLaunchKernel");
-    stream.count_launch();
+    stream.submission().count_launch();
 }
 
 CUresult LaunchKernel::launch_with_attributes(Stream& stream) const {

@@ -142,7 +142,7 @@ void Copy::issue_unknown(Stream& stream) {
     const char* function;
     const CUresult result = submit(stream, &function);
     if (result != CUDA_SUCCESS) [[unlikely]] refused(result, function);
-    stream.count_copy(bytes_);
+    stream.submission().count_copy(bytes_);
     if (pageable) count_pageable(context_, bytes_);
 }
 
@@ -225,7 +225,7 @@ void CopyRows::issue(Stream& stream) {
     rows.Height = copy_.height;
     context_.check(stream.table().cuMemcpy2DAsync(&rows, stream.native()), "cuMemcpy2DAsync");
     const uint64_t bytes = copy_.width * copy_.height;
-    stream.count_copy(bytes);
+    stream.submission().count_copy(bytes);
     if (to.pageable() || from.pageable()) count_pageable(context_, bytes);
 }
 
@@ -376,7 +376,7 @@ void CopyBatch::issue(Stream& stream) {
         submit_one_by_one(stream, 0, pageable_from_);
     }
     submit_one_by_one(stream, pageable_from_, count_);
-    stream.count_copies(count_, total_);
+    stream.submission().count_copies(count_, total_);
     for (size_t i = pageable_from_; i < count_; ++i) count_pageable(context_, sizes_[i]);
 }
 

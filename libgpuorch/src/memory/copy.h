@@ -46,7 +46,7 @@ public:
                 : table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(destination_), source_, bytes_, stream.native());
         if (result != CUDA_SUCCESS) [[unlikely]]
             refused(result, way_ == Way::to_device ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync");
-        stream.count_copy(bytes_);
+        stream.submission().count_copy(bytes_);
     }
     std::unique_ptr<Operation> keep() const override;
     trace::Work work() const noexcept override;

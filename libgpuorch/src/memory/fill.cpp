@@ -56,7 +56,7 @@ void Fill::issue(Stream& stream) {
     else
         check_result(context_, table.cuMemsetD32Async(destination_, value_, count_, stream.native()), "cuMemsetD32Async",
                      destination_, bytes_);
-    stream.count_fill();
+    stream.submission().count_fill();
 }
 
 std::unique_ptr<Operation> Fill::keep() const {
@@ -83,7 +83,7 @@ void FillRows::issue(Stream& stream) {
                  stream.table().cuMemsetD2D8Async(destination_, pitch_, static_cast<unsigned char>(value_), width_, height_,
                                                   stream.native()),
                  "cuMemsetD2D8Async", destination_, span_);
-    stream.count_fill();
+    stream.submission().count_fill();
 }
 
 std::unique_ptr<Operation> FillRows::keep() const {

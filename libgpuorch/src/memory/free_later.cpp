@@ -19,7 +19,7 @@ void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
         Line& line = lines_[&stream];
         if (line.open.empty()) {
             line.open.push_back(make<Batch>(*this, stream));
-            stream.owe_mark();
+            stream.marks().owe();
         }
         Batch& batch = *line.open.front();
         batch.pieces[batch.count++] = piece;
@@ -38,7 +38,7 @@ void FreeLater::mark(const Ref<Batch>& batch) noexcept {
         // No mark can be had. The next one of this stream, or poll(), frees the batch too; or else this does.
         wait_for_all(batch);
     }
-    batch->stream_->pay_mark();
+    batch->stream_->marks().pay();
 }
 
 // Under no lock. When a batch is closed here nothing of the line was under way.

@@ -25,7 +25,7 @@ gpo_metrics of_runtime(Runtime& runtime) {
         for (const auto& stream : context->streams()) {
             ++out.streams;
             out.operations_pending += stream->load();
-            out.operations_held += stream->operations_held();
+            out.operations_held += stream->held().users();
         }
     }
     runtime.for_each([&](Object& object) {

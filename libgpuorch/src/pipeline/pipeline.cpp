@@ -257,7 +257,7 @@ void Pipeline::stop_run(ErrorPtr error) noexcept {
     }
     // What a stage callback has made wait for a timeline value would otherwise never end. The stages behind it, some of which
     // the reading thread may be about to put on, are not to run without what they were to wait for.
-    if (stages) stages->fail_held(cancelled_);
+    if (stages) stages->held().fail(cancelled_);
 }
 
 void Pipeline::stop() noexcept { stop_run(cancelled_); }

@@ -176,7 +176,7 @@ void Pipeline::run_stages(Chunk& chunk) {
 // After a stop: returns when nothing of the run is on the device any more.
 void Pipeline::settle() noexcept {
     if (!slots_.has_streams()) return;
-    slots_.stages().cancel_held();
+    slots_.stages().held().cancel();
     for (Stream* stream : {&slots_.in(), &slots_.stages(), &slots_.out()}) {
         {
             host::Lock lock(flow_->lock);
@@ -194,7 +194,7 @@ void Pipeline::settle() noexcept {
                 host::sleep_until(host::now() + 200'000);
             }
         }
-        stream->seen_done(stream->accepted());  // or dropped, or failed: nothing of it is pending
+        stream->watched().seen_done(stream->submission().accepted());  // or dropped, or failed: nothing of it is pending
     }
 }
 

@@ -42,10 +42,10 @@ public:
     void issue(Stream& stream) override {
         Chunk& c = chunk();
         if (c.before) wait(stream, c.before->stages_end);
-        stream.begin_work();
+        stream.traced().begin_work();
         stream.context().check(stream.table().cuMemcpyHtoDAsync(c.input, c.from, c.bytes, stream.native()),
                                "cuMemcpyHtoDAsync");
-        stream.count_copy(c.bytes);
+        stream.submission().count_copy(c.bytes);
         record(stream, c.in_end);
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyIn>(*this); }
@@ -61,10 +61,10 @@ public:
         wait(stream, c.in_end);
         if (c.before) wait(stream, c.before->out_end);
         if (result_bytes_ == 0) return;
-        stream.begin_work();
+        stream.traced().begin_work();
         stream.context().check(stream.table().cuMemsetD8Async(c.result, 0, result_bytes_, stream.native()),
                                "cuMemsetD8Async");
-        stream.count_fill();
+        stream.submission().count_fill();
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<BeginStages>(*this); }
     // What isn't put on yet would run before its input is there.
@@ -91,7 +91,7 @@ public:
         chunk().stages.store(Chunk::kDropped, std::memory_order_release);
     }
     // Of a kept one: a copy out may be held for it.
-    void afterwards(const ErrorPtr&) noexcept override { out_->flush(); }
+    void afterwards(const ErrorPtr&) noexcept override { out_->held().flush(); }
 
 private:
     Ref<Stream> out_;
@@ -109,7 +109,7 @@ public:
         Chunk& c = chunk();
         if (c.stages.load(std::memory_order_acquire) == Chunk::kDropped) return;
         wait(stream, c.stages_end);
-        stream.begin_work();
+        stream.traced().begin_work();
         if (c.to && c.output_bytes != 0) copy(stream, c.to, c.output, c.output_bytes);
         if (c.result_to) copy(stream, c.result_to, c.result, result_bytes_);
         record(stream, c.out_end);
@@ -125,7 +125,7 @@ public:
 private:
     static void copy(Stream& stream, void* to, CUdeviceptr from, uint64_t bytes) {
         stream.context().check(stream.table().cuMemcpyDtoHAsync(to, from, bytes, stream.native()), "cuMemcpyDtoHAsync");
-        stream.count_copy(bytes);
+        stream.submission().count_copy(bytes);
     }
     uint64_t result_bytes_;
 };
@@ -318,7 +318,7 @@ void* Slots::staging_result(const Chunk& chunk) const noexcept { return pinned_r
 void Slots::copy_in(Chunk& chunk) {
     CopyIn operation(*in_, chunk);
     submit(*in_, operation);
-    chunk.last_in = in_->accepted();
+    chunk.last_in = in_->submission().accepted();
 }
 
 void Slots::begin_stages(Chunk& chunk, const Plan& plan) {
@@ -329,7 +329,7 @@ void Slots::begin_stages(Chunk& chunk, const Plan& plan) {
 void Slots::end_stages(Chunk& chunk) {
     EndStages operation(*stages_, chunk, out_);
     submit(*stages_, operation);
-    chunk.last_of_stages = stages_->accepted();
+    chunk.last_of_stages = stages_->submission().accepted();
 }
 
 void Slots::copy_out(Chunk& chunk, const Plan& plan) {
@@ -338,8 +338,8 @@ void Slots::copy_out(Chunk& chunk, const Plan& plan) {
 }
 
 void Slots::seen_done(const Chunk& chunk) noexcept {
-    in_->seen_done(chunk.last_in);
-    stages_->seen_done(chunk.last_of_stages);
+    in_->watched().seen_done(chunk.last_in);
+    stages_->watched().seen_done(chunk.last_of_stages);
 }
 
 gpo_stream_t Slots::stages_handle() {

@@ -22,7 +22,7 @@ constexpr size_t kNamed = 4;            // streams of a cycle that an error name
 struct Node {
     Ref<Stream> stream;
     bool orphaned = false;
-    Stream::HeldFor held;
+    Held::For held;
     bool stuck = true;
 
     bool is_as(const Node& before) const {
@@ -39,7 +39,7 @@ public:
     Cycles(Runtime& runtime, Which which) : which_(which) {
         for (const auto& context : runtime.contexts())
             for (auto& stream : context->streams())
-                if (stream->held()) add(std::move(stream));
+                if (stream->held().any()) add(std::move(stream));
         settle();
     }
 
@@ -90,7 +90,7 @@ private:
     void add(Ref<Stream> stream) {
         Node node;
         node.orphaned = stream->orphaned();
-        node.held = stream->held_for();
+        node.held = stream->held().what_for();
         node.stream = std::move(stream);
         if (node.held.operation == 0) return;
         places_.emplace(node.stream.get(), nodes_.size());
@@ -143,7 +143,7 @@ bool fail_unbreakable_cycles(Runtime& runtime) noexcept {
             before.each([&](const std::vector<size_t>& cycle) {
                 const ErrorPtr error = make_error(GPO_CANCELLED, "streams hold each other up, and no handle is left that could end it: ",
                                                   before.describe(cycle));
-                for (const size_t at : cycle) before.stream(at).fail_held(error);
+                for (const size_t at : cycle) before.stream(at).held().fail(error);
             });
             return true;
         }

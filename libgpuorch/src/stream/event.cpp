@@ -47,7 +47,7 @@ public:
             std::lock_guard lock(lock_);
             waiting.swap(waiting_);
         }
-        for (const auto& held : waiting) held->flush();
+        for (const auto& held : waiting) held->held().flush();
     }
 
     const Stream* const stream;
@@ -247,7 +247,7 @@ struct Claimed {
 };
 
 Event::Event(Ref<Context> context, uint32_t flags, const char* label)
-    : Object(context->runtime(), Type::event, label), context_(std::move(context)), flags_(flags) {
+    : Beginning(context->runtime(), Type::event, label), context_(std::move(context)), flags_(flags) {
     DriverScope scope(*context_);
     context_->check(context_->table().cuEventCreate(&native_, (timing() ? 0u : unsigned{CU_EVENT_DISABLE_TIMING}) |
                                                                  (flags_ & GPO_EVENT_BLOCKING_SYNC ? unsigned{CU_EVENT_BLOCKING_SYNC}

@@ -9,12 +9,12 @@ namespace gpo {
 
 class Recording;
 
-class Event final : public Object {
+class Event final : public Beginning {
 public:
     Event(Ref<Context> context, uint32_t flags, const char* label);
 
     Context& context() const noexcept { return *context_; }
-    CUevent native() const noexcept { return native_; }
+    CUevent native() const noexcept override { return native_; }
     bool timing() const noexcept { return flags_ & GPO_EVENT_TIMING; }
 
     gpo_status record(Stream& stream);
@@ -26,8 +26,7 @@ public:
 
     /// The number of the newest recording, be it held or failed. Throws Failure where there is none, or where it is one of a capture.
     uint64_t newest_recording(const char* what);
-    /// Whether the driver's event has that one, and none was begun since.
-    bool holds(uint64_t recording) const noexcept {
+    bool holds(uint64_t recording) const noexcept override {
         return issued_.load(std::memory_order_acquire) == recording && begun_.load(std::memory_order_acquire) == recording;
     }
 

@@ -52,7 +52,7 @@ public:
     uint64_t number() const noexcept { return number_; }
     void set_number(uint64_t number) noexcept { number_ = number; }
 
-    /// False: can't be issued yet; a kept one has seen to it that `stream.flush()` is called when it can. One that isn't kept
+    /// False: can't be issued yet; a kept one has seen to it that `stream.held().flush()` is called when it can. One that isn't kept
     /// leaves no trace of the stream, which may refuse to keep it.
     virtual bool ready(Stream&) { return true; }
 

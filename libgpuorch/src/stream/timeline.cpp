@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stream/releasing.h"
+
 namespace gpo {
 
 namespace {
@@ -101,7 +103,7 @@ public:
 
     void issue(Stream& stream) override {
         stream.refuse_capture("signal a timeline");
-        stream.prepare_mark();
+        stream.marks().reserve();
         Mark mark;
         mark.target = make<SignalReached>(timeline_, value_);
         mark.operation = behind_;
@@ -112,15 +114,15 @@ public:
             stream.context().check(stream.table().cuEventRecord(event, stream.native()), "cuEventRecord");
         };
         record(point->event);
-        mark.event = stream.mark_event(false);
+        mark.event = stream.marks().event(false);
         try {
             record(mark.event);
             stream.refuse_capture("signal a timeline");   // that has just begun, and has both events in it
         } catch (...) {
-            stream.return_event(false, mark.event);
+            stream.marks().return_event(false, mark.event);
             throw;
         }
-        stream.push_mark(std::move(mark));
+        stream.marks().push(std::move(mark));
         timeline_->came(value_, std::move(point));
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<SignalTimeline>(*this); }
@@ -268,7 +270,7 @@ void Timeline::fail_with(ErrorPtr error) noexcept {
 }
 
 void Timeline::flush(std::vector<Ref<Stream>> streams) noexcept {
-    for (auto& stream : streams) stream->flush();
+    for (auto& stream : streams) stream->held().flush();
 }
 
 void Timeline::signal(uint64_t value) {

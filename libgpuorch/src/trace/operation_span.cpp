@@ -34,21 +34,21 @@ OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Oper
     record_.name = operation.kind();
     record_.label = operation.label();
     record_.inside_call = CallSpan::open();
-    const uint32_t lane = stream.trace_lane(recorder);
+    const uint32_t lane = stream.traced().lane(recorder);
     record_.lane = lane & ~Recorder::kUntimed;
     record_.begin = host::now();
     if (work.engine == Engine::none || !lane || (lane & Recorder::kUntimed) || !recorder.gpu_times() ||
         captured(stream))
         return;
-    if (!(record_.gpu_begin = stream.trace_event())) return;
-    if (!(record_.gpu_end = stream.trace_event())) return;
+    if (!(record_.gpu_begin = stream.traced().event())) return;
+    if (!(record_.gpu_end = stream.traced().event())) return;
     timed_ = true;
     if (!work.begins_itself) begin_work();
 }
 
 OperationSpan::~OperationSpan() {
     for (const CUevent event : {record_.gpu_begin, record_.gpu_end})
-        if (event) stream_.return_event(true, event);
+        if (event) stream_.marks().return_event(true, event);
 }
 
 void OperationSpan::begin_work() noexcept {

@@ -301,7 +301,7 @@ uint32_t Recorder::add_lane(const Stream& stream) noexcept {
         if (lanes_.size() == kLanes) return 0;
         auto made = std::make_unique<Lane>();
         Lane& lane = *made;
-        lane.context = stream.context_ref();
+        lane.context = Ref<Context>(&stream.context());
         for (const auto& clock : clocks_)
             if (&clock->context() == &stream.context()) lane.clock = clock.get();
         lane.name = *stream.label() ? std::string(stream.label()) : text("stream ", lanes_.size() + 1);

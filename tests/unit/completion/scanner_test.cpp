@@ -271,11 +271,11 @@ TEST_CASE("waits that time out one after the other leave one mark and one event"
     recorder::clear();
     for (int i = 0; i < 10; ++i) CHECK(gpo_stream_wait(on.stream, 100'000) == GPO_TIMEOUT);
     CHECK(recorder::count(Function::cuEventRecord) == 1);
-    CHECK(gpo::Pin<gpo::Stream>(on.stream)->marks().size() == 1);
+    CHECK(gpo::Pin<gpo::Stream>(on.stream)->marks().queue().size() == 1);
     on.notify(1);   // behind more work
     for (int i = 0; i < 10; ++i) CHECK(gpo_stream_wait(on.stream, 100'000) == GPO_TIMEOUT);
     CHECK(recorder::count(Function::cuEventRecord) == 3);
-    CHECK(gpo::Pin<gpo::Stream>(on.stream)->marks().size() == 3);
+    CHECK(gpo::Pin<gpo::Stream>(on.stream)->marks().queue().size() == 3);
     on.open();
     CHECK(gpo_stream_wait(on.stream, 30'000'000'000) == GPO_SUCCESS);
     on.expect(1, 2);

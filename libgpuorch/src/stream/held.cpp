@@ -1,0 +1,230 @@
+#include "stream/held.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "stream/releasing.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+void Held::conclude(Spent& spent) noexcept {
+    for (; !spent.empty(); spent.pop_front()) spent.front().operation->afterwards(spent.front().dropped);
+}
+
+// --- keeping and issuing ---
+
+void Held::reserve_marks() { stream_.marks().reserve(kept_.size() + 1); }
+
+void Held::keep(const Operation& operation, bool internal) {
+    reserve_marks();   // whatever is kept may have to be dropped, all at once and without failing: a mark each
+    Spent fresh(1);
+    Kept& kept = fresh.front();
+    kept.internal = internal;
+    kept.operation = operation.keep();   // the last that may fail: some have effects once they are kept
+    kept_.splice(kept_.end(), fresh);
+    kept.operation->kept_behind(stream_.submission().accepted());
+    count_.store(kept_.size(), std::memory_order_release);   // before it is counted as accepted: see Stream::query
+    stream_.note(operation);
+    kept.operation->set_number(stream_.submission().accepted());
+    stream_.history().note_held(*kept.operation);
+    if (!internal) users_.store(users() + 1, std::memory_order_relaxed);
+}
+
+void Held::issue_ready(Spent& spent) noexcept {
+    while (!kept_.empty()) {
+        try {
+            if (stream_.capturing()) {   // it was accepted to run, before the capture began: the graph is not to have it
+                try_again();
+                break;
+            }
+            Operation& operation = *kept_.front().operation;
+            if (!operation.ready(stream_)) {
+                watch_work();
+                break;
+            }
+            stream_.hand_over(operation, operation.number());
+            stream_.history().note_issued(operation);
+            count_spent(kept_.front());
+            spent.splice(spent.end(), kept_, kept_.begin());
+        } catch (const NeverPossible& failure) {
+            drop(failure.error(), spent);
+        } catch (const std::exception& error) {
+            const auto* failure = dynamic_cast<const Failure*>(&error);
+            // It was accepted, and nobody is there to be told: it waits for memory, or until a capture that has just begun ends.
+            if (is_passing(error) || (failure && failure->error()->status == GPO_CAPTURE_REFUSED)) {
+                try_again();
+                break;
+            }
+            drop(stream_.context().lost() ? stream_.failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr)
+                 : failure                ? failure->error()
+                                          : make_error(GPO_INTERNAL, stream_.describe(), ": ", error.what()),
+                 spent);
+        }
+    }
+    count_.store(kept_.size(), std::memory_order_release);
+    if (kept_.empty()) stream_.traced().end_holding();
+}
+
+// Work without a mark that fails is found out about by the next that is put on. What is kept isn't put on, and whoever waits for
+// it would wait for ever: so the scanner is given the end of what the stream is held behind.
+void Held::watch_work() {
+    const Operation& next = *kept_.front().operation;
+    const uint64_t before = next.number() - (next.numbered() ? 1 : 0);
+    StreamMarks& marks = stream_.marks();
+    if (marks.newest() || stream_.completed() >= before || stream_.gone()) return;
+    reserve_marks();   // those that are kept keep what is reserved for them
+    Mark mark;
+    mark.operation = before;
+    marks.record(mark);
+    marks.set_newest(!mark.deferred);
+    marks.push(std::move(mark));
+}
+
+// --- again, later ---
+
+void Held::try_again(bool leave_mark) noexcept {
+    leave_mark_ |= leave_mark;
+    if (std::exchange(trying_again_, true)) return;
+    stream_.retain();
+    stream_.runtime().errands().post(again_, host::now() + Errands::kTryAgain);
+}
+
+void Held::Again::run() noexcept {
+    Stream& stream = held_.stream_;
+    bool leave_mark = false;
+    {
+        const Submission::Lock lock(stream.submission());
+        held_.trying_again_ = false;
+        leave_mark = std::exchange(held_.leave_mark_, false);
+    }
+    held_.flush();
+    if (leave_mark) stream.leave_mark();
+    stream.release();
+}
+
+void Held::drop_later() noexcept {
+    stream_.retain();
+    stream_.runtime().errands().post(failing_);
+}
+
+void Held::Failing::run() noexcept {
+    Stream& stream = held_.stream_;
+    held_.flush();
+    stream.release();
+}
+
+// --- flushing ---
+
+// Streams may release each other as often as they keep operations: one after the other, not each inside the one before, which
+// would take a thread's whole stack. The list takes no memory; a stream that is on one already is flushed by that thread.
+void Held::flush() noexcept {
+    struct Turn {
+        Held* first = nullptr;
+        Held** end = &first;
+    };
+    static thread_local Turn* t_turn = nullptr;
+    std::optional<Releasing> releasing;
+    if (!Releasing::here()) releasing.emplace(stream_.runtime());
+    if (to_flush_.exchange(true, std::memory_order_acq_rel)) return;
+    stream_.retain();
+    next_to_flush_ = nullptr;
+    if (t_turn) {
+        *t_turn->end = this;
+        t_turn->end = &next_to_flush_;
+        return;
+    }
+    Turn turn;
+    turn.first = this;
+    turn.end = &next_to_flush_;
+    t_turn = &turn;
+    while (Held* held = turn.first) {
+        turn.first = held->next_to_flush_;
+        if (!turn.first) turn.end = &turn.first;
+        held->to_flush_.exchange(false, std::memory_order_acq_rel);   // sees what those did who found it on the list
+        held->flush_now();
+        held->stream_.release();
+    }
+    t_turn = nullptr;
+}
+
+void Held::flush_now() noexcept {
+    Context& context = stream_.context();
+    Spent spent;
+    {
+        DriverTry scope(context);
+        const Submission::Lock lock(stream_.submission());
+        if (kept_.empty()) return;
+        if (const ErrorPtr failure = stream_.failure())
+            drop(failure, spent);
+        else if (scope.entered())
+            issue_ready(spent);
+        else if (context.lost())
+            drop(stream_.failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr), spent);
+        else
+            try_again();   // the driver refuses, for now
+    }
+    conclude(spent);
+    // Its handle may have been destroyed long ago, and what it waits for next kept behind it.
+    if (stream_.orphaned() && any()) context.look_for_cycles();
+}
+
+Held::For Held::what_for() {
+    const Submission::Lock lock(stream_.submission());
+    if (kept_.empty()) return {};
+    const Operation& next = *kept_.front().operation;
+    return {next.number(), next.awaits()};
+}
+
+// --- dropping ---
+
+void Held::drop(const ErrorPtr& error, Spent& spent) noexcept {
+    stream_.set_failed(error);
+    // What was to notify is counted when it does.
+    const auto failures = std::count_if(kept_.begin(), kept_.end(), [](const Kept& kept) { return kept.operation->numbered(); });
+    stream_.runtime().counters.failures.fetch_add(static_cast<uint64_t>(failures), std::memory_order_relaxed);
+    drop_all(error, spent);
+}
+
+// Under the submit lock.
+uint64_t Held::drop_all(const ErrorPtr& error, Spent& spent) noexcept {
+    const uint64_t count = users();
+    drops_.store(drops_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    while (!kept_.empty()) {
+        Kept& kept = kept_.front();
+        kept.dropped = error;
+        count_spent(kept);
+        kept.operation->drop(stream_, error);
+        spent.splice(spent.end(), kept_, kept_.begin());
+    }
+    count_.store(0, std::memory_order_release);
+    stream_.traced().end_holding();
+    return count;
+}
+
+uint64_t Held::cancel() noexcept {
+    const ErrorPtr cancelled = make_error(GPO_CANCELLED, "what was held on ", stream_.describe(), " was cancelled");
+    const Releasing releasing(stream_.runtime());
+    Spent spent;
+    uint64_t count = 0;
+    {
+        const Submission::Lock lock(stream_.submission());
+        count = drop_all(cancelled, spent);
+    }
+    conclude(spent);
+    return count;
+}
+
+void Held::fail(const ErrorPtr& error) noexcept {
+    const Releasing releasing(stream_.runtime());
+    Spent spent;
+    {
+        const Submission::Lock lock(stream_.submission());
+        if (kept_.empty()) return;
+        stream_.set_failed(error);
+        drop_all(error, spent);
+    }
+    conclude(spent);
+}
+
+}  // namespace gpo

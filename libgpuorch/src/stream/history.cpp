@@ -1,0 +1,113 @@
+#include "stream/history.h"
+
+#include "stream/stream.h"
+
+namespace gpo {
+
+History::History(Stream& stream, Context& context) noexcept
+    : stream_(stream), context_(context), counts_(context.software()) {}
+
+History::~History() { context_.give_attribution(attribution_); }
+
+void History::attribute() {
+    if (context_.runtime().attribute()) attribution_ = context_.take_attribution();
+}
+
+// --- what happens to operations ---
+
+void History::note_held(const Operation& operation) noexcept { set_driver_number(operation, false); }
+void History::note_issued(const Operation& operation) noexcept { set_driver_number(operation, true); }
+
+void History::set_driver_number(const Operation& operation, bool issued) noexcept {
+    const uint64_t number = operation.number();
+    if (!counts_ || !operation.numbered() || number + kRecent <= stream_.submission().accepted()) return;
+    recent_[number % kRecent].driver_number.store(issued ? context_.driver().submitted(stream_.native()) : kNotIssued,
+                                                  std::memory_order_relaxed);
+}
+
+History::Attributing::Attributing(Stream& stream, const Operation& operation, uint64_t number)
+    : stream_(stream), number_(static_cast<cuuint32_t>(number)),
+      on_(stream.history().attributes() && operation.numbered() && !operation.may_join_capture() && !stream.capturing()) {
+    if (on_) write(stream_.history().attribution_.address);
+}
+
+void History::Attributing::write_end() const noexcept {
+    try {
+        if (stream_.capturing()) return;   // the program has begun a capture meanwhile
+    } catch (...) {
+        return;
+    }
+    write(stream_.history().attribution_.address + 4);
+}
+
+void History::Attributing::write(CUdeviceptr address) const noexcept {
+    stream_.table().cuStreamWriteValue32(stream_.native(), address, number_, 0);
+}
+
+// --- what a failure says ---
+
+// The number of the operation that the driver counts so; 0 if it isn't among the last ones.
+uint64_t History::operation_of(uint64_t driver_number) const noexcept {
+    const uint64_t last = stream_.submission().accepted();
+    uint64_t found = 0;
+    for (uint64_t number = last; number > 0 && number + kRecent > last; --number) {
+        const uint64_t behind = recent_[number % kRecent].driver_number.load(std::memory_order_relaxed);
+        if (behind == kNotIssued) continue;
+        if (behind < driver_number) break;
+        found = number;
+    }
+    return found;
+}
+
+// "kernel `blur` (operation 7)".
+std::string History::name_of(uint64_t number) const {
+    const Recent& recent = recent_[number % kRecent];
+    const char* kind = recent.kind.load(std::memory_order_relaxed);
+    const char* label = recent.label.load(std::memory_order_relaxed);
+    return text(kind ? kind : "work", label && *label ? text(" `", label, "`") : std::string(), " (operation ", number, ")");
+}
+
+std::string History::suspects() const {
+    uint64_t first = stream_.completed() + 1, last = stream_.submission().accepted();
+    if (attribution_.words) {
+        // Begun and not ended, at most one: the stream runs one operation at a time.
+        const uint32_t begun = attribution_.words[0], ended = attribution_.words[1];
+        if (begun == ended) return {};
+        first = last = begun;
+    }
+    if (last >= kRecent && first < last - kRecent + 1) first = last - kRecent + 1;
+    std::string out;
+    unsigned listed = 0;
+    for (uint64_t number = first; number <= last; ++number) {
+        if (++listed > 8) return out + text(" and ", last - number + 1, " more");
+        out += text(out.empty() ? "" : ", ", name_of(number));
+    }
+    return out;
+}
+
+ErrorPtr History::failure_of_work(CUresult result, const char* function) const noexcept {
+    try {
+        const ErrorPtr first = context_.lost() ? context_.loss() : context_.error_of(result, function ? function : "");
+        auto error = std::make_shared<Error>(*first);
+        error->object = stream_.describe();
+        if (error->status < 30) error->status = GPO_DRIVER_ERROR;  // the work has failed, whatever call told so
+        const auto fault = context_.driver().fault();
+        if (fault) {
+            // The driver knows: on this stream it is this operation, on others none is suspect.
+            error->message += text("; ", fault->text.empty() ? fault->kernel : fault->text);
+            if (fault->stream != stream_.native()) return error;
+            error->operation = operation_of(fault->number);
+            if (error->operation) error->message += text("; it was ", name_of(error->operation), " on ", stream_.describe());
+            return error;
+        }
+        const std::string listed = suspects();
+        if (!listed.empty()) error->message += text("; suspects on ", stream_.describe(), ": ", listed);
+        return error;
+    } catch (const std::bad_alloc&) {
+        if (ErrorPtr loss = context_.loss()) return loss;
+        const gpo_status status = status_of(result);
+        return bare_error(status < 30 ? GPO_DRIVER_ERROR : status);
+    }
+}
+
+}  // namespace gpo

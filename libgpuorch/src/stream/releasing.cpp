@@ -1,0 +1,17 @@
+#include "stream/releasing.h"
+
+namespace gpo {
+
+namespace {
+constinit thread_local unsigned t_releasing = 0;
+}  // namespace
+
+Releasing::Releasing(Runtime& runtime) noexcept : entry_(runtime.releases()) { ++t_releasing; }
+Releasing::~Releasing() { --t_releasing; }
+bool Releasing::here() noexcept { return t_releasing != 0; }
+
+void Releasing::wait_for_others(Runtime& runtime) noexcept {
+    if (!here()) runtime.releases().wait_for_all();
+}
+
+}  // namespace gpo
