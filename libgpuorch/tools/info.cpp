@@ -116,11 +116,11 @@ std::string compiler_of(gpo_device_t device) {
     int version[3] = {};
     const void* arguments[] = {&address};
     const bool ran = gpo_module_compile(device, &source, &module) == GPO_SUCCESS &&
-                     gpo_module_kernel(module, "who_compiles", &kernel) == GPO_SUCCESS &&
+                     gpo_module_get_kernel(module, "who_compiles", &kernel) == GPO_SUCCESS &&
                      gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS &&
                      gpo_memory_allocate(device, sizeof version, nullptr, &address) == GPO_SUCCESS &&
                      gpo_fill(stream, address, 0, 1, sizeof version) == GPO_SUCCESS &&
-                     gpo_launch_kernel(stream, kernel, &launch, arguments, nullptr, 1) == GPO_SUCCESS &&
+                     gpo_stream_launch_kernel(stream, kernel, &launch, arguments, nullptr, 1) == GPO_SUCCESS &&
                      gpo_copy_to_host(stream, version, address, sizeof version) == GPO_SUCCESS &&
                      gpo_stream_wait(stream, -1) == GPO_SUCCESS;
     const std::string why = ran ? "" : last_error();
@@ -143,7 +143,7 @@ void topology_of(gpo_runtime_t runtime, uint32_t count) {
         for (uint32_t to = 0; to < count; ++to) {
             auto peer = sized<gpo_peer_properties>();
             std::string cell = "-";
-            if (from != to && gpo_device_describe_peer(runtime, from, to, &peer) == GPO_SUCCESS)
+            if (from != to && gpo_runtime_describe_peer(runtime, from, to, &peer) == GPO_SUCCESS)
                 cell = peer.accessible
                            ? format("%s, rank %d", peer.native_atomics ? "atomics" : "yes", peer.performance_rank)
                            : "staged";
@@ -162,7 +162,8 @@ bool driver(const char* name) {
     auto info = sized<gpo_driver_info>();
     uint32_t count = 0;
     bool usable = gpo_runtime_create(&options, &runtime) == GPO_SUCCESS &&
-                  gpo_runtime_driver(runtime, &info) == GPO_SUCCESS && gpo_device_count(runtime, &count) == GPO_SUCCESS;
+                  gpo_runtime_get_driver(runtime, &info) == GPO_SUCCESS &&
+                  gpo_runtime_get_device_count(runtime, &count) == GPO_SUCCESS;
     if (!usable) {
         std::printf("  not usable: %s\n", last_error().c_str());
     } else {
@@ -173,7 +174,7 @@ bool driver(const char* name) {
             device_options.ordinal = i;
             auto properties = sized<gpo_device_properties>();
             gpo_device_t device = nullptr;
-            if (gpo_device_describe(runtime, i, &properties) != GPO_SUCCESS ||
+            if (gpo_runtime_describe_device(runtime, i, &properties) != GPO_SUCCESS ||
                 gpo_device_open(runtime, &device_options, &device) != GPO_SUCCESS) {
                 std::printf("  device %u can't be opened: %s\n", i, last_error().c_str());
                 usable = false;
@@ -184,7 +185,7 @@ bool driver(const char* name) {
             limits_of(device);
             figures_of(device);
             line("compiler of kernels", compiler_of(device));
-            gpo_device_destroy(device);
+            gpo_device_close(device);
         }
         topology_of(runtime, count);
     }
@@ -196,7 +197,7 @@ void choice() {
     gpo_runtime_t runtime = nullptr;
     auto info = sized<gpo_driver_info>();
     const bool chosen =
-        gpo_runtime_create(nullptr, &runtime) == GPO_SUCCESS && gpo_runtime_driver(runtime, &info) == GPO_SUCCESS;
+        gpo_runtime_create(nullptr, &runtime) == GPO_SUCCESS && gpo_runtime_get_driver(runtime, &info) == GPO_SUCCESS;
     std::printf("a runtime with no options uses: %s\n", chosen ? info.name : last_error().c_str());
     if (chosen && info.reason[0]) std::printf("  because CUDA can't be used: %s\n", info.reason);
     if (runtime) gpo_runtime_shutdown(runtime, -1);

@@ -39,7 +39,7 @@ int main(void) {
     uint64_t memory, count = 0;
     uint32_t back[256] = {0};
     gpo_status status = gpo->runtime_create(NULL, &runtime);
-    if (!status) status = gpo->runtime_driver(runtime, &driver);
+    if (!status) status = gpo->runtime_get_driver(runtime, &driver);
     if (!status) status = gpo->device_open(runtime, NULL, &device);
     if (!status) status = gpo->stream_create(device, NULL, &stream);
     if (!status) status = gpo->cq_create(runtime, NULL, &done);

@@ -35,7 +35,7 @@ int main(void) {
     TRY(gpo_arena_create(device, NULL, &arena));
     gpo_compile_options compile = {.struct_size = sizeof compile, .source = source};
     TRY(gpo_module_compile(device, &compile, &module));
-    TRY(gpo_module_kernel(module, "halve", &halve));
+    TRY(gpo_module_get_kernel(module, "halve", &halve));
 
     void *memory;
     uint64_t x;
@@ -48,7 +48,7 @@ int main(void) {
     const void *arguments[] = {&x, &n};
     gpo_launch launch = {.struct_size = sizeof launch, .grid = {N / 256}, .block = {256}};
     TRY(gpo_copy_to_device(stream, x, host, N * sizeof(float)));
-    TRY(gpo_launch_kernel(stream, halve, &launch, arguments, NULL, 2));
+    TRY(gpo_stream_launch_kernel(stream, halve, &launch, arguments, NULL, 2));
     TRY(gpo_copy_to_host(stream, host, x, N * sizeof(float)));
     TRY(gpo_stream_notify(stream, done, 42)); /* nothing above has waited for the GPU */
 
@@ -65,6 +65,6 @@ int main(void) {
     gpo_arena_destroy(arena);
     gpo_cq_destroy(done);
     gpo_stream_destroy(stream);
-    gpo_device_destroy(device);
+    gpo_device_close(device);
     return gpo_runtime_shutdown(runtime, -1) == GPO_SUCCESS ? 0 : 1;
 }

@@ -160,7 +160,7 @@ int main(int count, char **files) {
     if (failed("runtime", gpo_runtime_create(NULL, &runtime)) ||
         failed("device", gpo_device_open(runtime, NULL, &device) || gpo_device_get_properties(device, &about)) ||
         failed("kernel", gpo_module_compile(device, &compile, &module)) ||
-        failed("kernel", gpo_module_kernel(module, "stream_files", &stage.kernel)) ||
+        failed("kernel", gpo_module_get_kernel(module, "stream_files", &stage.kernel)) ||
         failed("pipeline", gpo_pipeline_create(device, &options, &pipeline)) ||
         (trace && failed("trace", gpo_trace_start(runtime, &traced)))) return 1;
     printf("device: %s\n", about.name);

@@ -21,7 +21,7 @@ async def main():
     with gpo.runtime_create() as runtime, gpo.device_open(runtime) as device, gpo.stream_create(device) as stream, \
             gpo.arena_create(device) as arena, gpuorch.Completions(gpo, runtime) as done:
         with gpo.module_compile(device, gpo.CompileOptions(source=SOURCE)) as module:
-            halve = gpo.module_kernel(module, "halve")
+            halve = gpo.module_get_kernel(module, "halve")
         memory = gpo.arena_allocate(arena, 4 * N, gpo.AUTO)  # pinned: copies run beside other work
         x = gpo.memory_allocate(device, 4 * N, "x")
         host = (ctypes.c_float * N).from_address(memory)

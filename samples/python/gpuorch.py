@@ -433,7 +433,7 @@ class Prepared:
     """A launch whose arguments were converted once: see Library.prepare."""
 
     def __init__(self, library, kernel, launch, values):
-        function = library.launch_kernel
+        function = library.stream_launch_kernel
         if not isinstance(kernel, function.kinds[1]):
             raise TypeError(f"a kernel expected, not {kernel!r}")
         self.library, self.kind, self.values, self.kept = library, function.kinds[0], values, (kernel, launch)
@@ -464,7 +464,7 @@ class Completions:
     def __init__(self, gpo, runtime, **options):
         self.gpo, self.waiting, self.last, self.loop = gpo, {}, 0, asyncio.get_running_loop()
         self.cq = gpo.cq_create(runtime, gpo.CqOptions(**options))
-        self.descriptor = gpo.cq_fd(self.cq)
+        self.descriptor = gpo.cq_get_fd(self.cq)
         self.loop.add_reader(self.descriptor, self.drain)
 
     def stream(self, stream):
@@ -506,7 +506,7 @@ class Completions:
 
     def details(self, entry):
         try:
-            return self.gpo.cq_error(self.cq, entry.error_id)
+            return self.gpo.cq_get_error(self.cq, entry.error_id)
         except Error:
             return None  # only the newest failures have details
 

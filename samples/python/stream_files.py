@@ -120,7 +120,7 @@ class Job:
             powers.append(multiply(powers[-1], powers[-1]))
         tables = Tables((ctypes.c_uint8 * 256)(*table), (ctypes.c_uint32 * 32)(*powers))
         options = gpo.CompileOptions(source=KERNEL.read_text(), file_name=KERNEL.name)
-        with gpo.module_compile(device, options) as module, gpo.module_kernel(module, "stream_files") as kernel:
+        with gpo.module_compile(device, options) as module, gpo.module_get_kernel(module, "stream_files") as kernel:
             kinds = [gpo.STAGE_INPUT, gpo.STAGE_OUTPUT, gpo.STAGE_RESULT, gpo.STAGE_INPUT_BYTES]
             arguments = [gpo.StageArgument(kind=kind) for kind in kinds]
             arguments.append(gpo.StageArgument(kind=gpo.STAGE_VALUE, value=tables, bytes=ctypes.sizeof(tables)))

@@ -43,8 +43,8 @@ VALUES = {
     ("gpo_timeline_wait", "value"): "0", ("gpo_cq_drain", "capacity"): "1",
     ("gpo_cq_drain", "stride"): "sizeof(gpo_completion)", ("gpo_copy_batch", "stride"): "sizeof(gpo_copy)",
     ("gpo_copy_batch", "count"): "1", ("gpo_copy_to_device", "source"): "w.pinned.data()",
-    ("gpo_copy_to_host", "destination"): "w.pinned.data()", ("gpo_launch_kernel", "count"): "2",
-    ("gpo_module_load", "bytes"): "w.image.size()", ("gpo_module_symbol", "name"): '"symbol"',
+    ("gpo_copy_to_host", "destination"): "w.pinned.data()", ("gpo_stream_launch_kernel", "count"): "2",
+    ("gpo_module_load", "bytes"): "w.image.size()", ("gpo_module_get_symbol", "name"): '"symbol"',
     ("gpo_host_register", "memory"): "w.pages", ("gpo_host_register", "bytes"): "4096",
     ("gpo_host_unregister", "memory"): "w.pages", ("gpo_arena_free", "memory"): "w.piece()",
     ("gpo_arena_free_after", "memory"): "w.piece()", ("gpo_memory_free", "address"): "w.allocation()",
@@ -52,23 +52,24 @@ VALUES = {
     ("gpo_kernel_set_max_dynamic_shared", "bytes"): "1024",
     ("gpo_copy_peer", "destination_device"): "w.device", ("gpo_copy_peer", "source_device"): "w.device",
     ("gpo_device_enable_peer", "peer"): "w.second_device", ("gpo_device_disable_peer", "peer"): "w.second_device",
-    ("gpo_stream_pool_release", "stream"): "w.pooled_stream()", ("gpo_event_elapsed", "start"): "w.timing",
-    ("gpo_event_elapsed", "end"): "w.timing", ("gpo_stream_notify_timed", "since"): "w.timing",
-    ("gpo_object_error", "object"): "w.stream", ("gpo_object_set_label", "object"): "w.stream",
-    ("gpo_object_label", "object"): "w.stream", ("gpo_kernel_parameter", "index"): "1",
+    ("gpo_stream_pool_release", "stream"): "w.pooled_stream()", ("gpo_event_get_elapsed", "start"): "w.timing",
+    ("gpo_event_get_elapsed", "end"): "w.timing", ("gpo_stream_notify_timed", "since"): "w.timing",
+    ("gpo_object_get_error", "object"): "w.stream", ("gpo_object_set_label", "object"): "w.stream",
+    ("gpo_object_get_label", "object"): "w.stream", ("gpo_kernel_get_parameter", "index"): "1",
 }
 
 # Good calls that can't be made in this world, or that would end it; and what they give instead of success.
 GOOD_CALL = {
-    "gpo_cq_wait": "GPO_TIMEOUT", "gpo_cq_error": "GPO_NOT_FOUND", "gpo_host_call_finish": "GPO_NOT_FOUND", "gpo_runtime_shutdown": None,
+    "gpo_cq_wait": "GPO_TIMEOUT", "gpo_cq_get_error": "GPO_NOT_FOUND", "gpo_host_call_finish": "GPO_NOT_FOUND",
+    "gpo_runtime_shutdown": None,
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
     "gpo_timeline_fail": None, "gpo_trace_stop": "GPO_INVALID_STATE",
 }
 # What gives something else inside: the device has what it is called from to wait for.
 INSIDE = {("gpo_device_wait", "host_call"): "GPO_TIMEOUT"}
 # What a good call gives that has to be given back, by function: of the output parameter's number.
-GIVEN_BACK = {"gpo_cq_fd": "if (out{0} > 0) close(out{0});"}
-DESTROYS = re.compile(r"gpo_\w+_destroy")
+GIVEN_BACK = {"gpo_cq_get_fd": "if (out{0} > 0) close(out{0});"}
+DESTROYS = re.compile(r"gpo_\w+_destroy|gpo_device_close")
 # What may be NULL only where another argument is 0.
 NOT_ALONE = {"buffer": "GPO_INVALID_ARGUMENT"}
 # Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.

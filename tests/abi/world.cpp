@@ -109,7 +109,7 @@ GPO_FRESH(timeline, gpo_timeline_create(runtime, nullptr, &handle))
 GPO_FRESH(cq, gpo_cq_create(runtime, nullptr, &handle))
 GPO_FRESH(arena, gpo_arena_create(device, nullptr, &handle))
 GPO_FRESH(pool, gpo_pool_create(device, nullptr, &handle))
-GPO_FRESH(kernel, gpo_module_kernel(module, "two", &handle))
+GPO_FRESH(kernel, gpo_module_get_kernel(module, "two", &handle))
 GPO_FRESH(executor, gpo_executor_create(runtime, nullptr, &handle))
 #undef GPO_FRESH
 
@@ -129,7 +129,7 @@ gpo_pipeline_t Objects::fresh_pipeline() {
 
 World::World() : Objects(&logging_options()), other(std::make_unique<Objects>()) {
     uint32_t count = 0;
-    REQUIRE_OK(gpo_device_count(runtime, &count));
+    REQUIRE_OK(gpo_runtime_get_device_count(runtime, &count));
     if (count > 1) {
         auto options = sized<gpo_device_options>();
         options.ordinal = 1;
@@ -144,10 +144,12 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
         GPO_GONE(executor);
 #undef GPO_GONE
     }
+    stale_device = fresh_device();
+    REQUIRE_OK(gpo_device_close(stale_device));
 #define GPO_STALE(type)                    \
     stale_##type = fresh_##type();         \
     REQUIRE_OK(gpo_##type##_destroy(stale_##type))
-    GPO_STALE(device); GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
+    GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
 #undef GPO_STALE
@@ -170,12 +172,12 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     std::memset(piece, 0, 4096);
     pages = std::aligned_alloc(4096, 4096);
     REQUIRE(pages != nullptr);
-    REQUIRE_OK(gpo_stream_native(stream, &native_stream));
+    REQUIRE_OK(gpo_stream_get_native(stream, &native_stream));
     REQUIRE_OK(gpo_device_get_limit(device, GPO_LIMIT_PRINTF_BYTES, &printf_bytes));
     size_t needed = 0;
-    REQUIRE_OK(gpo_module_image(module, nullptr, 0, &needed));
+    REQUIRE_OK(gpo_module_get_image(module, nullptr, 0, &needed));
     image.resize(needed);
-    REQUIRE_OK(gpo_module_image(module, image.data(), image.size(), &needed));
+    REQUIRE_OK(gpo_module_get_image(module, image.data(), image.size(), &needed));
     const auto source = good_gpo_source();
     const auto sink = good_gpo_sink();
     REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
@@ -313,7 +315,7 @@ World& world() {
 void end_world() {
     World& w = world();
     const auto launch = w.good_gpo_launch();
-    CHECK_OK(gpo_launch_kernel(w.stream, w.kernel, &launch, w.arguments, w.sizes, 2));
+    CHECK_OK(gpo_stream_launch_kernel(w.stream, w.kernel, &launch, w.arguments, w.sizes, 2));
     CHECK_OK(gpo_stream_notify(w.stream, w.cq, 1));
     CHECK(take(w.cq, 1)[0].status == GPO_SUCCESS);
     holder().reset();

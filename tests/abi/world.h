@@ -137,7 +137,7 @@ struct World : Objects {
 
     // What a call has made, to be given up by renew().
     void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }
-    void keep(gpo_device_t handle) { gpo_device_destroy(handle); }
+    void keep(gpo_device_t handle) { gpo_device_close(handle); }
     void keep(gpo_stream_t handle) { gpo_stream_destroy(handle); }
     void keep(gpo_stream_pool_t handle) { gpo_stream_pool_destroy(handle); }
     void keep(gpo_event_t handle) { gpo_event_destroy(handle); }

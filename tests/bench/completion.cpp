@@ -141,7 +141,7 @@ void gpu_cost(Row& row) {
         finish(stream);
         if (notify) take(cq, static_cast<uint64_t>(count));
         int64_t time = 0;
-        CHECK_GPO(gpo_event_elapsed(begin, end, &time));
+        CHECK_GPO(gpo_event_get_elapsed(begin, end, &time));
         return static_cast<double>(time) / count;
     };
     row.pairs([&] { return block(false); }, [&] { return block(true); });

@@ -90,7 +90,7 @@ void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
     Moment moment;
     Number number(raw);
     int32_t descriptor = -1;
-    CHECK_GPO(gpo_cq_fd(cq, &descriptor));
+    CHECK_GPO(gpo_cq_get_fd(cq, &descriptor));
     const int set = epoll_create1(EPOLL_CLOEXEC);
     epoll_event event{};
     event.events = EPOLLIN;
@@ -155,7 +155,7 @@ void gpu_cost(Row& row, int streams, Follows each) {
     std::vector<CUstream> natives;
     for (const Stream& stream : ours) {
         void* native = nullptr;
-        if (each != Follows::callback) CHECK_GPO(gpo_stream_native(stream, &native));
+        if (each != Follows::callback) CHECK_GPO(gpo_stream_get_native(stream, &native));
         natives.push_back(static_cast<CUstream>(native));
     }
     std::vector<Number> numbers;
@@ -193,7 +193,7 @@ void gpu_cost(Row& row, int streams, Follows each) {
             while (!number.there()) {
             }
         int64_t time = 0;
-        CHECK_GPO(gpo_event_elapsed(begin, end, &time));
+        CHECK_GPO(gpo_event_get_elapsed(begin, end, &time));
         return static_cast<double>(time) / (count * streams);
     };
     row.pairs([&] { return block(false); }, [&] { return block(true); });

@@ -113,7 +113,8 @@ template <class... Arguments>
 void launch(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch& shape, const Arguments&... arguments) {
     const void* pointers[] = {&arguments...};
     static constexpr uint32_t sizes[] = {sizeof arguments...};
-    check_call("gpo_launch_kernel", gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(arguments)));
+    check_call("gpo_stream_launch_kernel",
+               gpo_stream_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(arguments)));
 }
 
 /// Waits for all that is on the stream.

@@ -125,7 +125,7 @@ void* arena_allocate(gpo_arena_t arena, uint64_t bytes) {
 
 gpo_memory_statistics statistics(gpo_arena_t arena) {
     auto result = sized<gpo_memory_statistics>();
-    CHECK_GPO(gpo_arena_statistics(arena, &result));
+    CHECK_GPO(gpo_arena_get_statistics(arena, &result));
     return result;
 }
 

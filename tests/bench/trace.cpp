@@ -45,7 +45,7 @@ private:
     void prepare_records() {
         recorded_ = gpu_.stream();
         void* native = nullptr;
-        CHECK_GPO(gpo_stream_native(recorded_, &native));
+        CHECK_GPO(gpo_stream_get_native(recorded_, &native));
         native_ = static_cast<CUstream>(native);
         for (int i = 0; i < 2 * (count_ + 1); ++i) events_.push_back(raw_.event(CU_EVENT_DEFAULT));
     }

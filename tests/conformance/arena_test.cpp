@@ -31,7 +31,7 @@ Arena make_arena(Gpu& gpu, uint64_t max_bytes = 0, uint64_t slab_bytes = kMiB, u
 
 gpo_memory_statistics statistics_of(gpo_arena_t arena) {
     auto statistics = sized<gpo_memory_statistics>();
-    REQUIRE_OK(gpo_arena_statistics(arena, &statistics));
+    REQUIRE_OK(gpo_arena_get_statistics(arena, &statistics));
     return statistics;
 }
 

@@ -130,7 +130,7 @@ struct Clusters {
     gpo_status put(const char* name, const gpo_launch& shape, const Arguments&... arguments) {
         const void* pointers[] = {&arguments...};
         const uint32_t sizes[] = {sizeof arguments...};
-        return gpo_launch_kernel(stream, gpu.kernel(kKernels, name), &shape, pointers, sizes, sizeof...(Arguments));
+        return gpo_stream_launch_kernel(stream, gpu.kernel(kKernels, name), &shape, pointers, sizes, sizeof...(Arguments));
     }
     void wait() { REQUIRE_OK(gpo_stream_wait(stream, kPatience)); }
 

@@ -56,7 +56,7 @@ TEST_CASE("a notify comes out when the stream gets there, with the caller's numb
     CHECK(entry.struct_size == sizeof entry);
     CHECK(entry.status == GPO_SUCCESS);
     CHECK(entry.user_data == UINT64_MAX);
-    CHECK(entry.source == GPO_SOURCE_STREAM);
+    CHECK(entry.origin == GPO_ORIGIN_STREAM);
     CHECK(entry.operation == 2);
     CHECK(entry.gpu_ns == -1);
     CAPTURE(before);
@@ -260,8 +260,8 @@ TEST_CASE("a failure that a queue doesn't know is not found") {
     Gpu gpu;
     Queue queue = gpu.queue();
     auto error = sized<gpo_error>();
-    CHECK_STATUS(GPO_NOT_FOUND, gpo_cq_error(queue, 0, &error));
-    CHECK_STATUS(GPO_NOT_FOUND, gpo_cq_error(queue, 12345, &error));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_cq_get_error(queue, 0, &error));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_cq_get_error(queue, 12345, &error));
 }
 
 TEST_CASE("only the last 256 failures of a queue are kept") {
@@ -274,10 +274,10 @@ TEST_CASE("only the last 256 failures of a queue are kept") {
     CHECK_OK(gpo_timeline_fail(timeline, GPO_FAILED, "all of them"));
     const auto entries = take(queue, 300);
     auto error = sized<gpo_error>();
-    CHECK_STATUS(GPO_NOT_FOUND, gpo_cq_error(queue, entries[0].error_id, &error));
-    CHECK_OK(gpo_cq_error(queue, entries[299].error_id, &error));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_cq_get_error(queue, entries[0].error_id, &error));
+    CHECK_OK(gpo_cq_get_error(queue, entries[299].error_id, &error));
     CHECK(error.status == GPO_FAILED);
-    CHECK_OK(gpo_cq_error(queue, entries[50].error_id, &error));
+    CHECK_OK(gpo_cq_get_error(queue, entries[50].error_id, &error));
 }
 
 TEST_CASE("several threads notify and several drain: each entry goes to one, and none is lost") {
@@ -357,7 +357,7 @@ TEST_CASE("a poller learns of an entry through the queue's descriptor, and drain
     Queue queue = gpu.queue();
     Stream stream = gpu.stream();
     int32_t descriptor = -1;
-    REQUIRE_OK(gpo_cq_fd(queue, &descriptor));
+    REQUIRE_OK(gpo_cq_get_fd(queue, &descriptor));
     pollfd watch{descriptor, POLLIN, 0};
     gate.put_on(stream);
     REQUIRE_OK(gpo_stream_notify(stream, queue, 5));
@@ -403,7 +403,7 @@ TEST_CASE("a thousand queues have a descriptor each; where none is left the call
     for (int i = 0; i < 1000; ++i) queues.push_back(gpu.queue(8));
     for (size_t i = 0; i < queues.size() && status == GPO_SUCCESS; ++i) {
         int32_t descriptor = -1;
-        status = gpo_cq_fd(queues[i], &descriptor);
+        status = gpo_cq_get_fd(queues[i], &descriptor);
         if (status == GPO_SUCCESS) watches.push_back({descriptor, POLLIN, 0});
     }
     const size_t most = few.rlim_cur >= 2600 ? 1000 : watches.size();
@@ -414,7 +414,7 @@ TEST_CASE("a thousand queues have a descriptor each; where none is left the call
     few.rlim_cur = 16;  // fewer than are open
     REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
     int32_t refused = -7;
-    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_cq_fd(queues.back(), &refused));
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_cq_get_fd(queues.back(), &refused));
     CHECK(refused == -7);
     CHECK(last_error().native_domain == GPO_NATIVE_ERRNO);
 #endif
@@ -435,8 +435,8 @@ TEST_CASE("a descriptor that the caller has closed, or that nobody watches, does
     Queue queue = gpu.queue(64);
     Stream stream = gpu.stream();
     int32_t closed = -1, unwatched = -1;
-    REQUIRE_OK(gpo_cq_fd(queue, &closed));
-    REQUIRE_OK(gpo_cq_fd(queue, &unwatched));
+    REQUIRE_OK(gpo_cq_get_fd(queue, &closed));
+    REQUIRE_OK(gpo_cq_get_fd(queue, &unwatched));
     REQUIRE(close(closed) == 0);
     for (uint64_t i = 0; i < 64; ++i) REQUIRE_OK(gpo_stream_notify(stream, queue, i));
     CHECK_STATUS(GPO_WOULD_BLOCK, gpo_stream_notify(stream, queue, 64));

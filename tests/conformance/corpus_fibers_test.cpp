@@ -17,7 +17,7 @@ TEST_CASE("the corpus computes the same where all threads of a block run in turn
     {
         Gpu gpu;
         auto driver = sized<gpo_driver_info>();
-        REQUIRE_OK(gpo_runtime_driver(gpu.runtime, &driver));
+        REQUIRE_OK(gpo_runtime_get_driver(gpu.runtime, &driver));
         if (!driver.software) return skip("a GPU's threads do");
     }
     char self[4096] = "";

@@ -183,7 +183,7 @@ TEST_CASE("threads put nodes on a list without a lock") {
     for (int i = 0; i < n; ++i) nodes[i].value = i;
     corpus.run("lock_free_list", shape_of((n + 127) / 128, 128), nodes.data(), n);
     uint64_t address = 0, bytes = 0;
-    REQUIRE_OK(gpo_module_symbol(corpus.module, "&head", &address, &bytes));
+    REQUIRE_OK(gpo_module_get_symbol(corpus.module, "&head", &address, &bytes));
     REQUIRE(bytes == sizeof(Node*));
     auto first = corpus.gpu.pinned<Node*>(1);
     REQUIRE_OK(gpo_copy_to_host(corpus.stream, first.data(), address, bytes));

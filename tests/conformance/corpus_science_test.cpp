@@ -326,7 +326,7 @@ TEST_CASE("a convolution of rows by a kernel in constant memory agrees with the 
     for (int i = 0; i < 17; ++i) weights[i] = static_cast<float>(i + 1);
     for (int i = 0; i < W * H; ++i) in[i] = static_cast<float>(i % 16);
     uint64_t address = 0, bytes = 0;
-    REQUIRE_OK(gpo_module_symbol(corpus.module, "c_Kernel", &address, &bytes));
+    REQUIRE_OK(gpo_module_get_symbol(corpus.module, "c_Kernel", &address, &bytes));
     REQUIRE(bytes == weights.bytes());
     REQUIRE_OK(gpo_copy_to_device(corpus.stream, address, weights.data(), bytes));
     auto shape = shape_of(W / 64, 16);

@@ -35,7 +35,7 @@ std::map<uint64_t, gpo_completion> take_all(gpo_cq_t queue, size_t count) {
 
 gpo_error error_of(gpo_cq_t queue, const gpo_completion& entry) {
     auto error = sized<gpo_error>();
-    CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+    CHECK_OK(gpo_cq_get_error(queue, entry.error_id, &error));
     return error;
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("what waits for a value that the host can still signal is no cycle: it
     for (const auto& [number, entry] : take_all(parts.queue, 2)) CHECK(entry.status == GPO_SUCCESS);
     CHECK_OK(gpo_device_wait(gpu.device, kPatience));
     uint64_t value = 0;
-    CHECK_OK(gpo_timeline_value(parts.t, &value));
+    CHECK_OK(gpo_timeline_get_value(parts.t, &value));
     CHECK(value == 7);
 }
 

@@ -19,7 +19,7 @@ using namespace gpo::test;
 TEST_CASE("a device describes itself the same way before and after it is opened") {
     Gpu gpu;
     auto described = sized<gpo_device_properties>(), opened = sized<gpo_device_properties>();
-    REQUIRE_OK(gpo_device_describe(gpu.runtime, 0, &described));
+    REQUIRE_OK(gpo_runtime_describe_device(gpu.runtime, 0, &described));
     REQUIRE_OK(gpo_device_get_properties(gpu.device, &opened));
     CHECK(std::string(described.name) == opened.name);
     CHECK(std::string(described.name) != "");
@@ -37,20 +37,20 @@ TEST_CASE("a device describes itself the same way before and after it is opened"
     CHECK(std::string(described.pci_address) == opened.pci_address);
     CHECK(described.numa_node == opened.numa_node);
     auto info = sized<gpo_driver_info>();
-    REQUIRE_OK(gpo_runtime_driver(gpu.runtime, &info));
+    REQUIRE_OK(gpo_runtime_get_driver(gpu.runtime, &info));
     CHECK(described.software == info.software);
-    CHECK_STATUS(GPO_NO_DEVICE, gpo_device_describe(gpu.runtime, info.device_count, &described));
+    CHECK_STATUS(GPO_NO_DEVICE, gpo_runtime_describe_device(gpu.runtime, info.device_count, &described));
 }
 
 TEST_CASE("where a device is: a PCI address as Linux writes it, and a NUMA node of this machine or none") {
     Gpu gpu;
     uint32_t count = 0;
-    REQUIRE_OK(gpo_device_count(gpu.runtime, &count));
+    REQUIRE_OK(gpo_runtime_get_device_count(gpu.runtime, &count));
     std::set<std::string> addresses;
     for (uint32_t i = 0; i < count; ++i) {
         CAPTURE(i);
         auto device = sized<gpo_device_properties>();
-        REQUIRE_OK(gpo_device_describe(gpu.runtime, i, &device));
+        REQUIRE_OK(gpo_runtime_describe_device(gpu.runtime, i, &device));
         const std::string address = device.pci_address;
         CAPTURE(address);
         CHECK(std::regex_match(address, std::regex("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]")));
@@ -72,11 +72,11 @@ TEST_CASE("where a device is: a PCI address as Linux writes it, and a NUMA node 
 TEST_CASE("device memory is counted by the driver") {
     Gpu gpu;
     uint64_t free_before = 0, free_after = 0, total = 0;
-    REQUIRE_OK(gpo_device_memory(gpu.device, &free_before, &total));
+    REQUIRE_OK(gpo_device_get_memory(gpu.device, &free_before, &total));
     CHECK(total > 0);
     CHECK(free_before <= total);
     Memory memory = gpu.memory(32 << 20);
-    REQUIRE_OK(gpo_device_memory(gpu.device, &free_after, &total));
+    REQUIRE_OK(gpo_device_get_memory(gpu.device, &free_after, &total));
     CHECK(free_after + (32 << 20) <= free_before);
 }
 
@@ -87,9 +87,9 @@ TEST_CASE("two handles on one device share its context") {
     CHECK(second.get() != gpu.device);
     void *one = nullptr, *two = nullptr;
     int32_t ordinal = -1;
-    CHECK_OK(gpo_device_native(gpu.device, &one, &ordinal));
-    CHECK_OK(gpo_device_native(second, &two, nullptr));
-    CHECK_OK(gpo_device_native(second, nullptr, nullptr));
+    CHECK_OK(gpo_device_get_native(gpu.device, &one, &ordinal));
+    CHECK_OK(gpo_device_get_native(second, &two, nullptr));
+    CHECK_OK(gpo_device_get_native(second, nullptr, nullptr));
     CHECK(one == two);
     CHECK(one != nullptr);
     CHECK(ordinal >= 0);
@@ -98,11 +98,11 @@ TEST_CASE("two handles on one device share its context") {
 TEST_CASE("the primary context may be given as if it were a foreign one") {
     Gpu gpu;
     auto options = sized<gpo_device_options>();
-    REQUIRE_OK(gpo_device_native(gpu.device, &options.native_context, nullptr));
+    REQUIRE_OK(gpo_device_get_native(gpu.device, &options.native_context, nullptr));
     Device device;
     REQUIRE_OK(gpo_device_open(gpu.runtime, &options, device.out()));
     void* native = nullptr;
-    CHECK_OK(gpo_device_native(device, &native, nullptr));
+    CHECK_OK(gpo_device_get_native(device, &native, nullptr));
     CHECK(native == options.native_context);
     Stream stream;
     REQUIRE_OK(gpo_stream_create(device, nullptr, stream.out()));
@@ -222,7 +222,7 @@ TEST_CASE("waiting for a device waits until what was freed behind its streams is
     constexpr uint64_t kBytes = uint64_t{64} << 20;
     const auto free_bytes = [&] {
         uint64_t free = 0, total = 0;
-        REQUIRE_OK(gpo_device_memory(gpu.device, &free, &total));
+        REQUIRE_OK(gpo_device_get_memory(gpu.device, &free, &total));
         return free;
     };
     Timeline timeline = gpu.timeline();
@@ -281,7 +281,7 @@ TEST_CASE("devices say how they reach each other, and with peer access kernels a
     Device second = gpu.second_device();
     if (!second) return skip("there is one device");
     auto properties = sized<gpo_peer_properties>();
-    REQUIRE_OK(gpo_device_describe_peer(gpu.runtime, 0, 1, &properties));
+    REQUIRE_OK(gpo_runtime_describe_peer(gpu.runtime, 0, 1, &properties));
     CHECK(properties.performance_rank >= 0);
     CHECK(properties.native_atomics <= properties.accessible);
     CHECK(properties.accessible <= 1);
@@ -341,7 +341,7 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
         auto options = sized<gpo_compile_options>();
         options.source = counting;
         REQUIRE_OK(gpo_module_compile(second, &options, module.out()));
-        REQUIRE_OK(gpo_module_kernel(module, "count", count_there.out()));
+        REQUIRE_OK(gpo_module_get_kernel(module, "count", count_there.out()));
         REQUIRE_OK(gpo_device_enable_peer(gpu.device, second));
         REQUIRE_OK(gpo_fill(other, there, 0, 4, 1));
         REQUIRE_OK(gpo_stream_wait(other, kPatience));
@@ -367,7 +367,7 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
 TEST_CASE("a device reaches itself, without peer access") {
     Gpu gpu;
     auto properties = sized<gpo_peer_properties>();
-    CHECK_OK(gpo_device_describe_peer(gpu.runtime, 0, 0, &properties));
+    CHECK_OK(gpo_runtime_describe_peer(gpu.runtime, 0, 0, &properties));
     CHECK(properties.accessible == 1);
     CHECK(properties.native_atomics == 1);
     CHECK(properties.performance_rank == 0);   // nothing is faster

@@ -67,21 +67,21 @@ TEST_CASE("GPU time lies between two recordings, forwards and backwards" * gated
     Event start = gpu.event(GPO_EVENT_TIMING), end = gpu.event(GPO_EVENT_TIMING);
     Stream stream = gpu.stream();
     int64_t time = -1;
-    CHECK_STATUS(GPO_INVALID_STATE, gpo_event_elapsed(start, end, &time));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_event_get_elapsed(start, end, &time));
     REQUIRE_OK(gpo_event_record(start, stream));
-    CHECK_STATUS(GPO_INVALID_STATE, gpo_event_elapsed(start, end, &time));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_event_get_elapsed(start, end, &time));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     gate.put_on(stream);
     REQUIRE_OK(gpo_event_record(end, stream));
-    CHECK_STATUS(GPO_NOT_READY, gpo_event_elapsed(start, end, &time));
+    CHECK_STATUS(GPO_NOT_READY, gpo_event_get_elapsed(start, end, &time));
     CHECK(time == -1);
     std::this_thread::sleep_for(std::chrono::milliseconds(3));  // what is measured has to last for something
     gate.open();
     CHECK_OK(gpo_event_wait(end, kPatience));
-    CHECK_OK(gpo_event_elapsed(start, end, &time));
+    CHECK_OK(gpo_event_get_elapsed(start, end, &time));
     CHECK(time >= 2'900'000);
     int64_t back = 0;
-    CHECK_OK(gpo_event_elapsed(end, start, &back));
+    CHECK_OK(gpo_event_get_elapsed(end, start, &back));
     CHECK(back == -time);
 }
 
@@ -93,8 +93,8 @@ TEST_CASE("times are refused between events that take none") {
     REQUIRE_OK(gpo_event_record(timing, stream));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     int64_t time = 0;
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_event_elapsed(plain, timing, &time));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_event_elapsed(timing, plain, &time));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_event_get_elapsed(plain, timing, &time));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_event_get_elapsed(timing, plain, &time));
 }
 
 TEST_CASE("an event notifies a queue when its last recording is reached" * gated) {
@@ -113,7 +113,7 @@ TEST_CASE("an event notifies a queue when its last recording is reached" * gated
     const auto entry = take(queue, 1)[0];
     CHECK(entry.user_data == 2);
     CHECK(entry.status == GPO_SUCCESS);
-    CHECK(entry.source == GPO_SOURCE_EVENT);
+    CHECK(entry.origin == GPO_ORIGIN_EVENT);
 }
 
 TEST_CASE("an event shares the failure of the work before it") {
@@ -135,8 +135,8 @@ TEST_CASE("the native event is there for other libraries") {
     Gpu gpu;
     Event event = gpu.event(), other = gpu.event();
     void *one = nullptr, *two = nullptr;
-    CHECK_OK(gpo_event_native(event, &one));
-    CHECK_OK(gpo_event_native(other, &two));
+    CHECK_OK(gpo_event_get_native(event, &one));
+    CHECK_OK(gpo_event_get_native(other, &two));
     CHECK(one != nullptr);
     CHECK(one != two);
 }

@@ -89,7 +89,7 @@ TEST_CASE("a callback comes when the stream gets there, once, on a thread of the
         CHECK(call.thread != std::this_thread::get_id());
         CHECK(call.completion.status == GPO_SUCCESS);
         CHECK(call.completion.user_data == reinterpret_cast<uint64_t>(&record));
-        CHECK(call.completion.source == GPO_SOURCE_STREAM);
+        CHECK(call.completion.origin == GPO_ORIGIN_STREAM);
         CHECK(call.completion.operation == 1);
         CHECK(call.completion.completed_ns >= opened);  // it didn't come before
     }
@@ -189,9 +189,9 @@ TEST_CASE("events, timelines and pipelines call back too, and say what they are"
     REQUIRE_OK(gpo_timeline_then(timeline, 4, executor, Record::callback, &record));  // reached already
     CHECK_OK(gpo_executor_run(executor, nullptr));
     REQUIRE(record.calls.size() == 4);
-    const uint32_t sources[] = {GPO_SOURCE_EVENT, GPO_SOURCE_TIMELINE, GPO_SOURCE_TIMELINE, GPO_SOURCE_TIMELINE};
+    const uint32_t origins[] = {GPO_ORIGIN_EVENT, GPO_ORIGIN_TIMELINE, GPO_ORIGIN_TIMELINE, GPO_ORIGIN_TIMELINE};
     for (size_t i = 0; i < 4; ++i) {
-        CHECK(record.calls[i].completion.source == sources[i]);
+        CHECK(record.calls[i].completion.origin == origins[i]);
         CHECK(record.calls[i].completion.status == GPO_SUCCESS);
     }
     CHECK(record.calls[1].completion.operation == 3);
@@ -215,7 +215,7 @@ TEST_CASE("a timeline that fails or is destroyed tells everyone who waits for a 
         const auto first = take(queue, 1)[0];
         CHECK(first.user_data == 11);
         CHECK(first.status == GPO_SUCCESS);
-        CHECK(first.source == GPO_SOURCE_TIMELINE);
+        CHECK(first.origin == GPO_ORIGIN_TIMELINE);
         const gpo_status expected = destroy ? GPO_CANCELLED : GPO_FAILED;
         if (destroy)
             timeline.reset();
@@ -225,7 +225,7 @@ TEST_CASE("a timeline that fails or is destroyed tells everyone who waits for a 
         CHECK(second.user_data == 17);
         CHECK(second.status == expected);
         auto error = sized<gpo_error>();
-        CHECK_OK(gpo_cq_error(queue, second.error_id, &error));
+        CHECK_OK(gpo_cq_get_error(queue, second.error_id, &error));
         CHECK(error.status == expected);
         CHECK_OK(gpo_executor_run(executor, nullptr));
         REQUIRE(record.calls.size() == 1);
@@ -574,7 +574,7 @@ TEST_CASE("whoever asks to be told is told of a failure by an entry, whether it 
         };
         const auto statistics = [&] {
             auto out = sized<gpo_statistics>();
-            REQUIRE_OK(gpo_runtime_statistics(gpu.runtime, &out));
+            REQUIRE_OK(gpo_runtime_get_statistics(gpu.runtime, &out));
             return out;
         };
         CHECK_OK(notify(1));
@@ -591,13 +591,13 @@ TEST_CASE("whoever asks to be told is told of a failure by an entry, whether it 
         for (const auto& entry : entries) {
             CHECK(entry.user_data == static_cast<uint64_t>(&entry - entries.data()) + 1);
             CHECK(entry.status == GPO_FAILED);
-            CHECK(entry.source == (kind == Kind::stream  ? GPO_SOURCE_STREAM
-                                   : kind == Kind::event ? GPO_SOURCE_EVENT
-                                                         : GPO_SOURCE_TIMELINE));
+            CHECK(entry.origin == (kind == Kind::stream  ? GPO_ORIGIN_STREAM
+                                   : kind == Kind::event ? GPO_ORIGIN_EVENT
+                                                         : GPO_ORIGIN_TIMELINE));
             CHECK(entry.submitted_ns <= entry.completed_ns);
             CHECK(entry.submitted_ns != 0);
             auto error = sized<gpo_error>();
-            CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+            CHECK_OK(gpo_cq_get_error(queue, entry.error_id, &error));
             CHECK(std::string(error.message).find("on purpose") != std::string::npos);
         }
         REQUIRE(record.calls.size() == 2);
@@ -712,7 +712,7 @@ TEST_CASE("a runtime shuts down while threads notify, ask for callbacks, drain a
         std::vector<Stream> streams;
         for (int i = 0; i < 3; ++i) streams.push_back(gpu.stream());
         int32_t descriptor = -1;
-        REQUIRE_OK(gpo_cq_fd(queue, &descriptor));
+        REQUIRE_OK(gpo_cq_get_fd(queue, &descriptor));
         Count count;
         std::atomic<int> accepted{0}, notified{0}, drained{0}, wrong{0};
         std::atomic<bool> stop{false};

@@ -30,7 +30,7 @@ TEST_CASE("a stale stream handle is refused and the slot's new owner is untouche
     char label[64];
     for (auto& owner : owners) {
         CHECK(owner.get() != stale);
-        CHECK_OK(gpo_object_label(owner, label, sizeof label, nullptr));
+        CHECK_OK(gpo_object_get_label(owner, label, sizeof label, nullptr));
         CHECK(std::string(label) == "owner");
         CHECK_OK(gpo_stream_query(owner));
     }
@@ -82,7 +82,7 @@ TEST_CASE("of 64 threads that destroy one handle, one succeeds") {
 }
 
 TEST_CASE("destroying NULL succeeds for every type") {
-    CHECK_OK(gpo_device_destroy(nullptr));
+    CHECK_OK(gpo_device_close(nullptr));
     CHECK_OK(gpo_stream_destroy(nullptr));
     CHECK_OK(gpo_stream_pool_destroy(nullptr));
     CHECK_OK(gpo_event_destroy(nullptr));
@@ -202,9 +202,9 @@ TEST_CASE("handles are destroyed and made again by eight threads, and every answ
                 auto& slot = mine[static_cast<size_t>(i) % mine.size()];
                 if (slot) {
                     uint64_t value = 0;
-                    if (gpo_timeline_value(slot, &value) != GPO_SUCCESS || value != 3) ++wrong;
+                    if (gpo_timeline_get_value(slot, &value) != GPO_SUCCESS || value != 3) ++wrong;
                     if (gpo_timeline_destroy(slot) != GPO_SUCCESS) ++wrong;
-                    if (gpo_timeline_value(slot, &value) != GPO_STALE_HANDLE) ++wrong;
+                    if (gpo_timeline_get_value(slot, &value) != GPO_STALE_HANDLE) ++wrong;
                 }
                 auto options = sized<gpo_timeline_options>();
                 options.value = 3;

@@ -59,7 +59,7 @@ TEST_CASE("a value reached before, or on its way on some stream, holds nothing b
     CHECK(info_of(two).held == 0);
     CHECK_STATUS(GPO_NOT_READY, gpo_stream_query(two));
     uint64_t value = 0;
-    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK_OK(gpo_timeline_get_value(timeline, &value));
     CHECK(value == 5);
     gate.open();
     CHECK_OK(gpo_stream_wait(two, kPatience));
@@ -129,7 +129,7 @@ TEST_CASE("cancelled held work completes with that status, never runs, and the s
     CHECK(entry.status == GPO_CANCELLED);
     CHECK(entry.user_data == 3);
     auto error = sized<gpo_error>();
-    CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+    CHECK_OK(gpo_cq_get_error(queue, entry.error_id, &error));
     CHECK(error.status == GPO_CANCELLED);
     CHECK(info_of(stream).held == 0);
     CHECK_OK(gpo_timeline_signal(timeline, 1));
@@ -156,7 +156,7 @@ TEST_CASE("held work fails with its timeline and never runs; the failure sticks 
     for (const auto& entry : take(queue, 4)) {
         CHECK(entry.status == GPO_CALLBACK_FAILED);
         auto error = sized<gpo_error>();
-        CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+        CHECK_OK(gpo_cq_get_error(queue, entry.error_id, &error));
         CHECK(std::string(error.message).find("frame 1 is unreadable") != std::string::npos);
     }
     CHECK_STATUS(GPO_CALLBACK_FAILED, gpo_stream_query(stream));
@@ -430,7 +430,7 @@ TEST_CASE("a wrapped stream is never held") {
     Timeline timeline = gpu.timeline();
     Stream stream = gpu.stream(), wrapped;
     void* native = nullptr;
-    REQUIRE_OK(gpo_stream_native(stream, &native));
+    REQUIRE_OK(gpo_stream_get_native(stream, &native));
     REQUIRE_OK(gpo_stream_wrap(gpu.device, native, nullptr, wrapped.out()));
     CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_stream_wait_timeline(wrapped, timeline, 1));
     CHECK_OK(gpo_stream_wait(wrapped, kPatience));

@@ -329,7 +329,7 @@ TEST_CASE("inside a host call the library and CUDA can be used; waiting for its 
 TEST_CASE("host calls are refused on wrapped streams, which then go on") {
     Fixture f;
     void* native = nullptr;
-    REQUIRE_OK(gpo_stream_native(f.stream, &native));
+    REQUIRE_OK(gpo_stream_get_native(f.stream, &native));
     Stream wrapped;
     REQUIRE_OK(gpo_stream_wrap(f.gpu.device, native, nullptr, wrapped.out()));
     Call call;
@@ -429,7 +429,7 @@ TEST_CASE("a pipeline calls back when its run has ended") {
     CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
     CHECK(told.came == 1);
     CHECK(told.completion.status == GPO_SUCCESS);
-    CHECK(told.completion.source == GPO_SOURCE_PIPELINE);
+    CHECK(told.completion.origin == GPO_ORIGIN_PIPELINE);
     REQUIRE_OK(gpo_pipeline_wait(pipeline, kPatience, nullptr));
     REQUIRE_OK(gpo_pipeline_then(pipeline, executor, Told::callback, &told));
     CHECK_OK(gpo_executor_run(executor, nullptr));

@@ -58,7 +58,7 @@ struct Loader {
         Module module;
         Kernel kernel;
         REQUIRE_OK(gpo_module_load(gpu.device, image.data(), image.size(), "made", module.out()));
-        REQUIRE_OK(gpo_module_kernel(module, "triple", kernel.out()));
+        REQUIRE_OK(gpo_module_get_kernel(module, "triple", kernel.out()));
         out[0] = 0;
         CHECK_OK(launch(stream, kernel.get(), 1, 1, out.data(), 14u));
         CHECK_OK(gpo_stream_wait(stream, kPatience));
@@ -80,9 +80,9 @@ struct Loader {
         Module module;
         REQUIRE_OK(gpo_module_compile(gpu.device, &options, module.out()));
         size_t needed = 0;
-        REQUIRE_OK(gpo_module_image(module, nullptr, 0, &needed));
+        REQUIRE_OK(gpo_module_get_image(module, nullptr, 0, &needed));
         std::vector<char> image(needed);
-        REQUIRE_OK(gpo_module_image(module, image.data(), image.size(), &needed));
+        REQUIRE_OK(gpo_module_get_image(module, image.data(), image.size(), &needed));
         return image;
     }
 };

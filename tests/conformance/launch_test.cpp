@@ -95,13 +95,13 @@ TEST_CASE("a launch has the shape that it was given, and zeros count as one") {
     const void* arguments[] = {&at};
     auto where = shape_of(3, 4);
     where.grid[1] = 2, where.grid[2] = 5, where.block[1] = 6, where.block[2] = 2;
-    REQUIRE_OK(gpo_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
+    REQUIRE_OK(gpo_stream_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     const std::vector<uint32_t> all = {3, 2, 5, 4, 6, 2, 3 * 2 * 5 * 4 * 6 * 2}, few = {2, 1, 1, 3, 1, 1, 6};
     CHECK(std::vector<uint32_t>(out.begin(), out.end()) == all);
     std::memset(out.data(), 0, out.bytes());
     where = shape_of(2, 3);
-    REQUIRE_OK(gpo_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
+    REQUIRE_OK(gpo_stream_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     CHECK(std::vector<uint32_t>(out.begin(), out.end()) == few);
 }
@@ -116,7 +116,7 @@ TEST_CASE("shapes that the device or the kernel can't have are refused, and the 
     const void* arguments[] = {&at};
     const auto refused = [&](gpo_kernel_t kernel, const gpo_launch& where, const char* culprit) {
         CAPTURE(culprit);
-        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_launch_kernel(stream, kernel, &where, arguments, nullptr, 1));
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_launch_kernel(stream, kernel, &where, arguments, nullptr, 1));
         CHECK(contains(last_error().message, culprit));
     };
     refused(shape, shape_of(0, 1), "launch.grid[0]");
@@ -167,10 +167,10 @@ TEST_CASE("arguments are checked by count and size, and the culprit is named") {
     const auto where = shape_of(1, 1);
     const float* pointer = values.data();
     const void* with_hole[] = {&pointer, nullptr, &pointer, &pointer};
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_launch_kernel(stream, saxpy, &where, with_hole, nullptr, 4));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_launch_kernel(stream, saxpy, &where, with_hole, nullptr, 4));
     CHECK(contains(last_error().message, "argument 1 of kernel `saxpy` is NULL"));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_launch_kernel(stream, saxpy, &where, nullptr, nullptr, 4));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_launch_kernel(stream, saxpy, nullptr, with_hole, nullptr, 4));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_launch_kernel(stream, saxpy, &where, nullptr, nullptr, 4));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_launch_kernel(stream, saxpy, nullptr, with_hole, nullptr, 4));
     CHECK(std::string(object_error(stream.get()).message).size() > 0);
     CHECK_OK(launch(stream, nothing.get(), 1, 1));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
@@ -206,7 +206,7 @@ TEST_CASE("a held launch has copies of its arguments and keeps its kernel") {
         options.source = kKernels;
         REQUIRE_OK(gpo_module_compile(gpu.device, &options, module.out()));
         Kernel sum;
-        REQUIRE_OK(gpo_module_kernel(module, "sum_large", sum.out()));
+        REQUIRE_OK(gpo_module_get_kernel(module, "sum_large", sum.out()));
         REQUIRE_OK(gpo_stream_wait_timeline(stream, timeline, 1));
         Large large{};
         for (int i = 0; i < 200; ++i) large.values[i] = i;
@@ -229,7 +229,7 @@ TEST_CASE("module and kernel may be destroyed while the kernel runs" * gated) {
     options.source = kKernels;
     REQUIRE_OK(gpo_module_compile(gpu.device, &options, module.out()));
     Kernel bounded;
-    REQUIRE_OK(gpo_module_kernel(module, "bounded", bounded.out()));
+    REQUIRE_OK(gpo_module_get_kernel(module, "bounded", bounded.out()));
     gate.put_on(stream);
     REQUIRE_OK(launch(stream, bounded.get(), 1, 33, out.data()));
     CHECK_OK(gpo_kernel_destroy(bounded.release()));
@@ -251,12 +251,12 @@ TEST_CASE("dynamic shared memory beyond the usual has to be allowed first") {
     const void* arguments[] = {&at, &words};
     auto where = shape_of(1, 128);
     where.dynamic_shared_bytes = 48 * 1024;
-    REQUIRE_OK(gpo_launch_kernel(stream, dynamic, &where, arguments, nullptr, 2));
+    REQUIRE_OK(gpo_stream_launch_kernel(stream, dynamic, &where, arguments, nullptr, 2));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     CHECK(out[0] == words - 1);
     REQUIRE(device.shared_bytes_per_block_max > 48 * 1024);
     where.dynamic_shared_bytes = device.shared_bytes_per_block_max;
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_launch_kernel(stream, dynamic, &where, arguments, nullptr, 2));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_launch_kernel(stream, dynamic, &where, arguments, nullptr, 2));
     CHECK(contains(last_error().message, "gpo_kernel_set_max_dynamic_shared"));
     CHECK_STATUS(GPO_INVALID_ARGUMENT,
                  gpo_kernel_set_max_dynamic_shared(dynamic, device.shared_bytes_per_block_max + 1));
@@ -264,12 +264,12 @@ TEST_CASE("dynamic shared memory beyond the usual has to be allowed first") {
     REQUIRE_OK(gpo_kernel_set_max_dynamic_shared(dynamic, device.shared_bytes_per_block_max));
     CHECK(attributes_of(dynamic).max_dynamic_shared_bytes == device.shared_bytes_per_block_max);
     words = static_cast<int>(device.shared_bytes_per_block_max / 4);
-    REQUIRE_OK(gpo_launch_kernel(stream, dynamic, &where, arguments, nullptr, 2));
+    REQUIRE_OK(gpo_stream_launch_kernel(stream, dynamic, &where, arguments, nullptr, 2));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     CHECK(out[0] == words - 1);
     // Another handle on the same kernel sees the limit.
     Kernel same = gpu.kernel(kKernels, "dynamic");
-    CHECK_OK(gpo_launch_kernel(stream, same, &where, arguments, nullptr, 2));
+    CHECK_OK(gpo_stream_launch_kernel(stream, same, &where, arguments, nullptr, 2));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
 }
 
@@ -293,9 +293,9 @@ extern "C" __global__ void both(int* out) {
     const void* arguments[] = {&at};
     auto where = shape_of(1, 32);
     where.dynamic_shared_bytes = unasked + 1024;
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_launch_kernel(stream, kernel, &where, arguments, nullptr, 1));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_launch_kernel(stream, kernel, &where, arguments, nullptr, 1));
     where.dynamic_shared_bytes = unasked;
-    CHECK_OK(gpo_launch_kernel(stream, kernel, &where, arguments, nullptr, 1));
+    CHECK_OK(gpo_stream_launch_kernel(stream, kernel, &where, arguments, nullptr, 1));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     CHECK(out[0] == 93);
 }
@@ -322,7 +322,7 @@ struct Twelve { int all[3]; };
 extern "C" __global__ void mixed(char a, double b, Twelve c, float *d) {}
 )", "mixed");
     uint64_t offset = 7, bytes = 7;
-    if (gpo_kernel_parameter(kernel, 0, &offset, &bytes) == GPO_NOT_SUPPORTED) {  // CUDA 12.2's driver
+    if (gpo_kernel_get_parameter(kernel, 0, &offset, &bytes) == GPO_NOT_SUPPORTED) {  // CUDA 12.2's driver
         CHECK(attributes_of(kernel).parameter_count == 0);
         CHECK((offset == 7 && bytes == 7));
         return;
@@ -330,16 +330,16 @@ extern "C" __global__ void mixed(char a, double b, Twelve c, float *d) {}
     constexpr uint64_t right[][2] = {{0, 1}, {8, 8}, {16, 12}, {32, 8}};
     for (uint32_t i = 0; i < 4; ++i) {
         CAPTURE(i);
-        REQUIRE_OK(gpo_kernel_parameter(kernel, i, &offset, &bytes));
+        REQUIRE_OK(gpo_kernel_get_parameter(kernel, i, &offset, &bytes));
         CHECK((offset == right[i][0] && bytes == right[i][1]));
     }
-    CHECK_OK(gpo_kernel_parameter(kernel, 3, nullptr, nullptr));
+    CHECK_OK(gpo_kernel_get_parameter(kernel, 3, nullptr, nullptr));
     for (const uint32_t none : {4u, UINT32_MAX}) {
-        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_parameter(kernel, none, &offset, &bytes));
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_get_parameter(kernel, none, &offset, &bytes));
         CHECK(contains(last_error().message, "has 4 parameters"));
     }
     CHECK((offset == 32 && bytes == 8));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_parameter(gpu.kernel(R"(extern "C" __global__ void none() {})", "none"), 0,
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_get_parameter(gpu.kernel(R"(extern "C" __global__ void none() {})", "none"), 0,
                                                             &offset, &bytes));
 }
 
@@ -348,20 +348,20 @@ TEST_CASE("occupancy follows the block size, and a suggestion can be launched") 
     Kernel saxpy = gpu.kernel(kKernels, "saxpy");
     const auto device = properties_of(gpu);
     uint32_t small = 0, large = 0, threads = 0, blocks = 0;
-    REQUIRE_OK(gpo_kernel_occupancy(saxpy, 64, 0, &small));
-    REQUIRE_OK(gpo_kernel_occupancy(saxpy, device.max_threads_per_block, 0, &large));
+    REQUIRE_OK(gpo_kernel_get_occupancy(saxpy, 64, 0, &small));
+    REQUIRE_OK(gpo_kernel_get_occupancy(saxpy, device.max_threads_per_block, 0, &large));
     CHECK(small >= large);
     CHECK(large >= 1);
     uint32_t again = 0;
-    REQUIRE_OK(gpo_kernel_occupancy(saxpy, 64, 0, &again));
+    REQUIRE_OK(gpo_kernel_get_occupancy(saxpy, 64, 0, &again));
     CHECK(again == small);
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_occupancy(saxpy, 0, 0, &small));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_occupancy(saxpy, device.max_threads_per_block + 1, 0, &small));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_occupancy(saxpy, 64, 0, nullptr));
-    REQUIRE_OK(gpo_kernel_suggest(saxpy, 0, 0, &threads, &blocks));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_get_occupancy(saxpy, 0, 0, &small));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_get_occupancy(saxpy, device.max_threads_per_block + 1, 0, &small));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_get_occupancy(saxpy, 64, 0, nullptr));
+    REQUIRE_OK(gpo_kernel_suggest_shape(saxpy, 0, 0, &threads, &blocks));
     CHECK(threads >= 32);
     CHECK(blocks >= 1);
-    REQUIRE_OK(gpo_kernel_suggest(saxpy, 0, 128, &threads, nullptr));
+    REQUIRE_OK(gpo_kernel_suggest_shape(saxpy, 0, 128, &threads, nullptr));
     CHECK(threads <= 128);
     auto values = gpu.pinned<float>(4);
     Stream stream = gpu.stream();
@@ -376,18 +376,18 @@ TEST_CASE("all blocks of a cooperative launch run at once, and a grid that can't
     Kernel meet = gpu.kernel(kKernels, "meet");
     Stream stream = gpu.stream();
     uint32_t per_multiprocessor = 0;
-    REQUIRE_OK(gpo_kernel_occupancy(meet, 32, 0, &per_multiprocessor));
+    REQUIRE_OK(gpo_kernel_get_occupancy(meet, 32, 0, &per_multiprocessor));
     const uint32_t most = per_multiprocessor * static_cast<uint32_t>(device.multiprocessors);
     auto counts = gpu.pinned<uint32_t>(2);
     uint32_t *arrived = &counts[0], *out = &counts[1];
     const void* arguments[] = {&arrived, &out};
     auto where = shape_of(most, 32);
     where.flags = GPO_LAUNCH_COOPERATIVE;
-    REQUIRE_OK(gpo_launch_kernel(stream, meet, &where, arguments, nullptr, 2));
+    REQUIRE_OK(gpo_stream_launch_kernel(stream, meet, &where, arguments, nullptr, 2));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     CHECK(counts[1] == most);
     where.grid[0] = most + 1;
-    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_launch_kernel(stream, meet, &where, arguments, nullptr, 2));
+    CHECK_STATUS(GPO_LIMIT_EXCEEDED, gpo_stream_launch_kernel(stream, meet, &where, arguments, nullptr, 2));
     CHECK(contains(last_error().message, "kernel `meet`"));
     CHECK_OK(gpo_stream_query(stream));
 }
@@ -403,18 +403,18 @@ TEST_CASE("a launch may have a priority of its own, and blocks may come in clust
     auto where = shape_of(4, 32);
     where.flags = GPO_LAUNCH_PRIORITY;
     int32_t least = 0, greatest = 0;
-    REQUIRE_OK(gpo_stream_priority_range(gpu.device, &least, &greatest));
+    REQUIRE_OK(gpo_device_get_priority_range(gpu.device, &least, &greatest));
     where.priority = greatest;
-    REQUIRE_OK(gpo_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
+    REQUIRE_OK(gpo_stream_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     CHECK(out[6] == 4 * 32);
     where = shape_of(4, 32);
     where.cluster[0] = 2;
     if (!device.cluster_launch) {
-        CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
+        CHECK_STATUS(GPO_NOT_SUPPORTED, gpo_stream_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
         return skip("this device has no clusters", "clusters");
     }
-    REQUIRE_OK(gpo_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
+    REQUIRE_OK(gpo_stream_launch_kernel(stream, shape, &where, arguments, nullptr, 1));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     CHECK(out[6] == 2 * 4 * 32);
 }
@@ -437,13 +437,13 @@ TEST_CASE("the native function and stream are those of the driver") {
     Kernel nothing = gpu.kernel(kKernels, "nothing"), same = gpu.kernel(kKernels, "nothing"),
            other = gpu.kernel(kKernels, "shape");
     void *function = nullptr, *same_function = nullptr, *other_function = nullptr;
-    REQUIRE_OK(gpo_kernel_native(nothing, &function));
-    REQUIRE_OK(gpo_kernel_native(same, &same_function));
-    REQUIRE_OK(gpo_kernel_native(other, &other_function));
+    REQUIRE_OK(gpo_kernel_get_native(nothing, &function));
+    REQUIRE_OK(gpo_kernel_get_native(same, &same_function));
+    REQUIRE_OK(gpo_kernel_get_native(other, &other_function));
     CHECK(function != nullptr);
     CHECK(function == same_function);
     CHECK(function != other_function);
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_native(nothing, nullptr));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_get_native(nothing, nullptr));
 }
 
 TEST_CASE("a kernel may be launched by many threads at once") {

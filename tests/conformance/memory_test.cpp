@@ -79,7 +79,7 @@ TEST_CASE("memory: what is freed under work that was put before stays until that
 TEST_CASE("memory: freed memory can be had again, over and over") {
     Gpu gpu;
     uint64_t free_bytes = 0, total = 0;
-    REQUIRE_OK(gpo_device_memory(gpu.device, &free_bytes, &total));
+    REQUIRE_OK(gpo_device_get_memory(gpu.device, &free_bytes, &total));
     // Two thirds of what is free: the second allocation succeeds only when the first is gone.
     const uint64_t bytes = std::min<uint64_t>(free_bytes / 3 * 2, uint64_t{1} << 40);
     for (int round = 0; round < 3; ++round) {

@@ -10,7 +10,7 @@ namespace {
 
 gpo_metrics metrics_of(Gpu& gpu) {
     auto metrics = sized<gpo_metrics>();
-    REQUIRE_OK(gpo_runtime_metrics(gpu.runtime, &metrics));
+    REQUIRE_OK(gpo_runtime_get_metrics(gpu.runtime, &metrics));
     return metrics;
 }
 
@@ -18,7 +18,7 @@ std::string text_of(Gpu& gpu) {
     std::string text(64, '\0');
     size_t needed = 0;
     gpo_status status;
-    while ((status = gpo_metrics_text(gpu.runtime, text.data(), text.size(), &needed)) == GPO_BUFFER_TOO_SMALL)
+    while ((status = gpo_runtime_get_metrics_text(gpu.runtime, text.data(), text.size(), &needed)) == GPO_BUFFER_TOO_SMALL)
         text.resize(needed + 64);
     REQUIRE_OK(status);
     text.resize(needed - 1);
@@ -208,7 +208,7 @@ TEST_CASE("the text ends with a line, holds every figure and no half of one") {
     CHECK(contains(bare(text), "gpuorch_gpu_memory_total_bytes{gpu=\""));
     size_t needed = 0;
     char little[8];
-    CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_metrics_text(gpu.runtime, little, sizeof little, &needed));
+    CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_runtime_get_metrics_text(gpu.runtime, little, sizeof little, &needed));
     CHECK(needed > text.size() / 2);
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("each sample says whose runtime it is of, by its label or else by a nu
     const auto names_of = [](gpo_runtime_t runtime) {
         std::string text(1 << 16, '\0');
         size_t needed = 0;
-        REQUIRE_OK(gpo_metrics_text(runtime, text.data(), text.size(), &needed));
+        REQUIRE_OK(gpo_runtime_get_metrics_text(runtime, text.data(), text.size(), &needed));
         text.resize(needed - 1);
         std::vector<std::string> names;
         for (size_t at = 0, end; at < text.size(); at = end + 1) {

@@ -63,15 +63,15 @@ Module compile(Gpu& gpu, const char* source) {
 
 Kernel kernel_of(gpo_module_t module, const char* name) {
     Kernel kernel;
-    REQUIRE_OK(gpo_module_kernel(module, name, kernel.out()));
+    REQUIRE_OK(gpo_module_get_kernel(module, name, kernel.out()));
     return kernel;
 }
 
 std::string compile_log() {
     size_t needed = 0;
-    REQUIRE_OK(gpo_compile_log(nullptr, 0, &needed));
+    REQUIRE_OK(gpo_last_compile_log(nullptr, 0, &needed));
     std::string log(needed, '\0');
-    REQUIRE_OK(gpo_compile_log(log.data(), log.size(), nullptr));
+    REQUIRE_OK(gpo_last_compile_log(log.data(), log.size(), nullptr));
     log.pop_back();
     return log;
 }
@@ -80,10 +80,10 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 std::vector<char> image_of(gpo_module_t module) {
     size_t needed = 0;
-    REQUIRE_OK(gpo_module_image(module, nullptr, 0, &needed));
+    REQUIRE_OK(gpo_module_get_image(module, nullptr, 0, &needed));
     REQUIRE(needed > 0);
     std::vector<char> image(needed);
-    REQUIRE_OK(gpo_module_image(module, image.data(), image.size(), &needed));
+    REQUIRE_OK(gpo_module_get_image(module, image.data(), image.size(), &needed));
     return image;
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a kernel compiles from its source, runs, and is told apart by its nam
     Pinned<int> out = gpu.pinned<int>(3);
     Kernel by_plain = kernel_of(module, "store"), by_scope = kernel_of(module, "ns::store");
     char symbol[128];
-    REQUIRE_OK(gpo_kernel_name(by_plain, symbol, sizeof symbol, nullptr));
+    REQUIRE_OK(gpo_kernel_get_name(by_plain, symbol, sizeof symbol, nullptr));
     CHECK(contains(symbol, "store"));
     Kernel by_symbol = kernel_of(module, symbol);
     CHECK_OK(launch(stream, by_plain.get(), 1, 1, &out[0], 7));
@@ -112,15 +112,15 @@ TEST_CASE("a kernel that isn't there is answered with those that are") {
     Gpu gpu;
     Module module = compile(gpu, kTwoKernels);
     gpo_kernel_t none = reinterpret_cast<gpo_kernel_t>(uintptr_t{1});
-    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_kernel(module, "absent", &none));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_get_kernel(module, "absent", &none));
     CHECK(none == reinterpret_cast<gpo_kernel_t>(uintptr_t{1}));
     const std::string message = last_error().message;
     CHECK(contains(message, "`absent`"));
     CHECK(contains(message, "plain"));
     CHECK(contains(message, "ns::store"));
-    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_kernel(module, "", &none));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_module_kernel(module, nullptr, &none));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_module_kernel(module, "plain", nullptr));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_get_kernel(module, "", &none));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_module_get_kernel(module, nullptr, &none));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_module_get_kernel(module, "plain", nullptr));
 }
 
 TEST_CASE("templates are instantiated by name expressions, and found by them") {
@@ -144,7 +144,7 @@ TEST_CASE("templates are instantiated by name expressions, and found by them") {
     CHECK(whole[0] == 35);
     CHECK(wide[0] == 2.5);
     gpo_kernel_t none = nullptr;
-    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_kernel(module, "scale", &none));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_get_kernel(module, "scale", &none));
 }
 
 TEST_CASE("options and headers reach the compiler") {
@@ -226,8 +226,8 @@ TEST_CASE("a module's image can be kept, loaded again, and works the same") {
         image = image_of(module);
         size_t needed = 0;
         std::vector<char> small(image.size() - 1);
-        CHECK_OK(gpo_module_image(module, nullptr, 0, nullptr));
-        CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_module_image(module, small.data(), small.size(), &needed));
+        CHECK_OK(gpo_module_get_image(module, nullptr, 0, nullptr));
+        CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_module_get_image(module, small.data(), small.size(), &needed));
         CHECK(needed == image.size());
     }
     Module module;
@@ -275,11 +275,11 @@ TEST_CASE("variables of a module are read and written from the host, each load h
     Module second;
     REQUIRE_OK(gpo_module_load(gpu.device, image.data(), image.size(), nullptr, second.out()));
     uint64_t total = 0, weights = 0, bytes = 0, other_total = 0;
-    REQUIRE_OK(gpo_module_symbol(module, "total", &total, &bytes));
+    REQUIRE_OK(gpo_module_get_symbol(module, "total", &total, &bytes));
     CHECK(bytes == sizeof(int));
-    REQUIRE_OK(gpo_module_symbol(module, "weights", &weights, &bytes));
+    REQUIRE_OK(gpo_module_get_symbol(module, "weights", &weights, &bytes));
     CHECK(bytes == 4 * sizeof(int));
-    REQUIRE_OK(gpo_module_symbol(second, "total", &other_total, nullptr));
+    REQUIRE_OK(gpo_module_get_symbol(second, "total", &other_total, nullptr));
     CHECK(total != other_total);
 
     Stream stream = gpu.stream();
@@ -295,8 +295,8 @@ TEST_CASE("variables of a module are read and written from the host, each load h
     CHECK(read_back[0] == 100 + 10 + 11 + 12 + 13);
     CHECK(read_back[1] == 100 + 1 + 2 + 3 + 4);
 
-    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_symbol(module, "absent", &total, &bytes));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_module_symbol(module, nullptr, &total, &bytes));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_get_symbol(module, "absent", &total, &bytes));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_module_get_symbol(module, nullptr, &total, &bytes));
 }
 
 TEST_CASE("a second compilation of one source comes from the cache, and does the same") {
@@ -378,7 +378,7 @@ TEST_CASE("a cache folder that others may write to is not used, and that is said
 TEST_CASE("the built-in kernels need no compiler and compute what they say, in grids of any shape") {
     Gpu gpu;
     Module module;
-    REQUIRE_OK(gpo_module_builtin(gpu.device, module.out()));
+    REQUIRE_OK(gpo_module_load_builtin(gpu.device, module.out()));
     constexpr uint64_t n = 100'003;
     Stream stream = gpu.stream();
     auto x = gpu.pinned<float>(n), y = gpu.pinned<float>(n), z = gpu.pinned<float>(n), sum = gpu.pinned<float>(1);
@@ -410,7 +410,7 @@ TEST_CASE("the built-in kernels need no compiler and compute what they say, in g
                 where.grid[i] = shape.grid[i];
                 where.block[i] = shape.block[i];
             }
-            REQUIRE_OK(gpo_launch_kernel(stream, kernel, &where, arguments.data(), nullptr,
+            REQUIRE_OK(gpo_stream_launch_kernel(stream, kernel, &where, arguments.data(), nullptr,
                                          static_cast<uint32_t>(arguments.size())));
         };
         uint32_t *words_at = words.data(), *copy_at = copy.data();
@@ -444,7 +444,7 @@ TEST_CASE("the built-in kernels need no compiler and compute what they say, in g
 TEST_CASE("the built-in kernels touch nothing where there is nothing to do, nor beyond the end") {
     Gpu gpu;
     Module module;
-    REQUIRE_OK(gpo_module_builtin(gpu.device, module.out()));
+    REQUIRE_OK(gpo_module_load_builtin(gpu.device, module.out()));
     Stream stream = gpu.stream();
     auto words = gpu.pinned<uint32_t>(10);
     CHECK_OK(launch(stream, kernel_of(module, "gpo_fill_u32").get(), 2, 32, words.data(), uint32_t{1}, uint64_t{0}));
@@ -458,13 +458,13 @@ TEST_CASE("the built-in kernels touch nothing where there is nothing to do, nor 
 TEST_CASE("a module and its image outlive each other's handles") {
     Gpu gpu;
     Module module;
-    REQUIRE_OK(gpo_module_builtin(gpu.device, module.out()));
+    REQUIRE_OK(gpo_module_load_builtin(gpu.device, module.out()));
     const std::vector<char> image = image_of(module);
     Kernel kernel = kernel_of(module, "gpo_fill_u32");
     const gpo_module_t stale = module.get();
     module.reset();
     gpo_kernel_t none = nullptr;
-    CHECK_STATUS(GPO_STALE_HANDLE, gpo_module_kernel(stale, "gpo_fill_u32", &none));
+    CHECK_STATUS(GPO_STALE_HANDLE, gpo_module_get_kernel(stale, "gpo_fill_u32", &none));
     auto words = gpu.pinned<uint32_t>(4);
     Stream stream = gpu.stream();
     CHECK_OK(launch(stream, kernel.get(), 1, 32, words.data(), uint32_t{9}, uint64_t{4}));

@@ -42,7 +42,7 @@ struct World {
     World() {
         REQUIRE_OK(gpo_device_get_properties(gpu.device, &properties));
         void* native = nullptr;
-        REQUIRE_OK(gpo_stream_native(stream, &native));
+        REQUIRE_OK(gpo_stream_get_native(stream, &native));
         REQUIRE_OK(gpo_stream_wrap(gpu.device, native, nullptr, wrapped.out()));
         if (second) REQUIRE_OK(gpo_stream_create(second, nullptr, stream_there.out()));
         auto arena_options = sized<gpo_arena_options>();
@@ -52,7 +52,7 @@ struct World {
         pool_options.max_bytes = 1 << 20;
         REQUIRE_OK(gpo_pool_create(gpu.device, &pool_options, pool.out()));
         REQUIRE_OK(gpo_stream_pool_create(gpu.device, nullptr, streams.out()));
-        REQUIRE_OK(gpo_module_builtin(gpu.device, module.out()));
+        REQUIRE_OK(gpo_module_load_builtin(gpu.device, module.out()));
         auto stage = sized<gpo_stage>();
         stage.kind = GPO_STAGE_CALLBACK;
         stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
@@ -71,7 +71,7 @@ struct World {
         uint64_t address = memory;
         const void* pointers[] = {&address, &word, &word};
         const uint32_t sizes[] = {8, second_size, 4};
-        return gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, arguments);
+        return gpo_stream_launch_kernel(stream, kernel, &shape, pointers, sizes, arguments);
     }
 };
 

@@ -57,8 +57,8 @@ const std::vector<Row>& gpo::test::negative_rows() {
         {"gpo_device_open", "reserved field set", GPO_INVALID_ARGUMENT, [](World& w) {
              auto options = sized<gpo_device_options>(); options.reserved = 1; Device device;
              return gpo_device_open(w.gpu.runtime, &options, device.out()); }},
-        {"gpo_device_describe", "an ordinal that isn't there", GPO_NO_DEVICE, [](World& w) {
-             auto p = sized<gpo_device_properties>(); return gpo_device_describe(w.gpu.runtime, UINT32_MAX, &p); }},
+        {"gpo_runtime_describe_device", "an ordinal that isn't there", GPO_NO_DEVICE, [](World& w) {
+             auto p = sized<gpo_device_properties>(); return gpo_runtime_describe_device(w.gpu.runtime, UINT32_MAX, &p); }},
         {"gpo_device_get_limit", "a limit that isn't one", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_device_get_limit(w.gpu.device, 7, &w.number); }},
 
@@ -66,15 +66,15 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { return gpo_device_set_limit(w.gpu.device, 7, 4096); }},
         {"gpo_device_set_limit", "limit 0", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_device_set_limit(w.gpu.device, 0, 4096); }},
-        {"gpo_device_describe_peer", "an ordinal that isn't there", GPO_NO_DEVICE, [](World& w) {
-             auto p = sized<gpo_peer_properties>(); return gpo_device_describe_peer(w.gpu.runtime, 0, 64, &p); }},
+        {"gpo_runtime_describe_peer", "an ordinal that isn't there", GPO_NO_DEVICE, [](World& w) {
+             auto p = sized<gpo_peer_properties>(); return gpo_runtime_describe_peer(w.gpu.runtime, 0, 64, &p); }},
 
-        {"gpo_event_elapsed", "an event without times", GPO_INVALID_ARGUMENT,
-            [](World& w) { return gpo_event_elapsed(w.event, w.timing, &w.time); }},
+        {"gpo_event_get_elapsed", "an event without times", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_event_get_elapsed(w.event, w.timing, &w.time); }},
         {"gpo_event_record", "on a stream of another device", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_event_record(w.event, w.stream_there); }, Needs::second_device},
-        {"gpo_event_elapsed", "never recorded", GPO_INVALID_STATE,
-            [](World& w) { return gpo_event_elapsed(w.timing, w.timing, &w.time); }},
+        {"gpo_event_get_elapsed", "never recorded", GPO_INVALID_STATE,
+            [](World& w) { return gpo_event_get_elapsed(w.timing, w.timing, &w.time); }},
         {"gpo_stream_notify_timed", "since an event without times", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_stream_notify_timed(w.stream, w.queue, 1, w.event); }},
         {"gpo_stream_notify_timed", "since an event that was never recorded", GPO_INVALID_ARGUMENT,
@@ -103,8 +103,8 @@ const std::vector<Row>& gpo::test::negative_rows() {
              gpo_completion entry; return gpo_cq_drain(w.queue, &entry, offsetof(gpo_completion, gpu_ns) + 4, 1, &w.number); }},
         {"gpo_cq_drain", "stride times capacity overflows", GPO_INVALID_ARGUMENT, [](World& w) {
              gpo_completion entry; return gpo_cq_drain(w.queue, &entry, kHuge / 4, 8, &w.number); }},
-        {"gpo_cq_error", "an id that isn't known", GPO_NOT_FOUND, [](World& w) {
-             auto error = sized<gpo_error>(); return gpo_cq_error(w.queue, 77, &error); }},
+        {"gpo_cq_get_error", "an id that isn't known", GPO_NOT_FOUND, [](World& w) {
+             auto error = sized<gpo_error>(); return gpo_cq_get_error(w.queue, 77, &error); }},
 
         {"gpo_arena_create", "reserved field set", GPO_INVALID_ARGUMENT, [](World& w) {
              auto options = sized<gpo_arena_options>(); options.reserved = 1; Arena arena;
@@ -217,44 +217,44 @@ const std::vector<Row>& gpo::test::negative_rows() {
             [](World& w) { Module m; return gpo_module_load(w.gpu.device, w.pageable.data(), 0, nullptr, m.out()); }},
         {"gpo_module_load", "zeros", GPO_INVALID_IMAGE,
             [](World& w) { Module m; return gpo_module_load(w.gpu.device, w.pageable.data(), 4096, nullptr, m.out()); }},
-        {"gpo_module_kernel", "a kernel that isn't in it", GPO_NOT_FOUND,
-            [](World& w) { Kernel k; return gpo_module_kernel(w.module, "no_such_kernel", k.out()); }},
-        {"gpo_module_symbol", "a symbol that isn't in it", GPO_NOT_FOUND,
-            [](World& w) { return gpo_module_symbol(w.module, "no_such_symbol", &w.number, &w.number); }},
+        {"gpo_module_get_kernel", "a kernel that isn't in it", GPO_NOT_FOUND,
+            [](World& w) { Kernel k; return gpo_module_get_kernel(w.module, "no_such_kernel", k.out()); }},
+        {"gpo_module_get_symbol", "a symbol that isn't in it", GPO_NOT_FOUND,
+            [](World& w) { return gpo_module_get_symbol(w.module, "no_such_symbol", &w.number, &w.number); }},
         {"gpo_kernel_set_max_dynamic_shared", "more than there is", GPO_INVALID_ARGUMENT,
             [](World& w) { return gpo_kernel_set_max_dynamic_shared(w.kernel, 1ull << 40); }},
-        {"gpo_kernel_occupancy", "blocks of no threads", GPO_INVALID_ARGUMENT,
-            [](World& w) { return gpo_kernel_occupancy(w.kernel, 0, 0, &w.word); }},
-        {"gpo_launch_kernel", "a grid of 0", GPO_INVALID_ARGUMENT,
+        {"gpo_kernel_get_occupancy", "blocks of no threads", GPO_INVALID_ARGUMENT,
+            [](World& w) { return gpo_kernel_get_occupancy(w.kernel, 0, 0, &w.word); }},
+        {"gpo_stream_launch_kernel", "a grid of 0", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.grid[0] = 0; }); }},
-        {"gpo_launch_kernel", "a block of 2048", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "a block of 2048", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.block[0] = 2048; }); }},
-        {"gpo_launch_kernel", "a block whose threads multiply to too many", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "a block whose threads multiply to too many", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.block[0] = l.block[1] = 1024; }); }},
-        {"gpo_launch_kernel", "a block whose threads overflow", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "a block whose threads overflow", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.block[0] = l.block[1] = 65536; }); }},
-        {"gpo_launch_kernel", "more shared memory than there is", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "more shared memory than there is", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.dynamic_shared_bytes = 1ull << 33; }); }},
-        {"gpo_launch_kernel", "unknown flags", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "unknown flags", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.flags = 0x40000000; }); }},
-        {"gpo_launch_kernel", "an argument too few", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "an argument too few", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto&) {}, 1); }, Needs::kernel_parameters},
-        {"gpo_launch_kernel", "an argument too many", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "an argument too many", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto&) {}, 3); }, Needs::kernel_parameters},
-        {"gpo_launch_kernel", "an argument of another size", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "an argument of another size", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto&) {}, 2, 8); }, Needs::kernel_parameters},
-        {"gpo_launch_kernel", "a cooperative grid that can't run at once", GPO_LIMIT_EXCEEDED,
+        {"gpo_stream_launch_kernel", "a cooperative grid that can't run at once", GPO_LIMIT_EXCEEDED,
             [](World& w) { return w.launch([](auto& l) { l.flags = GPO_LAUNCH_COOPERATIVE; l.grid[0] = 1 << 24; }); },
             Needs::cooperative_launches, "kernel `two`"},
-        {"gpo_launch_kernel", "a grid that is no multiple of its clusters", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "a grid that is no multiple of its clusters", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.grid[0] = 4; l.cluster[0] = 3; }); },
             Needs::clusters, "no multiple of launch.cluster[0]"},
-        {"gpo_launch_kernel", "clusters of 64 blocks", GPO_INVALID_ARGUMENT,
+        {"gpo_stream_launch_kernel", "clusters of 64 blocks", GPO_INVALID_ARGUMENT,
             [](World& w) { return w.launch([](auto& l) { l.grid[0] = l.cluster[0] = 64; }); }, Needs::clusters},
-        {"gpo_launch_kernel", "a kernel of another device than the stream's", GPO_INVALID_ARGUMENT, [](World& w) {
+        {"gpo_stream_launch_kernel", "a kernel of another device than the stream's", GPO_INVALID_ARGUMENT, [](World& w) {
              auto shape = sized<gpo_launch>(); shape.grid[0] = shape.block[0] = 1; uint64_t address = w.memory;
              const void* pointers[] = {&address, &w.word};
-             return gpo_launch_kernel(w.stream_there, w.kernel, &shape, pointers, nullptr, 2); },
+             return gpo_stream_launch_kernel(w.stream_there, w.kernel, &shape, pointers, nullptr, 2); },
             Needs::second_device, "not of one device"},
     };
     return all;

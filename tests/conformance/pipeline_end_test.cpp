@@ -507,7 +507,7 @@ TEST_CASE("a cancelled run ends with that status and leaves nothing behind") {
     CHECK(entries[0].status == GPO_CANCELLED);
     CHECK(entries[0].user_data == 7);
     auto error = sized<gpo_error>();
-    CHECK_OK(gpo_cq_error(queue, entries[0].error_id, &error));
+    CHECK_OK(gpo_cq_get_error(queue, entries[0].error_id, &error));
     CHECK(error.status == GPO_CANCELLED);
     rig.still_works();
 }
@@ -594,7 +594,7 @@ TEST_CASE("the stream that a stage is given is the pipeline's: it can't be destr
     const std::vector<uint8_t> data = noise(10'000);
     CHECK_OK(run(pipeline, from_memory(data.data(), data.size()), to_nothing()));
     CHECK(destroyed == GPO_INVALID_STATE);
-    CHECK_OK(gpo_device_destroy(std::exchange(gpu.device, nullptr)));
+    CHECK_OK(gpo_device_close(std::exchange(gpu.device, nullptr)));
     CHECK_OK(gpo_runtime_shutdown(std::exchange(gpu.runtime, nullptr), kPatience));
     CHECK(log == "shut down with 1 objects that were not destroyed: pipeline `left`");
 }

@@ -118,7 +118,7 @@ namespace {
 
 uint64_t pinned_by_pipelines(Gpu& gpu) {
     auto metrics = sized<gpo_metrics>();
-    REQUIRE_OK(gpo_runtime_metrics(gpu.runtime, &metrics));
+    REQUIRE_OK(gpo_runtime_get_metrics(gpu.runtime, &metrics));
     return metrics.pipeline_pinned;
 }
 

@@ -435,7 +435,7 @@ TEST_CASE("the end of a run comes into a completion queue, also when it is past"
     const auto entries = take(queue, 2);
     uint64_t sum = 0;
     for (const auto& entry : entries) {
-        CHECK(entry.source == GPO_SOURCE_PIPELINE);
+        CHECK(entry.origin == GPO_ORIGIN_PIPELINE);
         CHECK(entry.status == GPO_SUCCESS);
         CHECK(entry.completed_ns >= entry.submitted_ns);
         sum += entry.user_data;

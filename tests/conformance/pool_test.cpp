@@ -22,7 +22,7 @@ Pool make_pool(Gpu& gpu, uint64_t max_bytes = 0, uint64_t keep_bytes = 0, uint64
 
 gpo_memory_statistics statistics_of(gpo_pool_t pool) {
     auto statistics = sized<gpo_memory_statistics>();
-    REQUIRE_OK(gpo_pool_statistics(pool, &statistics));
+    REQUIRE_OK(gpo_pool_get_statistics(pool, &statistics));
     return statistics;
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("pool: what a runtime leaves in one is the device's again, though anot
     Gpu stays;
     const auto free_bytes = [&] {
         uint64_t free = 0, total = 0;
-        REQUIRE_OK(gpo_device_memory(stays.device, &free, &total));
+        REQUIRE_OK(gpo_device_get_memory(stays.device, &free, &total));
         return free;
     };
     const uint64_t before = free_bytes();
@@ -186,7 +186,7 @@ TEST_CASE("pool: one that is destroyed while its last frees are held goes when t
     Timeline timeline = gpu.timeline();
     const auto free_bytes = [&] {
         uint64_t free = 0, total = 0;
-        REQUIRE_OK(gpo_device_memory(gpu.device, &free, &total));
+        REQUIRE_OK(gpo_device_get_memory(gpu.device, &free, &total));
         return free;
     };
     const uint64_t before = free_bytes();

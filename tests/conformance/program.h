@@ -53,7 +53,7 @@ struct Program {
 
     Kernel kernel(const std::string& name) {
         Kernel kernel;
-        REQUIRE_OK(gpo_module_kernel(module, name.c_str(), kernel.out()));
+        REQUIRE_OK(gpo_module_get_kernel(module, name.c_str(), kernel.out()));
         return kernel;
     }
 
@@ -67,7 +67,7 @@ struct Program {
             [&](const auto&... value) {
                 const void* pointers[] = {&value..., nullptr};
                 const uint32_t sizes[] = {sizeof value..., 0};
-                REQUIRE_OK(gpo_launch_kernel(stream, found, &shape, pointers, sizes, sizeof...(Arguments)));
+                REQUIRE_OK(gpo_stream_launch_kernel(stream, found, &shape, pointers, sizes, sizeof...(Arguments)));
             },
             values);
     }
@@ -118,7 +118,7 @@ private:
 
     uint64_t address(const char* variable, uint64_t bytes) {
         uint64_t at = 0, size = 0;
-        REQUIRE_OK(gpo_module_symbol(module, variable, &at, &size));
+        REQUIRE_OK(gpo_module_get_symbol(module, variable, &at, &size));
         REQUIRE(size >= bytes);
         return at;
     }

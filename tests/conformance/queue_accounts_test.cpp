@@ -25,7 +25,7 @@ constexpr uint64_t kEntries = 1'000'000;
 class Poller {
 public:
     Poller(gpo_cq_t queue, uint32_t edge) : set_(epoll_create1(EPOLL_CLOEXEC)) {
-        REQUIRE_OK(gpo_cq_fd(queue, &descriptor_));
+        REQUIRE_OK(gpo_cq_get_fd(queue, &descriptor_));
         epoll_event event{};
         event.events = EPOLLIN | edge;
         REQUIRE(epoll_ctl(set_, EPOLL_CTL_ADD, descriptor_, &event) == 0);

@@ -46,13 +46,13 @@ TEST_CASE("a runtime is created and shut down without a device ever being opened
 TEST_CASE("a runtime says which driver it uses and how many devices it shows") {
     Gpu gpu;
     auto info = sized<gpo_driver_info>();
-    REQUIRE_OK(gpo_runtime_driver(gpu.runtime, &info));
+    REQUIRE_OK(gpo_runtime_get_driver(gpu.runtime, &info));
     CHECK(info.version >= 12020);
     CHECK(info.device_count >= 1);
     CHECK(std::string(info.name) == (info.software ? "soft" : "cuda"));
     CHECK((info.software != 0 || info.reason[0] == '\0'));
     uint32_t count = 0;
-    REQUIRE_OK(gpo_device_count(gpu.runtime, &count));
+    REQUIRE_OK(gpo_runtime_get_device_count(gpu.runtime, &count));
     CHECK(count == info.device_count);
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("the device option chooses the driver, and one device of it") {
         options.device = choice;
         Gpu gpu(options);
         auto info = sized<gpo_driver_info>();
-        REQUIRE_OK(gpo_runtime_driver(gpu.runtime, &info));
+        REQUIRE_OK(gpo_runtime_get_driver(gpu.runtime, &info));
         CHECK(info.software == 1);
         if (std::string(choice) == "soft:0") CHECK(info.device_count == 1);
     }
@@ -82,7 +82,7 @@ TEST_CASE("a device that isn't there is refused with a reason") {
     gpo_runtime_t runtime = nullptr;
     REQUIRE_OK(gpo_runtime_create(&options, &runtime));
     uint32_t count = 7;
-    CHECK_STATUS(GPO_NO_DEVICE, gpo_device_count(runtime, &count));
+    CHECK_STATUS(GPO_NO_DEVICE, gpo_runtime_get_device_count(runtime, &count));
     CHECK(count == 7);
     CHECK(std::string(last_error().message).size() > 10);
     gpo_device_t device = nullptr;

@@ -31,7 +31,7 @@ TEST_CASE("device memory is used up to the last MiB: refused with a status, and 
     Kernel set = gpu.kernel(kSet, "set");
     Pinned<uint32_t> word = gpu.pinned<uint32_t>(1);
     uint64_t free_bytes = 0, total = 0;
-    REQUIRE_OK(gpo_device_memory(gpu.device, &free_bytes, &total));
+    REQUIRE_OK(gpo_device_get_memory(gpu.device, &free_bytes, &total));
     std::vector<uint64_t> pieces;
     for (uint64_t bytes = uint64_t{1} << 40; bytes >= 1 << 20;) {
         uint64_t address = 0;
@@ -46,7 +46,7 @@ TEST_CASE("device memory is used up to the last MiB: refused with a status, and 
     }
     CHECK(!pieces.empty());
     uint64_t left = 0;
-    REQUIRE_OK(gpo_device_memory(gpu.device, &left, &total));
+    REQUIRE_OK(gpo_device_get_memory(gpu.device, &left, &total));
     CHECK(left < std::max(free_bytes / 16, uint64_t{256} << 20));
     // The pool has what it keeps in reserve, if any; then it says the same.
     Pool pool;
@@ -98,7 +98,7 @@ TEST_CASE("pinned memory in no bytes, in 2^46 and in more small pieces than ther
     for (uint32_t* piece : pieces) REQUIRE_OK(gpo_arena_free(arena, piece));
     auto statistics = sized<gpo_memory_statistics>();
     REQUIRE_OK(gpo_arena_trim(arena, 0));
-    REQUIRE_OK(gpo_arena_statistics(arena, &statistics));
+    REQUIRE_OK(gpo_arena_get_statistics(arena, &statistics));
     CHECK(statistics.in_use == 0);
     CHECK(statistics.reserved == 0);
 }
@@ -148,8 +148,8 @@ TEST_CASE("a source of 10 MiB compiles, one that fails at its end says where, an
     options.source = source.c_str();
     REQUIRE_OK(gpo_module_compile(gpu.device, &options, module.out()));
     Kernel kernel, missing;
-    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_kernel(module, "last", missing.out()));
-    REQUIRE_OK(gpo_module_kernel(module, "set", kernel.out()));
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_module_get_kernel(module, "last", missing.out()));
+    REQUIRE_OK(gpo_module_get_kernel(module, "set", kernel.out()));
     Stream stream = gpu.stream();
     Pinned<uint32_t> word = gpu.pinned<uint32_t>(1);
     REQUIRE_OK(launch(stream, kernel.get(), 1, 1, word.data(), uint32_t{5}));

@@ -34,8 +34,8 @@ public:
         REQUIRE_OK(gpo_device_open(runtime_, nullptr, &device_));
         REQUIRE_OK(gpo_arena_create(device_, nullptr, &arena_));
         REQUIRE_OK(gpo_pool_create(device_, nullptr, &pool_));
-        REQUIRE_OK(gpo_module_builtin(device_, &module_));
-        REQUIRE_OK(gpo_module_kernel(module_, "gpo_fill_u32", &kernel_));
+        REQUIRE_OK(gpo_module_load_builtin(device_, &module_));
+        REQUIRE_OK(gpo_module_get_kernel(module_, "gpo_fill_u32", &kernel_));
         REQUIRE_OK(gpo_memory_allocate(device_, kBytes, nullptr, &memory_));
         REQUIRE_OK(gpo_arena_allocate(arena_, kBytes, 0, &pinned_));
         for (int i = 0; i < 2; ++i) create_stream();
@@ -95,7 +95,7 @@ protected:
         CHECK_OK(gpo_module_destroy(module_));
         CHECK_OK(gpo_pool_destroy(pool_));
         CHECK_OK(gpo_arena_destroy(arena_));
-        CHECK_OK(gpo_device_destroy(device_));
+        CHECK_OK(gpo_device_close(device_));
         CHECK_OK(gpo_runtime_shutdown(runtime_, kPatience));
         CHECK(came_ == owed_);
         // Frees that such a stream has held until then have not happened.
@@ -239,7 +239,7 @@ protected:
         const uint32_t value = static_cast<uint32_t>(random_());
         const uint64_t count = kBytes / 4;
         const void* arguments[] = {&memory_, &value, &count};
-        JUDGE(stream.good, gpo_launch_kernel(stream.handle, kernel_, &shape, arguments, nullptr, 3));
+        JUDGE(stream.good, gpo_stream_launch_kernel(stream.handle, kernel_, &shape, arguments, nullptr, 3));
     }
     void fill() {
         const auto stream = choose(streams_);
@@ -376,10 +376,10 @@ protected:
         auto statistics = sized<gpo_statistics>();
         auto metrics = sized<gpo_metrics>();
         auto error = sized<gpo_error>();
-        CHECK_OK(gpo_runtime_statistics(runtime_, &statistics));
-        CHECK_OK(gpo_runtime_metrics(runtime_, &metrics));
+        CHECK_OK(gpo_runtime_get_statistics(runtime_, &statistics));
+        CHECK_OK(gpo_runtime_get_metrics(runtime_, &metrics));
         const auto stream = choose(streams_);
-        if (stream.handle) JUDGE(stream.good, gpo_object_error(stream.handle, &error));
+        if (stream.handle) JUDGE(stream.good, gpo_object_get_error(stream.handle, &error));
     }
     std::mt19937_64 random_;
     std::string log_;

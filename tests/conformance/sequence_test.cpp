@@ -34,7 +34,7 @@ public:
         auto options = sized<gpo_device_options>();
         options.ordinal = 1;
         uint32_t count = 0;
-        REQUIRE_OK(gpo_device_count(runtime_, &count));
+        REQUIRE_OK(gpo_runtime_get_device_count(runtime_, &count));
         if (count > 1) REQUIRE_OK(gpo_device_open(runtime_, &options, &second_));
         REQUIRE_OK(gpo_memory_allocate(second_ ? second_ : device_, kBytes, nullptr, &second_memory_));
         for (auto& page : own_) page.resize(3 * kPage);
@@ -72,7 +72,7 @@ public:
         for (const uint64_t address : allocated_) CHECK_OK(gpo_memory_free(device_, address));
         for (void* memory : registered_) CHECK_OK(gpo_host_unregister(device_, memory));
         CHECK_OK(gpo_memory_free(second_ ? second_ : device_, second_memory_));
-        if (second_) CHECK_OK(gpo_device_destroy(second_));
+        if (second_) CHECK_OK(gpo_device_close(second_));
         finish();
         for (const auto& job : jobs_) CHECK(job->wrong == 0);
     }
@@ -297,8 +297,8 @@ private:
     void add_module(gpo_module_t module) {
         modules_.live.push_back(module);
         gpo_kernel_t kernel = nullptr;
-        CHECK_STATUS(GPO_NOT_FOUND, gpo_module_kernel(module, "of no such name", &kernel));
-        if (JUDGE(true, gpo_module_kernel(module, "add_bias", &kernel))) kernels_.live.push_back(kernel);
+        CHECK_STATUS(GPO_NOT_FOUND, gpo_module_get_kernel(module, "of no such name", &kernel));
+        if (JUDGE(true, gpo_module_get_kernel(module, "add_bias", &kernel))) kernels_.live.push_back(kernel);
     }
     void launch_loaded() {
         const auto stream = choose(streams_);
@@ -307,7 +307,7 @@ private:
         JUDGE(stream.good && kernel.good, launch(stream.handle, kernel.handle, 1, 64, memory_, count));
         const auto module = choose(modules_);
         uint64_t address = 0, bytes = 0;
-        if (JUDGE(module.good, gpo_module_symbol(module.handle, "bias", &address, &bytes))) {
+        if (JUDGE(module.good, gpo_module_get_symbol(module.handle, "bias", &address, &bytes))) {
             CHECK(bytes == 4);
             // Not on a stream that may be held: the module may go.
             CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(device_, address));
@@ -336,7 +336,7 @@ private:
             CHECK_STATUS((traced_ ? GPO_SUCCESS : GPO_INVALID_STATE), gpo_trace_stop(runtime_));
             traced_ = false;
         }
-        JUDGE(true, gpo_trace_summary(runtime_, text, sizeof text, nullptr));
+        JUDGE(true, gpo_trace_get_summary(runtime_, text, sizeof text, nullptr));
     }
 
     const std::vector<char>& image_;
@@ -371,14 +371,14 @@ TEST_CASE("random sequences of right and wrong calls: wrong handles are refused,
     {
         Gpu gpu;
         auto info = sized<gpo_driver_info>();
-        REQUIRE_OK(gpo_runtime_driver(gpu.runtime, &info));
+        REQUIRE_OK(gpo_runtime_get_driver(gpu.runtime, &info));
         software = info.software != 0;
         auto options = sized<gpo_compile_options>();
         options.source = kSource;
         Module module;
         REQUIRE_OK(gpo_module_compile(gpu.device, &options, module.out()));
         size_t needed = 0;
-        REQUIRE_OK(gpo_module_image(module, image.data(), image.size(), &needed));
+        REQUIRE_OK(gpo_module_get_image(module, image.data(), image.size(), &needed));
         image.resize(needed);
     }
     uint64_t first = 0, count = 200;

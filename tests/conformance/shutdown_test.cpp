@@ -73,7 +73,7 @@ TEST_CASE("entries that come at shutdown are in their queue when it has returned
     CHECK(counts.delivered == HeldWork::kEntries);
     CHECK_OK(gpo_cq_wait(queue, -1));
     int32_t descriptor = -1;
-    REQUIRE_OK(gpo_cq_fd(queue, &descriptor));
+    REQUIRE_OK(gpo_cq_get_fd(queue, &descriptor));
     CHECK(readable(descriptor));
     Told told;
     std::vector<gpo_completion> entries(16);
@@ -82,7 +82,7 @@ TEST_CASE("entries that come at shutdown are in their queue when it has returned
     told.add(entries.data(), count);
     CHECK(readable(descriptor));
     auto error = sized<gpo_error>();
-    CHECK_OK(gpo_cq_error(queue, entries[0].error_id, &error));
+    CHECK_OK(gpo_cq_get_error(queue, entries[0].error_id, &error));
     CHECK(error.status == GPO_CANCELLED);
     REQUIRE_OK(gpo_cq_drain(queue, entries.data(), sizeof entries[0], 16, &count));
     told.add(entries.data(), count);
@@ -97,7 +97,7 @@ TEST_CASE("entries that come at shutdown are in their queue when it has returned
     CHECK_OK(gpo_cq_wait(queue, -1));
     CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(queue, -1));
     int32_t another = -1;
-    REQUIRE_OK(gpo_cq_fd(queue, &another));
+    REQUIRE_OK(gpo_cq_get_fd(queue, &another));
     CHECK(readable(another));
     close(another);
     // Handles of other types are none of a runtime any more.
@@ -124,7 +124,7 @@ TEST_CASE("a thread that waits while its runtime shuts down gets every entry, an
             std::atomic<bool> up{false};
             std::thread reader([&, queue = work.queue.get()] {
                 int32_t descriptor = -1;
-                if (style == polls && gpo_cq_fd(queue, &descriptor) != GPO_SUCCESS) return;
+                if (style == polls && gpo_cq_get_fd(queue, &descriptor) != GPO_SUCCESS) return;
                 up = true;
                 while (end == GPO_SUCCESS) {
                     gpo_completion entries[4];

@@ -77,24 +77,24 @@ TEST_CASE("anything with a handle has a label, which comes out by buffer and nee
     Stream stream = gpu.stream("upload");
     char buffer[64] = "unchanged";
     size_t needed = 0;
-    CHECK_OK(gpo_object_label(stream, nullptr, 0, &needed));
+    CHECK_OK(gpo_object_get_label(stream, nullptr, 0, &needed));
     CHECK(needed == sizeof "upload");
-    CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_object_label(stream, buffer, 6, &needed));
+    CHECK_STATUS(GPO_BUFFER_TOO_SMALL, gpo_object_get_label(stream, buffer, 6, &needed));
     CHECK(needed == sizeof "upload");
-    CHECK_OK(gpo_object_label(stream, buffer, 7, nullptr));
+    CHECK_OK(gpo_object_get_label(stream, buffer, 7, nullptr));
     CHECK(std::string(buffer) == "upload");
 
     const void* objects[] = {gpu.runtime, gpu.device, stream.get()};
     for (const void* object : objects) {
         CHECK_OK(gpo_object_set_label(const_cast<void*>(object), "blur"));
-        CHECK_OK(gpo_object_label(object, buffer, sizeof buffer, &needed));
+        CHECK_OK(gpo_object_get_label(object, buffer, sizeof buffer, &needed));
         CHECK(std::string(buffer) == "blur");
     }
     CHECK_OK(gpo_object_set_label(stream, std::string(100, 'x').c_str()));
-    CHECK_OK(gpo_object_label(stream, buffer, sizeof buffer, &needed));
+    CHECK_OK(gpo_object_get_label(stream, buffer, sizeof buffer, &needed));
     CHECK(std::string(buffer) == std::string(63, 'x'));
     CHECK_OK(gpo_object_set_label(stream, nullptr));
-    CHECK_OK(gpo_object_label(stream, buffer, sizeof buffer, &needed));
+    CHECK_OK(gpo_object_get_label(stream, buffer, sizeof buffer, &needed));
     CHECK(std::string(buffer).empty());
     CHECK(needed == 1);
 }
@@ -105,7 +105,7 @@ TEST_CASE("a label cut to fit is still UTF-8") {
     label += "\u00e9";
     CHECK_OK(gpo_object_set_label(gpu.device, label.c_str()));
     char buffer[64];
-    CHECK_OK(gpo_object_label(gpu.device, buffer, sizeof buffer, nullptr));
+    CHECK_OK(gpo_object_get_label(gpu.device, buffer, sizeof buffer, nullptr));
     CHECK(std::string(buffer) == std::string(62, 'x'));
 }
 

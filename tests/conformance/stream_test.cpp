@@ -95,7 +95,7 @@ TEST_CASE("a stream that waits for itself goes on") {
 TEST_CASE("a stream tells what it is") {
     Gpu gpu;
     int32_t least = -1, greatest = 1;
-    REQUIRE_OK(gpo_stream_priority_range(gpu.device, &least, &greatest));
+    REQUIRE_OK(gpo_device_get_priority_range(gpu.device, &least, &greatest));
     CHECK(least >= 0);
     CHECK(greatest <= least);
     auto options = sized<gpo_stream_options>();
@@ -137,7 +137,7 @@ TEST_CASE("a wrapped native stream carries the work of both, in order") {
     Pinned<uint32_t> words = gpu.pinned<uint32_t>(3);
     Stream owner = gpu.stream();
     void* native = nullptr;
-    REQUIRE_OK(gpo_stream_native(owner, &native));
+    REQUIRE_OK(gpo_stream_get_native(owner, &native));
     CHECK(native != nullptr);
     auto options = sized<gpo_stream_options>();
     options.label = "borrowed";
@@ -152,7 +152,7 @@ TEST_CASE("a wrapped native stream carries the work of both, in order") {
     CHECK_OK(gpo_stream_wait(owner, kPatience));
     CHECK(read(words[2]) == 12);
     void* again = nullptr;
-    CHECK_OK(gpo_stream_native(wrapped, &again));
+    CHECK_OK(gpo_stream_get_native(wrapped, &again));
     CHECK(again == native);
     wrapped.reset();
     CHECK_OK(gpo_stream_query(owner));
@@ -231,7 +231,7 @@ TEST_CASE("a pool hands out the stream with the fewest users, and of those the o
 TEST_CASE("a pool has streams of several priorities, as far as the device has them") {
     Gpu gpu;
     int32_t least = 0, greatest = 0;
-    REQUIRE_OK(gpo_stream_priority_range(gpu.device, &least, &greatest));
+    REQUIRE_OK(gpo_device_get_priority_range(gpu.device, &least, &greatest));
     auto options = sized<gpo_stream_pool_options>();
     options.streams = 1;
     options.priorities = 100;

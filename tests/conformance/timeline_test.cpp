@@ -14,15 +14,15 @@ TEST_CASE("a timeline begins where it was told to and only rises") {
     Gpu gpu;
     Timeline timeline = gpu.timeline(10);
     uint64_t value = 0;
-    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK_OK(gpo_timeline_get_value(timeline, &value));
     CHECK(value == 10);
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_signal(timeline, 10));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_timeline_signal(timeline, 0));
     CHECK_OK(gpo_timeline_signal(timeline, 12));
-    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK_OK(gpo_timeline_get_value(timeline, &value));
     CHECK(value == 12);
     CHECK_OK(gpo_timeline_signal(timeline, UINT64_MAX));
-    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK_OK(gpo_timeline_get_value(timeline, &value));
     CHECK(value == UINT64_MAX);
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("a value that a stream signals is reached when the stream gets there" 
     gate.open();
     CHECK_OK(gpo_timeline_wait(timeline, 4, kPatience));
     uint64_t value = 0;
-    CHECK_OK(gpo_timeline_value(timeline, &value));
+    CHECK_OK(gpo_timeline_get_value(timeline, &value));
     CHECK(value == 4);
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("a failed timeline stays failed, with the first failure; values reache
     CHECK_STATUS(GPO_CANCELLED, gpo_timeline_wait(timeline, 4, kPatience));
     CHECK_OK(gpo_timeline_wait(timeline, 3, 0));
     uint64_t value = 0;
-    CHECK_STATUS(GPO_CANCELLED, gpo_timeline_value(timeline, &value));
+    CHECK_STATUS(GPO_CANCELLED, gpo_timeline_get_value(timeline, &value));
     CHECK_STATUS(GPO_FAILED, gpo_timeline_signal(timeline, 5));
     const gpo_error error = object_error(timeline);
     CHECK(error.status == GPO_CANCELLED);

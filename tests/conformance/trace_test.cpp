@@ -48,7 +48,7 @@ gpo_trace_info info_of(Gpu& gpu) {
 std::string summary_of(Gpu& gpu) {
     std::string text(1 << 14, '\0');
     size_t needed = 0;
-    REQUIRE_OK(gpo_trace_summary(gpu.runtime, text.data(), text.size(), &needed));
+    REQUIRE_OK(gpo_trace_get_summary(gpu.runtime, text.data(), text.size(), &needed));
     text.resize(needed - 1);
     return text;
 }
@@ -143,7 +143,7 @@ TEST_CASE("a runtime is traced once at a time, and again after that") {
     Folder folder;
     Gpu gpu;
     CHECK_STATUS(GPO_INVALID_STATE, gpo_trace_stop(gpu.runtime));
-    CHECK_STATUS(GPO_INVALID_STATE, gpo_trace_summary(gpu.runtime, nullptr, 0, nullptr));
+    CHECK_STATUS(GPO_INVALID_STATE, gpo_trace_get_summary(gpu.runtime, nullptr, 0, nullptr));
     CHECK(info_of(gpu).calls == 0);
     for (const char* name : {"first.json", "second.json"}) {
         REQUIRE_OK(start(gpu, folder / name));
@@ -226,7 +226,7 @@ TEST_CASE("the counters of the host say what is pending, held, not drained and i
     gate.put_on(busy);
     REQUIRE_OK(gpo_fill(busy, memory, 1, 1, 4096));
     auto metrics = sized<gpo_metrics>();
-    REQUIRE_OK(gpo_runtime_metrics(gpu.runtime, &metrics));
+    REQUIRE_OK(gpo_runtime_get_metrics(gpu.runtime, &metrics));
     REQUIRE_OK(gpo_trace_stop(gpu.runtime));
     gate.open();
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
@@ -363,7 +363,8 @@ TEST_CASE("the log function can't end the trace whose thread has called it, and 
     log.runtime = gpu.runtime;
     REQUIRE_OK(start(gpu, "/dev/full"));
     auto statistics = sized<gpo_statistics>();
-    for (int calls = 0; log.came == 0 && calls < 1'000'000; ++calls) REQUIRE_OK(gpo_runtime_statistics(gpu.runtime, &statistics));
+    for (int calls = 0; log.came == 0 && calls < 1'000'000; ++calls)
+        REQUIRE_OK(gpo_runtime_get_statistics(gpu.runtime, &statistics));
     REQUIRE(log.came.reach(1));
     CHECK_STATUS(GPO_INVALID_STATE, log.started.load());
     CHECK_STATUS(GPO_WOULD_DEADLOCK, log.stopped.load());

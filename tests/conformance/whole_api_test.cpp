@@ -39,7 +39,8 @@ bool filtered() {
 const char* excuse(std::string_view function, uint32_t devices, bool parameters_told) {
     if (devices < 2 && (function == "gpo_device_enable_peer" || function == "gpo_device_disable_peer"))
         return "needs two devices";
-    if (!parameters_told && function == "gpo_kernel_parameter") return "this driver can't tell the parameters of a kernel";
+    if (!parameters_told && function == "gpo_kernel_get_parameter")
+        return "this driver can't tell the parameters of a kernel";
     return nullptr;
 }
 
@@ -51,7 +52,7 @@ TEST_CASE("the table holds the functions that the library exports, and only serv
     CHECK(api->struct_size == sizeof(gpo_api));
     CHECK(api->library_version == GPO_VERSION);
     CHECK(api->version() == GPO_VERSION);
-    CHECK(reinterpret_cast<void*>(api->launch_kernel) == dlsym(RTLD_DEFAULT, "gpo_launch_kernel"));
+    CHECK(reinterpret_cast<void*>(api->stream_launch_kernel) == dlsym(RTLD_DEFAULT, "gpo_stream_launch_kernel"));
     const auto* entries = reinterpret_cast<void* const*>(&api->status_name);
     const auto* end = reinterpret_cast<void* const*>(api + 1);
     CHECK(static_cast<size_t>(end - entries) == coverage().size() - 1);  // all but gpo_get_api
@@ -75,7 +76,7 @@ TEST_CASE("every exported function was seen to succeed on this device") {
     bool parameters_told = false;
     {
         Gpu gpu;
-        REQUIRE_OK(gpo_device_count(gpu.runtime, &devices));
+        REQUIRE_OK(gpo_runtime_get_device_count(gpu.runtime, &devices));
         parameters_told = tells_parameters(gpu.kernel("extern \"C\" __global__ void k(int *p) { *p = 1; }", "k"));
     }
     for (const auto& function : coverage()) {

@@ -127,12 +127,12 @@ void lose_device(const Scenario& scenario, uint64_t kth, CUresult first) {
     Attempt* attempted = nullptr;
     trouble.end = [&] {
         auto before = sized<gpo_error>(), after = sized<gpo_error>();
-        const bool known = attempted->device && gpo_object_error(attempted->device, &before) == GPO_SUCCESS &&
+        const bool known = attempted->device && gpo_object_get_error(attempted->device, &before) == GPO_SUCCESS &&
                            before.status == GPO_DEVICE_LOST;
         faults::arm({.function = {}, .kth = 1, .result = second, .for_ever = true});
         if (known) {
             CHECK(gpo_device_wait(attempted->device, 0) == GPO_DEVICE_LOST);
-            CHECK(gpo_object_error(attempted->device, &after) == GPO_SUCCESS);
+            CHECK(gpo_object_get_error(attempted->device, &after) == GPO_SUCCESS);
             CHECK(after.native_code == before.native_code);
             CHECK(std::string(after.message) == before.message);
         }
@@ -370,9 +370,9 @@ TEST_CASE("a notify on an event of a device that is lost is accepted and told of
     for (const auto& entry : take(queue, 2)) {
         CAPTURE(entry.user_data);
         CHECK(entry.status == GPO_DEVICE_LOST);
-        CHECK(entry.source == (entry.user_data == 1 ? GPO_SOURCE_STREAM : GPO_SOURCE_EVENT));
+        CHECK(entry.origin == (entry.user_data == 1 ? GPO_ORIGIN_STREAM : GPO_ORIGIN_EVENT));
         auto error = sized<gpo_error>();
-        CHECK_OK(gpo_cq_error(queue, entry.error_id, &error));
+        CHECK_OK(gpo_cq_get_error(queue, entry.error_id, &error));
         CHECK(error.status == GPO_DEVICE_LOST);
     }
     CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
@@ -421,7 +421,7 @@ TEST_CASE("a timeline fails with the work before its signal that the GPU was giv
     CHECK(waited == GPO_DRIVER_ERROR);
     CHECK(std::string(last_error().message).find("signals") != std::string::npos);
     uint64_t value = 0;
-    CHECK_STATUS(GPO_DRIVER_ERROR, gpo_timeline_value(timeline, &value));
+    CHECK_STATUS(GPO_DRIVER_ERROR, gpo_timeline_get_value(timeline, &value));
     CHECK_STATUS(GPO_FAILED, gpo_timeline_signal(timeline, 2));
     int seen = 0;
     for (const auto& entry : take(queue, 2)) {

@@ -84,7 +84,8 @@ struct Stages {
 Kernel builtin(Attempt& a, const char* name) {
     Module module;
     Kernel kernel;
-    if (STEP(a, gpo_module_builtin(a.device, module.out()))) STEP(a, gpo_module_kernel(module, name, kernel.out()));
+    if (STEP(a, gpo_module_load_builtin(a.device, module.out())))
+        STEP(a, gpo_module_get_kernel(module, name, kernel.out()));
     return kernel;
 }
 
@@ -296,7 +297,7 @@ void compile(Attempt& a, uint32_t flags, const char* cache) {
     }
     Stream stream;
     uint64_t memory = 0;
-    if (!STEP(a, gpo_module_kernel(module, "put<unsigned>", kernel.out())) ||
+    if (!STEP(a, gpo_module_get_kernel(module, "put<unsigned>", kernel.out())) ||
         !STEP(a, gpo_stream_create(a.device, nullptr, stream.out())) ||
         !STEP(a, gpo_memory_allocate(a.device, 4, nullptr, &memory)))
         return;
@@ -321,13 +322,14 @@ namespace {
 /// The driver that the runtime has opened, without what the tests put around it: the host's own calls don't fail.
 std::shared_ptr<driver::Driver> host_driver(gpo_runtime_t runtime) {
     auto info = sized<gpo_driver_info>();
-    if (gpo_runtime_driver(runtime, &info) != GPO_SUCCESS) return nullptr;
+    if (gpo_runtime_get_driver(runtime, &info) != GPO_SUCCESS) return nullptr;
     return info.software ? driver::open_soft(nullptr) : driver::open_cuda(nullptr);
 }
 
 void captured(Attempt& a, gpo_stream_t stream, gpo_kernel_t fill, uint64_t memory) {
     void *native = nullptr, *context = nullptr;
-    if (!STEP(a, gpo_stream_native(stream, &native)) || !STEP(a, gpo_device_native(a.device, &context, nullptr))) return;
+    if (!STEP(a, gpo_stream_get_native(stream, &native))) return;
+    if (!STEP(a, gpo_device_get_native(a.device, &context, nullptr))) return;
     const auto driver = host_driver(a.runtime);
     if (!driver) return;
     const auto& cu = driver->table;
@@ -379,13 +381,13 @@ void launches(Attempt& a) {
     shape.block[0] = 64;
     shape.grid[0] = 2;
     shape.flags = GPO_LAUNCH_COOPERATIVE;
-    STEP(a, gpo_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
+    STEP(a, gpo_stream_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
     shape.flags = GPO_LAUNCH_PRIORITY;
-    STEP(a, gpo_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
+    STEP(a, gpo_stream_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
     shape.flags = 0;
     if (properties.cluster_launch) {
         shape.cluster[0] = 2;
-        STEP(a, gpo_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
+        STEP(a, gpo_stream_launch_kernel(stream, fill, &shape, arguments, sizes, 3));
     }
     // Held, pageable copies among it, and then let go.
     static uint8_t in[4096], out[4096];

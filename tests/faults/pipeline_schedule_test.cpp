@@ -180,8 +180,8 @@ public:
         REQUIRE_OK(gpo_arena_create(device_, nullptr, &arena_));
         REQUIRE_OK(gpo_timeline_create(runtime_, nullptr, &rig_.never));
         Module module;
-        REQUIRE_OK(gpo_module_builtin(device_, module.out()));
-        REQUIRE_OK(gpo_module_kernel(module, "gpo_histogram_u8", kernel_.out()));
+        REQUIRE_OK(gpo_module_load_builtin(device_, module.out()));
+        REQUIRE_OK(gpo_module_get_kernel(module, "gpo_histogram_u8", kernel_.out()));
         data_.reserve(1);   // of no bytes it has an address all the same
         data_.resize(draw(8) ? draw(12 * kChunk) : draw(3) * kChunk);
         for (uint8_t& byte : data_) byte = static_cast<uint8_t>(rig_.random());
@@ -195,7 +195,7 @@ public:
 
     void run() {
         uint64_t free_before = 0, free_after = 0, total = 0;
-        REQUIRE_OK(gpo_device_memory(device_, &free_before, &total));
+        REQUIRE_OK(gpo_device_get_memory(device_, &free_before, &total));
         create();
         first_run();
         if (first_.end == End::other_destroys) return end();
@@ -206,10 +206,10 @@ public:
         }
         second_run();
         REQUIRE_OK(gpo_pipeline_destroy(rig_.pipeline));
-        REQUIRE_OK(gpo_device_memory(device_, &free_after, &total));
+        REQUIRE_OK(gpo_device_get_memory(device_, &free_after, &total));
         CHECK(free_after == free_before);
         auto metrics = sized<gpo_metrics>();
-        REQUIRE_OK(gpo_runtime_metrics(runtime_, &metrics));
+        REQUIRE_OK(gpo_runtime_get_metrics(runtime_, &metrics));
         CHECK(metrics.pipeline_pinned == 0);
         end();
     }
@@ -397,7 +397,7 @@ private:
                 CHECK(account.taken_bytes == all);
         }
         auto metrics = sized<gpo_metrics>();
-        REQUIRE_OK(gpo_runtime_metrics(runtime_, &metrics));
+        REQUIRE_OK(gpo_runtime_get_metrics(runtime_, &metrics));
         CHECK(metrics.operations_pending == 0);   // nothing of the run is on the device any more
         CHECK(metrics.operations_held == 0);
         auto progress = sized<gpo_pipeline_progress>();
@@ -452,7 +452,7 @@ private:
     gpo_status entry() {
         const auto entries = take(queue_, 1);
         CHECK(entries[0].user_data == 7);
-        CHECK(entries[0].source == GPO_SOURCE_PIPELINE);
+        CHECK(entries[0].origin == GPO_ORIGIN_PIPELINE);
         return entries[0].status;
     }
     static void told(void* user, const gpo_completion*, const gpo_error*) { ++*static_cast<std::atomic<int>*>(user); }

@@ -97,8 +97,8 @@ TEST_CASE("operations on a warm stream cost their own driver calls and nothing t
     Pinned<uint32_t> words = gpu.pinned<uint32_t>(1024);
     Module module;
     Kernel fill;
-    REQUIRE_OK(gpo_module_builtin(gpu.device, module.out()));
-    REQUIRE_OK(gpo_module_kernel(module, "gpo_fill_u32", fill.out()));
+    REQUIRE_OK(gpo_module_load_builtin(gpu.device, module.out()));
+    REQUIRE_OK(gpo_module_get_kernel(module, "gpo_fill_u32", fill.out()));
     const auto round = [&](uint64_t number) {
         REQUIRE_OK(gpo_copy_to_device(stream, memory, words.data(), 4096));
         REQUIRE_OK(launch(stream, fill, 1, 64, uint64_t{memory}, uint32_t{7}, uint64_t{1024}));

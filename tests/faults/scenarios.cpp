@@ -39,15 +39,15 @@ void runtimes(Attempt& a) {
     options.log_level = GPO_LOG_DEBUG;
     if (!a.open(options)) return;
     auto driver = sized<gpo_driver_info>();
-    STEP(a, gpo_runtime_driver(a.runtime, &driver));
+    STEP(a, gpo_runtime_get_driver(a.runtime, &driver));
     auto statistics = sized<gpo_statistics>();
-    STEP(a, gpo_runtime_statistics(a.runtime, &statistics));
+    STEP(a, gpo_runtime_get_statistics(a.runtime, &statistics));
     auto metrics = sized<gpo_metrics>();
-    STEP(a, gpo_runtime_metrics(a.runtime, &metrics));
+    STEP(a, gpo_runtime_get_metrics(a.runtime, &metrics));
     auto of_device = sized<gpo_device_metrics>();
     STEP(a, gpo_device_get_metrics(a.device, &of_device));
     std::vector<char> page(1 << 16);
-    STEP(a, gpo_metrics_text(a.runtime, page.data(), page.size(), nullptr));
+    STEP(a, gpo_runtime_get_metrics_text(a.runtime, page.data(), page.size(), nullptr));
     CHECK(gpo_version() == GPO_VERSION);
     CHECK(gpo_get_api(GPO_VERSION) != nullptr);
     CHECK(std::strlen(gpo_status_name(GPO_TIMEOUT)) > 0);
@@ -55,9 +55,9 @@ void runtimes(Attempt& a) {
     STEP(a, gpo_object_set_label(a.device, "another label"));
     char label[64];
     size_t needed = 0;
-    STEP(a, gpo_object_label(a.device, label, sizeof label, &needed));
+    STEP(a, gpo_object_get_label(a.device, label, sizeof label, &needed));
     auto error = sized<gpo_error>();
-    STEP(a, gpo_object_error(a.device, &error));
+    STEP(a, gpo_object_get_error(a.device, &error));
     STEP(a, gpo_last_error(&error));
     gpo_runtime_t second = nullptr;
     untouched(second, STEP(a, gpo_runtime_create(nullptr, &second)));
@@ -67,16 +67,16 @@ void runtimes(Attempt& a) {
 void devices(Attempt& a) {
     if (!a.open()) return;
     uint32_t count = 0;
-    STEP(a, gpo_device_count(a.runtime, &count));
+    STEP(a, gpo_runtime_get_device_count(a.runtime, &count));
     auto properties = sized<gpo_device_properties>();
-    STEP(a, gpo_device_describe(a.runtime, 0, &properties));
+    STEP(a, gpo_runtime_describe_device(a.runtime, 0, &properties));
     STEP(a, gpo_device_get_properties(a.device, &properties));
     auto peer = sized<gpo_peer_properties>();
-    STEP(a, gpo_device_describe_peer(a.runtime, 0, count > 1 ? 1 : 0, &peer));
+    STEP(a, gpo_runtime_describe_peer(a.runtime, 0, count > 1 ? 1 : 0, &peer));
     void* context = nullptr;
-    STEP(a, gpo_device_native(a.device, &context, nullptr));
+    STEP(a, gpo_device_get_native(a.device, &context, nullptr));
     uint64_t free_bytes = 0, total_bytes = 0, value = 0;
-    STEP(a, gpo_device_memory(a.device, &free_bytes, &total_bytes));
+    STEP(a, gpo_device_get_memory(a.device, &free_bytes, &total_bytes));
     STEP(a, gpo_device_get_limit(a.device, GPO_LIMIT_PRINTF_BYTES, &value));
     if (value) STEP(a, gpo_device_set_limit(a.device, GPO_LIMIT_PRINTF_BYTES, value));
     auto options = sized<gpo_device_options>();
@@ -91,7 +91,7 @@ void devices(Attempt& a) {
         });
     }
     STEP(a, gpo_device_wait(a.device, kPatience));
-    if (second) STEP(a, gpo_device_destroy(second.release()));
+    if (second) STEP(a, gpo_device_close(second.release()));
 }
 
 /// Of a trace that was stopped: what it has is whole lines, whatever went wrong.
@@ -132,7 +132,7 @@ void traces(Attempt& a) {
     if (!a.shared()) CHECK(info.running == (started ? 1 : 0));
     std::vector<char> text(1 << 16);
     if (started) {
-        STEP(a, gpo_trace_summary(a.runtime, text.data(), text.size(), nullptr));
+        STEP(a, gpo_trace_get_summary(a.runtime, text.data(), text.size(), nullptr));
         a.ask("stop", [&] {  // a file that failed has failed; tried again there is nothing to stop
             const gpo_status status = gpo_trace_stop(a.runtime);
             return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
@@ -154,9 +154,9 @@ void streams(Attempt& a) {
     untouched(two, STEP(a, gpo_stream_create(a.device, nullptr, two.out())));
     if (!one || !two) return;
     int32_t least = 0, greatest = 0;
-    STEP(a, gpo_stream_priority_range(a.device, &least, &greatest));
+    STEP(a, gpo_device_get_priority_range(a.device, &least, &greatest));
     void* native = nullptr;
-    if (STEP(a, gpo_stream_native(one, &native)))
+    if (STEP(a, gpo_stream_get_native(one, &native)))
         untouched(wrapped, STEP(a, gpo_stream_wrap(a.device, native, nullptr, wrapped.out())));
     auto info = sized<gpo_stream_info>();
     STEP(a, gpo_stream_get_info(one, &info));
@@ -202,13 +202,13 @@ void events(Attempt& a) {
     int64_t time = 0;
     // Never recorded where recording failed.
     a.ask("elapsed", [&] {
-        const gpo_status status = gpo_event_elapsed(start, end, &time);
+        const gpo_status status = gpo_event_get_elapsed(start, end, &time);
         return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
     });
     const uint64_t mark = a.next_mark();
     if (STEP(a, gpo_event_notify(end, a.queue, mark))) a.accepted(mark);
     void* native = nullptr;
-    STEP(a, gpo_event_native(start, &native));
+    STEP(a, gpo_event_get_native(start, &native));
     const uint64_t timed = a.next_mark();
     if (STEP(a, gpo_stream_notify_timed(stream, a.queue, timed, start))) a.accepted(timed);
     STEP(a, gpo_event_destroy(start.release()));
@@ -254,7 +254,7 @@ void timelines(Attempt& a) {
     STEP(a, gpo_timeline_signal(ready, 1));
     if (signals) STEP(a, gpo_timeline_wait(done, 1, kPatience));
     uint64_t value = 0;
-    STEP(a, gpo_timeline_value(ready, &value));
+    STEP(a, gpo_timeline_get_value(ready, &value));
     // Cancelled and failed while held.
     STEP(a, gpo_stream_wait_timeline(one, ready, 5));
     a.notify(one);
@@ -288,11 +288,11 @@ void queues(Attempt& a) {
         expected -= count;
     }
     int32_t descriptor = -1;
-    if (STEP(a, gpo_cq_fd(queue, &descriptor))) close(descriptor);
+    if (STEP(a, gpo_cq_get_fd(queue, &descriptor))) close(descriptor);
     STEP(a, gpo_cq_wake(queue));
     STEP(a, gpo_cq_wait(queue, kPatience));
     auto error = sized<gpo_error>();
-    const gpo_status unknown = gpo_cq_error(queue, 99, &error);
+    const gpo_status unknown = gpo_cq_get_error(queue, 99, &error);
     if (!a.shared()) CHECK(unknown == GPO_NOT_FOUND);   // also without memory to say which
     auto statistics = sized<gpo_cq_statistics>();
     STEP(a, gpo_cq_get_statistics(queue, &statistics));
@@ -303,7 +303,7 @@ void queues(Attempt& a) {
     STEP(a, gpo_timeline_fail(timeline, GPO_FAILED, "on purpose"));
     if (marked && STEP(a, gpo_cq_wait(queue, kPatience)) &&
         STEP(a, gpo_cq_drain(queue, entries, sizeof entries[0], 4, &count)) && count > 0 && entries[0].error_id)
-        STEP(a, gpo_cq_error(queue, entries[0].error_id, &error));
+        STEP(a, gpo_cq_get_error(queue, entries[0].error_id, &error));
     STEP(a, gpo_cq_destroy(queue.release()));
 }
 
@@ -392,7 +392,7 @@ void memory(Attempt& a) {
         if (two && !STEP(a, gpo_arena_free_after(arena, two, stream))) gpo_arena_free(arena, two);
         ASK(a, gpo_stream_wait(stream, kPatience));
         STEP(a, gpo_arena_trim(arena, 0));
-        STEP(a, gpo_arena_statistics(arena, &statistics));
+        STEP(a, gpo_arena_get_statistics(arena, &statistics));
         STEP(a, gpo_arena_destroy(arena.release()));
     }
     // A page that no other attempt uses, nor anybody later: where the device is lost it stays registered with its driver.
@@ -413,7 +413,7 @@ void memory(Attempt& a) {
         if (STEP(a, gpo_pool_allocate(pool, stream, 5000, &address))) STEP(a, gpo_pool_free(pool, stream, address));
         ASK(a, gpo_stream_wait(stream, kPatience));
         STEP(a, gpo_pool_trim(pool, 0));
-        STEP(a, gpo_pool_statistics(pool, &statistics));
+        STEP(a, gpo_pool_get_statistics(pool, &statistics));
         STEP(a, gpo_pool_destroy(pool.release()));
     }
 }
@@ -454,23 +454,23 @@ void kernels(Attempt& a) {
     Module module;
     Kernel kernel;
     if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
-    untouched(module, STEP(a, gpo_module_builtin(a.device, module.out())));
+    untouched(module, STEP(a, gpo_module_load_builtin(a.device, module.out())));
     if (!module) return;
-    untouched(kernel, STEP(a, gpo_module_kernel(module, "gpo_fill_u32", kernel.out())));
+    untouched(kernel, STEP(a, gpo_module_get_kernel(module, "gpo_fill_u32", kernel.out())));
     uint64_t address = 0;
     if (!kernel || !STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &address))) return;
     auto attributes = sized<gpo_kernel_attributes>();
     STEP(a, gpo_kernel_get_attributes(kernel, &attributes));
     uint64_t bytes = 0;
-    STEP(a, gpo_kernel_parameter(kernel, 1, nullptr, &bytes));
+    STEP(a, gpo_kernel_get_parameter(kernel, 1, nullptr, &bytes));
     char name[256];
-    STEP(a, gpo_kernel_name(kernel, name, sizeof name, nullptr));
+    STEP(a, gpo_kernel_get_name(kernel, name, sizeof name, nullptr));
     void* function = nullptr;
-    STEP(a, gpo_kernel_native(kernel, &function));
+    STEP(a, gpo_kernel_get_native(kernel, &function));
     STEP(a, gpo_kernel_set_max_dynamic_shared(kernel, 1024));
     uint32_t blocks = 0, threads = 0;
-    STEP(a, gpo_kernel_occupancy(kernel, 128, 0, &blocks));
-    STEP(a, gpo_kernel_suggest(kernel, 0, 0, &threads, &blocks));
+    STEP(a, gpo_kernel_get_occupancy(kernel, 128, 0, &blocks));
+    STEP(a, gpo_kernel_suggest_shape(kernel, 0, 0, &threads, &blocks));
     const uint32_t value = 3;
     const uint64_t n = 1024;
     for (int i = 0; i < 3; ++i) STEP(a, launch(stream, kernel, 2, 64, address, value, n));
@@ -490,15 +490,15 @@ void modules(Attempt& a) {
     untouched(compiled, STEP(a, gpo_module_compile(a.device, &options, compiled.out())));
     size_t needed = 0;
     static char log[65536];
-    ASK(a, gpo_compile_log(log, sizeof log, &needed));
+    ASK(a, gpo_last_compile_log(log, sizeof log, &needed));
     if (!compiled) return;
     static std::vector<uint8_t> image(8 << 20);
-    if (STEP(a, gpo_module_image(compiled, image.data(), image.size(), &needed)))
+    if (STEP(a, gpo_module_get_image(compiled, image.data(), image.size(), &needed)))
         untouched(loaded, STEP(a, gpo_module_load(a.device, image.data(), needed, "again", loaded.out())));
     if (!loaded) return;
     uint64_t address = 0, bytes = 0;
-    STEP(a, gpo_module_symbol(loaded, "bias", &address, &bytes));
-    untouched(kernel, STEP(a, gpo_module_kernel(loaded, "shift", kernel.out())));
+    STEP(a, gpo_module_get_symbol(loaded, "bias", &address, &bytes));
+    untouched(kernel, STEP(a, gpo_module_get_kernel(loaded, "shift", kernel.out())));
 }
 
 void pipelines(Attempt& a) {

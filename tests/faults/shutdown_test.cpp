@@ -77,7 +77,8 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refus
 }
 
 /// What the scenarios that start a compiler are about: each is met by a shutdown.
-const char* const kOfModules[] = {"gpo_module_compile", "gpo_module_image", "gpo_module_load", "gpo_module_symbol", "gpo_module_kernel"};
+const char* const kOfModules[] = {"gpo_module_compile", "gpo_module_get_image", "gpo_module_load", "gpo_module_get_symbol",
+                                  "gpo_module_get_kernel"};
 
 }  // namespace
 
@@ -126,7 +127,7 @@ TEST_CASE("a runtime can be shut down while the compiler runs: the call ends wit
         CHECK((compiled == GPO_SUCCESS || compiled == GPO_SHUT_DOWN || compiled == GPO_INVALID_HANDLE || compiled == GPO_STALE_HANDLE));
         CHECK((module != nullptr) == (compiled == GPO_SUCCESS));
         gpo_kernel_t kernel = nullptr;
-        if (module) CHECK_STATUS(GPO_INVALID_HANDLE, gpo_module_kernel(module, "nothing", &kernel));
+        if (module) CHECK_STATUS(GPO_INVALID_HANDLE, gpo_module_get_kernel(module, "nothing", &kernel));
         CHECK_STATUS(GPO_INVALID_HANDLE, gpo_runtime_shutdown(runtime, 0));
         CHECK(gpo::host::detail::running_threads() == 0);
         CHECK((waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD));   // no compiler is left

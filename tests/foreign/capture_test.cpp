@@ -137,7 +137,7 @@ struct Capturable {
             REQUIRE_OK(gpo_stream_create(gpu.device, &options, stream.out()));
         }
         void* handle = nullptr;
-        REQUIRE_OK(gpo_stream_native(stream, &handle));
+        REQUIRE_OK(gpo_stream_get_native(stream, &handle));
         native = static_cast<CUstream>(handle);
     }
     ~Capturable() {
@@ -232,7 +232,7 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
             {"event wait", [&] { return gpo_event_wait(inside, kPatience); }, "inside"},
             {"event notify", [&] { return gpo_event_notify(inside, queue, 3); }, "inside"},
             {"event then", [&] { return gpo_event_then(inside, executor, nothing, nullptr); }, "inside"},
-            {"event elapsed", [&] { return gpo_event_elapsed(inside, inside, &elapsed); }, "inside"},
+            {"event elapsed", [&] { return gpo_event_get_elapsed(inside, inside, &elapsed); }, "inside"},
         };
 
         auto before = sized<gpo_stream_info>();

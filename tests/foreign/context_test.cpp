@@ -47,8 +47,8 @@ TEST_CASE("a device opened on a context of the host's works in that context, and
         options.native_context = own.native;
         REQUIRE_OK(gpo_device_open(gpu.runtime, &options, device.out()));
         void *native = nullptr, *primary = nullptr;
-        REQUIRE_OK(gpo_device_native(device, &native, nullptr));
-        REQUIRE_OK(gpo_device_native(gpu.device, &primary, nullptr));
+        REQUIRE_OK(gpo_device_get_native(device, &native, nullptr));
+        REQUIRE_OK(gpo_device_get_native(gpu.device, &primary, nullptr));
         CHECK(native == own.native);
         CHECK(primary == raw.primary);
 
@@ -56,10 +56,10 @@ TEST_CASE("a device opened on a context of the host's works in that context, and
         REQUIRE_OK(gpo_stream_create(device, nullptr, stream.out()));
         void* handle = nullptr;
         CUcontext of_stream = nullptr;
-        REQUIRE_OK(gpo_stream_native(stream, &handle));
+        REQUIRE_OK(gpo_stream_get_native(stream, &handle));
         RAW_OK(cu.cuStreamGetCtx(static_cast<CUstream>(handle), &of_stream));
         CHECK(of_stream == own.native);
-        REQUIRE_OK(gpo_stream_native(elsewhere, &handle));
+        REQUIRE_OK(gpo_stream_get_native(elsewhere, &handle));
         RAW_OK(cu.cuStreamGetCtx(static_cast<CUstream>(handle), &of_stream));
         CHECK(of_stream == raw.primary);
         // A stream of the one context is none of a device that was opened on the other.
@@ -76,8 +76,8 @@ TEST_CASE("a device opened on a context of the host's works in that context, and
 
         Module module;
         Kernel fill;
-        REQUIRE_OK(gpo_module_builtin(device, module.out()));
-        REQUIRE_OK(gpo_module_kernel(module, "gpo_fill_u32", fill.out()));
+        REQUIRE_OK(gpo_module_load_builtin(device, module.out()));
+        REQUIRE_OK(gpo_module_get_kernel(module, "gpo_fill_u32", fill.out()));
         std::vector<uint32_t> back(1024);
         Queue queue = gpu.queue();
         REQUIRE_OK(launch(stream, fill, 4, 64, memory, uint32_t{42}, uint64_t{1024}));
@@ -146,7 +146,7 @@ TEST_CASE("a context of another device than the one opened is refused") {
     Raw raw;
     Gpu gpu;
     uint32_t devices = 0;
-    REQUIRE_OK(gpo_device_count(gpu.runtime, &devices));
+    REQUIRE_OK(gpo_runtime_get_device_count(gpu.runtime, &devices));
     if (devices < 2) return skip("needs two devices");
     HostContext other(raw, raw.device == 0 ? 1 : 0);
     auto options = sized<gpo_device_options>();

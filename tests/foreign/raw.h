@@ -23,8 +23,8 @@ public:
         auto info = sized<gpo_driver_info>();
         auto properties = sized<gpo_device_properties>();
         REQUIRE_OK(gpo_runtime_create(nullptr, &runtime));
-        REQUIRE_OK(gpo_runtime_driver(runtime, &info));
-        REQUIRE_OK(gpo_device_describe(runtime, 0, &properties));
+        REQUIRE_OK(gpo_runtime_get_driver(runtime, &info));
+        REQUIRE_OK(gpo_runtime_describe_device(runtime, 0, &properties));
         software = info.software != 0;
         driver_ = software ? gpo::driver::open_soft(nullptr) : gpo::driver::open_cuda(nullptr);
         REQUIRE(driver_ != nullptr);

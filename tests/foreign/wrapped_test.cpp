@@ -52,7 +52,7 @@ private:
 
 uint64_t waiting_in(gpo_arena_t arena) {
     auto statistics = sized<gpo_memory_statistics>();
-    REQUIRE_OK(gpo_arena_statistics(arena, &statistics));
+    REQUIRE_OK(gpo_arena_get_statistics(arena, &statistics));
     return statistics.waiting;
 }
 

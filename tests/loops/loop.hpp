@@ -53,7 +53,7 @@ public:
         if (!runtime) return;
         for (auto stream : streams) LOOP_CHECK(gpo_stream_destroy(stream));
         LOOP_CHECK(gpo_memory_free(device, memory));
-        LOOP_CHECK(gpo_device_destroy(device));
+        LOOP_CHECK(gpo_device_close(device));
         LOOP_CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000));
         runtime = nullptr;
     }
@@ -93,7 +93,7 @@ public:
         options.struct_size = sizeof options;
         options.capacity = kStreams * kUnderWay;
         LOOP_CHECK(gpo_cq_create(gpu.runtime, &options, &queue));
-        LOOP_CHECK(gpo_cq_fd(queue, &descriptor));
+        LOOP_CHECK(gpo_cq_get_fd(queue, &descriptor));
     }
     void begin() {
         for (std::uint64_t stream = 0; stream < kStreams; ++stream)

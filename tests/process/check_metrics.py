@@ -34,9 +34,9 @@ class Library:
 
     def text(self):
         needed = ctypes.c_size_t()
-        self.gpo.gpo_metrics_text(self.runtime, None, ctypes.c_size_t(0), ctypes.byref(needed))
+        self.gpo.gpo_runtime_get_metrics_text(self.runtime, None, ctypes.c_size_t(0), ctypes.byref(needed))
         buffer = ctypes.create_string_buffer(needed.value + 4096)
-        self.call("gpo_metrics_text", self.runtime, buffer, ctypes.c_size_t(len(buffer)), ctypes.byref(needed))
+        self.call("gpo_runtime_get_metrics_text", self.runtime, buffer, ctypes.c_size_t(len(buffer)), ctypes.byref(needed))
         return buffer.value.decode()
 
 

@@ -38,10 +38,10 @@ int main(int argc, char** argv) {
     gpo_runtime_t runtime = nullptr;
     EXPECT_OK(gpo_runtime_create(nullptr, &runtime));
     auto info = sized<gpo_driver_info>();
-    EXPECT_OK(gpo_runtime_driver(runtime, &info));
+    EXPECT_OK(gpo_runtime_get_driver(runtime, &info));
     if (kind == "reset" && info.software) end_skipped("context_gone reset", "the software GPU can't be reset");
     auto properties = sized<gpo_device_properties>();
-    EXPECT_OK(gpo_device_describe(runtime, 0, &properties));
+    EXPECT_OK(gpo_runtime_describe_device(runtime, 0, &properties));
     const auto driver = info.software ? gpo::driver::open_soft(nullptr) : gpo::driver::open_cuda(nullptr);
     EXPECT(driver != nullptr);
     const auto& cu = driver->table;
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     EXPECT_STATUS(GPO_DEVICE_LOST, launch(stream, kernel, address));
     gpo_error said{};
     said.struct_size = sizeof said;
-    EXPECT_OK(gpo_object_error(device, &said));   // it was told nothing itself
+    EXPECT_OK(gpo_object_get_error(device, &said));   // it was told nothing itself
     EXPECT(said.status == GPO_DEVICE_LOST);
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_fill(stream, address, 0, 1, 4096));
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_event_record(event, stream));
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
     EXPECT_OK(gpo_executor_destroy(executor));
     EXPECT_OK(gpo_stream_destroy(stream));
     EXPECT_OK(gpo_cq_destroy(queue));
-    EXPECT_OK(gpo_device_destroy(device));
+    EXPECT_OK(gpo_device_close(device));
     EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
 
     Opened again;

@@ -54,13 +54,13 @@ int use(const char* choice) {
     EXPECT_OK(gpo_runtime_create(&options, &runtime));
     auto info = sized<gpo_driver_info>();
     if (std::string(choice) == "cuda") {
-        EXPECT_STATUS(GPO_NO_DEVICE, gpo_runtime_driver(runtime, &info));
+        EXPECT_STATUS(GPO_NO_DEVICE, gpo_runtime_get_driver(runtime, &info));
         std::printf("%s\n", last_message().c_str());
         gpo_device_t device = nullptr;
         EXPECT_STATUS(GPO_NO_DEVICE, gpo_device_open(runtime, nullptr, &device));
         EXPECT(device == nullptr);
     } else {
-        EXPECT_OK(gpo_runtime_driver(runtime, &info));
+        EXPECT_OK(gpo_runtime_get_driver(runtime, &info));
         EXPECT(info.software == 1);
         EXPECT(std::strlen(info.reason) > 10);
         std::printf("%s\n", info.reason);

@@ -65,7 +65,7 @@ void nonsense() {
                     EXPECT(value.empty() ? status == GPO_SUCCESS : status == GPO_NO_COMPILER);
                     EXPECT(value.empty() || last_message().find("GPUORCH_CXX") != std::string::npos);
                 }
-                if (device) EXPECT_OK(gpo_device_destroy(device));
+                if (device) EXPECT_OK(gpo_device_close(device));
                 EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
                 return 0;
             });
@@ -91,7 +91,7 @@ void nonsense_nvrtc() {
         EXPECT(last_message().find("NVRTC") != std::string::npos);
         EXPECT(last_message().find(path) != std::string::npos);
     }
-    EXPECT_OK(gpo_device_destroy(device));
+    EXPECT_OK(gpo_device_close(device));
     EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
 }
 
@@ -125,7 +125,7 @@ int inside_setuid(const std::string& folder) {
     gpo_device_t device = nullptr;
     uint32_t count = 0;
     EXPECT_OK(gpo_runtime_create(&options, &runtime));
-    EXPECT_OK(gpo_device_count(runtime, &count));
+    EXPECT_OK(gpo_runtime_get_device_count(runtime, &count));
     EXPECT(count != kDevices);
     EXPECT_OK(gpo_device_open(runtime, nullptr, &device));
     auto properties = sized<gpo_device_properties>();
@@ -137,7 +137,7 @@ int inside_setuid(const std::string& folder) {
     gpo_module_t module = nullptr;
     EXPECT_OK(gpo_module_compile(device, &source, &module));
     EXPECT_OK(gpo_module_destroy(module));
-    EXPECT_OK(gpo_device_destroy(device));
+    EXPECT_OK(gpo_device_close(device));
     EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
     EXPECT(entries(folder.c_str()) == 2);   // "." and ".."
     return 21;

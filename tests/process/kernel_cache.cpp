@@ -126,7 +126,7 @@ int follow_files(const std::string& cache, const Folder& folder) {
         gpo_module_t module = nullptr;
         gpo_kernel_t kernel = nullptr;
         EXPECT_OK(gpo_module_compile(a.device, &options, &module));
-        EXPECT_OK(gpo_module_kernel(module, "answer", &kernel));
+        EXPECT_OK(gpo_module_get_kernel(module, "answer", &kernel));
         EXPECT_OK(launch(a.stream, kernel, word, uint32_t{0}));
         EXPECT_OK(gpo_stream_wait(a.stream, kPatience));
         if (*word != bits) end_failed(__FILE__, __LINE__, "the files say " + std::to_string(bits) + ", the kernel " + std::to_string(*word));

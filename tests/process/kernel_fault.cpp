@@ -59,8 +59,8 @@ struct Elsewhere {
         words = pinned(device, 64);
         const gpo_module_t module = compile_on(device);
         gpo_kernel_t stay = nullptr, harmless = nullptr;
-        EXPECT_OK(gpo_module_kernel(module, "begin_and_stay", &stay));
-        EXPECT_OK(gpo_module_kernel(module, "harmless", &harmless));
+        EXPECT_OK(gpo_module_get_kernel(module, "begin_and_stay", &stay));
+        EXPECT_OK(gpo_module_get_kernel(module, "harmless", &harmless));
         const uint32_t one = 1;
         uint32_t *const begun = words, *const open = words + 16, *const behind = words + 32, *const never = words + 48;
         EXPECT_OK(launch(runs, stay, begun, open));
@@ -95,11 +95,11 @@ int main(int argc, char** argv) {
     Opened a;
     const gpo_module_t module = compile_on(a.device);
     gpo_kernel_t faulty = nullptr, harmless = nullptr, gate = nullptr;
-    EXPECT_OK(gpo_module_kernel(module, kind == "assert" ? "assertion" : kind.c_str(), &faulty));
-    EXPECT_OK(gpo_module_kernel(module, "harmless", &harmless));
-    EXPECT_OK(gpo_module_kernel(module, "gate", &gate));
+    EXPECT_OK(gpo_module_get_kernel(module, kind == "assert" ? "assertion" : kind.c_str(), &faulty));
+    EXPECT_OK(gpo_module_get_kernel(module, "harmless", &harmless));
+    EXPECT_OK(gpo_module_get_kernel(module, "gate", &gate));
     auto driver = sized<gpo_driver_info>();
-    EXPECT_OK(gpo_runtime_driver(a.runtime, &driver));
+    EXPECT_OK(gpo_runtime_get_driver(a.runtime, &driver));
     if (kind == "misaligned" && driver.software) end_skipped("kernel_fault misaligned", "the host's processor does such an access");
 
     gpo_stream_t culprit = nullptr, innocent = nullptr;
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
     shape.grid[0] = shape.block[0] = 1;
     shape.label = "the deadly one";
     const void* arguments[] = {&fatal};
-    EXPECT_OK(gpo_launch_kernel(culprit, faulty, &shape, arguments, nullptr, 1));
+    EXPECT_OK(gpo_stream_launch_kernel(culprit, faulty, &shape, arguments, nullptr, 1));
     for (uint64_t i = 30; i < 34; ++i) EXPECT_OK(gpo_stream_notify(culprit, a.queue, i));
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_stream_wait(culprit, kPatience));
     __atomic_store_n(&words[32], 1u, __ATOMIC_SEQ_CST);
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
     if (elsewhere) elsewhere->expect_lost(a);
 
     auto error = sized<gpo_error>();
-    EXPECT_OK(gpo_object_error(culprit, &error));
+    EXPECT_OK(gpo_object_get_error(culprit, &error));
     EXPECT(error.status == GPO_DEVICE_LOST);
     EXPECT(error.native_code != 0);
     const std::string message = error.message;
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
         EXPECT(driver.software == (listed == std::string::npos));
         if (listed != std::string::npos) EXPECT(message.find(", ", listed) == std::string::npos);
         auto other = sized<gpo_error>();
-        EXPECT_OK(gpo_object_error(innocent, &other));
+        EXPECT_OK(gpo_object_get_error(innocent, &other));
         const std::string elsewhere_said = other.message;
         std::printf("%s\n", elsewhere_said.c_str());
         EXPECT(elsewhere_said.find("harmless") == std::string::npos);
@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
         EXPECT(__atomic_load_n(&elsewhere->words[32], __ATOMIC_SEQ_CST) == 0);
         EXPECT(__atomic_load_n(&elsewhere->words[48], __ATOMIC_SEQ_CST) == 0);
         EXPECT_OK(gpo_stream_destroy(elsewhere->runs));
-        EXPECT_OK(gpo_device_destroy(elsewhere->device));
+        EXPECT_OK(gpo_device_close(elsewhere->device));
     }
 
     // Destroys are safe, and so is the end.
@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
     EXPECT_OK(gpo_stream_destroy(innocent));
     EXPECT_OK(gpo_kernel_destroy(faulty));
     EXPECT_OK(gpo_module_destroy(module));
-    EXPECT_OK(gpo_device_destroy(a.device));
+    EXPECT_OK(gpo_device_close(a.device));
     a.shut_down();
     return 0;
 }

@@ -20,7 +20,7 @@ void outlive_runtime() {
     EXPECT_OK(gpo_runtime_create(nullptr, &runtime));
     EXPECT_OK(gpo_timeline_create(runtime, nullptr, &timeline));
     EXPECT_OK(gpo_cq_create(runtime, nullptr, &queue));
-    EXPECT_OK(gpo_cq_fd(queue, &descriptor));
+    EXPECT_OK(gpo_cq_get_fd(queue, &descriptor));
     EXPECT_OK(gpo_timeline_notify(timeline, 5, queue, 99));
     EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
     EXPECT_OK(gpo_cq_wait(queue, -1));

@@ -112,7 +112,7 @@ inline gpo_kernel_t compile(gpo_device_t device, const char* source, const char*
     gpo_module_t module = nullptr;
     gpo_kernel_t kernel = nullptr;
     EXPECT_OK(gpo_module_compile(device, &options, &module));
-    EXPECT_OK(gpo_module_kernel(module, name, &kernel));
+    EXPECT_OK(gpo_module_get_kernel(module, name, &kernel));
     EXPECT_OK(gpo_module_destroy(module));
     return kernel;
 }
@@ -125,7 +125,7 @@ gpo_status launch_blocks(gpo_stream_t stream, gpo_kernel_t kernel, uint32_t bloc
     shape.block[0] = threads;
     const void* pointers[] = {&arguments..., nullptr};
     const uint32_t sizes[] = {sizeof arguments..., 0};
-    return gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(Arguments));
+    return gpo_stream_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(Arguments));
 }
 
 /// One thread.

@@ -208,8 +208,8 @@ void without_compiler() {
     EXPECT(last_message().find("no-such-") != std::string::npos);
     // Built-in kernels need none.
     gpo_kernel_t fill = nullptr;
-    EXPECT_OK(gpo_module_builtin(a.device, &module));
-    EXPECT_OK(gpo_module_kernel(module, "gpo_fill_u32", &fill));
+    EXPECT_OK(gpo_module_load_builtin(a.device, &module));
+    EXPECT_OK(gpo_module_get_kernel(module, "gpo_fill_u32", &fill));
     uint32_t* words = pinned(a.device, 16);
     const uint32_t value = 5;
     const uint64_t n = 16;

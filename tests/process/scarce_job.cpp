@@ -77,7 +77,7 @@ private:
         const auto count = [](void* user, const gpo_completion*, const gpo_error*) { ++*static_cast<std::atomic<int>*>(user); };
         if (!judge("gpo_stream_create", gpo_stream_create(device_, nullptr, &stream))) return;
         if (judge("gpo_cq_create", gpo_cq_create(runtime, nullptr, &queue))) {
-            if (judge("gpo_cq_fd", gpo_cq_fd(queue, &descriptor))) close(descriptor);
+            if (judge("gpo_cq_get_fd", gpo_cq_get_fd(queue, &descriptor))) close(descriptor);
             if (judge("gpo_stream_notify", gpo_stream_notify(stream, queue, 1))) EXPECT_OK(gpo_cq_wait(queue, kPatience));
         }
         if (judge("gpo_executor_create", gpo_executor_create(runtime, nullptr, &executor))) {
@@ -97,7 +97,7 @@ private:
         gpo_module_t module = nullptr;
         gpo_kernel_t kernel = nullptr;
         if (!judge("gpo_module_compile", gpo_module_compile(device_, &options, &module))) return nullptr;
-        EXPECT_OK(gpo_module_kernel(module, "complement", &kernel));
+        EXPECT_OK(gpo_module_get_kernel(module, "complement", &kernel));
         EXPECT_OK(gpo_module_destroy(module));
         return kernel;
     }

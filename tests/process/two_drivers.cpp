@@ -24,8 +24,8 @@ gpo_runtime_options on(const char* device) {
 struct Side : Opened {
     explicit Side(const char* device) : Opened(on(device)) {
         gpo_module_t module = nullptr;
-        EXPECT_OK(gpo_module_builtin(this->device, &module));
-        EXPECT_OK(gpo_module_kernel(module, "gpo_fill_u32", &fill));
+        EXPECT_OK(gpo_module_load_builtin(this->device, &module));
+        EXPECT_OK(gpo_module_get_kernel(module, "gpo_fill_u32", &fill));
         EXPECT_OK(gpo_module_destroy(module));
         EXPECT_OK(gpo_memory_allocate(this->device, kWords * sizeof(uint32_t), nullptr, &memory));
         EXPECT_OK(gpo_timeline_create(runtime, nullptr, &timeline));
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
         later.shut_down();
     }
     auto error = sized<gpo_error>();
-    EXPECT_OK(gpo_object_error(stays.device, &error));
+    EXPECT_OK(gpo_object_get_error(stays.device, &error));
     EXPECT(error.status == GPO_SUCCESS);
     EXPECT_STATUS(GPO_DEVICE_LOST, gpo_device_wait(falls.device, kPatience));
     falls.shut_down();

@@ -58,7 +58,7 @@ int main() {
     auto compile_options = sized<gpo_compile_options>();
     compile_options.source = kGateSource;
     EXPECT_OK(api->module_compile(device, &compile_options, &module));
-    EXPECT_OK(api->module_kernel(module, "gate", &gate));
+    EXPECT_OK(api->module_get_kernel(module, "gate", &gate));
     void* memory = nullptr;
     EXPECT_OK(api->arena_create(device, nullptr, &arena));
     EXPECT_OK(api->arena_allocate(arena, 64, 0, &memory));
@@ -74,7 +74,7 @@ int main() {
     for (int turn = 0; turn < turns; ++turn) {
         // In flight: a kernel that runs, what is behind it, what is held on the host, a callback that is owed.
         __atomic_store_n(open, 0u, __ATOMIC_SEQ_CST);
-        EXPECT_OK(api->launch_kernel(stream, gate, &shape, arguments, nullptr, 1));
+        EXPECT_OK(api->stream_launch_kernel(stream, gate, &shape, arguments, nullptr, 1));
         EXPECT_OK(api->stream_notify(stream, queue, 1));
         EXPECT_OK(api->stream_then(stream, executor, count_call, &called));
         EXPECT_OK(api->stream_wait_timeline(held, timeline, static_cast<uint64_t>(turn) + 1));

@@ -117,7 +117,7 @@ int main() {
     EXPECT_OK(gpo_pipeline_start(pipeline, &source, &sink));
 
     auto driver = sized<gpo_driver_info>();
-    EXPECT_OK(gpo_runtime_driver(a.runtime, &driver));
+    EXPECT_OK(gpo_runtime_get_driver(a.runtime, &driver));
 
     constexpr int64_t kShort = 1'000'000;
     const std::function<gpo_status()> waits[] = {

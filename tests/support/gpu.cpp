@@ -35,7 +35,7 @@ Gpu::Gpu(const gpo_runtime_options& options) {
 Gpu::~Gpu() {
     modules_.clear();
     arena_.reset();
-    gpo_device_destroy(device);
+    gpo_device_close(device);
     const gpo_status status = gpo_runtime_shutdown(runtime, kPatience);
     // A test that shuts its runtime down itself leaves nothing to shut down here.
     if (status != GPO_INVALID_HANDLE) CHECK_OK(status);
@@ -105,7 +105,7 @@ Kernel Gpu::kernel(const std::string& source, const char* name) {
         REQUIRE_OK(gpo_module_compile(device, &options, module.out()));
     }
     Kernel kernel;
-    REQUIRE_OK(gpo_module_kernel(module, name, kernel.out()));
+    REQUIRE_OK(gpo_module_get_kernel(module, name, kernel.out()));
     return kernel;
 }
 
@@ -129,7 +129,7 @@ bool tells_parameters(gpo_kernel_t kernel) {
 
 Device Gpu::second_device() {
     uint32_t count = 0;
-    REQUIRE_OK(gpo_device_count(runtime, &count));
+    REQUIRE_OK(gpo_runtime_get_device_count(runtime, &count));
     Device second;
     if (count > 1) {
         auto options = sized<gpo_device_options>();
@@ -141,7 +141,7 @@ Device Gpu::second_device() {
 
 gpo_statistics Gpu::statistics() {
     auto statistics = sized<gpo_statistics>();
-    REQUIRE_OK(gpo_runtime_statistics(runtime, &statistics));
+    REQUIRE_OK(gpo_runtime_get_statistics(runtime, &statistics));
     return statistics;
 }
 

@@ -49,7 +49,7 @@ private:
     Handle handle_ = nullptr;
 };
 
-using Device = Owned<gpo_device_t, gpo_device_destroy>;
+using Device = Owned<gpo_device_t, gpo_device_close>;
 using Stream = Owned<gpo_stream_t, gpo_stream_destroy>;
 using StreamPool = Owned<gpo_stream_pool_t, gpo_stream_pool_destroy>;
 using Event = Owned<gpo_event_t, gpo_event_destroy>;
@@ -175,11 +175,11 @@ gpo_status launch(gpo_stream_t stream, gpo_kernel_t kernel, uint32_t blocks, uin
     shape.grid[0] = blocks;
     shape.block[0] = threads;
     if constexpr (sizeof...(Arguments) == 0) {
-        return gpo_launch_kernel(stream, kernel, &shape, nullptr, nullptr, 0);
+        return gpo_stream_launch_kernel(stream, kernel, &shape, nullptr, nullptr, 0);
     } else {
         const void* pointers[] = {&arguments...};
         const uint32_t sizes[] = {sizeof arguments...};
-        return gpo_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(Arguments));
+        return gpo_stream_launch_kernel(stream, kernel, &shape, pointers, sizes, sizeof...(Arguments));
     }
 }
 

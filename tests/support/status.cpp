@@ -13,7 +13,7 @@ gpo_error last_error() {
 gpo_error object_error(const void* object) {
     gpo_error error{};
     error.struct_size = sizeof error;
-    CHECK(gpo_object_error(object, &error) == GPO_SUCCESS);
+    CHECK(gpo_object_get_error(object, &error) == GPO_SUCCESS);
     return error;
 }
 

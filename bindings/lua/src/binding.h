@@ -139,8 +139,8 @@ int created(lua_State *L, state *s, gpo_status status);
 void push_error_record(lua_State *L, state *s, const gpo_error *error);
 gpo_status check_status_name(lua_State *L, state *s, int index);
 extern const luaL_Reg status_functions[];
-int object_error(lua_State *L);
-int object_label(lua_State *L);
+int object_get_error(lua_State *L);
+int object_get_label(lua_State *L);
 int object_set_label(lua_State *L);
 /* Pushes the text that `read` gives out by (buffer, capacity, needed). */
 typedef gpo_status (*text_reader)(void *context, char *buffer, size_t capacity, size_t *needed);
@@ -400,7 +400,7 @@ const char *read_parameter(lua_State *L, state *s, int index, const parameter *p
 const char *parameter_name(const parameter *p, char text[32]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
 int make_launch(lua_State *L);
-int compile_log(lua_State *L);
+int last_compile_log(lua_State *L);
 int interrupt_on(lua_State *L);
 
 /* --- runtime.c, executor.c, pipeline.c, await.c --- */

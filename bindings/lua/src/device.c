@@ -32,13 +32,13 @@ static const field property_fields[] = {
     FIELDS_END,
 };
 
-NUMBER_METHOD(device_count, runtime, uint32_t)
+NUMBER_METHOD(runtime_get_device_count, runtime, uint32_t)
 
-static int device_describe(lua_State *L) {
+static int runtime_describe_device(lua_State *L) {
     state *s = the_state(L);
     object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_device_properties properties = {.struct_size = sizeof properties};
-    const gpo_status status = s->api->device_describe(
+    const gpo_status status = s->api->runtime_describe_device(
         HANDLE(runtime, gpo_runtime_t), (uint32_t)optional_unsigned(L, 2, UINT32_MAX, 0), &properties);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_record(L, s, property_fields, &properties);
@@ -49,12 +49,12 @@ static const field peer_fields[] = {FIELD(gpo_peer_properties, accessible, BOOL)
                                     FIELD(gpo_peer_properties, native_atomics, BOOL),
                                     FIELD(gpo_peer_properties, performance_rank, I32), FIELDS_END};
 
-static int device_describe_peer(lua_State *L) {
+static int runtime_describe_peer(lua_State *L) {
     state *s = the_state(L);
     object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_peer_properties properties = {.struct_size = sizeof properties};
     const uint32_t from = (uint32_t)check_unsigned(L, 2, UINT32_MAX), to = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
-    const gpo_status status = s->api->device_describe_peer(HANDLE(runtime, gpo_runtime_t), from, to, &properties);
+    const gpo_status status = s->api->runtime_describe_peer(HANDLE(runtime, gpo_runtime_t), from, to, &properties);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_record(L, s, peer_fields, &properties);
     return 1;
@@ -78,12 +78,12 @@ static int device_wait(lua_State *L) {
 }
 
 /* native(): the CUcontext and the CUdevice, as integers. */
-static int device_native(lua_State *L) {
+static int device_get_native(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     void *context = NULL;
     int32_t ordinal = 0;
-    const gpo_status status = s->api->device_native(HANDLE(device, gpo_device_t), &context, &ordinal);
+    const gpo_status status = s->api->device_get_native(HANDLE(device, gpo_device_t), &context, &ordinal);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_unsigned(L, (uint64_t)(uintptr_t)context);
     push_signed(L, ordinal);
@@ -91,11 +91,11 @@ static int device_native(lua_State *L) {
 }
 
 /* memory(): free and total bytes. */
-static int device_memory(lua_State *L) {
+static int device_get_memory(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     uint64_t free_bytes = 0, total_bytes = 0;
-    const gpo_status status = s->api->device_memory(HANDLE(device, gpo_device_t), &free_bytes, &total_bytes);
+    const gpo_status status = s->api->device_get_memory(HANDLE(device, gpo_device_t), &free_bytes, &total_bytes);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_unsigned(L, free_bytes);
     push_unsigned(L, total_bytes);
@@ -138,12 +138,12 @@ static const field metrics_fields[] = {
 
 RECORD_METHOD(device_get_metrics, device, gpo_device_metrics, metrics_fields)
 
-/* stream_priority_range(): the least and the greatest. */
-static int stream_priority_range(lua_State *L) {
+/* device_get_priority_range(): the least and the greatest. */
+static int device_get_priority_range(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     int32_t least = 0, greatest = 0;
-    const gpo_status status = s->api->stream_priority_range(HANDLE(device, gpo_device_t), &least, &greatest);
+    const gpo_status status = s->api->device_get_priority_range(HANDLE(device, gpo_device_t), &least, &greatest);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_signed(L, least);
     push_signed(L, greatest);
@@ -152,13 +152,13 @@ static int stream_priority_range(lua_State *L) {
 
 const luaL_Reg device_methods[] = {
     {"get_properties", device_get_properties}, {"wait", device_wait},
-    {"native", device_native},                 {"memory", device_memory},
+    {"native", device_get_native},                 {"memory", device_get_memory},
     {"enable_peer", device_enable_peer},       {"disable_peer", device_disable_peer},
     {"get_limit", device_get_limit},           {"set_limit", device_set_limit},
-    {"get_metrics", device_get_metrics},       {"stream_priority_range", stream_priority_range},
+    {"get_metrics", device_get_metrics},       {"stream_priority_range", device_get_priority_range},
     {NULL, NULL}};
-const luaL_Reg runtime_device_methods[] = {{"device_count", device_count},
-                                           {"device_describe", device_describe},
-                                           {"device_describe_peer", device_describe_peer},
+const luaL_Reg runtime_device_methods[] = {{"device_count", runtime_get_device_count},
+                                           {"device_describe", runtime_describe_device},
+                                           {"device_describe_peer", runtime_describe_peer},
                                            {"device_open", device_open},
                                            {NULL, NULL}};

@@ -84,10 +84,10 @@ static int module_compile(lua_State *L) {
 }
 
 static gpo_status read_log(void *context, char *buffer, size_t capacity, size_t *needed) {
-    return ((state *)context)->api->compile_log(buffer, capacity, needed);
+    return ((state *)context)->api->last_compile_log(buffer, capacity, needed);
 }
 
-int compile_log(lua_State *L) {
+int last_compile_log(lua_State *L) {
     state *s = the_state(L);
     return push_text(L, s, read_log, s, 0);
 }
@@ -102,24 +102,24 @@ static int module_load(lua_State *L) {
     return created(L, s, s->api->module_load(HANDLE(device, gpo_device_t), image, bytes, label, (gpo_module_t *)&module->handle));
 }
 
-static int module_builtin(lua_State *L) {
+static int module_load_builtin(lua_State *L) {
     state *s = the_state(L);
     object *device = check_object(L, s, 1, CLASS_DEVICE);
     object *module = new_object(L, s, CLASS_MODULE, 1);
-    return created(L, s, s->api->module_builtin(HANDLE(device, gpo_device_t), (gpo_module_t *)&module->handle));
+    return created(L, s, s->api->module_load_builtin(HANDLE(device, gpo_device_t), (gpo_module_t *)&module->handle));
 }
 
-TEXT_METHOD(module_image, module, 1)
+TEXT_METHOD(module_get_image, module, 1)
 
 /* symbol(name): address and bytes; symbol(name, type): a device array. */
-static int module_symbol(lua_State *L) {
+static int module_get_symbol(lua_State *L) {
     state *s = the_state(L);
     object *module = check_object(L, s, 1, CLASS_MODULE);
     uint64_t address = 0, bytes = 0;
     const char *name = luaL_checkstring(L, 2);
     const int typed = !lua_isnoneornil(L, 3);
     const enum element type = typed ? check_element_type(L, 3) : ELEMENT_U8;
-    const gpo_status status = s->api->module_symbol(HANDLE(module, gpo_module_t), name, &address, &bytes);
+    const gpo_status status = s->api->module_get_symbol(HANDLE(module, gpo_module_t), name, &address, &bytes);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     if (typed) {
         luaL_argcheck(L, bytes % element_sizes[type] == 0, 3, "the variable is no whole number of these elements");
@@ -197,7 +197,7 @@ static void read_signature(lua_State *L, int index, kernel_object *kernel) {
 }
 
 /* kernel(name [, signature]): without one it has no parameters. */
-static int module_kernel(lua_State *L) {
+static int module_get_kernel(lua_State *L) {
     state *s = the_state(L);
     object *module = check_object(L, s, 1, CLASS_MODULE);
     const char *name = luaL_checkstring(L, 2);
@@ -205,7 +205,7 @@ static int module_kernel(lua_State *L) {
     kernel_object *kernel = new_object(L, s, CLASS_KERNEL, 1);
     read_signature(L, 3, kernel);
     gpo_kernel_t handle = NULL;
-    gpo_status status = s->api->module_kernel(HANDLE(module, gpo_module_t), name, &handle);
+    gpo_status status = s->api->module_get_kernel(HANDLE(module, gpo_module_t), name, &handle);
     kernel->base.handle = handle;
     if (status != GPO_SUCCESS) return failure(L, s, status);
     gpo_kernel_attributes attributes = {.struct_size = sizeof attributes};
@@ -241,22 +241,23 @@ static const field attribute_fields[] = {
 RECORD_METHOD(kernel_get_attributes, kernel, gpo_kernel_attributes, attribute_fields)
 
 /* parameter(number), from 1: where it begins in the kernel's parameters and its size, in bytes. */
-static int kernel_parameter(lua_State *L) {
+static int kernel_get_parameter(lua_State *L) {
     state *s = the_state(L);
     object *kernel = check_object(L, s, 1, CLASS_KERNEL);
     const uint64_t number = check_unsigned(L, 2, UINT32_MAX);
     uint64_t offset = 0, bytes = 0;
     luaL_argcheck(L, number >= 1, 2, "parameters count from 1");
-    const gpo_status status = s->api->kernel_parameter(HANDLE(kernel, gpo_kernel_t), (uint32_t)(number - 1), &offset, &bytes);
+    const gpo_status status =
+        s->api->kernel_get_parameter(HANDLE(kernel, gpo_kernel_t), (uint32_t)(number - 1), &offset, &bytes);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_unsigned(L, offset);
     push_unsigned(L, bytes);
     return 2;
 }
 
-TEXT_METHOD(kernel_name, kernel, 0)
+TEXT_METHOD(kernel_get_name, kernel, 0)
 
-NATIVE_METHOD(kernel_native, kernel)
+NATIVE_METHOD(kernel_get_native, kernel)
 
 static int kernel_set_max_dynamic_shared(lua_State *L) {
     state *s = the_state(L);
@@ -265,12 +266,12 @@ static int kernel_set_max_dynamic_shared(lua_State *L) {
 }
 
 /* occupancy(threads [, dynamic_shared_bytes]): blocks on a multiprocessor at once. */
-static int kernel_occupancy(lua_State *L) {
+static int kernel_get_occupancy(lua_State *L) {
     state *s = the_state(L);
     object *kernel = check_object(L, s, 1, CLASS_KERNEL);
     uint32_t blocks = 0;
     const gpo_status status =
-        s->api->kernel_occupancy(HANDLE(kernel, gpo_kernel_t), (uint32_t)check_unsigned(L, 2, UINT32_MAX),
+        s->api->kernel_get_occupancy(HANDLE(kernel, gpo_kernel_t), (uint32_t)check_unsigned(L, 2, UINT32_MAX),
                                  optional_unsigned(L, 3, UINT64_MAX, 0), &blocks);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_unsigned(L, blocks);
@@ -278,12 +279,12 @@ static int kernel_occupancy(lua_State *L) {
 }
 
 /* suggest([dynamic_shared_bytes [, max_threads]]): threads and blocks. */
-static int kernel_suggest(lua_State *L) {
+static int kernel_suggest_shape(lua_State *L) {
     state *s = the_state(L);
     object *kernel = check_object(L, s, 1, CLASS_KERNEL);
     uint32_t threads = 0, blocks = 0;
     const gpo_status status =
-        s->api->kernel_suggest(HANDLE(kernel, gpo_kernel_t), optional_unsigned(L, 2, UINT64_MAX, 0),
+        s->api->kernel_suggest_shape(HANDLE(kernel, gpo_kernel_t), optional_unsigned(L, 2, UINT64_MAX, 0),
                                (uint32_t)optional_unsigned(L, 3, UINT32_MAX, 0), &threads, &blocks);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_unsigned(L, threads);
@@ -373,8 +374,8 @@ static int bad_parameter(lua_State *L, const kernel_object *kernel, uint32_t whi
                       parameter_name(&kernel->parameters[which], name), problem);
 }
 
-/* launch_kernel(kernel, launch or options, arguments...) */
-static int launch_kernel(lua_State *L) {
+/* stream_launch_kernel(kernel, launch or options, arguments...) */
+static int stream_launch_kernel(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     kernel_object *kernel = check_object(L, s, 2, CLASS_KERNEL);
@@ -393,22 +394,23 @@ static int launch_kernel(lua_State *L) {
         if (array && array->root->last_stream != stream) use_array(L, s, index, array, 1, stream);
     }
     const gpo_status status =
-        s->api->launch_kernel(HANDLE(&stream->base, gpo_stream_t), HANDLE(&kernel->base, gpo_kernel_t),
+        s->api->stream_launch_kernel(HANDLE(&stream->base, gpo_stream_t), HANDLE(&kernel->base, gpo_kernel_t),
                               reused ? &reused->launch : &read, kernel->pointers, kernel->sizes, kernel->count);
     return result(L, s, status);
 }
 
-const luaL_Reg module_methods[] = {{"kernel", module_kernel}, {"image", module_image}, {"symbol", module_symbol}, {NULL, NULL}};
+const luaL_Reg module_methods[] = {
+    {"kernel", module_get_kernel}, {"image", module_get_image}, {"symbol", module_get_symbol}, {NULL, NULL}};
 const luaL_Reg kernel_methods[] = {{"get_attributes", kernel_get_attributes},
-                                   {"name", kernel_name},
-                                   {"native", kernel_native},
+                                   {"name", kernel_get_name},
+                                   {"native", kernel_get_native},
                                    {"set_max_dynamic_shared", kernel_set_max_dynamic_shared},
-                                   {"occupancy", kernel_occupancy},
-                                   {"suggest", kernel_suggest},
-                                   {"parameter", kernel_parameter},
+                                   {"occupancy", kernel_get_occupancy},
+                                   {"suggest", kernel_suggest_shape},
+                                   {"parameter", kernel_get_parameter},
                                    {NULL, NULL}};
 const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile},
                                           {"module_load", module_load},
-                                          {"module_builtin", module_builtin},
+                                          {"module_builtin", module_load_builtin},
                                           {NULL, NULL}};
-const luaL_Reg stream_launch_methods[] = {{"launch_kernel", launch_kernel}, {NULL, NULL}};
+const luaL_Reg stream_launch_methods[] = {{"launch_kernel", stream_launch_kernel}, {NULL, NULL}};

@@ -123,7 +123,7 @@ static int arena_trim(lua_State *L) {
     return result(L, s, s->api->arena_trim(HANDLE(arena, gpo_arena_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
 }
 
-RECORD_METHOD(arena_statistics, arena, gpo_memory_statistics, statistics_fields)
+RECORD_METHOD(arena_get_statistics, arena, gpo_memory_statistics, statistics_fields)
 
 /* --- memory of the caller's --- */
 
@@ -264,13 +264,13 @@ static int pool_trim(lua_State *L) {
     return result(L, s, s->api->pool_trim(HANDLE(pool, gpo_pool_t), optional_unsigned(L, 2, UINT64_MAX, 0)));
 }
 
-RECORD_METHOD(pool_statistics, pool, gpo_memory_statistics, statistics_fields)
+RECORD_METHOD(pool_get_statistics, pool, gpo_memory_statistics, statistics_fields)
 
 const luaL_Reg arena_methods[] = {{"allocate", arena_allocate}, {"free", arena_free},
                                   {"free_after", arena_free_after}, {"trim", arena_trim},
-                                  {"statistics", arena_statistics}, {NULL, NULL}};
+                                  {"statistics", arena_get_statistics}, {NULL, NULL}};
 const luaL_Reg pool_methods[] = {{"allocate", pool_allocate}, {"free", pool_free}, {"trim", pool_trim},
-                                 {"statistics", pool_statistics}, {NULL, NULL}};
+                                 {"statistics", pool_get_statistics}, {NULL, NULL}};
 const luaL_Reg device_memory_methods[] = {{"arena_create", arena_create},       {"pool_create", pool_create},
                                           {"memory_allocate", memory_allocate}, {"memory_free", memory_free},
                                           {"memory_describe", memory_describe}, {"host_register", host_register},

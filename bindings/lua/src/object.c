@@ -175,25 +175,26 @@ static int metamethod_tostring(lua_State *L) {
         lua_pushfstring(L, "gpuorch.%s (closed)", name);
         return 1;
     }
-    if (o->id <= CLASS_EXECUTOR && s->api->object_label(o->handle, label, sizeof label, NULL) == GPO_SUCCESS && label[0])
+    if (o->id <= CLASS_EXECUTOR && s->api->object_get_label(o->handle, label, sizeof label, NULL) == GPO_SUCCESS &&
+        label[0])
         lua_pushfstring(L, "gpuorch.%s \"%s\"", name, label);
     else
         lua_pushfstring(L, "gpuorch.%s: %p", name, (void *)o);
     return 1;
 }
 
-#define DESTROY(word)                                                                         \
+#define DESTROY(word, function)                                                               \
     static void destroy_##word(lua_State *L, state *s, object *o, int collected) {            \
         (void)L, (void)collected;                                                             \
-        s->api->word##_destroy(HANDLE(o, gpo_##word##_t));                                    \
+        s->api->function(HANDLE(o, gpo_##word##_t));                                          \
     }
-DESTROY(device)
-DESTROY(stream_pool)
-DESTROY(event)
-DESTROY(timeline)
-DESTROY(arena)
-DESTROY(pool)
-DESTROY(module)
+DESTROY(device, device_close)
+DESTROY(stream_pool, stream_pool_destroy)
+DESTROY(event, event_destroy)
+DESTROY(timeline, timeline_destroy)
+DESTROY(arena, arena_destroy)
+DESTROY(pool, pool_destroy)
+DESTROY(module, module_destroy)
 
 static void destroy_launch(lua_State *L, state *s, object *o, int collected) { (void)L, (void)s, (void)o, (void)collected; }
 
@@ -222,7 +223,7 @@ const class_info classes[CLASS_COUNT] = {
 };
 
 static const luaL_Reg every_object[] = {
-    {"error", object_error}, {"label", object_label}, {"set_label", object_set_label}, {NULL, NULL}};
+    {"error", object_get_error}, {"label", object_get_label}, {"set_label", object_set_label}, {NULL, NULL}};
 
 void push_functions(lua_State *L, int state_index, const luaL_Reg *functions) {
     for (; functions->name; ++functions) {

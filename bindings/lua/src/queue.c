@@ -11,9 +11,9 @@ enum { QUEUE_OWNERS = 2 };                            /* slots of a queue's own 
 enum { OPERATION_SOURCE = 2, OPERATION_WAITERS = 3 }; /* … and of an operation's */
 #define BATCH 64
 
-static const char *const sources[] = {"none", "stream", "event", "pipeline", "timeline"};
+static const char *const origins[] = {"none", "stream", "event", "pipeline", "timeline"};
 static const field completion_fields[] = {
-    FIELD(gpo_completion, status, STATUS),     WORD(gpo_completion, source, sources),
+    FIELD(gpo_completion, status, STATUS),     WORD(gpo_completion, origin, origins),
     FIELD(gpo_completion, operation, U64),     FIELD(gpo_completion, submitted_ns, U64),
     FIELD(gpo_completion, completed_ns, U64),  FIELD(gpo_completion, gpu_ns, I64),
     FIELD(gpo_completion, error_id, U64),      FIELDS_END,
@@ -21,7 +21,7 @@ static const field completion_fields[] = {
 
 void push_completion(lua_State *L, state *s, const gpo_completion *entry) {
     gpo_completion known = *entry;
-    if (known.source > GPO_SOURCE_TIMELINE) known.source = 0;
+    if (known.origin > GPO_ORIGIN_TIMELINE) known.origin = 0;
     push_record(L, s, completion_fields, &known);
 }
 
@@ -90,7 +90,8 @@ static void tell_waiters(lua_State *L, state *s) {
 static char *failure_text(state *s, const cq_object *queue, const gpo_completion *entry) {
     gpo_error error = {.struct_size = sizeof error};
     if (entry->status == GPO_SUCCESS) return NULL;
-    if (s->api->cq_error(HANDLE(&queue->base, gpo_cq_t), entry->error_id, &error) != GPO_SUCCESS || !error.message[0])
+    if (s->api->cq_get_error(HANDLE(&queue->base, gpo_cq_t), entry->error_id, &error) != GPO_SUCCESS ||
+        !error.message[0])
         return NULL;
     return strdup(error.message);
 }
@@ -207,14 +208,14 @@ PLAIN_METHOD(cq_wake, cq)
 static gpo_status get_fd(state *s, cq_object *queue) {
     if (queue->fd >= 0) return GPO_SUCCESS;
     int32_t descriptor = -1;
-    const gpo_status status = s->api->cq_fd(HANDLE(&queue->base, gpo_cq_t), &descriptor);
+    const gpo_status status = s->api->cq_get_fd(HANDLE(&queue->base, gpo_cq_t), &descriptor);
     if (status != GPO_SUCCESS) return status;
     queue->fd = descriptor;
     return s->api->cq_wake(HANDLE(&queue->base, gpo_cq_t));
 }
 
 /* fd(): readable when pump() or drain() may have something to do; it is the queue's, and closed with it. */
-static int cq_fd(lua_State *L) {
+static int cq_get_fd(lua_State *L) {
     state *s = the_state(L);
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
     const gpo_status status = get_fd(s, queue);
@@ -224,12 +225,12 @@ static int cq_fd(lua_State *L) {
 }
 
 /* error(error_id): of a failed entry; without one, as every object's. */
-static int cq_error(lua_State *L) {
+static int cq_get_error(lua_State *L) {
     state *s = the_state(L);
-    if (lua_isnoneornil(L, 2)) return object_error(L);
+    if (lua_isnoneornil(L, 2)) return object_get_error(L);
     object *queue = check_object(L, s, 1, CLASS_CQ);
     gpo_error error = {.struct_size = sizeof error};
-    const gpo_status status = s->api->cq_error(HANDLE(queue, gpo_cq_t), check_unsigned(L, 2, UINT64_MAX), &error);
+    const gpo_status status = s->api->cq_get_error(HANDLE(queue, gpo_cq_t), check_unsigned(L, 2, UINT64_MAX), &error);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_error_record(L, s, &error);
     return 1;
@@ -457,7 +458,7 @@ int poll_queues(lua_State *L) {
 
 const luaL_Reg cq_methods[] = {
     {"drain", cq_drain}, {"pump", cq_pump},   {"wait", cq_wait}, {"wake", cq_wake},
-    {"fd", cq_fd},       {"error", cq_error}, {"get_statistics", cq_get_statistics}, {NULL, NULL}};
+    {"fd", cq_get_fd},       {"error", cq_get_error}, {"get_statistics", cq_get_statistics}, {NULL, NULL}};
 const luaL_Reg operation_methods[] = {
     {"wait", operation_wait}, {"ready", operation_ready}, {"result", operation_result}, {"entry", operation_entry},
     {"cq", operation_cq},     {"when_done", operation_when_done}, {NULL, NULL}};

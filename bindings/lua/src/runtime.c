@@ -160,16 +160,16 @@ static const field trace_info_fields[] = {
     FIELD(gpo_trace_info, clock_error_ns, U64), FIELD(gpo_trace_info, callbacks, U64),
     FIELDS_END};
 
-RECORD_METHOD(runtime_driver, runtime, gpo_driver_info, driver_fields)
-RECORD_METHOD(runtime_statistics, runtime, gpo_statistics, statistics_fields)
+RECORD_METHOD(runtime_get_driver, runtime, gpo_driver_info, driver_fields)
+RECORD_METHOD(runtime_get_statistics, runtime, gpo_statistics, statistics_fields)
 RECORD_METHOD(trace_get_info, runtime, gpo_trace_info, trace_info_fields)
 
 /* metrics(): as C's struct; `errors` is a table from names of statuses to counts. */
-static int runtime_metrics(lua_State *L) {
+static int runtime_get_metrics(lua_State *L) {
     state *s = the_state(L);
     gpo_metrics metrics = {.struct_size = sizeof metrics};
     object *o = check_object(L, s, 1, CLASS_RUNTIME);
-    const gpo_status status = s->api->runtime_metrics(HANDLE(o, gpo_runtime_t), &metrics);
+    const gpo_status status = s->api->runtime_get_metrics(HANDLE(o, gpo_runtime_t), &metrics);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_record(L, s, metrics_fields, &metrics);
     lua_newtable(L);
@@ -182,8 +182,8 @@ static int runtime_metrics(lua_State *L) {
     return 1;
 }
 
-TEXT_METHOD(metrics_text, runtime, 0)
-TEXT_METHOD(trace_summary, runtime, 0)
+TEXT_METHOD(runtime_get_metrics_text, runtime, 0)
+TEXT_METHOD(trace_get_summary, runtime, 0)
 
 static const field trace_option_fields[] = {
     FLAG(gpo_trace_options, "no_gpu_times", GPO_TRACE_NO_GPU_TIMES), FIELD(gpo_trace_options, path, STRING),
@@ -207,7 +207,7 @@ static int runtime_completions(lua_State *L) {
 }
 
 const luaL_Reg runtime_methods[] = {
-    {"shutdown", runtime_shutdown},   {"driver", runtime_driver},         {"statistics", runtime_statistics},
-    {"metrics", runtime_metrics},     {"metrics_text", metrics_text},     {"trace_start", trace_start},
-    {"trace_stop", trace_stop},       {"trace_get_info", trace_get_info}, {"trace_summary", trace_summary},
+    {"shutdown", runtime_shutdown},   {"driver", runtime_get_driver},         {"statistics", runtime_get_statistics},
+    {"metrics", runtime_get_metrics},     {"metrics_text", runtime_get_metrics_text},     {"trace_start", trace_start},
+    {"trace_stop", trace_stop},       {"trace_get_info", trace_get_info}, {"trace_summary", trace_get_summary},
     {"completions", runtime_completions}, {NULL, NULL}};

@@ -46,10 +46,10 @@ void push_error_record(lua_State *L, state *s, const gpo_error *error) {
     else push_record(L, s, error_fields, &known);
 }
 
-int object_error(lua_State *L) {
+int object_get_error(lua_State *L) {
     state *s = the_state(L);
     gpo_error error = {.struct_size = sizeof error};
-    const gpo_status status = s->api->object_error(any_object(L, s, 1)->handle, &error);
+    const gpo_status status = s->api->object_get_error(any_object(L, s, 1)->handle, &error);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_error_record(L, s, &error);
     return 1;
@@ -57,10 +57,10 @@ int object_error(lua_State *L) {
 
 static gpo_status read_label(void *context, char *buffer, size_t capacity, size_t *needed) {
     void **both = context;
-    return ((const gpo_api *)both[0])->object_label(both[1], buffer, capacity, needed);
+    return ((const gpo_api *)both[0])->object_get_label(both[1], buffer, capacity, needed);
 }
 
-int object_label(lua_State *L) {
+int object_get_label(lua_State *L) {
     state *s = the_state(L);
     void *both[] = {(void *)s->api, any_object(L, s, 1)->handle};
     return push_text(L, s, read_label, both, 0);

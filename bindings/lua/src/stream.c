@@ -75,7 +75,7 @@ static int stream_device(lua_State *L) {
     return 1;
 }
 
-NATIVE_METHOD(stream_native, stream)
+NATIVE_METHOD(stream_get_native, stream)
 
 static int query_result(lua_State *L, state *s, gpo_status status) {
     if (status != GPO_SUCCESS && status != GPO_NOT_READY) return failure(L, s, status);
@@ -230,17 +230,18 @@ static int event_notify(lua_State *L) {
 }
 
 /* elapsed(end): nanoseconds of GPU time, or false while one is pending. */
-static int event_elapsed(lua_State *L) {
+static int event_get_elapsed(lua_State *L) {
     state *s = the_state(L);
     object *start = check_object(L, s, 1, CLASS_EVENT), *end = check_object(L, s, 2, CLASS_EVENT);
     int64_t nanoseconds = 0;
-    const gpo_status status = s->api->event_elapsed(HANDLE(start, gpo_event_t), HANDLE(end, gpo_event_t), &nanoseconds);
+    const gpo_status status =
+        s->api->event_get_elapsed(HANDLE(start, gpo_event_t), HANDLE(end, gpo_event_t), &nanoseconds);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     push_signed(L, nanoseconds);
     return 1;
 }
 
-NATIVE_METHOD(event_native, event)
+NATIVE_METHOD(event_get_native, event)
 
 /* --- timelines --- */
 
@@ -263,7 +264,7 @@ static int timeline_fail(lua_State *L) {
     return result(L, s, s->api->timeline_fail(HANDLE(timeline, gpo_timeline_t), status, luaL_optstring(L, 3, NULL)));
 }
 
-NUMBER_METHOD(timeline_value, timeline, uint64_t)
+NUMBER_METHOD(timeline_get_value, timeline, uint64_t)
 
 static gpo_status wait_for_timeline(state *s, const struct wait_for *w, int64_t timeout_ns) {
     return s->api->timeline_wait(HANDLE(w->source, gpo_timeline_t), w->value, timeout_ns);
@@ -290,7 +291,7 @@ static int timeline_notify(lua_State *L) {
 
 const luaL_Reg stream_methods[] = {{"get_info", stream_get_info},
                                    {"device", stream_device},
-                                   {"native", stream_native},
+                                   {"native", stream_get_native},
                                    {"query", stream_query},
                                    {"wait", stream_wait},
                                    {"notify", stream_notify},
@@ -303,9 +304,9 @@ const luaL_Reg stream_methods[] = {{"get_info", stream_get_info},
                                    {NULL, NULL}};
 const luaL_Reg stream_pool_methods[] = {{"acquire", stream_pool_acquire}, {"release", stream_pool_release}, {NULL, NULL}};
 const luaL_Reg event_methods[] = {{"record", event_record},   {"query", event_query},     {"wait", event_wait},
-                                  {"notify", event_notify},   {"elapsed", event_elapsed}, {"native", event_native},
+                                  {"notify", event_notify},   {"elapsed", event_get_elapsed}, {"native", event_get_native},
                                   {NULL, NULL}};
-const luaL_Reg timeline_methods[] = {{"signal", timeline_signal}, {"fail", timeline_fail},     {"value", timeline_value},
+const luaL_Reg timeline_methods[] = {{"signal", timeline_signal}, {"fail", timeline_fail},     {"value", timeline_get_value},
                                      {"wait", timeline_wait},     {"notify", timeline_notify}, {NULL, NULL}};
 const luaL_Reg device_stream_methods[] = {{"stream_create", stream_create},
                                           {"stream_wrap", stream_wrap},

@@ -8,7 +8,7 @@
 ---@alias gpuorch.exact integer|string an integer, or as a decimal string what the interpreter's numbers can't hold
 ---@alias gpuorch.three integer|integer[] one to three numbers
 ---@alias gpuorch.failure table {status, native_code, native_domain, operation, function, object, message}
----@alias gpuorch.completion table {status, source, operation, submitted_ns, completed_ns, gpu_ns, error_id, user_data}
+---@alias gpuorch.completion table {status, origin, operation, submitted_ns, completed_ns, gpu_ns, error_id, user_data}
 
 ---@class gpuorch.launch_options
 ---@field grid gpuorch.three blocks

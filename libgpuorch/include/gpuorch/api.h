@@ -24,24 +24,24 @@ typedef struct gpo_api {
     const char *(*status_name)(gpo_status status);
     const char *(*status_text)(gpo_status status);
     gpo_status (*last_error)(gpo_error *error);
-    gpo_status (*object_error)(const void *object, gpo_error *error);
+    gpo_status (*object_get_error)(const void *object, gpo_error *error);
     gpo_status (*object_set_label)(void *object, const char *label);
-    gpo_status (*object_label)(const void *object, char *buffer, size_t capacity, size_t *needed);
+    gpo_status (*object_get_label)(const void *object, char *buffer, size_t capacity, size_t *needed);
     gpo_status (*runtime_create)(const gpo_runtime_options *options, gpo_runtime_t *runtime);
     gpo_status (*runtime_shutdown)(gpo_runtime_t runtime, int64_t timeout_ns);
-    gpo_status (*runtime_driver)(gpo_runtime_t runtime, gpo_driver_info *info);
-    gpo_status (*runtime_statistics)(gpo_runtime_t runtime, gpo_statistics *statistics);
+    gpo_status (*runtime_get_driver)(gpo_runtime_t runtime, gpo_driver_info *info);
+    gpo_status (*runtime_get_statistics)(gpo_runtime_t runtime, gpo_statistics *statistics);
     uint32_t (*version)(void);
-    gpo_status (*device_count)(gpo_runtime_t runtime, uint32_t *count);
-    gpo_status (*device_describe)(gpo_runtime_t runtime, uint32_t ordinal, gpo_device_properties *properties);
-    gpo_status (*device_describe_peer)(gpo_runtime_t runtime, uint32_t from, uint32_t to,
-                                       gpo_peer_properties *properties);
+    gpo_status (*runtime_get_device_count)(gpo_runtime_t runtime, uint32_t *count);
+    gpo_status (*runtime_describe_device)(gpo_runtime_t runtime, uint32_t ordinal, gpo_device_properties *properties);
+    gpo_status (*runtime_describe_peer)(gpo_runtime_t runtime, uint32_t from, uint32_t to,
+                                        gpo_peer_properties *properties);
     gpo_status (*device_open)(gpo_runtime_t runtime, const gpo_device_options *options, gpo_device_t *device);
-    gpo_status (*device_destroy)(gpo_device_t device);
+    gpo_status (*device_close)(gpo_device_t device);
     gpo_status (*device_get_properties)(gpo_device_t device, gpo_device_properties *properties);
     gpo_status (*device_wait)(gpo_device_t device, int64_t timeout_ns);
-    gpo_status (*device_native)(gpo_device_t device, void **context, int32_t *ordinal);
-    gpo_status (*device_memory)(gpo_device_t device, uint64_t *free_bytes, uint64_t *total_bytes);
+    gpo_status (*device_get_native)(gpo_device_t device, void **context, int32_t *ordinal);
+    gpo_status (*device_get_memory)(gpo_device_t device, uint64_t *free_bytes, uint64_t *total_bytes);
     gpo_status (*device_enable_peer)(gpo_device_t device, gpo_device_t peer);
     gpo_status (*device_disable_peer)(gpo_device_t device, gpo_device_t peer);
     gpo_status (*device_get_limit)(gpo_device_t device, uint32_t limit, uint64_t *value);
@@ -51,22 +51,22 @@ typedef struct gpo_api {
     gpo_status (*event_record)(gpo_event_t event, gpo_stream_t stream);
     gpo_status (*event_query)(gpo_event_t event);
     gpo_status (*event_wait)(gpo_event_t event, int64_t timeout_ns);
-    gpo_status (*event_elapsed)(gpo_event_t start, gpo_event_t end, int64_t *nanoseconds);
+    gpo_status (*event_get_elapsed)(gpo_event_t start, gpo_event_t end, int64_t *nanoseconds);
     gpo_status (*event_notify)(gpo_event_t event, gpo_cq_t cq, uint64_t user_data);
-    gpo_status (*event_native)(gpo_event_t event, void **native);
+    gpo_status (*event_get_native)(gpo_event_t event, void **native);
     gpo_status (*timeline_create)(gpo_runtime_t runtime, const gpo_timeline_options *options, gpo_timeline_t *timeline);
     gpo_status (*timeline_destroy)(gpo_timeline_t timeline);
     gpo_status (*timeline_signal)(gpo_timeline_t timeline, uint64_t value);
     gpo_status (*timeline_fail)(gpo_timeline_t timeline, gpo_status status, const char *message);
-    gpo_status (*timeline_value)(gpo_timeline_t timeline, uint64_t *value);
+    gpo_status (*timeline_get_value)(gpo_timeline_t timeline, uint64_t *value);
     gpo_status (*timeline_wait)(gpo_timeline_t timeline, uint64_t value, int64_t timeout_ns);
     gpo_status (*stream_create)(gpo_device_t device, const gpo_stream_options *options, gpo_stream_t *stream);
     gpo_status (*stream_wrap)(gpo_device_t device, void *native, const gpo_stream_options *options,
                               gpo_stream_t *stream);
     gpo_status (*stream_destroy)(gpo_stream_t stream);
-    gpo_status (*stream_priority_range)(gpo_device_t device, int32_t *least, int32_t *greatest);
+    gpo_status (*device_get_priority_range)(gpo_device_t device, int32_t *least, int32_t *greatest);
     gpo_status (*stream_get_info)(gpo_stream_t stream, gpo_stream_info *info);
-    gpo_status (*stream_native)(gpo_stream_t stream, void **native);
+    gpo_status (*stream_get_native)(gpo_stream_t stream, void **native);
     gpo_status (*stream_query)(gpo_stream_t stream);
     gpo_status (*stream_wait)(gpo_stream_t stream, int64_t timeout_ns);
     gpo_status (*stream_cancel_held)(gpo_stream_t stream, uint64_t *count);
@@ -85,7 +85,7 @@ typedef struct gpo_api {
     gpo_status (*arena_free)(gpo_arena_t arena, void *memory);
     gpo_status (*arena_free_after)(gpo_arena_t arena, void *memory, gpo_stream_t stream);
     gpo_status (*arena_trim)(gpo_arena_t arena, uint64_t keep_bytes);
-    gpo_status (*arena_statistics)(gpo_arena_t arena, gpo_memory_statistics *statistics);
+    gpo_status (*arena_get_statistics)(gpo_arena_t arena, gpo_memory_statistics *statistics);
     gpo_status (*host_register)(gpo_device_t device, void *memory, uint64_t bytes, uint32_t flags);
     gpo_status (*host_unregister)(gpo_device_t device, void *memory);
     gpo_status (*memory_allocate)(gpo_device_t device, uint64_t bytes, const char *label, uint64_t *address);
@@ -96,7 +96,7 @@ typedef struct gpo_api {
     gpo_status (*pool_allocate)(gpo_pool_t pool, gpo_stream_t stream, uint64_t bytes, uint64_t *address);
     gpo_status (*pool_free)(gpo_pool_t pool, gpo_stream_t stream, uint64_t address);
     gpo_status (*pool_trim)(gpo_pool_t pool, uint64_t keep_bytes);
-    gpo_status (*pool_statistics)(gpo_pool_t pool, gpo_memory_statistics *statistics);
+    gpo_status (*pool_get_statistics)(gpo_pool_t pool, gpo_memory_statistics *statistics);
     gpo_status (*copy_to_device)(gpo_stream_t stream, uint64_t destination, const void *source, uint64_t bytes);
     gpo_status (*copy_to_host)(gpo_stream_t stream, void *destination, uint64_t source, uint64_t bytes);
     gpo_status (*copy_on_device)(gpo_stream_t stream, uint64_t destination, uint64_t source, uint64_t bytes);
@@ -109,25 +109,25 @@ typedef struct gpo_api {
     gpo_status (*fill_rows)(gpo_stream_t stream, uint64_t destination, uint64_t pitch, uint32_t value, uint64_t width,
                             uint64_t height);
     gpo_status (*module_compile)(gpo_device_t device, const gpo_compile_options *options, gpo_module_t *module);
-    gpo_status (*compile_log)(char *buffer, size_t capacity, size_t *needed);
+    gpo_status (*last_compile_log)(char *buffer, size_t capacity, size_t *needed);
     gpo_status (*module_load)(gpo_device_t device, const void *image, uint64_t bytes, const char *label,
                               gpo_module_t *module);
-    gpo_status (*module_image)(gpo_module_t module, void *buffer, size_t capacity, size_t *needed);
-    gpo_status (*module_builtin)(gpo_device_t device, gpo_module_t *module);
+    gpo_status (*module_get_image)(gpo_module_t module, void *buffer, size_t capacity, size_t *needed);
+    gpo_status (*module_load_builtin)(gpo_device_t device, gpo_module_t *module);
     gpo_status (*module_destroy)(gpo_module_t module);
-    gpo_status (*module_kernel)(gpo_module_t module, const char *name, gpo_kernel_t *kernel);
+    gpo_status (*module_get_kernel)(gpo_module_t module, const char *name, gpo_kernel_t *kernel);
     gpo_status (*kernel_destroy)(gpo_kernel_t kernel);
-    gpo_status (*module_symbol)(gpo_module_t module, const char *name, uint64_t *address, uint64_t *bytes);
+    gpo_status (*module_get_symbol)(gpo_module_t module, const char *name, uint64_t *address, uint64_t *bytes);
     gpo_status (*kernel_get_attributes)(gpo_kernel_t kernel, gpo_kernel_attributes *attributes);
-    gpo_status (*kernel_name)(gpo_kernel_t kernel, char *buffer, size_t capacity, size_t *needed);
-    gpo_status (*kernel_native)(gpo_kernel_t kernel, void **function);
+    gpo_status (*kernel_get_name)(gpo_kernel_t kernel, char *buffer, size_t capacity, size_t *needed);
+    gpo_status (*kernel_get_native)(gpo_kernel_t kernel, void **function);
     gpo_status (*kernel_set_max_dynamic_shared)(gpo_kernel_t kernel, uint64_t bytes);
-    gpo_status (*kernel_occupancy)(gpo_kernel_t kernel, uint32_t threads, uint64_t dynamic_shared_bytes,
-                                   uint32_t *blocks);
-    gpo_status (*kernel_suggest)(gpo_kernel_t kernel, uint64_t dynamic_shared_bytes, uint32_t max_threads,
-                                 uint32_t *threads, uint32_t *blocks);
-    gpo_status (*launch_kernel)(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch *launch,
-                                const void *const *arguments, const uint32_t *sizes, uint32_t count);
+    gpo_status (*kernel_get_occupancy)(gpo_kernel_t kernel, uint32_t threads, uint64_t dynamic_shared_bytes,
+                                       uint32_t *blocks);
+    gpo_status (*kernel_suggest_shape)(gpo_kernel_t kernel, uint64_t dynamic_shared_bytes, uint32_t max_threads,
+                                       uint32_t *threads, uint32_t *blocks);
+    gpo_status (*stream_launch_kernel)(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch *launch,
+                                       const void *const *arguments, const uint32_t *sizes, uint32_t count);
     gpo_status (*cq_create)(gpo_runtime_t runtime, const gpo_cq_options *options, gpo_cq_t *cq);
     gpo_status (*cq_destroy)(gpo_cq_t cq);
     gpo_status (*stream_notify)(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data);
@@ -135,7 +135,7 @@ typedef struct gpo_api {
     gpo_status (*cq_drain)(gpo_cq_t cq, gpo_completion *entries, uint64_t stride, uint64_t capacity, uint64_t *count);
     gpo_status (*cq_wait)(gpo_cq_t cq, int64_t timeout_ns);
     gpo_status (*cq_wake)(gpo_cq_t cq);
-    gpo_status (*cq_error)(gpo_cq_t cq, uint64_t error_id, gpo_error *error);
+    gpo_status (*cq_get_error)(gpo_cq_t cq, uint64_t error_id, gpo_error *error);
     gpo_status (*cq_get_statistics)(gpo_cq_t cq, gpo_cq_statistics *statistics);
     gpo_status (*pipeline_create)(gpo_device_t device, const gpo_pipeline_options *options, gpo_pipeline_t *pipeline);
     gpo_status (*pipeline_destroy)(gpo_pipeline_t pipeline);
@@ -144,10 +144,10 @@ typedef struct gpo_api {
     gpo_status (*pipeline_cancel)(gpo_pipeline_t pipeline);
     gpo_status (*pipeline_notify)(gpo_pipeline_t pipeline, gpo_cq_t cq, uint64_t user_data);
     gpo_status (*pipeline_get_progress)(gpo_pipeline_t pipeline, gpo_pipeline_progress *progress);
-    gpo_status (*runtime_metrics)(gpo_runtime_t runtime, gpo_metrics *metrics);
+    gpo_status (*runtime_get_metrics)(gpo_runtime_t runtime, gpo_metrics *metrics);
     gpo_status (*device_get_metrics)(gpo_device_t device, gpo_device_metrics *metrics);
-    gpo_status (*metrics_text)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
-    gpo_status (*cq_fd)(gpo_cq_t cq, int32_t *descriptor);
+    gpo_status (*runtime_get_metrics_text)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
+    gpo_status (*cq_get_fd)(gpo_cq_t cq, int32_t *descriptor);
     gpo_status (*timeline_notify)(gpo_timeline_t timeline, uint64_t value, gpo_cq_t cq, uint64_t user_data);
     gpo_status (*executor_create)(gpo_runtime_t runtime, const gpo_executor_options *options, gpo_executor_t *executor);
     gpo_status (*executor_destroy)(gpo_executor_t executor);
@@ -167,8 +167,8 @@ typedef struct gpo_api {
     gpo_status (*trace_start)(gpo_runtime_t runtime, const gpo_trace_options *options);
     gpo_status (*trace_stop)(gpo_runtime_t runtime);
     gpo_status (*trace_get_info)(gpo_runtime_t runtime, gpo_trace_info *info);
-    gpo_status (*trace_summary)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
-    gpo_status (*kernel_parameter)(gpo_kernel_t kernel, uint32_t index, uint64_t *offset, uint64_t *bytes);
+    gpo_status (*trace_get_summary)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
+    gpo_status (*kernel_get_parameter)(gpo_kernel_t kernel, uint32_t index, uint64_t *offset, uint64_t *bytes);
 } gpo_api;
 
 #ifdef __cplusplus

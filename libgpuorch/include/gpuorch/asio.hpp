@@ -105,7 +105,7 @@ struct completion {
     std::uint64_t operation = 0;        // as in gpo_completion, like all below
     std::uint64_t submitted_ns = 0;
     std::uint64_t completed_ns = 0;
-    std::uint64_t error_id = 0;         // for gpo_cq_error(port.native_handle(), …)
+    std::uint64_t error_id = 0;         // for gpo_cq_get_error(port.native_handle(), …)
 };
 
 /// Errors that are a gpo_status.
@@ -190,7 +190,7 @@ public:
         options.label = "asio";
         std::int32_t descriptor = -1;
         gpo_status status = gpo_cq_create(runtime, &options, &queue_);
-        if (status == GPO_SUCCESS) status = gpo_cq_fd(queue_, &descriptor);
+        if (status == GPO_SUCCESS) status = gpo_cq_get_fd(queue_, &descriptor);
         if (status != GPO_SUCCESS) {
             gpo_cq_destroy(queue_);
             throw system_error(make_status(status), "gpuorch::completion_port");
@@ -327,7 +327,7 @@ public:
     using executor_type = net::any_io_executor;
 
     /// `executor`: of an io_context. `capacity`: waits at once, abandoned ones included until the work is done; 0: 4096.
-    /// Throws system_error with what gpo_cq_create or gpo_cq_fd said.
+    /// Throws system_error with what gpo_cq_create or gpo_cq_get_fd said.
     completion_port(const executor_type& executor, gpo_runtime_t runtime, std::uint32_t capacity = 0)
         : executor_(executor), state_(std::make_shared<asio_detail::port_state>(executor, runtime, capacity)) {}
     ~completion_port() {

@@ -13,8 +13,9 @@
  *     gpo_cq_wait(cq, -1);
  *     gpo_cq_drain(cq, entries, sizeof entries[0], 16, &count);
  *
- * A program with an event loop of its own doesn't wait in gpo_cq_wait: it watches the queue's descriptor (gpo_cq_fd)
- * for reading, and drains when the loop says so. One that would rather be called makes an executor (executor.h).
+ * A program with an event loop of its own doesn't wait in gpo_cq_wait: it watches the queue's descriptor
+ * (gpo_cq_get_fd) for reading, and drains when the loop says so. A program that would rather be called makes an
+ * executor (executor.h).
  *
  * The end of a queue. gpo_runtime_shutdown delivers every entry that was accepted. A queue outlives its runtime as a
  * list of what happened: the functions of this header that take the queue alone go on working with its handle until
@@ -49,23 +50,24 @@ GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options *op
  * then on. */
 GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 
-#define GPO_SOURCE_STREAM 1
-#define GPO_SOURCE_EVENT 2
-#define GPO_SOURCE_PIPELINE 3
-#define GPO_SOURCE_TIMELINE 4
+/* What a completion tells about. */
+#define GPO_ORIGIN_STREAM 1
+#define GPO_ORIGIN_EVENT 2
+#define GPO_ORIGIN_PIPELINE 3
+#define GPO_ORIGIN_TIMELINE 4
 
 typedef struct gpo_completion {
     uint32_t struct_size;     /* set by the library */
     gpo_status status;        /* 0, or what the work failed with */
     uint64_t user_data;
-    uint32_t source;          /* GPO_SOURCE_* */
+    uint32_t origin;          /* GPO_ORIGIN_* */
     uint32_t reserved;
     uint64_t operation;       /* of streams: number of the newest operation before the mark; of timelines: the value;
                                  of events and pipelines nothing that means anything */
     uint64_t submitted_ns;    /* CLOCK_MONOTONIC at the notify */
     uint64_t completed_ns;    /* CLOCK_MONOTONIC when it was seen done */
     int64_t gpu_ns;           /* with gpo_stream_notify_timed: GPU time since the given event; else -1 */
-    uint64_t error_id;        /* with a failure: for gpo_cq_error */
+    uint64_t error_id;        /* with a failure: for gpo_cq_get_error */
 } gpo_completion;
 
 /* Marks the point behind all that is on the stream now. GPO_WOULD_BLOCK if the queue is full, counting what was
@@ -122,10 +124,10 @@ GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq);
  *
  * Delivering costs a system call only for the first entry after a drain, and none before the first call of this
  * function. GPO_LIMIT_EXCEEDED if the process has no descriptor left. */
-GPO_API gpo_status gpo_cq_fd(gpo_cq_t cq, int32_t *descriptor);
+GPO_API gpo_status gpo_cq_get_fd(gpo_cq_t cq, int32_t *descriptor);
 
 /* The details behind a failed entry. Kept for the queue's last 256 failures. GPO_NOT_FOUND. */
-GPO_API gpo_status gpo_cq_error(gpo_cq_t cq, uint64_t error_id, gpo_error *error);
+GPO_API gpo_status gpo_cq_get_error(gpo_cq_t cq, uint64_t error_id, gpo_error *error);
 
 typedef struct gpo_cq_statistics {
     uint32_t struct_size;

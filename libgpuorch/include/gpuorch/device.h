@@ -41,11 +41,12 @@ typedef struct gpo_device_properties {
 
 /* How many devices the runtime shows. Loads the driver the first time. GPO_NO_DEVICE with the reason if the driver that
  * was asked for can't be used. */
-GPO_API gpo_status gpo_device_count(gpo_runtime_t runtime, uint32_t *count);
+GPO_API gpo_status gpo_runtime_get_device_count(gpo_runtime_t runtime, uint32_t *count);
 
 /* Properties of device `ordinal` (from 0), opened or not. Makes no context. GPO_NO_DEVICE for an ordinal that isn't
  * there. */
-GPO_API gpo_status gpo_device_describe(gpo_runtime_t runtime, uint32_t ordinal, gpo_device_properties *properties);
+GPO_API gpo_status gpo_runtime_describe_device(gpo_runtime_t runtime, uint32_t ordinal,
+                                               gpo_device_properties *properties);
 
 /* How two devices of a runtime reach each other, opened or not: `from` and `to` are ordinals, as above. */
 typedef struct gpo_peer_properties {
@@ -55,7 +56,7 @@ typedef struct gpo_peer_properties {
     int32_t performance_rank;  /* the driver's: lower is faster */
 } gpo_peer_properties;
 /* GPO_NO_DEVICE for an ordinal that isn't there. Makes no context. */
-GPO_API gpo_status gpo_device_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
+GPO_API gpo_status gpo_runtime_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
                                             gpo_peer_properties *properties);
 
 typedef struct gpo_device_options {
@@ -75,9 +76,9 @@ typedef struct gpo_device_options {
 GPO_API gpo_status gpo_device_open(gpo_runtime_t runtime, const gpo_device_options *options, gpo_device_t *device);
 
 /* Closes a handle. Streams and memory that were opened from it keep the device until they go. */
-GPO_API gpo_status gpo_device_destroy(gpo_device_t device);
+GPO_API gpo_status gpo_device_close(gpo_device_t device);
 
-/* Properties of an opened device, as gpo_device_describe gives them. */
+/* Properties of an opened device, as gpo_runtime_describe_device gives them. */
 GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_properties *properties);
 
 /* Waits until all that was put on the device's streams by then, held work and that of streams destroyed meanwhile
@@ -92,10 +93,10 @@ GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_pro
 GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns);
 
 /* The CUcontext and CUdevice behind a handle, for use with other libraries. Either pointer may be NULL. */
-GPO_API gpo_status gpo_device_native(gpo_device_t device, void **context, int32_t *ordinal);
+GPO_API gpo_status gpo_device_get_native(gpo_device_t device, void **context, int32_t *ordinal);
 
 /* Free and total bytes of device memory, as the driver sees them now. Neither pointer may be NULL. */
-GPO_API gpo_status gpo_device_memory(gpo_device_t device, uint64_t *free_bytes, uint64_t *total_bytes);
+GPO_API gpo_status gpo_device_get_memory(gpo_device_t device, uint64_t *free_bytes, uint64_t *total_bytes);
 
 /* Lets kernels and copies on `device` reach the memory of `peer`. Success if they can already. GPO_NOT_SUPPORTED if the
  * two can't; GPO_INVALID_HANDLE if they are of different runtimes. Serialises both devices. */

@@ -27,7 +27,7 @@ GPO_API gpo_status gpo_event_destroy(gpo_event_t event);
  * that one. On a held stream the recording is held too, and the event is not ready meanwhile. GPO_INVALID_ARGUMENT if
  * event and stream are of different devices.
  * On a stream that is captured it marks a point of the graph, which isn't reached at any one time: until the event is
- * recorded outside of a capture, and also when that one has ended, gpo_event_query, _wait, _elapsed, _notify and
+ * recorded outside of a capture, and also when that one has ended, gpo_event_query, _wait, _get_elapsed, _notify and
  * gpo_event_then give GPO_CAPTURE_REFUSED. */
 GPO_API gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream);
 
@@ -43,7 +43,7 @@ GPO_API gpo_status gpo_event_wait(gpo_event_t event, int64_t timeout_ns);
 /* GPU time between two recordings in nanoseconds, with the driver's resolution (about 0.5 us). Negative if `end` came
  * first. GPO_INVALID_ARGUMENT if one has no GPO_EVENT_TIMING or they are of different devices, GPO_NOT_READY while one
  * is pending, GPO_INVALID_STATE if one was never recorded, GPO_CAPTURE_REFUSED as above. */
-GPO_API gpo_status gpo_event_elapsed(gpo_event_t start, gpo_event_t end, int64_t *nanoseconds);
+GPO_API gpo_status gpo_event_get_elapsed(gpo_event_t start, gpo_event_t end, int64_t *nanoseconds);
 
 /* Puts an entry with `user_data` and a status into `cq` when the last recording is reached (at once if there was none):
  * see completion.h. The entry has the failure if the work before that recording fails or has failed, or the device is
@@ -51,7 +51,7 @@ GPO_API gpo_status gpo_event_elapsed(gpo_event_t start, gpo_event_t end, int64_t
 GPO_API gpo_status gpo_event_notify(gpo_event_t event, gpo_cq_t cq, uint64_t user_data);
 
 /* The CUevent behind the handle. It is the library's: don't destroy it. */
-GPO_API gpo_status gpo_event_native(gpo_event_t event, void **native);
+GPO_API gpo_status gpo_event_get_native(gpo_event_t event, void **native);
 
 #ifdef __cplusplus
 }

@@ -70,7 +70,7 @@ GPO_API gpo_status gpo_arena_free_after(gpo_arena_t arena, void *memory, gpo_str
 /* Gives empty slabs back to the driver until at most `keep_bytes` are reserved. Serialises the device. */
 GPO_API gpo_status gpo_arena_trim(gpo_arena_t arena, uint64_t keep_bytes);
 /* What the arena has and has given out by now. */
-GPO_API gpo_status gpo_arena_statistics(gpo_arena_t arena, gpo_memory_statistics *statistics);
+GPO_API gpo_status gpo_arena_get_statistics(gpo_arena_t arena, gpo_memory_statistics *statistics);
 
 /* --- memory of the caller's --- */
 
@@ -137,7 +137,7 @@ GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t 
 /* Gives memory that is not in use back to the system until at most `keep_bytes` are reserved. Serialises the device. */
 GPO_API gpo_status gpo_pool_trim(gpo_pool_t pool, uint64_t keep_bytes);
 /* What the pool has and has given out by now. */
-GPO_API gpo_status gpo_pool_statistics(gpo_pool_t pool, gpo_memory_statistics *statistics);
+GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistics *statistics);
 
 /* --- copies and fills: all are points in a stream --- */
 

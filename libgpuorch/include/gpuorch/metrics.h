@@ -1,12 +1,12 @@
 /* metrics.h: what the library and its GPUs are doing, as numbers for whoever watches a service.
  *
- * Counters of work done are in gpo_runtime_statistics. Here are the gauges beside them (what is pending, what memory is
- * in use), how long completions took, what failed, and what the GPU says of itself. All of it also comes as one text
- * in the format that Prometheus scrapes:
+ * Counters of work done are in gpo_runtime_get_statistics. Here are the gauges beside them (what is pending, what
+ * memory is in use), how long completions took, what failed, and what the GPU says of itself. All of it also comes as
+ * one text in the format that Prometheus scrapes:
  *
  *     size_t room = 65536, needed;
  *     char *text = malloc(room);
- *     while (gpo_metrics_text(runtime, text, room, &needed) == GPO_BUFFER_TOO_SMALL)
+ *     while (gpo_runtime_get_metrics_text(runtime, text, room, &needed) == GPO_BUFFER_TOO_SMALL)
  *         text = realloc(text, room = needed);
  *
  * Reading costs the work nothing: counters are read, not stopped, so figures of one reading may be a moment apart.
@@ -53,7 +53,7 @@ typedef struct gpo_metrics {
 } gpo_metrics;
 
 /* `metrics->struct_size` must be set. Blocks on nothing. */
-GPO_API gpo_status gpo_runtime_metrics(gpo_runtime_t runtime, gpo_metrics *metrics);
+GPO_API gpo_status gpo_runtime_get_metrics(gpo_runtime_t runtime, gpo_metrics *metrics);
 
 /* What a device says of itself: on CUDA devices through NVML (libnvidia-ml.so.1, loaded when first asked). A figure
  * that isn't to be had is -1. On the software GPU there is memory and nothing else. */
@@ -84,7 +84,7 @@ GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metric
  * its number in this process, "1" for the first runtime that was created. The text is a whole page: where one page is to
  * show several runtimes, the samples of one metric have to be put together.
  * GPO_BUFFER_TOO_SMALL; the text may be longer at the next call. Blocks as gpo_device_get_metrics does. */
-GPO_API gpo_status gpo_metrics_text(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
+GPO_API gpo_status gpo_runtime_get_metrics_text(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
 
 #ifdef __cplusplus
 }

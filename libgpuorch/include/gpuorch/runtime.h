@@ -71,7 +71,7 @@ typedef struct gpo_driver_info {
     char name[16];         /* "cuda", "soft" */
     char reason[256];      /* why CUDA is not used, where it is not; "" otherwise */
 } gpo_driver_info;
-GPO_API gpo_status gpo_runtime_driver(gpo_runtime_t runtime, gpo_driver_info *info);
+GPO_API gpo_status gpo_runtime_get_driver(gpo_runtime_t runtime, gpo_driver_info *info);
 
 /* Counters since the runtime was created. The serialising calls make the device or the driver wait for other work:
  * after warm-up a well-built program makes none. */
@@ -94,7 +94,7 @@ typedef struct gpo_statistics {
     uint64_t module_loads;        /* serialising: modules loaded and unloaded, lazy loads included */
 } gpo_statistics;
 /* Blocks on nothing; counters that belong together may be a moment apart. */
-GPO_API gpo_status gpo_runtime_statistics(gpo_runtime_t runtime, gpo_statistics *statistics);
+GPO_API gpo_status gpo_runtime_get_statistics(gpo_runtime_t runtime, gpo_statistics *statistics);
 
 /* The version of the library that is loaded: GPO_VERSION of its headers. */
 GPO_API uint32_t gpo_version(void);

@@ -44,7 +44,7 @@ extern "C" {
 #define GPO_LIMIT_EXCEEDED 31 /* a cap that was set, or one that the system sets (threads, descriptors) */
 #define GPO_NO_DEVICE 32      /* no usable driver or no such device; the message says why */
 #define GPO_NO_COMPILER 33    /* no NVRTC, or no C++ compiler for the software GPU; the message says what was tried */
-#define GPO_COMPILE_FAILED 34 /* the kernel source: gpo_compile_log() has the compiler's text */
+#define GPO_COMPILE_FAILED 34 /* the kernel source: gpo_last_compile_log() has the compiler's text */
 #define GPO_INVALID_IMAGE 35  /* cut short, not an image, or for another device */
 #define GPO_IO_ERROR 36       /* a file or pipe; native_code is the errno */
 
@@ -94,13 +94,13 @@ GPO_API gpo_status gpo_last_error(gpo_error *error);
  * - A device: its loss, once it is lost, else that of the last failed call on its handle.
  * - A pipeline: that of its newest failed run, or of a failed call since.
  * - Others: that of the last failed call on it. Completion queues, executors and stream pools carry none. */
-GPO_API gpo_status gpo_object_error(const void *object, gpo_error *error);
+GPO_API gpo_status gpo_object_get_error(const void *object, gpo_error *error);
 
 /* Labels name things in errors, logs, statistics and traces. At most 63 bytes are kept. `object` is any handle; options
  * structs take a label too. NULL or "" takes the label away. */
 GPO_API gpo_status gpo_object_set_label(void *object, const char *label);
 /* The label that an object has; "" if it has none. */
-GPO_API gpo_status gpo_object_label(const void *object, char *buffer, size_t capacity, size_t *needed);
+GPO_API gpo_status gpo_object_get_label(const void *object, char *buffer, size_t capacity, size_t *needed);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,7 @@
  * timelines whose signals were held there.
  *
  * Failures stick: once an operation of a stream has failed, everything behind it completes with the same failure, and
- * new work is refused with it (gpo_object_error has the details).
+ * new work is refused with it (gpo_object_get_error has the details).
  */
 #ifndef GPUORCH_STREAM_H
 #define GPUORCH_STREAM_H
@@ -60,7 +60,7 @@ GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream);
 
 /* The least and the greatest priority of the device's streams: greatest <= least, both 0 where there are none. Either
  * pointer may be NULL. */
-GPO_API gpo_status gpo_stream_priority_range(gpo_device_t device, int32_t *least, int32_t *greatest);
+GPO_API gpo_status gpo_device_get_priority_range(gpo_device_t device, int32_t *least, int32_t *greatest);
 
 typedef struct gpo_stream_info {
     uint32_t struct_size;
@@ -76,7 +76,7 @@ typedef struct gpo_stream_info {
 GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info *info);
 
 /* The CUstream behind the handle. It is the library's, unless it was wrapped: don't destroy it. */
-GPO_API gpo_status gpo_stream_native(gpo_stream_t stream, void **native);
+GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void **native);
 
 /* GPO_SUCCESS if all that was put on the stream is done, GPO_NOT_READY, or, at once, its failure. GPO_CAPTURE_REFUSED
  * while the stream is captured. */

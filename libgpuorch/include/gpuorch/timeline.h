@@ -34,7 +34,7 @@ GPO_API gpo_status gpo_timeline_destroy(gpo_timeline_t timeline);
 /* Raises the value from the host and releases all who waited for it: no stream is held for it any more when the call
  * returns, nor for what was held behind such a wait on another stream. GPO_INVALID_ARGUMENT unless `value` is above the
  * value reached and above every signal that the GPU has been given, and no stream is on the way to signal just this
- * one. GPO_FAILED if the timeline has failed: gpo_timeline_value tells with what. */
+ * one. GPO_FAILED if the timeline has failed: gpo_timeline_get_value tells with what. */
 GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value);
 
 /* Fails the timeline with a status of 50 or above (else GPO_INVALID_ARGUMENT), and a sentence (may be NULL). The first
@@ -44,7 +44,7 @@ GPO_API gpo_status gpo_timeline_signal(gpo_timeline_t timeline, uint64_t value);
 GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status, const char *message);
 
 /* The value that has been reached; its failure instead, if it has failed. */
-GPO_API gpo_status gpo_timeline_value(gpo_timeline_t timeline, uint64_t *value);
+GPO_API gpo_status gpo_timeline_get_value(gpo_timeline_t timeline, uint64_t *value);
 
 /* Waits on the host. GPO_TIMEOUT; the timeline's failure; GPO_CANCELLED if the runtime is shut down meanwhile, or the
  * timeline is destroyed and no signal put on a stream will reach the value. Blocks until the timeout. */

@@ -24,8 +24,8 @@
  * The trace is Chrome's JSON array, which Perfetto (ui.perfetto.dev) and chrome://tracing open, gzipped where the name
  * ends in ".gz"; it is written while the program runs, through bounded buffers of each thread and a thread of the
  * library's. What a full buffer didn't take is counted and said. The picture is an SVG that needs nothing else: engines,
- * streams and threads as lanes, gaps as gaps. Its figures are those of gpo_trace_summary and of gpo_trace_info: all that was
- * recorded, where it draws a part too.
+ * streams and threads as lanes, gaps as gaps. Its figures are those of gpo_trace_get_summary and of gpo_trace_info: all
+ * that was recorded, where it draws a part too.
  *
  * A process that ends without gpo_trace_stop or gpo_runtime_shutdown, by exit, abort or SIGKILL, leaves the trace as it was
  * a tenth of a second earlier at most, complete with its end, gzipped or not. Missing are the calls of that tenth of a second,
@@ -100,7 +100,7 @@ GPO_API gpo_status gpo_trace_get_info(gpo_runtime_t runtime, gpo_trace_info *inf
 /* A few lines of text about the trace that runs, as far as it is known by now, or the last one: how long each engine
  * was busy, bytes and speed of copies, how much of the copying was hidden behind other work, the longest gaps in which
  * no engine worked and what came before them, serialising calls. GPO_INVALID_STATE if there was none. */
-GPO_API gpo_status gpo_trace_summary(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
+GPO_API gpo_status gpo_trace_get_summary(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
 
 #ifdef __cplusplus
 }

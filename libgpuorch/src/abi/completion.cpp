@@ -83,7 +83,7 @@ GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq) {
     });
 }
 
-GPO_API gpo_status gpo_cq_fd(gpo_cq_t cq, int32_t* descriptor) {
+GPO_API gpo_status gpo_cq_get_fd(gpo_cq_t cq, int32_t* descriptor) {
     return abi::call(__func__, [&] {
         required(descriptor, "descriptor");
         Pin<CompletionQueue> pinned(cq);
@@ -92,7 +92,7 @@ GPO_API gpo_status gpo_cq_fd(gpo_cq_t cq, int32_t* descriptor) {
     });
 }
 
-GPO_API gpo_status gpo_cq_error(gpo_cq_t cq, uint64_t error_id, gpo_error* error) {
+GPO_API gpo_status gpo_cq_get_error(gpo_cq_t cq, uint64_t error_id, gpo_error* error) {
     return abi::call(__func__, [&] {
         required(error, "error");
         Pin<CompletionQueue> pinned(cq);

@@ -9,36 +9,38 @@ MAY_BE_NULL = {
     ("gpo_host_call_finish", "message"), ("gpo_executor_run", "count"), ("gpo_executor_run_for", "count"),
     ("gpo_executor_poll", "count"), ("gpo_arena_create", "options"),
     ("gpo_pool_create", "options"), ("gpo_object_set_label", "label"), ("*", "needed"), ("*", "buffer"),
-    ("gpo_device_native", "context"), ("gpo_device_native", "ordinal"),
+    ("gpo_device_get_native", "context"), ("gpo_device_get_native", "ordinal"),
     ("gpo_timeline_fail", "message"), ("gpo_stream_cancel_held", "count"),
     ("gpo_stream_wrap", "native"), ("gpo_memory_allocate", "label"), ("gpo_module_load", "label"),
     ("gpo_arena_free", "memory"), ("gpo_arena_free_after", "memory"), ("gpo_pipeline_wait", "result"),
-    ("gpo_launch_kernel", "sizes"), ("gpo_module_symbol", "address"), ("gpo_module_symbol", "bytes"),
-    ("gpo_stream_priority_range", "least"), ("gpo_stream_priority_range", "greatest"),
-    ("gpo_trace_start", "options"), ("gpo_kernel_suggest", "threads"), ("gpo_kernel_suggest", "blocks"),
-    ("gpo_kernel_parameter", "offset"), ("gpo_kernel_parameter", "bytes"),
+    ("gpo_stream_launch_kernel", "sizes"), ("gpo_module_get_symbol", "address"), ("gpo_module_get_symbol", "bytes"),
+    ("gpo_device_get_priority_range", "least"), ("gpo_device_get_priority_range", "greatest"),
+    ("gpo_trace_start", "options"), ("gpo_kernel_suggest_shape", "threads"), ("gpo_kernel_suggest_shape", "blocks"),
+    ("gpo_kernel_get_parameter", "offset"), ("gpo_kernel_get_parameter", "bytes"),
 }
 
 # Handles that may be NULL; beside those that end, whose NULL succeeds.
 NO_HANDLE = {("gpo_runtime_set_log_executor", "executor")}
 
 # Any type of handle.
-ANY_HANDLE = {("gpo_object_error", "object"), ("gpo_object_set_label", "object"), ("gpo_object_label", "object")}
+ANY_HANDLE = {("gpo_object_get_error", "object"), ("gpo_object_set_label", "object"),
+              ("gpo_object_get_label", "object")}
 
 # What gives back what came out of a parameter. A handle not named here goes with gpo_<type>_destroy.
 RELEASED_BY = {
     ("gpo_runtime_create", "runtime"): ["gpo_runtime_shutdown"],
+    ("gpo_device_open", "device"): ["gpo_device_close"],
     ("gpo_stream_pool_acquire", "stream"): ["gpo_stream_pool_release"],
     ("gpo_arena_allocate", "memory"): ["gpo_arena_free", "gpo_arena_free_after"],
     ("gpo_memory_allocate", "address"): ["gpo_memory_free"],
     ("gpo_pool_allocate", "address"): ["gpo_pool_free"],
-    ("gpo_cq_fd", "descriptor"): ["close"],
+    ("gpo_cq_get_fd", "descriptor"): ["close"],
 }
 
 # What comes out and stays the library's, as long as the handle that it was asked of.
 LIBRARYS = {
-    ("gpo_device_native", "context"), ("gpo_event_native", "native"), ("gpo_stream_native", "native"),
-    ("gpo_kernel_native", "function"), ("gpo_module_symbol", "address"),
+    ("gpo_device_get_native", "context"), ("gpo_event_get_native", "native"), ("gpo_stream_get_native", "native"),
+    ("gpo_kernel_get_native", "function"), ("gpo_module_get_symbol", "address"),
 }
 
 # What has to stay when the call has returned, and until when; for structs by their name and the field. All other memory
@@ -75,8 +77,9 @@ WRITTEN = {("*", "buffer"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain"
 # How much memory a pointer leads to: the parameter that says so, and its unit.
 LENGTH = {
     ("*", "buffer"): ("capacity", "bytes"), ("gpo_cq_drain", "entries"): ("capacity", "structs"),
-    ("gpo_copy_batch", "copies"): ("count", "structs"), ("gpo_launch_kernel", "arguments"): ("count", "pointers"),
-    ("gpo_launch_kernel", "sizes"): ("count", "numbers"), ("gpo_copy_to_device", "source"): ("bytes", "bytes"),
+    ("gpo_copy_batch", "copies"): ("count", "structs"),
+    ("gpo_stream_launch_kernel", "arguments"): ("count", "pointers"),
+    ("gpo_stream_launch_kernel", "sizes"): ("count", "numbers"), ("gpo_copy_to_device", "source"): ("bytes", "bytes"),
     ("gpo_copy_to_host", "destination"): ("bytes", "bytes"), ("gpo_module_load", "image"): ("bytes", "bytes"),
     ("gpo_host_register", "memory"): ("bytes", "bytes"),
 }
@@ -91,4 +94,4 @@ def of(table, function, parameter):
 
 def ends(function):
     """Whether it takes the last of its handle, so that NULL in its place succeeds."""
-    return function.endswith("_destroy") or function == "gpo_runtime_shutdown"
+    return function.endswith("_destroy") or function in ("gpo_runtime_shutdown", "gpo_device_close")

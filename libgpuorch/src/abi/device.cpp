@@ -32,7 +32,7 @@ CUlimit native_limit(uint32_t limit) {
 
 extern "C" {
 
-GPO_API gpo_status gpo_device_count(gpo_runtime_t runtime, uint32_t* count) {
+GPO_API gpo_status gpo_runtime_get_device_count(gpo_runtime_t runtime, uint32_t* count) {
     return abi::call(__func__, [&] {
         required(count, "count");
         Pin<Runtime> pinned(runtime);
@@ -42,7 +42,8 @@ GPO_API gpo_status gpo_device_count(gpo_runtime_t runtime, uint32_t* count) {
     });
 }
 
-GPO_API gpo_status gpo_device_describe(gpo_runtime_t runtime, uint32_t ordinal, gpo_device_properties* properties) {
+GPO_API gpo_status gpo_runtime_describe_device(gpo_runtime_t runtime, uint32_t ordinal,
+                                               gpo_device_properties* properties) {
     return abi::call(__func__, [&] {
         required(properties, "properties");
         Pin<Runtime> pinned(runtime);
@@ -52,7 +53,7 @@ GPO_API gpo_status gpo_device_describe(gpo_runtime_t runtime, uint32_t ordinal, 
     });
 }
 
-GPO_API gpo_status gpo_device_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
+GPO_API gpo_status gpo_runtime_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
                                             gpo_peer_properties* properties) {
     return abi::call(__func__, [&] {
         required(properties, "properties");
@@ -78,7 +79,7 @@ GPO_API gpo_status gpo_device_open(gpo_runtime_t runtime, const gpo_device_optio
     });
 }
 
-GPO_API gpo_status gpo_device_destroy(gpo_device_t device) {
+GPO_API gpo_status gpo_device_close(gpo_device_t device) {
     return abi::destroy(__func__, device, Type::device);
 }
 
@@ -138,7 +139,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
     });
 }
 
-GPO_API gpo_status gpo_device_native(gpo_device_t device, void** context, int32_t* ordinal) {
+GPO_API gpo_status gpo_device_get_native(gpo_device_t device, void** context, int32_t* ordinal) {
     return abi::call(__func__, [&] {
         Pin<Device> pinned(device);
         if (context) *context = pinned->context().native();
@@ -147,7 +148,7 @@ GPO_API gpo_status gpo_device_native(gpo_device_t device, void** context, int32_
     });
 }
 
-GPO_API gpo_status gpo_device_memory(gpo_device_t device, uint64_t* free_bytes, uint64_t* total_bytes) {
+GPO_API gpo_status gpo_device_get_memory(gpo_device_t device, uint64_t* free_bytes, uint64_t* total_bytes) {
     return abi::call(__func__, [&] {
         required(free_bytes, "free_bytes");
         required(total_bytes, "total_bytes");

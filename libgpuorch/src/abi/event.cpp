@@ -48,7 +48,7 @@ GPO_API gpo_status gpo_event_wait(gpo_event_t event, int64_t timeout_ns) {
     });
 }
 
-GPO_API gpo_status gpo_event_elapsed(gpo_event_t start, gpo_event_t end, int64_t* nanoseconds) {
+GPO_API gpo_status gpo_event_get_elapsed(gpo_event_t start, gpo_event_t end, int64_t* nanoseconds) {
     return abi::call(__func__, [&] {
         required(nanoseconds, "nanoseconds");
         Pin<Event> first(start), last(end);
@@ -64,7 +64,7 @@ GPO_API gpo_status gpo_event_notify(gpo_event_t event, gpo_cq_t cq, uint64_t use
     });
 }
 
-GPO_API gpo_status gpo_event_native(gpo_event_t event, void** native) {
+GPO_API gpo_status gpo_event_get_native(gpo_event_t event, void** native) {
     return abi::call(__func__, [&] {
         required(native, "native");
         Pin<Event> pinned(event);

@@ -19,7 +19,7 @@ constexpr uint32_t kDefaultThreads = 2, kMostThreads = 256, kDefaultCallbacks = 
 /// `Handle` of a thing whose `submit(thing, task)` has a callback told of it. Tasks of one stream keep their order.
 template <class Thing, class Handle, class Submit>
 gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gpo_completion_fn callback, void* user,
-                uint32_t source, Submit&& submit) {
+                uint32_t origin, Submit&& submit) {
     return abi::call(function, [&] {
         required(callback, "callback");
         Pin<Thing> pinned(handle);
@@ -27,8 +27,8 @@ gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gp
         if (&pinned->runtime() != &on->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", on->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
-            const Ref<Task> task = make<Continuation>(*on, callback, user, source);
-            const void* const order = source == GPO_SOURCE_STREAM ? &*pinned : nullptr;
+            const Ref<Task> task = make<Continuation>(*on, callback, user, origin);
+            const void* const order = origin == GPO_ORIGIN_STREAM ? &*pinned : nullptr;
             return owe(*on, task, order, [&] { return submit(*pinned, task); });
         });
     });
@@ -105,18 +105,18 @@ GPO_API gpo_status gpo_executor_get_statistics(gpo_executor_t executor, gpo_exec
 }
 
 GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback, void* user) {
-    return then<Stream>(__func__, stream, executor, callback, user, GPO_SOURCE_STREAM,
+    return then<Stream>(__func__, stream, executor, callback, user, GPO_ORIGIN_STREAM,
                         [](Stream& pinned, const Ref<Task>& task) { return pinned.then(task); });
 }
 
 GPO_API gpo_status gpo_event_then(gpo_event_t event, gpo_executor_t executor, gpo_completion_fn callback, void* user) {
-    return then<Event>(__func__, event, executor, callback, user, GPO_SOURCE_EVENT,
+    return then<Event>(__func__, event, executor, callback, user, GPO_ORIGIN_EVENT,
                        [](Event& pinned, const Ref<Task>& task) { return pinned.then(task); });
 }
 
 GPO_API gpo_status gpo_timeline_then(gpo_timeline_t timeline, uint64_t value, gpo_executor_t executor,
                                      gpo_completion_fn callback, void* user) {
-    return then<Timeline>(__func__, timeline, executor, callback, user, GPO_SOURCE_TIMELINE,
+    return then<Timeline>(__func__, timeline, executor, callback, user, GPO_ORIGIN_TIMELINE,
                           [&](Timeline& pinned, const Ref<Task>& task) {
                               pinned.then(value, task);
                               return GPO_SUCCESS;
@@ -125,7 +125,7 @@ GPO_API gpo_status gpo_timeline_then(gpo_timeline_t timeline, uint64_t value, gp
 
 GPO_API gpo_status gpo_pipeline_then(gpo_pipeline_t pipeline, gpo_executor_t executor, gpo_completion_fn callback,
                                      void* user) {
-    return then<Pipeline>(__func__, pipeline, executor, callback, user, GPO_SOURCE_PIPELINE,
+    return then<Pipeline>(__func__, pipeline, executor, callback, user, GPO_ORIGIN_PIPELINE,
                           [](Pipeline& pinned, const Ref<Task>& task) {
                               pinned.then(task);
                               return GPO_SUCCESS;

@@ -103,7 +103,7 @@ GPO_API gpo_status gpo_arena_trim(gpo_arena_t arena, uint64_t keep_bytes) {
     });
 }
 
-GPO_API gpo_status gpo_arena_statistics(gpo_arena_t arena, gpo_memory_statistics* statistics) {
+GPO_API gpo_status gpo_arena_get_statistics(gpo_arena_t arena, gpo_memory_statistics* statistics) {
     return abi::call(__func__, [&] {
         required(statistics, "statistics");
         Pin<Arena> of(arena);
@@ -231,7 +231,7 @@ GPO_API gpo_status gpo_pool_trim(gpo_pool_t pool, uint64_t keep_bytes) {
     });
 }
 
-GPO_API gpo_status gpo_pool_statistics(gpo_pool_t pool, gpo_memory_statistics* statistics) {
+GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistics* statistics) {
     return abi::call(__func__, [&] {
         required(statistics, "statistics");
         Pin<Pool> of(pool);

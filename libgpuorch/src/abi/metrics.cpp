@@ -7,7 +7,7 @@ using namespace gpo;
 
 extern "C" {
 
-GPO_API gpo_status gpo_runtime_metrics(gpo_runtime_t runtime, gpo_metrics* metrics) {
+GPO_API gpo_status gpo_runtime_get_metrics(gpo_runtime_t runtime, gpo_metrics* metrics) {
     return abi::call(__func__, [&] {
         required(metrics, "metrics");
         Pin<Runtime> pinned(runtime);
@@ -28,7 +28,7 @@ GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metric
     });
 }
 
-GPO_API gpo_status gpo_metrics_text(gpo_runtime_t runtime, char* buffer, size_t capacity, size_t* needed) {
+GPO_API gpo_status gpo_runtime_get_metrics_text(gpo_runtime_t runtime, char* buffer, size_t capacity, size_t* needed) {
     return abi::call(__func__, [&] {
         Pin<Runtime> pinned(runtime);
         return write_text(metrics::prometheus(*pinned), buffer, capacity, needed);

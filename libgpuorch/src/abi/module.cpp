@@ -31,7 +31,7 @@ GPO_API gpo_status gpo_module_compile(gpo_device_t device, const gpo_compile_opt
     });
 }
 
-GPO_API gpo_status gpo_compile_log(char* buffer, size_t capacity, size_t* needed) {
+GPO_API gpo_status gpo_last_compile_log(char* buffer, size_t capacity, size_t* needed) {
     return call(__func__, [&] { return gpo::write_text(gpo::compile_log(), buffer, capacity, needed); });
 }
 
@@ -48,7 +48,7 @@ GPO_API gpo_status gpo_module_load(gpo_device_t device, const void* image, uint6
     });
 }
 
-GPO_API gpo_status gpo_module_image(gpo_module_t module, void* buffer, size_t capacity, size_t* needed) {
+GPO_API gpo_status gpo_module_get_image(gpo_module_t module, void* buffer, size_t capacity, size_t* needed) {
     return call(__func__, [&] {
         Pin<Module> m(module);
         return blame(*m, [&]() -> gpo_status {
@@ -64,7 +64,7 @@ GPO_API gpo_status gpo_module_image(gpo_module_t module, void* buffer, size_t ca
     });
 }
 
-GPO_API gpo_status gpo_module_builtin(gpo_device_t device, gpo_module_t* module) {
+GPO_API gpo_status gpo_module_load_builtin(gpo_device_t device, gpo_module_t* module) {
     return call(__func__, [&] {
         Pin<Device> d(device);
         return blame(*d, [&] {
@@ -76,7 +76,7 @@ GPO_API gpo_status gpo_module_builtin(gpo_device_t device, gpo_module_t* module)
     });
 }
 
-GPO_API gpo_status gpo_module_kernel(gpo_module_t module, const char* name, gpo_kernel_t* kernel) {
+GPO_API gpo_status gpo_module_get_kernel(gpo_module_t module, const char* name, gpo_kernel_t* kernel) {
     return call(__func__, [&] {
         Pin<Module> m(module);
         return blame(*m, [&] {
@@ -89,7 +89,7 @@ GPO_API gpo_status gpo_module_kernel(gpo_module_t module, const char* name, gpo_
     });
 }
 
-GPO_API gpo_status gpo_module_symbol(gpo_module_t module, const char* name, uint64_t* address, uint64_t* bytes) {
+GPO_API gpo_status gpo_module_get_symbol(gpo_module_t module, const char* name, uint64_t* address, uint64_t* bytes) {
     return call(__func__, [&] {
         Pin<Module> m(module);
         return blame(*m, [&] {
@@ -113,14 +113,14 @@ GPO_API gpo_status gpo_kernel_get_attributes(gpo_kernel_t kernel, gpo_kernel_att
     });
 }
 
-GPO_API gpo_status gpo_kernel_name(gpo_kernel_t kernel, char* buffer, size_t capacity, size_t* needed) {
+GPO_API gpo_status gpo_kernel_get_name(gpo_kernel_t kernel, char* buffer, size_t capacity, size_t* needed) {
     return call(__func__, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] { return gpo::write_text(k->function().symbol, buffer, capacity, needed); });
     });
 }
 
-GPO_API gpo_status gpo_kernel_native(gpo_kernel_t kernel, void** function) {
+GPO_API gpo_status gpo_kernel_get_native(gpo_kernel_t kernel, void** function) {
     return call(__func__, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] {
@@ -131,7 +131,7 @@ GPO_API gpo_status gpo_kernel_native(gpo_kernel_t kernel, void** function) {
     });
 }
 
-GPO_API gpo_status gpo_kernel_parameter(gpo_kernel_t kernel, uint32_t index, uint64_t* offset, uint64_t* bytes) {
+GPO_API gpo_status gpo_kernel_get_parameter(gpo_kernel_t kernel, uint32_t index, uint64_t* offset, uint64_t* bytes) {
     return call(__func__, [&] {
         Pin<Kernel> k(kernel);
         return blame(*k, [&] {
@@ -153,7 +153,7 @@ GPO_API gpo_status gpo_kernel_set_max_dynamic_shared(gpo_kernel_t kernel, uint64
     });
 }
 
-GPO_API gpo_status gpo_kernel_occupancy(gpo_kernel_t kernel, uint32_t threads, uint64_t dynamic_shared_bytes,
+GPO_API gpo_status gpo_kernel_get_occupancy(gpo_kernel_t kernel, uint32_t threads, uint64_t dynamic_shared_bytes,
                                         uint32_t* blocks) {
     return call(__func__, [&] {
         Pin<Kernel> k(kernel);
@@ -165,7 +165,7 @@ GPO_API gpo_status gpo_kernel_occupancy(gpo_kernel_t kernel, uint32_t threads, u
     });
 }
 
-GPO_API gpo_status gpo_kernel_suggest(gpo_kernel_t kernel, uint64_t dynamic_shared_bytes, uint32_t max_threads,
+GPO_API gpo_status gpo_kernel_suggest_shape(gpo_kernel_t kernel, uint64_t dynamic_shared_bytes, uint32_t max_threads,
                                       uint32_t* threads, uint32_t* blocks) {
     return call(__func__, [&] {
         Pin<Kernel> k(kernel);
@@ -178,7 +178,7 @@ GPO_API gpo_status gpo_kernel_suggest(gpo_kernel_t kernel, uint64_t dynamic_shar
     });
 }
 
-GPO_API gpo_status gpo_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch* launch,
+GPO_API gpo_status gpo_stream_launch_kernel(gpo_stream_t stream, gpo_kernel_t kernel, const gpo_launch* launch,
                                      const void* const* arguments, const uint32_t* sizes, uint32_t count) {
     return gpo::abi::submit(__func__, [&] {
         Pin<gpo::Stream> s(stream);

@@ -35,7 +35,7 @@ GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_n
     });
 }
 
-GPO_API gpo_status gpo_runtime_driver(gpo_runtime_t runtime, gpo_driver_info* info) {
+GPO_API gpo_status gpo_runtime_get_driver(gpo_runtime_t runtime, gpo_driver_info* info) {
     return abi::call(__func__, [&] {
         required(info, "info");
         Pin<Runtime> pinned(runtime);
@@ -51,7 +51,7 @@ GPO_API gpo_status gpo_runtime_driver(gpo_runtime_t runtime, gpo_driver_info* in
     });
 }
 
-GPO_API gpo_status gpo_runtime_statistics(gpo_runtime_t runtime, gpo_statistics* statistics) {
+GPO_API gpo_status gpo_runtime_get_statistics(gpo_runtime_t runtime, gpo_statistics* statistics) {
     return abi::call(__func__, [&] {
         required(statistics, "statistics");
         Pin<Runtime> pinned(runtime);

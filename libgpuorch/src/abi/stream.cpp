@@ -60,7 +60,7 @@ GPO_API gpo_status gpo_stream_destroy(gpo_stream_t stream) {
     });
 }
 
-GPO_API gpo_status gpo_stream_priority_range(gpo_device_t device, int32_t* least, int32_t* greatest) {
+GPO_API gpo_status gpo_device_get_priority_range(gpo_device_t device, int32_t* least, int32_t* greatest) {
     return abi::call(__func__, [&] {
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
@@ -84,7 +84,7 @@ GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info* inf
     });
 }
 
-GPO_API gpo_status gpo_stream_native(gpo_stream_t stream, void** native) {
+GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void** native) {
     return abi::call(__func__, [&] {
         required(native, "native");
         Pin<Stream> pinned(stream);

@@ -13,7 +13,7 @@ GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, 
         Pin<CompletionQueue> queue(cq);
         if (&pinned->runtime() != &queue->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", queue->describe(), " are of different runtimes");
-        const auto entry = make<QueueEntry>(*queue, user_data, uint32_t{GPO_SOURCE_TIMELINE});
+        const auto entry = make<QueueEntry>(*queue, user_data, uint32_t{GPO_ORIGIN_TIMELINE});
         if (!queue->reserve()) return GPO_WOULD_BLOCK;
         try {
             if (pinned->runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
@@ -61,7 +61,7 @@ GPO_API gpo_status gpo_timeline_fail(gpo_timeline_t timeline, gpo_status status,
     });
 }
 
-GPO_API gpo_status gpo_timeline_value(gpo_timeline_t timeline, uint64_t* value) {
+GPO_API gpo_status gpo_timeline_get_value(gpo_timeline_t timeline, uint64_t* value) {
     return abi::call(__func__, [&] {
         required(value, "value");
         Pin<Timeline> pinned(timeline);

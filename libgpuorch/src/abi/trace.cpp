@@ -49,7 +49,7 @@ GPO_API gpo_status gpo_trace_get_info(gpo_runtime_t runtime, gpo_trace_info* inf
     });
 }
 
-GPO_API gpo_status gpo_trace_summary(gpo_runtime_t runtime, char* buffer, size_t capacity, size_t* needed) {
+GPO_API gpo_status gpo_trace_get_summary(gpo_runtime_t runtime, char* buffer, size_t capacity, size_t* needed) {
     return abi::call(__func__, [&] {
         Pin<Runtime> pinned(runtime);
         trace::Recorder* recorder = pinned->recorder();

@@ -22,12 +22,12 @@ CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char
     failures_.reserve(kFailuresKept);
 }
 
-gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t source) noexcept {
+gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t origin) noexcept {
     gpo_completion entry{};
     entry.struct_size = sizeof entry;
     entry.status = outcome.status();
     entry.user_data = user_data;
-    entry.source = source;
+    entry.origin = origin;
     entry.operation = outcome.operation;
     entry.submitted_ns = outcome.submitted_ns;
     entry.completed_ns = outcome.completed_ns;

@@ -15,7 +15,7 @@
 namespace gpo {
 
 /// How an outcome is told to the user. Without an error_id, which is the queue's.
-gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t source) noexcept;
+gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t origin) noexcept;
 
 class CompletionQueue final : public Object {
 public:
@@ -117,16 +117,16 @@ private:
 /// An entry that is delivered when something other than a mark is reached. Room is reserved for it: it must be reached.
 class QueueEntry final : public Reached {
 public:
-    QueueEntry(CompletionQueue& queue, uint64_t user_data, uint32_t source) noexcept
-        : queue_(queue), user_data_(user_data), source_(source) {}
+    QueueEntry(CompletionQueue& queue, uint64_t user_data, uint32_t origin) noexcept
+        : queue_(queue), user_data_(user_data), origin_(origin) {}
     void reached(const Outcome& outcome) noexcept override {
-        queue_.deliver(entry_of(outcome, user_data_, source_), outcome.error);
+        queue_.deliver(entry_of(outcome, user_data_, origin_), outcome.error);
     }
 
 private:
     CompletionQueue& queue_;  // lives as long as room in it is reserved
     const uint64_t user_data_;
-    const uint32_t source_;
+    const uint32_t origin_;
 };
 
 template <>

@@ -111,7 +111,7 @@ public:
     /// "stream `upload`", or "stream" without a label. Takes no memory: failures are described with it.
     FixedText<96> describe() const noexcept;
 
-    /// The failure that gpo_object_error shows: a sticky one stays, others are replaced.
+    /// The failure that gpo_object_get_error shows: a sticky one stays, others are replaced.
     virtual ErrorPtr error() const;
     void note_error(ErrorPtr error) noexcept;
     void note_sticky_error(ErrorPtr error) noexcept;

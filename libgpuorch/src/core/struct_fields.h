@@ -32,7 +32,7 @@ inline constexpr StructField kStructFields<gpo_completion>[] = {
     GPO_FIELD(gpo_completion, struct_size),
     GPO_FIELD(gpo_completion, status),
     GPO_FIELD(gpo_completion, user_data),
-    GPO_FIELD(gpo_completion, source),
+    GPO_FIELD(gpo_completion, origin),
     GPO_FIELD(gpo_completion, reserved),
     GPO_FIELD(gpo_completion, operation),
     GPO_FIELD(gpo_completion, submitted_ns),

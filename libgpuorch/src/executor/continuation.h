@@ -9,12 +9,12 @@ namespace gpo {
 
 class Continuation final : public Task {
 public:
-    Continuation(Executor& executor, gpo_completion_fn callback, void* user, uint32_t source)
-        : Task(executor), callback_(callback), user_(user), source_(source) {}
+    Continuation(Executor& executor, gpo_completion_fn callback, void* user, uint32_t origin)
+        : Task(executor), callback_(callback), user_(user), origin_(origin) {}
 
 private:
     void call(const Outcome& outcome, bool) override {
-        const gpo_completion completion = entry_of(outcome, reinterpret_cast<uint64_t>(user_), source_);
+        const gpo_completion completion = entry_of(outcome, reinterpret_cast<uint64_t>(user_), origin_);
         const trace::CallbackSpan span(executor().runtime(), "completion callback");
         if (!outcome.error) return callback_(user_, &completion, nullptr);
         gpo_error error{};
@@ -25,7 +25,7 @@ private:
 
     const gpo_completion_fn callback_;
     void* const user_;
-    const uint32_t source_;
+    const uint32_t origin_;
 };
 
 /// Accepts a task on its executor and gives it to `submit`, which sees to it that it is reached, or throws or returns

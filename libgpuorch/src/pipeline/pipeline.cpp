@@ -189,7 +189,7 @@ void Pipeline::cancel() { stop_run(cancelled_); }
 
 gpo_status Pipeline::notify(CompletionQueue& queue, uint64_t user_data) {
     if (&queue.runtime() != &runtime()) fail(GPO_INVALID_HANDLE, queue.describe(), " is of another runtime");
-    const auto entry = make<QueueEntry>(queue, user_data, uint32_t{GPO_SOURCE_PIPELINE});
+    const auto entry = make<QueueEntry>(queue, user_data, uint32_t{GPO_ORIGIN_PIPELINE});
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
     try {
         if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");

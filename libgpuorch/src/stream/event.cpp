@@ -414,16 +414,16 @@ gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
         fail(GPO_INVALID_HANDLE, describe(), " and ", queue.describe(), " are of different runtimes");
     ErrorPtr failed;
     const gpo_status status =
-        watch([&](Stream& stream) { return stream.notify(queue, user_data, nullptr, GPO_SOURCE_EVENT); }, failed);
+        watch([&](Stream& stream) { return stream.notify(queue, user_data, nullptr, GPO_ORIGIN_EVENT); }, failed);
     if (!failed) return status;
     if (!queue.reserve()) return GPO_WOULD_BLOCK;
-    queue.deliver(entry_of(fail_at_once(failed), user_data, GPO_SOURCE_EVENT), failed);
+    queue.deliver(entry_of(fail_at_once(failed), user_data, GPO_ORIGIN_EVENT), failed);
     return GPO_SUCCESS;
 }
 
 gpo_status Event::then(const Ref<Reached>& target) {
     ErrorPtr failed;
-    const gpo_status status = watch([&](Stream& stream) { return stream.then(target, GPO_SOURCE_EVENT); }, failed);
+    const gpo_status status = watch([&](Stream& stream) { return stream.then(target, GPO_ORIGIN_EVENT); }, failed);
     if (failed) target->reached(fail_at_once(failed));
     return status;
 }

@@ -68,9 +68,9 @@ public:
     /// A mark behind all that is on the stream: `target->reached` is called exactly once, also if the stream has failed,
     /// is held or is being captured. Throws only where nothing was marked (no memory, no thread).
     void mark(Ref<Reached> target);
-    gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source = GPO_SOURCE_STREAM);
+    gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source = GPO_ORIGIN_STREAM);
     /// The same for a target of the user's instead of a queue.
-    gpo_status then(Ref<Reached> target, uint32_t source = GPO_SOURCE_STREAM);
+    gpo_status then(Ref<Reached> target, uint32_t source = GPO_ORIGIN_STREAM);
     gpo_status query();
     /// Deadline 0: asks.
     gpo_status wait(uint64_t deadline);

@@ -78,7 +78,7 @@ Gpu::Gpu(uint32_t completion_mode) {
 
 Gpu::~Gpu() {
     module_ = Module();
-    gpo_device_destroy(device);
+    gpo_device_close(device);
     if (gpo_runtime_shutdown(runtime, 30'000'000'000) != GPO_SUCCESS)
         std::fprintf(stderr, "bench: the runtime could not be shut down within 30 s\n");
 }
@@ -140,16 +140,16 @@ void Gpu::compile() {
 Kernel Gpu::kernel(const char* name) {
     compile();
     Kernel kernel;
-    CHECK_GPO(gpo_module_kernel(module_, name, kernel.out()));
+    CHECK_GPO(gpo_module_get_kernel(module_, name, kernel.out()));
     return kernel;
 }
 
 std::string Gpu::image() {
     compile();
     size_t needed = 0;
-    CHECK_GPO(gpo_module_image(module_, nullptr, 0, &needed));
+    CHECK_GPO(gpo_module_get_image(module_, nullptr, 0, &needed));
     std::string image(needed, '\0');
-    CHECK_GPO(gpo_module_image(module_, image.data(), image.size(), &needed));
+    CHECK_GPO(gpo_module_get_image(module_, image.data(), image.size(), &needed));
     return image;
 }
 
@@ -188,7 +188,7 @@ std::string version_text(unsigned version, unsigned major, unsigned minor) {
 bool driver_is_software() {
     Runtime runtime;
     auto info = sized<gpo_driver_info>();
-    CHECK_GPO(gpo_runtime_driver(runtime.handle, &info));
+    CHECK_GPO(gpo_runtime_get_driver(runtime.handle, &info));
     return info.software != 0;
 }
 
@@ -202,9 +202,9 @@ std::vector<std::pair<std::string, std::string>> describe_machine(const std::str
     try {
         Runtime runtime;
         auto info = sized<gpo_driver_info>();
-        CHECK_GPO(gpo_runtime_driver(runtime.handle, &info));
+        CHECK_GPO(gpo_runtime_get_driver(runtime.handle, &info));
         auto device = sized<gpo_device_properties>();
-        CHECK_GPO(gpo_device_describe(runtime.handle, 0, &device));
+        CHECK_GPO(gpo_runtime_describe_device(runtime.handle, 0, &device));
         lines.emplace_back("device", std::string(device.name) + " (sm_" + std::to_string(device.compute_capability_major) +
                                          std::to_string(device.compute_capability_minor) + ", " +
                                          std::to_string(device.multiprocessors) + " SMs)");

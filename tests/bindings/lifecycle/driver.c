@@ -33,15 +33,15 @@ static gpo_status make(struct object *made, enum kind kind, struct object *paren
         case ARENA: return gpo_arena_create(parent->handle, NULL, (gpo_arena_t *)&made->handle);
         case POOL: return gpo_pool_create(parent->handle, NULL, (gpo_pool_t *)&made->handle);
         case EXECUTOR: return gpo_executor_create(parent->handle, NULL, (gpo_executor_t *)&made->handle);
-        case MODULE: return gpo_module_builtin(parent->handle, (gpo_module_t *)&made->handle);
-        case KERNEL: return gpo_module_kernel(parent->handle, "gpo_fill_u32", (gpo_kernel_t *)&made->handle);
+        case MODULE: return gpo_module_load_builtin(parent->handle, (gpo_module_t *)&made->handle);
+        case KERNEL: return gpo_module_get_kernel(parent->handle, "gpo_fill_u32", (gpo_kernel_t *)&made->handle);
         default: made->device = parent->handle; return gpo_memory_allocate(made->device, 4096, NULL, &made->address);
     }
 }
 
 static gpo_status close_object(struct object *object) {
     switch (object->kind) {
-        case DEVICE: return gpo_device_destroy(object->handle);
+        case DEVICE: return gpo_device_close(object->handle);
         case STREAM: return gpo_stream_destroy(object->handle);
         case EVENT: return gpo_event_destroy(object->handle);
         case TIMELINE: return gpo_timeline_destroy(object->handle);
@@ -66,16 +66,16 @@ static gpo_status use(struct object *object) {
     uint64_t a, b;
     size_t needed;
     switch (object->kind) {
-        case RUNTIME: return gpo_runtime_statistics(object->handle, &runtime);
-        case DEVICE: return gpo_device_memory(object->handle, &a, &b);
+        case RUNTIME: return gpo_runtime_get_statistics(object->handle, &runtime);
+        case DEVICE: return gpo_device_get_memory(object->handle, &a, &b);
         case STREAM: return gpo_stream_query(object->handle);
         case EVENT: return gpo_event_query(object->handle);
-        case TIMELINE: return gpo_timeline_value(object->handle, &a);
+        case TIMELINE: return gpo_timeline_get_value(object->handle, &a);
         case QUEUE: return gpo_cq_get_statistics(object->handle, &queue);
-        case ARENA: return gpo_arena_statistics(object->handle, &memory);
-        case POOL: return gpo_pool_statistics(object->handle, &memory);
+        case ARENA: return gpo_arena_get_statistics(object->handle, &memory);
+        case POOL: return gpo_pool_get_statistics(object->handle, &memory);
         case EXECUTOR: return gpo_executor_get_statistics(object->handle, &executor);
-        case MODULE: return gpo_module_image(object->handle, NULL, 0, &needed);
+        case MODULE: return gpo_module_get_image(object->handle, NULL, 0, &needed);
         case KERNEL: return gpo_kernel_get_attributes(object->handle, &kernel);
         default: return GPO_NOT_SUPPORTED;
     }
@@ -90,7 +90,7 @@ static gpo_status launch(struct object *stream, struct object *kernel, struct ob
     const uint32_t value = 7;
     const uint64_t count = 1024;
     const void *arguments[] = {&memory->address, &value, &count};
-    return gpo_launch_kernel(stream->handle, kernel->handle, &shape, arguments, NULL, 3);
+    return gpo_stream_launch_kernel(stream->handle, kernel->handle, &shape, arguments, NULL, 3);
 }
 
 /* The status of the next entry, waited for where `timeout_ns` says so; NULL: there is none. */

@@ -39,7 +39,7 @@ static int launch(lua_State *L) {
     for (uint32_t i = 0; i < (uint32_t)count; ++i) {
         const uint64_t n = 1;
         const void *arguments[] = {&memory, &i, &n};
-        check(L, gpo->launch_kernel(stream, kernel, &shape, arguments, sizes, 3));
+        check(L, gpo->stream_launch_kernel(stream, kernel, &shape, arguments, sizes, 3));
     }
     lua_pushnumber(L, (now() - start) / count);
     return 1;
@@ -57,8 +57,8 @@ __attribute__((visibility("default"))) int luaopen_bench(lua_State *L) {
     check(L, gpo->runtime_create(NULL, &runtime));
     check(L, gpo->device_open(runtime, NULL, &device));
     check(L, gpo->stream_create(device, NULL, &stream));
-    check(L, gpo->module_builtin(device, &module));
-    check(L, gpo->module_kernel(module, "gpo_fill_u32", &kernel));
+    check(L, gpo->module_load_builtin(device, &module));
+    check(L, gpo->module_get_kernel(module, "gpo_fill_u32", &kernel));
     check(L, gpo->memory_allocate(device, 4, NULL, &memory));
     lua_newtable(L);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {

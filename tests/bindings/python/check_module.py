@@ -51,8 +51,8 @@ def a_failure_is_an_error_that_names_the_culprit():
     with World() as w:
         error = raises(gpuorch.Error, gpo.fill, w.stream, 7, 0, 4, 100)
         assert (error.name, error.status, error.function) == ("INVALID_ARGUMENT", 10, "gpo_fill"), vars(error)
-        assert "element_bytes" in error.message and gpo.object_error(w.stream).function == b"gpo_fill", vars(error)
-        missing = raises(gpuorch.Error, gpo.module_kernel, gpo.module_builtin(w.device), "no such kernel")
+        assert "element_bytes" in error.message and gpo.object_get_error(w.stream).function == b"gpo_fill", vars(error)
+        missing = raises(gpuorch.Error, gpo.module_get_kernel, gpo.module_load_builtin(w.device), "no such kernel")
         assert missing.status == gpo.NOT_FOUND and "gpo_fill_u32" in missing.message, missing
 
 
@@ -65,28 +65,28 @@ def a_wait_that_runs_out_of_time_is_a_timeout_and_a_query_answers():
         assert gpo.stream_query(w.stream) is False
         gpo.timeline_signal(timeline, 1)
         gpo.stream_wait(w.stream, -1)
-        assert gpo.stream_query(w.stream) is True and gpo.timeline_value(timeline) == 1
+        assert gpo.stream_query(w.stream) is True and gpo.timeline_get_value(timeline) == 1
 
 
 def texts_structs_and_numbers_come_back():
     with World() as w:
-        assert gpo.object_label(w.stream) == "upload" and gpo.status_name(10) == "GPO_INVALID_ARGUMENT"
-        assert "gpuorch_" in gpo.metrics_text(w.runtime) and gpo.version() == 100
-        assert gpo.runtime_driver(w.runtime).name == DRIVER.encode()
-        least, greatest = gpo.stream_priority_range(w.device)
+        assert gpo.object_get_label(w.stream) == "upload" and gpo.status_name(10) == "GPO_INVALID_ARGUMENT"
+        assert "gpuorch_" in gpo.runtime_get_metrics_text(w.runtime) and gpo.version() == 100
+        assert gpo.runtime_get_driver(w.runtime).name == DRIVER.encode()
+        least, greatest = gpo.device_get_priority_range(w.device)
         assert greatest <= least
         label = "ü" * 20
         gpo.object_set_label(w.stream, label)
-        assert gpo.object_label(w.stream) == label
+        assert gpo.object_get_label(w.stream) == label
         module = gpo.module_compile(w.device, gpo.CompileOptions(source='extern "C" __global__ void one() {}'))
-        image = gpo.module_image(module)
+        image = gpo.module_get_image(module)
         again = gpo.module_load(w.device, image, len(image))
-        assert gpo.kernel_name(gpo.module_kernel(again, "one")) and image[:4] == b"\x7fELF"
+        assert gpo.kernel_get_name(gpo.module_get_kernel(again, "one")) and image[:4] == b"\x7fELF"
 
 
 def a_kernel_is_launched_with_arguments_that_know_their_size():
     with World() as w:
-        kernel = gpo.module_kernel(gpo.module_builtin(w.device), "gpo_fill_u32")
+        kernel = gpo.module_get_kernel(gpo.module_load_builtin(w.device), "gpo_fill_u32")
         memory, n = gpo.memory_allocate(w.device, 400), 100
         gpo.launch(w.stream, kernel, [1], [64], ctypes.c_uint64(memory), ctypes.c_uint32(42), ctypes.c_uint64(n))
         values = (ctypes.c_uint32 * n)()
@@ -100,7 +100,7 @@ def a_kernel_is_launched_with_arguments_that_know_their_size():
 
 def a_prepared_launch_takes_its_values_as_they_are_then():
     with World() as w, gpo.stream_create(w.device) as other:
-        kernel = gpo.module_kernel(gpo.module_builtin(w.device), "gpo_fill_u32")
+        kernel = gpo.module_get_kernel(gpo.module_load_builtin(w.device), "gpo_fill_u32")
         memory, n = gpo.memory_allocate(w.device, 400), 100
         value, got = ctypes.c_uint32(1), (ctypes.c_uint32 * n)()
         fill = gpo.prepare(kernel, [1], [64], ctypes.c_uint64(memory), value, ctypes.c_uint64(n))
@@ -112,7 +112,7 @@ def a_prepared_launch_takes_its_values_as_they_are_then():
             assert got[:] == [value.value] * n
         wrong = gpo.prepare(kernel, [0], [64], ctypes.c_uint64(memory), value, ctypes.c_uint64(n))
         error = raises(gpuorch.Error, wrong, w.stream)
-        assert (error.status, error.function) == (gpo.INVALID_ARGUMENT, "gpo_launch_kernel"), vars(error)
+        assert (error.status, error.function) == (gpo.INVALID_ARGUMENT, "gpo_stream_launch_kernel"), vars(error)
         raises(TypeError, fill, w.device)
         raises(TypeError, gpo.prepare, w.stream, [1], [64])
         kernel.close()
@@ -132,7 +132,7 @@ def any_ctypes_object_is_a_stages_value():
             extern "C" __global__ void store(unsigned long long *out, unsigned a, Pair b, unsigned long long c, void *d, double e) {
                 out[0] = a; out[1] = b.one + b.two; out[2] = c; out[3] = (unsigned long long)d; out[4] = (unsigned long long)e;
             }"""
-        kernel = gpo.module_kernel(gpo.module_compile(w.device, gpo.CompileOptions(source=source)), "store")
+        kernel = gpo.module_get_kernel(gpo.module_compile(w.device, gpo.CompileOptions(source=source)), "store")
         values = [ctypes.c_uint32(7), Pair(8, 9), Either(number=10), ctypes.c_void_p(11), ctypes.c_double(12)]
         arguments = [gpo.StageArgument(kind=gpo.STAGE_OUTPUT), *(gpo.StageArgument(kind=gpo.STAGE_VALUE, value=one) for one in values)]
         assert [one.bytes for one in arguments] == [0, 4, 8, 8, 8, 8]
@@ -369,7 +369,7 @@ def other_libraries(report):
     """In processes of their own."""
     code = (f"import sys; sys.path.insert(0, {str(ROOT / 'samples/python')!r}); import gpuorch\n"
             "try: gpo = gpuorch.Library()\nexcept ImportError as error: sys.exit(f'said: {error}')\n")
-    use = "with gpo.runtime_create() as runtime: print(gpo.runtime_driver(runtime).name.decode())\n"
+    use = "with gpo.runtime_create() as runtime: print(gpo.runtime_get_driver(runtime).name.decode())\n"
 
     def told(library, code, **settings):
         environment = {**os.environ, "GPUORCH_LIBRARY": str(library), "GPUORCH_COUNTED_LIBRARY": str(LIBRARY), **settings}

@@ -31,15 +31,15 @@ class World:
         self.runtime = self.gpo.runtime_create(self.gpo.RuntimeOptions(device="cuda"))
         self.device = self.gpo.device_open(self.runtime)
         self.stream = self.gpo.stream_create(self.device)
-        self.module = self.gpo.module_builtin(self.device)
-        self.scale_add = self.gpo.module_kernel(self.module, "gpo_scale_add_f32")  # y = a * x + y
+        self.module = self.gpo.module_load_builtin(self.device)
+        self.scale_add = self.gpo.module_get_kernel(self.module, "gpo_scale_add_f32")  # y = a * x + y
 
     def launch_scale_add(self, stream, y, x, a):
         self.gpo.launch(stream, self.scale_add, [1024], [256], ctypes.c_uint64(y.data_ptr()), ctypes.c_uint64(x.data_ptr()),
                         ctypes.c_float(a), ctypes.c_uint64(y.numel()))
 
     def as_torchs(self):
-        return torch.cuda.ExternalStream(self.gpo.stream_native(self.stream))
+        return torch.cuda.ExternalStream(self.gpo.stream_get_native(self.stream))
 
 
 def torch_works_on_our_stream(w):
@@ -103,13 +103,13 @@ def tensors_are_memory_like_any_other(w):
     torch.cuda.synchronize()
     assert gpo.memory_describe(w.device, tensor.data_ptr()).kind == gpo.MEMORY_DEVICE
     assert gpo.memory_describe(w.device, pinned.data_ptr()).kind == gpo.MEMORY_PINNED
-    before = gpo.runtime_statistics(w.runtime).pageable_copies
+    before = gpo.runtime_get_statistics(w.runtime).pageable_copies
     back = torch.zeros(N).pin_memory()
     gpo.copy_to_device(w.stream, tensor.data_ptr(), pinned.data_ptr(), 4 * N)
     w.launch_scale_add(w.stream, tensor, tensor, 1.0)
     gpo.copy_to_host(w.stream, back.data_ptr(), tensor.data_ptr(), 4 * N)
     gpo.stream_wait(w.stream, -1)
-    assert bool((back == 2 * pinned).all()) and gpo.runtime_statistics(w.runtime).pageable_copies == before
+    assert bool((back == 2 * pinned).all()) and gpo.runtime_get_statistics(w.runtime).pageable_copies == before
     error = None
     try:
         gpo.copy_to_host(w.stream, back.data_ptr(), tensor.data_ptr(), 1 << 50)

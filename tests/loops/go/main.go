@@ -20,7 +20,7 @@ static gpo_status open_all(const gpo_api *gpo, gpo_runtime_t *runtime, gpo_devic
 	gpo_status status = gpo->runtime_create(NULL, runtime);
 	if (!status) status = gpo->device_open(*runtime, NULL, device);
 	if (!status) status = gpo->cq_create(*runtime, NULL, cq);
-	if (!status) status = gpo->cq_fd(*cq, fd);
+	if (!status) status = gpo->cq_get_fd(*cq, fd);
 	if (!status) status = gpo->memory_allocate(*device, 4 * 4096, NULL, memory);
 	return status;
 }

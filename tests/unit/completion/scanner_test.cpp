@@ -43,7 +43,7 @@ struct Recorded {
         compile.source = "extern \"C\" __global__ void gate(const volatile unsigned *open) { while (*open == 0) { } }";
         gpo_module_t module = nullptr;
         REQUIRE(gpo_module_compile(device, &compile, &module) == GPO_SUCCESS);
-        REQUIRE(gpo_module_kernel(module, "gate", &gate) == GPO_SUCCESS);
+        REQUIRE(gpo_module_get_kernel(module, "gate", &gate) == GPO_SUCCESS);
     }
     ~Recorded() {
         open();
@@ -56,7 +56,7 @@ struct Recorded {
         shape.struct_size = sizeof shape;
         for (int i = 0; i < 3; ++i) shape.grid[i] = shape.block[i] = 1;
         const void* arguments[] = {&word};
-        REQUIRE(gpo_launch_kernel(stream, gate, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_launch_kernel(stream, gate, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
     }
     void open() { __atomic_store_n(word, 1u, __ATOMIC_SEQ_CST); }
     void notify(uint64_t number) {
@@ -300,7 +300,7 @@ TEST_CASE("where the context is current an operation asks the driver once whethe
     on.expect(0, 1);
     on.shut();   // the scanner asks of marks alone, and none is put on
     void* context = nullptr;
-    REQUIRE(gpo_device_native(on.device, &context, nullptr) == GPO_SUCCESS);
+    REQUIRE(gpo_device_get_native(on.device, &context, nullptr) == GPO_SUCCESS);
     const auto counts = [&](bool current) {
         const auto record = [&] { REQUIRE(gpo_event_record(on.event, on.stream) == GPO_SUCCESS); };
         if (current) REQUIRE(on.driver->table.cuCtxSetCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);

@@ -35,12 +35,12 @@ struct Gate {
     Gate(gpo_device_t device, gpo_stream_t stream) {
         const auto driver = gpo::driver::open_soft(nullptr);
         void *memory = nullptr, *native = nullptr, *context = nullptr;
-        REQUIRE(gpo_stream_native(stream, &native) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_get_native(stream, &native) == GPO_SUCCESS);
         REQUIRE(gpo_arena_create(device, nullptr, &arena) == GPO_SUCCESS);
         REQUIRE(gpo_arena_allocate(arena, 256, 0, &memory) == GPO_SUCCESS);
         word = static_cast<unsigned*>(memory);
         *word = 0;
-        REQUIRE(gpo_device_native(device, &context, nullptr) == GPO_SUCCESS);
+        REQUIRE(gpo_device_get_native(device, &context, nullptr) == GPO_SUCCESS);
         REQUIRE(driver->table.cuCtxSetCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
         REQUIRE(driver->table.cuStreamWaitValue32(static_cast<CUstream>(native), reinterpret_cast<CUdeviceptr>(word), 1,
                                                   CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS);
@@ -179,7 +179,7 @@ TEST_CASE("a stream of which only the scanner is left to know goes under every s
         gpo::host::sleep_until(gpo::host::now() + 100'000'000);
         gpo_metrics metrics{};
         metrics.struct_size = sizeof metrics;
-        REQUIRE(gpo_runtime_metrics(on.handle, &metrics) == GPO_SUCCESS);
+        REQUIRE(gpo_runtime_get_metrics(on.handle, &metrics) == GPO_SUCCESS);
         CHECK(metrics.streams == 1);
     }
 }

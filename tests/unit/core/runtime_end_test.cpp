@@ -81,7 +81,7 @@ TEST_CASE("the log function makes no executor when the runtime has shut down as 
         uint64_t never_freed = 0;
         REQUIRE(gpo_device_open(log.runtime, nullptr, &device) == GPO_SUCCESS);
         REQUIRE(gpo_memory_allocate(device, 64, nullptr, &never_freed) == GPO_SUCCESS);
-        REQUIRE(gpo_device_destroy(device) == GPO_SUCCESS);
+        REQUIRE(gpo_device_close(device) == GPO_SUCCESS);
         CHECK(gpo_runtime_shutdown(log.runtime, kPatience) == GPO_SUCCESS);
         CHECK(log.statuses == std::vector<gpo_status>{GPO_SHUT_DOWN});
         CHECK(gpo::host::detail::running_threads() == 0);

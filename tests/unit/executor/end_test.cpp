@@ -92,7 +92,7 @@ TEST_CASE("whoever is refused is not called back, also where the executor is des
             options.max_held = 1;
             REQUIRE(gpo_device_open(world.runtime, nullptr, &device) == GPO_SUCCESS);
             REQUIRE(gpo_stream_create(device, &options, &stream) == GPO_SUCCESS);
-            REQUIRE(gpo_stream_native(stream, &native) == GPO_SUCCESS);
+            REQUIRE(gpo_stream_get_native(stream, &native) == GPO_SUCCESS);
             REQUIRE(gpo_stream_wrap(device, native, nullptr, &wrapped) == GPO_SUCCESS);
             REQUIRE(gpo_stream_wait_timeline(stream, world.timeline, 1) == GPO_SUCCESS);   // and has no room any more
             const gpo_executor_t executor = world.executor();

@@ -34,12 +34,12 @@ struct Soft {
         REQUIRE(gpo_arena_create(device, &arena_options, &arena) == GPO_SUCCESS);
         REQUIRE(gpo_memory_allocate(device, 8192, nullptr, &memory) == GPO_SUCCESS);
         void* handle = nullptr;
-        REQUIRE(gpo_stream_native(stream, &handle) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_get_native(stream, &handle) == GPO_SUCCESS);
         native = static_cast<CUstream>(handle);
         std::string why;
         driver = gpo::driver::open_soft(&why);
         void* context = nullptr;
-        REQUIRE(gpo_device_native(device, &context, nullptr) == GPO_SUCCESS);
+        REQUIRE(gpo_device_get_native(device, &context, nullptr) == GPO_SUCCESS);
         REQUIRE(driver->table.cuCtxPushCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
     }
     ~Soft() {
@@ -136,12 +136,12 @@ TEST_CASE("a free behind a stream that is captured takes effect when the capture
     CHECK(gpo_arena_free_after(soft.arena, piece, soft.stream) == GPO_SUCCESS);
     gpo_memory_statistics statistics{};
     statistics.struct_size = sizeof statistics;
-    REQUIRE(gpo_arena_statistics(soft.arena, &statistics) == GPO_SUCCESS);
+    REQUIRE(gpo_arena_get_statistics(soft.arena, &statistics) == GPO_SUCCESS);
     CHECK(statistics.waiting == 4096);
     CUgraph graph = nullptr;
     REQUIRE(table.cuStreamEndCapture(soft.native, &graph) == CUDA_SUCCESS);
     table.cuGraphDestroy(graph);
-    do REQUIRE(gpo_arena_statistics(soft.arena, &statistics) == GPO_SUCCESS);
+    do REQUIRE(gpo_arena_get_statistics(soft.arena, &statistics) == GPO_SUCCESS);
     while (statistics.waiting != 0);
     CHECK(statistics.in_use == 0);
 }

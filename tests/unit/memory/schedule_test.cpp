@@ -51,7 +51,7 @@ struct World {
     uint64_t in_use() {
         gpo_memory_statistics statistics{};
         statistics.struct_size = sizeof statistics;
-        REQUIRE(gpo_arena_statistics(arena, &statistics) == GPO_SUCCESS);
+        REQUIRE(gpo_arena_get_statistics(arena, &statistics) == GPO_SUCCESS);
         return statistics.in_use;
     }
     /// All but the device's handle; what is left of it the shutdown takes.
@@ -125,7 +125,7 @@ TEST_CASE("an arena destroyed while its pieces wait for a stream goes when they 
         World world(seed);
         for (int i = 0; i < 40; ++i) world.copy_and_free(world.take());
         world.destroy();
-        CHECK(gpo_device_destroy(world.device) == GPO_SUCCESS);
+        CHECK(gpo_device_close(world.device) == GPO_SUCCESS);
         world.shut_down();
         CHECK(world.log == "");
     }

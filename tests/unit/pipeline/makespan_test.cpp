@@ -41,8 +41,8 @@ Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
 
     gpo_module_t module = nullptr;
     gpo_kernel_t kernel = nullptr;
-    REQUIRE(gpo_module_builtin(device, &module) == GPO_SUCCESS);
-    REQUIRE(gpo_module_kernel(module, "gpo_copy_u32", &kernel) == GPO_SUCCESS);
+    REQUIRE(gpo_module_load_builtin(device, &module) == GPO_SUCCESS);
+    REQUIRE(gpo_module_get_kernel(module, "gpo_copy_u32", &kernel) == GPO_SUCCESS);
     const uint64_t words = 1024;  // of each chunk: the model's time is what counts
     gpo_stage_argument arguments[3] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>(),
                                        sized<gpo_stage_argument>()};
@@ -92,7 +92,7 @@ Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
     CHECK(gpo_kernel_destroy(kernel) == GPO_SUCCESS);
     CHECK(gpo_module_destroy(module) == GPO_SUCCESS);
     gpo::softgpu::set_rates({});
-    CHECK(gpo_device_destroy(device) == GPO_SUCCESS);
+    CHECK(gpo_device_close(device) == GPO_SUCCESS);
     CHECK(gpo_runtime_shutdown(runtime, -1) == GPO_SUCCESS);
     return outcome;
 }

@@ -72,7 +72,7 @@ void run(uint64_t seed) {
     for (const gpo_status status : told) CHECK(status == GPO_CALLBACK_FAILED);
     CHECK(gpo_pipeline_destroy(pipeline) == GPO_SUCCESS);
     CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
-    CHECK(gpo_device_destroy(device) == GPO_SUCCESS);
+    CHECK(gpo_device_close(device) == GPO_SUCCESS);
     CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
 }
 

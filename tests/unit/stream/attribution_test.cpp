@@ -41,8 +41,8 @@ void capture_two_streams(gpo_device_t device, gpo_stream_t stream, gpo_stream_t 
     CUcontext popped = nullptr;
     CUgraph graph = nullptr;
     gpo_event_t fork = nullptr, join = nullptr;
-    REQUIRE(gpo_device_native(device, &context, nullptr) == GPO_SUCCESS);
-    REQUIRE(gpo_stream_native(stream, &native) == GPO_SUCCESS);
+    REQUIRE(gpo_device_get_native(device, &context, nullptr) == GPO_SUCCESS);
+    REQUIRE(gpo_stream_get_native(stream, &native) == GPO_SUCCESS);
     REQUIRE(gpo_event_create(device, nullptr, &fork) == GPO_SUCCESS);
     REQUIRE(gpo_event_create(device, nullptr, &join) == GPO_SUCCESS);
     REQUIRE(driver->table.cuCtxPushCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
@@ -90,16 +90,16 @@ Messages fail_on_two_streams() {
     compile.struct_size = sizeof compile;
     compile.source = kSource;
     REQUIRE(gpo_module_compile(device, &compile, &module) == GPO_SUCCESS);
-    REQUIRE(gpo_module_kernel(module, "fine", &fine) == GPO_SUCCESS);
-    REQUIRE(gpo_module_kernel(module, "gate", &gate) == GPO_SUCCESS);
-    REQUIRE(gpo_module_kernel(module, "deadly", &deadly) == GPO_SUCCESS);
+    REQUIRE(gpo_module_get_kernel(module, "fine", &fine) == GPO_SUCCESS);
+    REQUIRE(gpo_module_get_kernel(module, "gate", &gate) == GPO_SUCCESS);
+    REQUIRE(gpo_module_get_kernel(module, "deadly", &deadly) == GPO_SUCCESS);
     const auto put = [](gpo_stream_t stream, gpo_kernel_t kernel, unsigned* word, const char* label) {
         gpo_launch shape{};
         shape.struct_size = sizeof shape;
         for (int i = 0; i < 3; ++i) shape.grid[i] = shape.block[i] = 1;
         shape.label = label;
         const void* arguments[] = {&word};
-        REQUIRE(gpo_launch_kernel(stream, kernel, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_launch_kernel(stream, kernel, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
     };
     for (int i = 0; i < 3; ++i) put(culprit, fine, &words[32], "done");
     REQUIRE(gpo_stream_wait(culprit, 30'000'000'000) == GPO_SUCCESS);
@@ -115,12 +115,12 @@ Messages fail_on_two_streams() {
     Messages messages;
     gpo_error error{};
     error.struct_size = sizeof error;
-    CHECK(gpo_object_error(culprit, &error) == GPO_SUCCESS);
+    CHECK(gpo_object_get_error(culprit, &error) == GPO_SUCCESS);
     messages.culprit = error.message;
-    CHECK(gpo_object_error(innocent, &error) == GPO_SUCCESS);
+    CHECK(gpo_object_get_error(innocent, &error) == GPO_SUCCESS);
     messages.innocent = error.message;
     CHECK(gpo_stream_wait(joined, 30'000'000'000) == GPO_DEVICE_LOST);
-    CHECK(gpo_object_error(joined, &error) == GPO_SUCCESS);
+    CHECK(gpo_object_get_error(joined, &error) == GPO_SUCCESS);
     messages.joined = error.message;
     __atomic_store_n(&words[16], 1u, __ATOMIC_SEQ_CST);
     CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
@@ -183,15 +183,15 @@ TEST_CASE("the software GPU names the kernel that failed among those that had be
     compile.struct_size = sizeof compile;
     compile.source = kSource;
     REQUIRE(gpo_module_compile(device, &compile, &module) == GPO_SUCCESS);
-    REQUIRE(gpo_module_kernel(module, "fine", &fine) == GPO_SUCCESS);
-    REQUIRE(gpo_module_kernel(module, "deadly", &deadly) == GPO_SUCCESS);
+    REQUIRE(gpo_module_get_kernel(module, "fine", &fine) == GPO_SUCCESS);
+    REQUIRE(gpo_module_get_kernel(module, "deadly", &deadly) == GPO_SUCCESS);
     const auto put = [&](gpo_kernel_t kernel, const char* label) {
         gpo_launch shape{};
         shape.struct_size = sizeof shape;
         for (int i = 0; i < 3; ++i) shape.grid[i] = shape.block[i] = 1;
         shape.label = label;
         const void* arguments[] = {&memory};
-        REQUIRE(gpo_launch_kernel(stream, kernel, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
+        REQUIRE(gpo_stream_launch_kernel(stream, kernel, &shape, arguments, nullptr, 1) == GPO_SUCCESS);
     };
     REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
     put(fine, "before");
@@ -205,7 +205,7 @@ TEST_CASE("the software GPU names the kernel that failed among those that had be
     CHECK(gpo_stream_wait(stream, 30'000'000'000) == GPO_DEVICE_LOST);
     gpo_error error{};
     error.struct_size = sizeof error;
-    CHECK(gpo_object_error(stream, &error) == GPO_SUCCESS);
+    CHECK(gpo_object_get_error(stream, &error) == GPO_SUCCESS);
     INFO(error.message);
     CHECK(error.operation == 3);
     CHECK(has(error.message, "it was kernel `the deadly one`"));
@@ -233,7 +233,7 @@ TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is 
     faults::disarm();
     CHECK(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
     CHECK(gpo_stream_destroy(stream) == GPO_SUCCESS);
-    CHECK(gpo_device_destroy(device) == GPO_SUCCESS);
+    CHECK(gpo_device_close(device) == GPO_SUCCESS);
     CHECK(gpo_runtime_shutdown(runtime, 30'000'000'000) == GPO_SUCCESS);
     CHECK(recorder::count(Function::cuMemHostRegister) == 1);
     CHECK(recorder::count(Function::cuMemHostUnregister) == 1);

@@ -20,7 +20,7 @@ TEST_CASE("an operation is put on, without times, where the driver can't tell th
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
     REQUIRE(gpo_memory_allocate(device, 64, nullptr, &memory) == GPO_SUCCESS);
-    REQUIRE(gpo_stream_native(stream, &native) == GPO_SUCCESS);   // others may capture it from now on
+    REQUIRE(gpo_stream_get_native(stream, &native) == GPO_SUCCESS);   // others may capture it from now on
     REQUIRE(gpo_trace_start(runtime, nullptr) == GPO_SUCCESS);
     REQUIRE(gpo_fill(stream, memory, 1, 4, 16) == GPO_SUCCESS);
     faults::arm({.function = gpo::driver::Function::cuStreamIsCapturing, .kth = 1, .result = CUDA_ERROR_UNKNOWN});
@@ -34,7 +34,7 @@ TEST_CASE("an operation is put on, without times, where the driver can't tell th
     CHECK(gpo_trace_stop(runtime) == GPO_SUCCESS);
     CHECK(gpo_memory_free(device, memory) == GPO_SUCCESS);
     CHECK(gpo_stream_destroy(stream) == GPO_SUCCESS);
-    CHECK(gpo_device_destroy(device) == GPO_SUCCESS);
+    CHECK(gpo_device_close(device) == GPO_SUCCESS);
     CHECK(gpo_runtime_shutdown(runtime, -1) == GPO_SUCCESS);
     gpo::driver::set_interposer({});
 }

@@ -159,7 +159,7 @@ fn main() -> Result<()> {
     let shape = Launch::new(1, 1);
     let mut raw = sys::gpo_launch::new();
     (raw.grid, raw.block) = ([1; 3], [1; 3]);
-    let launch = api.launch_kernel.expect("a member");
+    let launch = api.stream_launch_kernel.expect("a member");
     let ours = || {
         bound.launch(&stream, &shape, (&x, 7, 0)).expect("it is accepted");
     };

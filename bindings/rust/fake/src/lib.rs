@@ -169,7 +169,7 @@ fn table(broken: bool) -> gpo_api {
     table.runtime_create = Some(runtime_create);
     table.runtime_shutdown = Some(runtime_shutdown);
     table.device_open = Some(device_open);
-    table.device_destroy = Some(destroy);
+    table.device_close = Some(destroy);
     table.stream_create = Some(stream_create);
     table.stream_destroy = Some(destroy);
     table.stream_query = Some(stream_query);

@@ -53,10 +53,10 @@ pub const GPO_LIMIT_PERSISTING_L2_BYTES: u32 = 6;
 pub const GPO_EVENT_TIMING: u32 = 1;
 pub const GPO_EVENT_BLOCKING_SYNC: u32 = 2;
 pub const GPO_STREAM_BLOCKING: u32 = 1;
-pub const GPO_SOURCE_STREAM: u32 = 1;
-pub const GPO_SOURCE_EVENT: u32 = 2;
-pub const GPO_SOURCE_PIPELINE: u32 = 3;
-pub const GPO_SOURCE_TIMELINE: u32 = 4;
+pub const GPO_ORIGIN_STREAM: u32 = 1;
+pub const GPO_ORIGIN_EVENT: u32 = 2;
+pub const GPO_ORIGIN_PIPELINE: u32 = 3;
+pub const GPO_ORIGIN_TIMELINE: u32 = 4;
 pub const GPO_EXECUTOR_CALLER: u32 = 1;
 pub const GPO_EXECUTOR_SPIN: u32 = 2;
 pub const GPO_EXECUTOR_SLEEP: u32 = 4;
@@ -773,7 +773,7 @@ pub struct gpo_completion {
     pub struct_size: u32,
     pub status: gpo_status,
     pub user_data: u64,
-    pub source: u32,
+    pub origin: u32,
     pub reserved: u32,
     pub operation: u64,
     pub submitted_ns: u64,
@@ -795,8 +795,8 @@ const _: () = {
         "Offset of field: gpo_completion::user_data",
     ][::core::mem::offset_of!(gpo_completion, user_data) - 8usize];
     [
-        "Offset of field: gpo_completion::source",
-    ][::core::mem::offset_of!(gpo_completion, source) - 16usize];
+        "Offset of field: gpo_completion::origin",
+    ][::core::mem::offset_of!(gpo_completion, origin) - 16usize];
     [
         "Offset of field: gpo_completion::reserved",
     ][::core::mem::offset_of!(gpo_completion, reserved) - 20usize];
@@ -2110,7 +2110,7 @@ pub struct gpo_api {
     pub last_error: ::core::option::Option<
         unsafe extern "C" fn(error: *mut gpo_error) -> gpo_status,
     >,
-    pub object_error: ::core::option::Option<
+    pub object_get_error: ::core::option::Option<
         unsafe extern "C" fn(
             object: *const ::core::ffi::c_void,
             error: *mut gpo_error,
@@ -2122,7 +2122,7 @@ pub struct gpo_api {
             label: *const ::core::ffi::c_char,
         ) -> gpo_status,
     >,
-    pub object_label: ::core::option::Option<
+    pub object_get_label: ::core::option::Option<
         unsafe extern "C" fn(
             object: *const ::core::ffi::c_void,
             buffer: *mut ::core::ffi::c_char,
@@ -2139,30 +2139,30 @@ pub struct gpo_api {
     pub runtime_shutdown: ::core::option::Option<
         unsafe extern "C" fn(runtime: gpo_runtime_t, timeout_ns: i64) -> gpo_status,
     >,
-    pub runtime_driver: ::core::option::Option<
+    pub runtime_get_driver: ::core::option::Option<
         unsafe extern "C" fn(
             runtime: gpo_runtime_t,
             info: *mut gpo_driver_info,
         ) -> gpo_status,
     >,
-    pub runtime_statistics: ::core::option::Option<
+    pub runtime_get_statistics: ::core::option::Option<
         unsafe extern "C" fn(
             runtime: gpo_runtime_t,
             statistics: *mut gpo_statistics,
         ) -> gpo_status,
     >,
     pub version: ::core::option::Option<unsafe extern "C" fn() -> u32>,
-    pub device_count: ::core::option::Option<
+    pub runtime_get_device_count: ::core::option::Option<
         unsafe extern "C" fn(runtime: gpo_runtime_t, count: *mut u32) -> gpo_status,
     >,
-    pub device_describe: ::core::option::Option<
+    pub runtime_describe_device: ::core::option::Option<
         unsafe extern "C" fn(
             runtime: gpo_runtime_t,
             ordinal: u32,
             properties: *mut gpo_device_properties,
         ) -> gpo_status,
     >,
-    pub device_describe_peer: ::core::option::Option<
+    pub runtime_describe_peer: ::core::option::Option<
         unsafe extern "C" fn(
             runtime: gpo_runtime_t,
             from: u32,
@@ -2177,7 +2177,7 @@ pub struct gpo_api {
             device: *mut gpo_device_t,
         ) -> gpo_status,
     >,
-    pub device_destroy: ::core::option::Option<
+    pub device_close: ::core::option::Option<
         unsafe extern "C" fn(device: gpo_device_t) -> gpo_status,
     >,
     pub device_get_properties: ::core::option::Option<
@@ -2189,14 +2189,14 @@ pub struct gpo_api {
     pub device_wait: ::core::option::Option<
         unsafe extern "C" fn(device: gpo_device_t, timeout_ns: i64) -> gpo_status,
     >,
-    pub device_native: ::core::option::Option<
+    pub device_get_native: ::core::option::Option<
         unsafe extern "C" fn(
             device: gpo_device_t,
             context: *mut *mut ::core::ffi::c_void,
             ordinal: *mut i32,
         ) -> gpo_status,
     >,
-    pub device_memory: ::core::option::Option<
+    pub device_get_memory: ::core::option::Option<
         unsafe extern "C" fn(
             device: gpo_device_t,
             free_bytes: *mut u64,
@@ -2238,7 +2238,7 @@ pub struct gpo_api {
     pub event_wait: ::core::option::Option<
         unsafe extern "C" fn(event: gpo_event_t, timeout_ns: i64) -> gpo_status,
     >,
-    pub event_elapsed: ::core::option::Option<
+    pub event_get_elapsed: ::core::option::Option<
         unsafe extern "C" fn(
             start: gpo_event_t,
             end: gpo_event_t,
@@ -2252,7 +2252,7 @@ pub struct gpo_api {
             user_data: u64,
         ) -> gpo_status,
     >,
-    pub event_native: ::core::option::Option<
+    pub event_get_native: ::core::option::Option<
         unsafe extern "C" fn(
             event: gpo_event_t,
             native: *mut *mut ::core::ffi::c_void,
@@ -2278,7 +2278,7 @@ pub struct gpo_api {
             message: *const ::core::ffi::c_char,
         ) -> gpo_status,
     >,
-    pub timeline_value: ::core::option::Option<
+    pub timeline_get_value: ::core::option::Option<
         unsafe extern "C" fn(timeline: gpo_timeline_t, value: *mut u64) -> gpo_status,
     >,
     pub timeline_wait: ::core::option::Option<
@@ -2306,7 +2306,7 @@ pub struct gpo_api {
     pub stream_destroy: ::core::option::Option<
         unsafe extern "C" fn(stream: gpo_stream_t) -> gpo_status,
     >,
-    pub stream_priority_range: ::core::option::Option<
+    pub device_get_priority_range: ::core::option::Option<
         unsafe extern "C" fn(
             device: gpo_device_t,
             least: *mut i32,
@@ -2319,7 +2319,7 @@ pub struct gpo_api {
             info: *mut gpo_stream_info,
         ) -> gpo_status,
     >,
-    pub stream_native: ::core::option::Option<
+    pub stream_get_native: ::core::option::Option<
         unsafe extern "C" fn(
             stream: gpo_stream_t,
             native: *mut *mut ::core::ffi::c_void,
@@ -2408,7 +2408,7 @@ pub struct gpo_api {
     pub arena_trim: ::core::option::Option<
         unsafe extern "C" fn(arena: gpo_arena_t, keep_bytes: u64) -> gpo_status,
     >,
-    pub arena_statistics: ::core::option::Option<
+    pub arena_get_statistics: ::core::option::Option<
         unsafe extern "C" fn(
             arena: gpo_arena_t,
             statistics: *mut gpo_memory_statistics,
@@ -2474,7 +2474,7 @@ pub struct gpo_api {
     pub pool_trim: ::core::option::Option<
         unsafe extern "C" fn(pool: gpo_pool_t, keep_bytes: u64) -> gpo_status,
     >,
-    pub pool_statistics: ::core::option::Option<
+    pub pool_get_statistics: ::core::option::Option<
         unsafe extern "C" fn(
             pool: gpo_pool_t,
             statistics: *mut gpo_memory_statistics,
@@ -2554,7 +2554,7 @@ pub struct gpo_api {
             module: *mut gpo_module_t,
         ) -> gpo_status,
     >,
-    pub compile_log: ::core::option::Option<
+    pub last_compile_log: ::core::option::Option<
         unsafe extern "C" fn(
             buffer: *mut ::core::ffi::c_char,
             capacity: usize,
@@ -2570,7 +2570,7 @@ pub struct gpo_api {
             module: *mut gpo_module_t,
         ) -> gpo_status,
     >,
-    pub module_image: ::core::option::Option<
+    pub module_get_image: ::core::option::Option<
         unsafe extern "C" fn(
             module: gpo_module_t,
             buffer: *mut ::core::ffi::c_void,
@@ -2578,7 +2578,7 @@ pub struct gpo_api {
             needed: *mut usize,
         ) -> gpo_status,
     >,
-    pub module_builtin: ::core::option::Option<
+    pub module_load_builtin: ::core::option::Option<
         unsafe extern "C" fn(
             device: gpo_device_t,
             module: *mut gpo_module_t,
@@ -2587,7 +2587,7 @@ pub struct gpo_api {
     pub module_destroy: ::core::option::Option<
         unsafe extern "C" fn(module: gpo_module_t) -> gpo_status,
     >,
-    pub module_kernel: ::core::option::Option<
+    pub module_get_kernel: ::core::option::Option<
         unsafe extern "C" fn(
             module: gpo_module_t,
             name: *const ::core::ffi::c_char,
@@ -2597,7 +2597,7 @@ pub struct gpo_api {
     pub kernel_destroy: ::core::option::Option<
         unsafe extern "C" fn(kernel: gpo_kernel_t) -> gpo_status,
     >,
-    pub module_symbol: ::core::option::Option<
+    pub module_get_symbol: ::core::option::Option<
         unsafe extern "C" fn(
             module: gpo_module_t,
             name: *const ::core::ffi::c_char,
@@ -2611,7 +2611,7 @@ pub struct gpo_api {
             attributes: *mut gpo_kernel_attributes,
         ) -> gpo_status,
     >,
-    pub kernel_name: ::core::option::Option<
+    pub kernel_get_name: ::core::option::Option<
         unsafe extern "C" fn(
             kernel: gpo_kernel_t,
             buffer: *mut ::core::ffi::c_char,
@@ -2619,7 +2619,7 @@ pub struct gpo_api {
             needed: *mut usize,
         ) -> gpo_status,
     >,
-    pub kernel_native: ::core::option::Option<
+    pub kernel_get_native: ::core::option::Option<
         unsafe extern "C" fn(
             kernel: gpo_kernel_t,
             function: *mut *mut ::core::ffi::c_void,
@@ -2628,7 +2628,7 @@ pub struct gpo_api {
     pub kernel_set_max_dynamic_shared: ::core::option::Option<
         unsafe extern "C" fn(kernel: gpo_kernel_t, bytes: u64) -> gpo_status,
     >,
-    pub kernel_occupancy: ::core::option::Option<
+    pub kernel_get_occupancy: ::core::option::Option<
         unsafe extern "C" fn(
             kernel: gpo_kernel_t,
             threads: u32,
@@ -2636,7 +2636,7 @@ pub struct gpo_api {
             blocks: *mut u32,
         ) -> gpo_status,
     >,
-    pub kernel_suggest: ::core::option::Option<
+    pub kernel_suggest_shape: ::core::option::Option<
         unsafe extern "C" fn(
             kernel: gpo_kernel_t,
             dynamic_shared_bytes: u64,
@@ -2645,7 +2645,7 @@ pub struct gpo_api {
             blocks: *mut u32,
         ) -> gpo_status,
     >,
-    pub launch_kernel: ::core::option::Option<
+    pub stream_launch_kernel: ::core::option::Option<
         unsafe extern "C" fn(
             stream: gpo_stream_t,
             kernel: gpo_kernel_t,
@@ -2695,7 +2695,7 @@ pub struct gpo_api {
     pub cq_wake: ::core::option::Option<
         unsafe extern "C" fn(cq: gpo_cq_t) -> gpo_status,
     >,
-    pub cq_error: ::core::option::Option<
+    pub cq_get_error: ::core::option::Option<
         unsafe extern "C" fn(
             cq: gpo_cq_t,
             error_id: u64,
@@ -2748,7 +2748,7 @@ pub struct gpo_api {
             progress: *mut gpo_pipeline_progress,
         ) -> gpo_status,
     >,
-    pub runtime_metrics: ::core::option::Option<
+    pub runtime_get_metrics: ::core::option::Option<
         unsafe extern "C" fn(
             runtime: gpo_runtime_t,
             metrics: *mut gpo_metrics,
@@ -2760,7 +2760,7 @@ pub struct gpo_api {
             metrics: *mut gpo_device_metrics,
         ) -> gpo_status,
     >,
-    pub metrics_text: ::core::option::Option<
+    pub runtime_get_metrics_text: ::core::option::Option<
         unsafe extern "C" fn(
             runtime: gpo_runtime_t,
             buffer: *mut ::core::ffi::c_char,
@@ -2768,7 +2768,7 @@ pub struct gpo_api {
             needed: *mut usize,
         ) -> gpo_status,
     >,
-    pub cq_fd: ::core::option::Option<
+    pub cq_get_fd: ::core::option::Option<
         unsafe extern "C" fn(cq: gpo_cq_t, descriptor: *mut i32) -> gpo_status,
     >,
     pub timeline_notify: ::core::option::Option<
@@ -2878,7 +2878,7 @@ pub struct gpo_api {
             info: *mut gpo_trace_info,
         ) -> gpo_status,
     >,
-    pub trace_summary: ::core::option::Option<
+    pub trace_get_summary: ::core::option::Option<
         unsafe extern "C" fn(
             runtime: gpo_runtime_t,
             buffer: *mut ::core::ffi::c_char,
@@ -2886,7 +2886,7 @@ pub struct gpo_api {
             needed: *mut usize,
         ) -> gpo_status,
     >,
-    pub kernel_parameter: ::core::option::Option<
+    pub kernel_get_parameter: ::core::option::Option<
         unsafe extern "C" fn(
             kernel: gpo_kernel_t,
             index: u32,
@@ -2915,14 +2915,14 @@ const _: () = {
         "Offset of field: gpo_api::last_error",
     ][::core::mem::offset_of!(gpo_api, last_error) - 24usize];
     [
-        "Offset of field: gpo_api::object_error",
-    ][::core::mem::offset_of!(gpo_api, object_error) - 32usize];
+        "Offset of field: gpo_api::object_get_error",
+    ][::core::mem::offset_of!(gpo_api, object_get_error) - 32usize];
     [
         "Offset of field: gpo_api::object_set_label",
     ][::core::mem::offset_of!(gpo_api, object_set_label) - 40usize];
     [
-        "Offset of field: gpo_api::object_label",
-    ][::core::mem::offset_of!(gpo_api, object_label) - 48usize];
+        "Offset of field: gpo_api::object_get_label",
+    ][::core::mem::offset_of!(gpo_api, object_get_label) - 48usize];
     [
         "Offset of field: gpo_api::runtime_create",
     ][::core::mem::offset_of!(gpo_api, runtime_create) - 56usize];
@@ -2930,29 +2930,29 @@ const _: () = {
         "Offset of field: gpo_api::runtime_shutdown",
     ][::core::mem::offset_of!(gpo_api, runtime_shutdown) - 64usize];
     [
-        "Offset of field: gpo_api::runtime_driver",
-    ][::core::mem::offset_of!(gpo_api, runtime_driver) - 72usize];
+        "Offset of field: gpo_api::runtime_get_driver",
+    ][::core::mem::offset_of!(gpo_api, runtime_get_driver) - 72usize];
     [
-        "Offset of field: gpo_api::runtime_statistics",
-    ][::core::mem::offset_of!(gpo_api, runtime_statistics) - 80usize];
+        "Offset of field: gpo_api::runtime_get_statistics",
+    ][::core::mem::offset_of!(gpo_api, runtime_get_statistics) - 80usize];
     [
         "Offset of field: gpo_api::version",
     ][::core::mem::offset_of!(gpo_api, version) - 88usize];
     [
-        "Offset of field: gpo_api::device_count",
-    ][::core::mem::offset_of!(gpo_api, device_count) - 96usize];
+        "Offset of field: gpo_api::runtime_get_device_count",
+    ][::core::mem::offset_of!(gpo_api, runtime_get_device_count) - 96usize];
     [
-        "Offset of field: gpo_api::device_describe",
-    ][::core::mem::offset_of!(gpo_api, device_describe) - 104usize];
+        "Offset of field: gpo_api::runtime_describe_device",
+    ][::core::mem::offset_of!(gpo_api, runtime_describe_device) - 104usize];
     [
-        "Offset of field: gpo_api::device_describe_peer",
-    ][::core::mem::offset_of!(gpo_api, device_describe_peer) - 112usize];
+        "Offset of field: gpo_api::runtime_describe_peer",
+    ][::core::mem::offset_of!(gpo_api, runtime_describe_peer) - 112usize];
     [
         "Offset of field: gpo_api::device_open",
     ][::core::mem::offset_of!(gpo_api, device_open) - 120usize];
     [
-        "Offset of field: gpo_api::device_destroy",
-    ][::core::mem::offset_of!(gpo_api, device_destroy) - 128usize];
+        "Offset of field: gpo_api::device_close",
+    ][::core::mem::offset_of!(gpo_api, device_close) - 128usize];
     [
         "Offset of field: gpo_api::device_get_properties",
     ][::core::mem::offset_of!(gpo_api, device_get_properties) - 136usize];
@@ -2960,11 +2960,11 @@ const _: () = {
         "Offset of field: gpo_api::device_wait",
     ][::core::mem::offset_of!(gpo_api, device_wait) - 144usize];
     [
-        "Offset of field: gpo_api::device_native",
-    ][::core::mem::offset_of!(gpo_api, device_native) - 152usize];
+        "Offset of field: gpo_api::device_get_native",
+    ][::core::mem::offset_of!(gpo_api, device_get_native) - 152usize];
     [
-        "Offset of field: gpo_api::device_memory",
-    ][::core::mem::offset_of!(gpo_api, device_memory) - 160usize];
+        "Offset of field: gpo_api::device_get_memory",
+    ][::core::mem::offset_of!(gpo_api, device_get_memory) - 160usize];
     [
         "Offset of field: gpo_api::device_enable_peer",
     ][::core::mem::offset_of!(gpo_api, device_enable_peer) - 168usize];
@@ -2993,14 +2993,14 @@ const _: () = {
         "Offset of field: gpo_api::event_wait",
     ][::core::mem::offset_of!(gpo_api, event_wait) - 232usize];
     [
-        "Offset of field: gpo_api::event_elapsed",
-    ][::core::mem::offset_of!(gpo_api, event_elapsed) - 240usize];
+        "Offset of field: gpo_api::event_get_elapsed",
+    ][::core::mem::offset_of!(gpo_api, event_get_elapsed) - 240usize];
     [
         "Offset of field: gpo_api::event_notify",
     ][::core::mem::offset_of!(gpo_api, event_notify) - 248usize];
     [
-        "Offset of field: gpo_api::event_native",
-    ][::core::mem::offset_of!(gpo_api, event_native) - 256usize];
+        "Offset of field: gpo_api::event_get_native",
+    ][::core::mem::offset_of!(gpo_api, event_get_native) - 256usize];
     [
         "Offset of field: gpo_api::timeline_create",
     ][::core::mem::offset_of!(gpo_api, timeline_create) - 264usize];
@@ -3014,8 +3014,8 @@ const _: () = {
         "Offset of field: gpo_api::timeline_fail",
     ][::core::mem::offset_of!(gpo_api, timeline_fail) - 288usize];
     [
-        "Offset of field: gpo_api::timeline_value",
-    ][::core::mem::offset_of!(gpo_api, timeline_value) - 296usize];
+        "Offset of field: gpo_api::timeline_get_value",
+    ][::core::mem::offset_of!(gpo_api, timeline_get_value) - 296usize];
     [
         "Offset of field: gpo_api::timeline_wait",
     ][::core::mem::offset_of!(gpo_api, timeline_wait) - 304usize];
@@ -3029,14 +3029,14 @@ const _: () = {
         "Offset of field: gpo_api::stream_destroy",
     ][::core::mem::offset_of!(gpo_api, stream_destroy) - 328usize];
     [
-        "Offset of field: gpo_api::stream_priority_range",
-    ][::core::mem::offset_of!(gpo_api, stream_priority_range) - 336usize];
+        "Offset of field: gpo_api::device_get_priority_range",
+    ][::core::mem::offset_of!(gpo_api, device_get_priority_range) - 336usize];
     [
         "Offset of field: gpo_api::stream_get_info",
     ][::core::mem::offset_of!(gpo_api, stream_get_info) - 344usize];
     [
-        "Offset of field: gpo_api::stream_native",
-    ][::core::mem::offset_of!(gpo_api, stream_native) - 352usize];
+        "Offset of field: gpo_api::stream_get_native",
+    ][::core::mem::offset_of!(gpo_api, stream_get_native) - 352usize];
     [
         "Offset of field: gpo_api::stream_query",
     ][::core::mem::offset_of!(gpo_api, stream_query) - 360usize];
@@ -3089,8 +3089,8 @@ const _: () = {
         "Offset of field: gpo_api::arena_trim",
     ][::core::mem::offset_of!(gpo_api, arena_trim) - 488usize];
     [
-        "Offset of field: gpo_api::arena_statistics",
-    ][::core::mem::offset_of!(gpo_api, arena_statistics) - 496usize];
+        "Offset of field: gpo_api::arena_get_statistics",
+    ][::core::mem::offset_of!(gpo_api, arena_get_statistics) - 496usize];
     [
         "Offset of field: gpo_api::host_register",
     ][::core::mem::offset_of!(gpo_api, host_register) - 504usize];
@@ -3122,8 +3122,8 @@ const _: () = {
         "Offset of field: gpo_api::pool_trim",
     ][::core::mem::offset_of!(gpo_api, pool_trim) - 576usize];
     [
-        "Offset of field: gpo_api::pool_statistics",
-    ][::core::mem::offset_of!(gpo_api, pool_statistics) - 584usize];
+        "Offset of field: gpo_api::pool_get_statistics",
+    ][::core::mem::offset_of!(gpo_api, pool_get_statistics) - 584usize];
     [
         "Offset of field: gpo_api::copy_to_device",
     ][::core::mem::offset_of!(gpo_api, copy_to_device) - 592usize];
@@ -3152,50 +3152,50 @@ const _: () = {
         "Offset of field: gpo_api::module_compile",
     ][::core::mem::offset_of!(gpo_api, module_compile) - 656usize];
     [
-        "Offset of field: gpo_api::compile_log",
-    ][::core::mem::offset_of!(gpo_api, compile_log) - 664usize];
+        "Offset of field: gpo_api::last_compile_log",
+    ][::core::mem::offset_of!(gpo_api, last_compile_log) - 664usize];
     [
         "Offset of field: gpo_api::module_load",
     ][::core::mem::offset_of!(gpo_api, module_load) - 672usize];
     [
-        "Offset of field: gpo_api::module_image",
-    ][::core::mem::offset_of!(gpo_api, module_image) - 680usize];
+        "Offset of field: gpo_api::module_get_image",
+    ][::core::mem::offset_of!(gpo_api, module_get_image) - 680usize];
     [
-        "Offset of field: gpo_api::module_builtin",
-    ][::core::mem::offset_of!(gpo_api, module_builtin) - 688usize];
+        "Offset of field: gpo_api::module_load_builtin",
+    ][::core::mem::offset_of!(gpo_api, module_load_builtin) - 688usize];
     [
         "Offset of field: gpo_api::module_destroy",
     ][::core::mem::offset_of!(gpo_api, module_destroy) - 696usize];
     [
-        "Offset of field: gpo_api::module_kernel",
-    ][::core::mem::offset_of!(gpo_api, module_kernel) - 704usize];
+        "Offset of field: gpo_api::module_get_kernel",
+    ][::core::mem::offset_of!(gpo_api, module_get_kernel) - 704usize];
     [
         "Offset of field: gpo_api::kernel_destroy",
     ][::core::mem::offset_of!(gpo_api, kernel_destroy) - 712usize];
     [
-        "Offset of field: gpo_api::module_symbol",
-    ][::core::mem::offset_of!(gpo_api, module_symbol) - 720usize];
+        "Offset of field: gpo_api::module_get_symbol",
+    ][::core::mem::offset_of!(gpo_api, module_get_symbol) - 720usize];
     [
         "Offset of field: gpo_api::kernel_get_attributes",
     ][::core::mem::offset_of!(gpo_api, kernel_get_attributes) - 728usize];
     [
-        "Offset of field: gpo_api::kernel_name",
-    ][::core::mem::offset_of!(gpo_api, kernel_name) - 736usize];
+        "Offset of field: gpo_api::kernel_get_name",
+    ][::core::mem::offset_of!(gpo_api, kernel_get_name) - 736usize];
     [
-        "Offset of field: gpo_api::kernel_native",
-    ][::core::mem::offset_of!(gpo_api, kernel_native) - 744usize];
+        "Offset of field: gpo_api::kernel_get_native",
+    ][::core::mem::offset_of!(gpo_api, kernel_get_native) - 744usize];
     [
         "Offset of field: gpo_api::kernel_set_max_dynamic_shared",
     ][::core::mem::offset_of!(gpo_api, kernel_set_max_dynamic_shared) - 752usize];
     [
-        "Offset of field: gpo_api::kernel_occupancy",
-    ][::core::mem::offset_of!(gpo_api, kernel_occupancy) - 760usize];
+        "Offset of field: gpo_api::kernel_get_occupancy",
+    ][::core::mem::offset_of!(gpo_api, kernel_get_occupancy) - 760usize];
     [
-        "Offset of field: gpo_api::kernel_suggest",
-    ][::core::mem::offset_of!(gpo_api, kernel_suggest) - 768usize];
+        "Offset of field: gpo_api::kernel_suggest_shape",
+    ][::core::mem::offset_of!(gpo_api, kernel_suggest_shape) - 768usize];
     [
-        "Offset of field: gpo_api::launch_kernel",
-    ][::core::mem::offset_of!(gpo_api, launch_kernel) - 776usize];
+        "Offset of field: gpo_api::stream_launch_kernel",
+    ][::core::mem::offset_of!(gpo_api, stream_launch_kernel) - 776usize];
     [
         "Offset of field: gpo_api::cq_create",
     ][::core::mem::offset_of!(gpo_api, cq_create) - 784usize];
@@ -3218,8 +3218,8 @@ const _: () = {
         "Offset of field: gpo_api::cq_wake",
     ][::core::mem::offset_of!(gpo_api, cq_wake) - 832usize];
     [
-        "Offset of field: gpo_api::cq_error",
-    ][::core::mem::offset_of!(gpo_api, cq_error) - 840usize];
+        "Offset of field: gpo_api::cq_get_error",
+    ][::core::mem::offset_of!(gpo_api, cq_get_error) - 840usize];
     [
         "Offset of field: gpo_api::cq_get_statistics",
     ][::core::mem::offset_of!(gpo_api, cq_get_statistics) - 848usize];
@@ -3245,17 +3245,17 @@ const _: () = {
         "Offset of field: gpo_api::pipeline_get_progress",
     ][::core::mem::offset_of!(gpo_api, pipeline_get_progress) - 904usize];
     [
-        "Offset of field: gpo_api::runtime_metrics",
-    ][::core::mem::offset_of!(gpo_api, runtime_metrics) - 912usize];
+        "Offset of field: gpo_api::runtime_get_metrics",
+    ][::core::mem::offset_of!(gpo_api, runtime_get_metrics) - 912usize];
     [
         "Offset of field: gpo_api::device_get_metrics",
     ][::core::mem::offset_of!(gpo_api, device_get_metrics) - 920usize];
     [
-        "Offset of field: gpo_api::metrics_text",
-    ][::core::mem::offset_of!(gpo_api, metrics_text) - 928usize];
+        "Offset of field: gpo_api::runtime_get_metrics_text",
+    ][::core::mem::offset_of!(gpo_api, runtime_get_metrics_text) - 928usize];
     [
-        "Offset of field: gpo_api::cq_fd",
-    ][::core::mem::offset_of!(gpo_api, cq_fd) - 936usize];
+        "Offset of field: gpo_api::cq_get_fd",
+    ][::core::mem::offset_of!(gpo_api, cq_get_fd) - 936usize];
     [
         "Offset of field: gpo_api::timeline_notify",
     ][::core::mem::offset_of!(gpo_api, timeline_notify) - 944usize];
@@ -3308,9 +3308,9 @@ const _: () = {
         "Offset of field: gpo_api::trace_get_info",
     ][::core::mem::offset_of!(gpo_api, trace_get_info) - 1072usize];
     [
-        "Offset of field: gpo_api::trace_summary",
-    ][::core::mem::offset_of!(gpo_api, trace_summary) - 1080usize];
+        "Offset of field: gpo_api::trace_get_summary",
+    ][::core::mem::offset_of!(gpo_api, trace_get_summary) - 1080usize];
     [
-        "Offset of field: gpo_api::kernel_parameter",
-    ][::core::mem::offset_of!(gpo_api, kernel_parameter) - 1088usize];
+        "Offset of field: gpo_api::kernel_get_parameter",
+    ][::core::mem::offset_of!(gpo_api, kernel_get_parameter) - 1088usize];
 };

@@ -11,7 +11,7 @@ fn every_member_is_there() {
     let api = api().expect("the library");
     assert_eq!(api.struct_size as usize, size_of_val(api));
     assert_eq!(api.library_version, GPO_VERSION);
-    assert!(api.status_name.is_some() && api.trace_summary.is_some());
+    assert!(api.status_name.is_some() && api.trace_get_summary.is_some());
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn what_has_no_size_or_no_room_is_refused() {
     assert_eq!(unsafe { api.last_error.expect("a member")(&mut error) }, GPO_INVALID_ARGUMENT);
     let mut needed = 0;
     let mut room = [0; 1];
-    let log = api.compile_log.expect("a member");
+    let log = api.last_compile_log.expect("a member");
     // SAFETY: the room is as large as is said: none.
     assert_eq!(unsafe { log(room.as_mut_ptr(), 0, &mut needed) }, GPO_BUFFER_TOO_SMALL);
     // SAFETY: one byte, for the terminator.

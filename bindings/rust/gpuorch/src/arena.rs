@@ -97,7 +97,7 @@ impl Arena {
     /// What is in use, and what was taken from the driver.
     pub fn statistics(&self) -> Result<MemoryStatistics> {
         let mut statistics = MemoryStatistics::empty();
-        call!(arena_statistics(self.as_raw(), &mut statistics.0))?;
+        call!(arena_get_statistics(self.as_raw(), &mut statistics.0))?;
         Ok(statistics)
     }
 

@@ -103,7 +103,7 @@ unsafe impl<T: Pod> Argument<T> for T {
 // SAFETY: the address of what it borrows, which is told of the stream.
 unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for DeviceSlice<'_, T> {
     fn value(self, stream: &Stream) -> Result<u64> {
-        self.given_to(stream, "gpo_launch_kernel")?;
+        self.given_to(stream, "gpo_stream_launch_kernel")?;
         Ok(self.address())
     }
 }
@@ -118,7 +118,7 @@ unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for &DeviceBuffer<T> {
 // SAFETY: likewise, with its length.
 unsafe impl<T: Pod> Argument<Slice<T>> for DeviceSlice<'_, T> {
     fn value(self, stream: &Stream) -> Result<Counted> {
-        self.given_to(stream, "gpo_launch_kernel")?;
+        self.given_to(stream, "gpo_stream_launch_kernel")?;
         Ok(Counted { address: self.address(), count: self.len() as u64 })
     }
 }

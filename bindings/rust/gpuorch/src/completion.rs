@@ -134,7 +134,7 @@ impl CompletionQueue {
     /// for each wake is enough. Never read it or write it.
     pub fn fd(&self) -> Result<OwnedFd> {
         let mut descriptor = -1;
-        call!(cq_fd(self.as_raw(), &mut descriptor))?;
+        call!(cq_get_fd(self.as_raw(), &mut descriptor))?;
         // SAFETY: it is a duplicate, made for this caller.
         Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
     }
@@ -142,7 +142,7 @@ impl CompletionQueue {
     /// The details of a failed entry; they are kept for the last 256 failures.
     pub fn error(&self, entry: &Completion) -> Result<Error> {
         let mut error = sys::gpo_error::new();
-        call!(cq_error(self.as_raw(), entry.error_id, &mut error))?;
+        call!(cq_get_error(self.as_raw(), entry.error_id, &mut error))?;
         Ok(Error::from_sys(&error))
     }
 

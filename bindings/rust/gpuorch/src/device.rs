@@ -126,7 +126,7 @@ impl Device {
     /// Free and total bytes of device memory, as the driver sees them now.
     pub fn memory(&self) -> Result<(u64, u64)> {
         let (mut free, mut total) = (0, 0);
-        call!(device_memory(self.as_raw(), &mut free, &mut total))?;
+        call!(device_get_memory(self.as_raw(), &mut free, &mut total))?;
         Ok((free, total))
     }
 
@@ -155,7 +155,7 @@ impl Device {
     /// The priorities of its streams, from the greatest, which runs first, to the least.
     pub fn stream_priorities(&self) -> Result<RangeInclusive<i32>> {
         let (mut least, mut greatest) = (0, 0);
-        call!(stream_priority_range(self.as_raw(), &mut least, &mut greatest))?;
+        call!(device_get_priority_range(self.as_raw(), &mut least, &mut greatest))?;
         Ok(greatest..=least)
     }
 
@@ -197,7 +197,7 @@ impl Device {
     /// Its `CUcontext` and `CUdevice`, for use with other libraries.
     pub fn native(&self) -> Result<(*mut c_void, i32)> {
         let (mut context, mut ordinal) = (std::ptr::null_mut(), 0);
-        call!(device_native(self.as_raw(), &mut context, &mut ordinal))?;
+        call!(device_get_native(self.as_raw(), &mut context, &mut ordinal))?;
         Ok((context, ordinal))
     }
 

@@ -81,9 +81,9 @@ impl Event {
     /// GPU time since the recording of `start`; both events take times. [`ErrorKind::NotReady`] while one is pending,
     /// [`ErrorKind::InvalidState`] if one was never recorded, or if `start` came later.
     pub fn since(&self, start: &Self) -> Result<Duration> {
-        const FUNCTION: &str = "gpo_event_elapsed";
+        const FUNCTION: &str = "gpo_event_get_elapsed";
         let mut elapsed = 0;
-        call!(event_elapsed(start.as_raw(), self.as_raw(), &mut elapsed))?;
+        call!(event_get_elapsed(start.as_raw(), self.as_raw(), &mut elapsed))?;
         let later = |_| Error::new(ErrorKind::InvalidState, FUNCTION, format!("the start came {} ns later", -elapsed));
         u64::try_from(elapsed).map(Duration::from_nanos).map_err(later)
     }
@@ -91,7 +91,7 @@ impl Event {
     /// Its `CUevent`, which is the library's: don't destroy it.
     pub fn native(&self) -> Result<*mut c_void> {
         let mut native = std::ptr::null_mut();
-        call!(event_native(self.as_raw(), &mut native))?;
+        call!(event_get_native(self.as_raw(), &mut native))?;
         Ok(native)
     }
 

@@ -22,7 +22,7 @@ macro_rules! raw {
 }
 
 raw! {
-    gpo_device_t: device_destroy, gpo_event_t: event_destroy, gpo_timeline_t: timeline_destroy,
+    gpo_device_t: device_close, gpo_event_t: event_destroy, gpo_timeline_t: timeline_destroy,
     gpo_stream_t: stream_destroy, gpo_stream_pool_t: stream_pool_destroy, gpo_cq_t: cq_destroy,
     gpo_arena_t: arena_destroy, gpo_pool_t: pool_destroy, gpo_module_t: module_destroy,
     gpo_kernel_t: kernel_destroy, gpo_pipeline_t: pipeline_destroy, gpo_executor_t: executor_destroy,
@@ -61,14 +61,17 @@ pub trait Object: sealed::Sealed {
 
     /// The label; "" where there is none.
     fn label(&self) -> Result<String> {
-        text(|buffer, room, needed| status!(object_label(self.object(), buffer, room, needed)), "gpo_object_label")
+        text(
+            |buffer, room, needed| status!(object_get_label(self.object(), buffer, room, needed)),
+            "gpo_object_get_label",
+        )
     }
 
     /// The failure that the object carries: for streams, timelines, pipelines and devices the first that sticks, else
     /// that of the last call on it which failed.
     fn last_error(&self) -> Result<Option<Error>> {
         let mut error = sys::gpo_error::new();
-        call!(object_error(self.object(), &mut error))?;
+        call!(object_get_error(self.object(), &mut error))?;
         Ok((error.status != sys::GPO_SUCCESS).then(|| Error::from_sys(&error)))
     }
 }

@@ -70,7 +70,7 @@ impl Kernel {
     /// library that was found is older than this.
     pub fn parameter(&self, index: u32) -> Result<(u64, u64)> {
         let (mut offset, mut bytes) = (0, 0);
-        call!(kernel_parameter(self.as_raw(), index, &mut offset, &mut bytes))?;
+        call!(kernel_get_parameter(self.as_raw(), index, &mut offset, &mut bytes))?;
         Ok((offset, bytes))
     }
 
@@ -96,7 +96,10 @@ impl Kernel {
 
     /// Its name in the image.
     pub fn name(&self) -> Result<String> {
-        text(|buffer, room, needed| status!(kernel_name(self.as_raw(), buffer, room, needed)), "gpo_kernel_name")
+        text(
+            |buffer, room, needed| status!(kernel_get_name(self.as_raw(), buffer, room, needed)),
+            "gpo_kernel_get_name",
+        )
     }
 
     /// Lets launches ask for up to `bytes` of dynamic shared memory: above 48 KiB they must be let.
@@ -107,7 +110,7 @@ impl Kernel {
     /// How many blocks of `threads` threads fit on a multiprocessor at once.
     pub fn occupancy(&self, threads: u32, dynamic_shared_bytes: u64) -> Result<u32> {
         let mut blocks = 0;
-        call!(kernel_occupancy(self.as_raw(), threads, dynamic_shared_bytes, &mut blocks))?;
+        call!(kernel_get_occupancy(self.as_raw(), threads, dynamic_shared_bytes, &mut blocks))?;
         Ok(blocks)
     }
 
@@ -115,14 +118,14 @@ impl Kernel {
     /// device.
     pub fn suggest(&self, dynamic_shared_bytes: u64, max_threads: u32) -> Result<(u32, u32)> {
         let (mut threads, mut blocks) = (0, 0);
-        call!(kernel_suggest(self.as_raw(), dynamic_shared_bytes, max_threads, &mut threads, &mut blocks))?;
+        call!(kernel_suggest_shape(self.as_raw(), dynamic_shared_bytes, max_threads, &mut threads, &mut blocks))?;
         Ok((threads, blocks))
     }
 
     /// Its `CUfunction`.
     pub fn native(&self) -> Result<*mut c_void> {
         let mut function = std::ptr::null_mut();
-        call!(kernel_native(self.as_raw(), &mut function))?;
+        call!(kernel_get_native(self.as_raw(), &mut function))?;
         Ok(function)
     }
 
@@ -172,7 +175,7 @@ impl<P: Parameters> BoundKernel<P> {
         arguments.pass(stream, |pointers| {
             // Whoever bound the kernel has said that these are its parameters.
             let (pointers, sizes, count) = (pointers.as_ptr(), P::SIZES.as_ptr(), P::SIZES.len() as u32);
-            call!(launch_kernel(stream.as_raw(), self.kernel.as_raw(), &launch.raw, pointers, sizes, count))
+            call!(stream_launch_kernel(stream.as_raw(), self.kernel.as_raw(), &launch.raw, pointers, sizes, count))
         })?;
         Ok(Enqueued { stream })
     }

@@ -10,13 +10,16 @@ impl Runtime {
     /// What is pending, what memory is in use, how long completions took, what has failed. Blocks on nothing.
     pub fn metrics(&self) -> Result<Metrics> {
         let mut metrics = Metrics::empty();
-        call!(runtime_metrics(self.as_raw(), &mut metrics.0))?;
+        call!(runtime_get_metrics(self.as_raw(), &mut metrics.0))?;
         Ok(metrics)
     }
 
     /// All of it in Prometheus' text format 0.0.4.
     pub fn metrics_text(&self) -> Result<String> {
-        text(|buffer, room, needed| status!(metrics_text(self.as_raw(), buffer, room, needed)), "gpo_metrics_text")
+        text(
+            |buffer, room, needed| status!(runtime_get_metrics_text(self.as_raw(), buffer, room, needed)),
+            "gpo_runtime_get_metrics_text",
+        )
     }
 }
 

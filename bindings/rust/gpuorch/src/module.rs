@@ -162,7 +162,7 @@ fn listed(pointers: &[*const c_char]) -> (*const *const c_char, u32) {
 /// The compiler's text from this thread's last compilation or load, warnings included; "" if it had nothing to say. What was
 /// compiled by [`Compile::compile_async`] has its text in [`Compiling::log`].
 pub fn compile_log() -> Result<String> {
-    text(|buffer, room, needed| status!(compile_log(buffer, room, needed)), "gpo_compile_log")
+    text(|buffer, room, needed| status!(last_compile_log(buffer, room, needed)), "gpo_last_compile_log")
 }
 
 impl Device {
@@ -197,7 +197,7 @@ impl Device {
     /// The built-in kernels, which need no compiler: the C header `module.h` lists them.
     pub fn builtin_module(&self) -> Result<Module> {
         let mut raw = std::ptr::null_mut();
-        call!(module_builtin(self.as_raw(), &mut raw))?;
+        call!(module_load_builtin(self.as_raw(), &mut raw))?;
         Ok(Module::new(self, raw))
     }
 }
@@ -210,25 +210,25 @@ impl Module {
     /// A kernel by its name: as in the source for `extern "C"`, an instantiated template, the mangled symbol, or the plain
     /// name of one that is neither a template nor overloaded.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let name = c_string(name, "gpo_module_kernel")?;
+        let name = c_string(name, "gpo_module_get_kernel")?;
         let mut raw = std::ptr::null_mut();
-        call!(module_kernel(self.as_raw(), name.as_ptr(), &mut raw))?;
+        call!(module_get_kernel(self.as_raw(), name.as_ptr(), &mut raw))?;
         Ok(Kernel::new(self, raw))
     }
 
     /// Address and size in bytes of a `__device__` or `__constant__` variable.
     pub fn symbol(&self, name: &str) -> Result<(u64, u64)> {
-        let name = c_string(name, "gpo_module_symbol")?;
+        let name = c_string(name, "gpo_module_get_symbol")?;
         let (mut address, mut bytes) = (0, 0);
-        call!(module_symbol(self.as_raw(), name.as_ptr(), &mut address, &mut bytes))?;
+        call!(module_get_symbol(self.as_raw(), name.as_ptr(), &mut address, &mut bytes))?;
         Ok((address, bytes))
     }
 
     /// The image that it was made from, to be kept and loaded again.
     pub fn image(&self) -> Result<Vec<u8>> {
         bytes(
-            |buffer, room, needed| status!(module_image(self.as_raw(), buffer.cast(), room, needed)),
-            "gpo_module_image",
+            |buffer, room, needed| status!(module_get_image(self.as_raw(), buffer.cast(), room, needed)),
+            "gpo_module_get_image",
         )
     }
 

@@ -53,7 +53,7 @@ impl Pool {
     /// What is in use, and what was taken from the driver.
     pub fn statistics(&self) -> Result<MemoryStatistics> {
         let mut statistics = MemoryStatistics::empty();
-        call!(pool_statistics(self.as_raw(), &mut statistics.0))?;
+        call!(pool_get_statistics(self.as_raw(), &mut statistics.0))?;
         Ok(statistics)
     }
 

@@ -204,35 +204,35 @@ impl Runtime {
     /// Which driver it uses, and why. Loads the driver.
     pub fn driver(&self) -> Result<DriverInfo> {
         let mut info = DriverInfo::empty();
-        call!(runtime_driver(self.inner.raw, &mut info.0))?;
+        call!(runtime_get_driver(self.inner.raw, &mut info.0))?;
         Ok(info)
     }
 
     /// Counters since it was made.
     pub fn statistics(&self) -> Result<Statistics> {
         let mut statistics = Statistics::empty();
-        call!(runtime_statistics(self.inner.raw, &mut statistics.0))?;
+        call!(runtime_get_statistics(self.inner.raw, &mut statistics.0))?;
         Ok(statistics)
     }
 
     /// How many devices it shows. Loads the driver.
     pub fn device_count(&self) -> Result<u32> {
         let mut count = 0;
-        call!(device_count(self.inner.raw, &mut count))?;
+        call!(runtime_get_device_count(self.inner.raw, &mut count))?;
         Ok(count)
     }
 
     /// What a device is and can, opened or not. Devices count from 0.
     pub fn describe_device(&self, ordinal: u32) -> Result<DeviceProperties> {
         let mut properties = DeviceProperties::empty();
-        call!(device_describe(self.inner.raw, ordinal, &mut properties.0))?;
+        call!(runtime_describe_device(self.inner.raw, ordinal, &mut properties.0))?;
         Ok(properties)
     }
 
     /// How device `from` reaches device `to`.
     pub fn describe_peers(&self, from: u32, to: u32) -> Result<PeerProperties> {
         let mut properties = PeerProperties::empty();
-        call!(device_describe_peer(self.inner.raw, from, to, &mut properties.0))?;
+        call!(runtime_describe_peer(self.inner.raw, from, to, &mut properties.0))?;
         Ok(properties)
     }
 

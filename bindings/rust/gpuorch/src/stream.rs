@@ -186,7 +186,7 @@ impl Stream {
     /// Its `CUstream`, for use with other libraries. What they put on it is not held back where this stream is.
     pub fn native(&self) -> Result<*mut c_void> {
         let mut native = std::ptr::null_mut();
-        call!(stream_native(self.as_raw(), &mut native))?;
+        call!(stream_get_native(self.as_raw(), &mut native))?;
         Ok(native)
     }
 

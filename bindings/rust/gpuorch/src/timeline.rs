@@ -72,7 +72,7 @@ impl Timeline {
     /// The value that has been reached; `Err` if it has failed.
     pub fn value(&self) -> Result<u64> {
         let mut value = 0;
-        call!(timeline_value(self.as_raw(), &mut value))?;
+        call!(timeline_get_value(self.as_raw(), &mut value))?;
         Ok(value)
     }
 

@@ -90,7 +90,10 @@ impl Runtime {
 
     /// A few lines about it: how busy each engine was, how much of the copying was hidden, the longest gaps.
     pub fn trace_summary(&self) -> Result<String> {
-        text(|buffer, room, needed| status!(trace_summary(self.as_raw(), buffer, room, needed)), "gpo_trace_summary")
+        text(
+            |buffer, room, needed| status!(trace_get_summary(self.as_raw(), buffer, room, needed)),
+            "gpo_trace_get_summary",
+        )
     }
 }
 

@@ -53,6 +53,6 @@ fn closures_and_futures_end_whoever_goes_first() -> Result<()> {
 fn what_the_table_lacks_is_named() -> Result<()> {
     let runtime = Runtime::new()?;
     let error = runtime.metrics().unwrap_err();
-    assert_eq!((error.kind(), error.function()), (ErrorKind::NotSupported, "gpo_runtime_metrics"));
+    assert_eq!((error.kind(), error.function()), (ErrorKind::NotSupported, "gpo_runtime_get_metrics"));
     Ok(())
 }

@@ -76,5 +76,5 @@ fn a_table_that_is_broken_or_has_gaps_is_a_message() {
     let text = said(&fake, &[("FAKE", "broken")]);
     assert!(text.starts_with("NoLibrary: "), "{text}");
     let text = said(&fake, &[]);
-    assert!(text.starts_with("NotSupported: ") && text.contains("gpo_device_count"), "{text}");
+    assert!(text.starts_with("NotSupported: ") && text.contains("gpo_runtime_get_device_count"), "{text}");
 }

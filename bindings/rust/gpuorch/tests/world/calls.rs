@@ -39,7 +39,7 @@ pub const ELSEWHERE: &[&str] = &[
     "version",
     "runtime_create",
     "runtime_shutdown",
-    "device_destroy",
+    "device_close",
     "event_destroy",
     "timeline_destroy",
     "stream_destroy",
@@ -104,30 +104,30 @@ impl Calls {
         let kernel = self.scale.kernel();
         let mut page = vec![0u8; 4096];
         calls! {
-            runtime_driver: runtime.driver();
-            runtime_statistics: runtime.statistics();
-            device_count: runtime.device_count();
-            device_describe: runtime.describe_device(0);
-            device_describe_peer: runtime.describe_peers(0, 0);
+            runtime_get_driver: runtime.driver();
+            runtime_get_statistics: runtime.statistics();
+            runtime_get_device_count: runtime.device_count();
+            runtime_describe_device: runtime.describe_device(0);
+            runtime_describe_peer: runtime.describe_peers(0, 0);
             device_open: runtime.open_device();
             timeline_create: runtime.timeline(0);
             cq_create: runtime.completion_queue();
             executor_create: runtime.executor();
             runtime_set_log_executor: runtime.set_log_executor(None);
-            runtime_metrics: runtime.metrics();
-            metrics_text: runtime.metrics_text();
+            runtime_get_metrics: runtime.metrics();
+            runtime_get_metrics_text: runtime.metrics_text();
             trace_start: runtime.trace().start();
             trace_stop: runtime.stop_trace();
             trace_get_info: runtime.trace_info();
-            trace_summary: runtime.trace_summary();
+            trace_get_summary: runtime.trace_summary();
             object_set_label: runtime.set_label("called");
-            object_label: runtime.label();
-            object_error: runtime.last_error();
+            object_get_label: runtime.label();
+            object_get_error: runtime.last_error();
 
             device_get_properties: device.properties();
             device_wait: device.wait_for(later);
-            device_native: device.native();
-            device_memory: device.memory();
+            device_get_native: device.native();
+            device_get_memory: device.memory();
             device_enable_peer: device.enable_peer(device);
             device_disable_peer: device.disable_peer(device);
             device_get_limit: device.limit(DeviceLimit::Stack);
@@ -136,7 +136,7 @@ impl Calls {
             stream_create: device.stream();
             // SAFETY: the default stream of its context.
             stream_wrap: unsafe { device.stream_builder().wrap(std::ptr::null_mut()) };
-            stream_priority_range: device.stream_priorities();
+            device_get_priority_range: device.stream_priorities();
             stream_pool_create: device.stream_pool().build();
             stream_pool_acquire: self.streams.acquire(0);
             event_create: device.event();
@@ -149,8 +149,8 @@ impl Calls {
             // SAFETY: likewise.
             host_unregister: unsafe { device.unregister_memory(page.as_mut_ptr().cast()) };
             module_compile: device.compile(SOURCE);
-            compile_log: gpuorch::compile_log();
-            module_builtin: device.builtin_module();
+            last_compile_log: gpuorch::compile_log();
+            module_load_builtin: device.builtin_module();
             // SAFETY: it is no image.
             module_load: unsafe { device.load_module(b"nothing", None) };
             pipeline_create: device.pipeline().stage(Stage::kernel(&self.fill, (Input, 7, 0))).build();
@@ -158,7 +158,7 @@ impl Calls {
             stream_query: stream.is_done();
             stream_wait: stream.wait_for(later);
             stream_get_info: stream.info();
-            stream_native: self.acquired.native();
+            stream_get_native: self.acquired.native();
             stream_wait_stream: stream.wait_stream(other);
             event_record: event.record(other);
             stream_wait_event: stream.wait_event(event);
@@ -171,7 +171,7 @@ impl Calls {
             copy_rows: stream.copy_rows(x, 8, y, 8, (4, 2));
             fill: stream.fill(x, 1);
             fill_rows: stream.fill_rows(x, 8, 1, (4, 2));
-            launch_kernel: self.scale.launch(stream, &Launch::each(64, 64), (&self.floats, 1.0));
+            stream_launch_kernel: self.scale.launch(stream, &Launch::each(64, 64), (&self.floats, 1.0));
             copy_to_device: stream.copy_to_device(vec![0; 64], x).map_err(Error::from).and_then(waited);
             copy_to_host: stream.copy_to_host(x, vec![0; 64]).map_err(Error::from).and_then(waited);
             copy_to_device: stream.write(&[0; 64], x);
@@ -189,11 +189,11 @@ impl Calls {
 
             event_query: event.is_done();
             event_wait: event.wait_for(later);
-            event_elapsed: event.since(event);
-            event_native: event.native();
+            event_get_elapsed: event.since(event);
+            event_get_native: event.native();
             event_then: pollster::block_on(event.done());
 
-            timeline_value: timeline.value();
+            timeline_get_value: timeline.value();
             timeline_wait: timeline.wait_for(2, later);
             timeline_fail: self.fails.fail(gpuorch::ErrorKind::Failed, "on purpose");
             timeline_then: pollster::block_on(timeline.reached(1));
@@ -205,28 +205,28 @@ impl Calls {
             cq_wait: queue.wait_for(later);
             cq_drain: queue.drain(1);
             cq_wake: queue.wake();
-            cq_fd: queue.fd();
+            cq_get_fd: queue.fd();
             cq_get_statistics: queue.statistics();
-            cq_error: failure_of(queue, &self.fails);
+            cq_get_error: failure_of(queue, &self.fails);
 
             arena_allocate: self.arena.zeroed::<u8>(1);
             arena_free_after: self.arena.zeroed::<u8>(1).and_then(|vec| vec.free_after(stream));
             arena_trim: self.arena.trim(0);
-            arena_statistics: self.arena.statistics();
+            arena_get_statistics: self.arena.statistics();
             pool_allocate: self.pool.buffer::<u8>(stream, 1);
             pool_trim: self.pool.trim(0);
-            pool_statistics: self.pool.statistics();
+            pool_get_statistics: self.pool.statistics();
 
-            module_kernel: self.module.kernel("scale");
-            module_symbol: self.module.symbol("scale");
-            module_image: self.module.image();
+            module_get_kernel: self.module.kernel("scale");
+            module_get_symbol: self.module.symbol("scale");
+            module_get_image: self.module.image();
             kernel_get_attributes: kernel.attributes();
-            kernel_parameter: kernel.parameter(0);
-            kernel_name: kernel.name();
-            kernel_native: kernel.native();
+            kernel_get_parameter: kernel.parameter(0);
+            kernel_get_name: kernel.name();
+            kernel_get_native: kernel.native();
             kernel_set_max_dynamic_shared: kernel.set_max_dynamic_shared(1);
-            kernel_occupancy: kernel.occupancy(64, 0);
-            kernel_suggest: kernel.suggest(0, 0);
+            kernel_get_occupancy: kernel.occupancy(64, 0);
+            kernel_suggest_shape: kernel.suggest(0, 0);
 
             pipeline_start: self.pipeline.start(Source::memory(vec![1u8]), Sink::none()).map_err(Error::from).and_then(
                 |run| {
