@@ -246,21 +246,21 @@ GPO_API gpo_status gpo_pool_get_statistics(gpo_pool_t pool, gpo_memory_statistic
 
 GPO_API gpo_status gpo_copy_to_device(gpo_stream_t stream, uint64_t destination, const void* source, uint64_t bytes) {
     return on_stream(__func__, stream, [&](Stream& on) {
-        Copy copy(on, Copy::Way::to_device, destination, number(source), bytes);
+        Copy copy(on.context(), Copy::Way::to_device, destination, number(source), bytes);
         return on.submit(copy);
     });
 }
 
 GPO_API gpo_status gpo_copy_to_host(gpo_stream_t stream, void* destination, uint64_t source, uint64_t bytes) {
     return on_stream(__func__, stream, [&](Stream& on) {
-        Copy copy(on, Copy::Way::to_host, number(destination), source, bytes);
+        Copy copy(on.context(), Copy::Way::to_host, number(destination), source, bytes);
         return on.submit(copy);
     });
 }
 
 GPO_API gpo_status gpo_copy_on_device(gpo_stream_t stream, uint64_t destination, uint64_t source, uint64_t bytes) {
     return on_stream(__func__, stream, [&](Stream& on) {
-        Copy copy(on, Copy::Way::on_device, destination, source, bytes);
+        Copy copy(on.context(), Copy::Way::on_device, destination, source, bytes);
         return on.submit(copy);
     });
 }
@@ -271,7 +271,7 @@ GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_d
         Pin<Device> to(destination_device), from(source_device);
         if (&to->runtime() != &on.runtime() || &from->runtime() != &on.runtime())
             fail(GPO_INVALID_HANDLE, "the stream and the two devices are not of one runtime");
-        Copy copy(on, Copy::Way::peer, destination, source, bytes);
+        Copy copy(on.context(), Copy::Way::peer, destination, source, bytes);
         copy.set_contexts(to->context_ref(), from->context_ref());
         return on.submit(copy);
     });
@@ -280,7 +280,7 @@ GPO_API gpo_status gpo_copy_peer(gpo_stream_t stream, gpo_device_t destination_d
 GPO_API gpo_status gpo_copy_batch(gpo_stream_t stream, const gpo_copy* copies, uint64_t stride, uint64_t count) {
     return on_stream_at_length(__func__, stream, [&](Stream& on) {
         if (count) required(copies, "copies");
-        CopyBatch batch(on, copies, stride, count);
+        CopyBatch batch(on.context(), copies, stride, count);
         return on.submit(batch);
     });
 }
@@ -289,14 +289,14 @@ GPO_API gpo_status gpo_copy_rows(gpo_stream_t stream, const gpo_copy_2d* copy) {
     return on_stream_at_length(__func__, stream, [&](Stream& on) {
         const gpo_copy_2d read = read_struct(&required(copy, "copy"), "copy");
         refuse_unknown_flags(read.flags, 0, "copy.flags");
-        CopyRows rows(on, read);
+        CopyRows rows(on.context(), read);
         return on.submit(rows);
     });
 }
 
 GPO_API gpo_status gpo_fill(gpo_stream_t stream, uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count) {
     return on_stream(__func__, stream, [&](Stream& on) {
-        Fill fill(on, destination, value, element_bytes, count);
+        Fill fill(on.context(), destination, value, element_bytes, count);
         return on.submit(fill);
     });
 }
@@ -304,7 +304,7 @@ GPO_API gpo_status gpo_fill(gpo_stream_t stream, uint64_t destination, uint32_t 
 GPO_API gpo_status gpo_fill_rows(gpo_stream_t stream, uint64_t destination, uint64_t pitch, uint32_t value, uint64_t width,
                                  uint64_t height) {
     return on_stream(__func__, stream, [&](Stream& on) {
-        FillRows fill(on, destination, pitch, value, width, height);
+        Fill fill(on.context(), destination, pitch, value, width, height);
         return on.submit(fill);
     });
 }

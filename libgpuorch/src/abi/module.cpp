@@ -185,7 +185,8 @@ GPO_API gpo_status gpo_stream_launch_kernel(gpo_stream_t stream, gpo_kernel_t ke
         Pin<Kernel> k(kernel, s);
         return blame(*s, [&] {
             gpo::required(launch, "launch");
-            gpo::LaunchKernel operation(*s, *k, gpo::read_struct(launch, "launch"), arguments, sizes, count);
+            gpo::LaunchKernel::require_device(*k, *s);
+            gpo::LaunchKernel operation(*k, gpo::read_struct(launch, "launch"), arguments, sizes, count);
             return s->submit(operation);
         });
     });

@@ -57,7 +57,7 @@ struct MarkFields {
     uint64_t operation = kNewest;      // number of the newest operation before it
     uint64_t submitted = 0;            // host::ticks()
     uint32_t since_event = 0;          // how many marks before it the newest with an event is; 0: it has one. Set by push()
-    uint32_t source = 0;               // GPO_ORIGIN_*
+    uint32_t origin = 0;               // GPO_ORIGIN_*
     bool timing = false;               // of `event`, which is the context's then; else it is the place's in the queue
     bool deferred = false;             // the stream was being captured: the scanner records the event when it no longer is
     bool special = false;              // it has one of Mark's last two

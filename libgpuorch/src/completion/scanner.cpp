@@ -273,13 +273,13 @@ uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, co
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     }
     if (mark.event && mark.timing && !context_.lost()) returns.add(mark.event);
-    if (mark.source != 0)  // somebody has asked to be told
+    if (mark.origin != 0)  // somebody has asked to be told
         stream.runtime().counters.count_completion(now - outcome.submitted_ns, outcome.status());
     // Before anybody is told: who has been may ask the stream, or end the trace.
     if (!outcome.error) watched.seen_done(outcome.operation);
-    if (mark.source != 0 && trace::on()) [[unlikely]] trace_completion(stream, mark, outcome);
+    if (mark.origin != 0 && trace::on()) [[unlikely]] trace_completion(stream, mark, outcome);
     if (mark.queue) {
-        put(*mark.queue, entry_of(outcome, mark.user_data, mark.source), outcome.error);
+        put(*mark.queue, entry_of(outcome, mark.user_data, mark.origin), outcome.error);
     } else if (mark.target) {
         mark.target->reached(outcome);
     }

@@ -13,6 +13,7 @@
 #undef cuCtxCreate
 #undef cuMemcpyBatchAsync
 #undef cuStreamGetCaptureInfo
+#undef cuGraphAddNode
 
 namespace gpo::driver {
 
@@ -24,6 +25,7 @@ using cuStreamGetCaptureInfo_t = CUresult CUDAAPI(CUstream, CUstreamCaptureStatu
 // 13.0: no index of the failing copy.
 using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, CUmemcpyAttributes*,
                                               size_t*, size_t, CUstream);
+using cuGraphAddNode_t = CUresult CUDAAPI(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraphNodeParams*);
 
 }  // namespace gpo::driver
 
@@ -135,7 +137,11 @@ using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t
     X(cuOccupancyMaxPotentialBlockSize, 12020, required)  \
     X(cuOccupancyMaxActiveClusters, 12020, required)      \
     X(cuLaunchKernelEx, 12020, required)                  \
-    /* graphs: what capture needs */                      \
+    /* graphs */                                          \
+    X(cuGraphCreate, 12020, required)                     \
+    Y(cuGraphAddNode, 12020, required)                    \
+    X(cuGraphDestroyNode, 12020, required)                \
+    X(cuGraphKernelNodeSetAttribute, 12020, required)     \
     X(cuGraphGetNodes, 12020, required)                   \
     X(cuGraphDestroy, 12020, required)                    \
     X(cuGraphInstantiateWithFlags, 12020, required)       \

@@ -7,6 +7,7 @@
 #include "kernel/kernel.h"
 #include "stream/operation.h"
 #include "stream/stream.h"
+#include "stream/work.h"
 
 namespace gpo {
 
@@ -14,8 +15,13 @@ class LaunchKernel : public Operation {
 public:
     /// Checks the shape and the arguments. Refers to `kernel`, `arguments` and `sizes`, which must outlive it. Throws
     /// Failure(GPO_INVALID_ARGUMENT, GPO_LIMIT_EXCEEDED, GPO_NOT_SUPPORTED).
-    LaunchKernel(Stream& stream, Kernel& kernel, const gpo_launch& launch, const void* const* arguments,
-                 const uint32_t* sizes, uint32_t count);
+    LaunchKernel(Kernel& kernel, const gpo_launch& launch, const void* const* arguments, const uint32_t* sizes, uint32_t count);
+    /// Throws Failure(GPO_INVALID_HANDLE, GPO_INVALID_ARGUMENT) if the kernel can't run on the stream's device.
+    static void require_device(const Kernel& kernel, const Stream& stream) {
+        if (&kernel.context() != &stream.context()) [[unlikely]] fail_device(kernel, stream);
+    }
+
+    const KernelWork& record() const noexcept { return work_; }
 
     /// A launch that has to load its function first is not.
     bool plain() const noexcept override { return kernel_.function().loaded; }
@@ -24,14 +30,11 @@ public:
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
 
 protected:
-    struct Shape {
-        uint32_t grid[3], block[3], cluster[3];
-        uint32_t dynamic_shared, flags;
-        int32_t priority;
-    };
     /// Of a kept one: checked already.
     LaunchKernel(const LaunchKernel& other, void** arguments) noexcept
-        : Operation(other), kernel_(other.kernel_), shape_(other.shape_), arguments_(arguments) {}
+        : Operation(other), kernel_(other.kernel_), work_(other.work_) {
+        work_.arguments = arguments;
+    }
 
 private:
     // The fast ones only tell whether all is well; the slow ones find what isn't, and say it.
@@ -39,16 +42,14 @@ private:
     bool arguments_match() const noexcept;
     [[gnu::cold, gnu::noinline]] void check_shape() const;
     [[gnu::cold, gnu::noinline]] void check_arguments() const;
-    [[gnu::cold, gnu::noinline]] void check_rest(Stream& stream, const gpo_launch& launch) const;
+    [[gnu::cold, gnu::noinline]] void check_rest(const gpo_launch& launch) const;
     void check_cluster() const;
     void check_cooperative() const;
-    [[noreturn, gnu::cold, gnu::noinline]] void fail_launch(Stream& stream, CUresult result,
-                                                            const char* function) const;
-    [[gnu::noinline]] CUresult launch_with_attributes(Stream& stream) const;
+    [[noreturn, gnu::cold, gnu::noinline]] static void fail_device(const Kernel& kernel, const Stream& stream);
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_launch(Stream& stream, const Issued& issued) const;
 
     Kernel& kernel_;
-    Shape shape_;
-    void** arguments_;
+    KernelWork work_;
     const uint32_t* sizes_ = nullptr;
     uint32_t count_ = 0;
 };

@@ -35,25 +35,25 @@ trace::Engine engine_of(Context& context, uint64_t destination, uint64_t source)
 // --- one range ---
 
 void Copy::check() {
-    if (bytes_ == 0) return;
-    check_addresses("destination", destination_, bytes_);
-    check_addresses("source", source_, bytes_);
-    if (destination_ < source_ + bytes_ && source_ < destination_ + bytes_)
-        fail(GPO_INVALID_ARGUMENT, "destination ", hex(destination_), " and source ", hex(source_), " overlap: ", bytes_, " bytes");
+    if (work_.bytes == 0) return;
+    check_addresses("destination", work_.destination, work_.bytes);
+    check_addresses("source", work_.source, work_.bytes);
+    if (work_.destination < work_.source + work_.bytes && work_.source < work_.destination + work_.bytes)
+        fail(GPO_INVALID_ARGUMENT, "destination ", hex(work_.destination), " and source ", hex(work_.source), " overlap: ", work_.bytes, " bytes");
     Registry& registry = Registry::of(context_.runtime());
-    check_side(registry, "destination", destination_, way_ == Way::to_host, &known_);
-    check_side(registry, "source", source_, way_ == Way::to_device, &known_);
+    check_side(registry, "destination", work_.destination, work_.way == Way::to_host, &known_);
+    check_side(registry, "source", work_.source, work_.way == Way::to_device, &known_);
 }
 
 // The part of the check that needs no driver.
 void Copy::check_side(Registry& registry, const char* role, uint64_t address, bool host, bool* known) {
     const Range range = (host ? registry.host : registry.device).find(address);
     if (!range) {
-        if (!host && way_ != Way::between && registry.host.find(address))
+        if (!host && work_.way != Way::between && registry.host.find(address))
             fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is host memory, where device memory is needed");
         return;
     }
-    if (bytes_ <= range.end - address) {
+    if (work_.bytes <= range.end - address) {
         if (host) *known = true;
         return;
     }
@@ -63,23 +63,24 @@ void Copy::check_side(Registry& registry, const char* role, uint64_t address, bo
     place.kind = host ? GPO_MEMORY_PINNED : GPO_MEMORY_DEVICE;
     place.start = range.start;
     place.bytes = range.bytes();
-    check_room(role, place, address, bytes_);
+    check_room(role, place, address, work_.bytes);
 }
 
 Copy::Copy(const Copy& other)
-    : Operation(other), context_(other.context_), destination_(other.destination_), source_(other.source_),
-      bytes_(other.bytes_), way_(other.way_), known_(other.known_), destination_context_(other.destination_context_),
-      source_context_(other.source_context_) {}
+    : Operation(other), context_(other.context_), work_(other.work_), known_(other.known_),
+      destination_context_(other.destination_context_), source_context_(other.source_context_) {}
 
 void Copy::set_contexts(Ref<Context> destination, Ref<Context> source) noexcept {
+    work_.destination_context = destination->native();
+    work_.source_context = source->native();
     destination_context_ = std::move(destination);
     source_context_ = std::move(source);
 }
 
 bool Copy::touches_pageable(Context& context) const {
-    if (known_ || (way_ != Way::to_device && way_ != Way::to_host)) return false;
-    const bool from = way_ == Way::to_device;
-    const uint64_t address = from ? source_ : destination_;
+    if (known_ || (work_.way != Way::to_device && work_.way != Way::to_host)) return false;
+    const bool from = work_.way == Way::to_device;
+    const uint64_t address = from ? work_.source : work_.destination;
     const driver::Table& table = context.table();
     unsigned type = 0, managed = 0;
     if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS || type == 0) return true;
@@ -94,78 +95,54 @@ bool Copy::touches_pageable(Context& context) const {
 void Copy::check_fully(Context& context) const {
     const auto check = [&](const char* role, uint64_t address, bool host) {
         const Place place = place_of(context, address);
-        if (!host && way_ != Way::between && place.kind != GPO_MEMORY_DEVICE && place.kind != GPO_MEMORY_MANAGED)
+        if (!host && work_.way != Way::between && place.kind != GPO_MEMORY_DEVICE && place.kind != GPO_MEMORY_MANAGED)
             fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is ", kind_name(place.kind), ", where device memory is needed");
-        if (place.kind != GPO_MEMORY_PINNED) check_room(role, place, address, bytes_);
+        if (place.kind != GPO_MEMORY_PINNED) check_room(role, place, address, work_.bytes);
     };
-    check("destination", destination_, way_ == Way::to_host);
-    check("source", source_, way_ == Way::to_device);
+    check("destination", work_.destination, work_.way == Way::to_host);
+    check("source", work_.source, work_.way == Way::to_device);
 }
 
-CUresult Copy::submit(Stream& stream, const char** function) const noexcept {
-    const driver::Table& table = stream.table();
-    switch (way_) {
-        case Way::to_device:
-            *function = "cuMemcpyHtoDAsync";
-            return table.cuMemcpyHtoDAsync(destination_, reinterpret_cast<const void*>(source_), bytes_, stream.native());
-        case Way::to_host:
-            *function = "cuMemcpyDtoHAsync";
-            return table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(destination_), source_, bytes_, stream.native());
-        case Way::on_device:
-            *function = "cuMemcpyDtoDAsync";
-            return table.cuMemcpyDtoDAsync(destination_, source_, bytes_, stream.native());
-        case Way::peer:
-            *function = "cuMemcpyPeerAsync";
-            return table.cuMemcpyPeerAsync(destination_, destination_context_->native(), source_, source_context_->native(),
-                                           bytes_, stream.native());
-        case Way::between:
-            break;
-    }
-    *function = "cuMemcpyAsync";
-    return table.cuMemcpyAsync(destination_, source_, bytes_, stream.native());
-}
-
-void Copy::refused(CUresult result, const char* function) const {
-    if (result == CUDA_ERROR_INVALID_VALUE) check_fully(context_);
-    throw Failure(context_.error_of(result, function));
+void Copy::refused(const Issued& issued) const {
+    if (issued.result == CUDA_ERROR_INVALID_VALUE) check_fully(context_);
+    throw Failure(context_.error_of(issued.result, issued.function));
 }
 
 void Copy::issue_unknown(Stream& stream) {
-    if (bytes_ == 0) return;
+    if (work_.bytes == 0) return;
     std::optional<host::NoCancel> no_cancel;
     if (!plain()) no_cancel.emplace();
     const bool pageable = kept_pageable_ || touches_pageable(context_);
-    if (pageable) [[unlikely]] refuse_pageable_capture(stream, way_ == Way::to_host ? destination_ : source_);
-    if (way_ == Way::peer)
+    if (pageable) [[unlikely]] refuse_pageable_capture(stream, work_.way == Way::to_host ? work_.destination : work_.source);
+    if (work_.way == Way::peer)
         for (Context* context : {&*destination_context_, &*source_context_})
             if (context != &stream.context()) context->require_alive();
-    const char* function;
-    const CUresult result = submit(stream, &function);
-    if (result != CUDA_SUCCESS) [[unlikely]] refused(result, function);
-    stream.submission().count_copy(bytes_);
-    if (pageable) count_pageable(context_, bytes_);
+    const Issued issued = gpo::issue(stream.context(), stream.native(), work_);
+    if (issued.result != CUDA_SUCCESS) [[unlikely]] refused(issued);
+    stream.submission().count(work_);
+    if (pageable) count_pageable(context_, work_.bytes);
 }
 
 trace::Work Copy::work() const noexcept {
-    if (bytes_ == 0) return {};
-    switch (way_) {
-        case Way::to_device: return {trace::Engine::copy_in, bytes_};
-        case Way::to_host: return {trace::Engine::copy_out, bytes_};
-        case Way::between: return {engine_of(context_, destination_, source_), bytes_};
-        default: return {trace::Engine::copy_on_device, bytes_};
+    if (work_.bytes == 0) return {};
+    switch (work_.way) {
+        case Way::to_device: return {trace::Engine::copy_in, work_.bytes};
+        case Way::to_host: return {trace::Engine::copy_out, work_.bytes};
+        case Way::between: return {engine_of(context_, work_.destination, work_.source), work_.bytes};
+        default: return {trace::Engine::copy_on_device, work_.bytes};
     }
 }
 
 std::unique_ptr<Operation> Copy::keep() const {
     std::unique_ptr<Copy> kept(new Copy(*this));
-    if (bytes_ == 0) return kept;
+    if (work_.bytes == 0) return kept;
     check_fully(context_);
     if (touches_pageable(context_)) {
         kept->kept_pageable_ = true;
-        if (way_ == Way::to_device) {
-            kept->taken_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
-            std::memcpy(kept->taken_.get(), reinterpret_cast<const void*>(source_), bytes_);
-            kept->source_ = reinterpret_cast<uint64_t>(kept->taken_.get());
+        if (work_.way == Way::to_device) {
+            kept->taken_ = std::make_unique_for_overwrite<std::byte[]>(work_.bytes);
+            std::memcpy(kept->taken_.get(), reinterpret_cast<const void*>(work_.source), work_.bytes);
+            kept->work_.source = reinterpret_cast<uint64_t>(kept->taken_.get());
         }
     }
     return kept;
@@ -186,72 +163,66 @@ uint64_t span_of(const char* role, uint64_t pitch, uint64_t width, uint64_t heig
 
 }  // namespace
 
-CopyRows::CopyRows(Stream& stream, const gpo_copy_2d& copy) : Operation("copy", nullptr), context_(stream.context()), copy_(copy) {
-    if (copy.width == 0 || copy.height == 0) {
-        copy_.width = copy_.height = 0;
-        return;
-    }
+CopyRows::CopyRows(Context& context, const gpo_copy_2d& copy) : Operation("copy", nullptr), context_(context) {
+    if (copy.width == 0 || copy.height == 0) return;
     const uint64_t to = span_of("destination", copy.destination_pitch, copy.width, copy.height);
     const uint64_t from = span_of("source", copy.source_pitch, copy.width, copy.height);
     check_addresses("destination", copy.destination, to);
     check_addresses("source", copy.source, from);
+    work_.destination = copy.destination;
+    work_.source = copy.source;
+    work_.destination_pitch = copy.destination_pitch;
+    work_.source_pitch = copy.source_pitch;
+    work_.width = copy.width;
+    work_.height = copy.height;
 }
 
-CopyRows::CopyRows(const CopyRows& other) : Operation(other), context_(other.context_), copy_(other.copy_) {}
+CopyRows::CopyRows(const CopyRows& other) : Operation(other), context_(other.context_), work_(other.work_) {}
 
 void CopyRows::issue(Stream& stream) {
-    if (copy_.height == 0) return;
-    const auto check = [&](const char* role, uint64_t address, uint64_t pitch) {
+    if (work_.height == 0) return;
+    const auto check = [&](const char* role, uint64_t address, const Extent& extent) {
         const Place place = place_of(context_, address);
         if (place.pageable())
             refuse_pageable_capture(stream, address);
         else
-            check_room(role, place, address, span_of(role, pitch, copy_.width, copy_.height));
+            check_room(role, place, address, extent.bytes);
         return place;
     };
-    const Place to = check("destination", copy_.destination, copy_.destination_pitch);
-    const Place from = check("source", copy_.source, copy_.source_pitch);
-    CUDA_MEMCPY2D rows{};
+    const Accesses touched = accesses(work_);
+    const Place to = check("destination", work_.destination, touched.writes);
+    const Place from = check("source", work_.source, touched.reads);
     const auto on_device = [](const Place& place) { return place.kind == GPO_MEMORY_DEVICE || place.kind == GPO_MEMORY_MANAGED; };
-    rows.srcMemoryType = on_device(from) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-    rows.srcHost = reinterpret_cast<const void*>(copy_.source);
-    rows.srcDevice = copy_.source;
-    rows.srcPitch = copy_.source_pitch;
-    rows.dstMemoryType = on_device(to) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-    rows.dstHost = reinterpret_cast<void*>(copy_.destination);
-    rows.dstDevice = copy_.destination;
-    rows.dstPitch = copy_.destination_pitch;
-    rows.WidthInBytes = copy_.width;
-    rows.Height = copy_.height;
-    context_.check(stream.table().cuMemcpy2DAsync(&rows, stream.native()), "cuMemcpy2DAsync");
-    const uint64_t bytes = copy_.width * copy_.height;
-    stream.submission().count_copy(bytes);
-    if (to.pageable() || from.pageable()) count_pageable(context_, bytes);
+    work_.to_device = on_device(to);
+    work_.from_device = on_device(from);
+    const Issued issued = gpo::issue(context_, stream.native(), work_);
+    context_.check(issued.result, issued.function);
+    stream.submission().count(work_);
+    if (to.pageable() || from.pageable()) count_pageable(context_, bytes_of(work_));
 }
 
 trace::Work CopyRows::work() const noexcept {
-    if (copy_.height == 0) return {};
-    return {engine_of(context_, copy_.destination, copy_.source), copy_.width * copy_.height};
+    if (work_.height == 0) return {};
+    return {engine_of(context_, work_.destination, work_.source), bytes_of(work_)};
 }
 
 std::unique_ptr<Operation> CopyRows::keep() const {
     std::unique_ptr<CopyRows> kept(new CopyRows(*this));
-    if (copy_.height == 0) return kept;
-    const uint64_t to = span_of("destination", copy_.destination_pitch, copy_.width, copy_.height);
-    const uint64_t from = span_of("source", copy_.source_pitch, copy_.width, copy_.height);
-    const Place target = place_of(context_, copy_.destination);
-    if (!target.pageable()) check_room("destination", target, copy_.destination, to);
-    const Place source = place_of(context_, copy_.source);
+    if (work_.height == 0) return kept;
+    const Accesses touched = accesses(work_);
+    const Place target = place_of(context_, work_.destination);
+    if (!target.pageable()) check_room("destination", target, work_.destination, touched.writes.bytes);
+    const Place source = place_of(context_, work_.source);
     if (!source.pageable()) {
-        check_room("source", source, copy_.source, from);
+        check_room("source", source, work_.source, touched.reads.bytes);
         return kept;
     }
-    kept->taken_ = std::make_unique_for_overwrite<std::byte[]>(copy_.width * copy_.height);
-    for (uint64_t row = 0; row < copy_.height; ++row)
-        std::memcpy(kept->taken_.get() + row * copy_.width,
-                    reinterpret_cast<const std::byte*>(copy_.source) + row * copy_.source_pitch, copy_.width);
-    kept->copy_.source = reinterpret_cast<uint64_t>(kept->taken_.get());
-    kept->copy_.source_pitch = copy_.width;
+    kept->taken_ = std::make_unique_for_overwrite<std::byte[]>(bytes_of(work_));
+    for (uint64_t row = 0; row < work_.height; ++row)
+        std::memcpy(kept->taken_.get() + row * work_.width,
+                    reinterpret_cast<const std::byte*>(work_.source) + row * work_.source_pitch, work_.width);
+    kept->work_.source = reinterpret_cast<uint64_t>(kept->taken_.get());
+    kept->work_.source_pitch = work_.width;
     return kept;
 }
 
@@ -269,8 +240,8 @@ void CopyBatch::make_room(size_t count) {
     static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t) && sizeof(size_t) == sizeof(uint64_t));
 }
 
-CopyBatch::CopyBatch(Stream& stream, const gpo_copy* copies, uint64_t stride, uint64_t count)
-    : Operation("batched copy", nullptr), context_(stream.context()) {
+CopyBatch::CopyBatch(Context& context, const gpo_copy* copies, uint64_t stride, uint64_t count)
+    : Operation("batched copy", nullptr), context_(context) {
     // The least that a struct of this kind ever had, so that a pointer gone wrong is seen before it is followed.
     if (stride < sizeof(gpo_copy)) fail(GPO_INVALID_ARGUMENT, "stride ", stride, " is less than a gpo_copy (", sizeof(gpo_copy), ")");
     if (stride % alignof(gpo_copy) != 0 || reinterpret_cast<uint64_t>(copies) % alignof(gpo_copy) != 0)
@@ -355,8 +326,14 @@ void CopyBatch::check_pieces() {
 }
 
 void CopyBatch::submit_one_by_one(Stream& stream, size_t first, size_t last) {
-    for (size_t i = first; i < last; ++i)
-        context_.check(stream.table().cuMemcpyAsync(destinations_[i], sources_[i], sizes_[i], stream.native()), "cuMemcpyAsync");
+    for (size_t i = first; i < last; ++i) {
+        CopyWork piece;
+        piece.destination = destinations_[i];
+        piece.source = sources_[i];
+        piece.bytes = sizes_[i];
+        const Issued issued = gpo::issue(context_, stream.native(), piece);
+        context_.check(issued.result, issued.function);
+    }
 }
 
 void CopyBatch::issue(Stream& stream) {

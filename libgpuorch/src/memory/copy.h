@@ -12,18 +12,21 @@
 #include "memory/place.h"
 #include "memory/registry.h"
 #include "stream/stream.h"
+#include "stream/work.h"
 
 namespace gpo {
 
 class Copy final : public Operation {
 public:
-    /// between: by unified addressing, host or device on either side.
-    enum class Way : uint8_t { to_device, to_host, on_device, peer, between };
+    using Way = CopyWork::Way;
 
-    /// Throws Failure(GPO_INVALID_ARGUMENT).
-    Copy(Stream& stream, Way way, uint64_t destination, uint64_t source, uint64_t bytes)
-        : Operation("copy", nullptr), context_(stream.context()), destination_(destination), source_(source), bytes_(bytes),
-          way_(way) {
+    /// On a stream of `context`. Throws Failure(GPO_INVALID_ARGUMENT).
+    Copy(Context& context, Way way, uint64_t destination, uint64_t source, uint64_t bytes)
+        : Operation("copy", nullptr), context_(context) {
+        work_.way = way;
+        work_.destination = destination;
+        work_.source = source;
+        work_.bytes = bytes;
         if (way == Way::to_device || way == Way::to_host) {
             // As a rule it is from where the last one was: then there is nothing wrong with it that we could see.
             const Registry& registry = Registry::of(context_.runtime());
@@ -36,17 +39,14 @@ public:
     /// For Way::peer.
     void set_contexts(Ref<Context> destination, Ref<Context> source) noexcept;
 
-    bool plain() const noexcept override { return known_ || way_ == Way::on_device; }
+    const CopyWork& record() const noexcept { return work_; }
+
+    bool plain() const noexcept override { return known_ || work_.way == Way::on_device; }
     void issue(Stream& stream) override {
-        if (!known_ || bytes_ == 0) [[unlikely]] return issue_unknown(stream);
-        const driver::Table& table = stream.table();
-        const CUresult result =
-            way_ == Way::to_device
-                ? table.cuMemcpyHtoDAsync(destination_, reinterpret_cast<const void*>(source_), bytes_, stream.native())
-                : table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(destination_), source_, bytes_, stream.native());
-        if (result != CUDA_SUCCESS) [[unlikely]]
-            refused(result, way_ == Way::to_device ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync");
-        stream.submission().count_copy(bytes_);
+        if (!known_ || work_.bytes == 0) [[unlikely]] return issue_unknown(stream);
+        const Issued issued = gpo::issue(context_, stream.native(), work_);
+        if (issued.result != CUDA_SUCCESS) [[unlikely]] refused(issued);
+        stream.submission().count(work_);
     }
     std::unique_ptr<Operation> keep() const override;
     trace::Work work() const noexcept override;
@@ -55,15 +55,13 @@ private:
     Copy(const Copy& other);
     void check();
     void issue_unknown(Stream& stream);
-    [[noreturn]] void refused(CUresult result, const char* function) const;
+    [[noreturn]] void refused(const Issued& issued) const;
     void check_side(Registry& registry, const char* role, uint64_t address, bool host, bool* known);
     bool touches_pageable(Context& context) const;
     void check_fully(Context& context) const;
-    CUresult submit(Stream& stream, const char** function) const noexcept;
 
     Context& context_;
-    uint64_t destination_, source_, bytes_;
-    Way way_;
+    CopyWork work_;
     bool known_ = false;       // the host side, if there is one, is pinned memory of ours
     bool kept_pageable_ = false;
     Ref<Context> destination_context_, source_context_;
@@ -72,7 +70,7 @@ private:
 
 class CopyRows final : public Operation {
 public:
-    CopyRows(Stream& stream, const gpo_copy_2d& copy);
+    CopyRows(Context& context, const gpo_copy_2d& copy);
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
     trace::Work work() const noexcept override;
@@ -80,14 +78,14 @@ public:
 private:
     CopyRows(const CopyRows& other);
     Context& context_;
-    gpo_copy_2d copy_;
+    RowsWork work_;
     std::unique_ptr<std::byte[]> taken_;
 };
 
 class CopyBatch final : public Operation {
 public:
     /// Reads the caller's array. Throws Failure(GPO_INVALID_ARGUMENT), std::bad_alloc.
-    CopyBatch(Stream& stream, const gpo_copy* copies, uint64_t stride, uint64_t count);
+    CopyBatch(Context& context, const gpo_copy* copies, uint64_t stride, uint64_t count);
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
     trace::Work work() const noexcept override;

@@ -3,34 +3,30 @@
 
 #include "memory/place.h"
 #include "stream/stream.h"
+#include "stream/work.h"
 
 namespace gpo {
 
 class Fill final : public Operation {
 public:
-    /// Throws Failure(GPO_INVALID_ARGUMENT).
-    Fill(Stream& stream, uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count);
+    /// `count` elements, on a stream of `context`. Throws Failure(GPO_INVALID_ARGUMENT).
+    Fill(Context& context, uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count);
+    /// `height` rows of `width` bytes, `pitch` bytes from one to the next.
+    Fill(Context& context, uint64_t destination, uint64_t pitch, uint32_t value, uint64_t width, uint64_t height);
+
+    const FillWork& record() const noexcept { return work_; }
+
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> keep() const override;
-    trace::Work work() const noexcept override { return {trace::Engine::fill, bytes_}; }
+    trace::Work work() const noexcept override { return {trace::Engine::fill, bytes_of(work_)}; }
 
 private:
-    uint64_t destination_, count_, bytes_ = 0;
-    uint32_t value_, element_bytes_;
-    Context& context_;
-};
+    bool empty() const noexcept { return work_.count == 0 || work_.rows == 0; }
+    void check_known() const;
+    void check_fully() const;
 
-class FillRows final : public Operation {
-public:
-    FillRows(Stream& stream, uint64_t destination, uint64_t pitch, uint32_t value, uint64_t width, uint64_t height);
-    void issue(Stream& stream) override;
-    std::unique_ptr<Operation> keep() const override;
-    trace::Work work() const noexcept override { return {trace::Engine::fill, width_ * height_}; }
-
-private:
-    uint64_t destination_, pitch_, width_, height_, span_ = 0;
-    uint32_t value_;
     Context& context_;
+    FillWork work_;
 };
 
 }  // namespace gpo

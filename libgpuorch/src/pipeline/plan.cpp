@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/options.h"
+#include "kernel/launch.h"
 
 namespace gpo::pipeline {
 
@@ -39,29 +40,7 @@ KernelStage::KernelStage(const gpo_stage& stage, Context& context, Runtime& runt
     kernel_ = kernel.ref();
     if (stage.enqueue) fail(GPO_INVALID_ARGUMENT, "a kernel stage has an enqueue callback");
 
-    if (stage.argument_count > kMostArguments)
-        fail(GPO_INVALID_ARGUMENT, "stage.argument_count is ", stage.argument_count);
-    if (stage.argument_count != 0) required(stage.arguments, "stage.arguments");
-    for (uint32_t i = 0; i < stage.argument_count; ++i) {
-        const auto argument = element(stage.arguments, i, "stage.arguments");
-        if (argument.kind > GPO_STAGE_OFFSET)
-            fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "].kind is ", argument.kind);
-        if (argument.kind != GPO_STAGE_VALUE) {
-            arguments_.push_back({argument.kind, sizeof(uint64_t), 0});
-            continue;
-        }
-        if (!argument.value || argument.bytes == 0 || argument.bytes > kMostValue)
-            fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "] is a value of ", argument.bytes, " bytes",
-                 argument.value ? "" : " at NULL");
-        const size_t offset = (values_.size() + 15) / 16 * 16;
-        values_.resize(offset + argument.bytes);
-        const auto* value = static_cast<const std::byte*>(argument.value);
-        std::copy_n(value, argument.bytes, values_.begin() + static_cast<std::ptrdiff_t>(offset));
-        arguments_.push_back({argument.kind, static_cast<uint32_t>(argument.bytes), offset});
-    }
-    pointers_.resize(arguments_.size());
-    for (const Argument& argument : arguments_) sizes_.push_back(argument.bytes);
-
+    read_arguments(stage);
     launch_.struct_size = sizeof launch_;
     launch_.dynamic_shared_bytes = stage.dynamic_shared_bytes;
     launch_.label = stage.label ? runtime.intern(stage.label) : nullptr;
@@ -77,38 +56,51 @@ KernelStage::KernelStage(const gpo_stage& stage, Context& context, Runtime& runt
         for (const uint32_t threads : launch_.block) bytes_per_block_ *= std::max(threads, 1u);
     }
     max_blocks_ = stage.max_blocks != 0 ? stage.max_blocks : UINT64_MAX;
-    check(context);
+    check();
 }
 
-// Shape and arguments, by an operation that isn't put on its stream.
-void KernelStage::check(Context& context) {
+// Copies the values; addresses and sizes of chunks are referred to when there is a chunk.
+void KernelStage::read_arguments(const gpo_stage& stage) {
+    if (stage.argument_count > kMostArguments)
+        fail(GPO_INVALID_ARGUMENT, "stage.argument_count is ", stage.argument_count);
+    if (stage.argument_count != 0) required(stage.arguments, "stage.arguments");
+    std::vector<const void*> values;
+    std::vector<uint32_t> bytes;
+    for (uint32_t i = 0; i < stage.argument_count; ++i) {
+        const auto argument = element(stage.arguments, i, "stage.arguments");
+        const bool is_value = argument.kind == GPO_STAGE_VALUE;
+        if (argument.kind > GPO_STAGE_OFFSET)
+            fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "].kind is ", argument.kind);
+        if (is_value && (!argument.value || argument.bytes == 0 || argument.bytes > kMostValue))
+            fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "] is a value of ", argument.bytes, " bytes",
+                 argument.value ? "" : " at NULL");
+        kinds_.push_back(argument.kind);
+        values.push_back(argument.value);
+        bytes.push_back(is_value ? static_cast<uint32_t>(argument.bytes) : sizeof(uint64_t));
+    }
+    arguments_.emplace(std::move(bytes));
+    for (size_t i = 0; i < kinds_.size(); ++i)
+        if (kinds_[i] == GPO_STAGE_VALUE) arguments_->copy(i, values[i]);
+}
+
+// Shape and arguments, as those of a launch.
+void KernelStage::check() {
     gpo_launch launch = launch_;
     if (computed_grid_) launch.grid[0] = launch.grid[1] = launch.grid[2] = 1;
-    const uint64_t address = 0;
-    std::fill(pointers_.begin(), pointers_.end(), &address);
-    const Ref<Stream> stream = context.idle_stream();
-    try {
-        const LaunchKernel operation(*stream, *kernel_, launch, pointers_.data(), sizes_.data(),
-                                     static_cast<uint32_t>(pointers_.size()));
-    } catch (...) {
-        stream->unclaim();
-        throw;
-    }
-    stream->unclaim();
+    const LaunchKernel operation(*kernel_, launch, arguments_->pointers(), arguments_->bytes(), arguments_->count());
 }
 
 void KernelStage::enqueue(Stream& stream, const ChunkView& chunk) {
-    for (size_t i = 0; i < arguments_.size(); ++i) {
-        switch (arguments_[i].kind) {
-            case GPO_STAGE_VALUE: pointers_[i] = values_.data() + arguments_[i].offset; break;
-            case GPO_STAGE_INPUT: pointers_[i] = &chunk.input; break;
-            case GPO_STAGE_OUTPUT: pointers_[i] = &chunk.output; break;
-            case GPO_STAGE_SCRATCH: pointers_[i] = &chunk.scratch; break;
-            case GPO_STAGE_RESULT: pointers_[i] = &chunk.result; break;
-            case GPO_STAGE_INPUT_BYTES: pointers_[i] = &chunk.bytes; break;
-            case GPO_STAGE_OUTPUT_BYTES: pointers_[i] = &chunk.output_bytes; break;
-            case GPO_STAGE_INDEX: pointers_[i] = &chunk.index; break;
-            case GPO_STAGE_OFFSET: pointers_[i] = &chunk.offset; break;
+    for (size_t i = 0; i < kinds_.size(); ++i) {
+        switch (kinds_[i]) {
+            case GPO_STAGE_INPUT: arguments_->refer(i, &chunk.input); break;
+            case GPO_STAGE_OUTPUT: arguments_->refer(i, &chunk.output); break;
+            case GPO_STAGE_SCRATCH: arguments_->refer(i, &chunk.scratch); break;
+            case GPO_STAGE_RESULT: arguments_->refer(i, &chunk.result); break;
+            case GPO_STAGE_INPUT_BYTES: arguments_->refer(i, &chunk.bytes); break;
+            case GPO_STAGE_OUTPUT_BYTES: arguments_->refer(i, &chunk.output_bytes); break;
+            case GPO_STAGE_INDEX: arguments_->refer(i, &chunk.index); break;
+            case GPO_STAGE_OFFSET: arguments_->refer(i, &chunk.offset); break;
         }
     }
     gpo_launch launch = launch_;
@@ -121,8 +113,7 @@ void KernelStage::enqueue(Stream& stream, const ChunkView& chunk) {
         launch.grid[0] = static_cast<uint32_t>(blocks);
         launch.grid[1] = launch.grid[2] = 1;
     }
-    LaunchKernel operation(stream, *kernel_, launch, pointers_.data(), sizes_.data(),
-                           static_cast<uint32_t>(pointers_.size()));
+    LaunchKernel operation(*kernel_, launch, arguments_->pointers(), arguments_->bytes(), arguments_->count());
     if (stream.submit(operation) != GPO_SUCCESS) fail(GPO_LIMIT_EXCEEDED, "too much is held on ", stream.describe());
 }
 

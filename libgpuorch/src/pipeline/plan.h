@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
 #include "gpuorch/pipeline.h"
+#include "kernel/arguments.h"
 #include "kernel/kernel.h"
-#include "kernel/launch.h"
 
 namespace gpo::pipeline {
 
@@ -27,21 +28,15 @@ public:
     void enqueue(Stream& stream, const ChunkView& chunk);
 
 private:
-    void check(Context& context);
-
-    struct Argument {
-        uint32_t kind, bytes;
-        size_t offset;  // of a value, in values_
-    };
+    void read_arguments(const gpo_stage& stage);
+    void check();
 
     Ref<Kernel> kernel_;
     gpo_launch launch_{};
     bool computed_grid_ = false;
     uint64_t bytes_per_block_ = 0, max_blocks_ = 0;
-    std::vector<Argument> arguments_;
-    std::vector<std::byte> values_;
-    std::vector<const void*> pointers_;  // of the chunk at hand
-    std::vector<uint32_t> sizes_;
+    std::vector<uint32_t> kinds_;                  // GPO_STAGE_VALUE …, of each argument
+    std::optional<Arguments> arguments_;           // with what is the chunk's referred to
 };
 
 struct Stage {

@@ -17,19 +17,15 @@ unsigned __int128 aligned(uint64_t bytes, uint64_t to) noexcept {
     return (static_cast<unsigned __int128>(bytes) + to - 1) / to * to;
 }
 
+// A part of a chunk: several records, one behind the other, as one operation of its stream.
 class ChunkOperation : public Operation {
 public:
     ChunkOperation(const char* kind, const Stream& stream, Chunk& chunk) noexcept
         : Operation(kind, stream.label()), chunk_(&chunk) {}
 
 protected:
-    static void wait(Stream& stream, CUevent event) {
-        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event, CU_EVENT_WAIT_DEFAULT),
-                               "cuStreamWaitEvent");
-    }
-    static void record(Stream& stream, CUevent event) {
-        stream.context().check(stream.table().cuEventRecord(event, stream.native()), "cuEventRecord");
-    }
+    static void wait(Stream& stream, CUevent event) { gpo::issue(stream, EventWork{event, true}); }
+    static void record(Stream& stream, CUevent event) { gpo::issue(stream, EventWork{event, false}); }
     Chunk& chunk() const noexcept { return *chunk_; }
 
 private:
@@ -43,9 +39,7 @@ public:
         Chunk& c = chunk();
         if (c.before) wait(stream, c.before->stages_end);
         stream.traced().begin_work();
-        stream.context().check(stream.table().cuMemcpyHtoDAsync(c.input, c.from, c.bytes, stream.native()),
-                               "cuMemcpyHtoDAsync");
-        stream.submission().count_copy(c.bytes);
+        gpo::issue(stream, CopyWork{CopyWork::Way::to_device, c.input, reinterpret_cast<uint64_t>(c.from), c.bytes});
         record(stream, c.in_end);
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyIn>(*this); }
@@ -62,9 +56,7 @@ public:
         if (c.before) wait(stream, c.before->out_end);
         if (result_bytes_ == 0) return;
         stream.traced().begin_work();
-        stream.context().check(stream.table().cuMemsetD8Async(c.result, 0, result_bytes_, stream.native()),
-                               "cuMemsetD8Async");
-        stream.submission().count_fill();
+        gpo::issue(stream, FillWork{c.result, result_bytes_});
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<BeginStages>(*this); }
     // What isn't put on yet would run before its input is there.
@@ -124,8 +116,7 @@ public:
 
 private:
     static void copy(Stream& stream, void* to, CUdeviceptr from, uint64_t bytes) {
-        stream.context().check(stream.table().cuMemcpyDtoHAsync(to, from, bytes, stream.native()), "cuMemcpyDtoHAsync");
-        stream.submission().count_copy(bytes);
+        gpo::issue(stream, CopyWork{CopyWork::Way::to_host, reinterpret_cast<uint64_t>(to), from, bytes});
     }
     uint64_t result_bytes_;
 };
@@ -134,7 +125,7 @@ class RecordBase final : public Operation {
 public:
     explicit RecordBase(CUevent event) noexcept : Operation("begin of the run", nullptr, false), event_(event) {}
     void issue(Stream& stream) override {
-        stream.context().check(stream.table().cuEventRecord(event_, stream.native()), "cuEventRecord");
+        gpo::issue(stream, EventWork{event_, false});
     }
     std::unique_ptr<Operation> keep() const override { return std::make_unique<RecordBase>(*this); }
 

@@ -98,13 +98,13 @@ public:
 private:
     void record(Stream& stream) {
         const uint64_t capture = stream.capture();
-        stream.context().check(stream.table().cuEventRecord(event_->native(), stream.native()), "cuEventRecord");
+        gpo::issue(stream, EventWork{event_->native(), false});
         event_->capture_.store(capture, std::memory_order_release);
         event_->recorded_.store(true, std::memory_order_release);
         event_->issued_.store(recording_ ? number_ : event_->begin_recording(), std::memory_order_release);
     }
     void issue_kept(Stream& stream) {
-        stream.context().check(stream.table().cuEventRecord(recording_->point(), stream.native()), "cuEventRecord");
+        gpo::issue(stream, EventWork{recording_->point(), false});
         {
             std::lock_guard lock(event_->newest_lock_);
             if (event_->newest_ == recording_) record(stream);
@@ -194,9 +194,9 @@ private:
         fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ", event_->describe(),
              " was recorded ", of_event ? "in another capture" : "outside of the capture");
     }
-    void wait(const Stream& stream, CUevent event) const {
+    void wait(Stream& stream, CUevent event) const {
         if (&event_->context() != &stream.context()) event_->context().require_alive();
-        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event, 0), "cuStreamWaitEvent");
+        gpo::issue(stream, EventWork{event, true});
     }
     Ref<Event> event_;
     Ref<Recording> recording_;   // what is meant, once that is bound
@@ -210,8 +210,8 @@ public:
     CopyRecording(Event& event, Recording& to) : Operation("wait for event", event.label(), false), event_(&event), to_(&to) {}
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
-        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), event_->native(), 0), "cuStreamWaitEvent");
-        stream.context().check(stream.table().cuEventRecord(to_->point(), stream.native()), "cuEventRecord");
+        gpo::issue(stream, EventWork{event_->native(), true});
+        gpo::issue(stream, EventWork{to_->point(), false});
         to_->end(nullptr);
     }
     // It is put on streams of the library's that hold nothing.

@@ -59,7 +59,7 @@ void StreamMarks::record(Mark& mark) {
     try {
         mark.deferred = stream_.capturing();
         if (!mark.deferred) {
-            stream_.context().check(stream_.table().cuEventRecord(taken, stream_.native()), "cuEventRecord");
+            gpo::issue(stream_, EventWork{taken, false});
             mark.deferred = stream_.capturing();
         }
     } catch (...) {
@@ -86,7 +86,7 @@ void StreamMarks::push(Mark&& mark) noexcept {
     if (mark.operation == Mark::kNewest) mark.operation = stream_.submission().accepted();  // else it was kept
     if (!mark.submitted) mark.submitted = host::ticks();
     if (mark.deferred) watched_.deferring.store(true, std::memory_order_release);
-    if (mark.source != 0) {
+    if (mark.origin != 0) {
         stream_.submission().count_notify();
         if (trace::on()) [[unlikely]] stream_.traced().note_notify(mark);
     }

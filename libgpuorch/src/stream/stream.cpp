@@ -254,7 +254,7 @@ void Stream::mark(Ref<Reached> target) {
     }
 }
 
-gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source) {
+gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t origin) {
     if (since) {
         if (&since->runtime() != &runtime())
             gpo::fail(GPO_INVALID_HANDLE, "since: ", since->describe(), " is of another runtime than ", describe());
@@ -271,14 +271,14 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
     try {
         refuse_shut_down();
         try {
-            if (!since && notify_now(queue, user_data, source, ticks)) [[likely]] return GPO_SUCCESS;
+            if (!since && notify_now(queue, user_data, origin, ticks)) [[likely]] return GPO_SUCCESS;
         } catch (const Failure&) {
             // The device is lost: the operation finds that out too, and what it means for this stream.
         }
         Mark mark;
         mark.queue = &queue;
         mark.user_data = user_data;
-        mark.source = source;
+        mark.origin = origin;
         if (since) mark.set_since(Ref<Event>(since), recording);
         const gpo_status status = put_notify(std::move(mark));
         if (status != GPO_SUCCESS) queue.unreserve();
@@ -289,11 +289,11 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
     }
 }
 
-gpo_status Stream::then(Ref<Reached> target, uint32_t source) {
+gpo_status Stream::then(Ref<Reached> target, uint32_t origin) {
     refuse_shut_down();
     Mark mark;
     mark.target = std::move(target);
-    mark.source = source;
+    mark.origin = origin;
     return put_notify(std::move(mark));
 }
 
@@ -316,7 +316,7 @@ gpo_status Stream::put_notify(Mark mark) {
 
 // The common case without the detour through an operation: nothing is held, nothing has failed, nobody captures. False if
 // it isn't that case, or if the driver refuses: then the operation finds out.
-bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source, uint64_t ticks) {
+bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks) {
     if (exposed_.load(std::memory_order_acquire) || context_->lost()) return false;
     // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed. What
     // others put on a blocking stream's way, through the legacy stream, we don't see.
@@ -346,7 +346,7 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t sou
     mark.timing = mark.deferred = mark.special = false;
     mark.queue = &queue;
     mark.user_data = user_data;
-    mark.source = source;
+    mark.origin = origin;
     mark.operation = submission_.accepted();
     mark.submitted = ticks;
     submission_.count_notify();

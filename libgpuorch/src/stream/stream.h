@@ -68,9 +68,9 @@ public:
     /// A mark behind all that is on the stream: `target->reached` is called exactly once, also if the stream has failed,
     /// is held or is being captured. Throws only where nothing was marked (no memory, no thread).
     void mark(Ref<Reached> target);
-    gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t source = GPO_ORIGIN_STREAM);
+    gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t origin = GPO_ORIGIN_STREAM);
     /// The same for a target of the user's instead of a queue.
-    gpo_status then(Ref<Reached> target, uint32_t source = GPO_ORIGIN_STREAM);
+    gpo_status then(Ref<Reached> target, uint32_t origin = GPO_ORIGIN_STREAM);
     gpo_status query();
     /// Deadline 0: asks.
     gpo_status wait(uint64_t deadline);
@@ -155,7 +155,7 @@ private:
     void set_failed(const ErrorPtr& error) noexcept;
 
     gpo_status put_notify(Mark mark);
-    bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t source, uint64_t ticks);
+    bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks);
     void push_failed(Mark mark, ErrorPtr error);
 
     bool running();   // whether the GPU is at work for it
@@ -218,6 +218,14 @@ inline gpo_status Stream::put(Any& operation) {
     if (!issue(operation)) [[unlikely]] return hold(operation, false);
     if (operation.consequences()) [[unlikely]] operation.afterwards(nullptr);
     return GPO_SUCCESS;
+}
+
+/// Gives a record to the driver, on this stream, and counts it: from an operation's issue(). Throws what the driver refuses.
+template <class Record>
+void issue(Stream& stream, const Record& work) {
+    const Issued issued = issue(stream.context(), stream.native(), work);
+    stream.context().check(issued.result, issued.function);
+    stream.submission().count(work);
 }
 
 template <>

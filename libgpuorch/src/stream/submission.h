@@ -11,6 +11,7 @@
 #include "core/handles.h"
 #include "gpuorch/runtime.h"
 #include "host/owned_mutex.h"
+#include "stream/work.h"
 
 namespace gpo {
 
@@ -37,13 +38,15 @@ public:
     void accept(uint64_t number) noexcept { accepted_.store(number, std::memory_order_release); }
 
     // Counters have one writer at a time, under the lock.
-    void count_launch() noexcept { add(launches_, 1); }
+    void count(const KernelWork&) noexcept { add(launches_, 1); }
+    void count(const CopyWork& work) noexcept { count_copies(1, bytes_of(work)); }
+    void count(const RowsWork& work) noexcept { count_copies(1, bytes_of(work)); }
+    void count(const FillWork&) noexcept { add(fills_, 1); }
+    void count(const EventWork&) noexcept {}
     void count_copies(uint64_t count, uint64_t bytes) noexcept {
         add(copies_, count);
         add(copied_bytes_, bytes);
     }
-    void count_copy(uint64_t bytes) noexcept { count_copies(1, bytes); }
-    void count_fill() noexcept { add(fills_, 1); }
     void count_notify() noexcept { add(notifies_, 1); }
     void add_to(gpo_statistics& statistics) const noexcept {
         statistics.launches += launches_.load(std::memory_order_relaxed);

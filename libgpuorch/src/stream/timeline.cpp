@@ -39,7 +39,7 @@ public:
         }
         stream.refuse_capture("wait for a timeline");   // its signal lies outside of any capture
         if (&*point->context != &stream.context()) point->context->require_alive();
-        stream.context().check(stream.table().cuStreamWaitEvent(stream.native(), point->event, 0), "cuStreamWaitEvent");
+        gpo::issue(stream, EventWork{point->event, true});
     }
 
     std::unique_ptr<Operation> keep() const override { return std::make_unique<WaitTimeline>(*this); }
@@ -110,9 +110,7 @@ public:
         // Two events: the mark's is used again when the scanner has seen it, the point's when nobody can wait for it any more.
         auto point = make<Timeline::Point>(stream.context());
         stream.context().take_event(false, &point->event);
-        const auto record = [&](CUevent event) {
-            stream.context().check(stream.table().cuEventRecord(event, stream.native()), "cuEventRecord");
-        };
+        const auto record = [&](CUevent event) { gpo::issue(stream, EventWork{event, false}); };
         record(point->event);
         mark.event = stream.marks().event(false);
         try {

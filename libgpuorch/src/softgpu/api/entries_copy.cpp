@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "softgpu/api/entries.h"
+#include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
 
 namespace gpo::softgpu {
@@ -226,35 +227,40 @@ CUresult CUDAAPI copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, siz
     });
 }
 
+Fill checked_fill(Machine& machine, CUdeviceptr destination, size_t pitch, uint32_t value, uint8_t element, size_t width,
+                  size_t height) {
+    size_t row = 0;
+    require(!__builtin_mul_overflow(width, size_t(element), &row));
+    if (height > 1) require(pitch >= row);
+    else pitch = row;
+    uint64_t bytes = 0;
+    require(extent(pitch, row, height, &bytes) && destination % element == 0 && pitch % element == 0);
+    Fill fill;
+    if (bytes) {
+        require(destination != 0);
+        const Place place = machine.memory.find(destination);
+        require(place.holds(destination, bytes));
+        fill.check = place.ordered;
+    }
+    fill.destination = destination;
+    fill.pitch = pitch;
+    fill.width = width;
+    fill.height = height;
+    fill.value = value;
+    fill.element = element;
+    return fill;
+}
+
 CUresult fill(CUdeviceptr destination, size_t pitch, uint32_t value, uint8_t element, size_t width, size_t height,
               CUstream stream) {
     return enter_live([&](Machine& machine) -> CUresult {
-        size_t row = 0;
-        require(!__builtin_mul_overflow(width, size_t(element), &row));
-        if (height > 1) require(pitch >= row);
-        else pitch = row;
-        uint64_t bytes = 0;
-        require(extent(pitch, row, height, &bytes) && destination % element == 0 && pitch % element == 0);
-        bool ordered = false;
-        if (bytes) {
-            require(destination != 0);
-            const Place place = machine.memory.find(destination);
-            require(place.holds(destination, bytes));
-            ordered = place.ordered;
-        }
+        const Fill checked = checked_fill(machine, destination, pitch, value, element, width, height);
         Submission submission(machine, stream);
-        if (!bytes) {
+        if (!checked.bytes()) {
             submission.count();
             return CUDA_SUCCESS;
         }
-        Command& command = submission.command(CommandKind::fill);
-        command.fill.destination = destination;
-        command.fill.pitch = pitch;
-        command.fill.width = width;
-        command.fill.height = height;
-        command.fill.value = value;
-        command.fill.element = element;
-        command.fill.check = ordered;
+        submission.command(CommandKind::fill).fill = checked;
         submission.submit();
         return CUDA_SUCCESS;
     });
@@ -278,6 +284,26 @@ CUresult CUDAAPI fill_2d_8(CUdeviceptr destination, size_t pitch, unsigned char 
 }
 
 }  // namespace
+
+void make_copy_node(Machine& machine, const CUDA_MEMCPY3D& d, Command& command) {
+    // Of copies in three dimensions those of one layer.
+    require(d.Depth == 1 && !d.srcZ && !d.dstZ && !d.srcLOD && !d.dstLOD, CUDA_ERROR_NOT_SUPPORTED);
+    Side to = Side::any, from = Side::any;
+    const uint64_t source = start_of(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcXInBytes, d.srcY, d.srcPitch, d.WidthInBytes,
+                                     &from);
+    const uint64_t destination = start_of(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstXInBytes, d.dstY, d.dstPitch,
+                                          d.WidthInBytes, &to);
+    require(d.WidthInBytes && d.Height);
+    command.copy = check(machine, to, destination, d.dstPitch, from, source, d.srcPitch, d.WidthInBytes, d.Height).copy;
+    command.kind = CommandKind::copy;
+}
+
+void make_fill_node(Machine& machine, const CUDA_MEMSET_NODE_PARAMS_v2& d, Command& command) {
+    require(d.elementSize == 1 || d.elementSize == 2 || d.elementSize == 4);
+    require(d.width && d.height && (d.elementSize == 4 || d.value >> 8 * d.elementSize == 0));
+    command.fill = checked_fill(machine, d.dst, d.pitch, d.value, uint8_t(d.elementSize), d.width, d.height);
+    command.kind = CommandKind::fill;
+}
 
 void fill_copy_entries(driver::Table& table) noexcept {
     table.cuMemcpyAsync = copy;

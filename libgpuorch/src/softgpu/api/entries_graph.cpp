@@ -1,7 +1,8 @@
-// Graphs, as far as capture needs them: their nodes, executable graphs, launches.
+// Graphs: their nodes, executable graphs, launches.
 #include <algorithm>
 
 #include "softgpu/api/entries.h"
+#include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
 
 namespace gpo::softgpu {
@@ -13,6 +14,82 @@ Graph& graph_of(Machine& machine, CUgraph handle) {
     Graph* graph = machine.graphs.find(handle);
     require(graph != nullptr, CUDA_ERROR_INVALID_VALUE);
     return *graph;
+}
+
+/// Lock held. A graph that is being captured is not the caller's to change.
+Graph& own_graph_of(Machine& machine, CUgraph handle) {
+    Graph& graph = graph_of(machine, handle);
+    require(!graph.capturing);
+    return graph;
+}
+
+/// Lock held. A node of any graph, which is found by looking through all.
+std::pair<GraphNodes*, uint32_t> node_of(Machine& machine, CUgraphNode handle) {
+    std::pair<GraphNodes*, uint32_t> found{nullptr, GraphNodes::kNone};
+    machine.graphs.for_each([&](Graph& graph) {
+        if (found.first || graph.capturing) return;
+        const uint32_t node = graph.nodes->find(handle);
+        if (node != GraphNodes::kNone) found = {graph.nodes.get(), node};
+    });
+    require(found.first != nullptr);
+    return found;
+}
+
+CUresult CUDAAPI create(CUgraph* handle, unsigned flags) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(handle != nullptr && flags == 0);
+        auto nodes = std::make_shared<GraphNodes>();
+        host::Lock hold(machine.lock);
+        Graph* graph = machine.graphs.create();
+        graph->nodes = std::move(nodes);
+        *handle = graph->as<CUgraph>();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI add_node(CUgraphNode* out, CUgraph handle, const CUgraphNode* dependencies, size_t count,
+                          CUgraphNodeParams* parameters) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(out != nullptr && parameters != nullptr && (count == 0 || dependencies != nullptr));
+        auto command = std::make_unique<Command>();
+        host::Lock hold(machine.lock);
+        Context& context = current_context(machine);
+        GraphNodes& nodes = *own_graph_of(machine, handle).nodes;
+        std::vector<uint32_t> depends;
+        for (size_t i = 0; i < count; ++i) {
+            const uint32_t before = nodes.find(dependencies[i]);
+            require(before != GraphNodes::kNone && std::find(depends.begin(), depends.end(), before) == depends.end());
+            depends.push_back(before);
+        }
+        switch (parameters->type) {
+            case CU_GRAPH_NODE_TYPE_KERNEL: make_kernel_node(machine, context, parameters->kernel, *command); break;
+            case CU_GRAPH_NODE_TYPE_MEMCPY: make_copy_node(machine, parameters->memcpy.copyParams, *command); break;
+            case CU_GRAPH_NODE_TYPE_MEMSET: make_fill_node(machine, parameters->memset, *command); break;
+            case CU_GRAPH_NODE_TYPE_EMPTY: break;
+            default: refuse(CUDA_ERROR_NOT_SUPPORTED);
+        }
+        *out = nodes.native(nodes.add(std::move(command), &context, std::move(depends)));
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI destroy_node(CUgraphNode handle) {
+    return enter([&](Machine& machine) -> CUresult {
+        host::Lock hold(machine.lock);
+        const auto [nodes, node] = node_of(machine, handle);
+        nodes->remove(node);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI set_kernel_node_attribute(CUgraphNode handle, CUkernelNodeAttrID id, const CUkernelNodeAttrValue* value) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(value != nullptr);
+        host::Lock hold(machine.lock);
+        const auto [nodes, node] = node_of(machine, handle);
+        set_kernel_attribute(machine, *nodes->nodes[node].context, *nodes->nodes[node].work, id, *value);
+        return CUDA_SUCCESS;
+    });
 }
 
 CUresult CUDAAPI get_nodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
@@ -56,8 +133,9 @@ CUresult CUDAAPI instantiate(CUgraphExec* exec, CUgraph handle, unsigned long lo
         Context& context = current_context(machine);
         Graph& graph = graph_of(machine, handle);
         require(!graph.capturing);
+        std::shared_ptr<const GraphNodes> nodes = graph.nodes->copy();
         GraphExec* made = machine.graph_execs.create();
-        made->nodes = graph.nodes;
+        made->nodes = std::move(nodes);
         made->context = &context;
         *exec = made->as<CUgraphExec>();
         return CUDA_SUCCESS;
@@ -110,6 +188,10 @@ CUresult CUDAAPI destroy_exec(CUgraphExec handle) {
 }  // namespace
 
 void fill_graph_entries(driver::Table& table) noexcept {
+    table.cuGraphCreate = create;
+    table.cuGraphAddNode = add_node;
+    table.cuGraphDestroyNode = destroy_node;
+    table.cuGraphKernelNodeSetAttribute = set_kernel_node_attribute;
     table.cuGraphGetNodes = get_nodes;
     table.cuGraphDestroy = destroy;
     table.cuGraphInstantiateWithFlags = instantiate;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "softgpu/api/entries.h"
+#include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
 
 namespace gpo::softgpu {
@@ -88,26 +89,36 @@ void read_arguments(const Function& function, void** parameters, void** extra, P
     std::memcpy(arguments.data(), buffer, function.argument_bytes);
 }
 
-CUresult launch(Machine& machine, CUfunction handle, Shape shape, CUstream stream, void** parameters, void** extra) {
-    check_shape(shape);
-    Submission submission(machine, stream);
+Function& function_in(Machine& machine, Context& context, CUfunction handle) {
     Function* function = machine.functions.find(handle);
-    require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    require(function->module->context == &submission.context(), CUDA_ERROR_INVALID_HANDLE);
-    check_cluster(*function, shape);
-    check_function(machine, *function, shape);
+    require(function != nullptr && function->module->context == &context, CUDA_ERROR_INVALID_HANDLE);
+    return *function;
+}
+
+/// Checks a launch, whose shape is one, but for its arguments. Lock held.
+KernelLaunch ask(Machine& machine, const Function& function, Shape shape, int priority) {
+    check_cluster(function, shape);
+    check_function(machine, function, shape);
     KernelLaunch asked;
-    read_arguments(*function, parameters, extra, asked.arguments);
-    asked.kernel = function->kernel;
+    asked.kernel = function.kernel;
     asked.grid = shape.grid;
     asked.block = shape.block;
     asked.cluster = shape.cluster;
     asked.dynamic_shared_bytes = shape.shared;
     asked.cooperative = shape.cooperative;
-    asked.priority = shape.has_priority ? shape.priority : submission.stream().priority;
+    asked.priority = shape.has_priority ? shape.priority : priority;
+    return asked;
+}
+
+CUresult launch(Machine& machine, CUfunction handle, const Shape& shape, CUstream stream, void** parameters, void** extra) {
+    check_shape(shape);
+    Submission submission(machine, stream);
+    const Function& function = function_in(machine, submission.context(), handle);
+    KernelLaunch asked = ask(machine, function, shape, submission.stream().priority);
+    read_arguments(function, parameters, extra, asked.arguments);
     Command& command = submission.command(CommandKind::kernel);
-    command.launch_kernel = function->kernel;
-    command.keeps = function->module->image;
+    command.launch_kernel = function.kernel;
+    command.keeps = function.module->image;
     if (submission.captured()) command.launch = std::move(asked);
     else command.prepare(machine, *submission.context().device->multiprocessors, std::move(asked));
     submission.submit();
@@ -126,28 +137,30 @@ CUresult CUDAAPI launch_kernel(CUfunction function, unsigned grid_x, unsigned gr
     });
 }
 
+void read_attribute(Shape& shape, const CUlaunchAttribute& attribute) {
+    const CUlaunchAttributeValue& value = attribute.value;
+    switch (attribute.id) {
+        case CU_LAUNCH_ATTRIBUTE_IGNORE: break;
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = value.cooperative != 0; break;
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            shape.has_cluster = true;
+            shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+            shape.has_priority = true;
+            shape.priority = std::clamp(value.priority, kGreatestPriority, kLeastPriority);
+            break;
+        default: refuse(CUDA_ERROR_NOT_SUPPORTED);
+    }
+}
+
 Shape shape_of(const CUlaunchConfig& config) {
     Shape shape;
     shape.grid = {config.gridDimX, config.gridDimY, config.gridDimZ};
     shape.block = {config.blockDimX, config.blockDimY, config.blockDimZ};
     shape.shared = config.sharedMemBytes;
     require(config.numAttrs == 0 || config.attrs);
-    for (unsigned i = 0; i < config.numAttrs; ++i) {
-        const CUlaunchAttributeValue& value = config.attrs[i].value;
-        switch (config.attrs[i].id) {
-            case CU_LAUNCH_ATTRIBUTE_IGNORE: break;
-            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = value.cooperative != 0; break;
-            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-                shape.has_cluster = true;
-                shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
-                break;
-            case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-                shape.has_priority = true;
-                shape.priority = std::clamp(value.priority, kGreatestPriority, kLeastPriority);
-                break;
-            default: refuse(CUDA_ERROR_NOT_SUPPORTED);
-        }
-    }
+    for (unsigned i = 0; i < config.numAttrs; ++i) read_attribute(shape, config.attrs[i]);
     return shape;
 }
 
@@ -222,6 +235,47 @@ CUresult CUDAAPI max_active_clusters(int* clusters, CUfunction handle, const CUl
 }
 
 }  // namespace
+
+void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE_PARAMS_v3& parameters, Command& command) {
+    require(parameters.func != nullptr && parameters.kern == nullptr, CUDA_ERROR_INVALID_HANDLE);
+    const Function& function = function_in(machine, context, parameters.func);
+    Shape shape;
+    shape.grid = {parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ};
+    shape.block = {parameters.blockDimX, parameters.blockDimY, parameters.blockDimZ};
+    shape.shared = parameters.sharedMemBytes;
+    check_shape(shape);
+    KernelLaunch asked = ask(machine, function, shape, 0);
+    read_arguments(function, parameters.kernelParams, parameters.extra, asked.arguments);
+    command.kind = CommandKind::kernel;
+    command.launch_kernel = function.kernel;
+    command.keeps = function.module->image;
+    command.launch = std::move(asked);
+}
+
+void set_kernel_attribute(Machine& machine, Context& context, Command& command, CUlaunchAttributeID id,
+                          const CUlaunchAttributeValue& value) {
+    require(command.kind == CommandKind::kernel);
+    const Function* function = nullptr;
+    machine.functions.for_each([&](const Function& one) {
+        if (one.kernel == command.launch_kernel && one.module->context == &context) function = &one;
+    });
+    require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    const KernelLaunch& before = command.launch;
+    Shape shape;
+    shape.grid = before.grid;
+    shape.block = before.block;
+    shape.cluster = before.cluster;
+    shape.has_cluster = before.cluster.x * before.cluster.y * before.cluster.z != 1;
+    shape.shared = before.dynamic_shared_bytes;
+    shape.cooperative = before.cooperative;
+    CUlaunchAttribute attribute{};
+    attribute.id = id;
+    attribute.value = value;
+    read_attribute(shape, attribute);
+    KernelLaunch asked = ask(machine, *function, shape, before.priority);
+    asked.arguments = before.arguments;
+    command.launch = std::move(asked);
+}
 
 void fill_launch_entries(driver::Table& table) noexcept {
     table.cuLaunchKernel = launch_kernel;

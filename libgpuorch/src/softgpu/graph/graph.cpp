@@ -1,5 +1,6 @@
 #include "softgpu/graph/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "softgpu/machine/machine.h"
@@ -60,6 +61,37 @@ uint32_t GraphNodes::add(std::unique_ptr<Command> work, Context* context, std::v
     nodes.push_back(std::move(node));
     for (uint32_t before : nodes[index].depends) nodes[before].followers.push_back(index);
     return index;
+}
+
+uint32_t GraphNodes::find(CUgraphNode handle) const noexcept {
+    for (uint32_t i = 0; i < nodes.size(); ++i)
+        if (native(i) == handle) return i;
+    return kNone;
+}
+
+void GraphNodes::remove(uint32_t removed) noexcept {
+    nodes.erase(nodes.begin() + removed);
+    for (Node& node : nodes)
+        for (std::vector<uint32_t>* list : {&node.depends, &node.followers}) {
+            std::erase(*list, removed);
+            for (uint32_t& other : *list) other -= other > removed;
+        }
+}
+
+std::shared_ptr<GraphNodes> GraphNodes::copy() const {
+    auto out = std::make_shared<GraphNodes>();
+    out->nodes.reserve(nodes.size());
+    for (const Node& node : nodes) {
+        Node own;
+        own.work = std::make_unique<Command>();
+        copy_work(*node.work, *own.work);
+        own.work->launch = node.work->launch;
+        own.context = node.context;
+        own.depends = node.depends;
+        own.followers = node.followers;
+        out->nodes.push_back(std::move(own));
+    }
+    return out;
 }
 
 GraphRun::GraphRun(std::shared_ptr<const GraphNodes> graph, Command& command)

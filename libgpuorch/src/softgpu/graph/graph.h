@@ -1,8 +1,8 @@
 // Graphs: recorded work, its executable form, and one run of it.
 //
-// A graph owns one command per node, never queued itself. Instantiating shares the nodes; they are constant from the end
-// of the capture on. A run has commands of its own, copied from the nodes, and belongs to the stream's command that runs
-// it.
+// A graph owns one command per node, never queued itself. Instantiating copies the nodes, so that what is done to the graph
+// afterwards doesn't change its executables. A run has commands of its own, copied from those of the executable, and belongs to the
+// stream's command that runs it.
 #pragma once
 
 #include <cuda.h>
@@ -31,8 +31,15 @@ struct GraphNodes {
     CUgraphNode native(uint32_t node) const noexcept {
         return reinterpret_cast<CUgraphNode>(nodes[node].work.get());
     }
+    /// The number of a node by its native handle; kNone: it isn't of this graph.
+    static constexpr uint32_t kNone = UINT32_MAX;
+    uint32_t find(CUgraphNode native) const noexcept;
     /// Throws std::bad_alloc, with no effect.
     uint32_t add(std::unique_ptr<Command> work, Context* context, std::vector<uint32_t> depends);
+    /// The nodes behind it lose that dependency, and get no other for it.
+    void remove(uint32_t node) noexcept;
+    /// Throws std::bad_alloc.
+    std::shared_ptr<GraphNodes> copy() const;
 };
 
 struct Graph : Handled {
@@ -60,7 +67,7 @@ struct GraphRun {
     bool begun = false;
 };
 
-/// What a node's command does, without the state of its being queued. Throws std::bad_alloc.
+/// What a node's command does, without the state of its being queued; but for a kernel's launch. Throws std::bad_alloc.
 void copy_work(const Command& from, Command& to);
 
 }  // namespace gpo::softgpu

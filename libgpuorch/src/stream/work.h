@@ -1,0 +1,133 @@
+// Work of the GPU's as plain records: what is asked of it, with no stream and no owner.
+//
+// A record can be made, checked and copied anywhere. `issue` gives it to a stream, `add` to a graph; both take what the record
+// names by address or handle (arguments, events, memory) as it is: it has to stay until the driver has taken it, and the memory
+// until the work is done. `accesses` says which memory it reads and writes, as far as that is known, and `name` what it is called
+// in failures and traces. What a record can't be made from is refused by whoever makes it (kernel/launch.h, memory/copy.h,
+// memory/fill.h); what the driver refuses is explained there too.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <span>
+
+#include "device/context.h"
+
+namespace gpo {
+
+struct KernelWork {
+    CUfunction function = nullptr;
+    uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+    uint32_t cluster[3] = {};                  // all 0: no clusters
+    uint32_t dynamic_shared = 0;               // bytes
+    bool cooperative = false, has_priority = false;
+    int32_t priority = 0;
+    void** arguments = nullptr;                // addresses of the values, which the driver copies
+};
+
+struct CopyWork {
+    /// between: by unified addressing, host or device on either side.
+    enum class Way : uint8_t { to_device, to_host, on_device, peer, between };
+    Way way = Way::between;
+    uint64_t destination = 0, source = 0, bytes = 0;
+    CUcontext destination_context = nullptr, source_context = nullptr;   // for Way::peer
+};
+
+/// Rows of `width` bytes.
+struct RowsWork {
+    uint64_t destination = 0, source = 0;
+    uint64_t destination_pitch = 0, source_pitch = 0;
+    uint64_t width = 0, height = 0;
+    bool to_device = false, from_device = false;   // else host memory
+};
+
+/// Rows of `count` elements, each of 1, 2 or 4 bytes, set to `value`. More than one row: elements of 1 byte.
+struct FillWork {
+    uint64_t destination = 0;
+    uint64_t count = 0, rows = 1, pitch = 0;       // bytes from one row to the next
+    uint32_t value = 0, element_bytes = 1;
+};
+
+/// An event is recorded, or waited for.
+struct EventWork {
+    CUevent event = nullptr;
+    bool wait = false;
+};
+
+/// What the driver answered, and the name of its function.
+struct Issued {
+    CUresult result;
+    const char* function;
+};
+
+// Inside a DriverScope of the context; `stream` is of it.
+Issued issue_with_attributes(const Context& context, CUstream stream, const KernelWork& work) noexcept;
+inline Issued issue(const Context& context, CUstream stream, const KernelWork& work) noexcept {
+    if (work.cooperative || work.has_priority || work.cluster[0]) [[unlikely]] return issue_with_attributes(context, stream, work);
+    return {context.table().cuLaunchKernel(work.function, work.grid[0], work.grid[1], work.grid[2], work.block[0], work.block[1],
+                                           work.block[2], work.dynamic_shared, stream, work.arguments, nullptr),
+            "cuLaunchKernel"};
+}
+Issued issue_elsewhere(const Context& context, CUstream stream, const CopyWork& work) noexcept;
+inline Issued issue(const Context& context, CUstream stream, const CopyWork& work) noexcept {
+    const driver::Table& table = context.table();
+    switch (work.way) {
+        case CopyWork::Way::to_device:
+            return {table.cuMemcpyHtoDAsync(work.destination, reinterpret_cast<const void*>(work.source), work.bytes, stream),
+                    "cuMemcpyHtoDAsync"};
+        case CopyWork::Way::to_host:
+            return {table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(work.destination), work.source, work.bytes, stream),
+                    "cuMemcpyDtoHAsync"};
+        default: return issue_elsewhere(context, stream, work);
+    }
+}
+Issued issue(const Context& context, CUstream stream, const RowsWork& work) noexcept;
+Issued issue(const Context& context, CUstream stream, const FillWork& work) noexcept;
+inline Issued issue(const Context& context, CUstream stream, const EventWork& work) noexcept {
+    if (work.wait) return {context.table().cuStreamWaitEvent(stream, work.event, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent"};
+    return {context.table().cuEventRecord(work.event, stream), "cuEventRecord"};
+}
+
+// As a node of a graph, behind `dependencies`. Inside a DriverScope of the context. The node goes to `node`.
+Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const KernelWork& work,
+           CUgraphNode* node) noexcept;
+Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const CopyWork& work,
+           CUgraphNode* node) noexcept;
+Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const RowsWork& work,
+           CUgraphNode* node) noexcept;
+Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const FillWork& work,
+           CUgraphNode* node) noexcept;
+Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const EventWork& work,
+           CUgraphNode* node) noexcept;
+
+/// Bytes that are moved or set.
+constexpr uint64_t bytes_of(const CopyWork& work) noexcept { return work.bytes; }
+constexpr uint64_t bytes_of(const RowsWork& work) noexcept { return work.width * work.height; }
+constexpr uint64_t bytes_of(const FillWork& work) noexcept { return work.count * work.element_bytes * work.rows; }
+
+/// A range of memory; no bytes: none.
+struct Extent {
+    uint64_t address = 0, bytes = 0;
+};
+struct Accesses {
+    bool known = false;    // false: any memory may be read and written
+    Extent reads, writes;
+};
+/// What a kernel reads and writes isn't known. Of rows it is all from the first byte to the last.
+inline Accesses accesses(const KernelWork&) noexcept { return {}; }
+inline Accesses accesses(const CopyWork& work) noexcept {
+    return {true, {work.source, work.bytes}, {work.destination, work.bytes}};
+}
+Accesses accesses(const RowsWork& work) noexcept;
+Accesses accesses(const FillWork& work) noexcept;
+inline Accesses accesses(const EventWork&) noexcept { return {true, {}, {}}; }
+
+// Static texts, as failures and traces have them.
+constexpr const char* name(const KernelWork&) noexcept { return "kernel"; }
+constexpr const char* name(const CopyWork&) noexcept { return "copy"; }
+constexpr const char* name(const RowsWork&) noexcept { return "copy"; }
+constexpr const char* name(const FillWork&) noexcept { return "fill"; }
+constexpr const char* name(const EventWork& work) noexcept { return work.wait ? "wait for event" : "record event"; }
+
+}  // namespace gpo
