@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""The folders of libgpuorch/src include each other as the tables in libgpuorch/README.md, "Layers", say: no other way,
+and never in a circle but for the cycles that are named there. With --table: prints what the sources say."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "libgpuorch" / "src"
+README = ROOT / "libgpuorch" / "README.md"
+PUBLIC = "gpuorch"                      # the public headers, as a folder
+OF_KERNELS = "softgpu/cuda_device"      # compiled with kernels, not into the library
+SUFFIXES = {".h", ".cpp", ".c", ".inc"}
+
+
+def includes():
+    """Each source's name, and what it includes: {"core/error.h": ["base/text.h"]}."""
+    found = {}
+    for path in sorted(SOURCES.rglob("*")):
+        name = str(path.relative_to(SOURCES))
+        if path.suffix in SUFFIXES and not name.startswith(f"{OF_KERNELS}/"):
+            found[name] = re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)
+    return found
+
+
+def folder(name):
+    return name.rpartition("/")[0]
+
+
+def arrows(of_files):
+    """{(folder, included folder): one of the files where that stands}."""
+    found = {}
+    for name, included in of_files.items():
+        for other in included:
+            if "/" in other and folder(other) != folder(name):
+                found.setdefault((folder(name), folder(other)), name)
+    return found
+
+
+def rows(text, header):
+    """The cells of the table that has this header, without their backquotes."""
+    _, _, table = text.partition(header + "\n")
+    for line in table.splitlines()[1:]:
+        if not line.startswith("|"):
+            return
+        yield [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
+
+
+def allowed(text):
+    """The table of arrows: {(folder, folder it may include)}."""
+    return {(row[0], other.strip()) for row in rows(text, "| folder | may include |") for other in row[1].split(",")}
+
+
+def named_cycles(text):
+    return {frozenset(name.strip() for name in row[0].split(",")) for row in rows(text, "| cycle | why |")}
+
+
+def cycles(found):
+    """The sets of folders that all reach each other."""
+    reached = {start: {start} for arrow in found for start in arrow}
+    for start, seen in reached.items():
+        look_at = [start]
+        while look_at:
+            at = look_at.pop()
+            new = {end for begin, end in found if begin == at} - seen
+            seen |= new
+            look_at += new
+    return {frozenset(other for other in reached[start] if start in reached[other]) for start in reached
+            if any(other != start and start in reached[other] for other in reached[start])}
+
+
+def problems(of_files, text):
+    """What the files do that the tables don't say, and the other way round: a list for each of the checks."""
+    found, table = arrows(of_files), allowed(text)
+    circles, named = cycles(found), named_cycles(text)
+    listed = lambda circle: ", ".join(sorted(circle))
+    return {
+        "folders include only what the table of layers says":
+            [f"{begin} includes {end} (in {found[begin, end]})" for begin, end in sorted(found.keys() - table)],
+        "every arrow of the table of layers is used":
+            [f"{begin} includes nothing of {end}" for begin, end in sorted(table - found.keys())],
+        "no folders include each other in a circle but those named":
+            [f"{listed(circle)} do" for circle in sorted(circles - named, key=sorted)],
+        "every cycle that is named is one":
+            [f"{listed(circle)} are none" for circle in sorted(named - circles, key=sorted)],
+    }
+
+
+def check_itself():
+    """Sources and tables made up so that one rule is broken each."""
+    text = ("| folder | may include |\n|---|---|\n| `above` | `below`, `gpuorch` |\n| `left` | `right` |\n"
+            "| `right` | `left` |\n\n| cycle | why |\n|---|---|\n| `left`, `right` | they are one |\n")
+    files = {"above/a.h": ["below/b.h", "gpuorch/status.h"], "below/b.h": ["below/c.h"],
+             "left/l.h": ["right/r.h"], "right/r.h": ["left/l.h"]}
+    noticed = lambda of_files, tables: [what for what in problems(of_files, tables).values() if what]
+    upward = {**files, "below/deep.cpp": ["above/a.h"]}
+    wrong = []
+    if noticed(files, text):
+        wrong.append(f"sources as the tables say them: {noticed(files, text)}")
+    for what, of_files, tables, expected in [
+            ("an upward include", upward, text,
+             [["below includes above (in below/deep.cpp)"], ["above, below do"]]),
+            ("a cycle that the first table has", upward,
+             text.replace("\n| `left` |", "\n| `below` | `above` |\n| `left` |"), [["above, below do"]]),
+            ("a row that nobody uses", {**files, "above/a.h": ["gpuorch/status.h"]}, text,
+             [["above includes nothing of below"]]),
+            ("a cycle that is none any more", {**files, "right/r.h": []}, text,
+             [["right includes nothing of left"], ["left, right are none"]])]:
+        if noticed(of_files, tables) != expected:
+            wrong.append(f"{what}: {noticed(of_files, tables)}")
+    return wrong
+
+
+def check(name, wrong):
+    more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+    print(f"FAIL {name}: {'; '.join(wrong[:5])}{more}" if wrong else f"PASS {name}")
+
+
+def main():
+    files = includes()
+    if "--table" in sys.argv:
+        found = arrows(files)
+        for begin in sorted({begin for begin, _ in found}):
+            print(f"| `{begin}` | {', '.join(f'`{end}`' for start, end in sorted(found) if start == begin)} |")
+        for circle in sorted(cycles(found), key=sorted):
+            print("a cycle:", ", ".join(sorted(circle)))
+        return
+    check("the check of layers notices what breaks them", check_itself())
+    for name, wrong in problems(files, README.read_text()).items():
+        check(name, wrong)
+
+
+main()
