@@ -1,6 +1,6 @@
 // What every function of the table starts with: the machine, the thread's current context, the refusals.
 //
-// A call is refused by throwing Refused; nothing has been changed then. `enter` turns it, and what else may be thrown,
+// A call is refused by throwing Refused (softgpu/machine/refused.h). `enter` turns that, and what else may be thrown,
 // into a CUresult.
 #pragma once
 
@@ -12,19 +12,10 @@
 #include "softgpu/graph/capture.h"
 #include "softgpu/machine/batch.h"
 #include "softgpu/machine/machine.h"
+#include "softgpu/machine/refused.h"
 #include "softgpu/memory/address_room.h"
 
 namespace gpo::softgpu {
-
-struct Refused {
-    CUresult result;
-};
-
-[[noreturn]] inline void refuse(CUresult result) { throw Refused{result}; }
-
-inline void require(bool holds, CUresult result = CUDA_ERROR_INVALID_VALUE) {
-    if (!holds) refuse(result);
-}
 
 template <class Body>
 CUresult enter(Body&& body) noexcept {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "softgpu/api/call.h"
 #include "softgpu/machine/machine.h"
+#include "softgpu/machine/refused.h"
 
 namespace gpo::softgpu {
 

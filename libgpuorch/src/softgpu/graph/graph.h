@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "softgpu/machine/handles.h"
+#include "softgpu/handles.h"
 #include "softgpu/machine/work.h"
 
 namespace gpo::softgpu {

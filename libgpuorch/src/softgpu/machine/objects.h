@@ -17,9 +17,9 @@
 
 #include "host/host.h"
 #include "softgpu/blocks/multiprocessors.h"
+#include "softgpu/handles.h"
 #include "softgpu/image/image.h"
 #include "softgpu/machine/engine.h"
-#include "softgpu/machine/handles.h"
 #include "softgpu/machine/work.h"
 #include "softgpu/memory/pool.h"
 

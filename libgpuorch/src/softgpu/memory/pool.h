@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <map>
 
-#include "softgpu/machine/handles.h"
+#include "softgpu/handles.h"
 #include "softgpu/memory/memory.h"
 #include "softgpu/memory/range_allocator.h"
 
