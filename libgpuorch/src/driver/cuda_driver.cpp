@@ -4,8 +4,6 @@
 // Every entry of the table is asked of cuGetProcAddress with the version that its prototype belongs to, and with the
 // legacy default stream. What can't be used is said in one sentence; nothing of a failure is kept, so the next runtime
 // tries again (a driver may be installed, or its device nodes may appear, in the meantime).
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <string>
 
@@ -13,6 +11,7 @@
 #include "driver/builtin.h"
 #include "driver/driver.h"
 #include "driver/functions.h"
+#include "driver/library.h"
 #include "driver/nvrtc.h"
 #include "host/host.h"
 
@@ -44,23 +43,17 @@ private:
 
 std::string version_text(int version) { return text(version / 1000, ".", version % 1000 / 10); }
 
-std::string last_dl_error() {
-    const char* message = dlerror();
-    return message ? message : "no reason given";
-}
-
-/// libcuda, or NULL with a sentence. Once loaded, the same for the life of the process.
-void* load_library(std::string* why) {
+/// libcuda, or none with a sentence. Once loaded, the same for the life of the process.
+const Library& load_library(std::string* why) {
     static host::Mutex lock;
-    static void* library = nullptr;
+    static auto& library = *new Library();
     std::lock_guard guard(lock);
     if (library) return library;
-    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library) return library;
-    std::string first = last_dl_error();
-    library = dlopen("libcuda.so", RTLD_NOW | RTLD_LOCAL);
+    std::string tried;
     // The stub that comes with the toolkit answers every call with an error: cuInit says so later.
-    if (!library) *why = text("the CUDA driver library could not be loaded: ", first);
+    library = Library::open({"libcuda.so.1", "libcuda.so"}, &tried);
+    library.stay();
+    if (!library) *why = text("the CUDA driver library could not be loaded: ", tried);
     return library;
 }
 
@@ -96,11 +89,12 @@ std::string describe(const Table& table, CUresult result) {
 }
 
 std::shared_ptr<Driver> open(std::string* why) {
-    void* library = load_library(why);
+    const Library& library = load_library(why);
     if (!library) return nullptr;
 
     int version = 0;
-    auto* get_version = reinterpret_cast<DriverGetVersion*>(dlsym(library, "cuDriverGetVersion"));
+    DriverGetVersion* get_version = nullptr;
+    library.optional("cuDriverGetVersion", get_version);
     if (!get_version) {
         *why = "the CUDA driver library has no function cuDriverGetVersion: it is broken, or is no CUDA driver";
         return nullptr;
@@ -116,7 +110,8 @@ std::shared_ptr<Driver> open(std::string* why) {
                     version_text(kFloor), " or newer is needed");
         return nullptr;
     }
-    auto* get = reinterpret_cast<GetProcAddress*>(dlsym(library, "cuGetProcAddress_v2"));
+    GetProcAddress* get = nullptr;
+    library.optional("cuGetProcAddress_v2", get);
     if (!get) {
         *why = text("the CUDA driver (", version_text(version), ") has no function cuGetProcAddress_v2");
         return nullptr;

@@ -1,6 +1,5 @@
 #include "driver/nvrtc.h"
 
-#include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/environment.h"
 #include "base/text.h"
+#include "driver/library.h"
 #include "driver/nvrtc_includes.h"
 #include "driver/nvrtc_reads.h"
 #include "host/host.h"
@@ -40,7 +40,7 @@ inline constexpr Result kSuccess = 0;
     X(nvrtcAddNameExpression, Result(Program*, const char*))                                                     \
     X(nvrtcGetLoweredName, Result(Program*, const char*, const char**))
 
-struct Library {
+struct Loaded {
 #define X(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
     GPO_NVRTC_FUNCTIONS(X)
 #undef X
@@ -58,11 +58,11 @@ std::string folder_of(const std::string& path) {
 }
 
 /// NVRTC opens its built-ins by their bare name, which is found only if they are loaded already or on the search path.
-void load_builtins(const Library& library) {
+void load_builtins(const Loaded& library) {
     const std::string folder = folder_of(library.path);
     if (folder.empty()) return;
-    const std::string path = text(folder, "/libnvrtc-builtins.so.", library.major, ".", library.minor);
-    dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    std::string tried;
+    Library::open({text(folder, "/libnvrtc-builtins.so.", library.major, ".", library.minor)}, &tried).stay();
 }
 
 /// Tells two states of one include folder apart, as before and after an upgrade in place: when entries were last added to it
@@ -78,49 +78,40 @@ std::string state_of(const std::string& folder) {
 }
 
 /// NULL, with what was wrong added to `tried`.
-const Library* load(const std::string& name, std::string* tried) {
-    void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-        const char* message = dlerror();
-        *tried += text(tried->empty() ? "" : "; ", message ? message : name.c_str());
-        return nullptr;
-    }
-    auto library = std::make_unique<Library>();
-#define X(function, ...)                                                                                      \
-    library->function = reinterpret_cast<decltype(library->function)>(dlsym(handle, #function));              \
-    if (!library->function) {                                                                                 \
-        *tried += text(tried->empty() ? "" : "; ", name, " has no function " #function);                      \
-        return nullptr;                                                                                       \
-    }
+const Loaded* load(const std::string& name, std::string* tried) {
+    Library opened = Library::open({name}, tried);
+    if (!opened) return nullptr;
+    auto library = std::make_unique<Loaded>();
+#define X(function, ...) \
+    if (!opened.required(#function, library->function, tried)) return nullptr;
     GPO_NVRTC_FUNCTIONS(X)
 #undef X
+    opened.stay();
     int count = 0;
     if (library->nvrtcVersion(&library->major, &library->minor) != kSuccess || library->major < 12 ||
         library->nvrtcGetNumSupportedArchs(&count) != kSuccess || count <= 0) {
-        *tried += text(tried->empty() ? "" : "; ", name, " is of CUDA ", library->major, ".", library->minor,
-                       ", and 12.0 or newer is needed");
+        add_tried(tried,
+                  text(name, " is of CUDA ", library->major, ".", library->minor, ", and 12.0 or newer is needed"));
         return nullptr;
     }
     library->architectures.resize(static_cast<size_t>(count));
     library->nvrtcGetSupportedArchs(library->architectures.data());
     std::sort(library->architectures.begin(), library->architectures.end());
-    Dl_info info;
-    const bool known = dladdr(reinterpret_cast<void*>(library->nvrtcVersion), &info) && info.dli_fname;
-    library->path = known ? info.dli_fname : name;
+    library->path = opened.path();
     load_builtins(*library);
     library->includes = find_includes(folder_of(library->path), library->major, "/usr/local");
     return library.release();   // as the library itself: for the life of the process
 }
 
 /// The library, loaded once; a failure is tried again the next time.
-const Library* library(int driver_version, std::string* tried) {
-    static std::atomic<const Library*> ready{nullptr};
+const Loaded* library(int driver_version, std::string* tried) {
+    static std::atomic<const Loaded*> ready{nullptr};
     static host::Mutex lock;
-    if (const Library* loaded = ready.load(std::memory_order_acquire)) return loaded;
+    if (const Loaded* loaded = ready.load(std::memory_order_acquire)) return loaded;
     std::lock_guard guard(lock);
-    if (const Library* loaded = ready.load(std::memory_order_acquire)) return loaded;
+    if (const Loaded* loaded = ready.load(std::memory_order_acquire)) return loaded;
     for (const std::string& name : candidates(driver_version)) {
-        if (const Library* loaded = load(name, tried)) {
+        if (const Loaded* loaded = load(name, tried)) {
             ready.store(loaded, std::memory_order_release);
             return loaded;
         }
@@ -130,7 +121,7 @@ const Library* library(int driver_version, std::string* tried) {
 
 class OwnProgram {
 public:
-    explicit OwnProgram(const Library& library) : library_(library) {}
+    explicit OwnProgram(const Loaded& library) : library_(library) {}
     ~OwnProgram() {
         if (program_) library_.nvrtcDestroyProgram(&program_);
     }
@@ -138,7 +129,7 @@ public:
     Program* get() const { return program_; }
 
 private:
-    const Library& library_;
+    const Loaded& library_;
     Program* program_ = nullptr;
 };
 
@@ -168,7 +159,7 @@ std::vector<std::string> candidates(int driver_version) {
 
 std::string NvrtcCompiler::identity() {
     std::string tried;
-    const nvrtc::Library* library = nvrtc::library(version_, &tried);
+    const nvrtc::Loaded* library = nvrtc::library(version_, &tried);
     if (!library) return "none";
     std::string identity = text("nvrtc ", library->major, ".", library->minor);
     for (const std::string& include : library->includes.folders) identity += " " + include + nvrtc::state_of(include);
@@ -185,7 +176,7 @@ using namespace nvrtc;
 CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_version) {
     CompileResult out;
     std::string tried;
-    const Library* library = nvrtc::library(driver_version, &tried);
+    const Loaded* library = nvrtc::library(driver_version, &tried);
     if (!library) {
         out.unavailable = true;
         out.log = "NVRTC, the CUDA toolkit's run-time compiler, could not be loaded: " + tried;

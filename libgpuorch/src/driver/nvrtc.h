@@ -9,10 +9,6 @@
 
 namespace gpo::driver {
 
-namespace nvrtc {
-struct Library;
-}
-
 class NvrtcCompiler final : public Compiler {
 public:
     std::unique_ptr<Compilation> begin(const CompileRequest& request) override;

@@ -1,11 +1,10 @@
 #include "metrics/nvml.h"
 
-#include <dlfcn.h>
-
 #include <memory>
 #include <mutex>
 
 #include "base/text.h"
+#include "driver/library.h"
 #include "host/host.h"
 
 namespace gpo::metrics {
@@ -57,38 +56,30 @@ struct Nvml::Functions {
 };
 
 Nvml::~Nvml() {
-    delete functions_;  // the library stays: others may have it open
+    delete functions_;
 }
 
 Nvml* Nvml::open_at(const char* path, std::string* why) {
-    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        const char* message = dlerror();
-        *why = message ? message : text(path, " can't be loaded");
-        return nullptr;
-    }
-    constexpr bool required = true, optional = false;
+    std::string tried;
+    driver::Library library = driver::Library::open({path}, &tried);
     auto functions = std::make_unique<Functions>();
-    const char* missing = nullptr;
-    const auto find = [&](const char* name, bool needed) {
-        void* function = dlsym(library, name);
-        if (!function && needed && !missing) missing = name;
-        return function;
+    const auto refuse = [&](std::string reason) {
+        *why = std::move(reason);
+        return nullptr;
     };
-#define X(name, need, ...) functions->name = reinterpret_cast<decltype(functions->name)>(find(#name, need));
+    if (!library) return refuse(tried);
+    const auto required = [&](const char* name, auto& function) { return library.required(name, function, &tried); };
+    const auto optional = [&](const char* name, auto& function) { return library.optional(name, function), true; };
+#define X(name, need, ...) \
+    if (!need(#name, functions->name)) return refuse(tried);
     GPO_NVML_FUNCTIONS(X)
 #undef X
-    if (missing) {
-        *why = text(path, " has no function ", missing);
-    } else if (const Result result = functions->nvmlInit_v2(); result != 0) {
-        *why = text("nvmlInit failed: ", functions->nvmlErrorString(result), " (", result, ")");
-    } else {
-        std::unique_ptr<Nvml> made(new Nvml);
-        made->functions_ = functions.release();
-        return made.release();
-    }
-    dlclose(library);
-    return nullptr;
+    if (const Result result = functions->nvmlInit_v2(); result != 0)
+        return refuse(text("nvmlInit failed: ", functions->nvmlErrorString(result), " (", result, ")"));
+    library.stay();   // others may have it open
+    std::unique_ptr<Nvml> made(new Nvml);
+    made->functions_ = functions.release();
+    return made.release();
 }
 
 const Nvml* Nvml::open(std::string* why) {
