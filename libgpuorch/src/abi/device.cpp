@@ -1,6 +1,7 @@
 #include "device/device.h"
 
 #include "abi/call.h"
+#include "device/contexts.h"
 #include "stream/cycles.h"
 #include "stream/stream.h"
 
@@ -72,7 +73,7 @@ GPO_API gpo_status gpo_device_open(gpo_runtime_t runtime, const gpo_device_optio
         if (read.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
         Pin<Runtime> pinned(runtime);
         const int native = native_ordinal(*pinned, read.ordinal);
-        auto context = pinned->context(native, static_cast<CUcontext>(read.native_context));
+        auto context = Contexts::of(*pinned).open(native, static_cast<CUcontext>(read.native_context));
         auto made = make<Device>(*pinned, read.ordinal, std::move(context), read.label);
         *device = pinned->publish<gpo_device_t>(*made);
         return GPO_SUCCESS;

@@ -1,8 +1,11 @@
 #include "core/runtime.h"
 
 #include "abi/call.h"
+#include "metrics/metrics.h"
+#include "runtime/shutdown.h"
+#include "runtime/tracing.h"
 #include "trace/nvtx.h"
-#include "trace/recorder.h"
+#include "trace/recorder/recorder.h"
 
 using namespace gpo;
 
@@ -13,7 +16,7 @@ GPO_API gpo_status gpo_runtime_create(const gpo_runtime_options* options, gpo_ru
         required(runtime, "runtime");
         auto made = make<Runtime>(read_struct(options, "options"));
         trace::nvtx::attach();
-        trace::Recorder::start_from_environment(*made);
+        trace::Recorder::start_from_environment(*made, trace_source());
         *runtime = made->handle();
         return GPO_SUCCESS;
     });
@@ -25,7 +28,7 @@ GPO_API gpo_status gpo_runtime_shutdown(gpo_runtime_t runtime, int64_t timeout_n
         gpo_status status = GPO_INVALID_HANDLE;
         try {
             Pin<Runtime> pinned(runtime);
-            status = pinned->shutdown(host::deadline_after(timeout_ns));
+            status = shut_down(*pinned, host::deadline_after(timeout_ns));
         } catch (const Failure& failure) {
             // Too late even to find another thread at it.
             if (failure.error()->status != GPO_STALE_HANDLE) throw;
@@ -55,7 +58,7 @@ GPO_API gpo_status gpo_runtime_get_statistics(gpo_runtime_t runtime, gpo_statist
     return abi::call(__func__, [&] {
         required(statistics, "statistics");
         Pin<Runtime> pinned(runtime);
-        write_struct(statistics, pinned->statistics(), "statistics");
+        write_struct(statistics, metrics::statistics(*pinned), "statistics");
         return GPO_SUCCESS;
     });
 }

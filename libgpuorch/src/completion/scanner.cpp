@@ -10,7 +10,7 @@
 #include "core/deferred.h"
 #include "device/context.h"
 #include "host/fence.h"
-#include "trace/recorder.h"
+#include "trace/recorder/recorder.h"
 
 namespace gpo {
 
@@ -25,7 +25,7 @@ constexpr unsigned kRefusals = 3;
 constexpr uint64_t kYouth = 4'000;   // ns that even an empty kernel takes until it is seen done
 
 void trace_completion(WatchedStream& stream, const Mark& mark, const Outcome& outcome) noexcept {
-    trace::Recorder* recorder = stream.runtime().recorder();
+    trace::Recorder* recorder = trace::Recorder::of(stream.runtime());
     if (!recorder || !recorder->running()) return;
     trace::Record completion;
     completion.kind = trace::Kind::completion;

@@ -9,10 +9,7 @@
 #include <cstring>
 
 #include "base/environment.h"
-#include "completion/scanner.h"
 #include "core/options.h"
-#include "device/context.h"
-#include "trace/recorder.h"
 
 namespace gpo {
 
@@ -65,6 +62,8 @@ void log_to_stderr(void*, int32_t level, const char* line) {
 std::atomic<uint32_t> g_runtimes{0};           // alive in this process
 std::atomic<uint32_t> g_created{0};            // ever
 std::atomic<bool> g_deterministic{false};      // one of them is deterministic
+
+constinit std::atomic<Runtime::LogCaller> g_log_caller{nullptr};
 
 thread_local const Runtime::CallbackScope* t_callback = nullptr;  // the innermost that the calling thread is in
 
@@ -127,8 +126,7 @@ void Runtime::let_go() noexcept {
 }
 
 void Runtime::end() noexcept {
-    delete recorder_.exchange(nullptr);
-    delete annex_.exchange(nullptr);
+    for (auto& annex : annexes_) delete annex.exchange(nullptr);
     table_->release();
     driver_ready_.store(nullptr);
     driver_.reset();
@@ -195,58 +193,11 @@ void Runtime::open_driver() {
     if (chosen) log(GPO_LOG_INFO, "the software GPU is used: CUDA can't be: ", reason_);
 }
 
-Ref<Context> Runtime::context(int native_ordinal, CUcontext foreign) {
-    const auto key = std::make_pair(foreign ? -1 : native_ordinal, foreign);
-    {
-        std::lock_guard lock(contexts_lock_);
-        if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        // One that was lost stays lost, for as long as the runtime lives.
-        if (auto found = contexts_.find(key); found != contexts_.end()) {
-            if (found->second->ordinal() != native_ordinal) Context::refuse_ordinal(native_ordinal);
-            return found->second;
-        }
-    }
-    auto made = make<Context>(*this, native_ordinal, foreign);  // calls the driver: not under the lock
-    Ref<Context> kept;
-    bool inserted = false;
-    {
-        std::lock_guard lock(contexts_lock_);
-        if (shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        auto [place, added] = contexts_.try_emplace(key, std::move(made));
-        kept = place->second;
-        inserted = added;
-    }
-    if (trace::Recorder* tracer = recorder(); inserted && tracer && tracer->running()) tracer->add_context(*kept);
-    return kept;
-}
-
-trace::Recorder& Runtime::make_recorder() {
-    if (trace::Recorder* ready = recorder()) return *ready;
-    auto made = std::make_unique<trace::Recorder>(*this);
-    trace::Recorder* first = nullptr;
-    if (!recorder_.compare_exchange_strong(first, made.get(), std::memory_order_seq_cst)) return *first;
-    return *made.release();
-}
-
-void Runtime::serialised(Serialising what, uint64_t bytes, uint64_t begin) noexcept {
-    struct Kind { std::atomic<uint64_t>& counter; const char* name; };
-    const Kind kinds[] = {{counters.device_allocations, "device allocation"},
-                          {counters.host_registrations, "host registration"},
-                          {counters.pageable_copies, "pageable copy"},
-                          {counters.module_loads, "module load"}};
-    const Kind& kind = kinds[static_cast<size_t>(what)];
-    kind.counter.fetch_add(1, std::memory_order_relaxed);
-    trace::serialising(*this, kind.name, bytes, begin);
-}
-
-Runtime::SerialisingScope::SerialisingScope(Runtime& runtime, Serialising what) noexcept
-    : runtime_(runtime), what_(what), begin_(trace::on() ? host::now() : 0) {}
-
-Annex& Runtime::add_annex(Annex* (*make)(Runtime&)) {
-    std::unique_ptr<Annex> made(make(*this));
+// In one order with whoever begins to shut down and then looks for annexes: one of the two sees the other.
+Annex& Runtime::add_annex(Annex::Slot slot, std::unique_ptr<Annex> made) noexcept {
     Annex* first = nullptr;
-    if (!annex_.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) return *first;
-    return *made.release();
+    auto& place = annexes_[static_cast<size_t>(slot)];
+    return place.compare_exchange_strong(first, made.get(), std::memory_order_seq_cst) ? *made.release() : *first;
 }
 
 const char* Runtime::intern(std::string_view label) {
@@ -288,15 +239,18 @@ void Runtime::set_log_route(Ref<LogRoute> route) noexcept {
 
 void Runtime::call_log(int32_t level, const char* line) noexcept {
     CallbackScope scope(*this, nullptr);
-    const trace::CallbackSpan span(*this, "log function");
+    const LogLine whole{options_.log, options_.log_user, level, line};
     try {
-        options_.log(options_.log_user, level, line);
+        if (const LogCaller caller = g_log_caller.load(std::memory_order_acquire)) caller(*this, whole);
+        else whole.call();
     } catch (...) {
         // A log function that throws has nobody to report to.
     }
 }
 
-gpo_statistics Runtime::statistics() {
+void Runtime::set_log_caller(LogCaller caller) noexcept { g_log_caller.store(caller, std::memory_order_release); }
+
+gpo_statistics Runtime::own_statistics() const {
     gpo_statistics out{};
     const auto read = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
     const uint32_t live = table_->live();
@@ -315,31 +269,7 @@ gpo_statistics Runtime::statistics() {
     out.pageable_bytes = read(counters.pageable_bytes);
     out.legacy_stream_uses = read(counters.legacy_stream_uses);
     out.module_loads = read(counters.module_loads);
-    ContextKey key;
-    for (auto context = next_context(key, true); context; context = next_context(key, false))
-        context->add_stream_counters(out);
     return out;
-}
-
-std::vector<Ref<Context>> Runtime::contexts() {
-    std::vector<Ref<Context>> out;
-    std::lock_guard lock(contexts_lock_);
-    for (const auto& [key, context] : contexts_) out.push_back(context);
-    return out;
-}
-
-// One after the other where a list would need memory; the lock is not held over driver calls.
-Ref<Context> Runtime::next_context(ContextKey& key, bool first) noexcept {
-    std::lock_guard lock(contexts_lock_);
-    const auto found = first ? contexts_.begin() : contexts_.upper_bound(key);
-    if (found == contexts_.end()) return nullptr;
-    key = found->first;
-    return found->second;
-}
-
-void Runtime::probe_contexts() noexcept {
-    ContextKey key;
-    for (auto context = next_context(key, true); context; context = next_context(key, false)) context->probe();
 }
 
 bool Runtime::drain_objects(uint64_t deadline) noexcept {
@@ -352,15 +282,6 @@ bool Runtime::drain_objects(uint64_t deadline) noexcept {
         drained = false;
     }
     return drained;
-}
-
-// The scanners end when all marks are reached, and wait for that without a deadline. Streams without a handle have one while
-// anything runs on them.
-bool Runtime::drain_marks(uint64_t deadline) noexcept {
-    ContextKey key;
-    for (auto context = next_context(key, true); context; context = next_context(key, false))
-        if (!context->drain_marks(deadline)) return false;
-    return true;
 }
 
 void Runtime::report_leaks() {
@@ -393,65 +314,40 @@ bool Runtime::close_objects(uint64_t deadline) noexcept {
     return true;
 }
 
-gpo_status Runtime::shutdown(uint64_t deadline) {
+gpo_status Runtime::begin_turn(uint64_t deadline) {
     if (in_callback_of(this)) fail(GPO_WOULD_DEADLOCK, "a callback of the runtime can't shut it down");
     if (schedule_ && !schedule_->made_here())
         fail(GPO_INVALID_STATE, "a deterministic runtime is shut down by the thread that created it");
-    {
-        host::Lock lock(shutdown_lock_);
-        if (!shutdown_passed_on_.wait(lock, deadline, [this] { return !being_shut_down_; })) return GPO_TIMEOUT;
-        if (shut_down_) return GPO_INVALID_HANDLE;
-        being_shut_down_ = true;
-    }
-    struct PassOn {
-        ~PassOn() {
-            std::lock_guard lock(runtime.shutdown_lock_);
-            runtime.being_shut_down_ = false;
-            runtime.shut_down_ = done;
-            runtime.shutdown_passed_on_.notify_all();
-        }
-        Runtime& runtime;
-        bool done = false;
-    } pass_on{*this};
-    const gpo_status status = shut_down_alone(deadline);
-    pass_on.done = status == GPO_SUCCESS;
-    if (!pass_on.done) for_each([](Object& object) { object.shutdown_timed_out(); });
-    return status;
+    host::Lock lock(shutdown_lock_);
+    if (!shutdown_passed_on_.wait(lock, deadline, [this] { return !being_shut_down_; })) return GPO_TIMEOUT;
+    if (shut_down_) return GPO_INVALID_HANDLE;
+    being_shut_down_ = true;
+    return GPO_SUCCESS;
 }
 
-gpo_status Runtime::shut_down_alone(uint64_t deadline) {
+void Runtime::end_turn(bool shut_down) noexcept {
+    std::lock_guard lock(shutdown_lock_);
+    being_shut_down_ = false;
+    shut_down_ = shut_down;
+    shutdown_passed_on_.notify_all();
+}
+
+void Runtime::stop_objects() {
     shutting_down_.store(true, std::memory_order_seq_cst);
     for_each([](Object& object) { object.stop(); });
-    // Streams without a handle: one that waits for a signal that is held behind it is let go by nobody else.
-    ContextKey key;
-    for (auto context = next_context(key, true); context; context = next_context(key, false)) context->cancel_held();
-    if (!drain_objects(deadline) || !drain_marks(deadline)) return GPO_TIMEOUT;
-    report_leaks();
-    set_log_route(nullptr);
-    if (!close_objects(deadline)) return GPO_TIMEOUT;
-    set_log_route(nullptr);   // that of a call that was inside until now: it would keep the runtime
+}
+
+bool Runtime::end_lingering(uint64_t deadline) noexcept {
     while (lingering_.load(std::memory_order_seq_cst) != 0) {
-        if (host::now() >= deadline) return GPO_TIMEOUT;
+        if (host::now() >= deadline) return false;
         host::sleep_until(std::min(deadline, host::now() + 100'000));
     }
-    if (!drain_marks(deadline)) return GPO_TIMEOUT;   // what was freed with the objects waits for streams
-    std::map<ContextKey, Ref<Context>> contexts;
-    {
-        std::lock_guard contexts_lock(contexts_lock_);
-        contexts.swap(contexts_);
-    }
-    // One that is made after this look is made by a call that sees the shutdown.
-    if (trace::Recorder* tracer = recorder_.load(std::memory_order_seq_cst)) tracer->finish();
-    // In this order: an errand may mark a stream, which needs the scanner, and a mark that was reached may become an errand.
-    // Without their thread errands run on the scanner that finds them due, and that goes on until it finds none.
-    for (auto& [key, context] : contexts) context->begin_end();
-    errands_.finish();
-    for (auto& [key, context] : contexts) context->finish();
-    if (Annex* annex = annex_.load(std::memory_order_acquire)) annex->shut_down();
-    while (!contexts.empty()) contexts.erase(contexts.begin());  // foreign ones before the primary ones that they may be
+    return true;
+}
+
+void Runtime::end_handles() {
     for_each([](Object& object) { object.runtime_ended(); });    // every entry that was owed is in its queue
     handle::destroy(handle_, Type::runtime);
-    return GPO_SUCCESS;
 }
 
 Runtime::CallbackScope::CallbackScope(Runtime& runtime, const void* owner) noexcept

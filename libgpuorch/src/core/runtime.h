@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -19,14 +18,6 @@
 #include "host/schedule.h"
 
 namespace gpo {
-
-class Context;
-namespace trace {
-class Recorder;
-}
-
-/// Calls that make the device or the driver wait for other work.
-enum class Serialising : uint8_t { device_allocation, host_registration, pageable_copy, module_load };
 
 /// Counters that more than one thread adds to. Those of one stream are kept by the stream (stream/stream.h).
 struct Counters {
@@ -55,12 +46,16 @@ struct Counters {
     }
 };
 
-/// What a folder above the core keeps for a whole runtime (memory/registry.h).
+/// What a folder above the core keeps for a whole runtime, of which the core knows no more: made when it is first
+/// asked for, deleted with the runtime's last use.
 class Annex {
 public:
+    enum class Slot : uint8_t { recorder, registry, contexts };   // in the order in which they are deleted
+    static constexpr size_t kSlots = 3;
+    Annex() = default;
+    Annex(const Annex&) = delete;
+    Annex& operator=(const Annex&) = delete;
     virtual ~Annex() = default;
-    /// The runtime has shut down, and nothing runs any more: report what was never freed, free it, let go of contexts.
-    virtual void shut_down() noexcept = 0;
 };
 
 /// Takes log lines elsewhere than where they arise (executor/log_lines.h).
@@ -115,12 +110,6 @@ public:
     /// Native ordinals that this runtime shows, after driver().
     const std::vector<int>& ordinals() const noexcept { return ordinals_; }
 
-    /// The context of a device (native ordinal), or the foreign one; shared by all handles on it, kept until shutdown.
-    Ref<Context> context(int native_ordinal, CUcontext foreign);
-
-    /// One context crashed: whether the others are lost as well.
-    void probe_contexts() noexcept;
-
     bool latency_mode() const noexcept { return options_.completion_mode == GPO_COMPLETION_LATENCY; }
     bool attribute() const noexcept { return attribute_; }
     const std::string& cache_folder() const noexcept { return cache_; }   // "": none
@@ -147,6 +136,17 @@ public:
     void set_log_route(Ref<LogRoute> route) noexcept;
     /// Calls the user's function. For routes.
     void call_log(int32_t level, const char* line) noexcept;
+    /// One line on its way into a log function.
+    struct LogLine {
+        gpo_log_fn function;
+        void* user;
+        int32_t level;
+        const char* line;
+        void call() const { function(user, level, line); }
+    };
+    /// From now on log functions, of all runtimes of the process, are called by this one (trace/record.cpp: in a span).
+    using LogCaller = void (*)(const Runtime& runtime, const LogLine& line);
+    static void set_log_caller(LogCaller caller) noexcept;
 
     /// Threads of destroyed objects that may still be in a callback: shutdown waits for them, until its deadline.
     /// Whoever looks at shutting_down() after it has said so is either told, or waited for.
@@ -157,41 +157,29 @@ public:
     /// The threads that release streams just now (stream/stream.h, Releasing).
     Deferred& releases() noexcept { return releases_; }
 
-    /// The runtime's annex, made on first use. There is one: `make` is the same for all callers. Throws what it throws.
-    Annex& annex(Annex* (*make)(Runtime&)) {
-        if (Annex* ready = annex_.load(std::memory_order_acquire)) [[likely]] return *ready;
-        return add_annex(make);
+    /// The runtime's annex of this class, which says its `kSlot` and is made of a Runtime&; NULL if it hasn't been
+    /// made.
+    template <class A>
+    A* find_annex(std::memory_order order = std::memory_order_acquire) const noexcept {
+        return static_cast<A*>(annexes_[static_cast<size_t>(A::kSlot)].load(order));
+    }
+    /// The same, made on first use. Throws what its constructor throws, std::bad_alloc.
+    template <class A>
+    A& annex() {
+        if (A* ready = find_annex<A>()) [[likely]] return *ready;
+        return static_cast<A&>(add_annex(A::kSlot, std::make_unique<A>(*this)));
     }
 
     alignas(64) Counters counters;   // written all the time
-    /// Counts one, and notes it where somebody traces. `begin`: when it began, host::now(), if that was noted.
-    void serialised(Serialising what, uint64_t bytes = 0, uint64_t begin = 0) noexcept;
-    /// The same, around the call that serialises.
-    class SerialisingScope {
-    public:
-        SerialisingScope(Runtime& runtime, Serialising what) noexcept;
-        ~SerialisingScope() { runtime_.serialised(what_, 0, begin_); }
-        SerialisingScope(const SerialisingScope&) = delete;
-        SerialisingScope& operator=(const SerialisingScope&) = delete;
-
-    private:
-        Runtime& runtime_;
-        const Serialising what_;
-        const uint64_t begin_;
-    };
 
     /// Of the handles of this runtime.
     uint32_t tag() const noexcept { return table_->tag(); }
     /// Which runtime of this process it is: 1 for the first that was created.
     uint32_t number() const noexcept { return number_; }
-    /// What traces it; NULL if nothing ever has. The second makes it. Throws std::bad_alloc.
-    trace::Recorder* recorder() const noexcept { return recorder_.load(std::memory_order_acquire); }
-    trace::Recorder& make_recorder();   // to be followed by a look at shutting_down()
 
     alignas(64) std::atomic<bool> cache_refusal_logged{false};   // said once for each runtime
-    gpo_statistics statistics();
-    /// The contexts that were opened. Throws std::bad_alloc.
-    std::vector<Ref<Context>> contexts();
+    /// What is counted here: all but what streams count (metrics/metrics.h adds it).
+    gpo_statistics own_statistics() const;
     /// Calls `visit` for each live object, pinned; for the runtime too. Throws what it throws.
     template <class Visit>
     void for_each(Visit&& visit) {
@@ -200,9 +188,22 @@ public:
         });
     }
 
-    /// GPO_SUCCESS, GPO_TIMEOUT, or GPO_INVALID_HANDLE if another caller has done it. Throws for WOULD_DEADLOCK.
-    gpo_status shutdown(uint64_t deadline);
     bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_seq_cst); }
+
+    // --- the core's steps of a shutdown, for runtime/shutdown.cpp; those with a deadline return false once it passes ---
+    /// GPO_SUCCESS: it is the caller's turn, until end_turn(). GPO_TIMEOUT: others had theirs until the deadline.
+    /// GPO_INVALID_HANDLE: another has shut the runtime down. Throws Failure(GPO_WOULD_DEADLOCK, GPO_INVALID_STATE).
+    gpo_status begin_turn(uint64_t deadline);
+    void end_turn(bool shut_down) noexcept;
+    /// From here on nothing is published. All objects stop.
+    void stop_objects();
+    bool drain_objects(uint64_t deadline) noexcept;
+    void report_leaks();
+    bool close_objects(uint64_t deadline) noexcept;
+    /// Waits for the threads that linger.
+    bool end_lingering(uint64_t deadline) noexcept;
+    /// The last step: what is left are objects that outlive the runtime.
+    void end_handles();
 
     /// While a callback of the user's runs on a thread: calls that wait for that thread's owner give GPO_WOULD_DEADLOCK.
     /// `owner` is the object that can't go on meanwhile (a pipeline, an executor, a stream), or NULL. Scopes nest.
@@ -227,14 +228,7 @@ private:
     void write_log(int32_t level, const char* line) noexcept;
     uint64_t insert(Object& object);
     void open_driver();
-    gpo_status shut_down_alone(uint64_t deadline);
-    bool drain_objects(uint64_t deadline) noexcept;
-    bool drain_marks(uint64_t deadline) noexcept;
-    bool close_objects(uint64_t deadline) noexcept;
-    void report_leaks();
-    using ContextKey = std::pair<int, CUcontext>;
-    Ref<Context> next_context(ContextKey& key, bool first) noexcept;
-    Annex& add_annex(Annex* (*make)(Runtime&));
+    Annex& add_annex(Annex::Slot slot, std::unique_ptr<Annex> made) noexcept;
 
     gpo_runtime_options options_;
     std::string device_choice_, cache_;
@@ -252,9 +246,6 @@ private:
     std::string reason_;
     std::vector<int> ordinals_;
 
-    host::Mutex contexts_lock_;
-    std::map<ContextKey, Ref<Context>> contexts_;  // kept until shutdown, whatever device handles do
-
     host::Mutex labels_lock_;
     std::set<std::string, std::less<>> labels_;
 
@@ -266,8 +257,7 @@ private:
     Errands errands_;
     Deferred releases_;
     // What most calls look at, on one line.
-    alignas(64) std::atomic<Annex*> annex_{nullptr};
-    std::atomic<trace::Recorder*> recorder_{nullptr};
+    alignas(64) std::array<std::atomic<Annex*>, Annex::kSlots> annexes_{};   // by slot
     std::atomic<bool> shutting_down_{false};
     // One thread shuts down, and others wait for it as long as they want to: what is called meanwhile is the user's, too.
     host::Mutex shutdown_lock_;

@@ -8,6 +8,9 @@
 #include <numeric>
 
 #include "completion/scanner.h"
+#include "device/contexts.h"
+#include "device/device.h"
+#include "device/gpu_clock.h"
 #include "stream/cycles.h"
 #include "stream/stream.h"
 
@@ -246,7 +249,7 @@ void Context::Aftermath::run() noexcept {
             if (stream->try_retain()) streams.push_back(Ref<Stream>::adopt(stream));
     }
     for (const auto& stream : streams) stream->held().flush();
-    if (crashed) context->runtime().probe_contexts();
+    if (crashed) Contexts::of(context->runtime()).probe();
 }
 
 void Context::look_for_cycles() noexcept {
@@ -326,6 +329,10 @@ void Context::give_events(bool timing, CUevent* events, size_t count) noexcept {
     if (scope.entered())
         for (size_t i = kept; i < count; ++i) table_.cuEventDestroy(events[i]);
 }
+
+std::string Context::device_name() { return device_properties(*driver_, ordinal_).name; }
+
+std::unique_ptr<trace::Clock> Context::make_clock() { return std::make_unique<GpuClock>(Ref<Context>(this)); }
 
 void Context::add_stream(Stream& stream) {
     std::lock_guard lock(streams_lock_);

@@ -15,13 +15,14 @@
 
 #include "core/deferred.h"
 #include "core/runtime.h"
+#include "trace/recorder/source.h"
 
 namespace gpo {
 
 class Scanner;
 class Stream;
 
-class Context final : public Counted {
+class Context final : public trace::Gpu {
 public:
     /// `foreign` NULL: retains the primary context. Throws.
     Context(Runtime& runtime, int native_ordinal, CUcontext foreign);
@@ -31,7 +32,7 @@ public:
     Runtime& runtime() const noexcept { return *runtime_; }
     const driver::Table& table() const noexcept { return table_; }
     CUcontext native() const noexcept { return native_; }
-    int ordinal() const noexcept { return ordinal_; }
+    int ordinal() const noexcept override { return ordinal_; }
     bool software() const noexcept { return software_; }
     driver::Driver& driver() const noexcept { return *driver_; }
 
@@ -71,6 +72,13 @@ public:
     void take_event(bool timing, CUevent* to);
     /// Takes events back. Never fails: what can't be kept is destroyed. Needs no DriverScope.
     void give_events(bool timing, CUevent* events, size_t count) noexcept;
+
+    // --- for the trace ---
+    std::string device_name() override;
+    std::unique_ptr<trace::Clock> make_clock() override;
+    void take_back(CUevent* events, size_t count) noexcept override {
+        if (!lost()) give_events(true, events, count);
+    }
 
     Scanner& scanner() noexcept { return *scanner_; }
 

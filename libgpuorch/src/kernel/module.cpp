@@ -4,6 +4,7 @@
 
 #include "kernel/names.h"
 #include "trace/record.h"
+#include "trace/serialising.h"
 
 namespace gpo {
 
@@ -82,7 +83,7 @@ void Module::load(std::string* log) {
     while (!text_of_errors.empty() && text_of_errors.back() == '\n') text_of_errors.pop_back();
     if (log) *log = text(info.data(), info[0] && !text_of_errors.empty() ? "\n" : "", text_of_errors);
     if (result == CUDA_SUCCESS) {
-        runtime().serialised(Serialising::module_load, 0, begin);
+        serialised(runtime(), Serialising::module_load, 0, begin);
         return;
     }
     native_ = nullptr;
@@ -100,7 +101,7 @@ Module::~Module() {
         context_->when_streams_pass([native = native_, context = context_.get()](bool ok) {
             if (!ok) return;   // the context is lost, and the module with it
             if (context->table().cuModuleUnload(native) == CUDA_SUCCESS)
-                context->runtime().serialised(Serialising::module_load);
+                serialised(context->runtime(), Serialising::module_load);
         });
     } catch (...) {
         // No memory to wait with: the module stays loaded until its context goes, which is safe at any time.
@@ -162,7 +163,7 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     const uint64_t begin = trace::on() ? host::now() : 0;
     if (table.cuFuncLoad) context_->check(table.cuFuncLoad(native), "cuFuncLoad");
     function->loaded = table.cuFuncLoad != nullptr;
-    runtime().serialised(Serialising::module_load, 0, begin);
+    serialised(runtime(), Serialising::module_load, 0, begin);
 
     int value = 0;
     context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, native),

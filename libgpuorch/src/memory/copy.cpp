@@ -5,13 +5,14 @@
 
 #include "core/options.h"
 #include "memory/heap.h"
+#include "trace/serialising.h"
 
 namespace gpo {
 
 namespace {
 
 void count_pageable(Context& context, uint64_t bytes) noexcept {
-    context.runtime().serialised(Serialising::pageable_copy, bytes);
+    serialised(context.runtime(), Serialising::pageable_copy, bytes);
     context.runtime().counters.pageable_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 

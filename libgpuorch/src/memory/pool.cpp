@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/serialising.h"
+
 namespace gpo {
 
 class PoolAllocation final : public Operation {
@@ -108,7 +110,7 @@ void Pool::warm_up(uint64_t bytes) {
     const driver::Table& table = context_->table();
     CUstream stream = nullptr;
     context_->check(table.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0), "cuStreamCreateWithPriority");
-    const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
+    const SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
     driver_calls_.fetch_add(1, std::memory_order_relaxed);
     CUdeviceptr address = 0;
     const char* function = "cuMemAllocFromPoolAsync";
@@ -173,7 +175,7 @@ gpo_status Pool::free(Stream& stream, uint64_t address) {
 
 void Pool::trim(uint64_t keep_bytes) {
     DriverScope scope(*context_);
-    const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
+    const SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
     driver_calls_.fetch_add(1, std::memory_order_relaxed);
     context_->check(context_->table().cuMemPoolTrimTo(native_, keep_bytes), "cuMemPoolTrimTo");
 }

@@ -1,6 +1,7 @@
 #include "memory/registry.h"
 
 #include "gpuorch/memory.h"
+#include "trace/serialising.h"
 
 namespace gpo {
 
@@ -32,7 +33,7 @@ void Registry::register_host(Context& context, void* memory, uint64_t bytes, uin
                                                      device) == CUDA_SUCCESS && supported)
                 driver_flags |= CU_MEMHOSTREGISTER_READ_ONLY;
         }
-        const Runtime::SerialisingScope serialising(runtime_, Serialising::host_registration);
+        const SerialisingScope serialising(runtime_, Serialising::host_registration);
         context.check(context.table().cuMemHostRegister(memory, bytes, driver_flags), "cuMemHostRegister");
         registered = true;
         host.insert({address, address + bytes, kRegisteredTag, this});
@@ -67,7 +68,7 @@ void Registry::unregister_host(void* memory) {
     {
         DriverTry scope(*context);
         if (scope.entered()) {
-            const Runtime::SerialisingScope serialising(runtime_, Serialising::host_registration);
+            const SerialisingScope serialising(runtime_, Serialising::host_registration);
             result = context->table().cuMemHostUnregister(memory);
         }
     }
@@ -99,7 +100,7 @@ uint64_t Registry::allocate(Context& context, uint64_t bytes, const char* label)
     const char* name = label && *label ? runtime_.intern(label) : "";
     DriverScope scope(context);
     CUdeviceptr address = 0;
-    const Runtime::SerialisingScope serialising(runtime_, Serialising::device_allocation);
+    const SerialisingScope serialising(runtime_, Serialising::device_allocation);
     context.check(context.table().cuMemAlloc(&address, bytes), "cuMemAlloc");
     try {
         insert_device({address, address + bytes, kAllocatedTag, this});
@@ -130,7 +131,7 @@ void Registry::free(Context& context, uint64_t address) {
     try {
         context.when_streams_pass([address, &table = context.table(), &runtime = runtime_](bool ok) {
             if (!ok) return;
-            const Runtime::SerialisingScope serialising(runtime, Serialising::device_allocation);
+            const SerialisingScope serialising(runtime, Serialising::device_allocation);
             table.cuMemFree(address);
         });
     } catch (...) {

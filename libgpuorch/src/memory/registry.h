@@ -15,9 +15,9 @@ inline constexpr uint64_t kRegisteredTag = 2, kAllocatedTag = 3, kPieceTag = 4, 
 
 class Registry final : public Annex {
 public:
-    static Registry& of(Runtime& runtime) {
-        return static_cast<Registry&>(runtime.annex([](Runtime& of) -> Annex* { return new Registry(of); }));
-    }
+    static constexpr Slot kSlot = Slot::registry;
+    explicit Registry(Runtime& runtime) noexcept : runtime_(runtime) {}
+    static Registry& of(Runtime& runtime) { return runtime.annex<Registry>(); }
 
     /// Host memory that GPUs reach: slabs of arenas, registrations. Read by every copy.
     RangeMap host;
@@ -43,11 +43,11 @@ public:
     /// Nothing is allocated in it any more. The caller has a reference to it. One that isn't kept stays as it is.
     void keep_no_longer(const Object& object) noexcept;
 
-    void shut_down() noexcept override;
+    /// The runtime has shut down, and nothing runs any more: reports what was never freed, frees it, lets go of
+    /// contexts.
+    void shut_down() noexcept;
 
 private:
-    explicit Registry(Runtime& runtime) : runtime_(runtime) {}
-
     enum class State : uint8_t { changing, live };
     struct Registration {
         Ref<Context> context;

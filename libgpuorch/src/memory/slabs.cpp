@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "trace/serialising.h"
+
 namespace gpo {
 
 namespace {
@@ -80,7 +82,7 @@ void* DriverSlabs::take(uint64_t bytes) {
     DriverScope scope(*context_);
     NodeScope node(numa_node_, numa_asked_);
     void* memory = nullptr;
-    const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::host_registration);
+    const SerialisingScope serialising(context_->runtime(), Serialising::host_registration);
     context_->check(context_->table().cuMemHostAlloc(&memory, bytes, flags_), "cuMemHostAlloc");
     // Pages that are touched only later follow the policy of their range. Ranges that the driver filled refuse one.
     if (numa_node_ >= 0 && numa_node_ < static_cast<int>(kMostNodes)) {
@@ -94,7 +96,7 @@ void DriverSlabs::give(void* memory, uint64_t) noexcept {
     const auto give = [context = context_, memory] {
         DriverTry scope(*context);
         if (!scope.entered()) return;  // the driver's context is gone, and its memory with it
-        const Runtime::SerialisingScope serialising(context->runtime(), Serialising::host_registration);
+        const SerialisingScope serialising(context->runtime(), Serialising::host_registration);
         context->table().cuMemFreeHost(memory);
     };
     Runtime& runtime = context_->runtime();

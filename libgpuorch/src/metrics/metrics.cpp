@@ -1,6 +1,7 @@
 #include "metrics/metrics.h"
 
 #include "completion/queue.h"
+#include "device/contexts.h"
 #include "executor/executor.h"
 #include "memory/arena.h"
 #include "memory/pool.h"
@@ -20,7 +21,7 @@ gpo_metrics of_runtime(Runtime& runtime) {
         out.errors[i] = runtime.counters.errors[i].load(std::memory_order_relaxed);
     out.callbacks = runtime.counters.callbacks.load(std::memory_order_relaxed);
     out.pipeline_pinned = runtime.counters.pipeline_pinned.load(std::memory_order_relaxed);
-    for (const auto& context : runtime.contexts()) {
+    for (const auto& context : Contexts::of(runtime).all()) {
         ++out.devices;
         for (const auto& stream : context->streams()) {
             ++out.streams;
@@ -64,6 +65,12 @@ gpo_metrics of_runtime(Runtime& runtime) {
             default: break;
         }
     });
+    return out;
+}
+
+gpo_statistics statistics(const Runtime& runtime) noexcept {
+    gpo_statistics out = runtime.own_statistics();
+    if (const Contexts* contexts = runtime.find_annex<Contexts>()) contexts->add_stream_counters(out);
     return out;
 }
 

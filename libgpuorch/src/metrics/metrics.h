@@ -10,6 +10,7 @@
 namespace gpo::metrics {
 
 gpo_metrics of_runtime(Runtime& runtime);
+gpo_statistics statistics(const Runtime& runtime) noexcept;
 /// Throws only std::bad_alloc: what can't be read is -1, and `reason` says why.
 gpo_device_metrics of_device(Context& context);
 /// Prometheus' text format 0.0.4. Throws std::bad_alloc.

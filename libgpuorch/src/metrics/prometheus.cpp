@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "device/contexts.h"
 #include "device/device.h"
 #include "metrics/metrics.h"
 
@@ -170,12 +171,12 @@ void gpus(Text& out, const std::vector<Gpu>& all) {
 std::string prometheus(Runtime& runtime) {
     Text out(Text::label("runtime", *runtime.label() ? std::string(runtime.label()) : text(runtime.number())));
     const gpo_metrics metrics = of_runtime(runtime);
-    counters(out, runtime.statistics());
+    counters(out, statistics(runtime));
     gauges(out, metrics);
     latencies(out, metrics);
     errors(out, metrics);
     std::vector<Gpu> all;
-    for (const auto& context : runtime.contexts()) {
+    for (const auto& context : Contexts::of(runtime).all()) {
         const bool seen = std::any_of(all.begin(), all.end(), [&](const Gpu& gpu) {
             return gpu.labels.starts_with(text("gpu=\"", context->ordinal(), "\""));
         });

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "trace/serialising.h"
+
 namespace gpo::pipeline {
 
 namespace {
@@ -30,7 +32,7 @@ void count(Context& context, uint64_t bytes) noexcept {
 
 void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
     ours_ = bytes >= kWorthwhile;
-    const Runtime::SerialisingScope serialising(context.runtime(), Serialising::host_registration);
+    const SerialisingScope serialising(context.runtime(), Serialising::host_registration);
     if (!ours_) {
         DriverScope scope(context);
         void* memory = nullptr;
@@ -80,7 +82,7 @@ void PinnedMemory::populate(Team& team) {
 void PinnedMemory::free(Context& context) noexcept {
     if (!memory_) return;
     count(context, 0 - bytes_);
-    const Runtime::SerialisingScope serialising(context.runtime(), Serialising::host_registration);
+    const SerialisingScope serialising(context.runtime(), Serialising::host_registration);
     DriverTry scope(context);
     if (scope.entered()) {
         if (!ours_)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/handles.h"
+#include "trace/serialising.h"
 
 namespace gpo::pipeline {
 
@@ -234,7 +235,7 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
                  " bytes are more than any device has memory for");
         free_buffers();
         DriverScope scope(*context_);
-        const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
+        const SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
         context_->check(context_->table().cuMemAlloc(&device_memory_, static_cast<size_t>(all)), "cuMemAlloc");
         chunk_bytes_ = needs.chunk_bytes;
         slots_ = needs.slots;
@@ -273,7 +274,7 @@ void Slots::need_pinned(PinnedMemory& pinned, uint64_t bytes, Team& team) {
 
 void Slots::free_buffers() noexcept {
     if (device_memory_ != 0) {
-        const Runtime::SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
+        const SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
         DriverTry scope(*context_);
         if (scope.entered()) context_->table().cuMemFree(device_memory_);
     }

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "device/context.h"
+#include "device/contexts.h"
 #include "stream/stream.h"
 
 namespace gpo {
@@ -37,7 +37,7 @@ class Cycles {
 public:
     /// Looks at all streams. Throws std::bad_alloc.
     Cycles(Runtime& runtime, Which which) : which_(which) {
-        for (const auto& context : runtime.contexts())
+        for (const auto& context : Contexts::of(runtime).all())
             for (auto& stream : context->streams())
                 if (stream->held().any()) add(std::move(stream));
         settle();

@@ -7,7 +7,7 @@
 #include "stream/event.h"
 #include "stream/releasing.h"
 #include "trace/nvtx.h"
-#include "trace/recorder.h"
+#include "trace/recorder/recorder.h"
 
 namespace gpo {
 
@@ -230,7 +230,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
 
 void Stream::hand_over_watched(Operation& operation, uint64_t number) {
     if (trace::on() && operation.numbered()) {
-        trace::Recorder* recorder = runtime().recorder();
+        trace::Recorder* recorder = trace::Recorder::of(runtime());
         if (recorder && recorder->running()) return traced_.hand_over(operation, number, *recorder);
     }
     const History::Attributing attributing(*this, operation, number);

@@ -1,7 +1,6 @@
 #include "stream/traced.h"
 
-#include "stream/stream.h"
-#include "trace/recorder.h"
+#include "stream/operation_span.h"
 
 namespace gpo {
 
@@ -9,7 +8,7 @@ namespace {
 
 // The recorder, if a session of it runs.
 trace::Recorder* running(Stream& stream) noexcept {
-    trace::Recorder* recorder = stream.runtime().recorder();
+    trace::Recorder* recorder = trace::Recorder::of(stream.runtime());
     return recorder && recorder->running() ? recorder : nullptr;
 }
 
@@ -46,7 +45,7 @@ uint32_t Traced::lane(trace::Recorder& recorder) noexcept {
     const uint64_t session = recorder.session(), known = lane_.load(std::memory_order_relaxed);
     if (known >> 32 == session) [[likely]]
         return static_cast<uint32_t>(known);
-    const uint32_t lane = recorder.add_lane(stream_);
+    const uint32_t lane = recorder.add_lane(stream_.context(), stream_.label());
     lane_.store(session << 32 | lane, std::memory_order_release);
     return lane;
 }

@@ -9,7 +9,6 @@
 
 #include "core/runtime.h"
 #include "trace/nvtx.h"
-#include "trace/recorder.h"
 
 namespace gpo::trace {
 
@@ -18,6 +17,9 @@ namespace {
 thread_local Buffer* t_buffer = nullptr;  // one reference
 thread_local uint32_t t_calls = 0;  // spans that are open, within the innermost callback
 thread_local bool t_inside = false;  // a call's span is open around that callback
+
+host::Mutex g_collectors_lock;
+constinit Collector* g_collectors = nullptr;
 
 pthread_key_t g_key;
 pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
@@ -29,7 +31,7 @@ void leave_buffer(void* buffer) {
 }
 
 [[gnu::noinline]] Buffer* take_buffer(uint32_t tag) noexcept {
-    Ref<Buffer> made = Recorder::make_buffer(tag);
+    Ref<Buffer> made = Collector::make_buffer_of(tag);
     if (!made) return nullptr;
     pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, leave_buffer) == 0; });
     if (!g_key_made || pthread_setspecific(g_key, made.get()) != 0) return nullptr;
@@ -37,7 +39,21 @@ void leave_buffer(void* buffer) {
     return t_buffer = made.leak();
 }
 
+void call_log(const Runtime& runtime, const Runtime::LogLine& line) {
+    const CallbackSpan span(runtime, "log function");
+    line.call();
+}
+
 }  // namespace
+
+void add_watcher() noexcept {
+    Runtime::set_log_caller(call_log);
+    host::detail::process_flags.unusual.fetch_add(host::detail::kWatcher, std::memory_order_seq_cst);
+}
+
+void remove_watcher() noexcept {
+    host::detail::process_flags.unusual.fetch_sub(host::detail::kWatcher, std::memory_order_seq_cst);
+}
 
 const char* engine_name(Engine engine) noexcept {
     constexpr const char* kNames[kEngines] = {"", "copy in", "copy out", "copy on device", "fill", "kernel"};
@@ -72,6 +88,35 @@ bool Buffer::pop(Record& record) noexcept {
     return true;
 }
 
+void Collector::enlist() noexcept {
+    std::lock_guard lock(g_collectors_lock);
+    next_ = std::exchange(g_collectors, this);
+}
+
+void Collector::delist() noexcept {
+    std::lock_guard lock(g_collectors_lock);
+    Collector** at = &g_collectors;
+    while (*at != this) at = &(*at)->next_;
+    *at = next_;
+}
+
+Collector* Collector::find(uint32_t tag) noexcept {
+    for (Collector* collector = g_collectors; collector; collector = collector->next_)
+        if (collector->tag == tag && collector->collecting()) return collector;
+    return nullptr;
+}
+
+Ref<Buffer> Collector::make_buffer_of(uint32_t tag) noexcept {
+    std::lock_guard lock(g_collectors_lock);
+    Collector* collector = find(tag);
+    return collector ? collector->make_buffer() : nullptr;
+}
+
+void Collector::wake_of(uint32_t tag) noexcept {
+    std::lock_guard lock(g_collectors_lock);
+    if (Collector* collector = find(tag)) collector->wake();
+}
+
 Buffer* buffer_of(uint32_t tag) noexcept {
     Buffer* buffer = t_buffer;
     if (buffer && buffer->tag == tag && buffer->open.load(std::memory_order_acquire)) [[likely]]
@@ -81,7 +126,7 @@ Buffer* buffer_of(uint32_t tag) noexcept {
 
 void record(uint32_t tag, const Record& record) noexcept {
     Buffer* buffer = buffer_of(tag);
-    if (buffer && buffer->push(record)) Recorder::wake_of(tag);
+    if (buffer && buffer->push(record)) Collector::wake_of(tag);
 }
 
 bool CallSpan::open() noexcept { return t_calls != 0; }

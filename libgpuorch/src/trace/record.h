@@ -19,8 +19,8 @@
 namespace gpo::trace {
 
 /// Those who want to know: recorders that run, and an NVTX tool.
-inline void add_watcher() noexcept { host::detail::process_flags.unusual.fetch_add(host::detail::kWatcher, std::memory_order_seq_cst); }
-inline void remove_watcher() noexcept { host::detail::process_flags.unusual.fetch_sub(host::detail::kWatcher, std::memory_order_seq_cst); }
+void add_watcher() noexcept;
+void remove_watcher() noexcept;
 /// Whether there is one. Relaxed: what begins meanwhile may be missed.
 inline bool on() noexcept { return host::detail::unusual(~(host::detail::kWatcher - 1u)); }
 
@@ -87,6 +87,37 @@ private:
     alignas(64) std::atomic<uint64_t> popped_{0};
 };
 
+/// Who gathers what the threads of one runtime note (recorder/recorder.h).
+class Collector {
+public:
+    /// `tag`: of the runtime's handles.
+    explicit Collector(uint32_t tag) noexcept : tag(tag) {}
+    Collector(const Collector&) = delete;
+    Collector& operator=(const Collector&) = delete;
+
+    const uint32_t tag;
+
+    /// A new buffer of the runtime with this tag; NULL if nobody collects, or there is no memory.
+    static Ref<Buffer> make_buffer_of(uint32_t tag) noexcept;
+    /// A buffer of the runtime fills up.
+    static void wake_of(uint32_t tag) noexcept;
+
+protected:
+    ~Collector() = default;
+    /// From the one until the other it is found by its tag: by the constructor and the destructor of the class that is
+    /// whole then.
+    void enlist() noexcept;
+    void delist() noexcept;
+
+private:
+    // Under the lock of the list.
+    virtual bool collecting() const noexcept = 0;
+    virtual Ref<Buffer> make_buffer() noexcept = 0;
+    virtual void wake() noexcept = 0;
+    static Collector* find(uint32_t tag) noexcept;
+    Collector* next_ = nullptr;
+};
+
 /// The calling thread's buffer for the trace of the runtime whose handles have this tag; NULL if it isn't traced, or
 /// there is no memory. Valid until the thread next asks.
 Buffer* buffer_of(uint32_t tag) noexcept;
@@ -144,10 +175,9 @@ private:
 
 /// Something that made the device or the driver wait for other work; `what` is static text. `begin`: when it began,
 /// host::now(); 0: how long it took isn't known.
-inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes = 0, uint64_t begin = 0) noexcept;
 [[gnu::cold, gnu::noinline]] void note_serialising(const Runtime& runtime, const char* what, uint64_t bytes,
                                                    uint64_t begin) noexcept;
-inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes, uint64_t begin) noexcept {
+inline void serialising(const Runtime& runtime, const char* what, uint64_t bytes = 0, uint64_t begin = 0) noexcept {
     if (on()) [[unlikely]]
         note_serialising(runtime, what, bytes, begin);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "completion/queue.h"
+#include "runtime/shutdown.h"
 #include "support/explore.h"
 
 using namespace gpo;
@@ -38,7 +39,7 @@ struct Fixture {
         : runtime(make_runtime(mode)), queue(make<CompletionQueue>(*runtime, capacity, "test")) {}
     ~Fixture() {
         queue = nullptr;
-        CHECK(runtime->shutdown(host::kForever) == GPO_SUCCESS);
+        CHECK(gpo::shut_down(*runtime, host::kForever) == GPO_SUCCESS);
     }
     bool deliver(uint64_t user_data) {
         if (!queue->reserve()) return false;

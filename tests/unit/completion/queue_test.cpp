@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "completion/queue.h"
+#include "runtime/shutdown.h"
 #include "support/explore.h"
 
 using namespace gpo;
@@ -24,7 +25,7 @@ struct Fixture {
     }
     ~Fixture() {
         queue = nullptr;
-        CHECK(runtime->shutdown(host::kForever) == GPO_SUCCESS);
+        CHECK(gpo::shut_down(*runtime, host::kForever) == GPO_SUCCESS);
     }
 };
 

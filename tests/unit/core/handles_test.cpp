@@ -10,6 +10,7 @@
 #include "completion/queue.h"
 #include "core/runtime.h"
 #include "host/schedule.h"
+#include "runtime/shutdown.h"
 #include "support/explore.h"
 
 using namespace gpo;
@@ -39,7 +40,7 @@ struct Fixture {
         return runtime->handles().insert(*probe);
     }
     ~Fixture() {
-        const gpo_status status = runtime->shutdown(host::kForever);
+        const gpo_status status = gpo::shut_down(*runtime, host::kForever);
         CHECK((status == GPO_SUCCESS || status == GPO_INVALID_HANDLE));   // a test may have done it
     }
 };
@@ -228,7 +229,7 @@ TEST_CASE("a call that leaves a destroyed object doesn't close the next one in i
 TEST_CASE("a runtime that has closed its objects takes no more") {
     Fixture fixture;
     fixture.insert();
-    REQUIRE(fixture.runtime->shutdown(host::kForever) == GPO_SUCCESS);
+    REQUIRE(gpo::shut_down(*fixture.runtime, host::kForever) == GPO_SUCCESS);
     CHECK_THROWS_AS(fixture.insert(), Failure);
     CHECK(fixture.closed == 1);
 }
@@ -291,7 +292,7 @@ TEST_CASE("the handle of a completion queue outlives its runtime, and the next r
         CHECK(pin_status(left, Type::cq) == GPO_INVALID_HANDLE);
         CHECK(next.runtime->handles().live() == 2);
         CHECK(pin_status(own, Type::cq) == GPO_SUCCESS);
-        REQUIRE(next.runtime->shutdown(host::kForever) == GPO_SUCCESS);
+        REQUIRE(gpo::shut_down(*next.runtime, host::kForever) == GPO_SUCCESS);
         CHECK(next.runtime->handles().live() == 1);
         CHECK(handle::destroy(own, Type::cq) == GPO_SUCCESS);
         CHECK(next.runtime->handles().live() == 0);
@@ -318,7 +319,7 @@ TEST_CASE("open and shut down, over and over, makes no new handle tables") {
     for (int i = 0; i < 1000; ++i) {
         auto runtime = quiet_runtime();
         positions.insert(runtime->handles().tag() & 0xfff);
-        CHECK(runtime->shutdown(host::kForever) == GPO_SUCCESS);
+        CHECK(gpo::shut_down(*runtime, host::kForever) == GPO_SUCCESS);
     }
     CHECK(positions.size() == 1);
 }

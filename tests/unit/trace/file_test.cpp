@@ -12,7 +12,7 @@
 #include <string>
 
 #include "support/files.h"
-#include "trace/file.h"
+#include "trace/report/file.h"
 
 using gpo::test::read_whole;
 using gpo::trace::File;

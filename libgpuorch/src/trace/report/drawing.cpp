@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "trace/json.h"
+#include "trace/report/json.h"
 #include "trace/report/picture.h"
 #include "trace/report/words.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/span.h"
+#include "trace/report/span.h"
 
 namespace gpo::trace {
 

@@ -11,7 +11,7 @@
 
 #include "gpuorch/trace.h"
 #include "trace/report/figures.h"
-#include "trace/span.h"
+#include "trace/report/span.h"
 
 namespace gpo::trace {
 

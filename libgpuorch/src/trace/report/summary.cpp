@@ -1,11 +1,12 @@
-// The summary's text.
-#include "core/runtime.h"
-#include "trace/recorder.h"
+#include "trace/report/summary.h"
+
+#include "base/text.h"
+#include "host/host.h"
 #include "trace/report/words.h"
 
 namespace gpo::trace {
 
-std::string Recorder::summary_text(const Published& about) {
+std::string summary_text(const Summary& about) {
     const gpo_trace_info& info = about.info;
     const uint64_t time = (about.end ? about.end : host::now()) - about.start;
     std::string out = text("trace of ", about.title, ": ", time_text(static_cast<double>(time)), ", ",

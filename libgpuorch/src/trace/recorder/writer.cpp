@@ -1,11 +1,7 @@
 // The recorder's writer thread: empties the buffers, learns GPU times, and makes files of what it finds.
-#include <algorithm>
+#include "trace/recorder/recorder.h"
 
-#include "core/runtime.h"
-#include "device/device.h"
-#include "metrics/metrics.h"
-#include "stream/stream.h"
-#include "trace/recorder.h"
+#include <algorithm>
 
 namespace gpo::trace {
 
@@ -16,8 +12,8 @@ constexpr uint64_t kSamplePeriod = 10'000'000;
 constexpr uint64_t kBaseAge = 1'000'000'000;
 constexpr uint64_t kLate = 100'000'000;  // a record comes to its buffer's end at most this much after it began
 constexpr size_t kPending = 65536;  // operations of a stream whose times are waited for
-// While threads submit faster than this, in operations between two looks, times are read only of streams that have so many
-// waiting: each is a call of the driver's, which makes those that submit wait.
+// While threads submit faster than this, in operations between two looks, times are read only of streams that have so
+// many waiting: each is a call of the driver's, which makes those that submit wait.
 constexpr uint64_t kBusy = 256;
 constexpr size_t kPutOff = 4096;
 constexpr uint64_t kPutOffTime = 100'000'000;  // at most; kWritten: from one write to the file to the next, so that of a
@@ -55,14 +51,14 @@ void Recorder::drain(bool last) noexcept {
             take(*buffer);
         }
         announce_lanes();
-        std::vector<GpuClock*> clocks;
+        std::vector<Clock*> clocks;
         size_t lanes;
         {
             std::lock_guard lock(lanes_lock_);
-            for (const auto& clock : clocks_) clocks.push_back(clock.get());
+            for (const auto& clocked : clocks_) clocks.push_back(clocked.clock.get());
             lanes = lanes_.size();
         }
-        for (GpuClock* clock : clocks) {
+        for (Clock* clock : clocks) {
             const bool waited_for =
                 std::any_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes),
                             [&](const auto& lane) { return lane->clock == clock && !lane->pending.empty(); });
@@ -112,7 +108,7 @@ void Recorder::drain(bool last) noexcept {
 
 void Recorder::publish() noexcept {
     try {
-        Published now;
+        Summary now;
         now.info = info_;
         now.info.file_status = file_error_ ? file_error_->status : GPO_SUCCESS;
         now.title = options_.title;
@@ -188,7 +184,7 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             if (json_ && record.lane) {
                 Record named = record;
                 named.label = lanes_[record.lane - 1]->kept_name;
-                json_->held(lanes_[record.lane - 1]->context->ordinal(), named);
+                json_->held(lanes_[record.lane - 1]->gpu->ordinal(), named);
             }
             if (picture_) picture_->held(record);
             break;
@@ -198,7 +194,7 @@ void Recorder::note(const Buffer& buffer, const Record& record) {
             if (picture_) picture_->callback(buffer.thread, record);
             break;
         case Kind::serialising: {
-            Serialised& all = serialising_[record.name];
+            Summary::Serialised& all = serialising_[record.name];
             ++all.count;
             all.time += record.end - record.begin;
             if (json_) json_->serialising(buffer.thread, record);
@@ -213,9 +209,9 @@ void Recorder::announce_lanes() {
     for (size_t i = 0; i < lanes; ++i) {
         Lane& lane = *lanes_[i];
         if (std::exchange(lane.announced, true)) continue;
-        const int device = lane.context->ordinal();
+        const int device = lane.gpu->ordinal();
         if (json_) {
-            json_->device(device, device_properties(lane.context->driver(), device).name);
+            json_->device(device, lane.gpu->device_name());
             json_->lane(static_cast<uint32_t>(i + 1), device, lane.name);
         }
         if (picture_) picture_->lane(static_cast<uint32_t>(i + 1), device, lane.name);
@@ -223,49 +219,41 @@ void Recorder::announce_lanes() {
 }
 
 void Recorder::give_back(Lane& lane, const Record& record) noexcept {
-    if (lane.context->lost()) return;
     CUevent events[] = {record.gpu_begin, record.gpu_end};
-    lane.context->give_events(true, events, 2);
+    lane.gpu->take_back(events, 2);
 }
 
 void Recorder::resolve(Lane& lane, uint32_t number) {
     if (lane.pending.empty()) return;
-    DriverTry scope(*lane.context);
     struct Done {
-        explicit Done(Context& context) noexcept : context(context) {}
+        explicit Done(Gpu& gpu) noexcept : gpu(gpu) {}
         ~Done() {
-            if (!events.empty() && !context.lost()) context.give_events(true, events.data(), events.size());
+            if (!events.empty()) gpu.take_back(events.data(), events.size());
         }
-        Context& context;
+        Gpu& gpu;
         std::vector<CUevent> events;
-    } done(*lane.context);
+    } done(*lane.gpu);
     done.events.reserve(2 * lane.pending.size());
-    while (!lane.pending.empty()) {
+    std::vector<Clock::Times> times;
+    lane.clock->times_of(lane.pending, times);
+    for (auto [known, begin, end] : times) {
         const Record record = lane.pending.front();
-        uint64_t begin = 0, end = 0;
-        CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-        if (scope.entered()) {
-            result = lane.clock->time_of(record.gpu_end, record.begin, &end);
-            if (result == CUDA_ERROR_NOT_READY) break;
-            if (result == CUDA_SUCCESS) result = lane.clock->time_of(record.gpu_begin, record.begin, &begin);
-            done.events.push_back(record.gpu_begin);
-            done.events.push_back(record.gpu_end);
-        }
+        done.events.push_back(record.gpu_begin);
+        done.events.push_back(record.gpu_end);
         lane.pending.pop_front();
-        if (result == CUDA_SUCCESS) {
-            // The clocks agree to some microseconds only: order is kept.
-            begin = std::max({begin, record.begin, lane.last_end});
-            end = std::max(end, begin + 1);  // an arrow ends in it
-            lane.last_end = end;
-            show(lane, number, record, begin, end);
-        }
+        if (!known) continue;
+        // The clocks agree to some microseconds only: order is kept.
+        begin = std::max({begin, record.begin, lane.last_end});
+        end = std::max(end, begin + 1);  // an arrow ends in it
+        lane.last_end = end;
+        show(lane, number, record, begin, end);
     }
 }
 
 void Recorder::show(Lane& lane, uint32_t number, const Record& record, uint64_t begin, uint64_t end) {
     Span span;
     span.engine = record.engine;
-    span.device = lane.context->ordinal();
+    span.device = lane.gpu->ordinal();
     span.lane = number;
     span.kind = record.name;
     span.label = record.label;
@@ -292,17 +280,17 @@ uint64_t Recorder::watermark(uint64_t now) {
 void Recorder::sample(uint64_t now) {
     sampled_ = now;
     if (!json_) return;
-    const gpo_metrics metrics = metrics::of_runtime(runtime_);
+    const Levels levels = source_->levels(runtime_);
     struct Series {
         const char *name, *unit;
         uint64_t value;
     };
-    const Series series[] = {{"operations pending", "operations", metrics.operations_pending},
-                             {"operations held", "operations", metrics.operations_held},
-                             {"completions not drained", "entries", metrics.completions_pending},
-                             {"arenas in use", "bytes", metrics.arena_in_use},
-                             {"pools in use", "bytes", metrics.pool_in_use},
-                             {"pinned by pipelines", "bytes", metrics.pipeline_pinned}};
+    const Series series[] = {{"operations pending", "operations", levels.operations_pending},
+                             {"operations held", "operations", levels.operations_held},
+                             {"completions not drained", "entries", levels.completions_pending},
+                             {"arenas in use", "bytes", levels.arena_in_use},
+                             {"pools in use", "bytes", levels.pool_in_use},
+                             {"pinned by pipelines", "bytes", levels.pipeline_pinned}};
     static_assert(std::size(series) == std::tuple_size_v<decltype(last_sample_)>);
     for (size_t i = 0; i < std::size(series); ++i)
         if (std::exchange(last_sample_[i], series[i].value) != series[i].value || now - start_ < kSamplePeriod)
@@ -372,10 +360,7 @@ void Recorder::end_session(uint64_t now) noexcept {
         about.start = start_;
         about.end = end_;
         about.figures = &figures_->devices();
-        for (size_t i = 0; i < lanes; ++i) {
-            const Context& context = *lanes_[i]->context;
-            about.devices[context.ordinal()] = device_properties(context.driver(), context.ordinal()).name;
-        }
+        for (size_t i = 0; i < lanes; ++i) about.devices[lanes_[i]->gpu->ordinal()] = lanes_[i]->gpu->device_name();
         about.counts = info_;
         return picture_->draw(about);
     });

@@ -1,4 +1,4 @@
-#include "trace/file.h"
+#include "trace/report/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -167,7 +167,8 @@ int File::close_descriptor() noexcept {
     return claim_->flush();
 }
 
-// The ending goes over what is there, which takes no new room where there was one before: what is cut off then is behind it.
+// The ending goes over what is there, which takes no new room where there was one before: what is cut off then is
+// behind it.
 bool File::close_at(const Boundary& at) noexcept {
     const std::string_view last = ending(at);
     int number = 0;

@@ -1,4 +1,4 @@
-#include "trace/recorder.h"
+#include "trace/recorder/recorder.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -8,15 +8,11 @@
 #include <filesystem>
 
 #include "base/environment.h"
-#include "core/runtime.h"
-#include "stream/stream.h"
 
 namespace gpo::trace {
 
 namespace {
 
-host::Mutex g_list_lock;
-constinit Recorder* g_list = nullptr;
 constinit std::atomic<uint32_t> g_sessions{0}, g_from_environment{0};
 // Of GPUORCH_TRACE: the first claim, which this process has until it ends, so that all names of that form stay its own.
 constinit std::atomic<Claim*> g_place{nullptr};
@@ -68,56 +64,36 @@ void tell_untraced(Runtime& runtime, std::string_view why) noexcept {
 
 }  // namespace
 
-Recorder::Recorder(Runtime& runtime) : runtime_(runtime) {
-    std::lock_guard lock(g_list_lock);
-    next_ = std::exchange(g_list, this);
-}
+Recorder::Recorder(Runtime& runtime) : Collector(runtime.tag()), runtime_(runtime) { enlist(); }
 
-Recorder::~Recorder() {
-    std::lock_guard lock(g_list_lock);
-    Recorder** at = &g_list;
-    while (*at != this) at = &(*at)->next_;
-    *at = next_;
-}
+Recorder::~Recorder() { delist(); }
 
-// Under g_list_lock.
-Recorder* Recorder::find(uint32_t tag) noexcept {
-    for (Recorder* recorder = g_list; recorder; recorder = recorder->next_)
-        if (recorder->runtime_.tag() == tag && recorder->running()) return recorder;
-    return nullptr;
-}
-
-Ref<Buffer> Recorder::make_buffer(uint32_t tag) noexcept {
-    std::lock_guard list_lock(g_list_lock);
-    Recorder* recorder = find(tag);
-    if (!recorder) return nullptr;
-    std::lock_guard lock(recorder->buffers_lock_);
+Ref<Buffer> Recorder::make_buffer() noexcept {
+    std::lock_guard lock(buffers_lock_);
     try {
-        recorder->buffers_.reserve(recorder->buffers_.size() + 1);
+        buffers_.reserve(buffers_.size() + 1);
         Ref<Buffer> made = make<Buffer>(tag);
-        recorder->buffers_.push_back(made);
+        buffers_.push_back(made);
         return made;
     } catch (const std::bad_alloc&) {
-        ++recorder->lost_;
+        ++lost_;
         return nullptr;
     }
 }
 
-void Recorder::wake_of(uint32_t tag) noexcept {
-    std::lock_guard lock(g_list_lock);
-    Recorder* recorder = find(tag);
-    if (!recorder) return;
-    recorder->signal_.fetch_add(1, std::memory_order_seq_cst);
-    host::wake_one(recorder->signal_);
+void Recorder::wake() noexcept {
+    signal_.fetch_add(1, std::memory_order_seq_cst);
+    host::wake_one(signal_);
 }
 
 // --- beginning and ending ---
 
-Ref<Claim> Recorder::start(const Options& options) {
+Ref<Claim> Recorder::start(const Options& options, const Source& source) {
     if (!change(idle)) {
         if (runtime_.shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
         fail(GPO_INVALID_STATE, "the runtime is being traced already");
     }
+    source_ = &source;
     std::vector<std::string> made;
     Ref<Claim> claim;
     try {
@@ -153,7 +129,7 @@ Ref<Claim> Recorder::begin_session(const Options& options, std::vector<std::stri
     if (!options_.summary.empty()) check_writable(options_.summary);
     json_ = nullptr;
     if (!options_.path.empty()) json_ = std::make_unique<Json>(options_.path, start_, program_name());
-    const auto contexts = runtime_.contexts();
+    const auto gpus = source_->gpus(runtime_);
     {
         std::lock_guard lanes(lanes_lock_);
         lanes_.clear();
@@ -176,7 +152,7 @@ Ref<Claim> Recorder::begin_session(const Options& options, std::vector<std::stri
         lost_ = 0;
     }
     gpu_times_.store(options.gpu_times, std::memory_order_relaxed);
-    for (const auto& context : contexts) add_context(*context);
+    for (const auto& gpu : gpus) add_gpu(*gpu);
     publish();
     stopping_.store(false);
     Ref<Claim> claim = json_ ? json_->file().claim() : picture_claim_;
@@ -189,8 +165,7 @@ void Recorder::stop() {
     if (!change(recording)) fail(GPO_INVALID_STATE, "the runtime is not being traced");
     remove_watcher();
     stopping_.store(true, std::memory_order_seq_cst);
-    signal_.fetch_add(1, std::memory_order_seq_cst);
-    host::wake_one(signal_);
+    wake();
     thread_.join();
     const ErrorPtr error = file_error_;
     state_.store(idle, std::memory_order_release);
@@ -225,13 +200,13 @@ void Recorder::give_back_leftovers() noexcept {
                 give_back(*lanes_[record.lane - 1], record);
     }
     // Clocks call the driver as they go: not under the lock.
-    std::vector<std::unique_ptr<GpuClock>> clocks;
+    std::vector<Clocked> clocks;
     std::lock_guard lock(lanes_lock_);
     lanes_.clear();
     clocks.swap(clocks_);
 }
 
-void Recorder::start_from_environment(Runtime& runtime) noexcept {
+void Recorder::start_from_environment(Runtime& runtime, const Source& source) noexcept {
     const char* value = environment::get("GPUORCH_TRACE");
     if (!value || !*value) return;
     try {
@@ -243,7 +218,7 @@ void Recorder::start_from_environment(Runtime& runtime) noexcept {
                 form == 0 ? "" : form == 1 ? text("-", getpid()) : text("-", getpid(), "-", host::now());
             const Options options = named_by(value, process + counted);
             try {
-                Ref<Claim> claim = runtime.make_recorder().start(options);
+                Ref<Claim> claim = runtime.annex<Recorder>().start(options, source);
                 Claim* none = nullptr;
                 if (claim && claim->regular() && g_place.compare_exchange_strong(none, claim.get())) {
                     static_cast<void>(claim.leak());
@@ -283,28 +258,28 @@ uint64_t Recorder::measure_call_cost() const noexcept {
     }
 }
 
-void Recorder::add_context(Context& context) noexcept {
+void Recorder::add_gpu(Gpu& gpu) noexcept {
     if (!gpu_times()) return;
     try {
-        auto clock = std::make_unique<GpuClock>(Ref<Context>(&context));
-        if (!clock->adjust(0)) return;
+        Clocked clocked{Ref<Gpu>(&gpu), gpu.make_clock()};
+        if (!clocked.clock->adjust(0)) return;
         std::lock_guard lock(lanes_lock_);
-        clocks_.push_back(std::move(clock));
+        clocks_.push_back(std::move(clocked));
     } catch (const std::bad_alloc&) {
         // Its operations have no times.
     }
 }
 
-uint32_t Recorder::add_lane(const Stream& stream) noexcept {
+uint32_t Recorder::add_lane(Gpu& gpu, const char* label) noexcept {
     std::lock_guard lock(lanes_lock_);
     try {
         if (lanes_.size() == kLanes) return 0;
         auto made = std::make_unique<Lane>();
         Lane& lane = *made;
-        lane.context = Ref<Context>(&stream.context());
-        for (const auto& clock : clocks_)
-            if (&clock->context() == &stream.context()) lane.clock = clock.get();
-        lane.name = *stream.label() ? std::string(stream.label()) : text("stream ", lanes_.size() + 1);
+        lane.gpu = Ref<Gpu>(&gpu);
+        for (const auto& clocked : clocks_)
+            if (clocked.gpu.get() == &gpu) lane.clock = clocked.clock.get();
+        lane.name = *label ? std::string(label) : text("stream ", lanes_.size() + 1);
         lane.kept_name = runtime_.intern(lane.name);
         const uint32_t timed = lane.clock ? 0 : kUntimed;
         lanes_.push_back(std::move(made));
@@ -324,7 +299,7 @@ gpo_trace_info Recorder::info() {
 }
 
 std::string Recorder::summary() {
-    Published about;
+    Summary about;
     {
         std::lock_guard lock(published_lock_);
         about = published_;

@@ -1,4 +1,4 @@
-#include "trace/claim.h"
+#include "trace/report/claim.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,8 +12,8 @@ namespace gpo::trace {
 
 namespace {
 
-// Those whose descriptors a forked child closes: with them it would have the locks too, and could outlive us. For more than
-// fit there is only the unlocking at their end.
+// Those whose descriptors a forked child closes: with them it would have the locks too, and could outlive us. For more
+// than fit there is only the unlocking at their end.
 constinit std::atomic<Claim*> g_claims[64] = {};
 constexpr int kMostNames = 100;
 
@@ -47,7 +47,8 @@ Claim::Claim(const std::string& path) : path_(path) {
             ::close(descriptor_);
             fail_taken(path_);
         }
-        // Who had it may just have removed it, or put another in its place. (There are file systems whose numbers don't last.)
+        // Who had it may just have removed it, or put another in its place. (There are file systems whose numbers
+        // don't last.)
         if (stat(path_.c_str(), &now) == 0 && now.st_dev == opened.st_dev && now.st_ino == opened.st_ino) break;
         if (tries == kMostNames) break;
         let_go(descriptor_);

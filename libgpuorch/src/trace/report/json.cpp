@@ -1,4 +1,4 @@
-#include "trace/json.h"
+#include "trace/report/json.h"
 
 #include <algorithm>
 #include <charconv>

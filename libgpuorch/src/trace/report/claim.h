@@ -1,7 +1,7 @@
 // Files that one trace writes at a time: who comes second, in this process or in another, is told.
 //
-// A claim is a lock (flock) on the file itself, and ends with its process, however that ends: a forked child has no part in
-// it. Where a file system has no locks everybody gets one. Pipes and devices are shared.
+// A claim is a lock (flock) on the file itself, and ends with its process, however that ends: a forked child has no
+// part in it. Where a file system has no locks everybody gets one. Pipes and devices are shared.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace gpo::trace {
 
 class Claim final : public Counted {
 public:
-    /// Opens the file, or makes it; what it holds stays. Throws Failure(GPO_IO_ERROR) naming it; if another trace has it,
-    /// one that is_taken().
+    /// Opens the file, or makes it; what it holds stays. Throws Failure(GPO_IO_ERROR) naming it; if another trace has
+    /// it, one that is_taken().
     explicit Claim(const std::string& path);
     static bool is_taken(const Error& error) noexcept;
 

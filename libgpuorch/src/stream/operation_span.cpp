@@ -1,6 +1,4 @@
-// An operation's way through its stream, as the trace sees it.
-#include "stream/stream.h"
-#include "trace/recorder.h"
+#include "stream/operation_span.h"
 
 namespace gpo::trace {
 
@@ -63,7 +61,7 @@ void OperationSpan::end(uint64_t number) noexcept {
     if (timed_) record_.gpu_begin = record_.gpu_end = nullptr;  // the writer's from here on
     else noted.gpu_begin = noted.gpu_end = nullptr;
     noted.end = host::now();
-    if (buffer_->push(noted)) Recorder::wake_of(buffer_->tag);
+    if (buffer_->push(noted)) Collector::wake_of(buffer_->tag);
 }
 
 }  // namespace gpo::trace

@@ -1,9 +1,9 @@
 // A runtime's tracing: the buffers of its threads, the streams that it saw, and the thread that makes files of them.
 //
 // The writer thread empties the buffers every few milliseconds, or when one fills up, learns the GPU times of what has
-// been reached (only now and then while threads submit at full speed, for it makes them wait), and passes all of it on to
-// the trace file, the figures and the picture. It alone touches those, under no lock; what others may ask (info, summary)
-// it publishes after each round.
+// been reached (only now and then while threads submit at full speed, for it makes them wait), and passes all of it on
+// to the trace file, the figures and the picture. It alone touches those, under no lock; what others may ask (info,
+// summary) it publishes after each round.
 //
 // Lifetime. A runtime's recorder is made with its first trace and lives as long as the runtime; a trace is a *session*
 // of it. Buffers are shared with their threads, which may be inside a call when a session ends: what they push then is
@@ -16,17 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "core/runtime.h"
 #include "gpuorch/trace.h"
-#include "trace/gpu_clock.h"
-#include "trace/json.h"
 #include "trace/record.h"
-#include "trace/report/figures.h"
+#include "trace/recorder/source.h"
+#include "trace/report/json.h"
 #include "trace/report/picture.h"
-
-namespace gpo {
-class Operation;
-class Stream;
-}
+#include "trace/report/summary.h"
 
 namespace gpo::trace {
 
@@ -37,62 +33,58 @@ struct Options {
     bool of_environment = false;  // GPUORCH_TRACE asked for it: the program gets no status that says what failed
 };
 
-class Recorder {
+class Recorder final : public Annex, private Collector {
 public:
+    static constexpr Slot kSlot = Slot::recorder;
     explicit Recorder(Runtime& runtime);
-    ~Recorder();
-    Recorder(const Recorder&) = delete;
-    Recorder& operator=(const Recorder&) = delete;
+    ~Recorder() override;
 
-    /// Returns the claim on its file, the picture's where there is no trace. Throws Failure(GPO_INVALID_STATE, GPO_SHUT_DOWN,
-    /// GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
-    Ref<Claim> start(const Options& options);
+    /// The runtime's; NULL if it has never been traced. Runtime::annex makes it, to be followed by a look at
+    /// shutting_down().
+    static Recorder* of(const Runtime& runtime) noexcept { return runtime.find_annex<Recorder>(); }
+
+    /// Returns the claim on its file, the picture's where there is no trace. Throws Failure(GPO_INVALID_STATE,
+    /// GPO_SHUT_DOWN, GPO_IO_ERROR), std::bad_alloc, std::system_error; has then changed nothing.
+    Ref<Claim> start(const Options& options, const Source& source);
     /// Throws Failure(GPO_INVALID_STATE, GPO_WOULD_DEADLOCK), and the failure of a file, if one failed.
     void stop();
     /// The runtime shuts down, nothing runs any more: ends a session, and lets go of contexts.
     void finish() noexcept;
 
     /// What GPUORCH_TRACE asks for; what can't be done is logged, and told on stderr.
-    static void start_from_environment(Runtime& runtime) noexcept;
+    static void start_from_environment(Runtime& runtime, const Source& source) noexcept;
 
     bool running() const noexcept { return state_.load(std::memory_order_acquire) == recording; }
     bool gpu_times() const noexcept { return gpu_times_.load(std::memory_order_relaxed); }
     gpo_trace_info info();
     std::string summary();
 
-    /// A context that was opened while a session runs.
-    void add_context(Context& context) noexcept;
-    /// The stream's number in this recording; 0 if there is no room for one. With kUntimed, if its device has no clock.
-    /// Under its submit lock.
+    /// One that was opened while a session runs.
+    void add_gpu(Gpu& gpu) noexcept;
+    /// A lane for a stream of this GPU: its number in this recording; 0 if there is no room for one. With kUntimed, if
+    /// the GPU has no clock. Under the stream's submit lock. `label`: the stream's, or "".
     static constexpr uint32_t kUntimed = 1u << 31;
-    uint32_t add_lane(const Stream& stream) noexcept;
+    uint32_t add_lane(Gpu& gpu, const char* label) noexcept;
     /// Grows with each session, of any runtime.
     uint32_t session() const noexcept { return session_.load(std::memory_order_relaxed); }
 
-    static Ref<Buffer> make_buffer(uint32_t tag) noexcept;
-    static void wake_of(uint32_t tag) noexcept;
-
 private:
-    struct Serialised {
-        uint64_t count = 0, time = 0;  // calls; ns in them, as far as it was measured
-    };
-    struct Published {
-        gpo_trace_info info{};
-        std::string title;
-        uint64_t start = 0, end = 0;  // end 0: it runs
-        std::map<int, DeviceFigures> devices;
-        std::map<std::string, Serialised> serialising;
+    struct Clocked {
+        Ref<Gpu> gpu;
+        std::unique_ptr<Clock> clock;
     };
     struct Lane {
-        Ref<Context> context;
-        GpuClock* clock = nullptr;  // NULL: none could be made
+        Ref<Gpu> gpu;
+        Clock* clock = nullptr;  // NULL: none could be made
         std::string name;
         const char* kept_name = "";  // the same, as long as the runtime
         std::deque<Record> pending;
         uint64_t last_end = 0;
         bool announced = false;
     };
-    static Recorder* find(uint32_t tag) noexcept;
+    bool collecting() const noexcept override { return running(); }
+    Ref<Buffer> make_buffer() noexcept override;
+    void wake() noexcept override;
     static constexpr size_t kLanes = 4096;
     size_t lane_count() noexcept {
         std::lock_guard lock(lanes_lock_);
@@ -117,11 +109,9 @@ private:
     void end_session(uint64_t now) noexcept;
     void report(const ErrorPtr& error) noexcept;
     void publish() noexcept;
-    static std::string summary_text(const Published& about);
     uint64_t measure_call_cost() const noexcept;
 
     Runtime& runtime_;
-    Recorder* next_ = nullptr;  // in the list of all
     enum State : uint32_t { idle, changing, recording };  // changing: one thread is in start, stop or finish
     std::atomic<uint32_t> state_{idle};
     std::atomic<bool> gpu_times_{false};
@@ -135,17 +125,18 @@ private:
     // Grows under lanes_lock_, and never moves: it has room for all from a session's start. Whoever was told of a lane
     // (by a record) reaches it without the lock. A lane is the writer's once it is there.
     std::vector<std::unique_ptr<Lane>> lanes_;
-    std::vector<std::unique_ptr<GpuClock>> clocks_;  // under lanes_lock_
+    std::vector<Clocked> clocks_;  // under lanes_lock_
 
     // The writer's; start and stop touch it while there is none.
     Options options_;
+    const Source* source_ = nullptr;
     uint64_t start_ = 0, end_ = 0, sampled_ = 0, resolved_ = 0, written_ = 0;  // host::now() of the last time
     Ref<Claim> picture_claim_;
     std::unique_ptr<Json> json_;
     std::unique_ptr<Figures> figures_;
     std::unique_ptr<Picture> picture_;
     std::map<const Buffer*, uint64_t> threads_;  // those that the file knows; where a thread's newest completion ends in it
-    std::map<std::string, Serialised> serialising_;  // by what
+    std::map<std::string, Summary::Serialised> serialising_;  // by what
     gpo_trace_info info_{};
     uint64_t dropped_ = 0;  // of threads that have gone
     ErrorPtr file_error_;
@@ -153,31 +144,11 @@ private:
     std::array<uint64_t, 6> last_sample_{};
 
     host::Mutex published_lock_;
-    Published published_;  // under published_lock_
+    Summary published_;  // under published_lock_
 
     std::atomic<uint32_t> signal_{0}, sleeping_{0};
     std::atomic<bool> stopping_{false};
     host::Thread thread_;
-};
-
-/// Around the issuing of an operation, under the stream's submit lock: records its events, and notes it.
-class OperationSpan {
-public:
-    OperationSpan(Stream& stream, Recorder& recorder, const gpo::Operation& operation) noexcept;
-    /// What was begun and not ended, because issuing threw, leaves no trace.
-    ~OperationSpan();
-    OperationSpan(const OperationSpan&) = delete;
-    OperationSpan& operator=(const OperationSpan&) = delete;
-    /// The GPU's part begins here.
-    void begin_work() noexcept;
-    void end(uint64_t number) noexcept;
-
-private:
-    void return_event(CUevent event) noexcept;
-    Stream& stream_;
-    Buffer* buffer_ = nullptr;
-    Record record_;
-    bool timed_ = false;
 };
 
 }  // namespace gpo::trace

@@ -8,28 +8,23 @@
 #include <vector>
 
 #include "device/context.h"
+#include "trace/recorder/source.h"
 
-namespace gpo::trace {
+namespace gpo {
 
-class GpuClock {
+class GpuClock final : public trace::Clock {
 public:
     /// Throws std::bad_alloc.
     explicit GpuClock(Ref<Context> context) : context_(std::move(context)) { bases_.reserve(kBases + 1); }
-    ~GpuClock();
+    ~GpuClock() override;
     GpuClock(const GpuClock&) = delete;
     GpuClock& operator=(const GpuClock&) = delete;
 
-    /// Makes a base, if the newest is older than `age`. False if the driver refused. Blocks for some ten microseconds.
-    bool adjust(uint64_t age) noexcept;
-
-    /// When the event was reached, on the host's clock. `about`: when it was recorded. CUDA_ERROR_NOT_READY if it
-    /// hasn't been. Inside a scope of the context.
-    CUresult time_of(CUevent event, uint64_t about, uint64_t* time) const noexcept;
-
-    Context& context() const noexcept { return *context_; }
-    /// How far off a base may be, at worst; what recording the two events of an operation costs the host. 0: not known.
-    uint64_t error() const noexcept { return error_; }
-    uint64_t record_cost() const noexcept { return record_cost_; }
+    /// Makes a base, if the newest is older than `age`.
+    bool adjust(uint64_t age) noexcept override;
+    void times_of(const std::deque<trace::Record>& operations, std::vector<Times>& times) override;
+    uint64_t error() const noexcept override { return error_; }
+    uint64_t record_cost() const noexcept override { return record_cost_; }
 
 private:
     static constexpr size_t kBases = 8;
@@ -38,6 +33,9 @@ private:
         uint64_t host, error;
     };
     bool make_base(Base& base) noexcept;
+    /// When the event was reached, on the host's clock. `about`: when it was recorded. CUDA_ERROR_NOT_READY if it
+    /// hasn't been. Inside a scope of the context.
+    CUresult time_of(CUevent event, uint64_t about, uint64_t* time) const noexcept;
     void measure_cost() noexcept;
 
     const Ref<Context> context_;
@@ -46,4 +44,4 @@ private:
     uint64_t error_ = 0, record_cost_ = 0;
 };
 
-}  // namespace gpo::trace
+}  // namespace gpo

@@ -1,12 +1,12 @@
 // The file of a trace: text that is written while it is made, plain or gzipped, and that is well-formed at each moment,
 // whatever happens to the process and to the disk.
 //
-// What is appended ends at a *boundary*, behind which the file could be closed. The closing text is written behind each
-// boundary, in the same call, and the next append writes over it: a process that is killed leaves a whole file. (Killed
-// within that call, it leaves a file that ends early, behind a boundary or within the text that was being appended.) When a
-// write fails, the file is closed at the last boundary, or cut back to one far enough from its end that the closing text
-// fits into the room that this frees; if even that fails, the file is removed. Pipes and devices get the closing text when
-// they are closed.
+// What is appended ends at a *boundary*, behind which the file could be closed. The closing text is written behind
+// each boundary, in the same call, and the next append writes over it: a process that is killed leaves a whole file.
+// (Killed within that call, it leaves a file that ends early, behind a boundary or within the text that was being
+// appended.) When a write fails, the file is closed at the last boundary, or cut back to one far enough from its end
+// that the closing text fits into the room that this frees; if even that fails, the file is removed. Pipes and devices
+// get the closing text when they are closed.
 #pragma once
 
 #include <zlib.h>
@@ -17,14 +17,15 @@
 #include <vector>
 
 #include "core/error.h"
-#include "trace/claim.h"
+#include "trace/report/claim.h"
 
 namespace gpo::trace {
 
 class File {
 public:
-    /// Claims the file; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`, whatever comes
-    /// between. Writes nothing yet: what the file held goes with the first thing that is written. Throws as Claim does.
+    /// Claims the file; gzipped if the name ends in ".gz". It begins with `opening` and ends with `closing`, whatever
+    /// comes between. Writes nothing yet: what the file held goes with the first thing that is written. Throws as
+    /// Claim does.
     File(const std::string& path, std::string opening, std::string closing);
     /// One that wasn't closed, and to which nothing was written, is left as it was; removed, if it was made.
     ~File();

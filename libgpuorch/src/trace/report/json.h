@@ -9,8 +9,8 @@
 #include <memory>
 #include <set>
 
-#include "trace/file.h"
-#include "trace/span.h"
+#include "trace/report/file.h"
+#include "trace/report/span.h"
 
 namespace gpo::trace {
 

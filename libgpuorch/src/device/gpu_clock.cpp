@@ -1,8 +1,8 @@
-#include "trace/gpu_clock.h"
+#include "device/gpu_clock.h"
 
 #include <algorithm>
 
-namespace gpo::trace {
+namespace gpo {
 
 namespace {
 constexpr int kMostPairs = 8;
@@ -102,4 +102,20 @@ CUresult GpuClock::time_of(CUevent event, uint64_t about, uint64_t* time) const 
     return result;
 }
 
-}  // namespace gpo::trace
+// The driver is entered once for all of them: threads that submit wait for each call.
+void GpuClock::times_of(const std::deque<trace::Record>& operations, std::vector<Times>& times) {
+    times.reserve(times.size() + operations.size());
+    DriverTry scope(*context_);
+    for (const trace::Record& operation : operations) {
+        Times found;
+        if (scope.entered()) {
+            CUresult result = time_of(operation.gpu_end, operation.begin, &found.end);
+            if (result == CUDA_ERROR_NOT_READY) return;
+            if (result == CUDA_SUCCESS) result = time_of(operation.gpu_begin, operation.begin, &found.begin);
+            found.known = result == CUDA_SUCCESS;
+        }
+        times.push_back(found);
+    }
+}
+
+}  // namespace gpo

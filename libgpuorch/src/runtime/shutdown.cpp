@@ -1,0 +1,69 @@
+#include "runtime/shutdown.h"
+
+#include "device/contexts.h"
+#include "memory/registry.h"
+#include "trace/recorder/recorder.h"
+
+namespace gpo {
+
+namespace {
+
+// What is made after this look is made by a call that sees the shutdown.
+template <class A>
+A* made(const Runtime& runtime) noexcept {
+    return runtime.find_annex<A>(std::memory_order_seq_cst);
+}
+
+// The scanners end when all marks are reached, and wait for that without a deadline. Streams without a handle have one
+// while anything runs on them.
+bool drain_marks(const Runtime& runtime, uint64_t deadline) noexcept {
+    const Contexts* contexts = made<Contexts>(runtime);
+    return !contexts || contexts->drain_marks(deadline);
+}
+
+// Objects are closed. In this order: an errand may mark a stream, which needs the scanner, and a mark that was reached
+// may become an errand. Without their thread errands run on the scanner that finds them due, and that goes on until it
+// finds none.
+void end_contexts(Runtime& runtime) noexcept {
+    std::map<Contexts::Key, Ref<Context>> contexts;
+    if (Contexts* all = made<Contexts>(runtime)) contexts = all->take_all();
+    if (trace::Recorder* recorder = made<trace::Recorder>(runtime)) recorder->finish();
+    for (auto& [key, context] : contexts) context->begin_end();
+    runtime.errands().finish();
+    for (auto& [key, context] : contexts) context->finish();
+    if (Registry* registry = made<Registry>(runtime)) registry->shut_down();
+    while (!contexts.empty()) contexts.erase(contexts.begin());
+}
+
+gpo_status take_steps(Runtime& runtime, uint64_t deadline) {
+    runtime.stop_objects();
+    // Streams without a handle: one that waits for a signal that is held behind it is let go by nobody else.
+    if (const Contexts* contexts = made<Contexts>(runtime)) contexts->cancel_held();
+    if (!runtime.drain_objects(deadline) || !drain_marks(runtime, deadline)) return GPO_TIMEOUT;
+    runtime.report_leaks();
+    runtime.set_log_route(nullptr);
+    if (!runtime.close_objects(deadline)) return GPO_TIMEOUT;
+    runtime.set_log_route(nullptr);   // that of a call that was inside until now: it would keep the runtime
+    if (!runtime.end_lingering(deadline)) return GPO_TIMEOUT;
+    if (!drain_marks(runtime, deadline)) return GPO_TIMEOUT;   // what was freed with the objects waits for streams
+    end_contexts(runtime);
+    runtime.end_handles();
+    return GPO_SUCCESS;
+}
+
+}  // namespace
+
+gpo_status shut_down(Runtime& runtime, uint64_t deadline) {
+    if (const gpo_status turn = runtime.begin_turn(deadline); turn != GPO_SUCCESS) return turn;
+    struct Turn {
+        ~Turn() { runtime.end_turn(done); }
+        Runtime& runtime;
+        bool done = false;
+    } turn{runtime};
+    const gpo_status status = take_steps(runtime, deadline);
+    turn.done = status == GPO_SUCCESS;
+    if (!turn.done) runtime.for_each([](Object& object) { object.shutdown_timed_out(); });
+    return status;
+}
+
+}  // namespace gpo

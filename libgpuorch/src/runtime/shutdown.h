@@ -1,0 +1,13 @@
+// The end of a runtime: what the core, contexts, the trace and the memory registry do for it, in the one order that
+// works.
+#pragma once
+
+#include "core/runtime.h"
+
+namespace gpo {
+
+/// GPO_SUCCESS; GPO_TIMEOUT, after which it can be tried again; GPO_INVALID_HANDLE if another caller has done it.
+/// Throws Failure(GPO_WOULD_DEADLOCK, GPO_INVALID_STATE).
+gpo_status shut_down(Runtime& runtime, uint64_t deadline);
+
+}  // namespace gpo

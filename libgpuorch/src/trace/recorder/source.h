@@ -1,0 +1,66 @@
+// What the recorder needs of what lies above it: GPUs with their clocks (device/context.h, device/gpu_clock.h), and a
+// look at the whole runtime (runtime/tracing.h). It makes no call of the driver itself.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime.h"
+#include "trace/record.h"
+
+namespace gpo::trace {
+
+/// Times of a GPU's events on the host's clock. One thread uses it at a time.
+class Clock {
+public:
+    virtual ~Clock() = default;
+    /// Compares the clocks, if that was done longer ago than `age`. False if the driver refused. Blocks for some ten
+    /// microseconds.
+    virtual bool adjust(uint64_t age) noexcept = 0;
+
+    struct Times {
+        bool known = false;   // false: the driver can't tell any more
+        uint64_t begin = 0, end = 0;
+    };
+    /// When operations ran, of which the first are asked for until one has not ended: appends the times of each that
+    /// has. Throws std::bad_alloc.
+    virtual void times_of(const std::deque<Record>& operations, std::vector<Times>& times) = 0;
+
+    /// How far off a time may be, at worst; what recording the two events of an operation costs the host. 0: not known.
+    virtual uint64_t error() const noexcept = 0;
+    virtual uint64_t record_cost() const noexcept = 0;
+};
+
+/// A GPU's context.
+class Gpu : public Counted {
+public:
+    /// The driver's number of the device.
+    virtual int ordinal() const noexcept = 0;
+    /// Throws Failure, std::bad_alloc.
+    virtual std::string device_name() = 0;
+    /// Throws std::bad_alloc.
+    virtual std::unique_ptr<Clock> make_clock() = 0;
+    /// Takes timed events back that were taken for operations.
+    virtual void take_back(CUevent* events, size_t count) noexcept = 0;
+};
+
+/// What is drawn over the time of a trace.
+struct Levels {
+    uint64_t operations_pending = 0, operations_held = 0, completions_pending = 0;
+    uint64_t arena_in_use = 0, pool_in_use = 0, pipeline_pinned = 0;   // bytes
+};
+
+class Source {
+public:
+    /// The GPUs that the runtime has opened. Throws std::bad_alloc.
+    virtual std::vector<Ref<Gpu>> gpus(Runtime& runtime) const = 0;
+    /// Throws std::bad_alloc.
+    virtual Levels levels(Runtime& runtime) const = 0;
+
+protected:
+    ~Source() = default;
+};
+
+}  // namespace gpo::trace

@@ -1,0 +1,29 @@
+// Calls that make the device or the driver wait for other work: counted, and noted where somebody traces.
+#pragma once
+
+#include "core/runtime.h"
+#include "trace/record.h"
+
+namespace gpo {
+
+enum class Serialising : uint8_t { device_allocation, host_registration, pageable_copy, module_load };
+
+/// There was one. `begin`: when it began, host::now(); 0: how long it took isn't known.
+void serialised(Runtime& runtime, Serialising what, uint64_t bytes = 0, uint64_t begin = 0) noexcept;
+
+/// The same, around the call that serialises.
+class SerialisingScope {
+public:
+    SerialisingScope(Runtime& runtime, Serialising what) noexcept
+        : runtime_(runtime), what_(what), begin_(trace::on() ? host::now() : 0) {}
+    ~SerialisingScope() { serialised(runtime_, what_, 0, begin_); }
+    SerialisingScope(const SerialisingScope&) = delete;
+    SerialisingScope& operator=(const SerialisingScope&) = delete;
+
+private:
+    Runtime& runtime_;
+    const Serialising what_;
+    const uint64_t begin_;
+};
+
+}  // namespace gpo
