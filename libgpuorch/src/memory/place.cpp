@@ -1,5 +1,6 @@
 #include "memory/place.h"
 
+#include "base/checked.h"
 #include "memory/heap.h"
 
 namespace gpo {
@@ -43,7 +44,7 @@ Place place_of(Context& context, uint64_t address) noexcept {
 
 void check_addresses(const char* role, uint64_t address, uint64_t bytes) {
     if (address == 0) fail(GPO_INVALID_ARGUMENT, role, " is NULL");
-    if (bytes > UINT64_MAX - address)
+    if (past_addresses(address, bytes))
         fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " + ", bytes, " bytes runs past the end of addresses");
 }
 

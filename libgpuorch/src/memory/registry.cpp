@@ -1,5 +1,6 @@
 #include "memory/registry.h"
 
+#include "base/checked.h"
 #include "gpuorch/memory.h"
 #include "trace/serialising.h"
 
@@ -7,7 +8,8 @@ namespace gpo {
 
 void Registry::register_host(Context& context, void* memory, uint64_t bytes, uint32_t flags) {
     const auto address = reinterpret_cast<uint64_t>(memory);
-    if (bytes > UINT64_MAX - address) fail(GPO_INVALID_ARGUMENT, "memory + bytes (", bytes, ") runs past the end of addresses");
+    if (past_addresses(address, bytes))
+        fail(GPO_INVALID_ARGUMENT, "memory + bytes (", bytes, ") runs past the end of addresses");
     {
         std::lock_guard lock(lock_);
         const auto refuse = [&](uint64_t start, uint64_t of) {

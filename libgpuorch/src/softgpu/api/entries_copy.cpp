@@ -4,6 +4,7 @@
 // are staged, larger ones waited for. A copy to it returns when it has been written.
 #include <cstring>
 
+#include "base/checked.h"
 #include "softgpu/api/entries.h"
 #include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
@@ -47,7 +48,8 @@ struct Checked {
 Checked check(Machine& machine, Side to, uint64_t destination, size_t destination_pitch, Side from, uint64_t source,
               size_t source_pitch, size_t width, size_t height) {
     uint64_t to_bytes = 0, from_bytes = 0;
-    require(extent(destination_pitch, width, height, &to_bytes) && extent(source_pitch, width, height, &from_bytes));
+    require(span_of_rows(destination_pitch, width, height, &to_bytes) &&
+            span_of_rows(source_pitch, width, height, &from_bytes));
     const End target = end_of(machine, to, destination, to_bytes);
     const End origin = end_of(machine, from, source, from_bytes);
     Checked checked;
@@ -234,7 +236,7 @@ Fill checked_fill(Machine& machine, CUdeviceptr destination, size_t pitch, uint3
     if (height > 1) require(pitch >= row);
     else pitch = row;
     uint64_t bytes = 0;
-    require(extent(pitch, row, height, &bytes) && destination % element == 0 && pitch % element == 0);
+    require(span_of_rows(pitch, row, height, &bytes) && destination % element == 0 && pitch % element == 0);
     Fill fill;
     if (bytes) {
         require(destination != 0);

@@ -40,12 +40,4 @@ void Fill::perform() const noexcept {
     }
 }
 
-bool extent(size_t pitch, size_t width_bytes, size_t height, uint64_t* bytes) noexcept {
-    *bytes = 0;
-    if (!width_bytes || !height) return true;
-    uint64_t skipped = 0;
-    return !__builtin_mul_overflow(uint64_t(pitch), uint64_t(height - 1), &skipped) &&
-           !__builtin_add_overflow(skipped, uint64_t(width_bytes), bytes);
-}
-
 }  // namespace gpo::softgpu

@@ -36,7 +36,4 @@ struct Fill {
     void perform() const noexcept;
 };
 
-/// From the first byte to the last of `height` rows; false when that doesn't fit an address.
-bool extent(size_t pitch, size_t width_bytes, size_t height, uint64_t* bytes) noexcept;
-
 }  // namespace gpo::softgpu

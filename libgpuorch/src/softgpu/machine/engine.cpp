@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "softgpu/machine/batch.h"
 #include "softgpu/machine/machine.h"
 
@@ -166,8 +167,8 @@ bool still_there(Machine& machine, uint64_t address, uint64_t bytes) {
 bool ends_there(Machine& machine, const Copy& copy) {
     if (!copy.check) return true;
     uint64_t to = 0, from = 0;
-    extent(copy.destination_pitch, copy.width, copy.height, &to);
-    extent(copy.source_pitch, copy.width, copy.height, &from);
+    span_of_rows(copy.destination_pitch, copy.width, copy.height, &to);
+    span_of_rows(copy.source_pitch, copy.width, copy.height, &from);
     return still_there(machine, copy.destination, to) && still_there(machine, copy.source, from);
 }
 
@@ -184,7 +185,7 @@ CUresult perform_copy(Machine& machine, Command& command) {
     EngineKind engine = EngineKind::local;
     if (command.kind == CommandKind::fill) {
         uint64_t span = 0;
-        extent(command.fill.pitch, command.fill.width * command.fill.element, command.fill.height, &span);
+        span_of_rows(command.fill.pitch, command.fill.width * command.fill.element, command.fill.height, &span);
         if (command.fill.check && !still_there(machine, command.fill.destination, span)) return CUDA_ERROR_ILLEGAL_ADDRESS;
         command.fill.perform();
         bytes = command.fill.bytes();
