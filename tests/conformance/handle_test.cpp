@@ -176,13 +176,11 @@ TEST_CASE("an event destroyed while a stream waits for it still holds that strea
 TEST_CASE("after a refused call the next valid one behaves as if the refused one never happened") {
     Gpu gpu;
     Stream stream = gpu.stream();
-    auto before = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(stream, &before));
+    gpo_stream_info before = info_of(stream);
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_fill(stream, 0, 1, 3, 1));
     CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_wait_event(stream, nullptr));
     CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_notify(stream, nullptr, 1));
-    auto after = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(stream, &after));
+    gpo_stream_info after = info_of(stream);
     CHECK(after.accepted == before.accepted);
     Event event = gpu.event();
     CHECK_OK(gpo_event_record(event, stream));

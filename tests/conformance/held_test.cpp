@@ -8,16 +8,6 @@
 
 using namespace gpo::test;
 
-namespace {
-
-gpo_stream_info info_of(gpo_stream_t stream) {
-    auto info = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(stream, &info));
-    return info;
-}
-
-}  // namespace
-
 TEST_CASE("a stream that waits for a timeline value runs nothing until it is signalled") {
     Gpu gpu;
     Writer writer(gpu);

@@ -15,8 +15,7 @@ using namespace gpo::test;
 namespace {
 
 uint64_t held(gpo_stream_t stream) {
-    auto info = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(stream, &info));
+    gpo_stream_info info = info_of(stream);
     return info.held;
 }
 
@@ -72,8 +71,7 @@ TEST_CASE("a host call sees what was put on before it, and what is behind it see
     for (const auto& entry : take(f.queue, 20)) CHECK(entry.status == GPO_SUCCESS);
     CHECK(inside.seen == 20);
     CHECK(read(f.words[2]) == 31);
-    auto info = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(f.stream, &info));
+    gpo_stream_info info = info_of(f.stream);
     CHECK(info.accepted == 60);
     CHECK(info.completed == 60);
 }
@@ -90,8 +88,7 @@ TEST_CASE("the entries of marks around a host call name the operations before th
     REQUIRE_OK(gpo_stream_notify(f.stream, f.queue, 3));
     CHECK(take(f.queue, 1)[0].operation == 1);
     REQUIRE(call.came.reach(1));
-    auto info = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(f.stream, &info));
+    gpo_stream_info info = info_of(f.stream);
     CHECK(info.completed == 1);
     REQUIRE_OK(gpo_host_call_finish(f.executor, call.number, GPO_SUCCESS, nullptr));
     const auto entries = take(f.queue, 2);
@@ -126,8 +123,7 @@ TEST_CASE("a host call isn't done while it is under way, also as its stream's fi
     call.answer = GPO_NOT_READY;
     REQUIRE_OK(gpo_stream_host_call(f.stream, f.executor, Call::function, &call));
     REQUIRE(call.came.reach(1));
-    auto info = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(f.stream, &info));
+    gpo_stream_info info = info_of(f.stream);
     CHECK(info.accepted == 1);
     CHECK(info.completed == 0);
     REQUIRE_OK(gpo_host_call_finish(f.executor, call.number, GPO_SUCCESS, nullptr));

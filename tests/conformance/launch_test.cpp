@@ -143,8 +143,7 @@ TEST_CASE("shapes that the device or the kernel can't have are refused, and the 
     refused(shape, where, "launch.dynamic_shared_bytes");
 
     // None of them had an effect.
-    auto info = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(stream, &info));
+    gpo_stream_info info = info_of(stream);
     CHECK(info.accepted == 0);
     CHECK_OK(launch(stream, bounded.get(), 1, 64, out.data()));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
@@ -426,8 +425,7 @@ TEST_CASE("launches are counted and numbered in their stream") {
     const uint64_t before = gpu.statistics().launches;
     for (int i = 0; i < 100; ++i) CHECK_OK(launch(stream, nothing.get(), 1, 32));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
-    auto info = sized<gpo_stream_info>();
-    REQUIRE_OK(gpo_stream_get_info(stream, &info));
+    gpo_stream_info info = info_of(stream);
     CHECK(info.accepted == 100);
     CHECK(gpu.statistics().launches == before + 100);
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "support/files.h"
 #include "support/gpu.h"
 
 using namespace gpo::test;
@@ -36,16 +37,12 @@ template <class T, int N> __global__ void scale(T* x) { *x = T(*x * N); }
 template <class T> __global__ void half(T* x) { *x = *x / 2; }
 )";
 
-struct Folder {
-    std::string path = (fs::temp_directory_path() / "gpuorch-XXXXXX").string();
-    Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-    ~Folder() { fs::remove_all(path); }
-    size_t entries() const {
-        size_t count = 0;
-        for (const auto& entry : fs::directory_iterator(path)) count += entry.path().extension() == ".kernel";
-        return count;
-    }
-};
+/// Of a cache.
+size_t entries(const Folder& folder) {
+    size_t count = 0;
+    for (const std::string& name : folder.names()) count += name.ends_with(".kernel");
+    return count;
+}
 
 gpo_compile_options options_for(const char* source) {
     auto options = sized<gpo_compile_options>();
@@ -312,7 +309,7 @@ TEST_CASE("a second compilation of one source comes from the cache, and does the
         compile_options.name_expression_count = 1;
         Module module;
         REQUIRE_OK(gpo_module_compile(gpu.device, &compile_options, module.out()));
-        CHECK(folder.entries() == 1);
+        CHECK(entries(folder) == 1);
         auto value = gpu.pinned<double>(1);
         value[0] = 3;
         Stream stream = gpu.stream();
@@ -331,11 +328,11 @@ TEST_CASE("a compilation may pass the cache by, and a failed one leaves nothing 
     compile_options.flags = GPO_COMPILE_NO_CACHE;
     Module module;
     REQUIRE_OK(gpo_module_compile(gpu.device, &compile_options, module.out()));
-    CHECK(folder.entries() == 0);
+    CHECK(entries(folder) == 0);
     compile_options = options_for("__global__ void f() { nonsense }");
     gpo_module_t none = nullptr;
     CHECK_STATUS(GPO_COMPILE_FAILED, gpo_module_compile(gpu.device, &compile_options, &none));
-    CHECK(folder.entries() == 0);
+    CHECK(entries(folder) == 0);
 }
 
 TEST_CASE("a broken entry of the cache is compiled anew") {
@@ -344,7 +341,7 @@ TEST_CASE("a broken entry of the cache is compiled anew") {
     options.cache = folder.path.c_str();
     Gpu gpu(options);
     compile(gpu, kTwoKernels);
-    REQUIRE(folder.entries() == 1);
+    REQUIRE(entries(folder) == 1);
     std::string entry;
     for (const auto& file : fs::directory_iterator(folder.path))
         if (file.path().extension() == ".kernel") entry = file.path();
@@ -369,7 +366,7 @@ TEST_CASE("a cache folder that others may write to is not used, and that is said
     Gpu gpu(options);
     compile(gpu, kTwoKernels);
     compile(gpu, kVariables);
-    CHECK(folder.entries() == 0);
+    CHECK(entries(folder) == 0);
     size_t said = 0;
     for (const std::string& line : lines) said += contains(line, "not cached");
     CHECK(said == 1);

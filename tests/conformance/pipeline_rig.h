@@ -126,27 +126,6 @@ inline gpo_status run(gpo_pipeline_t pipeline, const gpo_source& source, const g
     return gpo_pipeline_wait(pipeline, kPatience, result);
 }
 
-/// A folder that goes with the test.
-class Folder {
-public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "gpuorch-XXXXXX").string();
-        REQUIRE(mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string operator/(const char* name) const { return (path_ / name).string(); }
-    /// Names of all that is in it.
-    std::vector<std::string> names() const {
-        std::vector<std::string> found;
-        for (const auto& entry : std::filesystem::directory_iterator(path_)) found.push_back(entry.path().filename());
-        return found;
-    }
-
-private:
-    std::filesystem::path path_;
-};
-
 inline void write_file(const std::string& path, const std::vector<uint8_t>& data) {
     std::ofstream file(path, std::ios::binary);
     file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));

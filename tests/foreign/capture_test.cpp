@@ -247,8 +247,7 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
             CHECK(std::string(last_error().message).find(refusal.culprit) != std::string::npos);
             CHECK(capture.active());
         }
-        auto after = sized<gpo_stream_info>();
-        REQUIRE_OK(gpo_stream_get_info(stream, &after));
+        gpo_stream_info after = info_of(stream);
         CHECK(after.accepted == before.accepted);
         CHECK(after.held == 0);
         REQUIRE_OK(gpo_fill(stream, memory, 7, 1, 4096));

@@ -28,6 +28,16 @@ inline Seeds seeds(Seeds otherwise) {
     return otherwise;
 }
 
+/// Calls `body(seed)` for each of `count` seeds from 1 on: for bodies whose runtime makes the schedule (schedule_seed).
+template <class Body>
+void each_seed(uint64_t count, Body body) {
+    const Seeds wanted = seeds({1, count});
+    for (uint64_t seed = wanted.first; seed < wanted.first + wanted.count; ++seed) {
+        INFO("GPUORCH_TEST_SEED=", seed);
+        body(seed);
+    }
+}
+
 /// `body()` or `body(seed)` runs inside a Schedule, once for each seed from 0 to count - 1; all threads that it starts must have ended
 /// when it returns. The first seed runs twice, to prove that the scenario replays.
 template <class Body>

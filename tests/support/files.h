@@ -22,26 +22,28 @@ inline std::string read_whole(const std::filesystem::path& path) {
 }
 
 /// A new folder for temporary files; it goes with all that is in it.
-class Folder {
-public:
-    Folder() {
-        if (!mkdtemp(name_.data())) throw std::system_error(errno, std::generic_category(), name_);
-    }
-    ~Folder() { std::filesystem::remove_all(name_); }
+struct Folder {
+    Folder() = default;
+    ~Folder() { std::filesystem::remove_all(path); }
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
 
-    const std::string& path() const noexcept { return name_; }
-    std::string operator/(const std::string& name) const { return name_ + "/" + name; }
+    std::string operator/(const std::string& name) const { return path + "/" + name; }
     /// Names of all that is in it.
     std::set<std::string> names() const {
         std::set<std::string> found;
-        for (const auto& entry : std::filesystem::directory_iterator(name_)) found.insert(entry.path().filename());
+        for (const auto& entry : std::filesystem::directory_iterator(path)) found.insert(entry.path().filename());
         return found;
     }
 
+    const std::string path = make();
+
 private:
-    std::string name_ = (std::filesystem::temp_directory_path() / "gpuorch-XXXXXX").string();
+    static std::string make() {
+        std::string name = (std::filesystem::temp_directory_path() / "gpuorch-XXXXXX").string();
+        if (!mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
+        return name;
+    }
 };
 
 }  // namespace gpo::test

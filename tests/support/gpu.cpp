@@ -121,6 +121,12 @@ bool Gpu::has_header(const char* name) {
     return true;
 }
 
+gpo_stream_info info_of(gpo_stream_t stream) {
+    auto info = sized<gpo_stream_info>();
+    REQUIRE_OK(gpo_stream_get_info(stream, &info));
+    return info;
+}
+
 bool tells_parameters(gpo_kernel_t kernel) {
     auto attributes = sized<gpo_kernel_attributes>();
     REQUIRE_OK(gpo_kernel_get_attributes(kernel, &attributes));

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/sized.h"
 #include "support/status.h"
 
 namespace gpo::test {
@@ -61,14 +62,6 @@ using Module = Owned<gpo_module_t, gpo_module_destroy>;
 using Kernel = Owned<gpo_kernel_t, gpo_kernel_destroy>;
 using Pipeline = Owned<gpo_pipeline_t, gpo_pipeline_destroy>;
 using Executor = Owned<gpo_executor_t, gpo_executor_destroy>;
-
-/// A struct of the API with its size set.
-template <class T>
-T sized() noexcept {
-    T value{};
-    value.struct_size = sizeof value;
-    return value;
-}
 
 class Gpu;
 
@@ -163,6 +156,8 @@ private:
     std::map<std::string, Module> modules_;
     Arena arena_;
 };
+
+gpo_stream_info info_of(gpo_stream_t stream);
 
 /// Whether the driver tells how many parameters kernels have, and of what sizes, by one that has some (from CUDA 12.4 on).
 bool tells_parameters(gpo_kernel_t kernel);

@@ -9,6 +9,7 @@
 #include "driver/recorder.h"
 #include "gpuorch/gpuorch.h"
 #include "stream/stream.h"
+#include "support/soft.h"
 #include "support/threads.h"
 
 namespace {
@@ -23,11 +24,7 @@ struct Recorded {
         if (records)
             gpo::driver::set_interposer(
                 [this](std::shared_ptr<gpo::driver::Driver> below) { return driver = recorder::wrap(std::move(below)); });
-        gpo_runtime_options options{};
-        options.struct_size = sizeof options;
-        options.device = "soft";
-        options.completion_mode = mode;
-        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        runtime = gpo::test::make_soft_runtime(0, mode);
         REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
         REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
         REQUIRE(gpo_event_create(device, nullptr, &event) == GPO_SUCCESS);

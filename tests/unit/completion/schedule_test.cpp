@@ -8,6 +8,7 @@
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
 #include "support/explore.h"
+#include "support/soft.h"
 
 namespace {
 
@@ -51,33 +52,13 @@ struct Gate {
     unsigned* word = nullptr;
 };
 
-struct Runtime {
-    explicit Runtime(uint64_t seed, uint32_t mode = GPO_COMPLETION_BALANCED) {
-        gpo_runtime_options options{};
-        options.struct_size = sizeof options;
-        options.device = "soft";
-        options.schedule_seed = seed;
-        options.completion_mode = mode;
-        REQUIRE(gpo_runtime_create(&options, &handle) == GPO_SUCCESS);
-        REQUIRE(gpo_device_open(handle, nullptr, &device) == GPO_SUCCESS);
-        REQUIRE(gpo_cq_create(handle, nullptr, &queue) == GPO_SUCCESS);
-    }
-    ~Runtime() {
-        CHECK(gpo_runtime_shutdown(handle, 10'000'000'000) == GPO_SUCCESS);
-        CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
-    }
-    gpo_runtime_t handle = nullptr;
-    gpo_device_t device = nullptr;
-    gpo_cq_t queue = nullptr;
-};
+using gpo::test::SoftRuntime;
 
 }  // namespace
 
 TEST_CASE("marks behind work on two streams are told of under every schedule, though nobody asks for them by the clock") {
-    const auto [first, count] = gpo::test::seeds({1, kSeeds / 5});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
-        Runtime on(seed);
+    gpo::test::each_seed(kSeeds / 5, [](uint64_t seed) {
+        SoftRuntime on(seed);
         gpo_stream_t streams[2] = {};
         uint64_t memory = 0;
         REQUIRE(gpo_memory_allocate(on.device, 2 * 4096, nullptr, &memory) == GPO_SUCCESS);
@@ -100,14 +81,12 @@ TEST_CASE("marks behind work on two streams are told of under every schedule, th
         }
         for (auto& stream : streams) REQUIRE(gpo_stream_destroy(stream) == GPO_SUCCESS);
         REQUIRE(gpo_memory_free(on.device, memory) == GPO_SUCCESS);
-    }
+    });
 }
 
 TEST_CASE("a stream's first mark is told of under every schedule while another stream's work doesn't end") {
-    const auto [first, count] = gpo::test::seeds({1, kSeeds / 5});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
-        Runtime on(seed);
+    gpo::test::each_seed(kSeeds / 5, [](uint64_t seed) {
+        SoftRuntime on(seed);
         gpo_stream_t held = nullptr;
         REQUIRE(gpo_stream_create(on.device, nullptr, &held) == GPO_SUCCESS);
         Gate gate(on.device, held);
@@ -124,14 +103,12 @@ TEST_CASE("a stream's first mark is told of under every schedule while another s
         REQUIRE(gpo_stream_destroy(held) == GPO_SUCCESS);
         REQUIRE(gpo_arena_free(gate.arena, gate.word) == GPO_SUCCESS);
         REQUIRE(gpo_arena_destroy(gate.arena) == GPO_SUCCESS);
-    }
+    });
 }
 
 TEST_CASE("a mark made just before its stream is destroyed is told of under every schedule") {
-    const auto [first, count] = gpo::test::seeds({1, kSeeds});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
-        Runtime on(seed);
+    gpo::test::each_seed(kSeeds, [](uint64_t seed) {
+        SoftRuntime on(seed);
         for (uint64_t i = 0; i < 4; ++i) {
             gpo_stream_t stream = nullptr;
             REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
@@ -141,14 +118,12 @@ TEST_CASE("a mark made just before its stream is destroyed is told of under ever
             REQUIRE(gpo_stream_destroy(stream) == GPO_SUCCESS);
             expect_entry(on.queue, 2 * i + 1);
         }
-    }
+    });
 }
 
 TEST_CASE("a device that is lost is told of under every schedule to those who wait for work that doesn't end") {
-    const auto [first, count] = gpo::test::seeds({1, kSeeds / 20});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
-        Runtime on(seed);
+    gpo::test::each_seed(kSeeds / 20, [](uint64_t seed) {
+        SoftRuntime on(seed);
         gpo_stream_t stream = nullptr;
         REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
         Gate gate(on.device, stream);
@@ -158,14 +133,12 @@ TEST_CASE("a device that is lost is told of under every schedule to those who wa
         gpo::Pin<gpo::Device>(on.device)->context().lose(gpo::make_error(GPO_DEVICE_LOST, "lost"), false);
         expect_entry(on.queue, 1, GPO_DEVICE_LOST);
         gate.open();
-    }
+    });
 }
 
 TEST_CASE("a stream of which only the scanner is left to know goes under every schedule, though nothing else happens") {
-    const auto [first, count] = gpo::test::seeds({1, kSeeds / 10});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
-        Runtime on(seed);
+    gpo::test::each_seed(kSeeds / 10, [](uint64_t seed) {
+        SoftRuntime on(seed);
         gpo_stream_t streams[2] = {};
         for (auto& stream : streams) REQUIRE(gpo_stream_create(on.device, nullptr, &stream) == GPO_SUCCESS);
         uint64_t seen = 0;
@@ -179,9 +152,9 @@ TEST_CASE("a stream of which only the scanner is left to know goes under every s
         gpo::host::sleep_until(gpo::host::now() + 100'000'000);
         gpo_metrics metrics{};
         metrics.struct_size = sizeof metrics;
-        REQUIRE(gpo_runtime_get_metrics(on.handle, &metrics) == GPO_SUCCESS);
+        REQUIRE(gpo_runtime_get_metrics(on.runtime, &metrics) == GPO_SUCCESS);
         CHECK(metrics.streams == 1);
-    }
+    });
 }
 
 TEST_CASE("who waits for an entry gets GPO_CANCELLED when the queue is destroyed, under every schedule") {
@@ -189,7 +162,7 @@ TEST_CASE("who waits for an entry gets GPO_CANCELLED when the queue is destroyed
     for (uint64_t seed = first; seed < first + count; ++seed)
         for (const uint32_t mode : {GPO_COMPLETION_BALANCED, GPO_COMPLETION_LATENCY}) {
             INFO("GPUORCH_TEST_SEED=", seed, ", mode ", mode);
-            Runtime on(seed, mode);
+            SoftRuntime on(seed, mode);
             std::atomic<bool> begins{false};
             gpo_status status = GPO_INTERNAL, later = GPO_INTERNAL;
             gpo::host::Thread waiter("waiter", [&] {

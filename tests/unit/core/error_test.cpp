@@ -6,16 +6,13 @@
 #include "driver/driver.h"
 #include "driver/faults.h"
 #include "gpuorch/gpuorch.h"
+#include "support/soft.h"
 
 TEST_CASE("a limit that the device lacks is not supported") {
     namespace faults = gpo::driver::faults;
     gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
-    gpo_runtime_options options{};
-    options.struct_size = sizeof options;
-    options.device = "soft";
-    gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
-    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     for (const auto function : {gpo::driver::Function::cuCtxGetLimit, gpo::driver::Function::cuCtxSetLimit}) {
         faults::arm({.function = function, .kth = 1, .result = CUDA_ERROR_UNSUPPORTED_LIMIT, .for_ever = true});

@@ -13,26 +13,12 @@
 #include <utility>
 
 #include "core/part_file.h"
+#include "support/files.h"
 
 using gpo::PartFile;
+using gpo::test::Folder;
 
 namespace {
-
-/// A new one each time: a process looks for stale parts once in each.
-struct Folder {
-    Folder() {
-        char name[] = "/tmp/gpuorch-parts-XXXXXX";
-        REQUIRE(mkdtemp(name) != nullptr);
-        path = name;
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    std::set<std::string> names() const {
-        std::set<std::string> out;
-        for (const auto& entry : std::filesystem::directory_iterator(path)) out.insert(entry.path().filename());
-        return out;
-    }
-    std::string path;
-};
 
 /// The one name in a folder.
 std::string only_name(const Folder& folder) {

@@ -6,6 +6,7 @@
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
 #include "support/explore.h"
+#include "support/soft.h"
 
 namespace {
 
@@ -24,13 +25,7 @@ gpo_runtime_t make_runtime(gpo_log_fn log = nullptr, void* user = nullptr) {
 
 /// A deterministic runtime has to be alone.
 void check_that_none_is_left() {
-    gpo_runtime_options options{};
-    options.struct_size = sizeof options;
-    options.device = "soft";
-    options.schedule_seed = 1;
-    gpo_runtime_t runtime = nullptr;
-    CHECK(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
-    CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
+    CHECK(gpo_runtime_shutdown(gpo::test::make_soft_runtime(1), kPatience) == GPO_SUCCESS);
 }
 
 /// `call`, which may give GPO_SUCCESS, GPO_SHUT_DOWN or that a handle isn't there any more, meets a shutdown.

@@ -8,7 +8,10 @@
 #include <string>
 
 #include "driver/builtin.h"
+#include "support/files.h"
 #include "support/report.h"
+
+using gpo::test::Folder;
 
 namespace {
 
@@ -19,12 +22,6 @@ std::string text_of(const std::string& path) {
 
 const std::string kNvcc = std::string(GPUORCH_NVCC_FOLDER) + "/bin/nvcc";
 const std::string kAssembler = std::string(GPUORCH_NVCC_FOLDER) + "/bin/ptxas";
-
-struct Folder {
-    std::string path = (std::filesystem::temp_directory_path() / "gpuorch-ptx-XXXXXX").string();
-    Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-    ~Folder() { std::filesystem::remove_all(path); }
-};
 
 }  // namespace
 

@@ -19,9 +19,11 @@
 #include "driver/driver.h"
 #include "driver/functions.h"
 #include "host/host.h"
+#include "support/files.h"
 #include "support/report.h"
 
 using gpo::driver::Function;
+using gpo::test::Folder;
 
 namespace {
 
@@ -108,12 +110,6 @@ std::string probe(const std::string& library_folder, std::vector<std::string> se
 }
 
 const std::string kFake = GPUORCH_FAKE_CUDA;
-
-struct Folder {
-    std::string path = (std::filesystem::temp_directory_path() / "gpuorch-XXXXXX").string();
-    Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-    ~Folder() { std::filesystem::remove_all(path); }
-};
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -15,6 +15,7 @@
 #include "driver/nvrtc_includes.h"
 #include "driver/nvrtc_reads.h"
 #include "kernel/image.h"
+#include "support/files.h"
 #include "support/report.h"
 
 using namespace gpo::driver;
@@ -223,8 +224,7 @@ TEST_CASE("a source of which NVRTC may read files has no inputs that could be a 
 
 TEST_CASE("the toolkit's headers and those that they need are found where toolkits and wheels have them") {
     namespace fs = std::filesystem;
-    std::string root = (fs::temp_directory_path() / "gpuorch-nvrtc-XXXXXX").string();
-    REQUIRE(mkdtemp(root.data()) != nullptr);
+    const gpo::test::Folder root;
     struct Layout {
         const char* what;
         std::vector<const char*> files;
@@ -255,7 +255,7 @@ TEST_CASE("the toolkit's headers and those that they need are found where toolki
     };
     for (const Layout& layout : layouts) {
         CAPTURE(layout.what);
-        const fs::path here = fs::path(root) / std::to_string(&layout - layouts);
+        const fs::path here = fs::path(root.path) / std::to_string(&layout - layouts);
         fs::create_directories(here / layout.library);
         for (const char* file : layout.files) {
             fs::create_directories((here / file).parent_path());
@@ -268,7 +268,6 @@ TEST_CASE("the toolkit's headers and those that they need are found where toolki
         CHECK(folders == expected);
         CHECK_FALSE(found.tried.empty());
     }
-    fs::remove_all(root);
 }
 
 TEST_CASE("a header of the toolkit that isn't there is named with where it was looked for") {

@@ -9,19 +9,14 @@
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
 #include "support/explore.h"
+#include "support/soft.h"
 
 namespace {
 
 constexpr int64_t kPatience = 10'000'000'000;
 
 struct World {
-    World() {
-        gpo_runtime_options options{};
-        options.struct_size = sizeof options;
-        options.device = "soft";
-        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
-        REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
-    }
+    World() { REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS); }
     ~World() { CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS); }
     gpo_executor_t executor(uint32_t flags = GPO_EXECUTOR_CALLER) {
         gpo_executor_options options{};
@@ -31,7 +26,7 @@ struct World {
         REQUIRE(gpo_executor_create(runtime, &options, &made) == GPO_SUCCESS);
         return made;
     }
-    gpo_runtime_t runtime = nullptr;
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
     gpo_timeline_t timeline = nullptr;   // nobody signals it
 };
 

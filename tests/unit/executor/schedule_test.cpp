@@ -9,6 +9,7 @@
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
 #include "support/explore.h"
+#include "support/soft.h"
 
 namespace {
 
@@ -40,13 +41,7 @@ gpo_status called(void* user, const gpo_host_call*) {
 }
 
 void run(uint64_t seed, uint32_t flags, uint32_t mode, End end) {
-    gpo_runtime_options options{};
-    options.struct_size = sizeof options;
-    options.device = "soft";
-    options.schedule_seed = seed;
-    options.completion_mode = mode;
-    gpo_runtime_t runtime = nullptr;
-    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime(seed, mode);
     gpo_device_t device = nullptr;
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     gpo_executor_options executor_options{};
@@ -118,12 +113,7 @@ TEST_CASE("callbacks that wait for one another come on as many threads as there 
     for (uint64_t seed = first; seed < first + count; ++seed) {
         const uint32_t flags = seed % 4 ? GPO_EXECUTOR_SPIN : GPO_EXECUTOR_SLEEP;
         INFO("GPUORCH_TEST_SEED=", seed);
-        gpo_runtime_options options{};
-        options.struct_size = sizeof options;
-        options.device = "soft";
-        options.schedule_seed = seed;
-        gpo_runtime_t runtime = nullptr;
-        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        const gpo_runtime_t runtime = gpo::test::make_soft_runtime(seed);
         gpo_executor_options executor_options{};
         executor_options.struct_size = sizeof executor_options;
         executor_options.flags = flags;
@@ -155,12 +145,7 @@ TEST_CASE("a callback that is due while the spinning thread leaves is called by 
     const auto [first, count] = gpo::test::seeds({1, 400});
     for (uint64_t seed = first; seed < first + count; ++seed) {
         INFO("GPUORCH_TEST_SEED=", seed);
-        gpo_runtime_options options{};
-        options.struct_size = sizeof options;
-        options.device = "soft";
-        options.schedule_seed = seed;
-        gpo_runtime_t runtime = nullptr;
-        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        const gpo_runtime_t runtime = gpo::test::make_soft_runtime(seed);
         gpo_executor_options executor_options{};
         executor_options.struct_size = sizeof executor_options;
         executor_options.flags = GPO_EXECUTOR_SPIN;

@@ -16,16 +16,10 @@
 using namespace gpo::kernel;
 using gpo::driver::CompileRequest;
 using gpo::driver::CompileResult;
+using gpo::test::Folder;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Folder {
-    std::string path = (fs::temp_directory_path() / "gpuorch-cache-XXXXXX").string();
-    Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-    ~Folder() { fs::remove_all(path); }
-    std::string operator/(const std::string& name) const { return path + "/" + name; }
-};
 
 CompileResult result_with(std::string text, size_t bytes = 1000) {
     CompileResult result;

@@ -9,6 +9,7 @@
 
 #include "driver/driver.h"
 #include "gpuorch/gpuorch.h"
+#include "support/soft.h"
 
 namespace {
 
@@ -22,10 +23,7 @@ struct Soft {
     std::shared_ptr<gpo::driver::Driver> driver;
 
     Soft() {
-        gpo_runtime_options options{};
-        options.struct_size = sizeof options;
-        options.device = "soft";
-        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+        runtime = gpo::test::make_soft_runtime();
         REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
         REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
         gpo_arena_options arena_options{};

@@ -7,18 +7,14 @@
 
 #include "gpuorch/gpuorch.h"
 #include "softgpu/machine/rates.h"
+#include "support/soft.h"
 
 namespace {
 
+using gpo::test::sized;
+
 constexpr uint64_t kBytes = uint64_t{128} << 20;
 constexpr double kCopyRate = 50.8e9;  // bytes/s each way, both at once: LIMITS.md
-
-template <class T>
-T sized() {
-    T value{};
-    value.struct_size = sizeof value;
-    return value;
-}
 
 /// One run over `bytes`; nanoseconds. The copies run at an H200's rates, a kernel takes `kernel_ns` a chunk.
 struct Outcome {
@@ -26,11 +22,7 @@ struct Outcome {
 };
 
 Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
-    auto runtime_options = sized<gpo_runtime_options>();
-    runtime_options.device = "soft";
-    runtime_options.schedule_seed = seed;
-    gpo_runtime_t runtime = nullptr;
-    REQUIRE(gpo_runtime_create(&runtime_options, &runtime) == GPO_SUCCESS);
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime(seed);
     gpo_device_t device = nullptr;
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     gpo::softgpu::Rates rates;

@@ -7,26 +7,18 @@
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
 #include "support/explore.h"
+#include "support/soft.h"
 
 namespace {
+
+using gpo::test::sized;
 
 constexpr int64_t kPatience = 10'000'000'000;
 constexpr size_t kWaiting = 24;   // one after the other they come to look
 
-template <class T>
-T sized() {
-    T value{};
-    value.struct_size = sizeof value;
-    return value;
-}
-
 /// The first run ends with a failure, once somebody waits for it; the second has nothing to read.
 void run(uint64_t seed) {
-    auto runtime_options = sized<gpo_runtime_options>();
-    runtime_options.device = "soft";
-    runtime_options.schedule_seed = seed;
-    gpo_runtime_t runtime = nullptr;
-    REQUIRE(gpo_runtime_create(&runtime_options, &runtime) == GPO_SUCCESS);
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime(seed);
     gpo_device_t device = nullptr;
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     gpo_cq_t queue = nullptr;
@@ -79,9 +71,5 @@ void run(uint64_t seed) {
 }  // namespace
 
 TEST_CASE("who waits for a run is told how that one ended, though the next has ended before they look, under every schedule") {
-    const auto [first, count] = gpo::test::seeds({1, 200});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
-        run(seed);
-    }
+    gpo::test::each_seed(200, run);
 }

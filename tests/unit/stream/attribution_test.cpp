@@ -9,6 +9,7 @@
 #include "driver/faults.h"
 #include "driver/recorder.h"
 #include "gpuorch/gpuorch.h"
+#include "support/soft.h"
 
 namespace {
 
@@ -61,16 +62,12 @@ Messages fail_on_two_streams() {
     gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) -> std::shared_ptr<gpo::driver::Driver> {
         return std::make_shared<Silent>(std::move(driver));
     });
-    gpo_runtime_options options{};
-    options.struct_size = sizeof options;
-    options.device = "soft";
-    gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
     gpo_arena_t arena = nullptr;
     gpo_module_t module = nullptr;
     gpo_kernel_t fine = nullptr, gate = nullptr, deadly = nullptr;
     gpo_stream_t culprit = nullptr, innocent = nullptr, captured = nullptr, joined = nullptr;
-    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     gpo_stream_options stream_options{};
     stream_options.struct_size = sizeof stream_options;
@@ -162,10 +159,6 @@ TEST_CASE("with GPUORCH_ATTRIBUTE a stream has at most one suspect, the operatio
 }
 
 TEST_CASE("the software GPU names the kernel that failed among those that had been held, and those that still are") {
-    gpo_runtime_options options{};
-    options.struct_size = sizeof options;
-    options.device = "soft";
-    gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
     gpo_module_t module = nullptr;
     gpo_kernel_t fine = nullptr, deadly = nullptr;
@@ -173,7 +166,7 @@ TEST_CASE("the software GPU names the kernel that failed among those that had be
     gpo_timeline_t timeline = nullptr;
     gpo_cq_t queue = nullptr;
     uint64_t memory = 0;
-    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
     REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
@@ -220,13 +213,9 @@ TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is 
     setenv("GPUORCH_ATTRIBUTE", "1", 1);
     gpo::driver::set_interposer([](auto driver) { return faults::wrap(recorder::wrap(std::move(driver))); });
     recorder::clear();
-    gpo_runtime_options options{};
-    options.struct_size = sizeof options;
-    options.device = "soft";
-    gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
     gpo_stream_t stream = nullptr;
-    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     faults::arm({.function = Function::cuMemHostGetDevicePointer, .kth = 1, .result = CUDA_ERROR_OUT_OF_MEMORY, .for_ever = true});
     for (int turn = 0; turn < 3; ++turn) CHECK(gpo_stream_create(device, nullptr, &stream) == GPO_OUT_OF_MEMORY);

@@ -9,6 +9,7 @@
 #include "softgpu/machine/rates.h"
 #include "stream/stream.h"
 #include "support/explore.h"
+#include "support/soft.h"
 
 namespace {
 
@@ -20,47 +21,23 @@ constexpr uint64_t kSeeds = 1500;
 #endif
 
 /// A stream with a fill on it, held behind that for a timeline that nobody signals.
-struct Held {
-    explicit Held(uint64_t seed) {
-        gpo_runtime_options options{};
-        options.struct_size = sizeof options;
-        options.device = "soft";
-        options.schedule_seed = seed;
-        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
-        REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
-        REQUIRE(gpo_cq_create(runtime, nullptr, &queue) == GPO_SUCCESS);
+struct Held : gpo::test::SoftRuntime {
+    explicit Held(uint64_t seed) : SoftRuntime(seed), stream(SoftRuntime::stream()) {
         REQUIRE(gpo_timeline_create(runtime, nullptr, &timeline) == GPO_SUCCESS);
-        REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
         gpo::softgpu::set_rates({.d2d_bytes_per_s = 4096e4});   // 0.1 ms
         uint64_t memory = 0;
         REQUIRE(gpo_memory_allocate(device, 4096, nullptr, &memory) == GPO_SUCCESS);
         REQUIRE(gpo_fill(stream, memory, 7, 1, 4096) == GPO_SUCCESS);
         REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
     }
-    ~Held() {
-        CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
-        CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
-    }
-    gpo_runtime_t runtime = nullptr;
-    gpo_device_t device = nullptr;
-    gpo_cq_t queue = nullptr;
     gpo_timeline_t timeline = nullptr;
-    gpo_stream_t stream = nullptr;
+    const gpo_stream_t stream;
 };
-
-template <class Body>
-void each_seed(Body body, uint64_t seeds = kSeeds) {
-    const auto [first, count] = gpo::test::seeds({1, seeds});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
-        body(seed);
-    }
-}
 
 }  // namespace
 
 TEST_CASE("a wait that times out beside a cancellation leaves the next wait nothing of that, under every schedule") {
-    each_seed([](uint64_t seed) {
+    gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         Held held(seed);
         gpo_status waited = GPO_INTERNAL;
         {
@@ -74,7 +51,7 @@ TEST_CASE("a wait that times out beside a cancellation leaves the next wait noth
 }
 
 TEST_CASE("a notify on a stream whose device has just been lost comes behind those that were held, under every schedule") {
-    each_seed([](uint64_t seed) {
+    gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         Held held(seed);
         for (uint64_t i = 0; i < 2; ++i) REQUIRE(gpo_stream_notify(held.stream, held.queue, i) == GPO_SUCCESS);
         gpo::Pin<gpo::Stream>(held.stream)->context().lose(gpo::make_error(GPO_DEVICE_LOST, "lost"), false);
@@ -92,7 +69,7 @@ TEST_CASE("a notify on a stream whose device has just been lost comes behind tho
 }
 
 TEST_CASE("a wait for the device tells no failure of a stream's, whatever is cancelled or fails meanwhile, under every schedule") {
-    each_seed([](uint64_t seed) {
+    gpo::test::each_seed(kSeeds / 3, [](uint64_t seed) {
         Held held(seed);
         uint64_t memory = 0;
         REQUIRE(gpo_memory_allocate(held.device, 64, nullptr, &memory) == GPO_SUCCESS);
@@ -122,7 +99,7 @@ TEST_CASE("a wait for the device tells no failure of a stream's, whatever is can
         }
         CHECK(waited.size() == 5);
         CHECK(waited.back() == GPO_SUCCESS);
-    }, kSeeds / 3);
+    });
 }
 
 namespace {
@@ -155,9 +132,7 @@ private:
 }  // namespace
 
 TEST_CASE("what a call would hold when a shutdown has cancelled all that was held is refused, and what was held before is dropped") {
-    const auto [first, count] = gpo::test::seeds({1, 20});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
+    gpo::test::each_seed(20, [](uint64_t seed) {
         Slow::Counts counts;
         gpo_status status = GPO_SUCCESS;
         gpo_cq_t queue = nullptr;
@@ -182,5 +157,5 @@ TEST_CASE("what a call would hold when a shutdown has cancelled all that was hel
         CHECK((status == GPO_SHUT_DOWN || status == GPO_INVALID_HANDLE || status == GPO_STALE_HANDLE));
         CHECK(counts.kept == counts.dropped);
         CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
-    }
+    });
 }

@@ -7,6 +7,7 @@
 #include "gpuorch/gpuorch.h"
 #include "host/host.h"
 #include "support/explore.h"
+#include "support/soft.h"
 
 namespace {
 
@@ -17,28 +18,9 @@ constexpr uint64_t kSeeds = 300;
 constexpr uint64_t kSeeds = 1500;
 #endif
 
-struct World {
-    explicit World(uint64_t seed) {
-        gpo_runtime_options options{};
-        options.struct_size = sizeof options;
-        options.device = "soft";
-        options.schedule_seed = seed;
-        REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
-        REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
-        REQUIRE(gpo_cq_create(runtime, nullptr, &queue) == GPO_SUCCESS);
+struct World : gpo::test::SoftRuntime {
+    explicit World(uint64_t seed) : SoftRuntime(seed) {
         for (auto timeline : {&begin, &timeline_}) REQUIRE(gpo_timeline_create(runtime, nullptr, timeline) == GPO_SUCCESS);
-    }
-    ~World() {
-        if (runtime) CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
-        CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
-    }
-    gpo_stream_t stream(uint32_t max_held = 0) {
-        gpo_stream_options options{};
-        options.struct_size = sizeof options;
-        options.max_held = max_held;
-        gpo_stream_t made = nullptr;
-        REQUIRE(gpo_stream_create(device, &options, &made) == GPO_SUCCESS);
-        return made;
     }
     /// The statuses of the next entries, by user_data.
     std::vector<gpo_status> take(size_t count) {
@@ -53,25 +35,13 @@ struct World {
         }
         return statuses;
     }
-    gpo_runtime_t runtime = nullptr;
-    gpo_device_t device = nullptr;
-    gpo_cq_t queue = nullptr;
     gpo_timeline_t begin = nullptr, timeline_ = nullptr;   // nobody has signalled them
 };
-
-template <class Body>
-void each_seed(Body body, uint64_t seeds = kSeeds) {
-    const auto [first, count] = gpo::test::seeds({1, seeds});
-    for (uint64_t seed = first; seed < first + count; ++seed) {
-        INFO("GPUORCH_TEST_SEED=", seed);
-        body(seed);
-    }
-}
 
 }  // namespace
 
 TEST_CASE("who waits for a destroyed timeline is told when the last signal for it is refused, under every schedule") {
-    each_seed([](uint64_t seed) {
+    gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         World world(seed);
         const gpo_stream_t full = world.stream(1), held = world.stream();
         REQUIRE(gpo_stream_wait_timeline(full, world.begin, 1) == GPO_SUCCESS);
@@ -97,7 +67,7 @@ TEST_CASE("who waits for a destroyed timeline is told when the last signal for i
 
 TEST_CASE("of those who wait for a destroyed timeline whom a held signal will reach go on, under every schedule") {
     int reached = 0, cancelled = 0;
-    each_seed([&](uint64_t seed) {
+    gpo::test::each_seed(kSeeds, [&](uint64_t seed) {
         World world(seed);
         const gpo_stream_t signalling = world.stream(), near = world.stream(), far = world.stream();
         REQUIRE(gpo_stream_wait_timeline(signalling, world.begin, 1) == GPO_SUCCESS);
@@ -134,7 +104,7 @@ TEST_CASE("of those who wait for a destroyed timeline whom a held signal will re
 }
 
 TEST_CASE("shutdown ends every wait for a timeline, destroyed or not, under every schedule") {
-    each_seed([](uint64_t seed) {
+    gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         World world(seed);
         const gpo_stream_t signalling = world.stream();
         REQUIRE(gpo_stream_wait_timeline(signalling, world.begin, 1) == GPO_SUCCESS);
@@ -158,7 +128,7 @@ TEST_CASE("when a signal returns no stream is held for it any more, whichever th
     enum class By { host, stream };
     for (const By by : {By::host, By::stream}) {
         CAPTURE(static_cast<int>(by));
-        each_seed([&](uint64_t seed) {
+        gpo::test::each_seed(kSeeds / 4, [&](uint64_t seed) {
             World world(seed);
             const gpo_stream_t first = world.stream(), second = world.stream(), third = world.stream(), signals = world.stream();
             gpo_pool_t pool = nullptr;
@@ -188,7 +158,7 @@ TEST_CASE("when a signal returns no stream is held for it any more, whichever th
                 CHECK(gpo_stream_wait(stream, kPatience) == GPO_SUCCESS);
             REQUIRE(gpo_memory_free(world.device, filled) == GPO_SUCCESS);
             REQUIRE(gpo_pool_destroy(pool) == GPO_SUCCESS);
-        }, kSeeds / 4);
+        });
     }
 }
 
@@ -228,7 +198,7 @@ std::vector<int> drained(gpo_cq_t queue, size_t numbers) {
 }  // namespace
 
 TEST_CASE("a wait and a signal behind it that meet a shutdown don't hold it up, and every accepted entry comes, under every schedule") {
-    each_seed([](uint64_t seed) {
+    gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         World world(seed);
         const bool two = seed % 2;   // streams, that wait for each other's signal; else one that waits for its own
         const gpo_stream_t a = world.stream(), b = world.stream();
@@ -264,7 +234,7 @@ TEST_CASE("a wait and a signal behind it that meet a shutdown don't hold it up, 
 
 TEST_CASE("streams that hold each other up are failed once, whoever destroys the last handle beside whom, under every schedule") {
     int cancelled = 0, signalled = 0;
-    each_seed([&](uint64_t seed) {
+    gpo::test::each_seed(kSeeds, [&](uint64_t seed) {
         World world(seed);
         const gpo_stream_t a = world.stream(), b = world.stream();
         Putter one, other;

@@ -4,19 +4,16 @@
 #include "driver/driver.h"
 #include "driver/faults.h"
 #include "gpuorch/gpuorch.h"
+#include "support/soft.h"
 
 TEST_CASE("an operation is put on, without times, where the driver can't tell the trace whether its stream is captured") {
     namespace faults = gpo::driver::faults;
     gpo::driver::set_interposer([](auto driver) { return faults::wrap(std::move(driver)); });
-    gpo_runtime_options options{};
-    options.struct_size = sizeof options;
-    options.device = "soft";
-    gpo_runtime_t runtime = nullptr;
     gpo_device_t device = nullptr;
     gpo_stream_t stream = nullptr;
     uint64_t memory = 0;
     void* native = nullptr;
-    REQUIRE(gpo_runtime_create(&options, &runtime) == GPO_SUCCESS);
+    const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
     REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
     REQUIRE(gpo_memory_allocate(device, 64, nullptr, &memory) == GPO_SUCCESS);

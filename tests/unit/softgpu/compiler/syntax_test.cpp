@@ -9,6 +9,7 @@
 #include <fstream>
 #include <vector>
 
+#include "support/files.h"
 #include "support/report.h"
 
 using namespace kernel_test;
@@ -212,11 +213,10 @@ extern "C" __global__ void library(double *out, int x) {
 }
 
 TEST_CASE("a source's macros and folders don't reach into the device's headers") {
-    std::string made = (std::filesystem::temp_directory_path() / "gpuorch-toolkit-XXXXXX").string();
-    REQUIRE(mkdtemp(made.data()) != nullptr);
+    const gpo::test::Folder made;
     const std::vector<std::string> names = {"cuda_fp16.h", "cuda_runtime.h", "vector_types.h", "cooperative_groups.h"};
-    for (const std::string& name : names) std::ofstream(made + "/" + name) << "#error the toolkit's\n";
-    std::ofstream(made + "/math.h") << "#define OWN_MATH 1\n";
+    for (const std::string& name : names) std::ofstream(made / name) << "#error the toolkit's\n";
+    std::ofstream(made / "math.h") << "#define OWN_MATH 1\n";
     const Program program(R"(
 #include "cuda_runtime.h"
 #include <vector_types.h>
@@ -240,12 +240,11 @@ extern "C" __global__ void use(int *out) {
     static_assert(CUDART_PIO2_F > 1.5f && CUDART_MAX_NORMAL_F > 3e38f && CUDART_SQRT_TWO_F > 1.41f && CUDART_PIO2_LO < 1e-16, "");
     *out = cooperative_groups::reduce(tile, 1, cooperative_groups::plus<int>());
 }
-)", {}, {"-I" + made, "-DSize=4", "-DT=5", "-DGroup=1", "-DParent=1", "-Dmask=6", "-Dvalue=7", "-Dtype=8", "-Dgroup=9", "-Da=1",
+)", {}, {"-I" + made.path, "-DSize=4", "-DT=5", "-DGroup=1", "-DParent=1", "-Dmask=6", "-Dvalue=7", "-Dtype=8", "-Dgroup=9", "-Da=1",
          "-Dresult=2", "-Drank=3", "-Dmin(a,b)=0", "-Dmax(a,b)=0", "-D__CUDA_NO_HALF_OPERATORS__"});
     int out = 0;
     Device().run(program.kernel("use"), {{1, 1, 1}, {32, 1, 1}}, &out);
     CHECK(out == 32);
-    std::filesystem::remove_all(made);
 }
 
 TEST_CASE("the device's headers are read under every standard") {
