@@ -59,13 +59,13 @@ local function stream_file(path)
     local run, why = pipeline:start({path = path, unchanged = true}, {path = target, take = take})
     while run == true or run == false do -- started, or not done yet
         run, why = pipeline:wait(terminal and 0.1 or nil)
-        local now = run == false and pipeline:get_progress()
+        local now = run == false and pipeline:progress()
         if terminal then io.stderr:write(erase, now and far:format(path, now.bytes_done / 1e6, now.bytes_total / 1e6) or "") end
     end
     for _, name in ipairs(TIMES) do f[name] = run and run[name] end
     return run and f, why
 end
-say("device: %s", device:get_properties().name) local total = figures()
+say("device: %s", device:properties().name) local total = figures()
 for _, path in ipairs(files) do
     if unwritable and not folder then break end
     local ended, f, why = pcall(stream_file, path) -- Ctrl-C raises, and so do the signals named above

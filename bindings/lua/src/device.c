@@ -151,14 +151,14 @@ static int device_get_priority_range(lua_State *L) {
 }
 
 const luaL_Reg device_methods[] = {
-    {"get_properties", device_get_properties}, {"wait", device_wait},
-    {"native", device_get_native},                 {"memory", device_get_memory},
-    {"enable_peer", device_enable_peer},       {"disable_peer", device_disable_peer},
-    {"get_limit", device_get_limit},           {"set_limit", device_set_limit},
-    {"get_metrics", device_get_metrics},       {"stream_priority_range", device_get_priority_range},
+    {"properties", device_get_properties}, {"wait", device_wait},
+    {"native", device_get_native},         {"memory", device_get_memory},
+    {"enable_peer", device_enable_peer},   {"disable_peer", device_disable_peer},
+    {"limit", device_get_limit},           {"set_limit", device_set_limit},
+    {"metrics", device_get_metrics},       {"priority_range", device_get_priority_range},
     {NULL, NULL}};
 const luaL_Reg runtime_device_methods[] = {{"device_count", runtime_get_device_count},
-                                           {"device_describe", runtime_describe_device},
-                                           {"device_describe_peer", runtime_describe_peer},
+                                           {"describe_device", runtime_describe_device},
+                                           {"describe_peer", runtime_describe_peer},
                                            {"device_open", device_open},
                                            {NULL, NULL}};

@@ -268,7 +268,7 @@ const luaL_Reg executor_methods[] = {{"run", executor_run},
                                      {"run_for", executor_run_for},
                                      {"poll", executor_poll},
                                      {"host_call_finish", host_call_finish},
-                                     {"get_statistics", executor_get_statistics},
+                                     {"statistics", executor_get_statistics},
                                      {NULL, NULL}};
 const luaL_Reg runtime_executor_methods[] = {{"executor_create", executor_create},
                                              {"set_log_executor", set_log_executor},

@@ -401,16 +401,16 @@ static int stream_launch_kernel(lua_State *L) {
 
 const luaL_Reg module_methods[] = {
     {"kernel", module_get_kernel}, {"image", module_get_image}, {"symbol", module_get_symbol}, {NULL, NULL}};
-const luaL_Reg kernel_methods[] = {{"get_attributes", kernel_get_attributes},
+const luaL_Reg kernel_methods[] = {{"attributes", kernel_get_attributes},
                                    {"name", kernel_get_name},
                                    {"native", kernel_get_native},
                                    {"set_max_dynamic_shared", kernel_set_max_dynamic_shared},
                                    {"occupancy", kernel_get_occupancy},
-                                   {"suggest", kernel_suggest_shape},
+                                   {"suggest_shape", kernel_suggest_shape},
                                    {"parameter", kernel_get_parameter},
                                    {NULL, NULL}};
 const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile},
                                           {"module_load", module_load},
-                                          {"module_builtin", module_load_builtin},
+                                          {"module_load_builtin", module_load_builtin},
                                           {NULL, NULL}};
 const luaL_Reg stream_launch_methods[] = {{"launch_kernel", stream_launch_kernel}, {NULL, NULL}};

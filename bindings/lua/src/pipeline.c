@@ -520,5 +520,5 @@ RECORD_METHOD(pipeline_get_progress, pipeline, gpo_pipeline_progress, progress_f
 
 const luaL_Reg pipeline_methods[] = {{"start", pipeline_start},   {"wait", pipeline_wait},
                                      {"notify", pipeline_notify}, {"cancel", pipeline_cancel},
-                                     {"get_progress", pipeline_get_progress}, {NULL, NULL}};
+                                     {"progress", pipeline_get_progress}, {NULL, NULL}};
 const luaL_Reg device_pipeline_methods[] = {{"pipeline_create", pipeline_create}, {NULL, NULL}};

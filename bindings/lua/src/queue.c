@@ -457,8 +457,8 @@ int poll_queues(lua_State *L) {
 }
 
 const luaL_Reg cq_methods[] = {
-    {"drain", cq_drain}, {"pump", cq_pump},   {"wait", cq_wait}, {"wake", cq_wake},
-    {"fd", cq_get_fd},       {"error", cq_get_error}, {"get_statistics", cq_get_statistics}, {NULL, NULL}};
+    {"drain", cq_drain}, {"pump", cq_pump},       {"wait", cq_wait},                 {"wake", cq_wake},
+    {"fd", cq_get_fd},   {"error", cq_get_error}, {"statistics", cq_get_statistics}, {NULL, NULL}};
 const luaL_Reg operation_methods[] = {
     {"wait", operation_wait}, {"ready", operation_ready}, {"result", operation_result}, {"entry", operation_entry},
     {"cq", operation_cq},     {"when_done", operation_when_done}, {NULL, NULL}};

@@ -207,7 +207,9 @@ static int runtime_completions(lua_State *L) {
 }
 
 const luaL_Reg runtime_methods[] = {
-    {"shutdown", runtime_shutdown},   {"driver", runtime_get_driver},         {"statistics", runtime_get_statistics},
-    {"metrics", runtime_get_metrics},     {"metrics_text", runtime_get_metrics_text},     {"trace_start", trace_start},
-    {"trace_stop", trace_stop},       {"trace_get_info", trace_get_info}, {"trace_summary", trace_get_summary},
+    {"shutdown", runtime_shutdown},        {"driver", runtime_get_driver},
+    {"statistics", runtime_get_statistics}, {"metrics", runtime_get_metrics},
+    {"metrics_text", runtime_get_metrics_text}, {"trace_start", trace_start},
+    {"trace_stop", trace_stop},            {"trace_info", trace_get_info},
+    {"trace_summary", trace_get_summary},
     {"completions", runtime_completions}, {NULL, NULL}};

@@ -289,7 +289,7 @@ static int timeline_notify(lua_State *L) {
     return notify_method(L, s, 3, notify_timeline, timeline, check_unsigned(L, 2, UINT64_MAX));
 }
 
-const luaL_Reg stream_methods[] = {{"get_info", stream_get_info},
+const luaL_Reg stream_methods[] = {{"info", stream_get_info},
                                    {"device", stream_device},
                                    {"native", stream_get_native},
                                    {"query", stream_query},
@@ -303,11 +303,19 @@ const luaL_Reg stream_methods[] = {{"get_info", stream_get_info},
                                    {"signal_timeline", stream_signal_timeline},
                                    {NULL, NULL}};
 const luaL_Reg stream_pool_methods[] = {{"acquire", stream_pool_acquire}, {"release", stream_pool_release}, {NULL, NULL}};
-const luaL_Reg event_methods[] = {{"record", event_record},   {"query", event_query},     {"wait", event_wait},
-                                  {"notify", event_notify},   {"elapsed", event_get_elapsed}, {"native", event_get_native},
+const luaL_Reg event_methods[] = {{"record", event_record},
+                                  {"query", event_query},
+                                  {"wait", event_wait},
+                                  {"notify", event_notify},
+                                  {"elapsed", event_get_elapsed},
+                                  {"native", event_get_native},
                                   {NULL, NULL}};
-const luaL_Reg timeline_methods[] = {{"signal", timeline_signal}, {"fail", timeline_fail},     {"value", timeline_get_value},
-                                     {"wait", timeline_wait},     {"notify", timeline_notify}, {NULL, NULL}};
+const luaL_Reg timeline_methods[] = {{"signal", timeline_signal},
+                                     {"fail", timeline_fail},
+                                     {"value", timeline_get_value},
+                                     {"wait", timeline_wait},
+                                     {"notify", timeline_notify},
+                                     {NULL, NULL}};
 const luaL_Reg device_stream_methods[] = {{"stream_create", stream_create},
                                           {"stream_wrap", stream_wrap},
                                           {"stream_pool_create", stream_pool_create},

@@ -126,7 +126,7 @@ function runtime:trace_start(options) end
 function runtime:trace_stop() end
 
 ---@return table?
-function runtime:trace_get_info() end
+function runtime:trace_info() end
 
 ---@return string?
 function runtime:trace_summary() end
@@ -145,12 +145,12 @@ function runtime:device_count() end
 --- ordinals count from 0
 ---@param ordinal? integer
 ---@return table?
-function runtime:device_describe(ordinal) end
+function runtime:describe_device(ordinal) end
 
 ---@param from integer
 ---@param to integer
 ---@return table?
-function runtime:device_describe_peer(from, to) end
+function runtime:describe_peer(from, to) end
 
 ---@param options? {ordinal: integer?, native_context: gpuorch.exact?, label: string?}
 ---@return device?
@@ -173,7 +173,7 @@ function runtime:set_log_executor(executor) end
 local device = {}
 
 ---@return table?
-function device:get_properties() end
+function device:properties() end
 
 ---@param seconds? number
 ---@return boolean?
@@ -197,7 +197,7 @@ function device:disable_peer(peer) end
 
 ---@param limit "stack_bytes"|"printf_bytes"|"heap_bytes"|"pending_launches"|"l2_fetch_bytes"|"persisting_l2_bytes"
 ---@return integer?
-function device:get_limit(limit) end
+function device:limit(limit) end
 
 ---@param limit string
 ---@param value integer
@@ -205,11 +205,11 @@ function device:get_limit(limit) end
 function device:set_limit(limit, value) end
 
 ---@return table?
-function device:get_metrics() end
+function device:metrics() end
 
 --- least and greatest
 ---@return integer?, integer?
-function device:stream_priority_range() end
+function device:priority_range() end
 
 ---@param options? {blocking: boolean?, priority: integer?, max_held: integer?, label: string?}
 ---@return stream?
@@ -276,7 +276,7 @@ function device:module_compile(source, options) end
 function device:module_load(image, label) end
 
 ---@return module?
-function device:module_builtin() end
+function device:module_load_builtin() end
 
 ---@param options gpuorch.pipeline_options
 ---@return pipeline?
@@ -286,7 +286,7 @@ function device:pipeline_create(options) end
 local stream = {}
 
 ---@return table?
-function stream:get_info() end
+function stream:info() end
 
 ---@return device
 function stream:device() end
@@ -527,7 +527,7 @@ function cq:fd() end
 function cq:error(error_id) end
 
 ---@return table?
-function cq:get_statistics() end
+function cq:statistics() end
 
 --- A point that is waited for. Closing one forgets nothing.
 ---@class operation
@@ -685,7 +685,7 @@ function module:symbol(name, type) end
 local kernel = {}
 
 ---@return table?
-function kernel:get_attributes() end
+function kernel:attributes() end
 
 ---@return string?
 function kernel:name() end
@@ -712,7 +712,7 @@ function kernel:parameter(number) end
 ---@param dynamic_shared_bytes? integer
 ---@param max_threads? integer
 ---@return integer?, integer?
-function kernel:suggest(dynamic_shared_bytes, max_threads) end
+function kernel:suggest_shape(dynamic_shared_bytes, max_threads) end
 
 ---@class executor: object
 local executor = {}
@@ -735,7 +735,7 @@ function executor:poll() end
 function executor:host_call_finish(call, status, message) end
 
 ---@return table?
-function executor:get_statistics() end
+function executor:statistics() end
 
 ---@class pipeline: object
 local pipeline = {}
@@ -775,7 +775,7 @@ function pipeline:then_(executor, f) end
 function pipeline:cancel() end
 
 ---@return table?
-function pipeline:get_progress() end
+function pipeline:progress() end
 
 local gpuorch = {}
 
@@ -815,7 +815,7 @@ function gpuorch.status_name(status) end
 function gpuorch.status_text(status) end
 
 ---@return string?
-function gpuorch.compile_log() end
+function gpuorch.last_compile_log() end
 
 --- of arrays that are alive
 ---@return integer

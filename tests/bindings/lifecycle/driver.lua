@@ -15,12 +15,12 @@ local kinds = {
     stream = {function(device) return device:stream_create() end, "query"},
     event = {function(device) return device:event_create() end, "query"},
     timeline = {function(runtime) return runtime:timeline_create() end, "value"},
-    queue = {function(runtime) return runtime:cq_create() end, "get_statistics"},
+    queue = {function(runtime) return runtime:cq_create() end, "statistics"},
     arena = {function(device) return device:arena_create() end, "statistics"},
     pool = {function(device) return device:pool_create() end, "statistics"},
-    executor = {function(runtime) return runtime:executor_create() end, "get_statistics"},
-    module = {function(device) return device:module_builtin() end, "image"},
-    kernel = {function(module) return module:kernel("gpo_fill_u32", "ptr u32 u64") end, "get_attributes"},
+    executor = {function(runtime) return runtime:executor_create() end, "statistics"},
+    module = {function(device) return device:module_load_builtin() end, "image"},
+    kernel = {function(module) return module:kernel("gpo_fill_u32", "ptr u32 u64") end, "attributes"},
     memory = {function(device) return device:memory_allocate("u32", 1024) end, "bytes"},
 }
 local uses = {}

@@ -8,7 +8,7 @@ local ROUNDS, QUERIES, LAUNCHES = 31, 20000, 2000
 local runtime = assert(gpuorch.runtime_create())
 local device = assert(runtime:device_open())
 local stream, memory = assert(device:stream_create()), assert(device:memory_allocate("u32", 1))
-local fill = assert(assert(device:module_builtin()):kernel("gpo_fill_u32", "ptr u32 u64"))
+local fill = assert(assert(device:module_load_builtin()):kernel("gpo_fill_u32", "ptr u32 u64"))
 local shape = gpuorch.launch{grid = 1, block = 1}
 
 local function query(count)

@@ -14,7 +14,7 @@ local function heard(f)
 end
 
 local function copy_pipeline(device, options)
-    local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+    local copy = assert(device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
     options = options or {}
     options.stages = options.stages or {{kernel = copy, arguments = {"output", "input", 1024}}}
     options.chunk_bytes = options.chunk_bytes or 4096
@@ -117,7 +117,7 @@ test("a callback calls back into everything, and what would wait for itself says
         inside[1] = select(3, pipeline:wait())
         inside[2] = select(3, runtime:shutdown(0))
         inside[3] = assert(device:stream_create()):await()
-        inside[4] = pipeline:get_progress().running
+        inside[4] = pipeline:progress().running
         inside[5] = select(2, pcall(runtime.close, runtime))
         inside[6] = select(3, pipeline:await())
     end}))
@@ -371,7 +371,7 @@ test("misuse of a pipeline is raised before anything is started", function()
     raises("there is no option 'pat'", pipeline.start, pipeline, {pat = "y"})
     fails("GPO_NOT_FOUND", pipeline.start, pipeline, {path = "/none"})
     fails("GPO_INVALID_STATE", pipeline.wait, pipeline)
-    local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+    local copy = device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
     for wrong, words in pairs{
         ["argument 1 (ptr) of the stage's kernel: 'outputs' is no word for it; there are: input, output, scratch, result"] = {"outputs", "input", 1},
         ["argument 2 (ptr) of the stage's kernel: 'index' is no word for it; there are: input, "] = {"output", "index", 1},
@@ -379,7 +379,7 @@ test("misuse of a pipeline is raised before anything is started", function()
             {"output", "input", "bytes"}} do
         raises(wrong, device.pipeline_create, device, {stages = {{kernel = copy, arguments = words}}})
     end
-    local fill = device:module_builtin():kernel("gpo_fill_u32", "ptr u32 u64")
+    local fill = device:module_load_builtin():kernel("gpo_fill_u32", "ptr u32 u64")
     raises("argument 2 (u32) of the stage's kernel: 'index' is no value of its type, and words stand for ptr and u64",
            device.pipeline_create, device, {stages = {{kernel = fill, arguments = {"output", "index", 1}}}})
     assert(device:pipeline_create{stages = {{kernel = fill, arguments = {"output", "7", "0x10"}}}}):close()

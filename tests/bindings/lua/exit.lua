@@ -12,7 +12,7 @@ for i = 1, 50 do
     assert(stream:fill(x, i))
     assert(stream:copy_to_host(pinned, x))
 end
-local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+local copy = device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
 local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 1}}}, chunk_bytes = 4096})
 local chunks = 0
 local way = arg[1]

@@ -20,7 +20,7 @@ end
 
 -- A pipeline that calls Lua, and runs for ever.
 local function endless(fill, source)
-    local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+    local copy = device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
     local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 1}}}})
     assert(pipeline:start(source or {fill = fill or function() return "x" end}, {take = function() end}))
     return pipeline

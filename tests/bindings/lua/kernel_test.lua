@@ -171,7 +171,7 @@ end)
 
 test("a kernel tells where its parameters are", function()
     local _, device = use()
-    local fill = assert(device:module_builtin():kernel("gpo_fill_u32", "ptr u32 u64"))
+    local fill = assert(device:module_load_builtin():kernel("gpo_fill_u32", "ptr u32 u64"))
     same(table.concat({fill:parameter(1)}, " ") .. ", " .. table.concat({fill:parameter(2)}, " ") .. ", " ..
          table.concat({fill:parameter(3)}, " "), "0 8, 8 4, 16 8")
     fails("GPO_INVALID_ARGUMENT", fill.parameter, fill, 4)

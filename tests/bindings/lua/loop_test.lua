@@ -141,7 +141,7 @@ local function tests_of(name, spawn, run, sleep)
         spawn(function()
             sleep(0.01)
             assert(timeline:signal(1))
-            while queue:get_statistics().drained < 1000 do
+            while queue:statistics().drained < 1000 do
                 assert(queue:wait(10))
                 same(#assert(queue:drain()), 0)
             end
@@ -171,7 +171,7 @@ local function tests_of(name, spawn, run, sleep)
 
     test("under " .. name .. " a coroutine awaits a pipeline whose callbacks are Lua's", function()
         local _, device = use()
-        local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+        local copy = device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
         local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 0}}},
                                                        chunk_bytes = 4096})
         local chunks, result = 0, nil
@@ -186,7 +186,7 @@ local function tests_of(name, spawn, run, sleep)
 
     test("under " .. name .. " a pipeline's await() gives what its wait() gives: what the run did, or why it failed", function()
         local _, device = use()
-        local copy = device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
+        local copy = device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64")
         local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 0}}}})
         local unheard, before = 0, gpuorch.on_error
         gpuorch.on_error = function() unheard = unheard + 1 end

@@ -104,8 +104,8 @@ test("objects of another kind, and other values, are refused by the name of what
     raises("option 'completion_mode': one of these expected: balanced, latency", gpuorch.runtime_create, {completion_mode = "fast"})
     raises("option 'label': the string has a zero byte in it", device.stream_create, device, {label = "a\0b"})
     raises("seconds expected", stream.wait, stream, 0 / 0)
-    raises("the number has no integer representation", runtime.device_describe, runtime, 0.5)
-    raises("out of range", runtime.device_describe, runtime, -1)
+    raises("the number has no integer representation", runtime.describe_device, runtime, 0.5)
+    raises("out of range", runtime.describe_device, runtime, -1)
 end)
 
 test("a completion queue keeps its entries when its runtime has been shut down, and says when there are no more", function()

@@ -42,7 +42,7 @@ test("a child that was forked before anything was used has the library to itself
         local taken = 0
         for _ = 1, 2 do
             local runtime, device, stream = use()
-            local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+            local copy = assert(device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
             local pipeline = assert(device:pipeline_create{
                 stages = {{kernel = copy, arguments = {"output", "input", 1024}}}, chunk_bytes = 4096})
             assert(pipeline:start({memory = ("x"):rep(8192)}, {take = function() taken = taken + 1 end}))
@@ -59,7 +59,7 @@ end)
 
 test("a child that is forked while a pipeline's functions and log lines come in doesn't wait for them", function()
     local runtime, device, stream = use{device = os.getenv "GPUORCH_DEVICE", log_level = "debug", log = function() end}
-    local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+    local copy = assert(device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
     local pipeline = assert(device:pipeline_create{
         stages = {{kernel = copy, arguments = {"output", "input", 1024}}}, chunk_bytes = 4096})
     local chunks, calls = 0, 0
@@ -100,7 +100,7 @@ test("a callback may fork: its child ends, and what it was called for goes on", 
     end
     assert(stream:then_(executor, fork))
     assert(executor:run())
-    local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+    local copy = assert(device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
     local pipeline = assert(device:pipeline_create{
         stages = {{kernel = copy, arguments = {"output", "input", 1024}}}, chunk_bytes = 4096})
     assert(pipeline:start({memory = ("x"):rep(8192)}, {take = fork}))

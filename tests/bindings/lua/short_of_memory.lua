@@ -9,7 +9,7 @@ local parts = {
         device = assert(runtime:device_open{label = "short"})
         stream = assert(device:stream_create{label = "short"})
         memory = assert(device:memory_allocate("u32", 1024, "short"))
-        copy = assert(device:module_builtin()):kernel("gpo_copy_u32", "ptr ptr u64")
+        copy = assert(device:module_load_builtin()):kernel("gpo_copy_u32", "ptr ptr u64")
     end,
     function()
         local array = gpuorch.array("u32", 1024):fill(3)
@@ -27,7 +27,7 @@ local parts = {
         done:when_done(function() return {} end)
         assert(done:wait(10))
         assert(queue:drain())
-        local _ = tostring(queue), runtime:metrics(), device:get_properties(), runtime:metrics_text()
+        local _ = tostring(queue), runtime:metrics(), device:properties(), runtime:metrics_text()
     end,
     function()
         local executor, own = assert(runtime:executor_create()), assert(device:stream_create()) -- held for good, if nobody runs it

@@ -4,7 +4,7 @@ local loop = require "gpuorch.loop"
 for round = 1, 3 do
     local runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", log = function() end, log_level = "debug"})
     local device = assert(runtime:device_open())
-    local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+    local copy = assert(device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
     local pipeline = assert(device:pipeline_create{stages = {{kernel = copy, arguments = {"output", "input", 1024}}},
                                                    chunk_bytes = 4096})
     local chunks, woken = 0, 0

@@ -109,7 +109,7 @@ end)
 
 test("a pipeline's stages are what they were when they were given, though finalizers take their tables apart", function()
     local _, device = use()
-    local copy = assert(device:module_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
+    local copy = assert(device:module_load_builtin():kernel("gpo_copy_u32", "ptr ptr u64"))
     local options, stage, arguments = {}, {}, {}
     with_finalizers(100, function()
         clear(options)
