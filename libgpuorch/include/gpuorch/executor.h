@@ -8,9 +8,12 @@
  *
  * What holds for every callback
  *
- * - A call that was accepted is called back exactly once, whatever happens to the work, with a status. Work that has
- *   failed already is told by the callback too (completion.h). An executor that is destroyed meanwhile either has
- *   accepted the call, or the call gives GPO_STALE_HANDLE.
+ * - A function that takes a callback and returns GPO_SUCCESS has accepted it: the callback is called exactly once, with
+ *   a status, whatever happens to the work. If the function returns another status, the callback is never called. Work
+ *   that has failed already is no reason to return another status: the callback tells of the failure (completion.h).
+ * - An executor that is being destroyed accepts nothing more: a function that comes too late gives GPO_STALE_HANDLE and
+ *   no callback, also inside the callbacks that gpo_executor_destroy calls. A function that comes before gives
+ *   GPO_SUCCESS, and its callback is called with the result if the work is done, else with GPO_CANCELLED.
  * - Callbacks of one stream on one executor run one at a time, in the order in which they were asked for. Those of
  *   different streams, events, timelines and pipelines may run at the same time on different threads.
  * - They run on the executor's threads or inside gpo_executor_run, _run_for and _poll; on no other thread but where the

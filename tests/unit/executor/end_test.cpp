@@ -133,6 +133,85 @@ TEST_CASE("who asks an executor for a callback while it is destroyed is called b
     CHECK(refused > 0);
 }
 
+TEST_CASE("an executor that is destroyed refuses callbacks of each kind with one status, and calls what it accepted") {
+    int accepted = 0, refused = 0;
+    for (const uint32_t flags : {uint32_t{GPO_EXECUTOR_CALLER}, uint32_t{0}}) {
+        CAPTURE(flags);
+        gpo::test::explore(400, [&](uint64_t seed) {
+            Told told;
+            int called = 0;
+            {
+                World world;
+                gpo_device_t device = nullptr;
+                gpo_stream_t stream = nullptr;
+                gpo_event_t event = nullptr;
+                REQUIRE(gpo_device_open(world.runtime, nullptr, &device) == GPO_SUCCESS);
+                REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
+                REQUIRE(gpo_event_create(device, nullptr, &event) == GPO_SUCCESS);
+                REQUIRE(gpo_stream_wait_timeline(stream, world.timeline, 1) == GPO_SUCCESS);
+                REQUIRE(gpo_event_record(event, stream) == GPO_SUCCESS);
+                const gpo_executor_t executor = world.executor(flags);
+                const auto ask = [&](uint64_t kind) {
+                    switch (kind % 4) {
+                        case 0: return gpo_stream_then(stream, executor, Told::completed, &told);
+                        case 1: return gpo_event_then(event, executor, Told::completed, &told);
+                        case 2: return gpo_timeline_then(world.timeline, 1, executor, Told::completed, &told);
+                        default: return gpo_stream_host_call(stream, executor, Told::called, &told);
+                    }
+                };
+                gpo::host::Thread caller("caller", [&] {
+                    bool late = false;
+                    for (uint64_t i = 0; i < 6; ++i) {
+                        const gpo_status status = ask(seed + i);
+                        CAPTURE(status);
+                        CHECK((status == GPO_STALE_HANDLE || (status == GPO_SUCCESS && !late)));
+                        late = status == GPO_STALE_HANDLE;
+                        called += status == GPO_SUCCESS;
+                        refused += late;
+                    }
+                });
+                for (uint64_t i = 0; i < seed % 16; ++i) gpo::host::crossing();
+                CHECK(gpo_executor_destroy(executor) == GPO_SUCCESS);
+                caller.join();
+                gpo_stream_cancel_held(stream, nullptr);
+            }
+            CHECK(told.came == called);
+            CHECK(told.cancelled == called);
+            accepted += called;
+        });
+    }
+    CHECK(accepted > 0);
+    CHECK(refused > 0);
+}
+
+TEST_CASE("a callback that an executor's destruction calls can't ask that executor for another one") {
+    for (const uint32_t flags : {uint32_t{GPO_EXECUTOR_CALLER}, uint32_t{0}}) {
+        CAPTURE(flags);
+        gpo::test::explore(200, [&] {
+            struct Again {
+                gpo_timeline_t timeline;
+                gpo_executor_t executor;
+                std::atomic<int> came{0}, stale{0};
+                static void ask(void* user, const gpo_completion* completion, const gpo_error*) {
+                    auto& again = *static_cast<Again*>(user);
+                    CHECK(completion->status == GPO_CANCELLED);
+                    ++again.came;
+                    again.stale += gpo_timeline_then(again.timeline, 1, again.executor, ask, user) == GPO_STALE_HANDLE;
+                }
+            } again{};
+            {
+                World world;
+                again.timeline = world.timeline;
+                again.executor = world.executor(flags);
+                REQUIRE(gpo_timeline_then(world.timeline, 1, again.executor, Again::ask, &again) == GPO_SUCCESS);
+                CHECK(gpo_executor_destroy(again.executor) == GPO_SUCCESS);
+            }
+            CHECK(again.came == 1);
+            CHECK(again.stale == 1);
+        });
+    }
+}
+
 TEST_CASE("who destroys an executor of the caller's calls back what it owes, also while another thread looks at it") {
     World world;
     const gpo_executor_t executor = world.executor();
