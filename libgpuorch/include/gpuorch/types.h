@@ -7,6 +7,12 @@
  *   nothing else happens. Create functions write the handle last, and create nothing when they fail. Destroying NULL
  *   succeeds. Destroying something in use or in flight is allowed: it goes when its users and its work are done.
  *   Children keep their parents alive.
+ * - Names. A function is called gpo_<object>_<verb>. The object is the type of the handle that the function takes first
+ *   or makes. A function that only reads something is called gpo_<object>_get_<what>. Functions that take no handle are
+ *   named for what they give: gpo_status_name, gpo_status_text, gpo_version, gpo_get_api, and gpo_last_<what> for
+ *   what the calling thread did last. Copies (gpo_copy_*) and fills (gpo_fill*) are named for the operation, because
+ *   they are families that differ in the operation and not in the object. Memory (gpo_memory_*, gpo_host_*), a host
+ *   call (gpo_host_call_*) and a runtime's trace (gpo_trace_*) are objects without a handle of their own.
  * - Threads. Any thread may call any function at any time, unless its comment says otherwise.
  * - Blocking. A function blocks on the GPU or on another thread only if its comment says what it may block on.
  * - Errors. Every function but gpo_status_name, gpo_status_text, gpo_version and gpo_get_api returns a gpo_status
