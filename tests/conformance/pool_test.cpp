@@ -53,6 +53,31 @@ TEST_CASE("pool: a piece is usable by what comes next on its stream") {
     CHECK(statistics.frees == 1);
 }
 
+TEST_CASE("pool: what isn't in use stays reserved, as far as the options say so") {
+    Gpu gpu;
+    Stream stream = gpu.stream();
+    const auto idle = [&](uint32_t flags, uint64_t keep_bytes) {
+        auto options = sized<gpo_pool_options>();
+        options.flags = flags;
+        options.keep_bytes = keep_bytes;
+        Pool pool;
+        REQUIRE_OK(gpo_pool_create(gpu.device, &options, pool.out()));
+        REQUIRE_OK(gpo_pool_free(pool, stream, take(pool, stream, 64 * kMiB)));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        make_pool(gpu, 0, 0, 1);  // for which the driver waits: then it gives back what a pool doesn't keep
+        return statistics_of(pool).reserved;
+    };
+    CHECK(idle(0, GPO_AUTO) >= 64 * kMiB);
+    CHECK(idle(0, 128 * kMiB) >= 64 * kMiB);
+    CHECK(idle(GPO_POOL_KEEP_NOTHING, 0) == 0);
+    auto options = sized<gpo_pool_options>();
+    options.flags = GPO_POOL_KEEP_NOTHING;
+    options.keep_bytes = 1;
+    Pool pool;
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_create(gpu.device, &options, pool.out()));
+    CHECK(std::string(last_error().message).find("keep_bytes") != std::string::npos);
+}
+
 TEST_CASE("pool: the cap is exact, and counts what is freed no more") {
     Gpu gpu;
     Pool pool = make_pool(gpu, 3000);
@@ -127,7 +152,7 @@ TEST_CASE("pool: memory taken ahead stays until it is trimmed") {
     CHECK(statistics_of(pool).peak_reserved >= 8 * kMiB);
     auto options = sized<gpo_pool_options>();
     gpo_pool_t none = nullptr;
-    options.flags = 1;
+    options.flags = 2;
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pool_create(gpu.device, &options, &none));
     options.flags = 0;
     options.max_bytes = 1;

@@ -215,7 +215,8 @@ static int memory_describe(lua_State *L) {
 
 /* --- pools --- */
 
-static const field pool_fields[] = {FIELD(gpo_pool_options, max_bytes, U64), FIELD(gpo_pool_options, keep_bytes, U64),
+static const field pool_fields[] = {FLAG(gpo_pool_options, "keep_nothing", GPO_POOL_KEEP_NOTHING),
+                                    FIELD(gpo_pool_options, max_bytes, U64), FIELD(gpo_pool_options, keep_bytes, U64),
                                     FIELD(gpo_pool_options, initial_bytes, U64), FIELD(gpo_pool_options, label, STRING),
                                     FIELDS_END};
 

@@ -234,7 +234,7 @@ function device:event_create(options) end
 ---@return arena?
 function device:arena_create(options) end
 
----@param options? {max_bytes: integer?, keep_bytes: integer?, initial_bytes: integer?, label: string?}
+---@param options? {max_bytes: integer?, keep_bytes: integer?, keep_nothing: boolean?, initial_bytes: integer?, label: string?}
 ---@return pool?
 function device:pool_create(options) end
 

@@ -108,11 +108,14 @@ typedef struct gpo_memory_info {
 /* What an address (not 0) is, host or device, whoever allocated it. */
 GPO_API gpo_status gpo_memory_describe(gpo_device_t device, uint64_t address, gpo_memory_info *info);
 
+#define GPO_POOL_KEEP_NOTHING 1 /* memory not in use goes back when the driver next waits for the GPU; keep_bytes: 0 */
+
 typedef struct gpo_pool_options {
     uint32_t struct_size;
-    uint32_t flags;         /* none yet */
+    uint32_t flags;         /* GPO_POOL_KEEP_NOTHING */
     uint64_t max_bytes;     /* hard cap on bytes in use; 0: none */
-    uint64_t keep_bytes;    /* kept from the system while idle; GPO_AUTO: all of it, until gpo_pool_trim; 1: nothing */
+    uint64_t keep_bytes;    /* that the pool keeps from the system while they aren't in use; GPO_AUTO: all, until
+                               gpo_pool_trim. To keep none, set GPO_POOL_KEEP_NOTHING */
     uint64_t initial_bytes; /* taken at once, so that the first allocations are fast; max_bytes at most */
     const char *label;
 } gpo_pool_options;

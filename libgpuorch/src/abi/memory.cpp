@@ -185,7 +185,10 @@ GPO_API gpo_status gpo_pool_create(gpo_device_t device, const gpo_pool_options* 
     return abi::call(__func__, [&] {
         required(pool, "pool");
         const gpo_pool_options read = read_struct(options, "options");
-        refuse_unknown_flags(read.flags, 0, "options.flags");
+        refuse_unknown_flags(read.flags, GPO_POOL_KEEP_NOTHING, "options.flags");
+        if (read.flags & GPO_POOL_KEEP_NOTHING && read.keep_bytes != 0)
+            fail(GPO_INVALID_ARGUMENT, "options.keep_bytes is ", read.keep_bytes,
+                 ", and options.flags has GPO_POOL_KEEP_NOTHING");
         if (read.max_bytes && read.initial_bytes > read.max_bytes)
             fail(GPO_INVALID_ARGUMENT, "options.initial_bytes ", read.initial_bytes, " is more than max_bytes ", read.max_bytes);
         Pin<Device> on(device);

@@ -81,7 +81,9 @@ Pool::Pool(Ref<Context> context, const gpo_pool_options& options)
     properties.location.id = context_->ordinal();
     context_->check(table.cuMemPoolCreate(&native_, &properties), "cuMemPoolCreate");
     try {
-        cuuint64_t keep = options.keep_bytes ? options.keep_bytes : UINT64_MAX;
+        cuuint64_t keep = options.flags & GPO_POOL_KEEP_NOTHING ? 0
+                          : options.keep_bytes != GPO_AUTO      ? options.keep_bytes
+                                                                : UINT64_MAX;
         context_->check(table.cuMemPoolSetAttribute(native_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep), "cuMemPoolSetAttribute");
         if (options.initial_bytes) warm_up(options.initial_bytes);
     } catch (...) {

@@ -162,7 +162,7 @@ call("memory_allocate", function(w)
 end)
 call("memory_describe", function(w) return w.device:memory_describe(w.scratch) end)
 call("memory_free", function(w) return w.device:memory_free(w.scratch) end)
-call("pool_create", function(w) return w.device:pool_create{keep_bytes = 1} end)
+call("pool_create", function(w) return w.device:pool_create{keep_nothing = true} end)
 call("pool_allocate", function(w)
     local array, message, name = w.pool:allocate(w.stream, "u8", 100)
     w.pooled = array or w.array

@@ -69,6 +69,7 @@ pub const GPO_MEMORY_PAGEABLE: u32 = 1;
 pub const GPO_MEMORY_PINNED: u32 = 2;
 pub const GPO_MEMORY_DEVICE: u32 = 3;
 pub const GPO_MEMORY_MANAGED: u32 = 4;
+pub const GPO_POOL_KEEP_NOTHING: u32 = 1;
 pub const GPO_COMPILE_NO_CACHE: u32 = 1;
 pub const GPO_LAUNCH_COOPERATIVE: u32 = 1;
 pub const GPO_LAUNCH_PRIORITY: u32 = 2;

@@ -31,7 +31,10 @@ builder! {
         /// What is taken at once, so that the first allocations are fast.
         initial_bytes: u64,
     }
-    flags {}
+    flags {
+        /// Memory that isn't in use goes back to the system; without `keep_bytes`.
+        keep_nothing: GPO_POOL_KEEP_NOTHING,
+    }
 }
 
 impl Pool {

@@ -323,6 +323,8 @@ fn memory_is_described_and_registered() -> Result<()> {
         w.device.unregister_memory(page.as_mut_ptr().cast())?;
     }
     arena.trim(0)?;
+    let frugal = w.device.pool_builder().keep_nothing().build()?;
+    drop(frugal.buffer::<u8>(&w.stream, 1 << 20)?);
     let pool = w.device.pool_builder().label("pool").initial_bytes(1 << 20).keep_bytes(1 << 20).build()?;
     let x = pool.buffer::<u32>(&w.stream, 100)?;
     w.stream.fill(&x, 5)?;
