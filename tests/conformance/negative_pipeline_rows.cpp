@@ -89,7 +89,9 @@ std::vector<Row> pipeline_rows() {
         source("memory at NULL", [](auto& s) { s.memory = nullptr; }),
         source("memory past the end of numbers", [](auto& s) { s.bytes = UINT64_MAX; }),
         source("a source callback that is NULL", [](auto& s) { s.kind = GPO_SOURCE_KIND_CALLBACK; }),
-        source("unknown flags of the source", [](auto& s) { s.flags = 2; }),
+        source("unknown flags of the source", [](auto& s) { s.flags = 4; }),
+        source("memory with the flag of descriptors", [](auto& s) { s.flags = GPO_SOURCE_USE_DESCRIPTOR; }),
+        source("a file with no path", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE; }),
         source("unknown flags of a file", [](auto& s) { s.kind = GPO_SOURCE_KIND_FILE, s.path = "/dev/null", s.flags = 0x80000001; }),
         source("memory that has to stay unchanged", [](auto& s) { s.flags = GPO_SOURCE_UNCHANGED; }),
         source("a callback that has to stay unchanged", [](auto& s) {
@@ -102,7 +104,9 @@ std::vector<Row> pipeline_rows() {
         sink("a kind of sink after the last", [](auto& s) { s.kind = 4; }),
         sink("a sink in memory at NULL", [](auto& s) { s.kind = GPO_SINK_MEMORY, s.bytes = 1; }),
         sink("a sink callback that is NULL", [](auto& s) { s.kind = GPO_SINK_CALLBACK; }),
-        sink("reserved field of the sink set", [](auto& s) { s.reserved = 1; }),
+        sink("unknown flags of the sink", [](auto& s) { s.kind = GPO_SINK_FILE, s.path = "/dev/null", s.flags = 2; }),
+        sink("no sink with the flag of descriptors", [](auto& s) { s.flags = GPO_SINK_USE_DESCRIPTOR; }),
+        sink("a file with no path", [](auto& s) { s.kind = GPO_SINK_FILE; }),
     };
 }
 // clang-format on

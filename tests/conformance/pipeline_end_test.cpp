@@ -86,6 +86,7 @@ void write_old_file(const std::string& path, const std::vector<uint8_t>& data) {
 gpo_source from_descriptor(int descriptor) {
     auto source = sized<gpo_source>();
     source.kind = GPO_SOURCE_KIND_FILE;
+    source.flags = GPO_SOURCE_USE_DESCRIPTOR;
     source.descriptor = descriptor;
     return source;
 }
@@ -208,6 +209,7 @@ TEST_CASE("files that can't be opened are refused at once, by name") {
     CHECK_STATUS(GPO_IO_ERROR, try_start(from_file(directory), to_nothing()));
     auto source = sized<gpo_source>();
     source.kind = GPO_SOURCE_KIND_FILE;
+    source.flags = GPO_SOURCE_USE_DESCRIPTOR;
     source.descriptor = 9999;
     CHECK_STATUS(GPO_IO_ERROR, try_start(source, to_nothing()));
     CHECK(folder.names() == std::set<std::string>{"in"});
@@ -260,7 +262,7 @@ TEST_CASE("a file that has to stay unchanged and doesn't is an error that leaves
         const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
         auto source = by_path ? from_file(path) : from_descriptor(descriptor);
         source.bytes = bytes;
-        source.flags = flags;
+        source.flags |= flags;
         Changing changing{change, path};
         const gpo_status status = run(rig.pipeline, source, changing.to_file(to));
         close(descriptor);
@@ -324,7 +326,7 @@ TEST_CASE("what may happen to a file that has to stay unchanged") {
         source = from_descriptor(ends[0]);
         right.resize(5000);
     }
-    source.flags = GPO_SOURCE_UNCHANGED;
+    source.flags |= GPO_SOURCE_UNCHANGED;
     Changing changing{change, path};
     CHECK_OK(run(rig.pipeline, source, changing.to_file(to)));
     CHECK(read_file(to) == right);
@@ -389,6 +391,7 @@ TEST_CASE("a sink that can't be written is named, and a device file isn't replac
     close(ends[0]);
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_FILE;
+    sink.flags = GPO_SINK_USE_DESCRIPTOR;
     sink.descriptor = ends[1];
     CHECK_STATUS(GPO_IO_ERROR, run(rig.pipeline, from_memory(rig.data.data(), rig.data.size()), sink));
     CHECK(last_error().native_code == EPIPE);
@@ -513,12 +516,51 @@ TEST_CASE("a cancelled run ends with that status and leaves nothing behind") {
 }
 
 TEST_CASE("a run that waits for a pipe can be cancelled") {
+TEST_CASE("a file with neither a path nor a descriptor is refused, and nothing is read") {
+    Rig rig;
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    REQUIRE(write(ends[1], rig.data.data(), 5000) == 5000);
+    close(ends[1]);
+    const int in = dup(0);
+    REQUIRE(dup2(ends[0], 0) == 0);
+    const auto refused = [&](const gpo_source& source, const gpo_sink& sink, const char* word) {
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pipeline_start(rig.pipeline, &source, &sink));
+        CHECK(names(last_error(), word));
+    };
+    const auto memory = from_memory(rig.data.data(), rig.data.size());
+    auto source = sized<gpo_source>();
+    source.kind = GPO_SOURCE_KIND_FILE;
+    auto sink = sized<gpo_sink>();
+    sink.kind = GPO_SINK_FILE;
+    refused(source, to_nothing(), "source.path");
+    refused(memory, sink, "sink.path");
+    source.descriptor = 1000;
+    sink.descriptor = 1000;
+    refused(source, to_nothing(), "source.descriptor is 1000");
+    refused(memory, sink, "sink.descriptor is 1000");
+    source.path = "/dev/null";
+    source.flags = GPO_SOURCE_USE_DESCRIPTOR;
+    sink.path = "/dev/null";
+    sink.flags = GPO_SINK_USE_DESCRIPTOR;
+    refused(source, to_nothing(), "GPO_SOURCE_USE_DESCRIPTOR");
+    refused(memory, sink, "GPO_SINK_USE_DESCRIPTOR");
+
+    auto result = sized<gpo_pipeline_result>();
+    CHECK_OK(run(rig.pipeline, from_descriptor(0), to_nothing(), &result));
+    CHECK(result.bytes_in == 5000);  // all of it: nothing was read before
+    REQUIRE(dup2(in, 0) == 0);
+    for (const int descriptor : {in, ends[0]}) close(descriptor);
+    rig.still_works();
+}
+
     Rig rig;
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     auto source = sized<gpo_source>();
     source.kind = GPO_SOURCE_KIND_FILE;
     source.descriptor = ends[0];
+    source.flags = GPO_SOURCE_USE_DESCRIPTOR;
     const auto nothing = to_nothing();
     REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &nothing));
     CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(rig.pipeline, 2'000'000, nullptr));
@@ -531,6 +573,7 @@ TEST_CASE("a run that waits for a pipe can be cancelled") {
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_FILE;
     sink.descriptor = ends[1];
+    sink.flags = GPO_SINK_USE_DESCRIPTOR;
     const auto memory = from_memory(rig.data.data(), rig.data.size());
     REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &memory, &sink));
     CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(rig.pipeline, 2'000'000, nullptr));

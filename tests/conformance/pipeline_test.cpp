@@ -237,9 +237,11 @@ TEST_CASE("descriptors are read and written and stay open, pipes too") {
     });
     auto source = sized<gpo_source>();
     source.kind = GPO_SOURCE_KIND_FILE;
+    source.flags = GPO_SOURCE_USE_DESCRIPTOR;
     source.descriptor = in[0];
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_FILE;
+    sink.flags = GPO_SINK_USE_DESCRIPTOR;
     sink.descriptor = out[1];
     CHECK_OK(run(pipeline, source, sink));
     CHECK(close(in[0]) == 0);

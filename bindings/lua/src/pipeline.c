@@ -346,7 +346,11 @@ static int read_source(lua_State *L, state *s, int index, pipeline_context *p, g
     read_record(L, index, source_fields, source);
     int kinds = 0, memory = 0;
     if (has_field(L, index, "path")) ++kinds, source->kind = GPO_SOURCE_KIND_FILE;
-    if (has_field(L, index, "descriptor")) ++kinds, source->kind = GPO_SOURCE_KIND_FILE;
+    if (has_field(L, index, "descriptor")) {
+        ++kinds;
+        source->kind = GPO_SOURCE_KIND_FILE;
+        source->flags |= GPO_SOURCE_USE_DESCRIPTOR;
+    }
     if (has_field(L, index, "memory")) {
         ++kinds;
         memory = lua_gettop(L);
@@ -385,7 +389,11 @@ static int read_sink(lua_State *L, state *s, int index, pipeline_context *p, gpo
     read_record(L, index, sink_fields, sink);
     int kinds = 0, memory = 0;
     if (has_field(L, index, "path")) ++kinds, sink->kind = GPO_SINK_FILE;
-    if (has_field(L, index, "descriptor")) ++kinds, sink->kind = GPO_SINK_FILE;
+    if (has_field(L, index, "descriptor")) {
+        ++kinds;
+        sink->kind = GPO_SINK_FILE;
+        sink->flags |= GPO_SINK_USE_DESCRIPTOR;
+    }
     if (has_field(L, index, "memory")) {
         ++kinds;
         memory = lua_gettop(L);

@@ -42,7 +42,11 @@ typedef struct gpo_chunk {
 #define GPO_SOURCE_KIND_FILE 2
 #define GPO_SOURCE_KIND_CALLBACK 3
 
-/* FILE: a regular file has to stay as it is. One that grows, shrinks, is written to or loses a name (is deleted)
+/* Flags of a FILE source. The bytes come from `descriptor` and not from `path`. It is a flag, and no special value of
+ * `descriptor`, because 0 is standard input: so a zeroed struct with a forgotten path is refused and reads nothing. */
+#define GPO_SOURCE_USE_DESCRIPTOR 2
+
+/* A regular file has to stay as it is. One that grows, shrinks, is written to or loses a name (is deleted)
  * between its opening (a descriptor: the start of the run) and the reading of its last byte ends the run with
  * GPO_IO_ERROR, and the message says which. The whole file counts, whatever part of it is read. It is looked at once,
  * when the last byte has been read: a change in the moment after isn't seen, nor is a write that leaves the
@@ -61,16 +65,17 @@ typedef struct gpo_source {
     uint32_t kind;           /* GPO_SOURCE_KIND_* */
     const void *memory;      /* MEMORY: pinned (arena or registered): copied from where it is; else staged by threads */
     uint64_t bytes;          /* MEMORY: its size. FILE: at most so many; 0: to the end */
-    const char *path;        /* FILE: opened and closed by the run; regular files and pipes. NULL: descriptor. Of a
-                                regular file what it had when it was opened is read; less by then is GPO_IO_ERROR */
+    const char *path;        /* FILE: opened and closed by the run; regular files and pipes. Of a regular file what it
+                                had when it was opened is read; less by then is GPO_IO_ERROR. A FILE source has either
+                                a path or GPO_SOURCE_USE_DESCRIPTOR, else GPO_INVALID_ARGUMENT */
     uint64_t offset;         /* FILE: where in a regular file to begin; behind its end there is nothing. 0 for pipes and
                                 devices (else GPO_INVALID_ARGUMENT), which are read from where they are. So are regular
                                 files that say they have 0 bytes (those in /proc), whatever `offset` is */
     gpo_source_fn fill;      /* CALLBACK */
     void *user;
-    int32_t descriptor;      /* FILE without a path: read, not closed; 0 is standard input. A regular file is read from
-                                `offset`, wherever it stands, and it still stands there afterwards */
-    uint32_t flags;          /* GPO_SOURCE_UNCHANGED, FILE only; or 0 */
+    int32_t descriptor;      /* FILE with GPO_SOURCE_USE_DESCRIPTOR: read, not closed. A regular file is read from
+                                `offset`, and the descriptor's own position neither counts nor changes */
+    uint32_t flags;          /* GPO_SOURCE_*; 0 unless FILE */
 } gpo_source;
 
 /* --- stages --- */
@@ -137,12 +142,16 @@ typedef struct gpo_sink {
     uint64_t bytes;          /* MEMORY: its capacity. More output is GPO_LIMIT_EXCEEDED */
     const char *path;        /* FILE: written under a temporary name beside it and renamed when all is well; on failure
                                 nothing is left. Where a symbolic link leads to a file, that one is replaced. Devices
-                                and pipes are written to directly. NULL: descriptor */
+                                and pipes are written to directly. A FILE sink has either a path or
+                                GPO_SINK_USE_DESCRIPTOR, else GPO_INVALID_ARGUMENT */
     gpo_sink_fn take;        /* CALLBACK; with the other kinds it may be set too: it runs after the chunk was written */
     void *user;
-    int32_t descriptor;      /* FILE without a path: written from where it is, not closed; 0 too is a descriptor */
-    uint32_t reserved;       /* 0 */
+    int32_t descriptor;      /* FILE with GPO_SINK_USE_DESCRIPTOR: written from where it stands, not closed */
+    uint32_t flags;          /* GPO_SINK_USE_DESCRIPTOR; 0 unless FILE */
 } gpo_sink;
+/* A FILE sink writes to `descriptor` and not to `path`. See GPO_SOURCE_USE_DESCRIPTOR for why it is a flag. */
+#define GPO_SINK_USE_DESCRIPTOR 1
+
 
 /* --- the pipeline --- */
 

@@ -359,7 +359,7 @@ inline constexpr StructField kStructFields<gpo_sink>[] = {
     GPO_FIELD(gpo_sink, take),
     GPO_FIELD(gpo_sink, user),
     GPO_FIELD(gpo_sink, descriptor),
-    GPO_FIELD(gpo_sink, reserved),
+    GPO_FIELD(gpo_sink, flags),
 };
 
 template <>

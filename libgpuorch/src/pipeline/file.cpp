@@ -40,6 +40,15 @@ gpo_status open_status(int number) noexcept {
     fail_errno(status, number, text(name, " ", what));
 }
 
+/// A file is given by its path or by its descriptor. `what`: "source" or "sink", `flag`: its GPO_…_USE_DESCRIPTOR.
+void check_given(const char* what, const char* path, bool by_descriptor, int descriptor, const char* flag) {
+    if (path && by_descriptor) fail(GPO_INVALID_ARGUMENT, what, ".path is given, and ", what, ".flags has ", flag);
+    if (path || by_descriptor) return;
+    if (descriptor != 0)
+        fail(GPO_INVALID_ARGUMENT, what, ".descriptor is ", descriptor, ", and ", what, ".flags lacks ", flag);
+    fail(GPO_INVALID_ARGUMENT, what, ".path is NULL, and ", what, ".flags has no ", flag);
+}
+
 std::string quoted(const char* path, int descriptor) {
     return path ? text("file `", path, "`") : text("descriptor ", descriptor);
 }
@@ -223,6 +232,8 @@ bool Interrupt::wait(int descriptor, short events) noexcept {
 }
 
 std::unique_ptr<Source> open_file_source(const gpo_source& source, Team& team) {
+    check_given("source", source.path, source.flags & GPO_SOURCE_USE_DESCRIPTOR, source.descriptor,
+                "GPO_SOURCE_USE_DESCRIPTOR");
     std::string name = quoted(source.path, source.descriptor);
     int number = source.descriptor;
     if (source.path) {
@@ -252,6 +263,7 @@ std::unique_ptr<Source> open_file_source(const gpo_source& source, Team& team) {
 }
 
 std::unique_ptr<Sink> open_file_sink(const gpo_sink& sink) {
+    check_given("sink", sink.path, sink.flags & GPO_SINK_USE_DESCRIPTOR, sink.descriptor, "GPO_SINK_USE_DESCRIPTOR");
     std::string name = quoted(sink.path, sink.descriptor);
     if (!sink.path) {
         if (::fcntl(sink.descriptor, F_GETFD) < 0) fail_file(GPO_IO_ERROR, errno, name, "can't be written");

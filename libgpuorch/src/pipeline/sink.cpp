@@ -48,7 +48,9 @@ private:
 }  // namespace
 
 std::unique_ptr<Sink> open_sink(const gpo_sink& sink, Context& context, Team& team) {
-    if (sink.reserved != 0) fail(GPO_INVALID_ARGUMENT, "sink.reserved is not 0");
+    refuse_unknown_flags(sink.flags, GPO_SINK_USE_DESCRIPTOR, "sink.flags");
+    if (sink.flags != 0 && sink.kind != GPO_SINK_FILE)
+        fail(GPO_INVALID_ARGUMENT, "sink.flags has GPO_SINK_USE_DESCRIPTOR, and the sink is no file");
     switch (sink.kind) {
         case GPO_SINK_NONE:
             return std::make_unique<NoSink>(false);

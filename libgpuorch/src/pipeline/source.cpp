@@ -94,9 +94,11 @@ bool is_pinned(Context& context, const void* memory, uint64_t bytes, const char*
 }
 
 std::unique_ptr<Source> open_source(const gpo_source& source, Context& context, const Owner& owner, Team& team) {
-    refuse_unknown_flags(source.flags, GPO_SOURCE_UNCHANGED, "source.flags");
+    refuse_unknown_flags(source.flags, GPO_SOURCE_UNCHANGED | GPO_SOURCE_USE_DESCRIPTOR, "source.flags");
     if (source.flags != 0 && source.kind != GPO_SOURCE_KIND_FILE)
-        fail(GPO_INVALID_ARGUMENT, "source.flags has GPO_SOURCE_UNCHANGED, and the source is no file");
+        fail(GPO_INVALID_ARGUMENT, "source.flags has ",
+             source.flags & GPO_SOURCE_UNCHANGED ? "GPO_SOURCE_UNCHANGED" : "GPO_SOURCE_USE_DESCRIPTOR",
+             ", and the source is no file");
     switch (source.kind) {
         case GPO_SOURCE_KIND_MEMORY: {
             if (!source.memory && source.bytes != 0) fail(GPO_INVALID_ARGUMENT, "source.memory is NULL");

@@ -76,6 +76,7 @@ pub const GPO_LAUNCH_PRIORITY: u32 = 2;
 pub const GPO_SOURCE_KIND_MEMORY: u32 = 1;
 pub const GPO_SOURCE_KIND_FILE: u32 = 2;
 pub const GPO_SOURCE_KIND_CALLBACK: u32 = 3;
+pub const GPO_SOURCE_USE_DESCRIPTOR: u32 = 2;
 pub const GPO_SOURCE_UNCHANGED: u32 = 1;
 pub const GPO_STAGE_KERNEL: u32 = 1;
 pub const GPO_STAGE_CALLBACK: u32 = 2;
@@ -92,6 +93,7 @@ pub const GPO_SINK_NONE: u32 = 0;
 pub const GPO_SINK_MEMORY: u32 = 1;
 pub const GPO_SINK_FILE: u32 = 2;
 pub const GPO_SINK_CALLBACK: u32 = 3;
+pub const GPO_SINK_USE_DESCRIPTOR: u32 = 1;
 pub const GPO_PIPELINE_TIMES: u32 = 1;
 pub const GPO_TRACE_NO_GPU_TIMES: u32 = 1;
 pub type gpo_status = i32;
@@ -1770,7 +1772,7 @@ pub struct gpo_sink {
     pub take: gpo_sink_fn,
     pub user: *mut ::core::ffi::c_void,
     pub descriptor: i32,
-    pub reserved: u32,
+    pub flags: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -1801,8 +1803,8 @@ const _: () = {
         "Offset of field: gpo_sink::descriptor",
     ][::core::mem::offset_of!(gpo_sink, descriptor) - 48usize];
     [
-        "Offset of field: gpo_sink::reserved",
-    ][::core::mem::offset_of!(gpo_sink, reserved) - 52usize];
+        "Offset of field: gpo_sink::flags",
+    ][::core::mem::offset_of!(gpo_sink, flags) - 52usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]

@@ -102,6 +102,7 @@ impl<K> Sink<K> {
             }
             Target::Descriptor(number) => {
                 raw.kind = sys::GPO_SINK_FILE;
+                raw.flags |= sys::GPO_SINK_USE_DESCRIPTOR;
                 raw.descriptor = *number;
             }
             Target::Host => raw.kind = sys::GPO_SINK_CALLBACK,

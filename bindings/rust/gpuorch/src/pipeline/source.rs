@@ -126,6 +126,7 @@ impl<S> Source<S> {
             }
             Origin::Descriptor(number) => {
                 raw.kind = sys::GPO_SOURCE_KIND_FILE;
+                raw.flags |= sys::GPO_SOURCE_USE_DESCRIPTOR;
                 raw.descriptor = *number;
             }
             Origin::Callback(_) => {
