@@ -154,8 +154,10 @@ int main(int count, char **files) {
     gpo_stage_argument arguments[] = {ARGUMENT(GPO_STAGE_INPUT), ARGUMENT(GPO_STAGE_OUTPUT), ARGUMENT(GPO_STAGE_RESULT),
         ARGUMENT(GPO_STAGE_INPUT_BYTES), ARGUMENT(GPO_STAGE_VALUE, .value = &tables, .bytes = sizeof tables)};
     gpo_stage stage = {.struct_size = sizeof stage, .kind = GPO_STAGE_KERNEL, .block = {64},
-                       .bytes_per_block = 64 << 10, .arguments = arguments, .argument_count = 5};
-    gpo_pipeline_options options = {.struct_size = sizeof options, .stages = &stage, .stage_count = 1,
+                       .bytes_per_block = 64 << 10, .arguments = arguments,
+                       .argument_stride = sizeof arguments[0], .argument_count = 5};
+    gpo_pipeline_options options = {.struct_size = sizeof options, .stages = &stage,
+                                    .stage_stride = sizeof stage, .stage_count = 1,
                                     .flags = GPO_PIPELINE_TIMES, .result_bytes = sizeof(struct Result)};
     if (failed("runtime", gpo_runtime_create(NULL, &runtime)) ||
         failed("device", gpo_device_open(runtime, NULL, &device) || gpo_device_get_properties(device, &about)) ||

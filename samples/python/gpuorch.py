@@ -87,7 +87,7 @@ def address(value):
 
 
 class Struct(ctypes.Structure):
-    """struct_size is set; texts may be str or paths, arrays lists; what a pointer leads to is kept alive."""
+    """struct_size is set; texts may be str or paths, arrays lists, whose strides are set; what a pointer leads to is kept alive."""
 
     def __init__(self, **fields):
         super().__init__(struct_size=ctypes.sizeof(self))
@@ -108,6 +108,9 @@ class Struct(ctypes.Structure):
             value = address(value)
         elif isinstance(value, list):  # an array that a pointer leads to
             self.kept()[name], value = value, (kind._type_ * len(value))(*value)
+            stride = name.removesuffix("s") + "_stride"
+            if stride in self.kinds:
+                super().__setattr__(stride, ctypes.sizeof(kind._type_))
         elif kind in self.library.callbacks and value is not None:
             value = self.library.callback(kind, value)
         elif kind in INTEGERS.values():

@@ -31,6 +31,7 @@ gpo_pipeline_options pipeline_options() {
     auto options = sized<gpo_pipeline_options>();
     options.chunk_bytes = 4096;
     options.slots = 1;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.stages = &stage();
     return options;

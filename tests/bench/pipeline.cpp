@@ -61,9 +61,11 @@ Pipeline make_pipeline(const Gpu& gpu, gpo_kernel_t kernel, uint32_t flags = 0) 
     stage.bytes_per_block = 256 * 64;
     stage.max_blocks = 2 * static_cast<uint32_t>(gpu.properties.multiprocessors);
     stage.arguments = arguments;
+    stage.argument_stride = sizeof(gpo_stage_argument);
     stage.argument_count = 3;
     auto options = sized<gpo_pipeline_options>();
     options.stages = &stage;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.flags = flags;
     Pipeline pipeline;

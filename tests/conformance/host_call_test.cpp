@@ -401,6 +401,7 @@ TEST_CASE("a pipeline calls back when its run has ended") {
     stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) { return gpo_status{GPO_SUCCESS}; };
     auto options = sized<gpo_pipeline_options>();
     options.chunk_bytes = 4096;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.stages = &stage;
     Pipeline pipeline;
@@ -466,6 +467,7 @@ struct Threads {
         stage.user = this;
         auto options = sized<gpo_pipeline_options>();
         options.chunk_bytes = 4096;
+        options.stage_stride = sizeof(gpo_stage);
         options.stage_count = 1;
         options.stages = &stage;
         options.progress = note;
@@ -542,6 +544,7 @@ TEST_CASE("a pipeline is not made with an executor that isn't there") {
     stage.kind = GPO_STAGE_CALLBACK;
     stage.enqueue = Threads::enqueue;
     auto options = sized<gpo_pipeline_options>();
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.stages = &stage;
     gpo_pipeline_t pipeline = nullptr;

@@ -58,6 +58,7 @@ struct World {
         stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
         auto options = sized<gpo_pipeline_options>();
         options.chunk_bytes = 4096;
+        options.stage_stride = sizeof(gpo_stage);
         options.stage_count = 1;
         options.stages = &stage;
         REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));

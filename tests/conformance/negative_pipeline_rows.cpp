@@ -54,6 +54,10 @@ std::vector<Row> pipeline_rows() {
     return {
         options("no stage", [](auto& o) { o.stage_count = 0; }),
         options("stages at NULL", [](auto& o) { o.stages = nullptr; }),
+        options("a stride of 0", [](auto& o) { o.stage_stride = 0; }),
+        options("a stride that is less than a stage", [](auto& o) { o.stage_stride = sizeof(gpo_stage) - 8; }),
+        options("a stride that isn't aligned", [](auto& o) { o.stage_stride = sizeof(gpo_stage) + 4; }),
+        options("a stride past the end of addresses", [](auto& o) { o.stage_stride = uint64_t{0} - 8; }),
         options("65 stages", [](auto& o) { o.stage_count = 65; }),
         options("an unknown flag", [](auto& o) { o.flags = 2; }),
         options("a chunk that is no multiple of the granule", [](auto& o) { o.chunk_bytes = 4097; }),
@@ -71,13 +75,20 @@ std::vector<Row> pipeline_rows() {
         stage("a struct that ends inside a pointer",
               [](auto& s) { s.struct_size = offsetof(gpo_stage, enqueue) + 4; }),
         stage("arguments at NULL", [](auto& s) { s.arguments = nullptr; }),
+        stage("arguments that aren't aligned", [](auto& s) {
+            s.arguments = reinterpret_cast<const gpo_stage_argument*>(reinterpret_cast<uintptr_t>(s.arguments) + 4); }),
+        stage("a stride of 0", [](auto& s) { s.argument_stride = 0; }),
+        stage("a stride that is less than an argument",
+              [](auto& s) { s.argument_stride = sizeof(gpo_stage_argument) - 8; }),
+        stage("a stride that isn't aligned", [](auto& s) { s.argument_stride = sizeof(gpo_stage_argument) + 4; }),
+        stage("strides that add up past the end of addresses", [](auto& s) { s.argument_stride = uint64_t{1} << 62; }),
         stage("a block of 2^20 threads", [](auto& s) { s.block[0] = 1 << 20; }),
         stage("too few arguments", [](auto& s) { --s.argument_count; }, Needs::kernel_parameters),
         arguments("a value of another size than the parameter", [](auto& a) {
             a[0].kind = GPO_STAGE_VALUE, a[0].value = "1234567", a[0].bytes = 4; }, Needs::kernel_parameters),
         arguments("an argument of an unknown kind", [](auto& a) { a[0].kind = 9; }),
         arguments("a value at NULL", [](auto& a) { a[0].kind = GPO_STAGE_VALUE, a[0].bytes = 8; }),
-        arguments("structs of different sizes", [](auto& a) { a[1].struct_size = 12; }),
+        arguments("an argument that ends inside a pointer", [](auto& a) { a[1].struct_size = 12; }),
 
         {"gpo_pipeline_wait", "never started", GPO_INVALID_STATE,
             [](World& w) { return gpo_pipeline_wait(w.pipeline, 0, nullptr); }},

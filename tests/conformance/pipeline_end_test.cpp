@@ -460,6 +460,7 @@ TEST_CASE("the end of a named pipe is the end, though somebody opens it anew bef
     };
     const gpo_stage stages[] = {opens, rig.stage};
     rig.options.stages = stages;
+    rig.options.stage_stride = sizeof(gpo_stage);
     rig.options.stage_count = 2;
     rig.options.chunk_bytes = 4096;
     Pipeline pipeline = rig.create(gpu);
@@ -515,7 +516,6 @@ TEST_CASE("a cancelled run ends with that status and leaves nothing behind") {
     rig.still_works();
 }
 
-TEST_CASE("a run that waits for a pipe can be cancelled") {
 TEST_CASE("a file with neither a path nor a descriptor is refused, and nothing is read") {
     Rig rig;
     int ends[2];
@@ -554,13 +554,14 @@ TEST_CASE("a file with neither a path nor a descriptor is refused, and nothing i
     rig.still_works();
 }
 
+TEST_CASE("a run that waits for a pipe can be cancelled") {
     Rig rig;
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     auto source = sized<gpo_source>();
     source.kind = GPO_SOURCE_KIND_FILE;
-    source.descriptor = ends[0];
     source.flags = GPO_SOURCE_USE_DESCRIPTOR;
+    source.descriptor = ends[0];
     const auto nothing = to_nothing();
     REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &nothing));
     CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(rig.pipeline, 2'000'000, nullptr));
@@ -572,8 +573,8 @@ TEST_CASE("a file with neither a path nor a descriptor is refused, and nothing i
     REQUIRE(pipe(ends) == 0);
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_FILE;
-    sink.descriptor = ends[1];
     sink.flags = GPO_SINK_USE_DESCRIPTOR;
+    sink.descriptor = ends[1];
     const auto memory = from_memory(rig.data.data(), rig.data.size());
     REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &memory, &sink));
     CHECK_STATUS(GPO_TIMEOUT, gpo_pipeline_wait(rig.pipeline, 2'000'000, nullptr));
@@ -630,6 +631,7 @@ TEST_CASE("the stream that a stage is given is the pipeline's: it can't be destr
     auto pipeline_options = sized<gpo_pipeline_options>();
     pipeline_options.chunk_bytes = 4096;
     pipeline_options.stages = &stage;
+    pipeline_options.stage_stride = sizeof(gpo_stage);
     pipeline_options.stage_count = 1;
     pipeline_options.label = "left";
     gpo_pipeline_t pipeline = nullptr;
@@ -741,9 +743,11 @@ TEST_CASE("a run that is cancelled runs no stage without what the one before it 
     second.block[0] = 1;
     std::fill_n(second.grid, 3, 1u);
     second.arguments = arguments;
+    second.argument_stride = sizeof(gpo_stage_argument);
     second.argument_count = 1;
     const gpo_stage stages[] = {first, second};
     rig.options.stages = stages;
+    rig.options.stage_stride = sizeof(gpo_stage);
     rig.options.stage_count = 2;
     Pipeline pipeline = rig.create(gpu);
     holds.pipeline = pipeline;

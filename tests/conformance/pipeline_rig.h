@@ -57,8 +57,10 @@ struct ComplementOptions {
         stage.bytes_per_block = 4096;
         stage.max_blocks = 64;
         stage.arguments = arguments.data();
+        stage.argument_stride = sizeof(gpo_stage_argument);
         stage.argument_count = static_cast<uint32_t>(arguments.size());
         options.stages = &stage;
+        options.stage_stride = sizeof(gpo_stage);
         options.stage_count = 1;
         options.result_bytes = 24;
     }

@@ -279,6 +279,7 @@ TEST_CASE("stages run one after the other, kernels and callbacks, and the output
     stages[0].kind = GPO_STAGE_KERNEL;
     stages[0].kernel = halve;
     stages[0].arguments = first;
+    stages[0].argument_stride = sizeof(gpo_stage_argument);
     stages[0].argument_count = 3;
     stages[1].kind = GPO_STAGE_CALLBACK;
     stages[1].user = &between;
@@ -292,9 +293,11 @@ TEST_CASE("stages run one after the other, kernels and callbacks, and the output
     stages[2].kernel = add;
     stages[2].block[0] = 128;
     stages[2].arguments = last;
+    stages[2].argument_stride = sizeof(gpo_stage_argument);
     stages[2].argument_count = 4;
     auto options = sized<gpo_pipeline_options>();
     options.stages = stages;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 3;
     options.chunk_bytes = 8192;
     options.scratch_bytes = 4096;
@@ -312,6 +315,57 @@ TEST_CASE("stages run one after the other, kernels and callbacks, and the output
     size_t wrong = 0;
     for (size_t i = 0; i < out.size(); ++i) wrong += out[i] != uint8_t((i % 4096 == 0 ? 100 : data[2 * i]) + what);
     CHECK(wrong == 0);
+}
+
+TEST_CASE("stages and arguments lie as far apart as their strides say, whatever the sizes of the structs") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    // What follows a struct is the caller's. A smaller struct is one of an older version.
+    struct Argument {
+        gpo_stage_argument argument;
+        uint64_t own = UINT64_MAX;
+    };
+    std::vector<Argument> arguments;
+    for (const gpo_stage_argument& one : rig.arguments) arguments.push_back({one});
+    arguments[1].argument.struct_size = offsetof(gpo_stage_argument, value);
+    struct OneStage {
+        gpo_stage stage;
+        uint64_t own[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    } stages[2] = {{rig.stage}, {sized<gpo_stage>()}};
+    stages[0].stage.arguments = &arguments[0].argument;
+    stages[0].stage.argument_stride = sizeof arguments[0];
+    stages[1].stage.kind = GPO_STAGE_CALLBACK;
+    stages[1].stage.struct_size = offsetof(gpo_stage, label);
+    stages[1].stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
+    rig.options.stages = &stages[0].stage;
+    rig.options.stage_stride = sizeof stages[0];
+    rig.options.stage_count = 2;
+    Pipeline pipeline = rig.create(gpu);
+    const auto data = noise(50'000);
+    std::vector<uint8_t> out(data.size());
+    CHECK_OK(run(pipeline, from_memory(data.data(), data.size()), to_memory(out.data(), out.size())));
+    CHECK(out == complement(data));
+}
+
+TEST_CASE("a stride that can't be right is refused by its name") {
+    Gpu gpu;
+    ComplementOptions rig(gpu);
+    const auto refused = [&](const char* said) {
+        Pipeline pipeline;
+        CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_pipeline_create(gpu.device, &rig.options, pipeline.out()));
+        CHECK(std::string(last_error().message).find(said) != std::string::npos);
+    };
+    for (const uint64_t stride : {uint64_t{0}, sizeof(gpo_stage) - 8, sizeof(gpo_stage) + 4, UINT64_MAX - 7}) {
+        CAPTURE(stride);
+        rig.options.stage_stride = stride;
+        refused("options.stage_stride is");
+    }
+    rig.options.stage_stride = sizeof(gpo_stage);
+    for (const uint64_t stride : {uint64_t{0}, uint64_t{16}, sizeof(gpo_stage_argument) + 1, uint64_t{1} << 62}) {
+        CAPTURE(stride);
+        rig.stage.argument_stride = stride;
+        refused("stage.argument_stride is");
+    }
 }
 
 TEST_CASE("work that a stage holds back keeps its place") {
@@ -332,6 +386,7 @@ TEST_CASE("work that a stage holds back keeps its place") {
     };
     const gpo_stage stages[] = {waits, rig.stage};
     rig.options.stages = stages;
+    rig.options.stage_stride = sizeof(gpo_stage);
     rig.options.stage_count = 2;
     Pipeline pipeline = rig.create(gpu);
     const auto data = noise(40'000);

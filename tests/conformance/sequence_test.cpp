@@ -109,6 +109,7 @@ private:
         auto options = sized<gpo_pipeline_options>();
         options.slots = 1 + random_() % 3;
         options.stages = &stage;
+        options.stage_stride = sizeof(gpo_stage);
         options.stage_count = 1;
         const bool on_executor = random_() % 3 == 0;
         const auto executor = choose(executors_);

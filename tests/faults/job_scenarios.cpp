@@ -72,6 +72,7 @@ struct Stages {
         stage.bytes_per_block = 4096;
         stage.max_blocks = 4;
         stage.arguments = arguments;
+        stage.argument_stride = sizeof(gpo_stage_argument);
         stage.argument_count = std::size(kinds);
         copy.kind = GPO_STAGE_CALLBACK;
         copy.enqueue = copy_through;
@@ -124,6 +125,7 @@ bool file_job(Attempt& a, const Job& job) {
     options.chunk_bytes = kChunk;
     options.slots = 2;
     options.max_pinned_bytes = 1 << 20;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 2;
     options.stages = stages.stages;
     options.result_bytes = 256 * sizeof(uint64_t);
@@ -175,6 +177,7 @@ void tuned_pipeline(Attempt& a) {
     Stages stages(kernel);
     auto options = sized<gpo_pipeline_options>();
     options.max_pinned_bytes = 64 << 20;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 2;
     options.stages = stages.stages;
     options.result_bytes = 256 * sizeof(uint64_t);

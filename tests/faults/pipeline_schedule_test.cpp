@@ -233,6 +233,7 @@ private:
         stages[0].block[0] = 32;
         stages[0].bytes_per_block = kChunk;
         stages[0].arguments = arguments;
+        stages[0].argument_stride = sizeof(gpo_stage_argument);
         stages[0].argument_count = 3;
         stages[1].kind = GPO_STAGE_CALLBACK;
         stages[1].enqueue = enqueue;
@@ -242,6 +243,7 @@ private:
         options.chunk_bytes = kChunk;
         options.slots = 1 + static_cast<uint32_t>(draw(5));
         options.stages = stages.data();
+        options.stage_stride = sizeof(gpo_stage);
         options.stage_count = 2;
         options.result_bytes = 256 * sizeof(uint64_t);
         options.progress = note_progress;

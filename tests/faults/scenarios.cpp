@@ -510,6 +510,7 @@ void pipelines(Attempt& a) {
     auto options = sized<gpo_pipeline_options>();
     options.chunk_bytes = 4096;
     options.slots = 2;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.stages = &stage;
     options.result_bytes = 64;

@@ -224,6 +224,7 @@ TEST_CASE("CUDA can be called inside every kind of callback: none runs on a thre
         stage.user = &stages;
         auto pipeline_options = sized<gpo_pipeline_options>();
         pipeline_options.chunk_bytes = in.size() / 4;
+        pipeline_options.stage_stride = sizeof(gpo_stage);
         pipeline_options.stage_count = 1;
         pipeline_options.stages = &stage;
         Pipeline pipeline;

@@ -178,6 +178,7 @@ struct Run {
         gpo_pipeline_options options{};
         options.struct_size = sizeof options;
         options.stages = &stage;
+        options.stage_stride = sizeof(gpo_stage);
         options.stage_count = 1;
         options.chunk_bytes = 4096;
         LOOP_CHECK(gpo_pipeline_create(gpu.device, &options, &pipeline));

@@ -32,6 +32,7 @@ struct Busy : Opened {
         stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
         auto options = sized<gpo_pipeline_options>();
         options.chunk_bytes = 4096;
+        options.stage_stride = sizeof(gpo_stage);
         options.stage_count = 1;
         options.stages = &stage;
         EXPECT_OK(gpo_pipeline_create(device, &options, &pipeline));

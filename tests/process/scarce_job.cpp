@@ -115,10 +115,12 @@ private:
         stage.block[0] = 64;
         stage.grid[0] = 1;
         stage.arguments = arguments;
+        stage.argument_stride = sizeof(gpo_stage_argument);
         stage.argument_count = 3;
         auto options = sized<gpo_pipeline_options>();
         options.chunk_bytes = 4096;
         options.stages = &stage;
+        options.stage_stride = sizeof(gpo_stage);
         options.stage_count = 1;
         gpo_pipeline_t pipeline = nullptr;
         const std::string in = folder_ / "in", out = folder_ / "out";

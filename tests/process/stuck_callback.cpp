@@ -97,6 +97,7 @@ gpo_pipeline_t pipeline(const Opened& a, gpo_executor_t executor) {
     stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
     auto options = sized<gpo_pipeline_options>();
     options.stages = &stage;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.chunk_bytes = 4096;
     options.executor = executor;

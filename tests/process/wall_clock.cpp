@@ -104,6 +104,7 @@ int main() {
     stage.enqueue = [](void*, gpo_stream_t, const gpo_chunk*) -> gpo_status { return GPO_SUCCESS; };
     auto pipeline_options = sized<gpo_pipeline_options>();
     pipeline_options.chunk_bytes = 4096;
+    pipeline_options.stage_stride = sizeof(gpo_stage);
     pipeline_options.stage_count = 1;
     pipeline_options.stages = &stage;
     gpo_pipeline_t pipeline = nullptr;

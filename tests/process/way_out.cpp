@@ -50,6 +50,7 @@ void leave_from_pipeline(gpo_device_t device, const std::string& kind) {
     };
     auto options = sized<gpo_pipeline_options>();
     options.chunk_bytes = 4096;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.stages = &stage;
     options.progress = [](void*, const gpo_pipeline_progress*) {

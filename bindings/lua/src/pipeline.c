@@ -155,6 +155,7 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
     }
     lua_pop(L, 1);
     stage->arguments = list;
+    stage->argument_stride = sizeof *list;
     stage->argument_count = kernel->count;
 }
 
@@ -206,6 +207,7 @@ static int create_pipeline(lua_State *L, state *s, object *device, pipeline_obje
         lua_pop(L, 1);
     }
     options->stages = list;
+    options->stage_stride = sizeof *list;
     options->stage_count = (uint32_t)count;
     lua_getfield(L, 2, "progress");
     if (!lua_isnil(L, -1)) {

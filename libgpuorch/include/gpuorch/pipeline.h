@@ -114,7 +114,8 @@ typedef struct gpo_stage {
     uint32_t grid[3];                     /* blocks; all 0: input bytes / bytes_per_block, rounded up */
     uint64_t bytes_per_block;             /* of input; 0: one byte a thread. 0 with a given grid */
     uint64_t dynamic_shared_bytes;
-    const gpo_stage_argument *arguments;  /* an array with sizeof(gpo_stage_argument) from one to the next */
+    const gpo_stage_argument *arguments;  /* an array of `argument_count` structs, `argument_stride` bytes apart */
+    uint64_t argument_stride;             /* sizeof(gpo_stage_argument); see gpo_pipeline_options.stage_stride */
     uint32_t argument_count;              /* at most 4096 */
     uint32_t max_blocks;                  /* cap on grid[0] where it is computed; 0: none. For kernels that loop. 0 with
                                              a given grid */
@@ -182,7 +183,9 @@ typedef struct gpo_pipeline_options {
                                         times the input; 0 with a denominator: no output; both 0: 1:1 */
     uint32_t output_denominator;
     uint32_t stage_count;            /* 1 to 64 */
-    const gpo_stage *stages;         /* an array with sizeof(gpo_stage) from one to the next */
+    const gpo_stage *stages;         /* an array of `stage_count` structs, `stage_stride` bytes apart */
+    uint64_t stage_stride;           /* sizeof(gpo_stage): a multiple of 8, no less than the struct_size of any element,
+                                        else GPO_INVALID_ARGUMENT */
     uint64_t scratch_bytes;          /* device memory per chunk, not cleared; at most 1 TiB */
     uint64_t result_bytes;           /* per chunk, at most 1 MiB */
     uint64_t max_pinned_bytes;       /* bound on staging memory; GPO_AUTO: 1 GiB */

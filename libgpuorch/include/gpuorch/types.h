@@ -23,7 +23,8 @@
  * - Structs. Every struct begins with `struct_size`: set it to sizeof. Zeroed but for its size, a struct means the
  *   defaults. An older, smaller struct is accepted; a larger, newer one is too if what this library doesn't know in it
  *   is zero, and refused otherwise. A size that ends inside a field is refused with GPO_INVALID_ARGUMENT. Flags that
- *   this library doesn't know are refused.
+ *   this library doesn't know are refused. An array of structs comes with its stride, the bytes from the beginning of one
+ *   element to that of the next: set it to sizeof, too.
  * - Memory. Host memory is `void *`, device addresses are `uint64_t`, sizes are in bytes, times in nanoseconds.
  *   Timeouts are int64_t nanoseconds: 0 asks and returns, a negative one waits for ever.
  *   What must stay valid after a call that only starts work is said there; everything else may go when the call

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/options.h"
+#include "core/struct_array.h"
 #include "kernel/launch.h"
 
 namespace gpo::pipeline {
@@ -16,18 +16,6 @@ constexpr uint32_t kMostExpansion = 4096;
 constexpr uint32_t kMostSlots = 1024, kMostStages = 64, kMostArguments = 4096;
 constexpr uint64_t kMostValue = 4096;  // bytes of one parameter: more than any device takes
 constexpr uint64_t kMostGrid = (uint64_t{1} << 31) - 1;
-
-/// The caller's struct may be smaller than ours: its own size is the distance from one to the next.
-template <class T>
-T element(const T* array, uint32_t i, const char* name) {
-    const auto* first = reinterpret_cast<const std::byte*>(array);
-    const std::byte* at = first + size_t{i} * array->struct_size;
-    uint32_t size = 0;
-    std::memcpy(&size, at, sizeof size);  // a size that is no multiple of 4 puts it anywhere
-    if (size != array->struct_size)
-        fail(GPO_INVALID_ARGUMENT, name, "[", i, "].struct_size is ", size, ", that of the first is ", array->struct_size);
-    return read_struct(reinterpret_cast<const T*>(at), name);
-}
 
 bool all_zero(const uint32_t (&shape)[3]) noexcept { return !shape[0] && !shape[1] && !shape[2]; }
 
@@ -63,11 +51,12 @@ KernelStage::KernelStage(const gpo_stage& stage, Context& context, Runtime& runt
 void KernelStage::read_arguments(const gpo_stage& stage) {
     if (stage.argument_count > kMostArguments)
         fail(GPO_INVALID_ARGUMENT, "stage.argument_count is ", stage.argument_count);
-    if (stage.argument_count != 0) required(stage.arguments, "stage.arguments");
+    const StructArray arguments(stage.arguments, stage.argument_stride, stage.argument_count, "stage.arguments",
+                                "stage.argument_stride");
     std::vector<const void*> values;
     std::vector<uint32_t> bytes;
     for (uint32_t i = 0; i < stage.argument_count; ++i) {
-        const auto argument = element(stage.arguments, i, "stage.arguments");
+        const gpo_stage_argument argument = arguments.read(i);
         const bool is_value = argument.kind == GPO_STAGE_VALUE;
         if (argument.kind > GPO_STAGE_OFFSET)
             fail(GPO_INVALID_ARGUMENT, "stage.arguments[", i, "].kind is ", argument.kind);
@@ -140,9 +129,10 @@ Plan::Plan(const gpo_pipeline_options& options, Context& context, Runtime& runti
         fail(GPO_INVALID_ARGUMENT, "options.result_bytes is ", result_bytes, ", more than ", kMostResult);
     if (options.stage_count == 0 || options.stage_count > kMostStages)
         fail(GPO_INVALID_ARGUMENT, "options.stage_count is ", options.stage_count, ", not 1 to ", kMostStages);
-    required(options.stages, "options.stages");
+    const StructArray all(options.stages, options.stage_stride, options.stage_count, "options.stages",
+                          "options.stage_stride");
     for (uint32_t i = 0; i < options.stage_count; ++i) {
-        const auto asked = element(options.stages, i, "options.stages");
+        const gpo_stage asked = all.read(i);
         Stage stage;
         if (asked.kind == GPO_STAGE_KERNEL) {
             stage.kernel = std::make_unique<KernelStage>(asked, context, runtime);

@@ -49,9 +49,11 @@ Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
     stage.block[0] = 64;
     stage.grid[0] = 1;
     stage.arguments = arguments;
+    stage.argument_stride = sizeof(gpo_stage_argument);
     stage.argument_count = 3;
     auto options = sized<gpo_pipeline_options>();
     options.stages = &stage;
+    options.stage_stride = sizeof(gpo_stage);
     options.stage_count = 1;
     options.chunk_bytes = chunk;
     options.flags = GPO_PIPELINE_TIMES;

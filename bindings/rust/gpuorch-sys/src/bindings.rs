@@ -1705,6 +1705,7 @@ pub struct gpo_stage {
     pub bytes_per_block: u64,
     pub dynamic_shared_bytes: u64,
     pub arguments: *const gpo_stage_argument,
+    pub argument_stride: u64,
     pub argument_count: u32,
     pub max_blocks: u32,
     pub enqueue: gpo_stage_fn,
@@ -1713,7 +1714,7 @@ pub struct gpo_stage {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_stage"][::core::mem::size_of::<gpo_stage>() - 96usize];
+    ["Size of gpo_stage"][::core::mem::size_of::<gpo_stage>() - 104usize];
     ["Alignment of gpo_stage"][::core::mem::align_of::<gpo_stage>() - 8usize];
     [
         "Offset of field: gpo_stage::struct_size",
@@ -1740,20 +1741,23 @@ const _: () = {
         "Offset of field: gpo_stage::arguments",
     ][::core::mem::offset_of!(gpo_stage, arguments) - 56usize];
     [
+        "Offset of field: gpo_stage::argument_stride",
+    ][::core::mem::offset_of!(gpo_stage, argument_stride) - 64usize];
+    [
         "Offset of field: gpo_stage::argument_count",
-    ][::core::mem::offset_of!(gpo_stage, argument_count) - 64usize];
+    ][::core::mem::offset_of!(gpo_stage, argument_count) - 72usize];
     [
         "Offset of field: gpo_stage::max_blocks",
-    ][::core::mem::offset_of!(gpo_stage, max_blocks) - 68usize];
+    ][::core::mem::offset_of!(gpo_stage, max_blocks) - 76usize];
     [
         "Offset of field: gpo_stage::enqueue",
-    ][::core::mem::offset_of!(gpo_stage, enqueue) - 72usize];
+    ][::core::mem::offset_of!(gpo_stage, enqueue) - 80usize];
     [
         "Offset of field: gpo_stage::user",
-    ][::core::mem::offset_of!(gpo_stage, user) - 80usize];
+    ][::core::mem::offset_of!(gpo_stage, user) - 88usize];
     [
         "Offset of field: gpo_stage::label",
-    ][::core::mem::offset_of!(gpo_stage, label) - 88usize];
+    ][::core::mem::offset_of!(gpo_stage, label) - 96usize];
 };
 pub type gpo_sink_fn = ::core::option::Option<
     unsafe extern "C" fn(
@@ -1865,6 +1869,7 @@ pub struct gpo_pipeline_options {
     pub output_denominator: u32,
     pub stage_count: u32,
     pub stages: *const gpo_stage,
+    pub stage_stride: u64,
     pub scratch_bytes: u64,
     pub result_bytes: u64,
     pub max_pinned_bytes: u64,
@@ -1878,7 +1883,7 @@ pub struct gpo_pipeline_options {
 const _: () = {
     [
         "Size of gpo_pipeline_options",
-    ][::core::mem::size_of::<gpo_pipeline_options>() - 112usize];
+    ][::core::mem::size_of::<gpo_pipeline_options>() - 120usize];
     [
         "Alignment of gpo_pipeline_options",
     ][::core::mem::align_of::<gpo_pipeline_options>() - 8usize];
@@ -1910,29 +1915,32 @@ const _: () = {
         "Offset of field: gpo_pipeline_options::stages",
     ][::core::mem::offset_of!(gpo_pipeline_options, stages) - 40usize];
     [
+        "Offset of field: gpo_pipeline_options::stage_stride",
+    ][::core::mem::offset_of!(gpo_pipeline_options, stage_stride) - 48usize];
+    [
         "Offset of field: gpo_pipeline_options::scratch_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_options, scratch_bytes) - 48usize];
+    ][::core::mem::offset_of!(gpo_pipeline_options, scratch_bytes) - 56usize];
     [
         "Offset of field: gpo_pipeline_options::result_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_options, result_bytes) - 56usize];
+    ][::core::mem::offset_of!(gpo_pipeline_options, result_bytes) - 64usize];
     [
         "Offset of field: gpo_pipeline_options::max_pinned_bytes",
-    ][::core::mem::offset_of!(gpo_pipeline_options, max_pinned_bytes) - 64usize];
+    ][::core::mem::offset_of!(gpo_pipeline_options, max_pinned_bytes) - 72usize];
     [
         "Offset of field: gpo_pipeline_options::progress",
-    ][::core::mem::offset_of!(gpo_pipeline_options, progress) - 72usize];
+    ][::core::mem::offset_of!(gpo_pipeline_options, progress) - 80usize];
     [
         "Offset of field: gpo_pipeline_options::progress_user",
-    ][::core::mem::offset_of!(gpo_pipeline_options, progress_user) - 80usize];
+    ][::core::mem::offset_of!(gpo_pipeline_options, progress_user) - 88usize];
     [
         "Offset of field: gpo_pipeline_options::progress_ns",
-    ][::core::mem::offset_of!(gpo_pipeline_options, progress_ns) - 88usize];
+    ][::core::mem::offset_of!(gpo_pipeline_options, progress_ns) - 96usize];
     [
         "Offset of field: gpo_pipeline_options::label",
-    ][::core::mem::offset_of!(gpo_pipeline_options, label) - 96usize];
+    ][::core::mem::offset_of!(gpo_pipeline_options, label) - 104usize];
     [
         "Offset of field: gpo_pipeline_options::executor",
-    ][::core::mem::offset_of!(gpo_pipeline_options, executor) - 104usize];
+    ][::core::mem::offset_of!(gpo_pipeline_options, executor) - 112usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]

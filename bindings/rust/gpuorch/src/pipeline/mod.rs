@@ -210,6 +210,7 @@ impl PipelineBuilder<'_> {
         }
         self.options.label = pointer(&label);
         self.options.stages = stages.as_ptr();
+        self.options.stage_stride = size_of::<sys::gpo_stage>() as u64;
         self.options.stage_count = stages.len() as u32;
         if let Some(progress) = &self.progress {
             self.options.progress = Some(progressed);

@@ -144,6 +144,7 @@ impl Stage {
         let mut raw = self.raw;
         raw.kernel = self.kernel.as_ref().map_or(std::ptr::null_mut(), Kernel::as_raw);
         raw.arguments = arguments.as_ptr();
+        raw.argument_stride = size_of::<sys::gpo_stage_argument>() as u64;
         raw.argument_count = arguments.len() as u32;
         raw.enqueue = self.enqueue.as_ref().map(|_| enqueue as _);
         raw
