@@ -150,15 +150,13 @@ int main(int count, char **files) {
     gpo_runtime_t runtime; gpo_device_t device; gpo_module_t module; gpo_pipeline_t pipeline;
     gpo_device_properties about = {.struct_size = sizeof about}; struct figures total = {0};
     gpo_compile_options compile = {.struct_size = sizeof compile, .source = kernel_source, .file_name = "stream.cu"};
-#define ARGUMENT(...) {.struct_size = sizeof(gpo_stage_argument), .kind = __VA_ARGS__}
-    gpo_stage_argument arguments[] = {ARGUMENT(GPO_STAGE_INPUT), ARGUMENT(GPO_STAGE_OUTPUT), ARGUMENT(GPO_STAGE_RESULT),
-        ARGUMENT(GPO_STAGE_INPUT_BYTES), ARGUMENT(GPO_STAGE_VALUE, .value = &tables, .bytes = sizeof tables)};
-    gpo_stage stage = {.struct_size = sizeof stage, .kind = GPO_STAGE_KERNEL, .block = {64},
-                       .bytes_per_block = 64 << 10, .arguments = arguments,
-                       .argument_stride = sizeof arguments[0], .argument_count = 5};
-    gpo_pipeline_options options = {.struct_size = sizeof options, .stages = &stage,
-                                    .stage_stride = sizeof stage, .stage_count = 1,
-                                    .flags = GPO_PIPELINE_TIMES, .result_bytes = sizeof(struct Result)};
+    gpo_stage_argument arguments[] = {GPO_STAGE_ARGUMENT(INPUT), GPO_STAGE_ARGUMENT(OUTPUT), GPO_STAGE_ARGUMENT(RESULT),
+                                      GPO_STAGE_ARGUMENT(INPUT_BYTES), GPO_STAGE_ARGUMENT_VALUE(tables)};
+    gpo_stage stage = GPO_STAGE_FOR_KERNEL(NULL, arguments); /* the kernel is compiled below */
+    stage.block[0] = 64, stage.bytes_per_block = 64 << 10;
+    gpo_pipeline_options options = {.struct_size = sizeof options, .stages = &stage, .stage_stride = sizeof stage,
+                                    .stage_count = 1, .flags = GPO_PIPELINE_TIMES,
+                                    .result_bytes = sizeof(struct Result)};
     if (failed("runtime", gpo_runtime_create(NULL, &runtime)) ||
         failed("device", gpo_device_open(runtime, NULL, &device) || gpo_device_get_properties(device, &about)) ||
         failed("kernel", gpo_module_compile(device, &compile, &module)) ||

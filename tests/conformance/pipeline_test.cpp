@@ -368,6 +368,34 @@ TEST_CASE("a stride that can't be right is refused by its name") {
     }
 }
 
+TEST_CASE("the short forms of the header describe a kernel and its arguments") {
+    Gpu gpu;
+    const char* source_text = R"(
+        extern "C" __global__ void add(const unsigned char *in, unsigned char *out, unsigned long long bytes,
+                                       unsigned char what) {
+            const unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+            if (i < bytes) out[i] = in[i] + what;
+        }
+    )";
+    Kernel add = gpu.kernel(source_text, "add");
+    const unsigned char what = 9;
+    const gpo_stage_argument arguments[] = {GPO_STAGE_ARGUMENT(INPUT), GPO_STAGE_ARGUMENT(OUTPUT),
+                                            GPO_STAGE_ARGUMENT(INPUT_BYTES), GPO_STAGE_ARGUMENT_VALUE(what)};
+    const gpo_stage stages[] = {GPO_STAGE_FOR_KERNEL(add, arguments)};
+    auto options = sized<gpo_pipeline_options>();
+    options.stages = stages;
+    options.stage_stride = sizeof stages[0];
+    options.stage_count = 1;
+    Pipeline pipeline;
+    REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
+    const auto data = noise(20'000);
+    std::vector<uint8_t> out(data.size());
+    REQUIRE_OK(run(pipeline, from_memory(data.data(), data.size()), to_memory(out.data(), out.size())));
+    size_t wrong = 0;
+    for (size_t i = 0; i < out.size(); ++i) wrong += out[i] != uint8_t(data[i] + what);
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("work that a stage holds back keeps its place") {
     Gpu gpu;
     ComplementOptions rig(gpu);

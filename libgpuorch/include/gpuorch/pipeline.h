@@ -124,12 +124,32 @@ typedef struct gpo_stage {
     const char *label;
 } gpo_stage;
 
+/* Short forms: initialisers for C and C++, of the structs above.
+ *
+ *     uint32_t key = 7;
+ *     gpo_stage_argument arguments[] = {GPO_STAGE_ARGUMENT(INPUT), GPO_STAGE_ARGUMENT(INPUT_BYTES),
+ *                                       GPO_STAGE_ARGUMENT_VALUE(key)};
+ *     gpo_stage stage = GPO_STAGE_FOR_KERNEL(kernel, arguments);
+ *
+ * `what` is what follows GPO_STAGE_ in the constants above: INPUT … OFFSET. `variable` and `arguments` are the variable
+ * and the array themselves, not pointers to them, and must stay until the pipeline is created. Fields that the short
+ * form leaves 0 can be set afterwards. */
+#define GPO_STAGE_ARGUMENT(what) {sizeof(gpo_stage_argument), GPO_STAGE_##what, NULL, 0}
+#define GPO_STAGE_ARGUMENT_VALUE(variable) \
+    {sizeof(gpo_stage_argument), GPO_STAGE_VALUE, &(variable), sizeof(variable)}
+#define GPO_STAGE_FOR_KERNEL(kernel, arguments)                                                        \
+    {sizeof(gpo_stage), GPO_STAGE_KERNEL, (kernel), {0, 0, 0}, {0, 0, 0}, 0, 0,                        \
+     (arguments), sizeof((arguments)[0]), sizeof(arguments) / sizeof((arguments)[0]), 0, NULL, NULL, NULL}
+
 /* --- sink --- */
 
 #define GPO_SINK_NONE 0 /* the output is not copied out; results are, if there is a callback */
 #define GPO_SINK_MEMORY 1
 #define GPO_SINK_FILE 2
 #define GPO_SINK_CALLBACK 3
+
+/* A FILE sink writes to `descriptor` and not to `path`. See GPO_SOURCE_USE_DESCRIPTOR for why it is a flag. */
+#define GPO_SINK_USE_DESCRIPTOR 1
 
 /* Takes a chunk that is done, in order; `chunk->output` and `chunk->result` are readable during the call. GPO_SUCCESS;
  * GPO_END: enough, end the run as a success; any other status ends it with GPO_CALLBACK_FAILED. Runs on a thread of the
@@ -150,9 +170,6 @@ typedef struct gpo_sink {
     int32_t descriptor;      /* FILE with GPO_SINK_USE_DESCRIPTOR: written from where it stands, not closed */
     uint32_t flags;          /* GPO_SINK_USE_DESCRIPTOR; 0 unless FILE */
 } gpo_sink;
-/* A FILE sink writes to `descriptor` and not to `path`. See GPO_SOURCE_USE_DESCRIPTOR for why it is a flag. */
-#define GPO_SINK_USE_DESCRIPTOR 1
-
 
 /* --- the pipeline --- */
 
