@@ -20,7 +20,7 @@ SECTIONS = (*PLAIN, *SANITIZE, *FULL)
 # have the processors meanwhile. Parts that aren't named take less than LEAST.
 LEAST = 20
 BUDGETS = {"conformance": 120, "faults": 200, "unit": 140, "process": 50, "rust": 200, "lua": 70, "process/main_job": 30,
-           "lifecycle/lifecycle": 30, "python/main_job": 40, "asan conformance": 75, "asan faults": 80, "asan unit": 170,
+           "lifecycle/lifecycle": 30, "python/main_job": 40, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 75, "asan faults": 80, "asan unit": 170,
            "tsan conformance": 240, "tsan faults": 280, "tsan unit": 260}
 
 # What the scripts of a section need to be built.

@@ -8,6 +8,8 @@
  *     metrics.h     what it is doing, in numbers  trace.h       a picture of a run
  *     api.h         the same functions as a table, for dlopen
  *
+ * C++ has gpuorch.hpp, one layer over these, and asio.hpp for an io_context.
+ *
  * types.h has the rules that hold for every function; status.h what they return.
  */
 #ifndef GPUORCH_H

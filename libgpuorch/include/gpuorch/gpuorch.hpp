@@ -1,0 +1,1219 @@
+// gpuorch.hpp: libgpuorch for C++17 and newer: one thin layer over the C functions, header-only.
+//
+//     auto runtime = gpuorch::runtime::create();            // CUDA where there is a GPU, else the software GPU
+//     auto device = runtime.open_device();
+//     auto stream = device.create_stream();
+//     auto halve = device.compile(source).kernel("halve");
+//     auto x = device.allocate<float>(n);                   // device memory, freed by the destructor
+//
+//     stream.copy_to_device(x, host);                       // host: a vector, an array, a pinned piece of an arena
+//     halve.launch(stream, n / 256, 256, x, n);             // grid, block, then the kernel's arguments
+//     stream.copy_to_host(host, x);
+//     stream.wait();
+//
+// The C headers are the manual: a member does what the C function of the same name does, and the comments here say only
+// what differs. An object converts to its C handle, so that functions without a member are called as in C:
+//
+//     gpuorch::check(gpo_device_enable_peer(one, two));
+//
+// - Errors are exceptions. gpuorch::error has the status, the function, the object and the sentence of gpo_last_error.
+//   Exceptions rather than returned values, because C++17 has no std::expected, a returned status is easily dropped,
+//   and functions that return an object have no place for one. Answers are not errors. A call that asks or waits
+//   returns false, or an empty optional, for "not yet" (GPO_NOT_READY, GPO_TIMEOUT). A call that needs room throws
+//   GPO_WOULD_BLOCK where there is none, so that no work is lost unseen; its try_ form returns false instead.
+// - An object owns its handle. It can be moved and not copied, and its destructor destroys the handle. A destructor
+// never
+//   throws: it ignores the status of the destroy function. `.get()` is the handle, `.release()` gives it up, and
+//   gpuorch::stream(handle) takes one over. An object that was default-constructed, moved from or released is empty:
+//   its handle is NULL, and calls with it throw GPO_INVALID_HANDLE.
+// - Objects may be destroyed in any order, memory excepted: the library keeps whatever is still in use. A buffer is
+// freed
+//   through its device and pinned memory through its arena, so declare memory behind those. The destructor of the
+//   runtime waits for all work.
+// - Options are the C structs. Their `struct_size` is set here; fill in what differs from the defaults. In C++17:
+//       gpo_stream_options options{};
+//       options.priority = -1;
+//       auto stream = device.create_stream(options);
+//   In C++20: device.create_stream({.priority = -1}).
+// - Any thread may make any call, as in C. Moving, resetting and destroying an object needs that no other thread uses
+// it.
+// - A callable that is passed to `then`, `host_call` or a pipeline is owned by the library until it has run for the
+// last
+//   time. It runs on the threads that executor.h and pipeline.h name.
+#ifndef GPUORCH_HPP
+#define GPUORCH_HPP
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gpuorch.h"
+
+namespace gpuorch {
+
+// --- structs and errors ---
+
+/// The struct with its size set, for calls of C functions: sized<gpo_metrics>().
+template <class Struct>
+Struct sized(Struct value = Struct()) noexcept {
+    value.struct_size = sizeof value;
+    return value;
+}
+
+/// Why a call or an operation has failed.
+class error : public std::runtime_error {
+public:
+    explicit error(const gpo_error& details) : std::runtime_error(sentence(details)), details_(details) {}
+
+    /// For the calling thread's last call, which has returned `status`.
+    static error of_last_call(gpo_status status) {
+        auto details = sized<gpo_error>();
+        gpo_last_error(&details);
+        return error(details.status == status ? details : of_status(status));
+    }
+
+    gpo_status status() const noexcept { return details_.status; }
+    const char* function() const noexcept { return details_.function; }
+    const char* object() const noexcept { return details_.object; }
+    const char* message() const noexcept { return details_.message; }
+    const gpo_error& details() const noexcept { return details_; }
+
+    /// A status that came without details.
+    static gpo_error of_status(gpo_status status) noexcept {
+        auto details = sized<gpo_error>();
+        details.status = status;
+        std::strncpy(details.message, gpo_status_text(status), sizeof details.message - 1);
+        return details;
+    }
+
+private:
+    static std::string sentence(const gpo_error& details) {
+        const std::string message = std::string(details.message) + " (" + gpo_status_name(details.status) + ")";
+        return details.function[0] != '\0' ? std::string(details.function) + ": " + message : message;
+    }
+
+    gpo_error details_;
+};
+
+/// Throws gpuorch::error unless `status`, from a C function that this thread has just called, is GPO_SUCCESS.
+inline void check(gpo_status status) {
+    if (status != GPO_SUCCESS) throw error::of_last_call(status);
+}
+
+namespace detail {
+
+/// True: done. False: the answer was `not_yet`. Anything else is thrown.
+inline bool done(gpo_status status, gpo_status not_yet) {
+    if (status == not_yet) return false;
+    check(status);
+    return true;
+}
+
+/// A negative time asks and returns, as 0 does. For the C functions it means for ever.
+inline std::int64_t timeout(std::chrono::nanoseconds time) noexcept { return time.count() < 0 ? 0 : time.count(); }
+
+/// What a getter of an object writes into a struct.
+template <class Struct, class Handle>
+Struct got(gpo_status (*get)(Handle, Struct*), Handle object) {
+    auto value = sized<Struct>();
+    check(get(object, &value));
+    return value;
+}
+
+/// Options, whose size is set, for a C function.
+template <class Options>
+const Options* with_size(Options& options) noexcept {
+    options.struct_size = sizeof options;
+    return &options;
+}
+
+/// The object that `create(arguments..., &handle)` makes.
+template <class Object, class Create, class... Arguments>
+Object made(Create create, Arguments... arguments) {
+    typename Object::handle_type handle = nullptr;
+    check(create(arguments..., &handle));
+    return Object(handle);
+}
+
+/// A text that comes out through (buffer, capacity, needed). It may grow between two calls.
+template <class Get>
+std::string text(Get&& get) {
+    std::string buffer(256, '\0');
+    std::size_t needed = 0;
+    gpo_status status = GPO_SUCCESS;
+    while ((status = get(&buffer[0], buffer.size(), &needed)) == GPO_BUFFER_TOO_SMALL) buffer.resize(needed);
+    check(status);
+    buffer.resize(std::strlen(buffer.c_str()));
+    return buffer;
+}
+
+/// A parameter that no template argument is deduced from.
+template <class T>
+struct given {
+    using type = T;
+};
+
+/// Calls what `user` owns, once.
+template <class Callable>
+void call_back(void* user, const gpo_completion* completion, const gpo_error* failure) {
+    const std::unique_ptr<Callable> owned(static_cast<Callable*>(user));
+    Callable& callable = *owned;
+    if constexpr (std::is_invocable_v<Callable, const gpo_completion&, const gpo_error*>)
+        std::move(callable)(*completion, failure);
+    else
+        std::move(callable)(completion->status);
+}
+
+/// Gives the library a callable of its own, if `then(arguments..., function, user)` succeeds.
+template <class Callable, class Then, class... Arguments>
+gpo_status hand_over(Callable&& callable, Then then, Arguments... arguments) {
+    using Own = std::decay_t<Callable>;
+    static_assert(
+        std::is_invocable_v<Own, const gpo_completion&, const gpo_error*> || std::is_invocable_v<Own, gpo_status>,
+        "then takes a callable with (gpo_status), or with (const gpo_completion&, const gpo_error*)");
+    auto own = std::make_unique<Own>(std::forward<Callable>(callable));
+    const gpo_status status = then(arguments..., &call_back<Own>, own.get());
+    if (status == GPO_SUCCESS) static_cast<void>(own.release());  // called and deleted by call_back, perhaps by now
+    return status;
+}
+
+/// Calls what `user` owns in the order of a stream, once.
+template <class Callable>
+gpo_status call_host(void* user, const gpo_host_call* call) {
+    const std::unique_ptr<Callable> owned(static_cast<Callable*>(user));
+    Callable& callable = *owned;
+    if constexpr (std::is_invocable_r_v<gpo_status, Callable, const gpo_host_call&>) {
+        return std::move(callable)(*call);
+    } else {
+        if (call->status == GPO_SUCCESS) std::move(callable)();
+        return GPO_SUCCESS;
+    }
+}
+
+}  // namespace detail
+
+// --- objects ---
+
+/// A C handle that somebody else owns.
+template <class Handle>
+class ref {
+public:
+    using handle_type = Handle;
+    ref() noexcept = default;
+    explicit ref(Handle handle) noexcept : handle_(handle) {}
+    Handle get() const noexcept { return handle_; }
+    operator Handle() const noexcept { return handle_; }
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+protected:
+    Handle handle_ = nullptr;
+};
+
+/// An object that owns its handle. `Base` has the calls.
+template <class Base, auto Destroy>
+class owner : public Base {
+public:
+    using handle_type = typename Base::handle_type;
+    owner() noexcept = default;
+    explicit owner(handle_type adopted) noexcept : Base(adopted) {}
+    owner(owner&& other) noexcept : Base(other.release()) {}
+    owner& operator=(owner&& other) noexcept {
+        if (this != &other) reset(other.release());
+        return *this;
+    }
+    ~owner() { reset(); }
+
+    handle_type release() noexcept { return std::exchange(this->handle_, nullptr); }
+    void reset(handle_type adopted = nullptr) noexcept {
+        const handle_type old = std::exchange(this->handle_, adopted);
+        if (old != nullptr) static_cast<void>(Destroy(old));
+    }
+
+    operator handle_type() const& noexcept { return this->handle_; }
+    operator handle_type() && = delete;  // of an object that is about to destroy it
+};
+
+class event : public owner<ref<gpo_event_t>, gpo_event_destroy> {
+public:
+    using owner::owner;
+
+    void record(gpo_stream_t stream) const { check(gpo_event_record(get(), stream)); }
+    /// Whether the last recording has been reached.
+    bool query() const { return detail::done(gpo_event_query(get()), GPO_NOT_READY); }
+    void wait() const { check(gpo_event_wait(get(), -1)); }
+    /// False: the time has passed first.
+    bool wait(std::chrono::nanoseconds time) const {
+        return detail::done(gpo_event_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
+    }
+    /// GPU time from this one's recording to the other's; empty while one is pending.
+    std::optional<std::chrono::nanoseconds> elapsed(gpo_event_t end) const {
+        std::int64_t time = 0;
+        if (!detail::done(gpo_event_get_elapsed(get(), end, &time), GPO_NOT_READY)) return std::nullopt;
+        return std::chrono::nanoseconds(time);
+    }
+
+    void notify(gpo_cq_t queue, std::uint64_t user_data) const { check(gpo_event_notify(get(), queue, user_data)); }
+    /// See stream_ref::then.
+    template <class Callable>
+    void then(gpo_executor_t executor, Callable&& callable) const {
+        check(detail::hand_over(std::forward<Callable>(callable), gpo_event_then, get(), executor));
+    }
+};
+
+class timeline : public owner<ref<gpo_timeline_t>, gpo_timeline_destroy> {
+public:
+    using owner::owner;
+
+    void signal(std::uint64_t value) const { check(gpo_timeline_signal(get(), value)); }
+    void fail(gpo_status status, const char* message = nullptr) const {
+        check(gpo_timeline_fail(get(), status, message));
+    }
+    std::uint64_t value() const {
+        std::uint64_t value = 0;
+        check(gpo_timeline_get_value(get(), &value));
+        return value;
+    }
+    void wait(std::uint64_t value) const { check(gpo_timeline_wait(get(), value, -1)); }
+    /// False: the time has passed first.
+    bool wait(std::uint64_t value, std::chrono::nanoseconds time) const {
+        return detail::done(gpo_timeline_wait(get(), value, detail::timeout(time)), GPO_TIMEOUT);
+    }
+
+    void notify(std::uint64_t value, gpo_cq_t queue, std::uint64_t user_data) const {
+        check(gpo_timeline_notify(get(), value, queue, user_data));
+    }
+    /// See stream_ref::then.
+    template <class Callable>
+    void then(std::uint64_t value, gpo_executor_t executor, Callable&& callable) const {
+        check(detail::hand_over(std::forward<Callable>(callable), gpo_timeline_then, get(), value, executor));
+    }
+};
+
+class completion_queue : public owner<ref<gpo_cq_t>, gpo_cq_destroy> {
+public:
+    using owner::owner;
+
+    /// Returns how many entries were taken out, 0 if there was none. Throws GPO_SHUT_DOWN at the end of the queue.
+    std::uint64_t drain(gpo_completion* entries, std::uint64_t capacity) const {
+        std::uint64_t count = 0;
+        check(gpo_cq_drain(get(), entries, sizeof *entries, capacity, &count));
+        return count;
+    }
+    void wait() const { check(gpo_cq_wait(get(), -1)); }
+    /// False: the time has passed first.
+    bool wait(std::chrono::nanoseconds time) const {
+        return detail::done(gpo_cq_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
+    }
+    void wake() const { check(gpo_cq_wake(get())); }
+    /// A descriptor for an event loop. The caller closes it.
+    int descriptor() const {
+        std::int32_t descriptor = -1;
+        check(gpo_cq_get_fd(get(), &descriptor));
+        return descriptor;
+    }
+    /// What a failed entry has failed with.
+    error failure(const gpo_completion& entry) const {
+        auto details = sized<gpo_error>();
+        if (gpo_cq_get_error(get(), entry.error_id, &details) != GPO_SUCCESS) details = error::of_status(entry.status);
+        return error(details);
+    }
+    gpo_cq_statistics statistics() const { return detail::got(gpo_cq_get_statistics, get()); }
+};
+
+class executor : public owner<ref<gpo_executor_t>, gpo_executor_destroy> {
+public:
+    using owner::owner;
+
+    /// Runs callbacks on this thread until none is owed, and returns how many it has run.
+    std::uint64_t run() const {
+        std::uint64_t count = 0;
+        check(gpo_executor_run(get(), &count));
+        return count;
+    }
+    /// False: callbacks are still owed.
+    bool run_for(std::chrono::nanoseconds time) const {
+        return detail::done(gpo_executor_run_for(get(), detail::timeout(time), nullptr), GPO_TIMEOUT);
+    }
+    std::uint64_t poll() const {
+        std::uint64_t count = 0;
+        check(gpo_executor_poll(get(), &count));
+        return count;
+    }
+    gpo_executor_statistics statistics() const { return detail::got(gpo_executor_get_statistics, get()); }
+};
+
+// --- memory ---
+
+/// An address in device memory: what a kernel's parameter `T*` takes. The host can't dereference it.
+template <class T>
+class device_ptr {
+public:
+    device_ptr() noexcept = default;
+    explicit device_ptr(std::uint64_t address) noexcept : address_(address) {}
+    std::uint64_t address() const noexcept { return address_; }
+    explicit operator bool() const noexcept { return address_ != 0; }
+
+    template <class Other, std::enable_if_t<std::is_convertible_v<T*, Other*>, int> = 0>
+    operator device_ptr<Other>() const noexcept {
+        return device_ptr<Other>(address_);
+    }
+
+    friend device_ptr operator+(device_ptr at, std::uint64_t elements) noexcept {
+        return device_ptr(at.address_ + elements * sizeof(T));
+    }
+    friend bool operator==(device_ptr a, device_ptr b) noexcept { return a.address_ == b.address_; }
+    friend bool operator!=(device_ptr a, device_ptr b) noexcept { return a.address_ != b.address_; }
+
+private:
+    std::uint64_t address_ = 0;
+};
+
+/// Device memory for `size()` elements, from device::allocate. The destructor returns at once; the memory is freed when
+/// all that is on the device's streams by then is done. Destroy it before the device's object.
+template <class T>
+class buffer {
+public:
+    static_assert(std::is_trivially_copyable_v<T>, "the GPU copies bytes");
+    buffer() noexcept = default;
+    /// Takes over what gpo_memory_allocate gave.
+    buffer(gpo_device_t device, std::uint64_t address, std::uint64_t size) noexcept
+        : device_(device), address_(address), size_(size) {}
+    buffer(buffer&& other) noexcept
+        : device_(other.device_), address_(std::exchange(other.address_, 0)), size_(std::exchange(other.size_, 0)) {}
+    buffer& operator=(buffer&& other) noexcept {
+        buffer(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~buffer() {
+        if (address_ != 0) static_cast<void>(gpo_memory_free(device_, address_));
+    }
+
+    device_ptr<T> get() const noexcept { return device_ptr<T>(address_); }
+    operator device_ptr<T>() const noexcept { return get(); }
+    std::uint64_t size() const noexcept { return size_; }
+    void swap(buffer& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(address_, other.address_);
+        std::swap(size_, other.size_);
+    }
+
+private:
+    gpo_device_t device_ = nullptr;
+    std::uint64_t address_ = 0;
+    std::uint64_t size_ = 0;
+};
+
+/// Pinned host memory for `size()` elements, from arena::allocate. It isn't cleared. Kernels reach it at the same
+/// address. The destructor frees it at once: no copy or kernel may be using it then. Wait before, or call free_after.
+/// Destroy it before the arena's object.
+template <class T>
+class pinned {
+public:
+    static_assert(std::is_trivially_copyable_v<T>, "the GPU copies bytes");
+    using value_type = T;
+    pinned() noexcept = default;
+    /// Takes over what gpo_arena_allocate gave.
+    pinned(gpo_arena_t arena, T* data, std::size_t size) noexcept : arena_(arena), data_(data), size_(size) {}
+    pinned(pinned&& other) noexcept
+        : arena_(other.arena_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    pinned& operator=(pinned&& other) noexcept {
+        pinned(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~pinned() {
+        if (data_ != nullptr) static_cast<void>(gpo_arena_free(arena_, data_));
+    }
+    /// Frees the memory when all that is on the stream now is done. This object is empty afterwards.
+    void free_after(gpo_stream_t stream) {
+        check(gpo_arena_free_after(arena_, data_, stream));
+        data_ = nullptr;
+        size_ = 0;
+    }
+
+    T* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+    T* begin() const noexcept { return data_; }
+    T* end() const noexcept { return data_ + size_; }
+    T& operator[](std::size_t index) const noexcept { return data_[index]; }
+    void swap(pinned& other) noexcept {
+        std::swap(arena_, other.arena_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+    }
+
+private:
+    gpo_arena_t arena_ = nullptr;
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+namespace detail {
+
+/// The bytes of so many elements. A product that overflows becomes a size that the library refuses.
+template <class T>
+std::uint64_t bytes_of(std::uint64_t count) noexcept {
+    return count > UINT64_MAX / sizeof(T) ? UINT64_MAX : count * sizeof(T);
+}
+
+}  // namespace detail
+
+class arena : public owner<ref<gpo_arena_t>, gpo_arena_destroy> {
+public:
+    using owner::owner;
+
+    template <class T>
+    [[nodiscard]] pinned<T> allocate(std::size_t count) const {
+        void* memory = nullptr;
+        check(gpo_arena_allocate(get(), detail::bytes_of<T>(count), alignof(T) > 256 ? alignof(T) : GPO_AUTO, &memory));
+        return pinned<T>(get(), static_cast<T*>(memory), count);
+    }
+    void trim(std::uint64_t keep_bytes) const { check(gpo_arena_trim(get(), keep_bytes)); }
+    gpo_memory_statistics statistics() const { return detail::got(gpo_arena_get_statistics, get()); }
+};
+
+/// A pool of device memory in stream order. Its pieces have no owner: `free` frees them.
+class pool : public owner<ref<gpo_pool_t>, gpo_pool_destroy> {
+public:
+    using owner::owner;
+
+    template <class T>
+    [[nodiscard]] device_ptr<T> allocate(gpo_stream_t stream, std::uint64_t count) const {
+        std::uint64_t address = 0;
+        check(gpo_pool_allocate(get(), stream, detail::bytes_of<T>(count), &address));
+        return device_ptr<T>(address);
+    }
+    template <class T>
+    void free(gpo_stream_t stream, device_ptr<T> piece) const {
+        check(gpo_pool_free(get(), stream, piece.address()));
+    }
+    void trim(std::uint64_t keep_bytes) const { check(gpo_pool_trim(get(), keep_bytes)); }
+    gpo_memory_statistics statistics() const { return detail::got(gpo_pool_get_statistics, get()); }
+};
+
+// --- streams ---
+
+/// The calls of a stream, for a handle that somebody else owns, such as the stream that a stage's callable gets.
+class stream_ref : public ref<gpo_stream_t> {
+public:
+    using ref::ref;
+
+    /// Whether all that was put on the stream is done.
+    bool query() const { return detail::done(gpo_stream_query(get()), GPO_NOT_READY); }
+    void wait() const { check(gpo_stream_wait(get(), -1)); }
+    /// False: the time has passed first.
+    bool wait(std::chrono::nanoseconds time) const {
+        return detail::done(gpo_stream_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
+    }
+    gpo_stream_info info() const { return detail::got(gpo_stream_get_info, get()); }
+    /// Returns how many operations were cancelled.
+    std::uint64_t cancel_held() const {
+        std::uint64_t count = 0;
+        check(gpo_stream_cancel_held(get(), &count));
+        return count;
+    }
+
+    void wait_event(gpo_event_t event) const { check(gpo_stream_wait_event(get(), event)); }
+    void wait_stream(gpo_stream_t other) const { check(gpo_stream_wait_stream(get(), other)); }
+    void wait_timeline(gpo_timeline_t timeline, std::uint64_t value) const {
+        check(gpo_stream_wait_timeline(get(), timeline, value));
+    }
+    void signal_timeline(gpo_timeline_t timeline, std::uint64_t value) const {
+        check(gpo_stream_signal_timeline(get(), timeline, value));
+    }
+
+    /// Copies all of a host container (a vector, an array, pinned memory). Pinned memory must stay unchanged until the
+    /// copy is done. GPO_INVALID_ARGUMENT if the buffer is smaller.
+    template <class T, class Host>
+    void copy_to_device(const buffer<T>& destination, const Host& source) const {
+        copy_to_device(destination.get(), std::data(source), std::size(source));
+    }
+    template <class T>
+    void copy_to_device(device_ptr<T> destination, const T* source, std::uint64_t count) const {
+        check(gpo_copy_to_device(get(), destination.address(), source, detail::bytes_of<T>(count)));
+    }
+    /// Fills all of a host container. It must stay until the copy is done. GPO_INVALID_ARGUMENT if the buffer is
+    /// smaller.
+    template <class Host, class T>
+    void copy_to_host(Host& destination, const buffer<T>& source) const {
+        copy_to_host(std::data(destination), source.get(), std::size(destination));
+    }
+    template <class T>
+    void copy_to_host(T* destination, typename detail::given<device_ptr<const T>>::type source,
+                      std::uint64_t count) const {
+        check(gpo_copy_to_host(get(), destination, source.address(), detail::bytes_of<T>(count)));
+    }
+    template <class T>
+    void copy_on_device(device_ptr<T> destination, typename detail::given<device_ptr<const T>>::type source,
+                        std::uint64_t count) const {
+        check(gpo_copy_on_device(get(), destination.address(), source.address(), detail::bytes_of<T>(count)));
+    }
+    /// Sets elements of 1, 2 or 4 bytes.
+    template <class T>
+    void fill(device_ptr<T> destination, typename detail::given<T>::type value, std::uint64_t count) const {
+        static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4, "elements of 1, 2 or 4 bytes");
+        using Half = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
+        std::conditional_t<sizeof(T) == 4, std::uint32_t, Half> bits;
+        std::memcpy(&bits, &value, sizeof bits);
+        check(gpo_fill(get(), destination.address(), bits, sizeof bits, count));
+    }
+    template <class T>
+    void fill(const buffer<T>& destination, typename detail::given<T>::type value) const {
+        fill(destination.get(), value, destination.size());
+    }
+
+    void notify(gpo_cq_t queue, std::uint64_t user_data) const { check(gpo_stream_notify(get(), queue, user_data)); }
+    /// False: the queue is full, and nothing comes.
+    [[nodiscard]] bool try_notify(gpo_cq_t queue, std::uint64_t user_data) const {
+        return detail::done(gpo_stream_notify(get(), queue, user_data), GPO_WOULD_BLOCK);
+    }
+
+    /// Calls `callable(gpo_status)` or `callable(const gpo_completion&, const gpo_error*)` on the executor, exactly
+    /// once, when all that is on the stream now is done or has failed. The callable is moved or copied into place,
+    /// called as an rvalue, and destroyed by the thread that called it. It isn't called if this function throws.
+    template <class Callable>
+    void then(gpo_executor_t executor, Callable&& callable) const {
+        check(detail::hand_over(std::forward<Callable>(callable), gpo_stream_then, get(), executor));
+    }
+    /// False: the executor has no room, and the callable isn't called. One that was moved in is lost.
+    template <class Callable>
+    [[nodiscard]] bool try_then(gpo_executor_t executor, Callable&& callable) const {
+        return detail::done(detail::hand_over(std::forward<Callable>(callable), gpo_stream_then, get(), executor),
+                            GPO_WOULD_BLOCK);
+    }
+
+    /// Runs host code in the order of the stream. `callable()` runs if all before it has succeeded; otherwise it is
+    /// destroyed without a call. `gpo_status callable(const gpo_host_call&)` runs in either case and asks the struct.
+    /// An exception fails the stream.
+    template <class Callable>
+    void host_call(gpo_executor_t executor, Callable&& callable) const {
+        using Own = std::decay_t<Callable>;
+        static_assert(std::is_invocable_v<Own> || std::is_invocable_r_v<gpo_status, Own, const gpo_host_call&>,
+                      "host_call takes a callable with (), or with (const gpo_host_call&) that returns a gpo_status");
+        auto own = std::make_unique<Own>(std::forward<Callable>(callable));
+        check(gpo_stream_host_call(get(), executor, &detail::call_host<Own>, own.get()));
+        static_cast<void>(own.release());
+    }
+};
+
+class stream : public owner<stream_ref, gpo_stream_destroy> {
+public:
+    using owner::owner;
+};
+
+/// A stream from stream_pool::acquire. The destructor gives it back to the pool.
+class pooled_stream : public stream_ref {
+public:
+    pooled_stream() noexcept = default;
+    pooled_stream(gpo_stream_pool_t pool, gpo_stream_t lent) noexcept : stream_ref(lent), pool_(pool) {}
+    pooled_stream(pooled_stream&& other) noexcept
+        : stream_ref(std::exchange(other.handle_, nullptr)), pool_(other.pool_) {}
+    pooled_stream& operator=(pooled_stream&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        std::swap(pool_, other.pool_);
+        return *this;
+    }
+    ~pooled_stream() {
+        if (handle_ != nullptr) static_cast<void>(gpo_stream_pool_release(pool_, handle_));
+    }
+
+private:
+    gpo_stream_pool_t pool_ = nullptr;
+};
+
+class stream_pool : public owner<ref<gpo_stream_pool_t>, gpo_stream_pool_destroy> {
+public:
+    using owner::owner;
+
+    [[nodiscard]] pooled_stream acquire(std::int32_t priority = 0) const {
+        gpo_stream_t lent = nullptr;
+        check(gpo_stream_pool_acquire(get(), priority, &lent));
+        return pooled_stream(get(), lent);
+    }
+};
+
+// --- kernels ---
+
+/// The size of a grid in blocks, or of a block in threads. A single number is x.
+struct dim3 {
+    std::uint32_t x, y, z;
+    constexpr dim3(std::uint32_t of_x, std::uint32_t of_y = 1, std::uint32_t of_z = 1) noexcept
+        : x(of_x), y(of_y), z(of_z) {}
+};
+
+namespace detail {
+
+/// What a kernel gets for an argument: the value itself, or the address of memory that the GPU reaches.
+template <class T>
+std::decay_t<T> kernel_argument(const T& value) noexcept {
+    static_assert(!std::is_pointer_v<T> && !std::is_null_pointer_v<T> && !std::is_array_v<T>,
+                  "a kernel can't follow a pointer of the host: pass a device_ptr, a buffer or pinned memory");
+    static_assert(std::is_trivially_copyable_v<T>, "a kernel's arguments are copied as bytes");
+    return value;
+}
+template <class T>
+device_ptr<T> kernel_argument(const buffer<T>& memory) noexcept {
+    return memory.get();
+}
+template <class T>
+device_ptr<T> kernel_argument(const pinned<T>& memory) noexcept {
+    return device_ptr<T>(reinterpret_cast<std::uintptr_t>(memory.data()));
+}
+
+}  // namespace detail
+
+class kernel : public owner<ref<gpo_kernel_t>, gpo_kernel_destroy> {
+public:
+    using owner::owner;
+
+    /// Puts the kernel on a stream. For a pointer pass a device_ptr, a buffer or pinned memory; pointers of the host
+    /// don't compile. Everything else is passed as it is, trivially copyable and of the parameter's own type: its size
+    /// is checked, so that an `int` for a `long long` is refused.
+    template <class... Arguments>
+    void launch(gpo_stream_t stream, dim3 grid, dim3 block, const Arguments&... arguments) const {
+        gpo_launch how{};
+        write(how.grid, grid);
+        write(how.block, block);
+        launch(stream, how, arguments...);
+    }
+    /// The same with a gpo_launch, which has shared memory, clusters, flags and a label. `Launch` is a template
+    /// parameter so that braces always make a dim3.
+    template <class Launch, class... Arguments, std::enable_if_t<std::is_same_v<Launch, gpo_launch>, int> = 0>
+    void launch(gpo_stream_t stream, Launch how, const Arguments&... arguments) const {
+        how.struct_size = sizeof how;
+        const auto values = std::make_tuple(detail::kernel_argument(arguments)...);
+        std::apply(
+            [&](const auto&... value) {
+                const void* addresses[] = {static_cast<const void*>(std::addressof(value))..., nullptr};
+                const std::uint32_t sizes[] = {static_cast<std::uint32_t>(sizeof value)..., 0};
+                check(gpo_stream_launch_kernel(stream, get(), &how, addresses, sizes, sizeof...(value)));
+            },
+            values);
+    }
+
+    gpo_kernel_attributes attributes() const { return detail::got(gpo_kernel_get_attributes, get()); }
+
+private:
+    static void write(std::uint32_t (&to)[3], dim3 from) noexcept {
+        to[0] = from.x;
+        to[1] = from.y;
+        to[2] = from.z;
+    }
+};
+
+class module : public owner<ref<gpo_module_t>, gpo_module_destroy> {
+public:
+    using owner::owner;
+
+    /// The kernel keeps the module: `device.compile(source).kernel("blur")`.
+    [[nodiscard]] gpuorch::kernel kernel(const char* name) const {
+        return detail::made<gpuorch::kernel>(gpo_module_get_kernel, get(), name);
+    }
+    /// The address of a __device__ or __constant__ variable, which is a T or an array of T. GPO_INVALID_ARGUMENT if the
+    /// variable's size says otherwise.
+    template <class T>
+    [[nodiscard]] device_ptr<T> symbol(const char* name) const {
+        std::uint64_t address = 0, bytes = 0;
+        check(gpo_module_get_symbol(get(), name, &address, &bytes));
+        if (bytes == 0 || bytes % sizeof(T) != 0) throw error(error::of_status(GPO_INVALID_ARGUMENT));
+        return device_ptr<T>(address);
+    }
+};
+
+/// The compiler's text from this thread's last device::compile or device::load.
+inline std::string compile_log() {
+    return detail::text(
+        [](char* buffer, std::size_t room, std::size_t* needed) { return gpo_last_compile_log(buffer, room, needed); });
+}
+
+// --- pipelines ---
+
+/// Arguments of a stage's kernel that differ from chunk to chunk.
+namespace chunk {
+
+struct part {
+    std::uint32_t kind;  // GPO_STAGE_*
+};
+inline constexpr part input{GPO_STAGE_INPUT};  // device addresses
+inline constexpr part output{GPO_STAGE_OUTPUT};
+inline constexpr part scratch{GPO_STAGE_SCRATCH};
+inline constexpr part result{GPO_STAGE_RESULT};
+inline constexpr part input_bytes{GPO_STAGE_INPUT_BYTES};  // uint64_t
+inline constexpr part output_bytes{GPO_STAGE_OUTPUT_BYTES};
+inline constexpr part index{GPO_STAGE_INDEX};
+inline constexpr part offset{GPO_STAGE_OFFSET};
+
+}  // namespace chunk
+
+/// A stage of a pipeline, from kernel_stage or callback_stage. Copies share the callable.
+class stage {
+public:
+    stage& block(dim3 threads) { return set(raw_.block, threads); }
+    /// Give the grid, or the bytes of input for each block; the grid is computed from those.
+    stage& grid(dim3 blocks) { return set(raw_.grid, blocks); }
+    stage& bytes_per_block(std::uint64_t bytes) { return raw_.bytes_per_block = bytes, *this; }
+    stage& max_blocks(std::uint32_t blocks) { return raw_.max_blocks = blocks, *this; }
+    stage& dynamic_shared_bytes(std::uint64_t bytes) { return raw_.dynamic_shared_bytes = bytes, *this; }
+    stage& label(std::string text) { return label_ = std::move(text), *this; }
+
+private:
+    friend class device;
+    friend class pipeline;
+    template <class... Arguments>
+    friend stage kernel_stage(gpo_kernel_t kernel, const Arguments&... arguments);
+    template <class Callable>
+    friend stage callback_stage(Callable&& callable);
+
+    struct argument {
+        std::uint32_t kind;
+        std::vector<unsigned char> value;
+    };
+    stage() = default;
+    stage& set(std::uint32_t (&to)[3], dim3 from) {
+        to[0] = from.x;
+        to[1] = from.y;
+        to[2] = from.z;
+        return *this;
+    }
+    void add(chunk::part part) { arguments_.push_back({part.kind, {}}); }
+    template <class T>
+    void add(const T& value) {
+        const auto given = detail::kernel_argument(value);
+        const auto bytes = reinterpret_cast<const unsigned char*>(std::addressof(given));
+        arguments_.push_back({GPO_STAGE_VALUE, {bytes, bytes + sizeof given}});
+    }
+
+    gpo_stage raw_{};  // its pointers are written when the pipeline is created
+    std::vector<argument> arguments_;
+    std::shared_ptr<void> callable_;
+    std::string label_;
+};
+
+/// A kernel that runs for each chunk. Its arguments are those of kernel::launch and those of namespace chunk:
+///     kernel_stage(blur, chunk::input, chunk::output, chunk::input_bytes, 0.5f).block(256).bytes_per_block(65536)
+template <class... Arguments>
+[[nodiscard]] stage kernel_stage(gpo_kernel_t kernel, const Arguments&... arguments) {
+    stage made;
+    made.raw_.kind = GPO_STAGE_KERNEL;
+    made.raw_.kernel = kernel;
+    (made.add(arguments), ...);
+    return made;
+}
+
+/// `callable(stream_ref, const gpo_chunk&)` puts the stage's work for a chunk on the stream. An exception ends the run.
+template <class Callable>
+[[nodiscard]] stage callback_stage(Callable&& callable) {
+    using Own = std::decay_t<Callable>;
+    auto own = std::make_shared<Own>(std::forward<Callable>(callable));
+    stage made;
+    made.raw_.kind = GPO_STAGE_CALLBACK;
+    made.raw_.user = own.get();
+    made.raw_.enqueue = [](void* user, gpo_stream_t stream, const gpo_chunk* chunk) -> gpo_status {
+        (*static_cast<Own*>(user))(stream_ref(stream), *chunk);
+        return GPO_SUCCESS;
+    };
+    made.callable_ = std::move(own);
+    return made;
+}
+
+/// What a run reads: from_file, from_descriptor, from_memory or from_callable. Copies share the callable.
+class source {
+public:
+    /// Files: where to begin, and how much to read at most.
+    source& offset(std::uint64_t bytes) { return raw_.offset = bytes, *this; }
+    source& bytes(std::uint64_t most) { return raw_.bytes = most, *this; }
+    /// Files: a change while the file is read ends the run (GPO_SOURCE_UNCHANGED).
+    source& unchanged() { return raw_.flags |= GPO_SOURCE_UNCHANGED, *this; }
+
+private:
+    friend class pipeline;
+    friend source from_file(std::string path);
+    friend source from_descriptor(int descriptor);
+    friend source from_memory(const void* memory, std::uint64_t bytes);
+    template <class Callable>
+    friend source from_callable(Callable&& callable);
+    source() = default;
+
+    gpo_source raw_{};
+    std::optional<std::string> path_;
+    std::shared_ptr<void> callable_;
+};
+
+[[nodiscard]] inline source from_file(std::string path) {
+    source made;
+    made.raw_.kind = GPO_SOURCE_KIND_FILE;
+    made.path_ = std::move(path);
+    return made;
+}
+/// The descriptor is read and not closed.
+[[nodiscard]] inline source from_descriptor(int descriptor) {
+    source made;
+    made.raw_.kind = GPO_SOURCE_KIND_FILE;
+    made.raw_.flags = GPO_SOURCE_USE_DESCRIPTOR;
+    made.raw_.descriptor = descriptor;
+    return made;
+}
+/// The memory must stay until the run has ended.
+[[nodiscard]] inline source from_memory(const void* memory, std::uint64_t bytes) {
+    source made;
+    made.raw_.kind = GPO_SOURCE_KIND_MEMORY;
+    made.raw_.memory = memory;
+    made.raw_.bytes = bytes;
+    return made;
+}
+/// A container, an array, pinned memory.
+template <class Host>
+[[nodiscard]] source from_memory(const Host& memory) {
+    static_assert(std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(memory))>>,
+                  "the GPU copies bytes");
+    return from_memory(std::data(memory), std::size(memory) * sizeof *std::data(memory));
+}
+/// `std::size_t callable(void* buffer, std::size_t capacity)` writes to the buffer and returns how many bytes; 0 is the
+/// end. An exception ends the run.
+template <class Callable>
+[[nodiscard]] source from_callable(Callable&& callable) {
+    using Own = std::decay_t<Callable>;
+    auto own = std::make_shared<Own>(std::forward<Callable>(callable));
+    source made;
+    made.raw_.kind = GPO_SOURCE_KIND_CALLBACK;
+    made.raw_.user = own.get();
+    made.raw_.fill = [](void* user, void* buffer, std::uint64_t capacity, std::uint64_t* bytes) -> gpo_status {
+        *bytes = (*static_cast<Own*>(user))(buffer, static_cast<std::size_t>(capacity));
+        return *bytes != 0 ? GPO_SUCCESS : GPO_END;
+    };
+    made.callable_ = std::move(own);
+    return made;
+}
+
+/// What a run writes to: to_file, to_descriptor, to_memory, to_callable or to_nothing. Copies share the callable.
+class sink {
+public:
+    /// Calls `callable(const gpo_chunk&)` for each chunk, in order, once it is written. The callable returns nothing or
+    /// a gpo_status; GPO_END ends the run as a success. An exception ends it too.
+    template <class Callable>
+    sink& take(Callable&& callable) {
+        using Own = std::decay_t<Callable>;
+        auto own = std::make_shared<Own>(std::forward<Callable>(callable));
+        raw_.user = own.get();
+        raw_.take = [](void* user, const gpo_chunk* chunk) -> gpo_status {
+            Own& take = *static_cast<Own*>(user);
+            if constexpr (std::is_invocable_r_v<gpo_status, Own&, const gpo_chunk&>)
+                return take(*chunk);
+            else
+                take(*chunk);
+            return GPO_SUCCESS;
+        };
+        callable_ = std::move(own);
+        return *this;
+    }
+
+private:
+    friend class pipeline;
+    friend sink to_file(std::string path);
+    friend sink to_descriptor(int descriptor);
+    friend sink to_memory(void* memory, std::uint64_t bytes);
+    friend sink to_nothing();
+    template <class Callable>
+    friend sink to_callable(Callable&& callable);
+    sink() = default;
+
+    gpo_sink raw_{};
+    std::optional<std::string> path_;
+    std::shared_ptr<void> callable_;
+};
+
+[[nodiscard]] inline sink to_file(std::string path) {
+    sink made;
+    made.raw_.kind = GPO_SINK_FILE;
+    made.path_ = std::move(path);
+    return made;
+}
+/// The descriptor is written and not closed.
+[[nodiscard]] inline sink to_descriptor(int descriptor) {
+    sink made;
+    made.raw_.kind = GPO_SINK_FILE;
+    made.raw_.flags = GPO_SINK_USE_DESCRIPTOR;
+    made.raw_.descriptor = descriptor;
+    return made;
+}
+/// The memory must stay until the run has ended.
+[[nodiscard]] inline sink to_memory(void* memory, std::uint64_t bytes) {
+    sink made;
+    made.raw_.kind = GPO_SINK_MEMORY;
+    made.raw_.memory = memory;
+    made.raw_.bytes = bytes;
+    return made;
+}
+/// A container, an array, pinned memory: output that doesn't fit is GPO_LIMIT_EXCEEDED.
+template <class Host>
+[[nodiscard]] sink to_memory(Host& memory) {
+    static_assert(std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(memory))>>,
+                  "the GPU copies bytes");
+    return to_memory(std::data(memory), std::size(memory) * sizeof *std::data(memory));
+}
+/// The output isn't copied out. With `take` the callable sees the results.
+[[nodiscard]] inline sink to_nothing() { return {}; }
+/// The output goes to the callable alone: see sink::take.
+template <class Callable>
+[[nodiscard]] sink to_callable(Callable&& callable) {
+    sink made;
+    made.raw_.kind = GPO_SINK_CALLBACK;
+    made.take(std::forward<Callable>(callable));
+    return made;
+}
+
+/// A pipeline and the callables of its stages and its newest run. The destructor cancels a run and waits for its end,
+/// so that nothing is called afterwards. In a callback of the same pipeline it can't wait: then the callables are
+/// leaked.
+class pipeline {
+public:
+    using handle_type = gpo_pipeline_t;
+    pipeline() noexcept = default;
+    explicit pipeline(gpo_pipeline_t adopted) noexcept : handle_(adopted) {}
+    pipeline(pipeline&& other) noexcept = default;
+    pipeline& operator=(pipeline&& other) noexcept {
+        if (this == &other) return *this;
+        end();
+        handle_ = std::move(other.handle_);
+        executor_ = other.executor_;
+        callables_ = std::move(other.callables_);
+        return *this;
+    }
+    ~pipeline() { end(); }
+
+    gpo_pipeline_t get() const noexcept { return handle_.get(); }
+    operator gpo_pipeline_t() const& noexcept { return get(); }
+    operator gpo_pipeline_t() && = delete;
+    explicit operator bool() const noexcept { return get() != nullptr; }
+    /// The callables are leaked: the handle needs them.
+    gpo_pipeline_t release() noexcept {
+        static_cast<void>(callables_.release());
+        return handle_.release();
+    }
+
+    /// Starts a run: pipeline.start(from_file("in"), to_file("out")). The callables of source and sink stay until the
+    /// next.
+    void start(source from, sink to) {
+        from.raw_ = sized(from.raw_);
+        from.raw_.path = from.path_ ? from.path_->c_str() : nullptr;
+        to.raw_ = sized(to.raw_);
+        to.raw_.path = to.path_ ? to.path_->c_str() : nullptr;
+        if (callables_ == nullptr) callables_ = std::make_unique<callables>();
+        check(gpo_pipeline_start(get(), &from.raw_, &to.raw_));
+        callables_->source = std::move(from.callable_);  // the run that used the old one has ended
+        callables_->sink = std::move(to.callable_);
+    }
+    /// Waits for the run's end. Throws what it has failed with.
+    gpo_pipeline_result wait() const {
+        auto result = sized<gpo_pipeline_result>();
+        check(gpo_pipeline_wait(get(), -1, &result));
+        return result;
+    }
+    /// Empty: the time has passed first.
+    std::optional<gpo_pipeline_result> wait(std::chrono::nanoseconds time) const {
+        auto result = sized<gpo_pipeline_result>();
+        if (!detail::done(gpo_pipeline_wait(get(), detail::timeout(time), &result), GPO_TIMEOUT)) return std::nullopt;
+        return result;
+    }
+    /// Starts a run and waits for its end.
+    gpo_pipeline_result run(source from, sink to) {
+        start(std::move(from), std::move(to));
+        return wait();
+    }
+    void cancel() const { check(gpo_pipeline_cancel(get())); }
+    gpo_pipeline_progress progress() const { return detail::got(gpo_pipeline_get_progress, get()); }
+    void notify(gpo_cq_t queue, std::uint64_t user_data) const { check(gpo_pipeline_notify(get(), queue, user_data)); }
+    /// When the run has ended. See stream_ref::then.
+    template <class Callable>
+    void then(gpo_executor_t executor, Callable&& callable) const {
+        check(detail::hand_over(std::forward<Callable>(callable), gpo_pipeline_then, get(), executor));
+    }
+
+private:
+    friend class device;
+    struct callables {
+        std::vector<std::shared_ptr<void>> stages;
+        std::shared_ptr<void> source, sink;
+    };
+
+    static pipeline create(gpo_device_t device, const std::vector<stage>& stages, gpo_pipeline_options options) {
+        std::vector<std::vector<gpo_stage_argument>> arguments;
+        std::vector<gpo_stage> raw;
+        auto calls = std::make_unique<callables>();
+        for (const stage& stage : stages) {
+            arguments.emplace_back();
+            for (const auto& argument : stage.arguments_) {
+                auto out = sized<gpo_stage_argument>();
+                out.kind = argument.kind;
+                out.value = argument.value.empty() ? nullptr : argument.value.data();
+                out.bytes = argument.value.size();
+                arguments.back().push_back(out);
+            }
+            gpo_stage out = sized(stage.raw_);
+            out.arguments = arguments.back().data();
+            out.argument_stride = sizeof(gpo_stage_argument);
+            out.argument_count = static_cast<std::uint32_t>(arguments.back().size());
+            out.label = stage.label_.c_str();
+            raw.push_back(out);
+            calls->stages.push_back(stage.callable_);
+        }
+        options.stages = raw.data();
+        options.stage_stride = sizeof(gpo_stage);
+        options.stage_count = static_cast<std::uint32_t>(raw.size());
+        auto made = detail::made<pipeline>(gpo_pipeline_create, device, detail::with_size(options));
+        made.executor_ = options.executor;
+        made.callables_ = std::move(calls);
+        return made;
+    }
+
+    /// Waits until nothing is called any more. An executor without threads is run here meanwhile: perhaps nobody else
+    /// does.
+    void end() noexcept {
+        if (get() == nullptr) return;
+        static_cast<void>(gpo_pipeline_cancel(get()));
+        auto about = sized<gpo_executor_statistics>();
+        const bool ours =
+            executor_ != nullptr && gpo_executor_get_statistics(executor_, &about) == GPO_SUCCESS && about.threads == 0;
+        gpo_status status = GPO_SUCCESS;
+        do {
+            if (ours) static_cast<void>(gpo_executor_poll(executor_, nullptr));
+            status = gpo_pipeline_wait(get(), ours ? 1000000 : -1, nullptr);
+        } while (status == GPO_TIMEOUT);
+        if (status == GPO_WOULD_DEADLOCK || status == GPO_FORKED) static_cast<void>(callables_.release());
+        handle_.reset();
+    }
+
+    owner<ref<gpo_pipeline_t>, gpo_pipeline_destroy> handle_;
+    gpo_executor_t executor_ = nullptr;
+    std::unique_ptr<callables> callables_;
+};
+
+// --- devices and the runtime ---
+
+class device : public owner<ref<gpo_device_t>, gpo_device_close> {
+public:
+    using owner::owner;
+
+    gpo_device_properties properties() const { return detail::got(gpo_device_get_properties, get()); }
+    void wait() const { check(gpo_device_wait(get(), -1)); }
+    /// False: the time has passed first.
+    bool wait(std::chrono::nanoseconds time) const {
+        return detail::done(gpo_device_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
+    }
+
+    [[nodiscard]] stream create_stream(gpo_stream_options options = {}) const {
+        return detail::made<stream>(gpo_stream_create, get(), detail::with_size(options));
+    }
+    [[nodiscard]] stream wrap_stream(void* native, gpo_stream_options options = {}) const {
+        return detail::made<stream>(gpo_stream_wrap, get(), native, detail::with_size(options));
+    }
+    [[nodiscard]] stream_pool create_stream_pool(gpo_stream_pool_options options = {}) const {
+        return detail::made<stream_pool>(gpo_stream_pool_create, get(), detail::with_size(options));
+    }
+    [[nodiscard]] event create_event(gpo_event_options options = {}) const {
+        return detail::made<event>(gpo_event_create, get(), detail::with_size(options));
+    }
+    [[nodiscard]] arena create_arena(gpo_arena_options options = {}) const {
+        return detail::made<arena>(gpo_arena_create, get(), detail::with_size(options));
+    }
+    [[nodiscard]] pool create_pool(gpo_pool_options options = {}) const {
+        return detail::made<pool>(gpo_pool_create, get(), detail::with_size(options));
+    }
+    template <class T>
+    [[nodiscard]] buffer<T> allocate(std::uint64_t count, const char* label = nullptr) const {
+        std::uint64_t address = 0;
+        check(gpo_memory_allocate(get(), detail::bytes_of<T>(count), label, &address));
+        return buffer<T>(get(), address, count);
+    }
+
+    /// Of the options the source is set here.
+    [[nodiscard]] module compile(std::string_view source, gpo_compile_options options = {}) const {
+        options.source = source.empty() ? "" : source.data();
+        options.source_bytes = source.size();
+        return detail::made<module>(gpo_module_compile, get(), detail::with_size(options));
+    }
+    [[nodiscard]] module load(const void* image, std::uint64_t bytes, const char* label = nullptr) const {
+        return detail::made<module>(gpo_module_load, get(), image, bytes, label);
+    }
+    /// The kernels that need no compiler.
+    [[nodiscard]] module builtin() const { return detail::made<module>(gpo_module_load_builtin, get()); }
+
+    /// device.create_pipeline({kernel_stage(...), kernel_stage(...)}, options). Of the options the stages are set here.
+    [[nodiscard]] pipeline create_pipeline(const std::vector<stage>& stages, gpo_pipeline_options options = {}) const {
+        return pipeline::create(get(), stages, options);
+    }
+};
+
+namespace detail {
+
+/// How a runtime is destroyed: when all of its work is done, however long that takes.
+inline gpo_status shut_down(gpo_runtime_t runtime) noexcept { return gpo_runtime_shutdown(runtime, -1); }
+
+}  // namespace detail
+
+/// The destructor waits for the GPU and for callbacks, without a bound: call `shutdown` first for a bound. In a
+/// callback of this runtime the destructor does nothing (GPO_WOULD_DEADLOCK), and the runtime stays.
+class runtime : public owner<ref<gpo_runtime_t>, detail::shut_down> {
+public:
+    using owner::owner;
+
+    [[nodiscard]] static runtime create(gpo_runtime_options options = {}) {
+        return detail::made<runtime>(gpo_runtime_create, detail::with_size(options));
+    }
+    /// False: something still runs after that time. The runtime takes no new work, and this can be called again.
+    bool shutdown(std::chrono::nanoseconds time) {
+        if (!detail::done(gpo_runtime_shutdown(get(), detail::timeout(time)), GPO_TIMEOUT)) return false;
+        static_cast<void>(release());
+        return true;
+    }
+
+    gpo_driver_info driver() const { return detail::got(gpo_runtime_get_driver, get()); }
+    std::uint32_t device_count() const {
+        std::uint32_t count = 0;
+        check(gpo_runtime_get_device_count(get(), &count));
+        return count;
+    }
+    gpo_statistics statistics() const { return detail::got(gpo_runtime_get_statistics, get()); }
+    std::string metrics_text() const {
+        return detail::text([&](char* buffer, std::size_t room, std::size_t* needed) {
+            return gpo_runtime_get_metrics_text(get(), buffer, room, needed);
+        });
+    }
+
+    [[nodiscard]] device open_device(gpo_device_options options = {}) const {
+        return detail::made<device>(gpo_device_open, get(), detail::with_size(options));
+    }
+    [[nodiscard]] timeline create_timeline(gpo_timeline_options options = {}) const {
+        return detail::made<timeline>(gpo_timeline_create, get(), detail::with_size(options));
+    }
+    [[nodiscard]] completion_queue create_completion_queue(gpo_cq_options options = {}) const {
+        return detail::made<completion_queue>(gpo_cq_create, get(), detail::with_size(options));
+    }
+    [[nodiscard]] executor create_executor(gpo_executor_options options = {}) const {
+        return detail::made<executor>(gpo_executor_create, get(), detail::with_size(options));
+    }
+
+    void start_trace(gpo_trace_options options = {}) const {
+        check(gpo_trace_start(get(), detail::with_size(options)));
+    }
+    void stop_trace() const { check(gpo_trace_stop(get())); }
+    std::string trace_summary() const {
+        return detail::text([&](char* buffer, std::size_t room, std::size_t* needed) {
+            return gpo_trace_get_summary(get(), buffer, room, needed);
+        });
+    }
+};
+
+}  // namespace gpuorch
+
+#endif

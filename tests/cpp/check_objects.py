@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""gpuorch.hpp as its users have it. objects.cpp compiles without a warning as C++17 and as C++20, by GCC and, with
+--full, by Clang; its tests pass. What must not compile doesn't, and the compiler's message says why. The first program
+computes."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+import built
+import machine
+
+FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", f"-I{built.ROOT}/libgpuorch/include"]
+LINK = [f"-L{built.LIBRARIES}", "-lgpuorch", f"-Wl,-rpath,{built.LIBRARIES}"]
+ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": built.library_path(built.LIBRARIES)}
+
+# What must not compile, and what the message says.
+REFUSED = {
+    "a host's pointer as a kernel's argument":
+        ("float *x = nullptr; kernel.launch(stream, 1, 1, x);", "can't follow a pointer"),
+    "a null pointer as a kernel's argument": ("kernel.launch(stream, 1, 1, nullptr);", "can't follow a pointer"),
+    "an array as a kernel's argument": ("kernel.launch(stream, 1, 1, \"text\");", "can't follow a pointer"),
+    "an argument that can't be copied as bytes": ("kernel.launch(stream, 1, 1, std::string());", "copied as bytes"),
+    "a host's pointer as a stage's argument":
+        ("float x = 0; auto stage = gpuorch::kernel_stage(kernel, &x);", "can't follow a pointer"),
+    "a callable for then that takes no status": ("stream.then(executor, [] {});", "then takes a callable with"),
+    "a host call that drops its status":
+        ("stream.host_call(executor, [](const gpo_host_call&) {});", "host_call takes a callable"),
+    "a C handle of an object that is about to go": ("gpo_stream_query(gpuorch::stream());", "deleted"),
+    "a copy of an object": ("gpuorch::stream other(stream);", "deleted"),
+    "to drop what is made": ("device.create_stream();", "nodiscard"),
+}
+
+
+def report(name, right, more=""):
+    print(f"PASS {name}" if right else f"FAIL {name}: {str(more)[-2000:]}", flush=True)
+
+
+def compiled(compiler, *words):
+    return subprocess.run([*compiler.split(), *map(str, words)], capture_output=True, text=True)
+
+
+def gcc():
+    return os.environ.get("CXX", "c++")
+
+
+def compilers():
+    yield "", gcc()
+    if "--full" in sys.argv:
+        if machine.clang():
+            yield " with Clang", machine.clang()
+        else:
+            print("SKIP gpuorch.hpp with Clang: there is no Clang from 14 here")
+
+
+def objects(program, kind):
+    """The tests in the program, each as one of this kind."""
+    done = subprocess.run([program], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    lines = done.stdout.splitlines()
+    for line in lines:
+        if line.startswith(("PASS ", "FAIL ", "SKIP ")):
+            print(line[:5] + f"{kind}: " + line[5:])
+    report(f"{kind}: the program ends as it should", (done.returncode, lines[-1:]) == (0, ["END"]), done)
+
+
+def standards(folder):
+    for name, compiler in compilers():
+        for standard in (17, 20):
+            kind = f"C++{standard}{name}"
+            result = compiled(compiler, f"-std=c++{standard}", *FLAGS, HERE / "objects.cpp", "-o", folder / "objects",
+                              *LINK)
+            report(f"{kind}: gpuorch.hpp compiles without a warning", result.returncode == 0, result.stderr)
+            if result.returncode == 0:
+                objects(folder / "objects", kind)
+
+
+def refused(folder):
+    source = folder / "refused.cpp"
+    begin = ("#include <gpuorch/gpuorch.hpp>\n"
+             "void f(gpuorch::device& device, gpuorch::stream& stream, gpuorch::kernel& kernel,\n"
+             "       gpuorch::executor& executor) {\n"
+             "(void)device, (void)stream, (void)kernel, (void)executor;\n")
+
+    def said_of(code):
+        source.write_text(f"{begin}{code}\n}}\n")
+        result = compiled(gcc(), "-std=c++17", "-fsyntax-only", *FLAGS, source)
+        return result.stderr if result.returncode != 0 else ""
+
+    report("the code around what is to be refused compiles", said_of("stream.wait();") == "")
+    for name, (code, words) in REFUSED.items():
+        said = said_of(code)
+        report(f"the compiler refuses {name}", words in said, said or "it compiles")
+
+
+def first(folder):
+    """As the sample's first lines say."""
+    program = folder / "first"
+    result = compiled(gcc(), "-std=c++17", "-O1", *FLAGS, built.ROOT / "samples/cpp/first.cpp", "-o", program, *LINK)
+    report("first.cpp compiles without a warning", result.returncode == 0, result.stderr)
+    for device, right in ((None, (0, "GPO_SUCCESS, x[1000] is 500\n")), ("nonsense", (1, ""))):
+        done = subprocess.run([program], env={**ENVIRONMENT, **({"GPUORCH_DEVICE": device} if device else {})},
+                              capture_output=True, text=True, timeout=120)
+        said = "gpo_runtime_create: " in done.stderr and "nonsense" in done.stderr if device else done.stderr == ""
+        report(f"first.cpp ends as it should on {device or 'the device'}",
+               (done.returncode, done.stdout) == right and said, done)
+
+
+def main():
+    if built.BUNDLE:
+        return objects(built.BUNDLE / "cpp/objects", "C++17")
+    with tempfile.TemporaryDirectory() as folder:
+        standards(pathlib.Path(folder))
+        refused(pathlib.Path(folder))
+        first(pathlib.Path(folder))
+
+
+main()

@@ -1,0 +1,878 @@
+// gpuorch.hpp as its users meet it: each test says in its name what holds. The program prints PASS, FAIL or SKIP for
+// each, and is compiled for each standard and compiler (check_objects.py).
+#include <gpuorch/gpuorch.hpp>
+// Nothing before it: it includes what it needs.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <thread>
+
+using namespace std::chrono_literals;
+namespace chunk = gpuorch::chunk;
+
+namespace {
+
+struct Test {
+    const char* name;
+    void (*run)();
+};
+std::vector<Test>& tests() {
+    static std::vector<Test> all;
+    return all;
+}
+struct Added {
+    Added(const char* name, void (*run)()) { tests().push_back({name, run}); }
+};
+#define JOINED(a, b) a##b
+#define NAMED(a, b) JOINED(a, b)
+#define TEST(name)                                                      \
+    void NAMED(test_, __LINE__)();                                      \
+    const Added NAMED(added_, __LINE__)(name, &NAMED(test_, __LINE__)); \
+    void NAMED(test_, __LINE__)()
+
+struct Failure {
+    std::string text;
+};
+struct Skip {
+    std::string reason;
+};
+void require(bool holds, int line, const char* what) {
+    if (!holds) throw Failure{"line " + std::to_string(line) + ": not so: " + what};
+}
+#define REQUIRE(...) require((__VA_ARGS__), __LINE__, #__VA_ARGS__)
+
+/// The error that a call ends with.
+template <class Call>
+gpuorch::error error_of(Call&& call) {
+    try {
+        call();
+    } catch (const gpuorch::error& error) {
+        return error;
+    }
+    throw Failure{"a call that must fail has succeeded"};
+}
+template <class Call>
+gpo_status status_of(Call&& call) {
+    return error_of(std::forward<Call>(call)).status();
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Whether the handle is of something that is still there.
+bool alive(const void* handle) {
+    char label[64];
+    return gpo_object_get_label(handle, label, sizeof label, nullptr) == GPO_SUCCESS;
+}
+
+struct Gpu {
+    gpuorch::runtime runtime = gpuorch::runtime::create();
+    gpuorch::device device = runtime.open_device();
+    gpuorch::stream stream = device.create_stream();
+    gpuorch::executor executor = runtime.create_executor();
+    gpuorch::timeline timeline = runtime.create_timeline();
+    gpuorch::module builtin = device.builtin();
+
+    /// What is put on the stream from now on waits for `timeline.signal(value)`.
+    void hold(std::uint64_t value = 1) { stream.wait_timeline(timeline, value); }
+};
+
+/// Counts the instances of a callable, and its calls.
+struct Counted {
+    std::atomic<int>* alive;
+    std::atomic<int>* calls;
+    Counted(std::atomic<int>& living, std::atomic<int>& called) : alive(&living), calls(&called) { ++*alive; }
+    Counted(const Counted& other) : alive(other.alive), calls(other.calls) { ++*alive; }
+    ~Counted() { --*alive; }
+    void operator()(gpo_status) { ++*calls; }
+    void operator()() { ++*calls; }
+};
+
+void wait_until(const std::atomic<int>& number, int value) {
+    for (int i = 0; i < 30000 && number != value; ++i) std::this_thread::sleep_for(1ms);
+    REQUIRE(number == value);
+}
+
+struct Shape {
+    float factor;
+    unsigned add;
+};
+constexpr char kernels[] = R"(
+    struct Shape { float factor; unsigned add; };
+    extern "C" __global__ void change(float *x, unsigned n, Shape shape) {
+        unsigned i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
+        if (i < n) x[i] = x[i] * shape.factor + shape.add;
+    }
+    extern "C" __global__ void invert(const unsigned char *in, unsigned char *out, unsigned long long bytes,
+                                      unsigned *result, unsigned long long index, unsigned char with) {
+        for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < bytes; i += gridDim.x * blockDim.x)
+            out[i] = in[i] ^ with;
+        if (blockIdx.x == 0 && threadIdx.x == 0) *result = (unsigned)index + 7;
+    }
+    __device__ int answer = 42;
+    extern "C" __global__ void nothing() {}
+)";
+
+// --- objects ---
+
+/// Moves an object about: its handle lives as long as one object has it.
+template <class Object>
+void owned_once(Object object, Object another) {
+    static_assert(!std::is_copy_constructible_v<Object> && !std::is_copy_assignable_v<Object>);
+    static_assert(std::is_nothrow_move_constructible_v<Object> && std::is_nothrow_move_assignable_v<Object>);
+    static_assert(std::is_nothrow_destructible_v<Object>);
+    using Handle = typename Object::handle_type;
+    static_assert(std::is_convertible_v<Object&, Handle> && !std::is_convertible_v<Object, Handle>);
+    static_assert(!std::is_convertible_v<Handle, Object>);
+
+    const Handle first = object.get(), second = another.get();
+    REQUIRE(object && alive(first) && alive(second) && object == first);
+    Object moved(std::move(object));
+    REQUIRE(!object && object.get() == nullptr && moved.get() == first && alive(first));
+    moved = std::move(another);
+    REQUIRE(!another && moved.get() == second && !alive(first) && alive(second));
+    Object& same = moved;
+    moved = std::move(same);
+    REQUIRE(moved.get() == second && alive(second));
+    const Handle released = moved.release();
+    REQUIRE(released == second && !moved && alive(second));
+    {
+        Object adopted(released);
+        REQUIRE(adopted.get() == second);
+    }
+    REQUIRE(!alive(second));
+    moved = Object();
+    REQUIRE(!moved);
+}
+
+TEST("an object moves with its handle, and destroys it once") {
+    Gpu gpu;
+    const auto& device = gpu.device;
+    owned_once(gpu.runtime.open_device(), gpu.runtime.open_device());
+    owned_once(device.create_stream(), device.create_stream());
+    owned_once(device.create_stream_pool(), device.create_stream_pool());
+    owned_once(device.create_event(), device.create_event());
+    owned_once(device.create_arena(), device.create_arena());
+    owned_once(device.create_pool(), device.create_pool());
+    owned_once(device.builtin(), device.builtin());
+    owned_once(gpu.builtin.kernel("gpo_copy_u32"), gpu.builtin.kernel("gpo_copy_u32"));
+    owned_once(gpu.runtime.create_timeline(), gpu.runtime.create_timeline());
+    owned_once(gpu.runtime.create_completion_queue(), gpu.runtime.create_completion_queue());
+    owned_once(gpu.runtime.create_executor(), gpu.runtime.create_executor());
+    const auto nothing = gpuorch::callback_stage([](gpuorch::stream_ref, const gpo_chunk&) {});
+    owned_once(device.create_pipeline({nothing}), device.create_pipeline({nothing}));
+}
+
+TEST("a runtime's end waits for its work, and what was made from it may go later") {
+    std::atomic<int> living{0}, calls{0};
+    gpuorch::stream stream;
+    gpuorch::device device;
+    gpuorch::buffer<float> x;
+    gpo_runtime_t handle = nullptr;
+    {
+        auto runtime = gpuorch::runtime::create();
+        device = runtime.open_device();
+        auto executor = runtime.create_executor();
+        stream = device.create_stream();
+        x = device.allocate<float>(1000);
+        for (int i = 0; i < 10; ++i) stream.fill(x, 1.5f);
+        stream.then(executor, Counted(living, calls));
+        handle = runtime.get();
+    }
+    REQUIRE(calls == 1 && living == 0);
+    auto figures = gpuorch::sized<gpo_statistics>();
+    REQUIRE(gpo_runtime_get_statistics(handle, &figures) == GPO_INVALID_HANDLE);
+    REQUIRE(status_of([&] { stream.query(); }) == GPO_INVALID_HANDLE);
+    auto other = gpuorch::runtime::create();
+    REQUIRE(other.shutdown(1h) && !other);
+    REQUIRE(other.shutdown(1h));  // nothing is left to shut down
+}
+
+TEST("an empty object is refused, with the function's name") {
+    const gpuorch::stream none;
+    REQUIRE(!none && none.get() == nullptr);
+    const auto error = error_of([&] { none.query(); });
+    REQUIRE(error.status() == GPO_INVALID_HANDLE && says(error.function(), "gpo_stream_query"));
+    REQUIRE(status_of([&] { gpuorch::pipeline().cancel(); }) == GPO_INVALID_HANDLE);
+    REQUIRE(status_of([&] { static_cast<void>(gpuorch::device().create_stream()); }) == GPO_INVALID_HANDLE);
+}
+
+TEST("an option that was set counts, and the struct's size is set") {
+    Gpu gpu;
+    gpo_stream_options options{};
+    options.flags = GPO_STREAM_BLOCKING;
+    options.label = "upload";
+    const auto stream = gpu.device.create_stream(options);
+    char label[64];
+    gpuorch::check(gpo_object_get_label(stream, label, sizeof label, nullptr));
+    REQUIRE(std::string(label) == "upload" && stream.info().flags == GPO_STREAM_BLOCKING);
+    options.flags = 1u << 30;
+    REQUIRE(status_of([&] { static_cast<void>(gpu.device.create_stream(options)); }) == GPO_INVALID_ARGUMENT);
+#if __cplusplus >= 202002L
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+    REQUIRE(gpu.device.create_stream({.flags = GPO_STREAM_BLOCKING}).info().flags == GPO_STREAM_BLOCKING);
+#pragma GCC diagnostic pop
+#endif
+}
+
+TEST("a runtime tells of its driver, its devices and its figures") {
+    Gpu gpu;
+    REQUIRE(gpu.runtime.driver().name[0] != '\0' && gpu.runtime.device_count() >= 1);
+    REQUIRE(gpu.device.properties().name[0] != '\0');
+    REQUIRE(gpu.runtime.statistics().live_objects >= 5);
+    REQUIRE(gpu.runtime.metrics_text().size() > 1000 && says(gpu.runtime.metrics_text(), "gpuorch_"));
+    REQUIRE(status_of([&] { gpu.runtime.stop_trace(); }) == GPO_INVALID_STATE);
+    gpu.runtime.start_trace();
+    gpu.stream.wait();
+    gpu.runtime.stop_trace();
+    REQUIRE(!gpu.runtime.trace_summary().empty());
+}
+
+// --- errors and answers ---
+
+TEST("an error has the status, the function, the object and the sentence, and copies of it too") {
+    Gpu gpu;
+    gpo_stream_options options{};
+    options.label = "culprit";
+    const auto stream = gpu.device.create_stream(options);
+    gpu.timeline.fail(GPO_FAILED, "on purpose");
+    const auto error = error_of([&] { stream.wait_timeline(gpu.timeline, 1); });
+    static_assert(std::is_nothrow_copy_constructible_v<gpuorch::error>);
+    const gpuorch::error copy = error;
+    REQUIRE(copy.status() == GPO_FAILED && copy.details().status == GPO_FAILED);
+    REQUIRE(says(copy.message(), "on purpose") && says(copy.what(), copy.message()) && says(copy.what(), "GPO_FAILED"));
+    REQUIRE(copy.function()[0] != '\0' && says(copy.what(), copy.function()));
+    REQUIRE(copy.object() == std::string(copy.details().object));
+    const std::exception& base = copy;
+    REQUIRE(base.what() == std::string(copy.what()));
+}
+
+TEST("a status without details is told by its own sentence") {
+    const auto error = error_of([] { gpuorch::check(GPO_WOULD_BLOCK); });
+    REQUIRE(error.status() == GPO_WOULD_BLOCK && error.message() == std::string(gpo_status_text(GPO_WOULD_BLOCK)));
+    gpuorch::check(GPO_SUCCESS);
+}
+
+TEST("a kernel that doesn't compile is an error, and the compiler's text is there") {
+    Gpu gpu;
+    gpo_compile_options options{};
+    options.file_name = "bad.cu";
+    const auto error =
+        error_of([&] { static_cast<void>(gpu.device.compile("__global__ void f() { undeclared; }", options)); });
+    REQUIRE(error.status() == GPO_COMPILE_FAILED);
+    REQUIRE(says(gpuorch::compile_log(), "undeclared") && says(gpuorch::compile_log(), "bad.cu"));
+    REQUIRE(status_of([&] { static_cast<void>(gpu.builtin.kernel("no such kernel")); }) == GPO_NOT_FOUND);
+    static_cast<void>(
+        gpu.device.compile(std::string_view("__global__ void f() {}#error", 22)));  // no further than its end
+}
+
+TEST("what isn't done yet is an answer and no error, and a time that is past doesn't wait for ever") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<int>(1);
+    gpo_event_options timed{};
+    timed.flags = GPO_EVENT_TIMING;
+    const auto start = gpu.device.create_event(timed), end = gpu.device.create_event(timed);
+    const auto queue = gpu.runtime.create_completion_queue();
+    start.record(gpu.stream);
+    gpu.hold();
+    gpu.stream.fill(x, 3);
+    end.record(gpu.stream);
+    gpu.stream.notify(queue, 9);
+    std::atomic<int> living{0}, calls{0};
+    gpo_executor_options ours{};
+    ours.flags = GPO_EXECUTOR_CALLER;
+    const auto executor = gpu.runtime.create_executor(ours);
+    gpu.stream.then(executor, Counted(living, calls));
+    REQUIRE(!gpu.stream.query() && !gpu.stream.wait(1ms) && !gpu.stream.wait(-1s));
+    REQUIRE(!end.query() && !end.wait(0s) && !end.wait(-1h) && !start.elapsed(end));
+    REQUIRE(!gpu.timeline.wait(1, -1ns) && gpu.timeline.value() == 0);
+    REQUIRE(!queue.wait(1us) && !queue.wait(-5s) && !gpu.device.wait(0s));
+    REQUIRE(!executor.run_for(1ms) && executor.poll() == 0 && calls == 0);
+    gpo_completion entries[4];
+    REQUIRE(queue.drain(entries, 4) == 0);
+    gpu.timeline.signal(1);
+    gpu.stream.wait();
+    end.wait();
+    REQUIRE(gpu.stream.query() && end.query() && gpu.stream.wait(1h) && end.wait(1h) &&
+            start.elapsed(end).value() >= 0ns);
+    REQUIRE(gpu.timeline.wait(1, 0s) && gpu.timeline.value() == 1 && gpu.device.wait(1h));
+    queue.wait();
+    REQUIRE(queue.wait(1h) && queue.drain(entries, 4) == 1 && entries[0].user_data == 9 &&
+            entries[0].status == GPO_SUCCESS);
+    REQUIRE(executor.run() == 1 && calls == 1 && executor.run_for(1h) && living == 0);
+}
+
+TEST("without room a call throws, and its try_ form says no") {
+    Gpu gpu;
+    gpo_cq_options small{};
+    small.capacity = 1;
+    const auto queue = gpu.runtime.create_completion_queue(small);
+    gpu.hold();
+    REQUIRE(gpu.stream.try_notify(queue, 1) && !gpu.stream.try_notify(queue, 2));
+    REQUIRE(status_of([&] { gpu.stream.notify(queue, 3); }) == GPO_WOULD_BLOCK);
+    gpo_executor_options one{};
+    one.capacity = 1;
+    const auto executor = gpu.runtime.create_executor(one);
+    std::atomic<int> living{0}, calls{0};
+    {
+        Counted callable(living, calls);
+        REQUIRE(gpu.stream.try_then(executor, callable) && living == 2);
+        REQUIRE(!gpu.stream.try_then(executor, callable) && living == 2);
+        REQUIRE(status_of([&] { gpu.stream.then(executor, callable); }) == GPO_WOULD_BLOCK && living == 2);
+    }
+    gpu.timeline.signal(1);
+    wait_until(living, 0);
+    REQUIRE(calls == 1 && queue.statistics().accepted == 1 && queue.statistics().refused == 2);
+}
+
+TEST("a queue's failed entry has its details, and its end is an error") {
+    auto runtime = gpuorch::runtime::create();
+    const auto queue = runtime.create_completion_queue();
+    const auto timeline = runtime.create_timeline();
+    timeline.notify(5, queue, 1);
+    timeline.fail(GPO_FAILED, "on purpose");
+    queue.wait();
+    gpo_completion entry{};
+    REQUIRE(queue.drain(&entry, 1) == 1 && entry.status == GPO_FAILED);
+    REQUIRE(queue.failure(entry).status() == GPO_FAILED && says(queue.failure(entry).what(), "on purpose"));
+    entry.error_id = 12345;
+    REQUIRE(queue.failure(entry).status() == GPO_FAILED);
+    const int descriptor = queue.descriptor();
+    REQUIRE(descriptor >= 0 && close(descriptor) == 0);
+    queue.wake();
+    REQUIRE(queue.wait(1h));
+    REQUIRE(runtime.shutdown(1h));
+    REQUIRE(status_of([&] { queue.drain(&entry, 1); }) == GPO_SHUT_DOWN &&
+            status_of([&] { queue.wait(); }) == GPO_SHUT_DOWN);
+}
+
+// --- memory ---
+
+TEST("containers, arrays and pinned memory are copied to the device and back") {
+    Gpu gpu;
+    const auto arena = gpu.device.create_arena();
+    auto pinned = arena.allocate<int>(1000);
+    for (int i = 0; i < 1000; ++i) pinned[static_cast<std::size_t>(i)] = i;
+    REQUIRE(pinned.size() == 1000 && pinned.end() - pinned.begin() == 1000);
+    const auto x = gpu.device.allocate<int>(1000), y = gpu.device.allocate<int>(1000);
+    REQUIRE(x.size() == 1000 && x.get() && x.get() != y.get());
+    gpu.stream.copy_to_device(x, pinned);
+    gpu.stream.copy_on_device(y.get() + 1, x.get(), 999);
+    gpu.stream.fill(y.get(), -1, 1);
+    std::vector<int> back(1000);
+    gpu.stream.copy_to_host(back, y);
+    std::array<int, 3> some{};
+    gpu.stream.copy_to_host(some, x);
+    gpu.stream.copy_to_host(&some[2], y.get() + 5, 1);
+    gpu.stream.wait();
+    REQUIRE(back[0] == -1 && back[1] == 0 && back[999] == 998 && some[0] == 0 && some[1] == 1 && some[2] == 4);
+    const int plain[] = {5, 6};
+    gpu.stream.copy_to_device(x, plain);
+    gpu.stream.copy_to_host(some, x);
+    gpu.stream.wait();
+    REQUIRE(some[0] == 5 && some[1] == 6 && some[2] == 2);
+    pinned.free_after(gpu.stream);
+    REQUIRE(pinned.data() == nullptr && pinned.size() == 0);
+}
+
+TEST("fills take elements of 1, 2 and 4 bytes, whatever their type") {
+    Gpu gpu;
+    const auto floats = gpu.device.allocate<float>(10);
+    const auto shorts = gpu.device.allocate<std::int16_t>(10);
+    const auto bytes = gpu.device.allocate<bool>(10);
+    gpu.stream.fill(floats, 2.5f);
+    gpu.stream.fill(shorts, -2);
+    gpu.stream.fill(bytes, true);
+    std::array<float, 10> f{};
+    std::array<std::int16_t, 10> s{};
+    std::array<bool, 10> b{};
+    gpu.stream.copy_to_host(f, floats);
+    gpu.stream.copy_to_host(s, shorts);
+    gpu.stream.copy_to_host(b, bytes);
+    gpu.stream.wait();
+    REQUIRE(f[0] == 2.5f && f[9] == 2.5f && s[0] == -2 && s[9] == -2 && b[0] && b[9]);
+}
+
+TEST("a copy that is larger than the buffer is refused") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<int>(1000);
+    std::vector<int> large(1 << 20);
+    REQUIRE(status_of([&] { gpu.stream.copy_to_device(x, large); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(status_of([&] { gpu.stream.copy_to_host(large, x); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(status_of([&] { static_cast<void>(gpu.device.allocate<int>(UINT64_MAX / 2)); }) >= GPO_INVALID_ARGUMENT);
+}
+
+TEST("memory goes with its object, once") {
+    Gpu gpu;
+    const auto arena = gpu.device.create_arena();
+    std::uint64_t address = 0;
+    {
+        auto x = gpu.device.allocate<int>(1000, "x");
+        address = x.get().address();
+        auto y = std::move(x);
+        REQUIRE(!x.get() && x.size() == 0 && y.get().address() == address && y.size() == 1000);
+        y = gpu.device.allocate<int>(10);
+        REQUIRE(y.get().address() != address && gpo_memory_free(gpu.device, address) == GPO_INVALID_ARGUMENT);
+        address = y.get().address();
+        auto a = arena.allocate<int>(1000), b = std::move(a);
+        REQUIRE(a.data() == nullptr && b.size() == 1000 && arena.statistics().in_use >= 4000);
+        b = arena.allocate<int>(10);
+        REQUIRE(arena.statistics().in_use < 4000);
+    }
+    REQUIRE(gpo_memory_free(gpu.device, address) == GPO_INVALID_ARGUMENT && arena.statistics().in_use == 0);
+    arena.trim(0);
+    REQUIRE(arena.statistics().reserved == 0);
+    struct alignas(1024) Wide {
+        char bytes[1024];
+    };
+    REQUIRE(reinterpret_cast<std::uintptr_t>(arena.allocate<Wide>(3).data()) % 1024 == 0);
+}
+
+TEST("a pool gives and takes in the order of a stream") {
+    Gpu gpu;
+    const auto pool = gpu.device.create_pool();
+    const auto piece = pool.allocate<unsigned>(gpu.stream, 100);
+    gpu.stream.fill(piece, 7, 100);
+    std::array<unsigned, 100> back{};
+    gpu.stream.copy_to_host(back.data(), piece, 100);
+    pool.free(gpu.stream, piece);
+    gpu.stream.wait();
+    REQUIRE(back[0] == 7 && back[99] == 7 && pool.statistics().in_use == 0 && pool.statistics().frees == 1);
+    pool.trim(0);
+}
+
+// --- launches ---
+
+TEST("a kernel gets values, structs, buffers, addresses and pinned memory") {
+    Gpu gpu;
+    const auto change = gpu.device.compile(kernels).kernel("change");
+    const auto arena = gpu.device.create_arena();
+    auto pinned = arena.allocate<float>(64);
+    std::fill(pinned.begin(), pinned.end(), 1.0f);
+    const auto x = gpu.device.allocate<float>(64);
+    gpu.stream.fill(x, 3.0f);
+    change.launch(gpu.stream, {2, 2}, 16, x, 64u, Shape{2, 1});
+    change.launch(gpu.stream, 1, 32, x.get() + 32, 32u, Shape{1, 10});
+    change.launch(gpu.stream, 1, 64, pinned, 64u, Shape{5, 0});
+    gpo_launch how{};
+    how.grid[0] = 1;
+    how.block[0] = 64;
+    how.label = "the last";
+    change.launch(gpu.stream, how, pinned, 64u, Shape{1, 1});
+    std::array<float, 64> back{};
+    gpu.stream.copy_to_host(back, x);
+    gpu.stream.wait();
+    REQUIRE(back[0] == 7 && back[31] == 7 && back[32] == 17 && back[63] == 17 && pinned[0] == 6 && pinned[63] == 6);
+    gpu.device.compile(kernels).kernel("nothing").launch(gpu.stream, 1, 1);
+    gpu.stream.wait();
+    REQUIRE(change.attributes().max_threads_per_block >= 64);
+}
+
+TEST("an argument of another size than the parameter's is refused, and so is another count") {
+    Gpu gpu;
+    const auto change = gpu.device.compile(kernels).kernel("change");
+    if (change.attributes().parameter_count == 0) throw Skip{"this driver can't tell a kernel's parameters"};
+    const auto x = gpu.device.allocate<float>(64);
+    const auto error = error_of([&] { change.launch(gpu.stream, 1, 64, x, std::uint64_t{64}, Shape{}); });
+    REQUIRE(error.status() == GPO_INVALID_ARGUMENT && says(error.message(), "1"));
+    REQUIRE(status_of([&] { change.launch(gpu.stream, 1, 64, x, 64u, 1.0f); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(status_of([&] { change.launch(gpu.stream, 1, 64, x, 64u); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(status_of([&] { change.launch(gpu.stream, 1, 64, x, 64u, Shape{}, 1); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(status_of([&] { change.launch(gpu.stream, 1, 1 << 20, x, 64u, Shape{}); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(gpu.stream.info().accepted == 0);
+}
+
+TEST("a device variable is found by its name") {
+    Gpu gpu;
+    const auto module = gpu.device.compile(kernels);
+    int answer = 0;
+    gpu.stream.copy_to_host(&answer, module.symbol<int>("answer"), 1);
+    gpu.stream.wait();
+    REQUIRE(answer == 42 && status_of([&] { static_cast<void>(module.symbol<int>("question")); }) == GPO_NOT_FOUND);
+    REQUIRE(status_of([&] { static_cast<void>(module.symbol<double>("answer")); }) == GPO_INVALID_ARGUMENT);
+}
+
+// --- order ---
+
+TEST("streams wait for streams, events and timelines") {
+    Gpu gpu;
+    const auto other = gpu.device.create_stream(), third = gpu.device.create_stream();
+    const auto x = gpu.device.allocate<int>(1);
+    const auto event = gpu.device.create_event();
+    const auto finished = gpu.runtime.create_timeline();
+    gpu.hold();
+    gpu.stream.fill(x, 1);
+    event.record(gpu.stream);
+    other.wait_event(event);
+    other.fill(x, 2);
+    third.wait_stream(other);
+    int last = 0;
+    third.copy_to_host(&last, x.get(), 1);
+    third.signal_timeline(finished, 8);
+    REQUIRE(!finished.wait(8, 1ms));
+    gpu.timeline.signal(1);
+    finished.wait(8);
+    REQUIRE(last == 2);
+    gpu.hold(2);
+    gpu.stream.fill(x, 3);
+    REQUIRE(gpu.stream.cancel_held() >= 1 && gpu.stream.wait(1h));
+}
+
+TEST("a stream that a pool has lent goes back with its object") {
+    Gpu gpu;
+    gpo_stream_pool_options two{};
+    two.streams = 2;
+    const auto pool = gpu.device.create_stream_pool(two);
+    gpo_stream_t handle = nullptr;
+    {
+        auto lent = pool.acquire();
+        handle = lent.get();
+        gpuorch::pooled_stream moved(std::move(lent));
+        REQUIRE(!lent && moved.get() == handle && moved.query());
+        moved = pool.acquire();
+        REQUIRE(moved.get() != handle);
+    }
+    REQUIRE(gpo_stream_pool_release(pool, handle) == GPO_INVALID_ARGUMENT);
+}
+
+// --- callbacks ---
+
+TEST("then calls exactly once with the status, and destroys what it called") {
+    Gpu gpu;
+    std::atomic<int> living{0}, calls{0};
+    const auto event = gpu.device.create_event();
+    event.record(gpu.stream);
+    for (int i = 0; i < 100; ++i) gpu.stream.then(gpu.executor, Counted(living, calls));
+    event.then(gpu.executor, Counted(living, calls));
+    gpu.timeline.then(1, gpu.executor, Counted(living, calls));
+    wait_until(calls, 101);
+    gpu.timeline.signal(1);
+    wait_until(calls, 102);
+    gpu.executor.run();
+    wait_until(living, 0);
+    REQUIRE(calls == 102 && gpu.executor.statistics().called == 102);
+}
+
+TEST("a callable may be move-only, and may have the completion and the failure") {
+    Gpu gpu;
+    std::promise<gpo_status> promise;
+    auto told = promise.get_future();
+    gpu.stream.then(gpu.executor, [own = std::move(promise)](gpo_status status) mutable { own.set_value(status); });
+    REQUIRE(told.get() == GPO_SUCCESS);
+    std::promise<std::string> other;
+    gpu.timeline.then(3, gpu.executor, [&](const gpo_completion& done, const gpo_error* failure) {
+        other.set_value(done.status == GPO_FAILED && failure != nullptr ? failure->message : "no failure");
+    });
+    gpu.timeline.fail(GPO_FAILED, "on purpose");
+    REQUIRE(says(other.get_future().get(), "on purpose"));
+}
+
+TEST("a callable is called once, with GPO_CANCELLED, when the executor goes first") {
+    Gpu gpu;
+    std::atomic<int> calls{0}, status{0};
+    gpu.hold();
+    auto executor = gpu.runtime.create_executor();
+    gpu.stream.then(executor, [&](gpo_status with) { status = with, ++calls; });
+    executor.reset();
+    wait_until(calls, 1);
+    gpu.timeline.signal(1);
+    gpu.stream.wait();
+    gpu.device.wait();
+    REQUIRE(status == GPO_CANCELLED && calls == 1);
+}
+
+TEST("a call that throws calls nothing, and keeps nothing") {
+    Gpu gpu;
+    std::atomic<int> living{0}, calls{0};
+    auto gone = gpu.runtime.create_executor();
+    const gpo_executor_t handle = gone.get();
+    gone.reset();
+    REQUIRE(status_of([&] { gpu.stream.then(handle, Counted(living, calls)); }) == GPO_STALE_HANDLE);
+    REQUIRE(status_of([&] { gpu.stream.host_call(handle, Counted(living, calls)); }) == GPO_STALE_HANDLE);
+    REQUIRE(living == 0 && calls == 0);
+}
+
+TEST("an exception that leaves a callable is counted, and the callable goes") {
+    Gpu gpu;
+    std::atomic<int> living{0}, calls{0};
+    gpu.stream.then(gpu.executor, [counted = Counted(living, calls)](gpo_status) mutable {
+        counted();
+        throw std::runtime_error("on purpose");
+    });
+    wait_until(living, 0);
+    gpu.executor.run();
+    REQUIRE(calls == 1 && gpu.executor.statistics().threw == 1 && gpu.stream.query());
+}
+
+TEST("a host call runs in the order of the stream, and what is behind it waits") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<int>(1);
+    int before = 0, after = 0, *value = &before;
+    gpu.stream.fill(x, 1);
+    gpu.stream.copy_to_host(value, x.get(), 1);
+    gpu.stream.host_call(gpu.executor, [&] { after = before + 1; });
+    gpu.stream.fill(x, 9);
+    gpu.stream.wait();
+    REQUIRE(before == 1 && after == 2);
+}
+
+TEST("a host call that isn't to do its work is destroyed, or told so") {
+    Gpu gpu;
+    std::atomic<int> living{0}, calls{0}, status{0};
+    gpu.hold();
+    gpu.stream.host_call(gpu.executor, Counted(living, calls));
+    gpu.stream.host_call(gpu.executor, [&](const gpo_host_call& call) -> gpo_status { return status = call.status; });
+    gpu.timeline.fail(GPO_FAILED, "on purpose");
+    wait_until(living, 0);
+    wait_until(status, GPO_FAILED);
+    REQUIRE(calls == 0);
+}
+
+TEST("an exception that leaves a host call fails the stream") {
+    Gpu gpu;
+    gpu.stream.host_call(gpu.executor, [] { throw std::runtime_error("on purpose"); });
+    REQUIRE(status_of([&] { gpu.stream.wait(); }) == GPO_CALLBACK_FAILED);
+}
+
+// --- pipelines ---
+
+std::vector<unsigned char> numbers(std::size_t count) {
+    std::vector<unsigned char> all(count);
+    for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<unsigned char>(i * 7 + i / 256);
+    return all;
+}
+
+std::vector<unsigned char> inverted(std::vector<unsigned char> all) {
+    for (auto& byte : all) byte = static_cast<unsigned char>(byte ^ 255);
+    return all;
+}
+
+/// A pipeline that inverts, in chunks of 4096 bytes, and says 7 + its index of each chunk.
+struct Inverter : Gpu {
+    gpuorch::kernel invert = device.compile(kernels).kernel("invert");
+    gpuorch::pipeline pipeline = create(settings());
+
+    static gpo_pipeline_options settings() {
+        gpo_pipeline_options options{};
+        options.chunk_bytes = 4096;
+        options.result_bytes = sizeof(unsigned);
+        return options;
+    }
+    gpuorch::pipeline create(const gpo_pipeline_options& options) {
+        return device.create_pipeline(
+            {gpuorch::kernel_stage(invert, chunk::input, chunk::output, chunk::input_bytes, chunk::result, chunk::index,
+                                   static_cast<unsigned char>(255))
+                 .block(64)
+                 .grid(2)
+                 .label("invert")},
+            options);
+    }
+};
+
+TEST("a pipeline goes from memory to memory, and again") {
+    Inverter gpu;
+    const auto input = numbers(10000);
+    for (int i = 0; i < 3; ++i) {
+        std::vector<unsigned char> output(10000);
+        const auto result = gpu.pipeline.run(gpuorch::from_memory(input), gpuorch::to_memory(output));
+        REQUIRE(output == inverted(input) && result.bytes_in == 10000 && result.bytes_out == 10000 &&
+                result.chunks == 3);
+    }
+    REQUIRE(gpu.pipeline.progress().bytes_done == 10000 && gpu.pipeline.wait(1h)->chunks == 3);
+    std::array<unsigned char, 100> small{};
+    REQUIRE(status_of([&] { gpu.pipeline.run(gpuorch::from_memory(input), gpuorch::to_memory(small)); }) ==
+            GPO_LIMIT_EXCEEDED);
+}
+
+std::string file_name(const char* name) {
+    const char* folder = std::getenv("TMPDIR");
+    return std::string(folder ? folder : "/tmp") + "/gpuorch_cpp_" + std::to_string(getpid()) + "_" + name;
+}
+
+TEST("a pipeline goes from file to file, from an offset on, and names a file that isn't there") {
+    Inverter gpu;
+    const auto in = file_name("in"), out = file_name("out");
+    const auto input = numbers(20000);
+    std::ofstream(in, std::ios::binary).write(reinterpret_cast<const char*>(input.data()), 20000);
+    const auto written = [&] {
+        std::ifstream file(out, std::ios::binary);
+        return std::vector<unsigned char>(std::istreambuf_iterator<char>(file), {});
+    };
+    gpu.pipeline.run(gpuorch::from_file(in).unchanged(), gpuorch::to_file(out));
+    REQUIRE(written() == inverted(input));
+    gpu.pipeline.run(gpuorch::from_file(in).offset(1000).bytes(5000), gpuorch::to_file(out));
+    REQUIRE(written() == inverted({input.begin() + 1000, input.begin() + 6000}));
+    std::FILE *from = std::fopen(in.c_str(), "rb"), *to = std::fopen(out.c_str(), "wb");
+    gpu.pipeline.run(gpuorch::from_descriptor(fileno(from)), gpuorch::to_descriptor(fileno(to)));
+    std::fclose(from), std::fclose(to);
+    REQUIRE(written() == inverted(input));
+    const auto error = error_of([&] { gpu.pipeline.run(gpuorch::from_file(in + ".none"), gpuorch::to_file(out)); });
+    REQUIRE(error.status() == GPO_NOT_FOUND && says(error.what(), in + ".none"));
+    unlink(in.c_str()), unlink(out.c_str());
+}
+
+TEST("a pipeline goes from callable to callable, and its sink sees the results in order") {
+    Inverter gpu;
+    const auto input = numbers(30000);
+    std::size_t given = 0;
+    std::vector<unsigned char> output;
+    bool right = true;
+    const auto fill = [&](void* buffer, std::size_t capacity) {
+        const std::size_t bytes = std::min({capacity, input.size() - given, std::size_t{1500}});
+        std::memcpy(buffer, input.data() + given, bytes);
+        return given += bytes, bytes;
+    };
+    gpu.pipeline.run(gpuorch::from_callable(fill), gpuorch::to_callable([&](const gpo_chunk& chunk) {
+                         const auto bytes = static_cast<const unsigned char*>(chunk.output);
+                         output.insert(output.end(), bytes, bytes + chunk.output_bytes);
+                         right = right && *static_cast<const unsigned*>(chunk.result) == chunk.index + 7;
+                     }));
+    REQUIRE(right && output == inverted(input));
+    std::vector<unsigned char> memory(input.size());
+    int seen = 0;
+    gpu.pipeline.run(gpuorch::from_memory(input),
+                     gpuorch::to_memory(memory).take([&](const gpo_chunk& chunk) -> gpo_status {
+                         return ++seen, chunk.index == 2 ? GPO_END : GPO_SUCCESS;
+                     }));
+    REQUIRE(seen == 3 && std::equal(memory.begin(), memory.begin() + 3 * 4096, inverted(input).begin()));
+}
+
+TEST("a stage may be a callable, several stages run one after the other") {
+    Inverter gpu;
+    const auto change = gpu.device.compile(kernels).kernel("change");
+    auto options = gpu.settings();
+    options.scratch_bytes = 4096;
+    const auto pipeline = [&] {
+        const auto first = gpuorch::callback_stage([&](gpuorch::stream_ref stream, const gpo_chunk& chunk) {
+            stream.copy_on_device(gpuorch::device_ptr<float>(chunk.output_address),
+                                  gpuorch::device_ptr<float>(chunk.input_address), chunk.bytes / sizeof(float));
+            change.launch(stream, 16, 64, gpuorch::device_ptr<float>(chunk.output_address),
+                          static_cast<unsigned>(chunk.bytes / sizeof(float)), Shape{2, 0});
+        });
+        const auto second = gpuorch::kernel_stage(change, chunk::output, 1024u, Shape{1, 5}).block(64).grid(16);
+        return gpu.device.create_pipeline({first, second}, options);
+    };
+    auto made = pipeline();
+    std::vector<float> input(2048, 3.0f), output(2048);
+    made.run(gpuorch::from_memory(input), gpuorch::to_memory(output));
+    REQUIRE(output == std::vector<float>(2048, 11.0f));
+}
+
+TEST("an exception in a source, a stage or a sink ends the run, and the next one goes") {
+    Inverter gpu;
+    const auto input = numbers(30000);
+    const auto thrown = [](auto&&...) -> std::size_t { throw std::runtime_error("on purpose"); };
+    std::vector<unsigned char> output(30000);
+    REQUIRE(status_of([&] { gpu.pipeline.run(gpuorch::from_callable(thrown), gpuorch::to_memory(output)); }) ==
+            GPO_CALLBACK_FAILED);
+    REQUIRE(status_of([&] {
+                gpu.pipeline.run(gpuorch::from_memory(input), gpuorch::to_memory(output).take([](const gpo_chunk&) {
+                    throw std::runtime_error("on purpose");
+                }));
+            }) == GPO_CALLBACK_FAILED);
+    gpu.pipeline.run(gpuorch::from_memory(input), gpuorch::to_memory(output));
+    REQUIRE(output == inverted(input));
+    auto other = gpu.device.create_pipeline({gpuorch::callback_stage(
+        [](gpuorch::stream_ref, const gpo_chunk&) { throw std::runtime_error("on purpose"); })});
+    REQUIRE(status_of([&] { other.run(gpuorch::from_memory(input), gpuorch::to_memory(output)); }) ==
+            GPO_CALLBACK_FAILED);
+}
+
+/// A source without an end, which counts itself.
+struct Endless {
+    Counted counted;
+    std::size_t operator()(void* buffer, std::size_t capacity) {
+        std::memset(buffer, 1, capacity);
+        counted();
+        return capacity;
+    }
+};
+
+TEST("a pipeline that goes ends its run first, and then what that calls") {
+    Inverter gpu;
+    std::atomic<int> living{0}, calls{0}, taken{0};
+    {
+        auto pipeline = gpu.create(gpu.settings());
+        pipeline.start(gpuorch::from_callable(Endless{Counted(living, calls)}),
+                       gpuorch::to_callable([&, counted = Counted(living, calls)](const gpo_chunk&) { ++taken; }));
+        REQUIRE(status_of([&] {
+                    pipeline.start(gpuorch::from_callable(Endless{Counted(living, calls)}),
+                                   gpuorch::to_memory(nullptr, 0));
+                }) != GPO_SUCCESS);
+        REQUIRE(living == 2 && !pipeline.wait(1ms));
+        auto moved = std::move(pipeline);
+        while (taken < 3) std::this_thread::sleep_for(1ms);
+    }
+    REQUIRE(living == 0 && calls >= 3);
+}
+
+TEST("a pipeline whose callables run on the caller's executor can go before they have run") {
+    Inverter gpu;
+    std::atomic<int> living{0}, calls{0};
+    gpo_executor_options ours{};
+    ours.flags = GPO_EXECUTOR_CALLER;
+    const auto executor = gpu.runtime.create_executor(ours);
+    auto options = gpu.settings();
+    options.executor = executor;
+    {
+        auto pipeline = gpu.create(options);
+        pipeline.start(gpuorch::from_callable(Endless{Counted(living, calls)}),
+                       gpuorch::to_callable([](const gpo_chunk&) {}));
+        while (calls == 0) executor.poll();
+    }
+    REQUIRE(living == 0);
+}
+
+TEST("a pipeline may go in a callback of its own") {
+    Inverter gpu;
+    std::promise<void> gone;
+    auto pipeline = std::make_unique<gpuorch::pipeline>(gpu.create(gpu.settings()));
+    const gpo_pipeline_t handle = pipeline->get();
+    const auto input = numbers(30000);
+    pipeline->start(gpuorch::from_memory(input), gpuorch::to_callable([&](const gpo_chunk&) {
+                        if (pipeline) pipeline.reset(), gone.set_value();
+                    }));
+    gone.get_future().get();
+    REQUIRE(!alive(handle) && gpu.runtime.shutdown(1h));
+}
+
+TEST("then tells of a run's end, and cancel ends it") {
+    Inverter gpu;
+    std::atomic<int> living{0}, calls{0};
+    std::promise<gpo_status> told;
+    gpu.pipeline.start(gpuorch::from_callable(Endless{Counted(living, calls)}),
+                       gpuorch::to_callable([](const gpo_chunk&) {}));
+    const auto queue = gpu.runtime.create_completion_queue();
+    gpu.pipeline.notify(queue, 4);
+    gpu.pipeline.then(gpu.executor, [&](gpo_status status) { told.set_value(status); });
+    gpu.pipeline.cancel();
+    REQUIRE(told.get_future().get() == GPO_CANCELLED && status_of([&] { gpu.pipeline.wait(); }) == GPO_CANCELLED);
+    REQUIRE(status_of([&] { gpu.pipeline.wait(1h); }) == GPO_CANCELLED && queue.wait(1h));
+}
+
+}  // namespace
+
+int main() {
+    for (const Test& test : tests()) {
+        std::string line = std::string("PASS ") + test.name;
+        try {
+            test.run();
+        } catch (const Skip& skip) {
+            line = std::string("SKIP ") + test.name + ": " + skip.reason;
+        } catch (const Failure& failure) {
+            line = std::string("FAIL ") + test.name + ": " + failure.text;
+        } catch (const std::exception& error) {
+            line = std::string("FAIL ") + test.name + ": an exception: " + error.what();
+        }
+        std::puts(line.c_str());
+        std::fflush(stdout);
+    }
+    std::puts("END");
+}
