@@ -1,5 +1,5 @@
 // gpuorch/asio.hpp with whatever Asio this is compiled with: callbacks, futures, coroutines, deferred operations, associated
-// executors and allocators, cancellation by the port and by slots; and the 10,000 completions.
+// executors and allocators, cancellation by the port and by slots, C handles and objects; and the 10,000 completions.
 #include "gpuorch/asio.hpp"
 
 #include <chrono>
@@ -292,6 +292,45 @@ void cancelled(loop::Gpu& gpu) {
     LOOP_CHECK(gpo_timeline_destroy(timeline));
 }
 
+// Objects of gpuorch.hpp in place of handles, and the details of a failure.
+void objects() {
+    net::io_context context;
+    const auto runtime = gpuorch::runtime::create();
+    const auto device = runtime.open_device();
+    const auto stream = device.create_stream();
+    const auto event = device.create_event();
+    const auto timeline = runtime.create_timeline();
+    auto pipeline = device.create_pipeline({gpuorch::callback_stage([](gpuorch::stream_ref, const gpo_chunk&) {})});
+    char bytes[100] = {};
+    pipeline.start(gpuorch::from_memory(bytes), gpuorch::to_nothing());
+    gpuorch::completion_port port(context.get_executor(), runtime);
+    int came = 0;
+    const auto count = [&](gpuorch::error_code error, gpuorch::completion done) { came += !error && done.gpu_done; };
+    event.record(stream);
+    port.async_wait(stream, count);
+    port.async_wait(gpuorch::stream_ref(stream.get()), count);
+    port.async_wait(event, count);
+    port.async_wait(pipeline, count);
+    port.async_wait(timeline, 3, [&](gpuorch::error_code error, gpuorch::completion done) {
+        LOOP_REQUIRE(error == gpuorch::make_status(GPO_FAILED));
+        const gpuorch::error failure = port.failure(done);
+        LOOP_REQUIRE(failure.status() == GPO_FAILED && std::strstr(failure.what(), "on purpose") != nullptr);
+        done.error_id = 0;
+        LOOP_REQUIRE(port.failure(done).status() == GPO_FAILED);
+        ++came;
+    });
+    timeline.fail(GPO_FAILED, "on purpose");
+    context.run();
+    LOOP_REQUIRE(came == 5);
+    pipeline.wait();
+    try {
+        gpuorch::completion_port none(context.get_executor(), gpuorch::runtime().get());
+        LOOP_REQUIRE(false);
+    } catch (const gpuorch::system_error& error) {
+        LOOP_REQUIRE(error.code() == gpuorch::make_status(GPO_INVALID_HANDLE));
+    }
+}
+
 void several_threads(loop::Gpu& gpu) {
     net::io_context context;
     gpuorch::completion_port port(context.get_executor(), gpu.runtime);
@@ -356,6 +395,7 @@ int main() {
     failures(gpu);
     events_and_pipelines(gpu);
     cancelled(gpu);
+    objects();
     several_threads(gpu);
 #if GPUORCH_ASIO_VERSION >= 102400
     deferred(gpu);

@@ -5,6 +5,8 @@
 //     gpuorch::completion done = co_await port.async_wait(stream, use_awaitable);
 //     std::future<gpuorch::completion> done = port.async_wait(stream, use_future);
 //
+// `runtime` and `stream` are objects of gpuorch.hpp or C handles.
+//
 // Header-only, C++17 or newer, Boost.Asio (1.74 or newer) or standalone Asio (1.18 or newer; define GPUORCH_ASIO_STANDALONE
 // or ASIO_STANDALONE). A port is a completion queue (completion.h) whose descriptor the io_context watches: no thread is
 // involved but those that run the io_context, and these sleep with the rest of what it waits for.
@@ -27,14 +29,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
 
-#include "gpuorch.h"
+#include "gpuorch.hpp"
 
 #if defined(ASIO_STANDALONE) && !defined(GPUORCH_ASIO_STANDALONE)
 #define GPUORCH_ASIO_STANDALONE
@@ -105,7 +106,7 @@ struct completion {
     std::uint64_t operation = 0;        // as in gpo_completion, like all below
     std::uint64_t submitted_ns = 0;
     std::uint64_t completed_ns = 0;
-    std::uint64_t error_id = 0;         // for gpo_cq_get_error(port.native_handle(), …)
+    std::uint64_t error_id = 0;         // for completion_port::failure
 };
 
 /// Errors that are a gpo_status.
@@ -183,31 +184,26 @@ class port_state : public std::enable_shared_from_this<port_state> {
 public:
     port_state(const net::any_io_executor& executor, gpo_runtime_t runtime, std::uint32_t capacity)
         : strand_(executor), descriptor_(executor) {
-        gpo_cq_options options;
-        std::memset(&options, 0, sizeof options);
-        options.struct_size = sizeof options;
+        auto options = sized<gpo_cq_options>();
         options.capacity = capacity;
         options.label = "asio";
         std::int32_t descriptor = -1;
-        gpo_status status = gpo_cq_create(runtime, &options, &queue_);
-        if (status == GPO_SUCCESS) status = gpo_cq_get_fd(queue_, &descriptor);
-        if (status != GPO_SUCCESS) {
-            gpo_cq_destroy(queue_);
-            throw system_error(make_status(status), "gpuorch::completion_port");
-        }
+        gpo_cq_t queue = nullptr;
+        gpo_status status = gpo_cq_create(runtime, &options, &queue);
+        queue_.reset(queue);
+        if (status == GPO_SUCCESS) status = gpo_cq_get_fd(queue, &descriptor);
+        if (status != GPO_SUCCESS) throw system_error(make_status(status), "gpuorch::completion_port");
         error_code refused;
         descriptor_.assign(descriptor, refused);  // which closes it
         if (refused) {
             ::close(descriptor);
-            gpo_cq_destroy(queue_);
             throw system_error(refused, "gpuorch::completion_port");
         }
     }
-    ~port_state() { gpo_cq_destroy(queue_); }
     port_state(const port_state&) = delete;
     port_state& operator=(const port_state&) = delete;
 
-    gpo_cq_t queue() const noexcept { return queue_; }
+    const completion_queue& queue() const noexcept { return queue_; }
 
     /// A number for a wait that is to be started.
     std::uint64_t next() noexcept { return last_.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -312,7 +308,7 @@ private:
 
     net::strand<net::any_io_executor> strand_;
     net::posix::stream_descriptor descriptor_;
-    gpo_cq_t queue_ = nullptr;
+    completion_queue queue_;
     bool armed_ = false;  // in the strand
 
     std::atomic<std::uint64_t> last_{0};
@@ -342,7 +338,16 @@ public:
     }
 
     executor_type get_executor() const noexcept { return executor_; }
-    gpo_cq_t native_handle() const noexcept { return state_->queue(); }
+    gpo_cq_t native_handle() const noexcept { return state_->queue().get(); }
+
+    /// What the work of a failed wait has failed with: `throw port.failure(done);`. For the newest 256 failures it has the
+    /// details, for others and for waits that weren't accepted the status alone.
+    error failure(const completion& done) const {
+        gpo_completion entry{};
+        entry.status = done.status;
+        entry.error_id = done.error_id;
+        return state_->queue().failure(entry);
+    }
 
     /// Abandons every pending wait: their handlers come with error::operation_aborted.
     void cancel() { state_->abandon_all(); }
