@@ -14,6 +14,7 @@ __device__ unsigned with_zeros(unsigned crc, unsigned long long zeros, const uns
     return crc;
 }
 
+#ifdef __CUDACC__  // C++ hosts include what is above
 // A block takes 64 KiB, a thread 1 KiB and counts in a row of its own. Its CRC begins with 0 and gets as many zeros as bytes
 // follow: the chunk's is the xor of all.
 enum { threads = 64, piece = 1024 };
@@ -53,3 +54,4 @@ extern "C" __global__ void stream_files(const unsigned char *in, unsigned char *
         atomicAdd(&result->histogram[value], sum);
     }
 }
+#endif

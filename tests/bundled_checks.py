@@ -2,7 +2,8 @@
 """In a folder that tests/bundle made: the checks that need nothing built there, on the device of GPUORCH_DEVICE.
 
     run --device cuda checks [NAME]...     a name is a part of "process/trace", "process/metrics", "process/nvtx",
-                                           "process/main_job", "python/main_job", "rust/main_job", "lua/main_job"
+                                           "process/main_job", "cpp/objects", "cpp/main_job", "python/main_job", "rust/main_job",
+                                           "lua/main_job"
 
 The last line adds the checks up.
 """
@@ -13,12 +14,13 @@ import sys
 import runner
 
 TESTS = pathlib.Path(__file__).resolve().parent
-CHECKS = ("process/trace", "process/metrics", "process/nvtx", "process/main_job", "python/main_job", "rust/main_job", "lua/main_job")
+CHECKS = ("process/trace", "process/metrics", "process/nvtx", "process/main_job", "cpp/objects", "cpp/main_job", "python/main_job",
+          "rust/main_job", "lua/main_job")
 
 
 def script(label):
     folder, name = label.split("/")
-    return TESTS / (folder if folder == "process" else f"bindings/{folder}") / f"check_{name}.py"
+    return TESTS / (folder if folder in ("process", "cpp") else f"bindings/{folder}") / f"check_{name}.py"
 
 
 def main(names):

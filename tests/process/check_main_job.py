@@ -17,8 +17,8 @@ def compiled(source, folder):
 
 
 def words(text):
-    """Of C, without comments: names, numbers, strings, and each other character."""
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+    """Of C, without comments and conditions: names, numbers, strings, and each other character."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*|^#(ifdef|endif)[^\n]*", " ", text, flags=re.S | re.M)
     return re.findall(r'"[^"]*"|\w+|\S', text)
 
 

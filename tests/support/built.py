@@ -31,6 +31,17 @@ def c_program(source, folder, *options):
     return program
 
 
+def cpp_program(source, folder, *options):
+    """The same of one C++ file."""
+    program = pathlib.Path(folder) / source.stem
+    if BUNDLE:
+        shutil.copy(BUNDLE / "cpp" / source.stem, program)
+    else:
+        subprocess.run([*os.environ.get("CXX", "c++").split(), "-std=c++17", "-O2", f"-I{ROOT}/libgpuorch/include", *options,
+                        "-o", program, source, f"-L{LIBRARIES}", "-lgpuorch"], check=True)
+    return program
+
+
 def device_name():
     """As programs are told the name of the device that GPUORCH_DEVICE chooses."""
     if os.environ.get("GPUORCH_DEVICE") == "soft":

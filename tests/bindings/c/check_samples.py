@@ -62,8 +62,8 @@ def readme():
     """What is shown is the file's end, from where its code begins."""
     text = (ROOT / "README.md").read_text()
     shown = text[text.index("## A first program"):]
-    shown = dict(re.findall(r"```(c|rust|lua)\n(.*?)```", shown[:shown.index("\n## ", 3)], flags=re.S))
-    for language, suffix in (("c", "c"), ("rust", "rs"), ("lua", "lua")):
+    shown = dict(re.findall(r"```(c|cpp|rust|lua)\n(.*?)```", shown[:shown.index("\n## ", 3)], flags=re.S))
+    for language, suffix in (("c", "c"), ("cpp", "cpp"), ("rust", "rs"), ("lua", "lua")):
         program = ROOT / f"samples/{language}/first.{suffix}"
         block = shown.get(language, "")
         report(f"README.md shows {program.name} as it is",
@@ -74,7 +74,7 @@ def languages():
     for words in (["--lang"], ["--lang", "fortran", "x"], ["--lang="]):
         result = subprocess.run([ROOT / "samples/run", *words], capture_output=True, text=True, timeout=60)
         report(f"samples/run {' '.join(words)} names the languages that there are",
-               (result.returncode, result.stdout, "one of c, rust, lua, python" in result.stderr), (2, "", True))
+               (result.returncode, result.stdout, "one of c, cpp, rust, lua, python" in result.stderr), (2, "", True))
 
 
 def main():

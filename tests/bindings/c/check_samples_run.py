@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""samples/run --lang c|rust|lua|python: the same file in each language gives the same lines, times aside; Rust's is linked by
+"""samples/run --lang c|cpp|rust|lua|python: the same file in each language gives the same lines, times aside; Rust's is linked by
 pkg-config. It builds and installs the library for itself, which takes minutes: only in full runs."""
 import os
 import pathlib
@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-LANGUAGES = ("c", "rust", "lua", "python")
+LANGUAGES = ("c", "cpp", "rust", "lua", "python")
 TIMES = re.compile(r"[\d.]+ GB/s, \d+ % of copying hidden")
 
 
@@ -39,7 +39,7 @@ def main():
             report(f"samples/run --lang {language} says what C does", said[language], said["c"])
         report("what samples/run prints names the files and has times", (str(file) in said["c"], "TIMES" in said["c"]), (True, True), said["c"])
         code, out, errors = run("--lang", "cobol", file)
-        report("samples/run names the languages there are", (code, out, "c, rust, lua, python" in errors), (2, "", True), errors)
+        report("samples/run names the languages there are", (code, out, "c, cpp, rust, lua, python" in errors), (2, "", True), errors)
 
 
 if "--full" in sys.argv:
