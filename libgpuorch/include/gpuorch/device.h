@@ -1,4 +1,12 @@
-/* device.h: the GPUs that a runtime sees, and the ones that it has opened. */
+/* device.h: the GPUs that a runtime shows, and handles of opened devices.
+ *
+ * Devices are numbered by ordinals from 0. A device can be described without opening it. Opening a device uses its
+ * primary CUDA context, or a context of the caller's; all objects that are made from the device's handle live in that
+ * context.
+ *
+ *     gpo_device_t device;
+ *     gpo_device_open(runtime, NULL, &device);
+ */
 #ifndef GPUORCH_DEVICE_H
 #define GPUORCH_DEVICE_H
 
@@ -10,15 +18,15 @@ extern "C" {
 
 typedef struct gpo_device_properties {
     uint32_t struct_size;
-    int32_t native_ordinal;           /* the driver's number of the device */
+    int32_t native_ordinal;           /* the driver's own number of the device */
     char name[128];
     uint8_t uuid[16];
     char pci_address[32];             /* "0000:1b:00.0" */
-    int32_t numa_node;                /* of the host, nearest to the device; -1: not known */
+    int32_t numa_node;                /* the host's NUMA node nearest to the device; -1: not known */
     int32_t compute_capability_major;
     int32_t compute_capability_minor;
     int32_t multiprocessors;
-    int32_t copy_engines;             /* copies that can run at the same time as each other and as kernels */
+    int32_t copy_engines;             /* how many copies can run at the same time, beside kernels */
     int32_t warp_size;
     int32_t max_threads_per_block;
     int32_t max_threads_per_multiprocessor;
@@ -28,94 +36,110 @@ typedef struct gpo_device_properties {
     int32_t l2_bytes;
     uint32_t software;                /* 1: the software GPU */
     uint64_t memory_bytes;
-    uint64_t shared_bytes_per_block;  /* without asking for more */
-    uint64_t shared_bytes_per_block_max;
+    uint64_t shared_bytes_per_block;  /* shared memory that every kernel may use */
+    uint64_t shared_bytes_per_block_max; /* with gpo_kernel_set_max_dynamic_shared (module.h) */
     uint64_t shared_bytes_per_multiprocessor;
     uint32_t max_block[3];
     uint32_t max_grid[3];
-    uint32_t cooperative_launch;      /* 1: supported */
+    uint32_t cooperative_launch;      /* 1: supported; likewise the following */
     uint32_t cluster_launch;
     uint32_t memory_pools;
     uint32_t batched_copies;
 } gpo_device_properties;
 
-/* How many devices the runtime shows. Loads the driver the first time. GPO_NO_DEVICE with the reason if the driver that
- * was asked for can't be used. */
+/* Says how many devices the runtime shows. The first call loads the driver.
+ * GPO_NO_DEVICE: the driver that was asked for can't be used; the message says why */
 GPO_API gpo_status gpo_runtime_get_device_count(gpo_runtime_t runtime, uint32_t *count);
 
-/* Properties of device `ordinal` (from 0), opened or not. Makes no context. GPO_NO_DEVICE for an ordinal that isn't
- * there. */
+/* Describes device `ordinal` (from 0), which need not be open. Makes no context.
+ * GPO_NO_DEVICE: there is no device with this ordinal */
 GPO_API gpo_status gpo_runtime_describe_device(gpo_runtime_t runtime, uint32_t ordinal,
                                                gpo_device_properties *properties);
 
-/* How two devices of a runtime reach each other, opened or not: `from` and `to` are ordinals, as above. */
+/* How one device of a runtime reaches another's memory. */
 typedef struct gpo_peer_properties {
     uint32_t struct_size;
     uint32_t accessible;       /* 1: kernels and copies on `from` can reach memory of `to` directly */
-    uint32_t native_atomics;
-    int32_t performance_rank;  /* the driver's: lower is faster */
+    uint32_t native_atomics;   /* 1: atomic operations on that memory are native */
+    int32_t performance_rank;  /* the driver's rank of the connection: lower is faster */
 } gpo_peer_properties;
-/* GPO_NO_DEVICE for an ordinal that isn't there. Makes no context. */
+/* Describes how device `from` reaches device `to`. Both are ordinals; neither device need be open. Makes no context.
+ * GPO_NO_DEVICE: there is no device with one of these ordinals */
 GPO_API gpo_status gpo_runtime_describe_peer(gpo_runtime_t runtime, uint32_t from, uint32_t to,
                                             gpo_peer_properties *properties);
 
 typedef struct gpo_device_options {
     uint32_t struct_size;
-    uint32_t flags;       /* none yet */
+    uint32_t flags;       /* 0: there are none yet */
     uint32_t ordinal;     /* from 0 */
     uint32_t reserved;    /* 0 */
-    void *native_context; /* a CUcontext of the caller's, on that device, to be used in place of the primary one. It
-                             must stay until all that was opened from the device is destroyed and its work is done.
-                             NULL: the primary context, retained, its flags untouched */
+    void *native_context; /* NULL: the device's primary context, which is retained; its flags stay as they are.
+                             Not NULL: the caller's CUcontext on that device. It must exist until all objects that were
+                             made from the device are destroyed and their work is done */
     const char *label;
 } gpo_device_options;
 
-/* Opens a device. `options` NULL: the first. GPO_NO_DEVICE for an ordinal that isn't there, GPO_INVALID_ARGUMENT for a
- * native context of another device. May block while the driver makes the context. Opening a device twice gives two
- * handles on one context. */
+/* Opens a device. `options` may be NULL: the first device. Opening a device twice gives two handles to one context.
+ *
+ * GPO_NO_DEVICE: there is no device with this ordinal
+ * GPO_INVALID_ARGUMENT: `native_context` is of another device
+ *
+ * Blocks on the driver while it makes the context. */
 GPO_API gpo_status gpo_device_open(gpo_runtime_t runtime, const gpo_device_options *options, gpo_device_t *device);
 
-/* Closes a handle. Streams and memory that were opened from it keep the device until they go. */
+/* Closes a device's handle. The device stays in use until all streams, memory and other objects that were made from the
+ * handle are destroyed. */
 GPO_API gpo_status gpo_device_close(gpo_device_t device);
 
-/* Properties of an opened device, as gpo_runtime_describe_device gives them. */
+/* Describes an open device, as gpo_runtime_describe_device does. */
 GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_properties *properties);
 
-/* Waits until all that was put on the device's streams by then, held work and that of streams destroyed meanwhile
- * included, is done, and the memory that was freed behind it is free. What the GPU was given before a stream failed is
- * waited for too; that failure isn't returned. GPO_TIMEOUT: if streams hold each other up (stream.h), gpo_last_error has
- * a sentence that names them. GPO_DEVICE_LOST; GPO_CANCELLED if the runtime shuts down. GPO_WOULD_DEADLOCK in a host
- * call on one of the streams, and in a log function on the thread of the library that frees.
- * Works while streams are captured: those run nothing and are passed over, as is a wrapped legacy stream while a
- * blocking stream is captured; and memory freed during a capture is released when the capture ends, which this call
- * doesn't wait for.
+/* Waits until all work that was put on the device's streams before the call is done, and until memory that was freed
+ * behind this work is free. That includes held work, and the work of streams that have been destroyed. If a stream has
+ * failed, the work that the GPU was given before the failure is waited for too; the failure isn't returned.
+ *
+ * The call may be made during a stream capture. A stream that is being captured runs nothing, so it is passed over. A
+ * wrapped legacy stream is passed over while any blocking stream is being captured. Memory that was freed during a
+ * capture is released when the capture ends; this call doesn't wait for that.
+ *
+ * GPO_TIMEOUT: the timeout passed. If streams hold each other up (stream.h), gpo_last_error names them
+ * GPO_DEVICE_LOST: the device was lost
+ * GPO_CANCELLED: the runtime was shut down meanwhile
+ * GPO_WOULD_DEADLOCK: called in a host call (executor.h) on one of the device's streams, or in a log function on the
+ *     library's thread that frees memory
+ *
  * Blocks on the GPU until the timeout. */
 GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns);
 
-/* The CUcontext and CUdevice behind a handle, for use with other libraries. Either pointer may be NULL. */
+/* Writes the CUcontext and the CUdevice behind a handle, for use with other libraries. Either pointer may be NULL. */
 GPO_API gpo_status gpo_device_get_native(gpo_device_t device, void **context, int32_t *ordinal);
 
-/* Free and total bytes of device memory, as the driver sees them now. Neither pointer may be NULL. */
+/* Writes the free and the total bytes of device memory, as the driver sees them now. Neither pointer may be NULL. */
 GPO_API gpo_status gpo_device_get_memory(gpo_device_t device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* Lets kernels and copies on `device` reach the memory of `peer`. Success if they can already. GPO_NOT_SUPPORTED if the
- * two can't; GPO_INVALID_HANDLE if they are of different runtimes. Serialises both devices. */
+/* Lets kernels and copies on `device` access the memory of `peer`. Succeeds if they can already.
+ * GPO_NOT_SUPPORTED: these two devices can't reach each other
+ * GPO_INVALID_HANDLE: the devices are of different runtimes
+ * Serialises both devices (runtime.h). */
 GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer);
-/* Takes that back. GPO_INVALID_STATE if it isn't so; GPO_INVALID_ARGUMENT if both are the same device, which always
- * reaches its own memory. Serialises both devices. */
+/* Ends that access.
+ * GPO_INVALID_STATE: `device` has no access to the memory of `peer`
+ * GPO_INVALID_ARGUMENT: both are the same device, which always reaches its own memory
+ * Serialises both devices (runtime.h). */
 GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t peer);
 
-/* Limits of the context, in bytes (pending launches: a count). GPO_INVALID_ARGUMENT for another number,
- * GPO_NOT_SUPPORTED for one that the device lacks. */
-#define GPO_LIMIT_STACK_BYTES 1          /* per thread of a kernel */
-#define GPO_LIMIT_PRINTF_BYTES 2
-#define GPO_LIMIT_HEAP_BYTES 3           /* malloc in kernels */
-#define GPO_LIMIT_PENDING_LAUNCHES 4     /* made by kernels */
-#define GPO_LIMIT_L2_FETCH_BYTES 5
-#define GPO_LIMIT_PERSISTING_L2_BYTES 6
-/* The value that is in force now. */
+/* Limits of the device's context. All users of the context share them. */
+#define GPO_LIMIT_STACK_BYTES 1          /* stack of each thread of a kernel, bytes */
+#define GPO_LIMIT_PRINTF_BYTES 2         /* buffer of printf in kernels, bytes */
+#define GPO_LIMIT_HEAP_BYTES 3           /* heap of malloc in kernels, bytes */
+#define GPO_LIMIT_PENDING_LAUNCHES 4     /* launches made by kernels that may be pending: a count */
+#define GPO_LIMIT_L2_FETCH_BYTES 5       /* granularity of fetches into the L2 cache, bytes */
+#define GPO_LIMIT_PERSISTING_L2_BYTES 6  /* part of the L2 cache for persisting accesses, bytes */
+/* Reads the value of `limit` (GPO_LIMIT_*) that is in force now.
+ * GPO_INVALID_ARGUMENT: `limit` is none of these numbers
+ * GPO_NOT_SUPPORTED: the device doesn't have this limit */
 GPO_API gpo_status gpo_device_get_limit(gpo_device_t device, uint32_t limit, uint64_t *value);
-/* The driver may round the value: ask for it afterwards. Shared by all users of the context. */
+/* Sets a limit. The driver may round the value: read it back with gpo_device_get_limit. Same statuses as there. */
 GPO_API gpo_status gpo_device_set_limit(gpo_device_t device, uint32_t limit, uint64_t value);
 
 #ifdef __cplusplus

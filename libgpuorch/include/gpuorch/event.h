@@ -1,4 +1,15 @@
-/* event.h: a point in a stream that can be asked about, waited for and timed. */
+/* event.h: an event is a point in a stream. The host can query it, wait for it and be notified of it; other streams can
+ * wait for it; the GPU time between two events can be read.
+ *
+ * gpo_event_record puts a *recording* on a stream. The recording is *complete* when all work that was put on the stream
+ * before it is done. An event can be recorded again; the functions here refer to its newest recording. An event that
+ * was never recorded counts as complete.
+ *
+ * An event that was recorded on a stream in capture marks a point in the captured graph, which is complete at no
+ * particular time. Until the event is recorded outside of a capture, gpo_event_query, gpo_event_wait,
+ * gpo_event_get_elapsed, gpo_event_notify and gpo_event_then return GPO_CAPTURE_REFUSED, also after that capture has
+ * ended.
+ */
 #ifndef GPUORCH_EVENT_H
 #define GPUORCH_EVENT_H
 
@@ -8,8 +19,8 @@
 extern "C" {
 #endif
 
-#define GPO_EVENT_TIMING 1        /* takes times; without it an event is cheaper for the GPU */
-#define GPO_EVENT_BLOCKING_SYNC 2 /* whoever waits for it sleeps at once, in place of spinning for a while */
+#define GPO_EVENT_TIMING 1        /* records GPU times; an event without them costs the GPU less */
+#define GPO_EVENT_BLOCKING_SYNC 2 /* a thread that waits for the event sleeps at once and doesn't spin first */
 
 typedef struct gpo_event_options {
     uint32_t struct_size;
@@ -17,40 +28,49 @@ typedef struct gpo_event_options {
     const char *label;
 } gpo_event_options;
 
-/* `options` NULL: no timing. */
+/* Creates an event, which is not recorded yet. `options` may be NULL: no timing. */
 GPO_API gpo_status gpo_event_create(gpo_device_t device, const gpo_event_options *options, gpo_event_t *event);
-/* Whoever is in gpo_event_wait gets GPO_CANCELLED. Streams that wait for its recordings still do, and notifies still
- * come. */
+/* Destroys an event. Threads in gpo_event_wait return GPO_CANCELLED. Streams that wait for a recording of the event go
+ * on waiting for it, and entries that gpo_event_notify promised still come. */
 GPO_API gpo_status gpo_event_destroy(gpo_event_t event);
 
-/* Marks the point behind all that was put on the stream so far; what waited for an earlier recording still waits for
- * that one. On a held stream the recording is held too, and the event is not ready meanwhile. GPO_INVALID_ARGUMENT if
- * event and stream are of different devices.
- * On a stream that is captured it marks a point of the graph, which isn't reached at any one time: until the event is
- * recorded outside of a capture, and also when that one has ended, gpo_event_query, _wait, _get_elapsed, _notify and
- * gpo_event_then give GPO_CAPTURE_REFUSED. */
+/* Records the event behind all work that was put on the stream before the call. Waits for an earlier recording still
+ * wait for that recording. On a held stream (stream.h) the recording is held too, and the event is incomplete
+ * meanwhile. On a stream in capture the event marks a point in the graph (see above).
+ * GPO_INVALID_ARGUMENT: event and stream are of different devices */
 GPO_API gpo_status gpo_event_record(gpo_event_t event, gpo_stream_t stream);
 
-/* GPO_SUCCESS if the last recording has been reached (or there was none), GPO_NOT_READY, or what the work before it
- * failed with. GPO_CAPTURE_REFUSED: see gpo_event_record. */
+/* Says whether the newest recording is complete.
+ * GPO_SUCCESS: it is complete, or the event was never recorded
+ * GPO_NOT_READY: it is not complete
+ * GPO_CAPTURE_REFUSED: it was made in a capture (see above)
+ * Any other status: the failure of the work before the recording */
 GPO_API gpo_status gpo_event_query(gpo_event_t event);
 
-/* As query, but waits. GPO_TIMEOUT; GPO_CANCELLED if the event is destroyed or the runtime shut down meanwhile.
- * GPO_WOULD_DEADLOCK inside a host call that the last recording lies behind on its stream, unless the timeout is 0.
+/* Waits until the newest recording is complete. Statuses as gpo_event_query, except GPO_NOT_READY, and:
+ * GPO_TIMEOUT: the timeout passed
+ * GPO_CANCELLED: the event was destroyed or the runtime shut down meanwhile
+ * GPO_WOULD_DEADLOCK: called with a timeout other than 0 in a host call (executor.h), and the newest recording is
+ *     behind that host call on its stream
  * Blocks on the GPU until the timeout. */
 GPO_API gpo_status gpo_event_wait(gpo_event_t event, int64_t timeout_ns);
 
-/* GPU time between two recordings in nanoseconds, with the driver's resolution (about 0.5 us). Negative if `end` came
- * first. GPO_INVALID_ARGUMENT if one has no GPO_EVENT_TIMING or they are of different devices, GPO_NOT_READY while one
- * is pending, GPO_INVALID_STATE if one was never recorded, GPO_CAPTURE_REFUSED as above. */
+/* Writes the GPU time from the newest recording of `start` to that of `end`, in nanoseconds, with the driver's
+ * resolution (about 0.5 us). Negative if `end` was complete first.
+ * GPO_INVALID_ARGUMENT: an event was made without GPO_EVENT_TIMING, or the events are of different devices
+ * GPO_NOT_READY: a recording is not complete
+ * GPO_INVALID_STATE: an event was never recorded
+ * GPO_CAPTURE_REFUSED: a recording was made in a capture (see above) */
 GPO_API gpo_status gpo_event_get_elapsed(gpo_event_t start, gpo_event_t end, int64_t *nanoseconds);
 
-/* Puts an entry with `user_data` and a status into `cq` when the last recording is reached (at once if there was none):
- * see completion.h. The entry has the failure if the work before that recording fails or has failed, or the device is
- * lost. GPO_WOULD_BLOCK if the queue is full: nothing comes then. GPO_CAPTURE_REFUSED as above. */
+/* Puts an entry into `cq` (completion.h) when the newest recording is complete, at once if the event was never
+ * recorded. The entry has `user_data` and a status: GPO_SUCCESS, or the failure if the work before that recording fails
+ * or has failed or the device is lost.
+ * GPO_WOULD_BLOCK: the queue is full; no entry will come
+ * GPO_CAPTURE_REFUSED: the recording was made in a capture (see above) */
 GPO_API gpo_status gpo_event_notify(gpo_event_t event, gpo_cq_t cq, uint64_t user_data);
 
-/* The CUevent behind the handle. It is the library's: don't destroy it. */
+/* Writes the CUevent behind the handle. The library owns it: don't destroy it. */
 GPO_API gpo_status gpo_event_get_native(gpo_event_t event, void **native);
 
 #ifdef __cplusplus

@@ -1,16 +1,22 @@
-/* gpuorch.h: all of libgpuorch.
+/* gpuorch.h: all of libgpuorch. Read the headers in this order:
  *
- *     runtime.h     the root                      memory.h      pinned arenas, device pools, copies, fills
- *     device.h      GPUs, real and software       module.h      kernels and their launch
- *     stream.h      queues of GPU work            completion.h  learning that work is done
- *     event.h       points in them                executor.h    being called when it is, and host code in stream order
- *     timeline.h    order between all of them     pipeline.h    files, memory and callbacks streamed through a GPU
- *     metrics.h     what it is doing, in numbers  trace.h       a picture of a run
+ *     types.h       handles, and the rules that hold for every function
+ *     status.h      what functions return; details of a failure
+ *     runtime.h     the root object: drivers, threads, statistics
+ *     device.h      GPUs, real and software
+ *     stream.h      queues of GPU work
+ *     event.h       points in a stream
+ *     timeline.h    a counter on which streams and the host wait for one another
+ *     memory.h      pinned arenas, device pools, copies, fills
+ *     module.h      kernels and their launch
+ *     completion.h  completion queues: the host learns that GPU work is done
+ *     executor.h    callbacks when GPU work is done; host functions in the order of a stream
+ *     pipeline.h    files, memory and callbacks streamed through a GPU
+ *     metrics.h     gauges and counters for monitoring
+ *     trace.h       a timeline of what the host and the GPUs did
  *     api.h         the same functions as a table, for dlopen
  *
  * C++ has gpuorch.hpp, one layer over these, and asio.hpp for an io_context.
- *
- * types.h has the rules that hold for every function; status.h what they return.
  */
 #ifndef GPUORCH_H
 #define GPUORCH_H

@@ -1,15 +1,16 @@
-/* metrics.h: what the library and its GPUs are doing, as numbers for whoever watches a service.
+/* metrics.h: what the library and its GPUs are doing, as numbers for monitoring.
  *
- * Counters of work done are in gpo_runtime_get_statistics. Here are the gauges beside them (what is pending, what
- * memory is in use), how long completions took, what failed, and what the GPU says of itself. All of it also comes as
- * one text in the format that Prometheus scrapes:
+ * gpo_runtime_get_statistics (runtime.h) counts work done. The functions here add gauges (pending work, memory in use),
+ * the latency of completions, failures by status, and what a GPU says of itself. gpo_runtime_get_metrics_text gives all
+ * of that as one text in the format that Prometheus scrapes:
  *
  *     size_t room = 65536, needed;
  *     char *text = malloc(room);
  *     while (gpo_runtime_get_metrics_text(runtime, text, room, &needed) == GPO_BUFFER_TOO_SMALL)
  *         text = realloc(text, room = needed);
  *
- * Reading costs the work nothing: counters are read, not stopped, so figures of one reading may be a moment apart.
+ * Reading metrics costs the running work nothing. The numbers are read one after the other while work goes on, so those
+ * of one reading may be from slightly different moments.
  */
 #ifndef GPUORCH_METRICS_H
 #define GPUORCH_METRICS_H
@@ -25,65 +26,72 @@ extern "C" {
 
 typedef struct gpo_metrics {
     uint32_t struct_size;
-    uint32_t devices;            /* on which something was opened */
+    uint32_t devices;            /* devices on which an object was opened */
     uint64_t streams;
-    uint64_t operations_pending; /* accepted and not yet known to be done. A stream's count falls only when somebody
-                                    waits for it, queries it or has a notify on it; that of one that has failed stays.
-                                    A pipeline looks at its own streams with each chunk */
-    uint64_t operations_held;    /* of them, held on the host now (stream.h); gpo_statistics.holds counts them all */
-    uint64_t completions_pending; /* accepted by completion queues and not drained */
-    uint64_t notifies_refused;   /* count: met a full queue */
-    uint64_t arena_in_use;       /* bytes, of all pinned arenas that there are */
+    uint64_t operations_pending; /* operations accepted and not yet known to be done. The library learns that a stream's
+                                    operations are done only when the program waits for the stream, queries it or has a
+                                    notify on it. Operations of a failed stream stay counted. A pipeline checks its own
+                                    streams with each chunk */
+    uint64_t operations_held;    /* pending operations that are held on the host now (stream.h); gpo_statistics.holds
+                                    counts all that ever were */
+    uint64_t completions_pending; /* entries accepted by completion queues and not drained */
+    uint64_t notifies_refused;   /* counter: notifies refused because the queue was full */
+    uint64_t arena_in_use;       /* bytes, all existing pinned arenas together */
     uint64_t arena_reserved;
     uint64_t arena_peak;         /* sum of the arenas' own peaks of in_use */
-    uint64_t pool_in_use;        /* bytes, of all device pools that there are */
+    uint64_t pool_in_use;        /* bytes, all existing device pools together */
     uint64_t pool_reserved;
     uint64_t pool_peak;
-    uint64_t latency_count;      /* completions delivered; from notify to delivery: */
+    uint64_t latency_count;      /* completions delivered. Their latency is the time from notify to delivery: */
     uint64_t latency_sum;        /* nanoseconds */
-    uint64_t latencies[GPO_METRICS_LATENCIES]; /* how many took at most 2^i microseconds and more than half that; the
-                                    last: all longer ones */
-    uint64_t errors[GPO_METRICS_ERRORS]; /* by status: calls on live objects, and completions, that failed with it */
+    uint64_t latencies[GPO_METRICS_LATENCIES]; /* [i]: how many took at most 2^i microseconds and more than half that;
+                                    the last element: all longer ones */
+    uint64_t errors[GPO_METRICS_ERRORS]; /* [status]: calls on live objects, and completions, that failed with status */
     uint64_t executors;
-    uint64_t executor_threads;   /* the library's, of all executors; callers' own are not known */
-    uint64_t callbacks;          /* count: run by executors, host calls and those of pipelines included */
-    uint64_t callbacks_pending;  /* accepted by executors and not run yet: due ones, and those that wait for their
-                                    moment */
-    uint64_t pipeline_pinned;    /* bytes of pinned memory that pipelines have: of no arena */
+    uint64_t executor_threads;   /* the library's threads of all executors; threads of the program aren't known */
+    uint64_t callbacks;          /* counter: callbacks run by executors, with host calls and pipelines' callbacks */
+    uint64_t callbacks_pending;  /* callbacks accepted by executors and not run yet, whether due or not */
+    uint64_t pipeline_pinned;    /* bytes of pinned memory of pipelines, which belong to no arena */
 } gpo_metrics;
 
-/* `metrics->struct_size` must be set. Blocks on nothing. */
+/* Reads the metrics of a runtime. Set `metrics->struct_size` before the call. Blocks on nothing. */
 GPO_API gpo_status gpo_runtime_get_metrics(gpo_runtime_t runtime, gpo_metrics *metrics);
 
-/* What a device says of itself: on CUDA devices through NVML (libnvidia-ml.so.1, loaded when first asked). A figure
- * that isn't to be had is -1. On the software GPU there is memory and nothing else. */
+/* What a device says of itself. On CUDA devices that comes from NVML (libnvidia-ml.so.1, loaded by the first call). A
+ * number that isn't available is -1. The software GPU has only the numbers about memory. */
 typedef struct gpo_device_metrics {
     uint32_t struct_size;
     uint32_t reserved;           /* 0 */
     int64_t memory_total;        /* bytes */
-    int64_t memory_used;         /* bytes, of all processes; on the software GPU, of this one */
-    int64_t utilization;         /* per cent of the last sampling period in which a kernel ran */
-    int64_t memory_utilization;  /* per cent … in which device memory was read or written */
+    int64_t memory_used;         /* bytes, by all processes; on the software GPU by this process */
+    int64_t utilization;         /* per cent of NVML's last sampling period in which a kernel ran */
+    int64_t memory_utilization;  /* per cent of that period in which device memory was read or written */
     int64_t power;               /* milliwatts */
     int64_t energy;              /* millijoules, since the driver was loaded */
     int64_t temperature;         /* degrees Celsius */
     int64_t sm_clock;            /* Hz */
     int64_t memory_clock;        /* Hz */
-    int64_t pcie_sent;           /* bytes, by the device, since the driver was loaded */
-    int64_t pcie_received;
+    int64_t pcie_sent;           /* bytes that the device has sent since the driver was loaded */
+    int64_t pcie_received;       /* bytes that it has received since then */
     char reason[160];            /* why NVML isn't used; "" if it is */
 } gpo_device_metrics;
 
-/* Blocks on the driver for less than a millisecond, the first time for as long as NVML takes to load. Works while
- * streams are captured. */
+/* Reads the metrics of a device. Blocks on the driver for less than a millisecond; the first call blocks until NVML is
+ * loaded. May be called during stream captures. */
 GPO_API gpo_status gpo_device_get_metrics(gpo_device_t device, gpo_device_metrics *metrics);
 
-/* All of it, the runtime's statistics and those of every device on which something was opened, in Prometheus' text
- * format 0.0.4. Names begin with gpuorch_, units are seconds and bytes, ratios go from 0 to 1. Each sample has the label
- * `runtime`, by which the runtimes of one process differ: the runtime's own label (gpo_runtime_options.label); without one
- * its number in this process, "1" for the first runtime that was created. The text is a whole page: where one page is to
- * show several runtimes, the samples of one metric have to be put together.
- * GPO_BUFFER_TOO_SMALL; the text may be longer at the next call. Blocks as gpo_device_get_metrics does. */
+/* Writes the statistics and metrics of the runtime, and the metrics of every device on which an object was opened, in
+ * Prometheus' text format 0.0.4. Names begin with gpuorch_. Units are seconds and bytes; ratios go from 0 to 1.
+ *
+ * Each sample has the label `runtime`, which tells the runtimes of a process apart. Its value is the runtime's own
+ * label (gpo_runtime_options.label), or without one the runtime's number in this process, "1" for the first that was
+ * created.
+ *
+ * The text is a complete page. To show several runtimes on one page, group the samples of each metric together.
+ *
+ * GPO_BUFFER_TOO_SMALL: `needed` has the size; the text may be longer at the next call
+ *
+ * Blocks as gpo_device_get_metrics does. */
 GPO_API gpo_status gpo_runtime_get_metrics_text(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
 
 #ifdef __cplusplus

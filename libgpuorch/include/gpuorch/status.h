@@ -1,18 +1,20 @@
-/* status.h: what functions return, and what is known of a failure.
+/* status.h: what functions return, and the details of a failure.
  *
- * The number tells what went wrong and, by its range, what has to be done about it:
- *   0        done
- *   1..9     an answer, not a failure: nothing is wrong
- *   10..29   the call was wrong, and had no effect
- *   30..49   something needed is missing or exhausted; the same call may work later or elsewhere
- *   50..69   an operation or the object that it ran on has failed; other objects go on
- *   70..79   the device, the process or the runtime is gone: open new ones
+ * The number says what went wrong. Its range says what the caller has to do:
+ *   0        success
+ *   1..9     an answer, not a failure
+ *   10..29   the call was wrong and had no effect: correct it
+ *   30..49   something needed is missing or exhausted: the same call may succeed later or on another machine
+ *   50..69   an operation, or the object that it ran on, has failed: other objects go on
+ *   70..79   the device, the process's library or the runtime can't be used any more: open new ones
  *   80..89   the driver or the library broke its own rules
  *
- * Any function that takes a handle may return GPO_INVALID_HANDLE, GPO_STALE_HANDLE, GPO_SHUT_DOWN or GPO_FORKED, any
- * that takes a struct or a pointer GPO_INVALID_ARGUMENT, any that makes something GPO_OUT_OF_MEMORY, or
- * GPO_LIMIT_EXCEEDED beyond 4096 runtimes and 2^20 objects of one, any that reaches the device GPO_DEVICE_LOST or
- * GPO_DRIVER_ERROR; the comments don't repeat these.
+ * The comments of functions don't repeat these statuses:
+ *   GPO_INVALID_HANDLE, GPO_STALE_HANDLE, GPO_SHUT_DOWN, GPO_FORKED: from any function that takes a handle
+ *   GPO_INVALID_ARGUMENT: from any function that takes a struct or a pointer
+ *   GPO_OUT_OF_MEMORY: from any function that makes something
+ *   GPO_LIMIT_EXCEEDED: from any function that makes something, beyond 4096 runtimes and 2^20 objects of one runtime
+ *   GPO_DEVICE_LOST, GPO_DRIVER_ERROR: from any function that reaches the device
  */
 #ifndef GPUORCH_STATUS_H
 #define GPUORCH_STATUS_H
@@ -25,81 +27,84 @@ extern "C" {
 
 #define GPO_SUCCESS 0
 
-#define GPO_NOT_READY 1   /* asked about work that is not done yet */
-#define GPO_TIMEOUT 2     /* the timeout passed first */
-#define GPO_WOULD_BLOCK 3 /* bounded and full: take something out, then try again */
-#define GPO_END 4         /* from a source callback: there is no more */
+#define GPO_NOT_READY 1   /* the work that was asked about is not done yet */
+#define GPO_TIMEOUT 2     /* the timeout passed before the result was there */
+#define GPO_WOULD_BLOCK 3 /* a bounded queue is full: take entries out, then try again */
+#define GPO_END 4         /* returned by a source callback: there is no more data */
 
-#define GPO_INVALID_ARGUMENT 10 /* a value out of range, NULL where a pointer is needed, an unknown flag */
-#define GPO_INVALID_HANDLE 11   /* NULL, random, of another type, or of a runtime that isn't there */
-#define GPO_STALE_HANDLE 12     /* of something that has been destroyed */
-#define GPO_INVALID_STATE 13    /* right call, wrong time: the message says what it is in */
-#define GPO_NOT_SUPPORTED 14    /* by this device, driver or kind of object */
-#define GPO_NOT_FOUND 15        /* no kernel, symbol or file of that name */
-#define GPO_WOULD_DEADLOCK 16   /* from inside a callback: waiting would wait for itself */
-#define GPO_BUFFER_TOO_SMALL 17 /* of the caller: `needed` says how much */
-#define GPO_CAPTURE_REFUSED 18  /* can't be done on a stream that is being captured, nor of an event recorded on one */
+#define GPO_INVALID_ARGUMENT 10 /* a value out of range, NULL for a needed pointer, or an unknown flag */
+#define GPO_INVALID_HANDLE 11   /* a handle that is NULL, random, of another type, or of an unknown runtime */
+#define GPO_STALE_HANDLE 12     /* a handle of an object that has been destroyed */
+#define GPO_INVALID_STATE 13    /* the object is in a state that forbids the call: the message names it */
+#define GPO_NOT_SUPPORTED 14    /* not supported by this device, driver or kind of object */
+#define GPO_NOT_FOUND 15        /* there is no kernel, symbol or file of that name */
+#define GPO_WOULD_DEADLOCK 16   /* a wait inside a callback that would wait for that callback */
+#define GPO_BUFFER_TOO_SMALL 17 /* the caller's buffer is too small: `needed` has the size */
+#define GPO_CAPTURE_REFUSED 18  /* not possible with a stream in capture, or an event recorded on one */
 
-#define GPO_OUT_OF_MEMORY 30  /* host, pinned or device memory, as the message says */
-#define GPO_LIMIT_EXCEEDED 31 /* a cap that was set, or one that the system sets (threads, descriptors) */
-#define GPO_NO_DEVICE 32      /* no usable driver or no such device; the message says why */
-#define GPO_NO_COMPILER 33    /* no NVRTC, or no C++ compiler for the software GPU; the message says what was tried */
-#define GPO_COMPILE_FAILED 34 /* the kernel source: gpo_last_compile_log() has the compiler's text */
-#define GPO_INVALID_IMAGE 35  /* cut short, not an image, or for another device */
-#define GPO_IO_ERROR 36       /* a file or pipe; native_code is the errno */
+#define GPO_OUT_OF_MEMORY 30  /* host, pinned or device memory: the message says which */
+#define GPO_LIMIT_EXCEEDED 31 /* a limit that the caller or the system (threads, descriptors) has set */
+#define GPO_NO_DEVICE 32      /* no usable driver, or no such device: the message says why */
+#define GPO_NO_COMPILER 33    /* no NVRTC, or no C++ compiler for the software GPU: the message says which were tried */
+#define GPO_COMPILE_FAILED 34 /* the kernel source has errors: gpo_last_compile_log() has the compiler's text */
+#define GPO_INVALID_IMAGE 35  /* the image is cut short, not an image, or for another device */
+#define GPO_IO_ERROR 36       /* a file or pipe failed: native_code is the errno */
 
-#define GPO_CANCELLED 50       /* on request, or because what it needed was destroyed or shut down */
-#define GPO_FAILED 51          /* the caller failed a timeline or host call with it, or signals a failed timeline */
-#define GPO_CALLBACK_FAILED 52 /* the caller's callback returned an error, or threw */
+#define GPO_CANCELLED 50       /* on request, or because an object that was needed was destroyed or shut down */
+#define GPO_FAILED 51          /* the caller failed a timeline or host call so, or signals a failed timeline */
+#define GPO_CALLBACK_FAILED 52 /* a callback of the caller returned an error or threw */
 
-#define GPO_DEVICE_LOST 70 /* a kernel crashed or the context was destroyed: sticky for every device of that driver */
-#define GPO_FORKED 71      /* in a child that was forked after the library's first call: fork earlier, or exec in it */
-#define GPO_SHUT_DOWN 72   /* the runtime is shut down or shutting down */
+#define GPO_DEVICE_LOST 70 /* a kernel crashed or the context was destroyed: all devices of that driver are lost */
+#define GPO_FORKED 71      /* the process was forked after the library's first call: fork earlier, or exec */
+#define GPO_SHUT_DOWN 72   /* the runtime has shut down or is shutting down */
 
-#define GPO_DRIVER_ERROR 80 /* an error of the driver that is none of the above: native_code is the CUresult */
-#define GPO_INTERNAL 81     /* a defect of the library: please report it with the message */
+#define GPO_DRIVER_ERROR 80 /* another error of the driver: native_code is the CUresult */
+#define GPO_INTERNAL 81     /* a defect of the library: please report the message */
 
-/* Whose number gpo_error.native_code is. */
+/* Which numbers gpo_error.native_code comes from. */
 #define GPO_NATIVE_NONE 0
 #define GPO_NATIVE_CUDA 1  /* CUresult */
 #define GPO_NATIVE_ERRNO 2 /* errno */
 #define GPO_NATIVE_NVRTC 3 /* nvrtcResult */
 
-/* A failure. Texts are cut to fit, and always terminated. */
+/* The details of a failure. Texts are cut to fit, and always terminated. */
 typedef struct gpo_error {
     uint32_t struct_size;
     gpo_status status;
     int32_t native_code;    /* 0 if there is none */
     uint32_t native_domain; /* GPO_NATIVE_* */
-    uint64_t operation;     /* number of the operation on its stream, from 1; 0: none */
+    uint64_t operation;     /* number of the failed operation on its stream, from 1; 0: none */
     char function[64];      /* the function that was called, or the driver's function that failed */
     char object[64];        /* type and label of the culprit: "stream `upload`", "kernel `blur`" */
-    char message[512];      /* one sentence; for lost devices it lists the suspects */
+    char message[512];      /* one sentence; for a lost device it lists the operations that may have caused it */
 } gpo_error;
 
-/* The name of a status ("GPO_OUT_OF_MEMORY"); "GPO_UNKNOWN" for a number that is none. Static text, never NULL. */
+/* The name of a status ("GPO_OUT_OF_MEMORY"), or "GPO_UNKNOWN" for a number that is no status. Static text, never
+ * NULL. */
 GPO_API const char *gpo_status_name(gpo_status status);
 
 /* A sentence that says what a status means. Static text, never NULL. */
 GPO_API const char *gpo_status_text(gpo_status status);
 
-/* The last failure of a call made by the calling thread; status 0 if there was none. Successes don't change it, nor do
- * the answers 1 to 9 but where a function says so (gpo_device_wait). `error->struct_size` must be set. Returns
- * GPO_SUCCESS or GPO_INVALID_ARGUMENT. */
+/* Writes the last failure of a call that the calling thread made to `error`; `error->status` is 0 if there was none.
+ * A call that succeeds leaves the last failure as it is. So does a call that returns an answer (1 to 9), unless the
+ * function's comment says otherwise (gpo_device_wait). Set `error->struct_size` before the call. Returns GPO_SUCCESS or
+ * GPO_INVALID_ARGUMENT. */
 GPO_API gpo_status gpo_last_error(gpo_error *error);
 
-/* The failure that an object carries; status 0 if there is none. `object` is any handle. Readable from any thread, so
- * that runtimes whose tasks move between threads need no thread-local state.
- * - A stream or timeline: its first sticky failure, else that of the last failed call on it.
- * - A device: its loss, once it is lost, else that of the last failed call on its handle.
- * - A pipeline: that of its newest failed run, or of a failed call since.
- * - Others: that of the last failed call on it. Completion queues, executors and stream pools carry none. */
+/* Writes the failure that an object carries to `error`; `error->status` is 0 if there is none. `object` is any handle.
+ * Any thread can read it, so language runtimes whose tasks move between threads need no thread-local state.
+ * - Stream, timeline: its first sticky failure; if there is none, the failure of the last failed call on it.
+ * - Device: its loss, once it is lost; before that, the failure of the last failed call on its handle.
+ * - Pipeline: the failure of its newest failed run, or of a failed call since.
+ * - Completion queue, executor, stream pool: none.
+ * - All others: the failure of the last failed call on the object. */
 GPO_API gpo_status gpo_object_get_error(const void *object, gpo_error *error);
 
-/* Labels name things in errors, logs, statistics and traces. At most 63 bytes are kept. `object` is any handle; options
- * structs take a label too. NULL or "" takes the label away. */
+/* Sets an object's label, its name in errors, logs, statistics and traces. `object` is any handle. At most 63 bytes of
+ * the label are stored. NULL or "" removes the label. Options structs take a label too. */
 GPO_API gpo_status gpo_object_set_label(void *object, const char *label);
-/* The label that an object has; "" if it has none. */
+/* Writes an object's label, "" if it has none. */
 GPO_API gpo_status gpo_object_get_label(const void *object, char *buffer, size_t capacity, size_t *needed);
 
 #ifdef __cplusplus

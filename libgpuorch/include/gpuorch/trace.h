@@ -1,47 +1,58 @@
-/* trace.h: a picture of what the host and the GPUs did, and when.
+/* trace.h: records what the host and the GPUs did, and when: as a trace file, a picture and a summary.
  *
  *     gpo_trace_options options = {.struct_size = sizeof options, .path = "trace.json.gz", .picture = "timeline.svg"};
  *     gpo_trace_start(runtime, &options);
  *     ... work ...
  *     gpo_trace_stop(runtime);
  *
- * Or, with nothing built anew, GPUORCH_TRACE=PATH (ignored in set-uid programs) in the environment of a program: each
- * of its runtimes is traced from its creation until it is shut down. PATH ending in .svg is the picture; a folder, or a
- * name that ends in '/', gets trace.json, timeline.svg and summary.txt; any other name the trace. A second runtime's
- * files get "-2" before the ending. Processes that trace to one PATH keep out of each other's way: the first has the plain
- * names until it ends, the others' files get their process ids, trace-4711.json (and the time too, if that isn't enough).
- * A file that can't be written is named on stderr, with the reason, whatever is logged; the program runs on.
+ * Without changing the program
+ *   Set GPUORCH_TRACE=PATH in the program's environment (ignored in set-uid programs). Each runtime of the program is
+ *   then traced from its creation until it is shut down. What is written depends on PATH:
+ *   - a name that ends in .svg: the picture
+ *   - a folder, or a name that ends in '/': trace.json, timeline.svg and summary.txt in that folder
+ *   - any other name: the trace
+ *   Files of a second runtime get "-2" before the ending. If several processes trace to the same PATH, the first has
+ *   the plain names until it ends. Files of the others get their process ids (trace-4711.json), and the time too if
+ *   such a file exists. If a file can't be written, stderr has its name and the reason, whatever the log level, and the
+ *   program runs on.
  *
- * What is in it
- * - Host: every call of the library, on its thread, with the status that it returned; callbacks and host calls, and the
- *   calls that they make; what makes the device or the driver wait for other work ("serialising"), with its time where
- *   that is known; completions, when they were found, with an arrow from the notify.
- * - GPU: a span for each copy (bytes, direction, GB/s), fill and kernel, on its stream, with an arrow from the call
- *   that submitted it to its end; and the times in which a stream was held on the host.
- * - Counters: bytes of copies on their way, operations pending, completions not drained, memory in use.
- * All of it is on one clock, CLOCK_MONOTONIC, as microseconds since the start.
+ * What is recorded
+ *   - Host: every call of the library, on its thread, with the status that it returned; callbacks and host calls, and
+ *     the calls that these make; serialising calls (runtime.h), with their duration if it is known; when each
+ *     completion was found, with an arrow from its notify.
+ *   - GPU: a span for each copy (bytes, direction, GB/s), fill and kernel, on its stream, with an arrow from the call
+ *     that submitted it to the span's end; and the times in which a stream was held on the host.
+ *   - Counters: bytes of copies under way, operations pending, completions not drained, memory in use.
+ *   All times are of one clock, CLOCK_MONOTONIC, in microseconds since the start of the trace.
  *
- * The trace is Chrome's JSON array, which Perfetto (ui.perfetto.dev) and chrome://tracing open, gzipped where the name
- * ends in ".gz"; it is written while the program runs, through bounded buffers of each thread and a thread of the
- * library's. What a full buffer didn't take is counted and said. The picture is an SVG that needs nothing else: engines,
- * streams and threads as lanes, gaps as gaps. Its figures are those of gpo_trace_get_summary and of gpo_trace_info: all
- * that was recorded, where it draws a part too.
+ * The trace file
+ *   The trace is a JSON array in Chrome's format, which Perfetto (ui.perfetto.dev) and chrome://tracing open. It is
+ *   gzipped if its name ends in ".gz". It is written while the program runs: each thread has a bounded buffer, which a
+ *   thread of the library empties. Records that found a full buffer are counted, and the trace says how many.
  *
- * A process that ends without gpo_trace_stop or gpo_runtime_shutdown, by exit, abort or SIGKILL, leaves the trace as it was
- * a tenth of a second earlier at most, complete with its end, gzipped or not. Missing are the calls of that tenth of a second,
- * GPU times of operations that had not ended by then, the event "gpuorch" with the trace's own figures, the summary's file
- * and the picture (an empty file, where it was asked for by name and there was none). If the process is killed in the middle
- * of a write to the file, the array has no end, which those viewers take too, and a gzipped file can be unpacked up to
- * there (`gzip -dc` complains behind it). A trace that is written to a pipe has its end only when the trace is stopped.
+ * The picture
+ *   The picture is an SVG that needs no other file: a lane for each engine, stream and thread. The figures in it are
+ *   those of gpo_trace_get_summary and gpo_trace_info and cover all that was recorded, even if only a part is drawn.
  *
- * What it costs. On an H200 a traced launch takes 0.2 to 0.3 us more of the host's time, and with GPU times 3 us more:
- * they come from events around each operation, two records, which the GPU reaches too, and which cost some of its time
- * between short kernels. A span begins when its stream got to the operation: on an idle stream that includes the time
- * in which it was still being launched. Work in a stream that is captured has no GPU times. The trace, its summary and
- * gpo_trace_info say what recording cost here.
+ * If the process ends without gpo_trace_stop or gpo_runtime_shutdown (exit, abort, SIGKILL)
+ *   The trace file holds everything up to at most a tenth of a second before the end, and is complete, gzipped or not.
+ *   These are missing: the calls of that tenth of a second, GPU times of operations that had not ended by then, the
+ *   event "gpuorch" with the trace's own figures, the summary's file, and the picture (an empty file is left if the
+ *   picture was asked for by name and did not exist).
+ *   If the process is killed in the middle of a write to the file, the array has no end. The viewers above open such a
+ *   file too; a gzipped one can be unpacked up to that point (`gzip -dc` complains at the end). A trace that is written
+ *   to a pipe gets its end only when the trace is stopped.
  *
- * With Nsight or another NVTX tool attached, traced or not, the library's calls appear as ranges of the domain
- * "gpuorch", and its threads and streams have names.
+ * What it costs
+ *   On an H200 a traced launch takes 0.2 to 0.3 us more of the host's time, and 3 us more with GPU times. GPU times
+ *   need two event records around each operation. The GPU executes these too, which costs some of its time between
+ *   short kernels. A span begins when its stream got to the operation; on an idle stream it includes the time in which
+ *   the operation was still being launched. Work on a stream in capture has no GPU times. The trace, its summary and
+ *   gpo_trace_info say what recording costs on this machine.
+ *
+ * NVTX
+ *   With Nsight or another NVTX tool attached, and whether a trace runs or not, the library's calls appear as ranges of
+ *   the domain "gpuorch", and its threads and streams have names.
  */
 #ifndef GPUORCH_TRACE_H
 #define GPUORCH_TRACE_H
@@ -52,54 +63,59 @@
 extern "C" {
 #endif
 
-#define GPO_TRACE_NO_GPU_TIMES 1 /* no events: GPU work shows as its submission only, and the GPU pays nothing */
+#define GPO_TRACE_NO_GPU_TIMES 1 /* no GPU times: shows only the submission of GPU work, which costs the GPU nothing */
 
 typedef struct gpo_trace_options {
     uint32_t struct_size;
     uint32_t flags;      /* GPO_TRACE_* */
-    const char *path;    /* the trace; replaced if it is there. NULL: none, for the summary or the picture alone. The
-                            folder that a file is to be in is made, if it isn't there and the one around it is */
-    const char *picture; /* the SVG, written when the trace ends. NULL: none */
-    const char *title;   /* over the picture; NULL: the program's name */
+    const char *path;    /* the trace's file, replaced if it exists. NULL: no file, only the summary or the picture. The
+                            folder of this file and of the picture is created if its parent folder exists */
+    const char *picture; /* the SVG's file, written when the trace ends. NULL: none */
+    const char *title;   /* heading of the picture; NULL: the program's name */
 } gpo_trace_options;
 
-/* Begins to trace all devices of a runtime. `options` NULL: for the summary alone. GPO_INVALID_STATE if it is traced
- * already; GPO_IO_ERROR, naming the file, if one can't be written, or if another trace is writing it, of this process or
- * of another (native code EWOULDBLOCK). After a failure the files are as they were. Blocks while files are opened and the
- * clocks of the devices are compared with the host's, some 100 us each. */
+/* Starts a trace of all devices of a runtime. `options` may be NULL: only the summary.
+ * GPO_INVALID_STATE: a trace of the runtime is running
+ * GPO_IO_ERROR: a file can't be written, or another trace, of this process or of another, is writing it (then the
+ *     native code is EWOULDBLOCK); the message names the file. All files are as they were before the call
+ * Blocks while the files are opened and the clock of each device is compared with the host's (some 100 us each). */
 GPO_API gpo_status gpo_trace_start(gpo_runtime_t runtime, const gpo_trace_options *options);
 
-/* Ends it: what was recorded by now is written, and the files are closed. It doesn't wait for the GPU: operations that
- * still run are in the trace without their times. GPO_INVALID_STATE if the runtime isn't traced. GPO_IO_ERROR if a file
- * could not be written to its end (the disk is full): the trace has ended all the same, what is there is well-formed
- * and ends early, or is gone; it was logged when it happened, and the work went on. GPO_WOULD_DEADLOCK in the log
- * function, if called by the trace's thread. Blocks until the files are written. gpo_runtime_shutdown ends it too. */
+/* Stops the trace: writes what was recorded, and closes the files. gpo_runtime_shutdown does so too. The call doesn't
+ * wait for the GPU: operations that still run are in the trace without their GPU times.
+ * GPO_INVALID_STATE: no trace of the runtime is running
+ * GPO_IO_ERROR: a file could not be written completely, for instance because the disk is full. The trace has ended all
+ *     the same. The file is well-formed and ends early, or is gone. The failure was logged when it happened, and the
+ *     program's work went on
+ * GPO_WOULD_DEADLOCK: called in the log function, on the trace's own thread
+ * Blocks until the files are written. */
 GPO_API gpo_status gpo_trace_stop(gpo_runtime_t runtime);
 
 typedef struct gpo_trace_info {
     uint32_t struct_size;
-    uint32_t running;        /* 1: recording */
-    gpo_status file_status;  /* GPO_SUCCESS, or GPO_IO_ERROR since a file could not be written any more */
+    uint32_t running;        /* 1: a trace is running */
+    gpo_status file_status;  /* GPO_SUCCESS; GPO_IO_ERROR once a file could not be written any more */
     uint32_t reserved;
-    uint64_t calls;          /* recorded, of the newest trace: host calls */
-    uint64_t operations;     /* operations of streams: copies, fills and kernels, and what orders them: waits, signals,
-                                host calls */
-    uint64_t timed;          /* of them, the copies, fills and kernels whose GPU times are known by now */
+    uint64_t calls;          /* calls of the library recorded by the newest trace; likewise the following: */
+    uint64_t operations;     /* operations of streams: copies, fills and kernels, and what orders them (waits, signals,
+                                host calls) */
+    uint64_t timed;          /* copies, fills and kernels among them whose GPU times are known by now */
     uint64_t completions;
-    uint64_t dropped;        /* not recorded, because a thread's buffer was full or there was no memory */
-    uint64_t file_bytes;     /* written to `path` */
-    uint64_t call_cost_ns;   /* measured at the start: what recording a call costs its thread */
-    uint64_t operation_cost_ns; /* … and an operation with its GPU times; 0 while no device is open */
-    uint64_t clock_error_ns; /* GPU times are known on the host's clock to this, at worst; 0: no device yet */
-    uint64_t callbacks;      /* recorded: functions of the program that the library called, pipelines' included */
+    uint64_t dropped;        /* records lost because a thread's buffer was full or there was no memory */
+    uint64_t file_bytes;     /* bytes written to `path` */
+    uint64_t call_cost_ns;   /* what recording a call costs its thread, measured at the start */
+    uint64_t operation_cost_ns; /* the same of an operation with its GPU times; 0 while no device is open */
+    uint64_t clock_error_ns; /* greatest error of GPU times on the host's clock; 0: no device is open yet */
+    uint64_t callbacks;      /* functions of the program that the library called, with those of pipelines */
 } gpo_trace_info;
 
-/* Of the trace that runs, or the last one. Blocks on nothing. */
+/* Describes the running trace, or the last one if none is running. Blocks on nothing. */
 GPO_API gpo_status gpo_trace_get_info(gpo_runtime_t runtime, gpo_trace_info *info);
 
-/* A few lines of text about the trace that runs, as far as it is known by now, or the last one: how long each engine
- * was busy, bytes and speed of copies, how much of the copying was hidden behind other work, the longest gaps in which
- * no engine worked and what came before them, serialising calls. GPO_INVALID_STATE if there was none. */
+/* Writes a few lines of text about the running trace, as far as it has come, or about the last one: how long each
+ * engine was busy, bytes and speed of copies, how much of the copying was hidden behind other work, the longest gaps in
+ * which no engine worked and what came before each, and serialising calls.
+ * GPO_INVALID_STATE: the runtime was never traced */
 GPO_API gpo_status gpo_trace_get_summary(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
 
 #ifdef __cplusplus

@@ -1,41 +1,66 @@
-/* types.h: the words that every other header uses: handles, calling rules, structs and their sizes.
+/* types.h: handles, and the rules that hold for every function and struct of the library.
  *
- * Rules for the whole library
+ * Handles
+ *   Every object is used through an opaque handle. A handle is a number, not an address. The library checks each
+ *   handle: if it is stale (the object was destroyed), of another type, of another runtime or random, the call returns
+ *   GPO_STALE_HANDLE or GPO_INVALID_HANDLE and does nothing.
+ *   A create function writes the handle as its last step. If it fails, it has created nothing.
+ *   A destroy function makes the handle stale at once. The object itself is freed when its work is done and no other
+ *   object uses it any more, so destroying an object that is in use or in flight is allowed. Destroying NULL succeeds.
+ *   An object keeps the object that it was created from alive.
  *
- * - Handles. Everything is reached through an opaque handle. A handle is a number, not an address: one that is stale,
- *   destroyed twice, of another type, of another runtime or random gives GPO_STALE_HANDLE or GPO_INVALID_HANDLE and
- *   nothing else happens. Create functions write the handle last, and create nothing when they fail. Destroying NULL
- *   succeeds. Destroying something in use or in flight is allowed: it goes when its users and its work are done.
- *   Children keep their parents alive.
- * - Names. A function is called gpo_<object>_<verb>. The object is the type of the handle that the function takes first
- *   or makes. A function that only reads something is called gpo_<object>_get_<what>. Functions that take no handle are
- *   named for what they give: gpo_status_name, gpo_status_text, gpo_version, gpo_get_api, and gpo_last_<what> for
- *   what the calling thread did last. Copies (gpo_copy_*) and fills (gpo_fill*) are named for the operation, because
- *   they are families that differ in the operation and not in the object. Memory (gpo_memory_*, gpo_host_*), a host
- *   call (gpo_host_call_*) and a runtime's trace (gpo_trace_*) are objects without a handle of their own.
- * - Threads. Any thread may call any function at any time, unless its comment says otherwise.
- * - Blocking. A function blocks on the GPU or on another thread only if its comment says what it may block on.
- * - Errors. Every function but gpo_status_name, gpo_status_text, gpo_version and gpo_get_api returns a gpo_status
- *   (status.h). A call that fails has had no effect, unless its comment says otherwise.
- * - Capture. No function of the library breaks another library's stream capture. The functions that put work on a
- *   stream record it, where the stream is being captured; each of the others says so where it can't be used during a
- *   capture.
- * - Structs. Every struct begins with `struct_size`: set it to sizeof. Zeroed but for its size, a struct means the
- *   defaults. An older, smaller struct is accepted; a larger, newer one is too if what this library doesn't know in it
- *   is zero, and refused otherwise. A size that ends inside a field is refused with GPO_INVALID_ARGUMENT. Flags that
- *   this library doesn't know are refused. An array of structs comes with its stride, the bytes from the beginning of one
- *   element to that of the next: set it to sizeof, too.
- * - Memory. Host memory is `void *`, device addresses are `uint64_t`, sizes are in bytes, times in nanoseconds.
- *   Timeouts are int64_t nanoseconds: 0 asks and returns, a negative one waits for ever.
- *   What must stay valid after a call that only starts work is said there; everything else may go when the call
- *   returns.
- * - Strings are NUL-terminated UTF-8. They come out through (buffer, capacity, needed): at most `capacity` bytes are
- *   written, terminated; `needed`, if not NULL, gets the length with the terminator; too small a buffer is
- *   GPO_BUFFER_TOO_SMALL, and a NULL buffer with capacity 0 only asks.
- * - The calling thread's current CUDA context and CUDA's own last error are, after every call, what they were before
- *   it.
- * - fork(). In a child that was forked after the library's first call, every call but gpo_last_error gives GPO_FORKED,
- *   destroys and gpo_runtime_create too. Fork before the first call, or exec in the child.
+ * Names
+ *   A function is called gpo_<object>_<verb>. The object is the type of the handle that the function takes first or
+ *   makes. A function that only reads something is called gpo_<object>_get_<what>. These have other names:
+ *   - Functions that take no handle are named for what they return: gpo_status_name, gpo_status_text, gpo_version,
+ *     gpo_get_api; gpo_last_<what> is for what the calling thread did last.
+ *   - Copies (gpo_copy_*) and fills (gpo_fill*) are named for the operation: the members of such a family differ in the
+ *     operation and not in the object.
+ *   - Memory (gpo_memory_*, gpo_host_*), a host call (gpo_host_call_*) and a runtime's trace (gpo_trace_*) are objects
+ *     without a handle of their own.
+ *
+ * Threads
+ *   Any thread may call any function at any time, unless the function's comment says otherwise.
+ *
+ * Blocking
+ *   A function waits for the GPU or for another thread only if its comment says what it may block on.
+ *
+ * Errors
+ *   Every function returns a gpo_status (status.h), except gpo_status_name, gpo_status_text, gpo_version and
+ *   gpo_get_api. A call that fails has had no effect, unless the function's comment says otherwise.
+ *
+ * Stream capture
+ *   No function of the library breaks a stream capture of another library. A function that puts work on a stream that
+ *   is being captured adds the work to the capture. A function that can't be used during a capture says so.
+ *
+ * Structs
+ *   Every struct begins with `struct_size`: set it to sizeof the struct. All other fields may be zero, which selects
+ *   the defaults. A smaller struct, from an older header, is accepted. A larger struct, from a newer header, is
+ *   accepted if the fields that this library doesn't know are zero, and refused otherwise. A size that ends inside a
+ *   field is refused with GPO_INVALID_ARGUMENT. Flags that this library doesn't know are refused.
+ *   An array of structs comes with its stride, the bytes from the beginning of one element to that of the next: set it
+ *   to sizeof the struct.
+ *
+ * Units
+ *   Host memory is `void *`, device addresses are `uint64_t`. Sizes are in bytes, times in nanoseconds.
+ *   A timeout is an int64_t in nanoseconds: 0 checks and returns at once, a negative timeout waits for ever.
+ *
+ * Lifetime of what the caller passes
+ *   Memory and strings that are passed to a function may be freed when the call returns. A function that only starts
+ *   work, and needs something to stay valid longer, says what and until when.
+ *
+ * Strings
+ *   Strings are NUL-terminated UTF-8. A function that returns a string takes (buffer, capacity, needed). It writes at
+ *   most `capacity` bytes, with the terminator. If `needed` is not NULL, it gets the length with the terminator. If the
+ *   buffer is too small, the function returns GPO_BUFFER_TOO_SMALL. A NULL buffer with capacity 0 only asks for
+ *   `needed`.
+ *
+ * The caller's CUDA state
+ *   After every call, the calling thread's current CUDA context and CUDA's own last error are what they were before it.
+ *
+ * fork()
+ *   In a child process that was forked after the library's first call, every function returns GPO_FORKED (destroy
+ *   functions and gpo_runtime_create too), except gpo_last_error. Fork before the first call, or exec in the child.
  */
 #ifndef GPUORCH_TYPES_H
 #define GPUORCH_TYPES_H
@@ -53,17 +78,17 @@ extern "C" {
 #define GPO_API
 #endif
 
-/* Version of the ABI: major, minor, patch. Before 1.0 a minor version may break it, and gpo_get_api serves no other one
- * than its own. The SONAME is libgpuorch.so.0 until the first release. */
+/* Version of the ABI: major, minor, patch. Before 1.0 a minor version may break the ABI, and gpo_get_api serves only
+ * its own minor version. The SONAME is libgpuorch.so.0 until the first release. */
 #define GPO_VERSION_MAJOR 0
 #define GPO_VERSION_MINOR 1
 #define GPO_VERSION_PATCH 0
 #define GPO_VERSION 100 /* major * 10000 + minor * 100 + patch */
 
-/* For counts and sizes that the library may choose by itself. */
+/* As a count or size: the library chooses. */
 #define GPO_AUTO 0
 
-/* "0 is success": see status.h. */
+/* 0 is success: see status.h. */
 typedef int32_t gpo_status;
 
 typedef struct gpo_runtime_s *gpo_runtime_t;         /* runtime.h */
