@@ -1,28 +1,33 @@
-/* completion.h: learning that GPU work is done, without waiting for it.
+/* completion.h: completion queues: the host learns that GPU work is done, without waiting for it.
  *
- * gpo_stream_notify marks a point in a stream. When the GPU has got there, an entry with the caller's 64-bit number
- * appears in a completion queue, which the host drains when it likes. A mark costs the GPU nothing that can be
- * measured. Marks of one stream come out in their order. Whatever happens to the work, the entry comes, exactly once,
- * with a status.
- *
- * A failure is told by the entry, whether the work fails after the notify or has failed before it. That holds for
- * streams, events, timelines and pipelines, and for callbacks (executor.h). A notify itself fails only where the call is
- * at fault or can't be served: an argument, a full queue, a capture, no memory, a runtime that shuts down.
+ * gpo_stream_notify puts a *mark* on a stream, behind all work that is on the stream by then. When that work is done,
+ * an *entry* with the caller's 64-bit number appears in a completion queue. The host *drains* the queue (takes entries
+ * out) when it likes.
  *
  *     gpo_stream_notify(stream, cq, 42);
  *     gpo_cq_wait(cq, -1);
  *     gpo_cq_drain(cq, entries, sizeof entries[0], 16, &count);
  *
- * A program with an event loop of its own doesn't wait in gpo_cq_wait: it watches the queue's descriptor
- * (gpo_cq_get_fd) for reading, and drains when the loop says so. A program that would rather be called makes an
- * executor (executor.h).
+ * A program with an event loop of its own doesn't call gpo_cq_wait. It watches the queue's descriptor (gpo_cq_get_fd)
+ * for reading, and drains when the descriptor is readable. A program that prefers callbacks uses an executor
+ * (executor.h).
  *
- * The end of a queue. gpo_runtime_shutdown delivers every entry that was accepted. A queue outlives its runtime as a
- * list of what happened: the functions of this header that take the queue alone go on working with its handle until
- * gpo_cq_destroy. Once the runtime shuts down and nothing more will come, gpo_cq_drain and gpo_cq_wait give
- * GPO_SHUT_DOWN as soon as the queue is empty, and the descriptor is readable for good. So a loop that drains until it
- * is told GPO_SHUT_DOWN sees every entry. A queue that is never destroyed costs its memory until the process ends:
- * 80 bytes for each entry of its capacity (rounded up to a power of two), and some 10 KiB.
+ * What is promised
+ *   - A notify that was accepted produces exactly one entry with a status, whatever happens to the work.
+ *   - Entries of one stream come in the order of their marks.
+ *   - A mark has no measurable cost for the GPU.
+ *   - The entry reports a failure of the work, whether the work fails after the notify or has failed before it. That
+ *     holds for streams, events, timelines and pipelines, and for callbacks (executor.h). A notify function itself
+ *     fails only if the call is wrong or can't be served: an argument, a full queue, a capture, no memory, a runtime
+ *     that shuts down.
+ *
+ * The end of a queue
+ *   gpo_runtime_shutdown delivers every entry that was accepted. A queue outlives its runtime, so that the program can
+ *   still read what happened: the functions of this header whose only handle is the queue go on working until
+ *   gpo_cq_destroy. Once the runtime shuts down and no entry will come any more, gpo_cq_drain and gpo_cq_wait return
+ *   GPO_SHUT_DOWN as soon as the queue is empty, and the descriptor stays readable. So a loop that drains until it gets
+ *   GPO_SHUT_DOWN sees every entry. A queue that is never destroyed costs memory until the process ends: 80 bytes for
+ *   each entry of its capacity (rounded up to a power of two), and some 10 KiB.
  */
 #ifndef GPUORCH_COMPLETION_H
 #define GPUORCH_COMPLETION_H
@@ -35,22 +40,22 @@ extern "C" {
 
 typedef struct gpo_cq_options {
     uint32_t struct_size;
-    uint32_t flags;    /* none yet */
-    uint32_t capacity; /* entries, accepted notifies included; GPO_AUTO: 4096; at most 2^24 */
+    uint32_t flags;    /* 0: there are none yet */
+    uint32_t capacity; /* entries in the queue and accepted notifies together; GPO_AUTO: 4096; at most 2^24 */
     uint32_t reserved; /* 0 */
     const char *label;
 } gpo_cq_options;
 
-/* A queue of a runtime, for work of all its devices. `options` NULL: the defaults. GPO_INVALID_ARGUMENT for a capacity
- * above 2^24. */
+/* Creates a queue of a runtime, for work of all its devices. `options` may be NULL: the defaults.
+ * GPO_INVALID_ARGUMENT: `capacity` is above 2^24 */
 GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options *options, gpo_cq_t *cq);
 
-/* Entries not drained are dropped, and so are those that notifies still owe; whoever waits in gpo_cq_wait gets
- * GPO_CANCELLED. Works before and after the runtime's shutdown. A queue destroyed after it is GPO_INVALID_HANDLE from
- * then on. */
+/* Destroys a queue, before or after its runtime's shutdown. Entries that were not drained are dropped, and so are
+ * entries of accepted notifies that have not come yet. Threads in gpo_cq_wait return GPO_CANCELLED. After the runtime's
+ * shutdown the handle of a destroyed queue gives GPO_INVALID_HANDLE. */
 GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 
-/* What a completion tells about. */
+/* What kind of object an entry is about. */
 #define GPO_ORIGIN_STREAM 1
 #define GPO_ORIGIN_EVENT 2
 #define GPO_ORIGIN_PIPELINE 3
@@ -58,86 +63,104 @@ GPO_API gpo_status gpo_cq_destroy(gpo_cq_t cq);
 
 typedef struct gpo_completion {
     uint32_t struct_size;     /* set by the library */
-    gpo_status status;        /* 0, or what the work failed with */
-    uint64_t user_data;
+    gpo_status status;        /* GPO_SUCCESS, or the failure of the work */
+    uint64_t user_data;       /* the number that was given to the notify */
     uint32_t origin;          /* GPO_ORIGIN_* */
     uint32_t reserved;
-    uint64_t operation;       /* of streams: number of the newest operation before the mark; of timelines: the value;
-                                 of events and pipelines nothing that means anything */
+    uint64_t operation;       /* stream: number of the newest operation before the mark; timeline: the value; event and
+                                 pipeline: meaningless */
     uint64_t submitted_ns;    /* CLOCK_MONOTONIC at the notify */
-    uint64_t completed_ns;    /* CLOCK_MONOTONIC when it was seen done */
-    int64_t gpu_ns;           /* with gpo_stream_notify_timed: GPU time since the given event; else -1 */
-    uint64_t error_id;        /* with a failure: for gpo_cq_get_error */
+    uint64_t completed_ns;    /* CLOCK_MONOTONIC when the library saw that the work was done */
+    int64_t gpu_ns;           /* gpo_stream_notify_timed: GPU time since the given event; otherwise -1 */
+    uint64_t error_id;        /* if the work has failed: for gpo_cq_get_error */
 } gpo_completion;
 
-/* Marks the point behind all that is on the stream now. GPO_WOULD_BLOCK if the queue is full, counting what was
- * accepted and has not been drained: nothing is marked then. GPO_CAPTURE_REFUSED on a stream that is captured. On a
- * stream that has failed the entry comes with that failure, when what the GPU was given before it has ended: memory
- * that was in use is free then. `cq` must be of the same runtime. */
+/* Puts a mark behind all work that is on the stream now. When that work is done, `cq` gets an entry with `user_data`.
+ * `cq` must be of the stream's runtime.
+ *
+ * If the stream fails or has failed, the entry has that failure. It comes when the work that the GPU was given before
+ * the failure has ended, so memory which that work used can be reused then.
+ *
+ * GPO_WOULD_BLOCK: the queue is full: accepted notifies count as long as their entries have not been drained. No mark
+ *     was put and no entry will come
+ * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_stream_notify(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data);
 
-/* The same, and the entry says how much GPU time lies between the newest recording of `since` (an event with
- * GPO_EVENT_TIMING, recorded on the same device; else GPO_INVALID_ARGUMENT; GPO_CAPTURE_REFUSED if in a capture) and the
- * mark. -1 if that recording isn't reached before the mark, or if the event is recorded again before the mark is seen: for
- * several at a time take several events. Costs the GPU two time stamps, about a microsecond. */
+/* As gpo_stream_notify, and the entry's `gpu_ns` has the GPU time from the newest recording of `since` to the mark.
+ * `gpu_ns` is -1 if that recording is not complete before the mark, or if the event is recorded again before the
+ * library sees the mark: use several events for several measurements at a time. Costs the GPU two time stamps, about 1
+ * us.
+ *
+ * Statuses as gpo_stream_notify, and:
+ * GPO_INVALID_ARGUMENT: `since` was made without GPO_EVENT_TIMING, or was not recorded on the same device
+ * GPO_CAPTURE_REFUSED: `since` was recorded in a capture */
 GPO_API gpo_status gpo_stream_notify_timed(gpo_stream_t stream, gpo_cq_t cq, uint64_t user_data, gpo_event_t since);
 
-/* Puts an entry into `cq` when the timeline has reached `value` (at once if it has), or with what it failed with, or
- * with GPO_CANCELLED when it is destroyed and no signal put on a stream will reach the value. GPO_WOULD_BLOCK if the
- * queue is full: nothing comes then. */
+/* Puts an entry into `cq` when the timeline reaches `value`, at once if it has. If the timeline fails, or has failed,
+ * the entry has its failure. If the timeline is destroyed and no signal that was put on a stream will reach `value`,
+ * the entry has GPO_CANCELLED.
+ * GPO_WOULD_BLOCK: the queue is full; no entry will come */
 GPO_API gpo_status gpo_timeline_notify(gpo_timeline_t timeline, uint64_t value, gpo_cq_t cq, uint64_t user_data);
 
-/* Takes up to `capacity` entries out of the queue into an array with `stride` bytes from one to the next (sizeof
- * (gpo_completion), or a smaller, older size of at least 24). Never blocks. GPO_SUCCESS with `*count` 0 if there is
- * none. GPO_SHUT_DOWN, with `*count` 0, if there is none and none will come: the runtime shuts down or has shut down,
- * and every accepted entry has been drained. Several threads may drain; each entry goes to one. */
+/* Takes up to `capacity` entries out of the queue and writes them to the array `entries`. `stride` is the distance of
+ * the array's elements in bytes: sizeof(gpo_completion), or the smaller size of an older header, at least 24. `*count`
+ * gets the number of entries taken. Never blocks. Several threads may drain a queue; each entry goes to one of them.
+ * GPO_SUCCESS: also if there was no entry (`*count` is 0)
+ * GPO_SHUT_DOWN: the queue is empty (`*count` is 0) and no entry will come: the runtime is shutting down or has shut
+ *     down, and every accepted entry has been drained */
 GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion *entries, uint64_t stride, uint64_t capacity,
                                 uint64_t *count);
 
-/* Waits until the queue has an entry, or gpo_cq_wake was called. GPO_SUCCESS; GPO_TIMEOUT. Of an empty queue:
- * GPO_SHUT_DOWN, at once, if the runtime shuts down or has shut down and no entry will come; GPO_CANCELLED if the queue
- * is destroyed meanwhile. While the runtime shuts down and entries are still to come, the call waits for them, and
- * gives GPO_CANCELLED if the shutdown times out first, or if the call is made in a callback of the runtime, which the
- * shutdown waits for. In a runtime with GPO_COMPLETION_LATENCY it spins for a while before it sleeps. Blocks until the
- * timeout. */
+/* Waits until the queue has an entry or gpo_cq_wake is called. While the runtime shuts down and entries are still to
+ * come, the call waits for them. In a runtime with GPO_COMPLETION_LATENCY the thread spins for a while before it
+ * sleeps.
+ *
+ * GPO_SUCCESS: there is an entry, or gpo_cq_wake was called
+ * GPO_TIMEOUT: the timeout passed
+ * GPO_SHUT_DOWN, at once: the queue is empty, the runtime is shutting down or has shut down, and no entry will come
+ * GPO_CANCELLED: the queue is empty and was destroyed meanwhile; or, while the runtime shuts down, the shutdown timed
+ *     out before an entry came, or this call was made in a callback of the runtime, which the shutdown waits for
+ *
+ * Blocks until the timeout. */
 GPO_API gpo_status gpo_cq_wait(gpo_cq_t cq, int64_t timeout_ns);
 
-/* Makes one gpo_cq_wait, in progress or next, return GPO_SUCCESS, and the descriptor readable. From any thread; wakes
- * don't add up. */
+/* Makes one gpo_cq_wait, in progress or the next, return GPO_SUCCESS, and makes the descriptor readable. Any thread may
+ * call it. Several wakes before a wait count as one. */
 GPO_API gpo_status gpo_cq_wake(gpo_cq_t cq);
 
-/* Gives a descriptor that is readable when there may be something to drain, for epoll, poll, kqueue-like loops, libuv,
- * asyncio, Go's poller … Each call makes a duplicate: it is the caller's to close, which does the queue no harm. It is
- * non-blocking and closed on exec.
+/* Writes a file descriptor that is readable when there may be something to drain, for epoll, poll, kqueue-like loops,
+ * libuv, asyncio, Go's poller and others. Each call makes a duplicate, which the caller closes; closing it does the
+ * queue no harm. The descriptor is non-blocking and is closed on exec.
  *
- * - Watch it for reading; never read or write it: gpo_cq_drain does what is to be done about it.
- * - It is a hint. One wake may stand for many entries, and one may come for none. What counts is what drain returns.
- * - One drain per wake is enough, whatever its capacity: where it leaves entries behind, the descriptor becomes
- *   readable anew. That holds for level-triggered pollers and for edge-triggered ones. Drain as often as you like
- *   beyond that.
- * - Any number of threads may poll duplicates and drain; each entry goes to one of them. An entry's user_data is
- *   whatever leads from it to the one who waits for it.
- * - gpo_cq_wake makes it readable until the next drain, from any thread.
- * - The end of the queue makes it readable for good: a drain returns the entries that are left, then GPO_SHUT_DOWN. So
- *   does destroying the queue: the drain that follows returns GPO_STALE_HANDLE, or GPO_INVALID_HANDLE if the runtime was
- *   shut down before.
+ * - Watch the descriptor for reading. Never read or write it: gpo_cq_drain does all that is needed.
+ * - It is a hint. One wake may stand for many entries, or for none. Only what gpo_cq_drain returns counts.
+ * - One drain per wake is enough, whatever its capacity: if it leaves entries in the queue, the descriptor becomes
+ *   readable again. That holds for level-triggered and for edge-triggered pollers. More drains do no harm.
+ * - Any number of threads may poll duplicates and drain. Each entry goes to one of them, so `user_data` should lead
+ *   from the entry to whoever waits for it.
+ * - gpo_cq_wake, from any thread, makes the descriptor readable until the next drain.
+ * - At the end of the queue the descriptor stays readable: drains return the entries that are left, then GPO_SHUT_DOWN.
+ *   The same holds after gpo_cq_destroy: the next drain returns GPO_STALE_HANDLE, or GPO_INVALID_HANDLE if the runtime
+ *   was shut down before.
  *
- * Delivering costs a system call only for the first entry after a drain, and none before the first call of this
- * function. GPO_LIMIT_EXCEEDED if the process has no descriptor left. */
+ * Delivering entries costs a system call only for the first entry after a drain, and none before the first call of this
+ * function.
+ * GPO_LIMIT_EXCEEDED: the process has no descriptor left */
 GPO_API gpo_status gpo_cq_get_fd(gpo_cq_t cq, int32_t *descriptor);
 
-/* The details behind a failed entry. Kept for the queue's last 256 failures. GPO_NOT_FOUND. */
+/* Writes the details of a failed entry. The queue stores them for its last 256 failures.
+ * GPO_NOT_FOUND: there are no details with this number, or not any more */
 GPO_API gpo_status gpo_cq_get_error(gpo_cq_t cq, uint64_t error_id, gpo_error *error);
 
 typedef struct gpo_cq_statistics {
     uint32_t struct_size;
     uint32_t capacity;
-    uint64_t accepted;  /* notifies */
+    uint64_t accepted;  /* notifies accepted */
     uint64_t delivered; /* entries put into the queue */
-    uint64_t drained;
-    uint64_t refused;   /* notifies that met a full queue */
+    uint64_t drained;   /* entries taken out */
+    uint64_t refused;   /* notifies refused because the queue was full */
 } gpo_cq_statistics;
-/* Counts since the queue was made. Blocks on nothing. */
+/* Reads the counts since the queue was created. Blocks on nothing. */
 GPO_API gpo_status gpo_cq_get_statistics(gpo_cq_t cq, gpo_cq_statistics *statistics);
 
 #ifdef __cplusplus
