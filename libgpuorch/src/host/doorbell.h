@@ -1,7 +1,8 @@
-// A descriptor that any event loop can wait for: readable from when it is rung until it is hushed.
+// A file descriptor that any event loop can wait for. Ringing the doorbell makes the descriptor readable; hushing it
+// makes the descriptor unreadable again.
 //
-// It is an eventfd, non-blocking and closed on exec. Whoever is handed a duplicate owns it and may close it; all duplicates
-// are readable together.
+// The descriptor is an eventfd, non-blocking and closed on exec. It can be duplicated. A duplicate belongs to whoever
+// asked for it, who may close it. All duplicates become readable together.
 #pragma once
 
 namespace gpo::host {

@@ -1,8 +1,10 @@
-// A memory barrier whose cost is moved from the side that runs often to the side that runs seldom (membarrier(2)).
+// A memory barrier that is nearly free for the thread that runs often and expensive for the thread that runs seldom
+// (membarrier(2)).
 //
-// Two threads each write one variable and then read the other's; at least one must see the other's write. The frequent
-// side puts light_fence() between its write and its read, the seldom one heavy_fence(), which makes every running thread of
-// the process pass a full barrier (a few microseconds). Where the system has no membarrier both are full fences.
+// Use: two threads each write one variable and then read the other's, and at least one of them must see the other's
+// write. The frequent side puts light_fence() between its write and its read. The seldom side puts heavy_fence() there,
+// which makes every running thread of the process pass a full barrier (a few microseconds). Where the system has no
+// membarrier, both are full fences.
 #pragma once
 
 #include <atomic>

@@ -1,13 +1,13 @@
-// The host seam: everything that the library asks of the machine's clock and threads goes through here, so that
-// the deterministic scheduler (host/schedule.h) can stand in for it.
+// The host seam: the only way in which the library uses the machine's clock and threads, so that the deterministic
+// scheduler (host/schedule.h) can replace them.
 //
-// Words. A *wait word* is a 32-bit atomic on which threads wait while it holds an expected value (a futex). A *step*
-// is a point at which the deterministic scheduler may run another thread; every function here that can block, wake or
-// start a thread is one. In deterministic mode one thread runs at a time and the clock is virtual: it stands still
-// while anything can run and jumps to the next deadline when nothing can.
+// Words. A *wait word* is a 32-bit atomic on which threads wait while it holds an expected value (a futex). A *step* is
+// a point at which the deterministic scheduler may run another thread: every function here that can block, wake or
+// start a thread is a step. In deterministic mode one thread runs at a time and the clock is virtual: it stands still
+// while any thread can run, and jumps to the next deadline when none can.
 //
-// Rules. No code of the library calls std::thread, std::mutex, std::condition_variable, sleep or a clock directly.
-// Everything here may throw only where it says so. Nothing here allocates after construction.
+// Rules. No code of the library calls std::thread, std::mutex, std::condition_variable, sleep or a clock directly. A
+// function here throws only if its comment says so. Nothing here allocates memory after construction.
 #pragma once
 
 #include <atomic>

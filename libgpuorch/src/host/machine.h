@@ -1,5 +1,5 @@
-// The real clock and the real wait words: thin calls of Linux, with no look at the deterministic scheduler. And what
-// forks do. Only the host folder includes this file.
+// The real clock and the real wait words, as thin calls of Linux without the deterministic scheduler; and what a fork
+// changes. Only files in host/ include this header.
 #pragma once
 
 #include <atomic>

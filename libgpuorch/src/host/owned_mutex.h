@@ -1,13 +1,16 @@
-// A mutex that one thread, its *owner*, takes far more often than all others together.
+// A mutex for a lock that one thread, its *owner*, takes far more often than all other threads together.
 //
-// The owner enters by storing one word and reading another: no locked instruction, no line that another core has. Whoever
-// else wants in, a *visitor*, takes the mutex beneath, says so in the word that the owner reads, and passes a heavy fence
-// (host/fence.h): so either the owner sees the visitor and takes the mutex too, or the visitor sees the owner inside and
-// waits until it has left. The owner then keeps to the mutex for a while, twice as long after each visit: visits that go on
-// don't cost a fence each, and where threads share a mutex evenly it is a plain one. So it begins, too, and so it stays where
-// the system has no heavy fence for the visitors' side alone.
+// The owner enters by storing one word and reading another: no locked instruction, and no cache line that another core
+// has. Any other thread is a *visitor*. A visitor takes the mutex beneath, announces itself in the word that the owner
+// reads, and passes a heavy fence (host/fence.h). So one of two things holds: the owner sees the visitor and takes the
+// mutex too; or the visitor sees the owner inside and waits until it has left.
 //
-// The owner may be another thread from one moment to the next, if what the one did happens before what the other does.
+// After a visit the owner uses the mutex for a while, twice as long after each visit. So frequent visits don't cost a
+// fence each, and where threads share the lock evenly it behaves as a plain mutex. It is a plain mutex at the
+// beginning, and always where the system has no heavy fence that costs only the visitors.
+//
+// Another thread may become the owner, if everything that the old owner did happens before everything that the new one
+// does.
 #pragma once
 
 #include "host/fence.h"

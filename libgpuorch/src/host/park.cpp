@@ -1,5 +1,5 @@
-// Parking: the clock, wait words, the mutex and the condition on top of them. One branch each asks whether the
-// deterministic scheduler stands in for the machine.
+// Parking: the clock and the wait words, and the mutex and the condition variable made of these. Each has one branch
+// that asks whether the deterministic scheduler replaces the machine.
 #include <ctime>
 
 #include "host/host.h"

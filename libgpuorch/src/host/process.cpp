@@ -1,4 +1,4 @@
-// What the process is and may use: processors, and whether it was forked off.
+// The process: which processors it may use, and whether it is the child of a fork.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

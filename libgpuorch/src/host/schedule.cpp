@@ -1,14 +1,14 @@
-// The deterministic scheduler. Actors are real threads, of which only the one that has the *turn* runs; each of the
-// others sleeps on a wait word of its own. At a step the running actor itself draws who is next and hands the turn
-// over: there is no scheduler thread.
+// The deterministic scheduler. Actors are real threads. Only the actor that has the *turn* runs; each of the others
+// sleeps on a wait word of its own. At a step the running actor itself draws which actor is next and gives it the turn:
+// there is no scheduler thread.
 //
-// Time. The virtual clock stands still while an actor can run. An actor that only polls (host::step) can run for ever
-// without getting anywhere, so one that has polled kPatience times since anything last happened counts as idle. When
-// all that can run are idle, the clock moves: by a microsecond, then two, four, …, but never past the next deadline,
-// until something happens again.
+// Time. The virtual clock stands still while an actor can run. An actor that only polls (host::step) could run for ever
+// without progress, so an actor that has polled kPatience times since anything last happened counts as idle. When all
+// actors that can run are idle, the clock moves: by one microsecond, then two, four and so on, but never past the next
+// deadline, until something happens again.
 //
-// What may happen at the same time: everything in Run is touched by the actor that has the turn, and by outsiders
-// (threads that are no actors, which may wake actors and become actors), hence under `lock`.
+// Threads. Everything in Run is used by the actor that has the turn, and by outsiders (threads that are no actors but
+// may wake actors and become actors). So it is guarded by `lock`.
 #include "host/schedule.h"
 
 #include <pthread.h>

@@ -1,19 +1,25 @@
 // The deterministic scheduler: the second implementation of the host seam.
 //
-// While a Schedule is in force every thread of the library, and the thread that made it, is an *actor*: exactly one
-// runs at a time, and at each step of host.h a generator seeded with `seed` picks which one runs next. Waits, sleeps
-// and deadlines use the virtual clock. A run with the same seed, the same program and the same library takes the same
-// steps; `trace_hash()` at the end proves it. When no actor can run and no deadline is pending, the run is deadlocked:
-// the scheduler says so on stderr with every actor's name and what it waits for, and makes all waits return. A lock
-// that is waited for is then given away twice: the run has failed, and is only to come to its end. If it doesn't, abort().
+// While a Schedule exists, every thread of the library, and the thread that made the Schedule, is an *actor*. Exactly
+// one actor runs at a time. At each step (host.h) a generator seeded with `seed` picks the next one. Waits, sleeps and
+// deadlines use the virtual clock. A run with the same seed, the same program and the same library takes the same
+// steps; `trace_hash()` at the end proves it.
 //
-// The clock also moves when all that can run only poll (host::step in a loop), at first by 1 us, twice that each time.
-// Under a quarter of the seeds an actor now and then *stalls*, for 1 us to 8 ms, as a thread that the system gives no processor:
-// what the others do until nothing is left to be done without it, and the deadlines of that time, come before its next step.
+// Deadlock. When no actor can run and no deadline is pending, the run is deadlocked. The scheduler prints every actor's
+// name and what it waits for to stderr, and makes all waits return, so that the program can end. Locks that actors wait
+// for are then given to two owners at once: the run has failed anyway. If the program still doesn't end, the scheduler
+// calls abort().
 //
-// A thread that blocks other than through host.h keeps its turn and stops everybody: don't std::thread::join in a
-// Schedule, use host::Thread. Threads started in a Schedule are joined before its end; one that still lives then
-// returns early from its wait and goes on in real time.
+// Polling. The clock also moves when all actors that can run only poll (host::step in a loop): at first by 1 us, then
+// by twice as much each time.
+//
+// Stalls. With a quarter of the seeds an actor now and then *stalls* for 1 us to 8 ms, like a thread that the system
+// gives no processor. What the other actors can do in that time, and the deadlines that fall into it, come before the
+// stalled actor's next step.
+//
+// Rules. A thread that blocks by other means than host.h keeps its turn and stops everybody: in a Schedule use
+// host::Thread and not std::thread::join. Threads that were started in a Schedule must be joined before its end; if one
+// still lives then, its wait returns early and the thread goes on in real time.
 #pragma once
 
 #include <atomic>

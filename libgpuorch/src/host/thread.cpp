@@ -1,5 +1,6 @@
-// Threads: started with all but the synchronous signals blocked, named, joined by their owners. A thread that an actor
-// of a Schedule starts is an actor too, from before its start until after its body.
+// Threads: they start with all signals blocked except the synchronous ones, have names, and are joined by their owners.
+// A thread that is started by an actor of a Schedule is an actor too, from before its start until after its body has
+// returned.
 #include "host/host.h"
 
 #include <pthread.h>

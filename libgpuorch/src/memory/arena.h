@@ -1,4 +1,5 @@
-// Arenas of pinned memory: a slab heap over the driver, frees that wait for streams, statistics.
+// Arenas of pinned memory: a slab heap (heap.h) over the driver, frees that wait for streams (free_later.h), and
+// statistics.
 #pragma once
 
 #include "gpuorch/memory.h"

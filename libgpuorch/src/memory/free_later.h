@@ -1,13 +1,14 @@
-// Frees that wait for a stream: pieces of an arena in batches, one mark for each.
+// Frees of arena pieces that wait for a stream. Frees are collected in batches, with one mark on the stream for each
+// batch.
 //
-// Words. The *line* of a stream is what waits for it: one *open* batch that takes pieces, and batches *under way* that have
-// a mark on the stream, oldest first. A batch is closed and marked when it is full or large, or when nothing of its stream
-// is under way: so a lone free is marked at once, and a burst pays for one mark in thirty-two. When the batches under way
-// have been passed and one is still open, that one is marked from the errands' thread.
+// Words. Each stream has a *line* of batches. At most one batch of a line is *open*: it takes pieces. Batches *under
+// way* have a mark on the stream; the oldest is first. A batch is closed and marked when it is full or large, or when
+// no batch of its stream is under way. So a single free is marked at once, and a burst of frees needs one mark for
+// thirty-two pieces. If all batches under way have completed and one is still open, the errands' thread marks that one.
 //
-// A mark that was reached frees its batch, and those closed before it: they were closed earlier, so the mark is behind them
-// too. A mark that failed says nothing about the work before it, which may run on: then all streams of the device have to
-// pass. On a lost device nothing runs.
+// When a mark completes, its batch is freed, and so are all batches of the line that were closed before: the mark is
+// behind them too. A mark that failed says nothing about the work before it, which may still run; then the pieces are
+// freed when all streams of the device have passed. On a lost device nothing runs, so pieces are freed at once.
 #pragma once
 
 #include <array>

@@ -1,21 +1,29 @@
-// A heap over slabs: hands out pieces of pinned memory to many threads at once.
+// A heap over slabs: it hands out pieces of pinned memory to many threads at once.
 //
-// Words. A *slab* is what the source gave: tens of MiB, or one large piece. The *central* heap (shard 0) owns all slabs.
-// The other *shards* take *spans* of slabs from it, and pieces up to a quarter of a span out of those; larger pieces come
-// from the central heap. A thread allocates from the shard that its number selects, so that threads rarely meet. The first
-// thread for each shard *owns* it: only that one's way in is free of locked instructions (host/owned_mutex.h).
+// Words
+// - A *slab* is a range that the source gave: tens of MiB, or one large piece.
+// - The *central* heap (shard 0) owns all slabs.
+// - The other *shards* take *spans* of slabs from the central heap, and cut pieces of up to a quarter of a span from
+//   their spans. Larger pieces come from the central heap.
+// - A thread allocates from the shard that its number selects, so threads rarely meet. The first thread of each shard
+//   *owns* the shard: only the owner enters without locked instructions (host/owned_mutex.h).
+// - To *claim* a piece is to take its entry out of the slab's table with one exchange. Every free begins with a claim,
+//   so a piece is freed once.
 //
-// Whoever frees a piece *claims* it first, by taking its entry out of the slab's table with one exchange. The shard's
-// owner then joins it with its neighbours at once. Owners of other shards put it into the lane that leads from theirs to that
-// one; everybody else, and they too when the lane is full, put it into that shard's inbox. Nobody waits for a lock. The shard
-// looks there at one allocation in thirty-two, when nothing at hand fits, and whenever it is looked through because memory is
-// short. A claimed piece is still allocated as far as the shard knows, until it is in a lane or the inbox: that is how pieces
-// wait for a stream.
+// After the claim, the owner of the piece's shard joins the piece with its free neighbours at once. The owner of
+// another shard puts the piece into the *lane* from its shard to the piece's shard. All other threads, and owners whose
+// lane is full, put the piece into the shard's *inbox*. No thread waits for a lock. A shard empties its lanes and its
+// inbox at every thirty-second allocation, when nothing at hand fits, and when memory is short. Until a claimed piece
+// is in a lane or an inbox, the shard still counts it as allocated; pieces that wait for a stream are in that state.
 //
-// The table of a slab has one word for each granule: shard and block of the piece that begins there, 0 for all else. So any
-// address can be asked about; a piece can be claimed once; and nothing is kept in the memory that is handed out.
+// The table of a slab has one word for each granule: shard and block of the piece that begins there, otherwise 0. So
+// any address can be looked up, a piece can be claimed only once, and nothing is written into the memory that is handed
+// out.
 //
-// Locks: a shard's, or all shards' in their order; then the central heap's inside. The source is called under none.
+// Locks. A shard's lock, or those of all shards in their order; inside it the central heap's. The source is called
+// under no lock.
+//
+// NOTES.md says what was measured.
 #pragma once
 
 #include <atomic>

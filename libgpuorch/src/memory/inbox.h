@@ -1,9 +1,10 @@
-// Rings of numbers that threads put in and one takes out at a time, made for as few cache lines to change hands as possible:
-// what is put in one after another shares a line of sixteen numbers, and whoever takes them out only looks now and then, and
-// writes nothing but how far it came. Into an Inbox many threads put; Lanes have a ring for each pair of threads, where
-// putting in takes no locked instruction.
+// Rings of numbers: many threads put numbers in, one thread at a time takes them out. They are made so that few cache
+// lines change hands: numbers that are put in one after the other share a line of sixteen, and the taker looks only now
+// and then and writes nothing but how far it has come. Many threads put into an Inbox. Lanes have one ring for each
+// pair of threads, so putting in takes no locked instruction.
 //
-// Each number carries the *lap* of the ring that it belongs to: that is how the taker knows that it has been written.
+// Each number carries the *lap* of the ring that it belongs to. By the lap the taker sees that the number has been
+// written.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // What an address is: which kind of memory, and how far its allocation reaches.
 //
-// Memory of our own is known from the runtime's range maps, in some ten nanoseconds. For other addresses the driver is
-// asked, which takes ten times that; on the way of a copy this is done only where the answer changes what happens.
+// Our own memory is found in the runtime's range maps, in some ten nanoseconds. For other addresses the driver is
+// asked, which takes ten times as long; a copy asks only if the answer changes what happens.
 #pragma once
 
 #include "gpuorch/memory.h"

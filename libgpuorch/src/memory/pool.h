@@ -1,7 +1,8 @@
-// Pools of device memory whose allocations and frees are points in streams, over the driver's pools.
+// Pools of device memory over the driver's pools. Allocations and frees are operations of a stream.
 //
-// The driver may give an address out again as soon as it was freed on any stream: a piece leaves the range map before the
-// driver is told of its free. Until then it is tagged as being freed, so that a second free of it is refused.
+// The driver may reuse an address as soon as it was freed on any stream. So a piece is taken out of the range map
+// before its free is given to the driver. Before that it is tagged as being freed, so that a second free of it is
+// refused.
 #pragma once
 
 #include "gpuorch/memory.h"

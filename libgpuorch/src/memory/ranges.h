@@ -1,13 +1,14 @@
-// A map of address ranges that is read without a lock: which slab, registration or allocation an address lies in.
+// A map of address ranges that can be read without a lock: which slab, registration or allocation does an address lie
+// in?
 //
-// Ranges don't overlap. They lie sorted in leaves of up to 64, and a directory has the first address of each leaf. One
-// writer at a time changes them in place, between two steps of a sequence number (a seqlock); a reader that saw the number
-// change reads again. All words are atomics, and leaves and directories are never freed before the map is, so a reader that
-// races a writer reads nonsense at worst, and throws it away.
+// Ranges don't overlap. They are sorted in leaves of up to 64, and a directory has the first address of each leaf. One
+// writer at a time changes them in place, between two steps of a sequence number (a seqlock). A reader that saw the
+// number change reads again. All words are atomics, and leaves and directories are not freed before the map is, so a
+// reader that races with a writer reads nonsense at worst, and discards it.
 //
-// Most look for what they have just found: each thread remembers the last range that it found in a map, and the sequence
-// number then. Maps count in ranges of their own (which come again after sixteen million maps), so a number that is still the
-// same says that the range is still there.
+// Most readers look for the range that they have found last: each thread remembers the last range that it found in a
+// map, together with the sequence number. If the number is still the same, the range is still there. Each map counts in
+// a range of numbers of its own (they repeat after sixteen million maps), so the number also tells the map.
 #pragma once
 
 #include <array>

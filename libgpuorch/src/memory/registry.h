@@ -1,5 +1,5 @@
-// What a runtime knows of memory: every address range that it pinned or allocated, what the caller registered, plain
-// device allocations, and, at shutdown, what of it was never freed.
+// All memory that a runtime knows: address ranges that it has pinned or allocated, memory that the caller has
+// registered, plain device allocations; and, at shutdown, which of these were never freed.
 #pragma once
 
 #include <list>

@@ -1,4 +1,5 @@
-// Slabs of pinned memory from the driver: portable, mapped for the GPU, near the device or on the NUMA node asked for.
+// Slabs of pinned memory from the driver: pinned for all devices (portable), mapped for the GPU, near the device or on
+// a given NUMA node.
 #pragma once
 
 #include "device/context.h"

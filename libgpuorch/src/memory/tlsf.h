@@ -1,17 +1,17 @@
-// Two-level segregated fit: which part of which region is free, found and given back in constant time.
+// Two-level segregated fit: finds a free part of a region, and takes one back, in constant time.
 //
-// Words. A *granule* is 256 bytes. A *region* is a run of granules that was handed to the heap as a whole: a slab, or a span
-// of one. It is cut into *blocks*, free or allocated. Free blocks hang in lists by size class: the first level is the power
-// of two, the second cuts it into 32; two levels of bitmaps find a class with a block in it. Blocks that are free side by
-// side are joined at once. (M. Masmano, I. Ripoll, A. Crespo, J. Real: "TLSF: a new dynamic memory allocator for real-time
-// systems", ECRTS 2004.)
+// Words. A *granule* is 256 bytes. A *region* is a run of granules that was handed to the heap as a whole: a slab, or a
+// span of one. A region is cut into *blocks*, which are free or allocated. Free blocks are in lists by size class: the
+// first level is the power of two, the second divides it into 32. Two levels of bitmaps find a class that has a block.
+// Free blocks beside each other are joined at once. (M. Masmano, I. Ripoll, A. Crespo, J. Real: "TLSF: a new dynamic
+// memory allocator for real-time systems", ECRTS 2004.)
 //
-// Blocks are described by records of their own, beside each other in ordinary memory: nothing is written into the memory
-// that is handed out, which may be write-combined, and is not to be trusted.
+// Blocks are described by records in ordinary memory. Nothing is written into the memory that is handed out: it may be
+// write-combined, and what users write there can't be trusted.
 //
-// Not thread-safe: whoever owns the heap has the lock. The exception is at(): a block's record can be looked up, and the
-// `next` of an allocated block used, by whoever has claimed that block. Where the records are lies on a line that nobody
-// writes, apart from what changes with every call.
+// Not thread-safe: the heap that uses it holds a lock. The exception is at(): a thread that has claimed a block
+// (heap.h) may look up the block's record and use the record's `next` without the lock. The address of the records lies
+// on a cache line that no call writes.
 #pragma once
 
 #include <array>
