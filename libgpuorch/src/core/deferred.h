@@ -1,4 +1,5 @@
-// What has been put off until something else is done, in order of coming: so that somebody can wait for all of it.
+// Actions that were put off until something else is done, in the order in which they came, so that a thread can wait
+// for all of them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A thread for what must not run where it becomes due: driver calls that serialise, submit locks, which the scanner may not
-// take, and what is tried again later for lack of memory. Posting needs no memory: an errand is part of what it is about,
-// made with it.
+// A thread for work that must not run on the thread on which it becomes due: driver calls that serialise, work that
+// takes a submit lock (which the scanner may not take), and work that is tried again later for lack of memory. Posting
+// an errand needs no memory: the errand is a part of the object that it is for, and was made with it.
 #pragma once
 
 #include <new>

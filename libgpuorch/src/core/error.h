@@ -1,4 +1,4 @@
-// Failures inside the library. They are thrown as Failure, and turned into a gpo_status in src/abi.
+// Failures inside the library. They are thrown as Failure and turned into a gpo_status in src/abi.
 //
 // Answers (GPO_NOT_READY, GPO_TIMEOUT, GPO_WOULD_BLOCK) are no failures: functions return them.
 #pragma once

@@ -3,20 +3,23 @@
 //     63            40 39      35 34            20 19             0
 //     runtime's tag 24 | type 5  | generation 15  | slot index 20
 //
-// A *slot* holds one object at a time; its generation grows with each. Slots never move and are never freed: a table that
-// its runtime has left is used again by another runtime with another tag, so that any number whatever can be looked up
-// safely. A slot whose generation would wrap is retired.
+// A *slot* holds one object at a time. Its generation grows with each object; a slot whose generation would wrap is
+// retired. Slots never move and are never freed. When a runtime has ended, its table is used again by another runtime
+// with another tag. So any number whatever can be looked up safely.
 //
-// Completion queues outlive their runtime: a queue keeps its slot, with its whole handle in it, while the table is used by
-// the next runtime. The table counts the objects of the runtime that has it now (its *lease*), and no others.
+// Completion queues outlive their runtime. A queue keeps its slot, with its whole handle in it, while the next runtime
+// uses the table. The table counts only the objects of the runtime that has it now (its *lease*).
 //
-// A *pin* keeps a slot's object from being closed while a call is inside. Every thread has a *ledger*, in which it alone
-// notes the slots that it has pinned, so that threads that use one object at once don't contend and a pin costs no locked
-// instruction. Destroy takes the handle out of the slot, then makes every running thread pass a memory barrier
-// (membarrier(2), a few microseconds), then looks through the ledgers. A thread notes the slot before it looks at the
-// handle: so either it sees that the handle is gone, or destroy sees the note. Likewise it takes the note out before it
-// looks whether the slot was destroyed: so either it closes the object itself, or destroy found no note. Where the system
-// has no membarrier, each pin and unpin has a fence of its own.
+// A *pin* prevents a slot's object from being closed while a call uses it. Every thread has a *ledger*, in which it
+// alone notes the slots that it has pinned. So threads that use one object at once don't contend, and a pin costs no
+// locked instruction.
+//
+// Why that is safe. Destroy takes the handle out of the slot, then makes every running thread pass a memory barrier
+// (membarrier(2), a few microseconds), then looks through the ledgers. A pinning thread notes the slot first and then
+// looks at the handle. So either the thread sees that the handle is gone, or destroy sees the note. Likewise an
+// unpinning thread takes the note out first and then looks whether the slot was destroyed. So either the thread closes
+// the object itself, or destroy found no note. Where the system has no membarrier, each pin and unpin has a fence of
+// its own.
 #pragma once
 
 #include <array>

@@ -1,9 +1,10 @@
 // Objects behind handles: reference counts, labels, last errors.
 //
-// Lifetime. A Ref keeps an object alive; children hold Refs to their parents, work in flight to what it uses. A handle
-// holds one Ref from creation until destroy. When that Ref is given up, and no call is inside the object any more,
-// `close()` runs once: the object stops taking work, and lets go of what refers back to it. The destructor runs when the
-// last Ref is gone; it may call the driver, and runs on whichever thread that happens to be, under no lock of ours.
+// Lifetime. A Ref keeps an object alive. Children hold Refs to their parents; work in flight holds Refs to what it
+// uses. A handle holds one Ref from creation until destroy. When the handle's Ref is released and no call uses the
+// object any more, `close()` runs once: the object stops accepting work, and releases what refers back to it. The
+// destructor runs when the last Ref is released. It may call the driver, and may run on any thread, under no lock of
+// the library.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,8 @@
-// Structs that cross the ABI. Reading: an older, smaller struct is filled up with zeros, a newer, larger one is accepted if
-// what we don't know in it is zero. Writing: only as much as the caller's struct has. A smaller size must be one that the
-// struct can have had: it is refused where it ends inside a field or between two.
+// Structs that cross the ABI.
+//
+// Reading: an older, smaller struct is filled up with zeros. A newer, larger struct is accepted if the fields that this
+// library doesn't know are zero. Writing: only as many bytes as the caller's struct has. A smaller size must be one
+// that the struct can have had: a size that ends inside a field, or in the padding between two fields, is refused.
 #pragma once
 
 #include <cstring>

@@ -1,13 +1,18 @@
-// A file that is written under another name until all of it is there: beside its place, under a name that nobody can have
-// guessed, so that it is no file of anybody else's, and no link. Both names are in the folder that was there when it was made,
-// wherever the program changes to meanwhile.
+// A *part*: a file that has a temporary name until it is complete. It lies in the folder of the final file, under a
+// name that cannot be guessed, so it is no file of anybody else's, and no link. The folder is the one that was there
+// when the part was made, even if the program changes its working folder later.
 //
-// A process that dies leaves its parts behind. The first part that a process makes in a folder removes those of dead
-// processes. A part is alive as long as somebody holds its lock. The lock is fcntl's, of the open file: it ends with the
-// last process that has the file open, and holds between containers, and between hosts where a network's file system has
-// locks. The name, .gpuorch-BOOT-RANDOM.part, says which kernel made the part, since which start of it. The lock of another
-// kernel's part may not be seen here: such a part is removed only if nothing has been written to it for a day, too. A part
-// that can't be locked has a name of another form, and is never removed by others; nor is a part of another user.
+// A process that dies leaves its parts behind. The first part that a process makes in a folder removes the parts of
+// dead processes there.
+//
+// Is a part's process alive? A part is alive while a process holds its lock. The lock is fcntl's lock of the open file.
+// It ends with the last process that has the file open. It works between containers, and between hosts if the network's
+// file system has locks.
+//
+// The name, .gpuorch-BOOT-RANDOM.part, says which kernel made the part, and since which start of that kernel. The lock
+// of another kernel's part may not be visible here, so such a part is removed only if also nothing has been written to
+// it for a day. A part that can't be locked has a name of another form, and other processes never remove it. Parts of
+// other users are never removed.
 #pragma once
 
 #include <sys/types.h>

@@ -1,10 +1,11 @@
-// A driver context, shared by all device handles that were opened on it: its table, its events, its streams, its scanner.
+// A driver context, which all device handles opened on it share: its driver table, events, streams and scanner.
 //
-// Entering. Whoever calls the driver on behalf of a context does it inside a DriverScope, which makes the context current
-// and the thread's capture mode RELAXED, and puts both back. Threads of the library enter once, for good.
+// Entering. Every driver call for a context is made inside a DriverScope. The scope makes the context current and sets
+// the thread's capture mode to RELAXED; at its end it restores both. Threads of the library enter once, for good.
 //
-// Loss. When the driver returns a sticky error, or the context's id is no longer the one it was opened with, the context is
-// lost: the first such error is kept, every later DriverScope throws it, and nothing of it is given to the driver again.
+// Loss. The context is lost when the driver returns a sticky error, or when the context's id is no longer the one that
+// it was opened with. The first such error is stored, every later DriverScope throws it, and the driver gets no further
+// call for this context.
 #pragma once
 
 #include <cuda.h>

@@ -1,4 +1,5 @@
-// A device handle: a context with a label. Closing it leaves the context to whatever was opened from it.
+// A device handle: a context with a label. The context lives on after the handle is closed, while objects made from it
+// exist.
 #pragma once
 
 #include "device/context.h"

@@ -1,4 +1,4 @@
-// A call that a thread of the library's has made on an executor, and waits for.
+// A callback of the user that runs on an executor while a thread of the library waits for its return.
 #pragma once
 
 #include <functional>

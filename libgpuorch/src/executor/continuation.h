@@ -1,4 +1,5 @@
-// A callback of the user's that is told what has become of something (gpo_stream_then and its kin).
+// A callback of the user that gets the outcome of work (gpo_stream_then, gpo_event_then, gpo_timeline_then,
+// gpo_pipeline_then).
 #pragma once
 
 #include "completion/queue.h"

@@ -1,13 +1,16 @@
-// Executors: tasks that have become due are called by threads of the library, or by callers.
+// Executors: they call tasks that have become due, on threads of the library or on threads of the program. task.h
+// defines the words.
 //
-// Strands that have a task that is due are posted to an Asio io_context (run_queue.h), and whoever runs the executor polls
-// that. Sleeping is this class's own, by the host seam, so that the deterministic mode sees it.
+// Strands with a due task are posted to an Asio io_context (run_queue.h), and the threads that run the executor poll
+// it. Sleeping is this class's own work, through the host seam, so that the deterministic mode sees every sleep.
+// (Measured: running strands through Asio costs 1,196 instructions for a gpo_executor_run of one callback, against 855
+// with the list that was there before; the time from gpo_timeline_signal to a callback and back did not change.)
 //
-// Sleeping. Idle threads wait on `signal_`, which changes with every event that may concern one: a strand that becomes
-// ready, the last task called, the end. Where the executor spins, one idle thread (`spinning_`) asks `ready_` instead
-// while tasks are owed and for a millisecond after; whoever makes a strand ready then wakes nobody. The spinner gives the
-// role up before it runs a task, and looks once more whether there is something for others to do: then it wakes one of them,
-// which does the same before it runs a task.
+// Sleeping. Idle threads wait on `signal_`, which changes with every event that may concern one of them: a strand
+// becomes ready, the last task has been called, the executor ends. If the executor spins, one idle thread (`spinning_`)
+// checks `ready_` all the time instead, while tasks are pending and for a millisecond after. A thread that makes a
+// strand ready then wakes nobody. Before the spinner runs a task, it gives up its role and checks whether there is more
+// to do; if so it wakes one other thread, which does the same before it runs a task.
 #pragma once
 
 #include <map>

@@ -1,13 +1,13 @@
-// Host code in stream order.
+// Host calls: functions of the user in the order of a stream.
 //
-// A host call is kept by its stream as a held operation. When it has come to the front it *begins*: a mark is recorded
-// behind what the driver has been given, and the stream stays held. The mark reached, the executor calls the user's
-// function; when that or somebody else *finishes* the call, the stream is flushed, and the operation is found ready: it
-// issues nothing, or throws the failure, and the stream drops what is behind.
+// The stream holds a host call like any held operation. When everything before it has been given to the driver, the
+// call *begins*: a mark is recorded behind that work, and the stream stays held. When the mark completes, the executor
+// calls the user's function. When the function, or somebody else, *finishes* the call, the stream is flushed and finds
+// the operation ready: the operation issues nothing, or throws the failure, and then the stream drops what is behind.
 //
-// Dropped before it has begun it still gets a mark, with the error, so that its callback keeps its place among the others
-// of the stream, and comes when the work before it has ended: what it then gives up may be in use until then. Dropped later
-// it is only *abandoned*: the stream no longer waits for it.
+// A host call that is dropped before it has begun still gets a mark, with the error. So its callback keeps its place
+// among the other callbacks of the stream, and comes when the work before has ended: until then what the callback
+// releases may be in use. A host call that is dropped later is only *abandoned*: the stream no longer waits for it.
 #pragma once
 
 #include "executor/executor.h"

@@ -1,4 +1,4 @@
-// Log lines that are called on an executor.
+// Log lines whose log function is called on an executor.
 #pragma once
 
 #include "executor/executor.h"

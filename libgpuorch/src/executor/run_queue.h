@@ -1,7 +1,8 @@
 // What an executor's threads run: an Asio io_context, to which strands are posted when they become ready.
 //
-// Asio keeps what is ready and calls it; nobody sleeps inside it, for every sleep is the host seam's (executor.cpp). A strand
-// is posted once at a time, and what Asio notes of that lies in the strand: posting needs no memory and can't fail.
+// Asio stores what is ready and calls it. No thread sleeps inside Asio, since every sleep goes through the host seam
+// (executor.cpp). A strand is posted at most once at a time, and Asio's record of the posting is a part of the strand:
+// so posting needs no memory and can't fail.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,9 @@
-// What an executor owes: one call, made exactly once.
+// A task: one call that an executor makes exactly once.
 //
-// A task is *owed* from when it is accepted, *due* once what it waits for has happened (or its executor was torn down), and
-// *called* by one of the executor's threads. Tasks of one strand are called one at a time, in the order in which they
-// became due. All of that is the executor's, under its lock.
+// A task is *owed* from the moment when it is accepted until it has been called. It becomes *due* when what it waits
+// for has happened, or when its executor is torn down. It is *called* by one of the executor's threads. A *strand* is
+// the list of tasks that must be called one at a time, in the order in which they became due. The executor's lock
+// guards all of that.
 #pragma once
 
 #include <cstddef>

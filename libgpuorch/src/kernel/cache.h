@@ -1,13 +1,16 @@
-// The disk cache of compiled kernels: one file per compilation, named by a digest of all that went in.
+// The cache of compiled kernels on disk: one file for each compilation, named by a digest of everything that went into
+// it.
 //
-// What went in includes every file that the source reads: the compiler has read them before the cache is asked
-// (driver::Compilation::inputs), so a header that changes, appears or goes changes the key.
+// Every file that the source reads is part of the digest: the compiler reads them before the cache is asked
+// (driver::Compilation::inputs). So a header that changes, appears or disappears changes the name.
 //
-// The folder must be ours alone: a folder (no link) of the user's own that nobody else may write to; it is made so.
-// What is read from it is used only if it is a whole, unaltered entry: it carries its length and a SHA-256 of itself;
-// anything else is removed and compiled anew. Entries appear by rename, so that processes can share the folder with
-// no lock. What a compiler keeps beside them (a precompiled header) is trusted likewise, with a sum in place of the SHA-256,
-// which would take as long as what it saves. Nothing here fails a compilation: without a usable folder there is no cache, and `refused` says why.
+// Trust. The folder must be a folder (no link) that belongs to the user and that nobody else may write to; the cache
+// creates it so. An entry is used only if it is whole and unaltered: it carries its length and a SHA-256 of itself. Any
+// other file is removed, and the kernel is compiled again. Files that a compiler stores beside the entries (a
+// precompiled header) are checked by a sum, because a SHA-256 would take as long as the file saves.
+//
+// Entries appear by rename, so several processes can share the folder without a lock. Nothing here makes a compilation
+// fail: without a usable folder there is no cache, and `refused` says why.
 #pragma once
 
 #include <cstdint>

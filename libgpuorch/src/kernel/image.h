@@ -1,7 +1,7 @@
-// Kernel images as bytes: is one whole, and which kernels does it name?
+// Kernel images as bytes: is an image whole, and which kernels does it contain?
 //
-// cuModuleLoadDataEx takes no size and believes what an image says of itself, so nothing is handed to it that says it
-// is longer than it is.
+// cuModuleLoadDataEx takes no size and believes the sizes inside the image. So an image that claims to be longer than
+// it is must never be handed to it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Kernels: handles on functions of modules. A kernel keeps its module loaded.
+// Kernels: handles to functions of modules. A kernel keeps its module loaded.
 #pragma once
 
 #include "kernel/module.h"

@@ -1,7 +1,8 @@
 // Modules: images that a driver has loaded, and what is known of their functions.
 //
-// A module is unloaded when nobody refers to it any more (its handle is destroyed, its kernels and what is held of them
-// are gone) and every stream of the context has passed what was on it then: never while a kernel of it may run.
+// A module is unloaded when nothing refers to it (its handle is destroyed, and its kernels and their held launches are
+// gone), and every stream of the context has done the work that was on it at that time. So a module is never unloaded
+// while one of its kernels may run.
 #pragma once
 
 #include <map>

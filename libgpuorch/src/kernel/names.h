@@ -1,4 +1,4 @@
-// What kernels are called: symbols as the image has them, and the names by which users ask.
+// Names of kernels: the symbols in an image, and the names by which users ask for kernels.
 #pragma once
 
 #include <span>

@@ -1,5 +1,4 @@
-// Gathers the figures of metrics.h from where they are kept: the runtime's counters, its contexts' streams, its
-// objects.
+// Collects the numbers of metrics.h from where they are counted: the runtime, the streams of its contexts, its objects.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The text that Prometheus scrapes: each metric once, with its help and type, then its samples. Names by its
-// conventions: base units, _total for counters; labels only of values that are few.
+// The text that Prometheus scrapes: each metric once, with its help and type, then its samples. Names follow
+// Prometheus' conventions: base units, _total for counters. Labels have few values.
 #include <charconv>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Reading and writing files by POSIX calls. A regular file's size when it is opened is the contract: one that shrinks
-// is an error, of one that grows the new part is not read. With GPO_SOURCE_UNCHANGED any change is an error.
+// Reads and writes files with POSIX calls. The size that a regular file has when it is opened counts: if the file
+// shrinks, that is an error; if it grows, the new part is not read. With GPO_SOURCE_UNCHANGED any change is an error.
 #include "pipeline/file.h"
 
 #include <fcntl.h>

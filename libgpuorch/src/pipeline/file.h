@@ -1,5 +1,5 @@
-// Files as sources and sinks: regular ones are read at several places at once; pipes and the like can be interrupted
-// while they are waited for. A file that is written has another name until all of it is there.
+// Files as sources and sinks. Regular files are read at several places at once. A wait for a pipe or a similar file can
+// be interrupted. A file that is written has a temporary name until it is complete.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What the threads of a pipeline, its marks and its callers tell each other. It outlives the pipeline for as long as
-// one of them looks at it.
+// The state through which the threads of a pipeline, its marks and its callers communicate. It outlives the pipeline
+// while one of them uses it.
 #pragma once
 
 #include "completion/mark.h"

@@ -1,4 +1,4 @@
-// A sweep over the boundaries of all engines' intervals.
+// One sweep, in order of time, over the ends of all engines' intervals.
 #include "pipeline/overlap.h"
 
 #include <algorithm>

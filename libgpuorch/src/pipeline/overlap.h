@@ -1,8 +1,9 @@
-// How busy the engines were, and how much of the copying was hidden: from the times at which each piece of work on an
-// engine began and ended.
+// How busy the engines were, and how much of the copying was hidden, computed from the times at which each piece of
+// work began and ended.
 //
-// A copy is *hidden* while the other copy engine or a kernel is busy too. Intervals of one engine come in order; those
-// of different engines may come in any order. Memory is bounded: what can no longer change is summed up and forgotten.
+// A copy is *hidden* while the other copy engine or a kernel is busy too. Intervals of one engine must come in order;
+// intervals of different engines may come in any order. Memory is bounded: intervals that can't change the result any
+// more are summed up and discarded.
 #pragma once
 
 #include <array>

@@ -1,18 +1,22 @@
-// Pipelines: a source, stages on the device, a sink, in chunks, with everything overlapped.
+// Pipelines: a source, stages on the device and a sink, in chunks, with copies and kernels overlapped.
 //
-// Threads. A *reading* thread fills chunks from the source, where that goes one ahead, and puts their copy in, stages and
-// copy out on three streams; a mark behind the copy out tells a *writing* thread, which hands them to the sink in order. Both have
-// helpers for moving bytes (team.h). They are started by the first run, park between runs, and end with the pipeline.
+// Threads. The *reading* thread fills chunks from the source, and puts each chunk's copy in, stages and copy out on
+// three streams. A mark behind the copy out notifies the *writing* thread, which hands chunks to the sink in order.
+// Both have helper threads that move bytes (team.h). The first run starts the threads; they park between runs, and end
+// with the pipeline.
 //
-// A run ends on the writing thread, once the reading thread has done all that it will and every chunk is back from the
-// device: from then on nothing touches the caller's memory or files. Where putting a chunk on the device failed halfway, no
-// mark speaks for what was put on, and the mark of a chunk whose stages were dropped doesn't speak for its copy in: a run
-// that is stopped waits until all three streams are idle, on the reading thread, or on the other one if that was done.
+// End of a run. The writing thread ends the run when the reading thread has done all its work and every chunk is back
+// from the device. From then on nothing accesses the caller's memory or files. Two cases have no mark to rely on:
+// putting a chunk on the device failed halfway, so no mark is behind what was put there; or a chunk's stages were
+// dropped, so the chunk's mark says nothing about its copy in. So a run that is stopped waits until all three streams
+// are idle: on the reading thread, or on the writing thread if the reading thread was done.
 //
 // Lifetime. A run holds a reference to its pipeline. Destroying a pipeline cancels the run; the writing thread then
-// ends the threads. It can't join itself: the runtime's errands do that.
+// ends the threads. It can't join itself, so the runtime's errands do that.
 //
 // Callbacks run under no lock. All state that threads share is in flow.h, under its lock.
+//
+// NOTES.md says what was measured.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Checking the options of a pipeline; putting the arguments of a kernel together for a chunk.
+// Checks the options of a pipeline, and puts the arguments of a kernel together for each chunk.
 #include "pipeline/plan.h"
 
 #include <algorithm>

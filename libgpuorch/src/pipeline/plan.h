@@ -1,4 +1,4 @@
-// What a pipeline was asked to be: the options, checked, with everything that they point to copied.
+// The plan of a pipeline: its options, checked, with a copy of everything that they point to.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A source whose bytes can be fetched at any place, by several threads at once: a file, memory. While one chunk is put on the
-// device the next one is fetched.
+// A source whose bytes can be fetched at any place by several threads at once: a file, or memory. While one chunk is
+// put on the device, the next one is fetched.
 #pragma once
 
 #include "pipeline/source.h"

@@ -1,4 +1,4 @@
-// The reading thread: fills chunks and puts them on the device.
+// The reading thread: fills chunks and puts their work on the device.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Sinks in memory and behind callbacks, and the one that takes nothing.
+// Sinks that are memory or a callback, and the sink that discards the output.
 #include "pipeline/sink.h"
 
 #include <cstring>

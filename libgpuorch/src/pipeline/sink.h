@@ -1,6 +1,6 @@
-// Where a pipeline's output goes: nowhere, memory, a file, a callback. One object for each run.
+// Where a pipeline's output goes: nowhere, into memory, into a file, to a callback. Each run has an object of its own.
 //
-// All but `interrupt` and `direct` is called by the run's writing thread. Failures are thrown.
+// The run's writing thread calls all functions except `interrupt` and `direct`. Failures are thrown.
 #pragma once
 
 #include <memory>

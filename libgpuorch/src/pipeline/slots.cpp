@@ -1,4 +1,4 @@
-// Operations of a chunk, one for each engine; memory that grows when a run needs more than there is.
+// The operations of a chunk, one for each engine; and memory, which grows when a run needs more than the pipeline has.
 #include "pipeline/slots.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// The buffers, streams and events that chunks go through on the device.
+// The buffers, streams and events that chunks use on the device.
 //
-// A chunk uses three streams, one for each engine: copies in, stages, copies out. Events order them: stages after the
-// copy in, the copy out after the stages. Where more chunks are under way than there are slots (no host code looks at a
-// slot between two chunks), events also keep a chunk off buffers that the one before still uses: the copy in waits for
-// those stages, and the stages for that copy out.
+// A chunk uses three streams, one for each engine: copies in, stages, copies out. Events order them: the stages wait
+// for the copy in, and the copy out waits for the stages. If no host code looks at a slot between two chunks, more
+// chunks can be under way than there are slots. Then events also keep a chunk off buffers that the chunk before still
+// uses: its copy in waits for the stages before, and its stages for the copy out before.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Sources in memory and behind callbacks.
+// Sources that are memory or a callback.
 #include "pipeline/source.h"
 
 #include <cstring>

@@ -1,6 +1,6 @@
-// Where a pipeline's data come from: memory, a file, a callback. One object for each run.
+// Where a pipeline's data come from: memory, a file, a callback. Each run has an object of its own.
 //
-// All but `interrupt` is called by the run's reading thread. Failures are thrown.
+// The run's reading thread calls all functions except `interrupt`. Failures are thrown.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Pieces are taken from a job's counter. A helper that comes when every counter has run out goes back to sleep.
+// Threads take pieces from a block's counter. A helper that finds no piece left in any block goes back to sleep.
 #include "pipeline/team.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// A few threads that move blocks of bytes together: copies between a caller's memory and pinned buffers, reads of one
+// A team of threads that moves blocks of bytes: copies between the caller's memory and pinned buffers, reads of one
 // file at several places. One thread alone doesn't reach the memory's speed.
 //
-// Blocks are moved in the order in which they were begun. A helper that finds no piece left of one goes on with the next,
-// so that nobody waits for the last piece of a block while there is another one.
+// A block is cut into pieces. Blocks are moved in the order in which they were begun. A helper that finds no piece left
+// in one block goes on with the next, so no helper waits for the last piece of a block while there is another block.
 #pragma once
 
 #include <string>

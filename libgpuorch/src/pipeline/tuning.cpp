@@ -1,4 +1,4 @@
-// Two trials, a model, a check.
+// Two trials, the model, and a check of its choice.
 #include "pipeline/tuning.h"
 
 #include <algorithm>

@@ -1,12 +1,15 @@
 // Finds the chunk size of a pipeline (GPO_AUTO) while data flow through it.
 //
-// The model. A chunk of c bytes takes the slowest engine o + b * c: what every chunk costs, and what every byte costs.
-// A run over n bytes then takes n / c * o + n * b, and in addition b * c: no engine can begin with a chunk before the one
-// before it is done with it, so the last engine ends a chunk later than the first. (Chunks that grow and shrink again don't
-// help: the largest counts.) The sum is least at c = sqrt(n * o / b). Two sizes are tried, some chunks of each, on the run's
-// own data; the time from one chunk's end to the next one's gives o and b. Both sizes run near full speed, so that trying
-// them costs little. If the model's choice turns out slower than what was tried, the faster of those is used. Who shares
-// the machine makes chunks slower and never faster: larger ones that disappoint are taken twice, and the better time counts.
+// The model. The slowest engine takes o + b * c for a chunk of c bytes: o is the cost of every chunk, b that of every
+// byte. A run over n bytes has n / c chunks, so it takes n / c * o + n * b. In addition it takes b * c, because no
+// engine can begin a chunk before the engine before has done with it: the last engine ends one chunk later than the
+// first. (Chunks that grow and shrink again don't help: the largest one counts.) The sum is least at c = sqrt(n * o /
+// b).
+//
+// The trials. Two sizes are tried on the run's own data, some chunks of each. The time from the end of one chunk to the
+// end of the next gives o and b. Both sizes run at nearly full speed, so the trials cost little. If the model's choice
+// turns out slower than a size that was tried, the faster of the two tried sizes is used. Other users of the machine
+// can only make chunks slower. So if large chunks disappoint, they are tried twice, and the better time counts.
 //
 // Not thread-safe: the pipeline calls it under its lock.
 #pragma once

@@ -1,4 +1,4 @@
-// The writing thread: hands chunks that are back to the sink, and ends the run.
+// The writing thread: hands chunks that are back from the device to the sink, and ends the run.
 #include <algorithm>
 
 #include "pipeline/pipeline.h"
