@@ -1,13 +1,13 @@
 // Handles of the software GPU: what a CUstream, a CUevent or a CUcontext is here.
 //
-// A handle is not an address. It is kind, generation and slot index packed into a value that no processor would accept
-// as a pointer, so that a stale, foreign or made-up handle is found out by one table look-up. Slots never move and are
-// freed only with the table, so that an object may be read (its atomics) while another thread destroys it.
+// A handle is not an address. It is kind, generation and slot index, packed into a value that no processor would accept
+// as a pointer. So a stale, foreign or made-up handle is found by one table look-up. Slots never move and are freed
+// only with the table, so an object's atomics may be read while another thread destroys the object.
 //
-//   bits 0..3    zero: no handle equals CU_STREAM_LEGACY (1) or CU_STREAM_PER_THREAD (2)
-//   bits 4..27   slot index
-//   bits 28..55  generation
-//   bits 56..59  kind, never zero
+//     bits 0..3    zero: no handle equals CU_STREAM_LEGACY (1) or CU_STREAM_PER_THREAD (2)
+//     bits 4..27   slot index
+//     bits 28..55  generation
+//     bits 56..59  kind, never zero
 #pragma once
 
 #include <array>

@@ -1,12 +1,13 @@
-// What a compiled kernel image of the software GPU (a shared object) exports, and what the library hands to its kernels.
-// Plain C++ with no includes but this one, since the text also goes into every compiled image, whose source may have a
-// uint64_t of its own. Both sides check GPO_SOFT_KERNEL_ABI, so an image of another version is refused, not run.
+// What a compiled kernel image of the software GPU (a shared object) exports, and what the library passes to its
+// kernels. The text also goes into every compiled image, whose source may declare a uint64_t of its own; so this is
+// plain C++ that includes nothing else. Both sides check GPO_SOFT_KERNEL_ABI, so an image of another version is refused
+// and not run.
 //
-// Where a thread finds itself. A block runs on stacks of its own *region*: memory aligned to 1 << GPO_SOFT_REGION_BITS
-// that begins with the block's gpo_soft_block and holds its shared memory, its threads' states and all its stacks. The
-// stack pointer therefore tells the block (clear the low bits), and the stack's number tells the thread; no thread-local
-// variable is needed, and a block may go on on another core after any wait. Memory in the region belongs to one core at
-// a time, so atomics on it need no bus lock.
+// How a thread finds itself. A block runs on stacks of its own *region*: memory aligned to 1 << GPO_SOFT_REGION_BITS
+// that begins with the block's gpo_soft_block and holds its shared memory, its threads' states and all its stacks. So
+// the stack pointer gives the block (clear the low bits), and the number of the stack gives the thread. No thread-local
+// variable is needed, and a block may continue on another core after any wait. One core at a time uses the memory of a
+// region, so atomics on it need no bus lock.
 #pragma once
 
 #include <stddef.h>

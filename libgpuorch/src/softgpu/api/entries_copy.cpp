@@ -1,7 +1,8 @@
-// Copies and fills: addresses are checked here, when the call is made; engines do the rest.
+// Copies and fills. Addresses are checked here, when the call is made; engines do the rest.
 //
-// Pageable host memory is what this machine has never heard of. A copy from it returns when it has been read: small ones
-// are staged, larger ones waited for. A copy to it returns when it has been written.
+// Host memory is pageable if this machine doesn't know it. A copy from pageable memory returns when that memory has
+// been read: small copies are staged, larger ones waited for. A copy to pageable memory returns when it has been
+// written.
 #include <cstring>
 
 #include "base/checked.h"

@@ -1,4 +1,4 @@
-// Devices: what they are and which reach each other's memory.
+// Devices: their properties, and which devices reach each other's memory.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,5 @@
-// open_soft: one software GPU for the process, made by the first who asks and gone with the last who lets go.
+// open_soft: the process has one software GPU. The first caller creates it; it is destroyed when the last one releases
+// it.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// One call that gives a stream work: takes the lock, checks the stream, makes the command, and appends it to the stream
-// or records it in the stream's capture. Not submitted, it leaves no trace.
+// One call that gives work to a stream: it takes the lock, checks the stream, makes the command, and appends the
+// command to the stream or records it in the stream's capture. A command that is not submitted leaves no trace.
 #pragma once
 
 #include <memory>

@@ -1,11 +1,11 @@
-// One resident block: its threads as fibers, and all that they do together (barriers, warp operations, yields).
+// One resident block: its threads as fibers, and what they do together (barriers, warp operations, yields).
 //
-// Words. A *thread* is a device thread, known by its number in the block; it runs on a *slot*, a stack with its state.
-// Threads are started in order, a stack only when the ones before wait: a thread that never waits is followed by the
-// next one on the same stack. *Home* is the worker's own context, to which the block returns when it has ended, has
-// been stopped, or has gone round all its threads without an end of their spinning.
+// Words. A *thread* is a device thread, known by its number in the block. It runs on a *slot*: a stack with its state.
+// Threads are started in order. A further stack is used only when the threads before wait: a thread that never waits is
+// followed by the next thread on the same stack. *Home* is the worker's own context. The block returns there when it
+// has ended, when it has been stopped, or when it has run all its threads once and they all still spin.
 //
-// A block runs on one worker at a time and may go on on another. Nothing here locks or blocks.
+// A block runs on one worker at a time and may continue on another. Nothing here locks or blocks.
 #pragma once
 
 #include <array>

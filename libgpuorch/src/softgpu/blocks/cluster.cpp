@@ -1,5 +1,5 @@
-// A block's part in its cluster, and the cluster's barrier. The block arrives when all its threads that haven't ended have, and
-// one of those that wait looks for the others.
+// A block's part in its cluster, and the cluster's barrier. A block arrives at the barrier when all its threads that
+// have not ended have arrived. Then one of its waiting threads looks whether the other blocks have arrived.
 #include <utility>
 
 #include "softgpu/blocks/block.h"

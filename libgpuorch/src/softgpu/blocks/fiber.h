@@ -1,11 +1,12 @@
-// A context that can be switched to: Boost.Context's fcontext with the sanitizers told about each switch.
+// A context that can be switched to: Boost.Context's fcontext, with the sanitizers informed of each switch.
 //
-// One word: a *switch* saves the running context into `from` and goes on in `to`; it returns when something switches
-// back. A context that is dropped instead of being switched to again leaves its frames undestroyed; whoever drops it
-// must not have put anything on that stack that needs destroying.
+// A *switch* saves the running context into `from` and continues in `to`. It returns when something switches back. A
+// context may be abandoned instead of being switched to again. Its frames are then not destroyed, so whoever abandons
+// it must not have put anything on that stack that needs destroying.
 //
-// Functions that switch are GPO_NO_TSAN: ThreadSanitizer keeps a stack of calls, and a frame that is entered on one
-// fiber and left on another would unbalance it. It is told only of blocks (BlockFiber), not of each thread in them.
+// Functions that switch are GPO_NO_TSAN: ThreadSanitizer has a stack of calls, and a frame that is entered on one fiber
+// and left on another would unbalance it. ThreadSanitizer is informed only of blocks (BlockFiber), not of each thread
+// in them.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>

@@ -1,9 +1,10 @@
-// A wild access inside a kernel ends the launch instead of the process; so do an illegal instruction and the division of an
-// integer by zero, which on a GPU is no fault at all.
+// A wild access inside a kernel ends the launch instead of the process. So do an illegal instruction and an integer
+// division by zero (on a GPU the latter is no fault at all).
 //
-// The handler of SIGSEGV, SIGBUS, SIGFPE and SIGILL acts only on a worker that is inside a kernel. Everything else goes to
-// the handler that was there before, as it would have without us. The handler calls nothing that isn't safe in one; it runs
-// on a stack of its own, so that a stack that has run over is caught too. GPUORCH_SOFT_GUARD=0 leaves the signals alone.
+// The handler of SIGSEGV, SIGBUS, SIGFPE and SIGILL acts only on a worker that is inside a kernel. Every other signal
+// goes to the handler that was installed before, as if ours were not there. The handler calls only functions that are
+// safe in a signal handler. It runs on a stack of its own, so that a stack overflow is caught too. GPUORCH_SOFT_GUARD=0
+// installs no handler.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One kernel launch: what is asked for, and then, until `done`, what is left of it, how it failed, what it printed.
+// One kernel launch: the request, and until `done` which blocks are left, how it failed, and what it printed.
 #pragma once
 
 #include <cuda.h>

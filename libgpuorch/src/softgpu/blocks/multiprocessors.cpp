@@ -1,16 +1,17 @@
-// The workers. One lock guards the queues; it is never held while a block runs or `done` is called.
+// The workers. One lock guards the queues. It is never held while a block runs or `done` is called.
 //
-// Memory. What was prepared never fails for lack of it. Queues are lists of what is in them. A worker has the region for
-// blocks that run to their end from its start on. Of the regions for blocks that wait there are, of each size, as many as
-// the most demanding launch prepared so far can't do without (one, a cluster's, or a cooperative grid's): more are made where memory
-// allows, and where it doesn't a block waits for one that is in use.
+// Memory. A launch that was prepared never fails for lack of memory. Queues are lists made of the things in them. A
+// worker has, from its start, a region for blocks that run to their end. For blocks that wait, each size of region
+// exists as often as the most demanding launch prepared so far needs at least (one, a cluster's, or a cooperative
+// grid's). More are made if memory allows; otherwise a block waits until a region is free.
 //
-// A worker takes, in turn, a resident block that has yielded and something new. Blocks of kernels that can't wait are
-// taken in batches and run to their end in the worker's own region; blocks of the others get a region each and count
-// against what the device can hold. When all that is left to do is spinning, host::step() lets the host have the core.
+// Turns. A worker alternates between a resident block that has yielded and new work. Blocks of kernels that can't wait
+// are taken in batches and run to their end in the worker's own region. Blocks of other kernels get a region each and
+// count against what the device can hold. When everything left only spins, host::step() gives the core to the host.
 //
-// A worker that finds nothing looks out for a moment before it sleeps, one at a time. While one does, whoever has something to
-// do changes `news_`, which it looks at, and wakes nobody; it takes that up and wakes the next if there is more.
+// Sleep. One worker at a time that finds nothing watches for new work for a moment before it sleeps. While a worker
+// watches, a thread that has new work changes `news_`, which the worker checks, and wakes nobody. The worker takes the
+// work and wakes the next worker if there is more.
 #include "softgpu/blocks/multiprocessors.h"
 
 #include <algorithm>

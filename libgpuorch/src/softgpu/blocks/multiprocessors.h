@@ -1,9 +1,9 @@
 // A device's multiprocessors: the worker threads that run kernels, with blocks as resumable tasks.
 //
 // Forward progress. A block that has been given to the device's workers is *resident*. Every resident block makes
-// progress whatever the others do: a worker runs one resident block at a time and takes the next one when that block
-// yields or ends. The blocks of kernels that can't wait run to their end. A cluster's blocks become resident together, and
-// keep their shared memory until the last of them has ended.
+// progress whatever the other blocks do: a worker runs one resident block at a time and takes the next when that block
+// yields or ends. Blocks of kernels that can't wait run to their end. The blocks of a cluster become resident together,
+// and their shared memory exists until the last of them has ended.
 #pragma once
 
 #include <cuda.h>

@@ -1,7 +1,7 @@
-// The memory that a block runs in: its header, thread states, shared memory and stacks, in one range aligned to
-// 1 << GPO_SOFT_REGION_BITS, so that a stack pointer tells the block (kernel_abi.h).
+// The memory that a block runs in: its header, thread states, shared memory and stacks, in one range aligned to 1 <<
+// GPO_SOFT_REGION_BITS, so that a stack pointer gives the block (kernel_abi.h).
 //
-// Only address space is reserved for what isn't touched; a pooled region keeps its pages, and so its stacks stay warm.
+// Memory that is not touched only costs address space. A region in the pool keeps its pages, so its stacks stay warm.
 #pragma once
 
 #include <cstddef>

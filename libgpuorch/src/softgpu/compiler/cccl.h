@@ -1,7 +1,8 @@
 // CCCL's own headers (<cuda/std/…>, <cuda/atomic>, <cuda/barrier>) for sources of the software GPU.
 //
-// Their code for devices is PTX; their code for hosts does the same here. So each public header is wrapped: the macros that tell
-// CUDA's compilers are hidden while it is read, and threads that wait let others run (gpo_cccl.h).
+// Their device code is PTX; their host code does the same on the software GPU. So each public header is wrapped: the
+// macros by which it recognises CUDA's compilers are hidden while it is read, and a thread that waits lets other
+// threads run (gpo_cccl.h).
 #pragma once
 
 #include <string>

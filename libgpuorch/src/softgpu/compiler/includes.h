@@ -1,7 +1,7 @@
-// Includes that no compiler should try to read: devices, pipes, files of hundreds of megabytes.
+// Finds includes that no compiler should try to read: devices, pipes, files of hundreds of megabytes.
 //
-// Only for a better message than the compiler's own end at its memory limit or at the deadline, which hold for every include.
-// Looks at what a request spells plainly: whole names, and names in the folders of its options.
+// This only gives a better message than the compiler's end at its memory limit or its deadline, which hold for every
+// include. It checks what a request spells plainly: whole names, and names in the folders of its options.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 // Splits preprocessed C++ into tokens, each with its place in the user's files, and pairs the brackets.
 //
-// The text has been through `c++ -E`: no comments, no splices, no directives but line markers (# 12 "file.cu" 3) and
-// pragmas. Line markers tell the file and line of what follows, and what comes from a system header.
+// The text is the output of `c++ -E`: no comments, no line splices, no directives except line markers (# 12 "file.cu"
+// 3) and pragmas. A line marker gives the file and line of the text behind it, and says whether that text is from a
+// system header.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// What the C++ compiler says of rewritten text, said of the user's: columns of the source as it was written, kernels by their
-// names, and one sentence for what the software GPU doesn't have.
+// Translates the C++ compiler's messages about rewritten text into messages about the user's source: columns of the
+// source as it was written, kernels by their names, and one sentence for each feature that the software GPU doesn't
+// have.
 #pragma once
 
 #include <functional>

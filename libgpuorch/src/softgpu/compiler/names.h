@@ -1,6 +1,6 @@
-// What a name means at a place: whether a local variable, a parameter or a member hides what CUDA or a namespace calls so.
+// What a name means at a place: does a local variable, a parameter or a member hide the name of CUDA or of a namespace?
 //
-// Types aren't known, so that declarations are told from expressions by the tokens around them.
+// Types are not known, so declarations are distinguished from expressions by the tokens around them.
 #pragma once
 
 #include <set>

@@ -1,11 +1,13 @@
-// What all kernel sources begin with, precompiled: most of the time of a small kernel's compilation goes into the device header.
+// The part that all kernel sources begin with, precompiled: the device header takes most of the time in which a small
+// kernel is compiled.
 //
-// After the token pass a source is a prefix, which is the device header's preprocessed text, and the rest. The prefix is
-// compiled once, by GCC, to a precompiled header that the request's shelf keeps from process to process; it is found again by a
-// digest of the prefix, the compiler and its options. It is copied into the compilation's own folder beside the prefix: GCC
-// takes the text where it doesn't like the precompiled one (another build of the compiler). Where there is no shelf, or the
-// header can't be made, sources are compiled whole, and nobody is told. Processes that make one header at once each put the
-// same one there. Clang checks the times of files and gets whole sources.
+// After the token pass a source consists of a prefix, which is the device header's preprocessed text, and the rest. GCC
+// compiles the prefix once to a precompiled header, which the request's shelf stores from process to process. It is
+// found by a digest of the prefix, the compiler and its options. It is copied into the compilation's own folder, beside
+// the prefix: if GCC refuses the precompiled header (another build of the compiler made it), GCC reads the text.
+//
+// Where there is no shelf, or the header can't be made, sources are compiled whole, silently. Processes that make one
+// header at the same time store identical files. Clang checks the times of files, so it gets whole sources.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Runs the machine's C++ compiler: no shell, its output drained, within bounds of time, memory and size, ended with all its
-// children.
+// Runs the machine's C++ compiler: without a shell, with its output drained, within limits of time, memory and size,
+// and ended together with all its children.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What is declared where: the functions with their parameters and bodies, and the device variables, found by walking
-// the tokens of namespaces and classes. Bodies are not walked; what is in them belongs to the function.
+// What is declared where: the functions with their parameters and bodies, and the device variables. They are found by
+// walking the tokens of namespaces and classes. Bodies are not walked; what is in them belongs to the function.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Turns preprocessed CUDA C++ into C++ that the machine's compiler takes, behind the device header (cuda_device/).
+// Turns preprocessed CUDA C++ into C++ that the machine's compiler accepts behind the device header (cuda_device/).
 //
-// What it does, and what must hold: cuda_device/README.md. The text keeps its lines, so that the compiler's messages
+// cuda_device/README.md says what is changed and what must hold. The text keeps its lines, so the compiler's messages
 // show the user's files and line numbers.
 #pragma once
 

@@ -1,16 +1,18 @@
 // Which functions may wait for another thread, and which of their loops may spin.
 //
-// Decided on names, so that it errs on the side of waiting: a function does what any function or class whose name it
-// mentions does, in its declaration or its body; a kernel also what the arguments of its name expressions do. Operators,
-// and what namespaces say outside of functions and lambdas (tables of functions), are done by all. A thread can wait in a
-// barrier, shuffle or vote, and in a loop whose end may depend on what others write: one that looks at atomics or
-// volatile data, or uses an operator that does, and isn't counted by itself. An atomic whose answer nobody looks at tells
-// nothing, and the compare-and-swap loop of a read-modify-write (do { assumed = old; old = atomicCAS(p, assumed, f); }
-// while (assumed != old);) ends whether others run or not.
+// The decision is made on names, and if in doubt the answer is "waits". A function is taken to do what any function or
+// class does whose name it mentions, in its declaration or its body; a kernel also what the arguments of its name
+// expressions do. Every function is taken to do what operators do, and what namespaces mention outside of functions and
+// lambdas (tables of functions).
 //
-// Names may hide what a loop looks at (a template's T is volatile int). So each loop whose end isn't seen to come by itself, as
-// that of a counted one is, is *watched*: that makes no thread wait, but the loop says at times that it still runs, and the
-// multiprocessors find out where it hangs.
+// A thread can wait in a barrier, a shuffle or a vote. It can also wait in a loop whose end may depend on what others
+// write: a loop that reads atomics or volatile data, or uses an operator that does, and is not a counted loop. Two
+// things are no waiting: an atomic whose result is not used; and the compare-and-swap loop of a read-modify-write (do {
+// assumed = old; old = atomicCAS(p, assumed, f); } while (assumed != old);), which ends whether others run or not.
+//
+// Names may hide what a loop reads (a template's T may be volatile int). So each loop that is not seen to end by
+// itself, as a counted loop does, is *watched*. Watching makes no thread wait, but the loop reports at times that it
+// still runs, and the multiprocessors find out where it hangs.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Atomic functions and fences. Relaxed, as CUDA's are; on memory of the block itself, which one core at a time touches,
-// plain reads and writes do (volatile, so that nobody makes one vector operation of the atomics of several threads).
+// Atomic functions and fences. Atomics are relaxed, as CUDA's are. On memory of the block itself, which one core at a
+// time uses, plain reads and writes are enough. They are volatile, so that the compiler doesn't merge the atomics of
+// several threads into one vector operation.
 #pragma once
 
 #include "gpo_thread.h"

@@ -1,5 +1,5 @@
-// How threads wait in CCCL's headers: others run meanwhile. Read before each of them, whose calls of the system's functions go to
-// these (../compiler/cccl.h).
+// How threads wait in CCCL's headers: other threads run meanwhile. Read before each of these headers; their calls of
+// the system's functions go to the functions here (../compiler/cccl.h).
 #pragma once
 
 #include <sched.h>

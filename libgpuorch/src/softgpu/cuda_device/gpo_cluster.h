@@ -1,4 +1,5 @@
-// Clusters of blocks: where a block is in its cluster, the cluster's barrier, and the shared memory of its other blocks.
+// Clusters of blocks: a block's position in its cluster, the cluster's barrier, and the shared memory of the cluster's
+// other blocks.
 #pragma once
 
 #include "gpo_warp.h"

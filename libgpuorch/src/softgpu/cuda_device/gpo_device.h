@@ -1,4 +1,4 @@
-// What every kernel source of the software GPU is compiled behind.
+// The header in front of every kernel source of the software GPU.
 #pragma once
 #pragma GCC system_header
 

@@ -1,5 +1,6 @@
-// Two numbers of 16 bits or four of 8 in one word: arithmetic, comparisons, sums of differences on each of them; and what
-// dynamic programming makes of them and of whole words: the larger or smaller of sums and of three numbers, not below zero.
+// Two 16-bit or four 8-bit numbers in one word: arithmetic, comparisons and sums of differences of each of them; and
+// the operations of dynamic programming, on such lanes and on whole words: the larger or smaller of sums and of three
+// numbers, also clamped at zero.
 #pragma once
 
 #include "gpo_math.h"

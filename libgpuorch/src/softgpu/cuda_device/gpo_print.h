@@ -1,4 +1,4 @@
-// What a kernel says and asks: printf, assert, trap, clocks, sleep.
+// What a kernel uses to report and to ask: printf, assert, trap, clocks, sleep.
 #pragma once
 
 #include "gpo_thread.h"

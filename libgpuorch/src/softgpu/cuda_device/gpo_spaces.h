@@ -1,5 +1,6 @@
-// What kind of memory a pointer leads to. Shared memory and all threads' own memory lie in the block's region; constants are the
-// variables that have registered themselves as such, and parameters those that the token pass puts into a list.
+// What kind of memory a pointer leads to. Shared memory and all threads' own memory are in the block's region.
+// Constants are the variables that have registered themselves as constants. Parameters are those that the token pass
+// puts into a list.
 #pragma once
 
 #include "gpo_cluster.h"

@@ -1,4 +1,4 @@
-// The end of every image: makes the table from what has registered itself. Included after the user's source.
+// The end of every image: makes the table from everything that has registered itself. Included after the user's source.
 #pragma once
 
 extern "C" {

@@ -1,4 +1,4 @@
-// What the threads of a block and of a warp do together: barriers, shuffles, votes, matches, reductions.
+// What the threads of a block or a warp do together: barriers, shuffles, votes, matches, reductions.
 #pragma once
 
 #include "gpo_atomics.h"

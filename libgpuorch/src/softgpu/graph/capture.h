@@ -1,13 +1,13 @@
-// Stream capture: work given to captured streams becomes nodes of a graph instead.
+// Stream capture: work that is given to captured streams becomes nodes of a graph and does not run.
 //
-// A capture starts at its origin stream; other streams join it by waiting for an event that was recorded in it, and must
-// have been joined back into the origin when it ends. A call that isn't allowed invalidates the capture: everything on
-// its streams returns CUDA_ERROR_STREAM_CAPTURE_INVALIDATED until it is ended.
+// A capture starts at its origin stream. Other streams join the capture by waiting for an event that was recorded in
+// it, and must have been joined back into the origin when it ends. A call that isn't allowed invalidates the capture:
+// everything on its streams then returns CUDA_ERROR_STREAM_CAPTURE_INVALIDATED until the capture is ended.
 //
-// Calls that might touch what a capture can't record (allocation, queries, synchronisation …) are *unsafe* beside one:
-// beside any GLOBAL capture in the process when the calling thread's mode is GLOBAL, beside a GLOBAL or THREAD_LOCAL one
-// begun by the calling thread unless its mode is RELAXED. They are refused with CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED and
-// invalidate those captures.
+// Calls that a capture might have to record but can't (allocation, queries, synchronisation …) are *unsafe* beside some
+// captures. If the calling thread's mode is GLOBAL: beside any GLOBAL capture in the process. If its mode is not
+// RELAXED: beside a GLOBAL or THREAD_LOCAL capture begun by the calling thread. An unsafe call is refused with
+// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED and invalidates those captures.
 #pragma once
 
 #include <cuda.h>

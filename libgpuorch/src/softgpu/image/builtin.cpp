@@ -1,5 +1,6 @@
 // The kernels of driver/builtin.cu for the software GPU. Threads are numbered through grids and blocks of any shape,
-// and a thread takes every (all threads)-th element, as on CUDA; no thread waits for another, so a block is a loop.
+// and each thread takes every n-th element, where n is the number of all threads, as on CUDA. No thread waits for
+// another, so a block is a loop.
 #include "softgpu/image/builtin.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The built-in kernels of the software GPU: an image that is part of the library, so that it needs no compiler and no
-// file. What stands for it where an image is loaded are the bytes of builtin_image().
+// The built-in kernels of the software GPU: an image that is part of the library, so it needs no compiler and no file.
+// Where an image is loaded, the bytes of builtin_image() stand for it.
 #pragma once
 
 #include <span>

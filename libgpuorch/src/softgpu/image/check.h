@@ -1,5 +1,5 @@
-// Is this a whole shared object of this machine that exports the getter of a kernel image? Asked before the dynamic
-// loader, which trusts what it is given, sees the bytes.
+// Are these bytes a whole shared object of this machine that exports the getter of a kernel image? Checked before the
+// dynamic loader, which trusts its input, sees the bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 // Loads a kernel image, a shared object held in memory.
 //
-// The bytes are checked before the dynamic loader sees them (image_check.h, image_seal.h): the loader trusts what it maps, a
-// file that is cut short would be a SIGBUS, and an altered one runs. They are loaded from an anonymous file under a name never used before, since the
-// loader takes a name that it knows for the object that it has; so each load has variables of its own.
+// The bytes are checked before the dynamic loader sees them (check.h, seal.h), since the loader trusts what it maps: a
+// file that is cut short would cause a SIGBUS, and an altered file would run. The image is loaded from an anonymous
+// file with a name that was never used before: for a name that it knows, the loader returns the object that it has
+// already. So each load has variables of its own.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
-// The seal of a kernel image: what stands behind the shared object's bytes and tells whether they are as the compiler left
-// them. It holds a SHA-256 over the object, so damage is found before the dynamic loader follows an altered pointer.
-// It is no signature: whoever can write an image can seal it.
+// The seal of a kernel image: bytes behind the shared object that tell whether the object is as the compiler left it.
+// The seal holds a SHA-256 of the object, so damage is found before the dynamic loader follows an altered pointer. It
+// is no signature: whoever can write an image can seal it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// One change of the machine's state. Takes the lock when made; at the end advances the streams that the change made
-// ready, lets go of the lock, and only then submits kernels and wakes threads.
+// One change of the machine's state. It takes the lock when it is made. At its end it advances the streams that the
+// change made ready and releases the lock; only then does it submit kernels and wake threads.
 #pragma once
 
 #include "softgpu/machine/machine.h"

@@ -1,4 +1,4 @@
-// Copies and fills as values: what to move, checked when they are made, performed by an engine.
+// Copies and fills as values: what to move. They are checked when they are made, and performed by an engine.
 #pragma once
 
 #include <cuda.h>

@@ -1,5 +1,6 @@
-// A thread that performs commands one after the other: a copy engine, or the thread on which host functions run. It
-// parks when there is nothing to do; whoever pushes a command to a parked engine wakes it after letting go of the lock.
+// A thread that performs commands one after the other: a copy engine, or the thread that runs host functions. It parks
+// when there is nothing to do. A thread that pushes a command to a parked engine wakes the engine after releasing the
+// lock.
 #pragma once
 
 #include <atomic>

@@ -1,15 +1,14 @@
-// The software GPU as a whole: what open_soft creates and the functions of the table work on.
+// The software GPU as a whole: open_soft creates it, and the functions of the table work on it.
 //
-// Locks. `lock` guards all scheduling: streams, events, contexts, modules, graphs, engines' queues. It is the outermost;
-// inside it only the address space's lock and the multiprocessors' are taken. It is never held while an engine works, a kernel
-// or a user's function
-// runs, or a thread is woken: what a change of state makes runnable is collected in a Batch and set off when the lock is
-// free.
+// Locks. `lock` guards all scheduling: streams, events, contexts, modules, graphs, the engines' queues. It is the
+// outermost lock; inside it only the address space's lock and the multiprocessors' lock are taken. It is not held while
+// an engine works, a kernel or a user's function runs, or a thread is woken: a Batch collects what a change of state
+// makes runnable, and starts that when the lock is released.
 //
-// Progress. A stream's first command is started when the command before it is done, by the thread that saw it done. Records,
-// waits, value writes and the bookkeeping of memory are done on that thread at once; kernels go to the device's multiprocessors,
-// copies and fills to one of its engines, host functions to the machine's thread for them. Those give the command back
-// through Machine::finish, exactly once.
+// Progress. A stream's first command starts when the command before it is done, on the thread that saw it done. That
+// thread itself does records, waits, value writes and the bookkeeping of memory at once. Kernels go to the device's
+// multiprocessors, copies and fills to one of its engines, host functions to the machine's thread for them. Each of
+// these returns its command exactly once, through Machine::finish.
 #pragma once
 
 #include <cuda.h>

@@ -1,10 +1,11 @@
-// The objects behind the handles: contexts, streams, events, modules, functions, and the devices they live on.
+// The objects behind the handles: contexts, streams, events, modules, functions; and the devices that they belong to.
 //
-// Ownership. A device owns its multiprocessors and engines. A context belongs to a device; streams, events and modules belong
-// to a context and go with it. Objects live in the machine's handle tables: destroying one retires its handle at once,
-// and recycles the object when nothing refers to it any more (a stream: when its queue is empty).
+// Ownership. A device owns its multiprocessors and engines. A context belongs to a device. Streams, events and modules
+// belong to a context and are destroyed with it. Objects are in the machine's handle tables. Destroying an object
+// retires its handle at once; the object is recycled when nothing refers to it any more (a stream: when its queue is
+// empty).
 //
-// All fields are guarded by the machine's lock, but for atomics and what is marked constant.
+// The machine's lock guards all fields, except atomics and fields that are marked as constant.
 #pragma once
 
 #include <cuda.h>

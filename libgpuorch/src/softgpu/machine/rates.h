@@ -1,6 +1,5 @@
-// Rates of the engines. With a rate, an engine does the real work and then stays busy until the time that the modelled
-// device would have taken is over, on the host seam's clock: under a deterministic schedule that clock is virtual, and
-// overlap becomes exact.
+// Rates of the engines. With a rate, an engine does the real work and then stays busy until the modelled device would
+// have finished, on the host seam's clock. Under a deterministic schedule that clock is virtual, so overlap is exact.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// What streams are made of: commands, and the marks through which they wait for each other.
+// What streams are made of: commands, and the marks through which commands wait for each other.
 //
-// Commands and marks are pooled; all their fields are guarded by the machine's lock, but for a command that an engine or
-// the multiprocessors hold, whose payload is theirs until they give it back.
+// Commands and marks are pooled. The machine's lock guards all their fields, with one exception: the payload of a
+// command belongs to the engine or the multiprocessors while they have the command.
 #pragma once
 
 #include <cuda.h>

@@ -1,5 +1,6 @@
-// Addresses, of which a process may have few: RLIMIT_AS counts what is reserved like what is used. The software GPU reserves
-// much (device memory, a region for each block that may wait), so where there is a limit it takes a part of what is left.
+// Addresses, of which a process may have few: RLIMIT_AS counts reserved addresses like used memory. The software GPU
+// reserves much (device memory, a region for each block that may wait), so if there is a limit it takes only a part of
+// what is left.
 #pragma once
 
 #include <cstdint>

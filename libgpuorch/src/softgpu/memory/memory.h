@@ -1,13 +1,13 @@
-// The software GPU's address space: which addresses are device memory, pinned host memory or a module's variables, who
+// The software GPU's address space: which addresses are device memory, pinned host memory or a module's variables, whom
 // they belong to, and where new device memory comes from.
 //
-// All devices share one reservation of addresses, cut into equal parts, so that the device of an address is a division.
-// A part is larger than the device's memory; pages are committed as the heap grows and returned to the system when a
-// large block is freed. With guards (GPUORCH_SOFT_GUARD) only what is allocated can be touched, with an unreadable page
-// on either side, and blocks end where the page does.
+// All devices share one reservation of addresses, cut into equal parts, so the device of an address is found by a
+// division. A part is larger than the device's memory. Pages are committed as the heap grows, and are returned to the
+// system when a large block is freed. With guards (GPUORCH_SOFT_GUARD) only allocated memory can be accessed; an
+// unreadable page is on either side, and a block ends where its last page does.
 //
-// `lock` is a leaf: it is taken inside the machine's lock or alone, and nothing is called while it is held but mmap,
-// mprotect and madvise.
+// `lock` is a leaf: it is taken inside the machine's lock or alone, and while it is held only mmap, mprotect and
+// madvise are called.
 #pragma once
 
 #include <cuda.h>

@@ -1,11 +1,12 @@
 // Stream-ordered memory pools (cuMemAllocAsync).
 //
-// A block is *handed out* from the call of the allocation to the call of the free: that is when its address is good in
-// the arguments of other calls. It is *live* from when its stream reaches the allocation to when it reaches the free:
-// that is what copies check when they run. Between the two frees the block is *pending*: the stream that frees it may
-// have it again at once, for the stream's order makes that safe; the others when the stream has reached the free.
+// A block is *handed out* from the call that allocates it to the call that frees it: in that time other calls may name
+// its address. It is *live* from the moment when its stream reaches the allocation to the moment when its stream
+// reaches the free: copies check that when they run. A block is *pending* from the call that frees it until the stream
+// reaches that free. The stream that frees a pending block may have it again at once, since the stream's order makes
+// that safe; other streams may have it when that stream has reached the free.
 //
-// All functions want the lock of the address space held.
+// The caller of every function here must hold the lock of the address space.
 #pragma once
 
 #include <cuda.h>

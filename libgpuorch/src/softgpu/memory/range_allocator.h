@@ -1,5 +1,6 @@
-// Hands out parts of address ranges: best fit by size class, with coalescing. Knows numbers only, touches no memory.
-// Not thread-safe. give() never allocates and never fails; take() and add() may throw std::bad_alloc, with no effect.
+// Hands out parts of address ranges: best fit by size class, with coalescing. It handles only numbers and touches no
+// memory. Not thread-safe. give() never allocates and never fails; take() and add() may throw std::bad_alloc, and then
+// have no effect.
 #pragma once
 
 #include <cstdint>
