@@ -1,29 +1,33 @@
-/* executor.h: being called when GPU work is done, and host code in the order of a stream.
+/* executor.h: callbacks when GPU work is done, and host functions in the order of a stream.
  *
- * An executor calls functions of the caller's: on threads of its own, or on whatever thread of the caller's runs it. It
- * is the push form of completion.h: instead of a number in a queue there is a call.
+ * An executor calls functions of the program: on threads of its own, or on threads of the program that run it. It is
+ * the other form of completion.h: instead of an entry in a queue there is a call.
  *
  *     gpo_executor_create(runtime, NULL, &executor);
  *     gpo_stream_then(stream, executor, when_done, request);
  *
  * What holds for every callback
  *
- * - A function that takes a callback and returns GPO_SUCCESS has accepted it: the callback is called exactly once, with
- *   a status, whatever happens to the work. If the function returns another status, the callback is never called. Work
- *   that has failed already is no reason to return another status: the callback tells of the failure (completion.h).
- * - An executor that is being destroyed accepts nothing more: a function that comes too late gives GPO_STALE_HANDLE and
- *   no callback, also inside the callbacks that gpo_executor_destroy calls. A function that comes before gives
- *   GPO_SUCCESS, and its callback is called with the result if the work is done, else with GPO_CANCELLED.
- * - Callbacks of one stream on one executor run one at a time, in the order in which they were asked for. Those of
- *   different streams, events, timelines and pipelines may run at the same time on different threads.
- * - They run on the executor's threads or inside gpo_executor_run, _run_for and _poll; on no other thread but where the
- *   executor is torn down (gpo_executor_destroy, gpo_runtime_shutdown), and under no lock.
- * - They may block (the executor's other threads go on), call any function of the library, CUDA included, and destroy
- *   what called them: the stream, the executor, … What would wait for the callback itself gives GPO_WOULD_DEADLOCK:
- *   gpo_runtime_shutdown, gpo_executor_run and _run_for on the same executor; from a host call also gpo_stream_wait for
- *   its stream, gpo_event_wait for what is recorded behind it there, and gpo_device_wait.
- * - A C++ exception that leaves one is caught, logged with GPO_LOG_ERROR and counted; a host call has failed then.
- *   (In a program that has a C++ runtime of its own linked in, instead of libstdc++.so, its
+ * - Exactly once. A function that takes a callback and returns GPO_SUCCESS has accepted the callback. An accepted
+ *   callback is called exactly once, with a status, whatever happens to the work. If the function returns another
+ *   status, the callback is never called. Work that has failed already is no reason for another status: the callback
+ *   reports the failure (completion.h).
+ * - Destruction. An executor that is being destroyed accepts nothing: a function that comes too late returns
+ *   GPO_STALE_HANDLE and its callback is never called. That holds inside the callbacks that gpo_executor_destroy calls
+ *   too. A function that comes before returns GPO_SUCCESS, and its callback is called with the result if the work is
+ *   done, otherwise with GPO_CANCELLED.
+ * - Order. Callbacks of one stream on one executor run one at a time, in the order in which they were accepted.
+ *   Callbacks of different streams, events, timelines and pipelines may run at the same time on different threads.
+ * - Threads. Callbacks run on the executor's threads, or inside gpo_executor_run, gpo_executor_run_for and
+ *   gpo_executor_poll. When the executor is torn down, they may also run inside gpo_executor_destroy and
+ *   gpo_runtime_shutdown. They run under no lock of the library.
+ * - What a callback may do. It may block (the executor's other threads go on), call any function of the library and of
+ *   CUDA, and destroy the object that called it, such as the stream or the executor. A call that would wait for the
+ *   callback itself returns GPO_WOULD_DEADLOCK: gpo_runtime_shutdown, and gpo_executor_run and gpo_executor_run_for on
+ *   the same executor. In a host call also: gpo_stream_wait for its stream, gpo_event_wait for an event recorded behind
+ *   it there, and gpo_device_wait.
+ * - Exceptions. A C++ exception that leaves a callback is caught, logged with GPO_LOG_ERROR and counted; a host call
+ *   has then failed. (In a program that is linked with a C++ runtime of its own instead of libstdc++.so,
  *   std::uncaught_exceptions() counts that exception for ever.)
  */
 #ifndef GPUORCH_EXECUTOR_H
@@ -35,114 +39,133 @@
 extern "C" {
 #endif
 
-#define GPO_EXECUTOR_CALLER 1 /* no threads: callbacks run where the caller calls gpo_executor_run, _run_for or _poll */
-#define GPO_EXECUTOR_SPIN 2   /* while callbacks are owed one idle thread spins instead of sleeping: a core for speed */
-#define GPO_EXECUTOR_SLEEP 4  /* idle threads sleep. Neither: SPIN in a runtime with GPO_COMPLETION_LATENCY,
-                                 else SLEEP. Not both */
+#define GPO_EXECUTOR_CALLER 1 /* no threads: callbacks run in gpo_executor_run, gpo_executor_run_for and _poll */
+#define GPO_EXECUTOR_SPIN 2   /* while callbacks are pending, one idle thread spins: faster, but uses a core */
+#define GPO_EXECUTOR_SLEEP 4  /* idle threads sleep. SPIN and SLEEP exclude each other; without both it is SPIN in a
+                                 runtime with GPO_COMPLETION_LATENCY, else SLEEP */
 
 typedef struct gpo_executor_options {
     uint32_t struct_size;
     uint32_t flags;    /* GPO_EXECUTOR_* */
-    uint32_t threads;  /* of its own; GPO_AUTO: 2; at most 256. 0 with GPO_EXECUTOR_CALLER */
-    uint32_t capacity; /* callbacks accepted and not run; GPO_AUTO: 65536; at most 2^24. Beyond it GPO_WOULD_BLOCK */
+    uint32_t threads;  /* the executor's own threads; GPO_AUTO: 2; at most 256. 0 with GPO_EXECUTOR_CALLER */
+    uint32_t capacity; /* how many callbacks may be accepted and not run; GPO_AUTO: 65536; at most 2^24. Beyond that
+                          functions return GPO_WOULD_BLOCK */
     const char *label;
 } gpo_executor_options;
 
-/* Makes an executor and starts its threads. `options` NULL: the defaults. GPO_LIMIT_EXCEEDED if the system has no
- * thread left. */
+/* Creates an executor and starts its threads. `options` may be NULL: the defaults.
+ * GPO_LIMIT_EXCEEDED: the system has no thread left */
 GPO_API gpo_status gpo_executor_create(gpo_runtime_t runtime, const gpo_executor_options *options,
                                        gpo_executor_t *executor);
 
-/* Every accepted callback is still called: with its result if the work is done, else with GPO_CANCELLED (the work goes
- * on). An executor with threads calls them there, ends the threads then, and this returns at once. One with
- * GPO_EXECUTOR_CALLER calls them inside this call, or, if a thread is inside gpo_executor_run, _run_for or _poll on it,
- * inside that one. Unfinished host calls end with GPO_CANCELLED, and what is behind them on their streams with
- * them.
+/* Destroys an executor. Every accepted callback is still called: with the result if the work is done, otherwise with
+ * GPO_CANCELLED (the work itself goes on).
  *
- * gpo_runtime_shutdown waits for the callbacks that executors owe, within its timeout, and runs those of
- * GPO_EXECUTOR_CALLER itself if nobody else does. */
+ * If the executor has threads, they call the callbacks and then end, and this function returns at once. With
+ * GPO_EXECUTOR_CALLER, the callbacks are called inside this function; if another thread is inside gpo_executor_run,
+ * gpo_executor_run_for or gpo_executor_poll on this executor, they are called inside that one.
+ *
+ * Host calls that are not finished end with GPO_CANCELLED, and so does the work behind them on their streams.
+ *
+ * gpo_runtime_shutdown waits, until its timeout, for the pending callbacks of all executors. It runs the callbacks of
+ * an executor with GPO_EXECUTOR_CALLER itself if nobody else does. */
 GPO_API gpo_status gpo_executor_destroy(gpo_executor_t executor);
 
-/* Runs callbacks on the calling thread until none is owed (GPO_SUCCESS). GPO_CANCELLED if the executor is destroyed
- * meanwhile, GPO_WOULD_DEADLOCK from a callback of the same executor. Several threads may run one executor, and one
- * with threads of its own. `count` may be NULL: callbacks run by this call. Blocks on the GPU and in callbacks. */
+/* Runs callbacks on the calling thread until no accepted callback is pending. Several threads may run one executor,
+ * also one that has threads of its own. `count`, which may be NULL, gets how many callbacks this call has run.
+ * GPO_SUCCESS: no callback is pending
+ * GPO_CANCELLED: the executor was destroyed meanwhile
+ * GPO_WOULD_DEADLOCK: called in a callback of the same executor
+ * Blocks on the GPU and in callbacks. */
 GPO_API gpo_status gpo_executor_run(gpo_executor_t executor, uint64_t *count);
 
-/* The same for `timeout_ns` at most, but for the callback that is running then. GPO_TIMEOUT if callbacks are still
- * owed. */
+/* As gpo_executor_run, but ends after `timeout_ns`. A callback that is running then is finished first.
+ * GPO_TIMEOUT: callbacks are still pending */
 GPO_API gpo_status gpo_executor_run_for(gpo_executor_t executor, int64_t timeout_ns, uint64_t *count);
 
-/* Runs the callbacks that are due and returns: GPO_SUCCESS, also if there was none. `count` as above. Blocks in
- * callbacks only. */
+/* Runs the callbacks that are due and returns GPO_SUCCESS, also if there was none. `count` as in gpo_executor_run.
+ * Blocks only in callbacks. */
 GPO_API gpo_status gpo_executor_poll(gpo_executor_t executor, uint64_t *count);
 
 typedef struct gpo_executor_statistics {
     uint32_t struct_size;
     uint32_t threads;
-    uint64_t accepted;  /* callbacks, host calls and log lines */
-    uint64_t called;    /* … that have returned */
-    uint64_t cancelled; /* of them: called with GPO_CANCELLED because the executor was destroyed */
-    uint64_t threw;     /* of them: left by a C++ exception */
-    uint64_t refused;   /* for lack of room, log lines included */
-    uint64_t pending;   /* accepted and not returned */
+    uint64_t accepted;  /* callbacks, host calls and log lines that were accepted */
+    uint64_t called;    /* those that have been called and have returned */
+    uint64_t cancelled; /* those that were called with GPO_CANCELLED because the executor was destroyed */
+    uint64_t threw;     /* those that were left by a C++ exception */
+    uint64_t refused;   /* refused for lack of room, with log lines */
+    uint64_t pending;   /* accepted and not returned yet */
 } gpo_executor_statistics;
-/* Counts since the executor was made, and what is pending now. Blocks on nothing. */
+/* Reads the counts since the executor was created. Blocks on nothing. */
 GPO_API gpo_status gpo_executor_get_statistics(gpo_executor_t executor, gpo_executor_statistics *statistics);
 
-/* --- when something is done --- */
+/* --- callbacks when work is done --- */
 
-/* `completion->user_data` is the user pointer. `error` has the details of a failure; NULL where there is none. Both are
- * valid during the call. */
+/* `completion->user_data` is `user` as a number. `error` has the details of a failure; it is NULL if there is none.
+ * Both are valid during the call. */
 typedef void (*gpo_completion_fn)(void *user, const gpo_completion *completion, const gpo_error *error);
 
-/* As gpo_stream_notify: calls back when the stream has got to the point behind all that is on it now. GPO_WOULD_BLOCK,
- * here and below, if the executor has no room: nothing is called then. */
+/* Calls `callback` when all work that is on the stream now is done: as gpo_stream_notify.
+ * GPO_WOULD_BLOCK (here and in the next three functions): the executor has no room; the callback is never called */
 GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback,
                                    void *user);
 
-/* As gpo_event_notify: when the last recording has been reached, or has failed. */
+/* Calls `callback` when the event's newest recording is complete or has failed: as gpo_event_notify. */
 GPO_API gpo_status gpo_event_then(gpo_event_t event, gpo_executor_t executor, gpo_completion_fn callback, void *user);
 
-/* As gpo_timeline_notify: when the timeline has reached `value`, or can't reach it any more. */
+/* Calls `callback` when the timeline reaches `value` or can't reach it any more: as gpo_timeline_notify. */
 GPO_API gpo_status gpo_timeline_then(gpo_timeline_t timeline, uint64_t value, gpo_executor_t executor,
                                      gpo_completion_fn callback, void *user);
 
-/* As gpo_pipeline_notify: when the run has ended. */
+/* Calls `callback` when the pipeline's run has ended: as gpo_pipeline_notify. */
 GPO_API gpo_status gpo_pipeline_then(gpo_pipeline_t pipeline, gpo_executor_t executor, gpo_completion_fn callback,
                                      void *user);
 
-/* --- host code in stream order --- */
+/* --- host calls: host functions in the order of a stream --- */
 
 typedef struct gpo_host_call {
     uint32_t struct_size;
-    gpo_status status;      /* 0: it is its turn. Else what came before it has failed or was cancelled: it must not do
-                               its work, only give up what it holds; what it returns doesn't matter */
-    uint64_t call;          /* for gpo_host_call_finish */
-    const gpo_error *error; /* details of the status; NULL where it is 0. Valid during the call */
+    gpo_status status;      /* GPO_SUCCESS: do the work. Otherwise the work before the host call has failed or was
+                               cancelled: the function must not do its work, only release what it owns, and what it
+                               returns is ignored */
+    uint64_t call;          /* the call's number, for gpo_host_call_finish */
+    const gpo_error *error; /* details of `status`; NULL if that is GPO_SUCCESS. Valid during the call */
 } gpo_host_call;
 
-/* Returns GPO_SUCCESS: done, the stream goes on. GPO_NOT_READY: the call is not finished yet; the stream stays held
- * until gpo_host_call_finish. Anything else: it has failed, and the stream fails with GPO_CALLBACK_FAILED. */
+/* The function of a host call returns
+ * GPO_SUCCESS: it is done, and the stream goes on
+ * GPO_NOT_READY: it is not finished yet, and the stream stays held until gpo_host_call_finish
+ * Any other status: it has failed, and the stream fails with GPO_CALLBACK_FAILED */
 typedef gpo_status (*gpo_host_fn)(void *user, const gpo_host_call *call);
 
-/* Puts a call of host code on a stream: it runs on the executor when all before it on the stream is done, and what is
- * put behind it is held until it is (stream.h), so the GPU itself never waits for it. It may call CUDA. If it fails,
- * everything behind it completes with its failure and never runs. It is called exactly once, also if it is not to do
- * its work: see gpo_host_call. That too comes when what the GPU was given before it has ended, and memory that was in
- * use is free; only where the executor is destroyed it comes at once. gpo_stream_cancel_held cancels one that has not
- * begun; one that runs is no longer waited for. GPO_NOT_SUPPORTED on wrapped streams, which can't be held;
- * GPO_CAPTURE_REFUSED on a stream that is captured; GPO_WOULD_BLOCK if executor or stream have no room. */
+/* Puts a host call on a stream: `function` runs on the executor when all work before it on the stream is done. Work
+ * behind it is held on the host until the host call is finished (stream.h), so the GPU itself never waits for it. The
+ * function may call CUDA. If it fails, all work behind it completes with its failure and never runs.
+ *
+ * The function is called exactly once, even if it is not to do its work (gpo_host_call.status). Also then it is called
+ * after the work that the GPU was given before has ended, so memory which that work used can be reused. Only when the
+ * executor is destroyed is it called at once.
+ *
+ * gpo_stream_cancel_held cancels a host call that has not begun. It also ends the stream's wait for one that is
+ * running.
+ *
+ * GPO_NOT_SUPPORTED: the stream is wrapped and so can't be held
+ * GPO_CAPTURE_REFUSED: the stream is in capture
+ * GPO_WOULD_BLOCK: the executor or the stream has no room */
 GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function, void *user);
 
-/* Ends a host call that is not finished, from any thread, also before its function has returned: with GPO_SUCCESS, or
- * with a failure of 50 to 89, which the stream then has (`message` may be NULL). GPO_INVALID_ARGUMENT for another
- * status; GPO_NOT_FOUND if there is no such call on this executor, or it has been ended. */
+/* Finishes a host call, from any thread, also before its function has returned. `status` is GPO_SUCCESS, or a failure
+ * from 50 to 89, with which the stream then fails. `message` may be NULL.
+ * GPO_INVALID_ARGUMENT: `status` is none of these
+ * GPO_NOT_FOUND: this executor has no host call with the number `call`, or the call has been finished */
 GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, gpo_status status, const char *message);
 
 /* --- log lines --- */
 
-/* From now on the runtime's log function is called on this executor, in order; NULL: where lines arise, as at first.
- * Lines that find it full are dropped and counted there; once it is destroyed lines come where they arise. */
+/* Lets the runtime's log function be called on `executor` from now on, in the order of the lines. With NULL it is
+ * called on the thread on which a line arises, as at the beginning; likewise once the executor is destroyed. If the
+ * executor is full, lines are dropped and counted in gpo_executor_statistics.refused. */
 GPO_API gpo_status gpo_runtime_set_log_executor(gpo_runtime_t runtime, gpo_executor_t executor);
 
 #ifdef __cplusplus
