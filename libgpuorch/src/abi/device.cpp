@@ -3,7 +3,7 @@
 #include "abi/call.h"
 #include "device/contexts.h"
 #include "stream/cycles.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 using namespace gpo;
 
@@ -73,7 +73,7 @@ GPO_API gpo_status gpo_device_open(gpo_runtime_t runtime, const gpo_device_optio
         if (read.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
         Pin<Runtime> pinned(runtime);
         const int native = native_ordinal(*pinned, read.ordinal);
-        auto context = Contexts::of(*pinned).open(native, static_cast<CUcontext>(read.native_context));
+        auto context = Contexts::of(*pinned).open(native, static_cast<CUcontext>(read.native_context), Streams::create);
         auto made = make<Device>(*pinned, read.ordinal, std::move(context), read.label);
         *device = pinned->publish<gpo_device_t>(*made);
         return GPO_SUCCESS;
@@ -102,9 +102,9 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
         const gpo_status status = abi::blame(*pinned, [&] {
             Context& context = pinned->context();
             if (!context.alive()) throw Failure(context.loss());
-            const uint64_t newest = context.deferred().newest();
+            const uint64_t newest = Streams::of(context).deferred().newest();
             bool captured = false;
-            for (const auto& stream : context.streams()) {
+            for (const auto& stream : Streams::of(context).all()) {
                 // A stream in capture runs nothing.
                 {
                     DriverScope scope(context);
@@ -128,7 +128,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
             // What was freed waits for the end of a capture, which may be the caller's next call.
             if (captured) return gpo_status{GPO_SUCCESS};
             const bool here = ServesDeferred::here();
-            if (context.deferred().wait(newest, here || timeout_ns == 0 ? 0 : deadline)) return gpo_status{GPO_SUCCESS};
+            if (Streams::of(context).deferred().wait(newest, here || timeout_ns == 0 ? 0 : deadline)) return gpo_status{GPO_SUCCESS};
             if (here && timeout_ns != 0)
                 fail(GPO_WOULD_DEADLOCK, "a thread of the library can't wait for memory to be freed, which it does itself");
             return gpo_status{GPO_TIMEOUT};

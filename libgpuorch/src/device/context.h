@@ -20,13 +20,30 @@
 
 namespace gpo {
 
-class Scanner;
-class Stream;
+class Context;
+
+/// What uses a context and ends before it: its streams (stream/streams.h), which device/ knows nothing else of. But for
+/// add_counters none of the functions takes memory.
+class ContextUsers {
+public:
+    using Make = std::unique_ptr<ContextUsers> (*)(Context& context);
+    virtual ~ContextUsers() = default;
+    /// Once, on any thread, under no lock. `crashed`: by a kernel, which takes the driver's other devices along.
+    virtual void context_lost(bool crashed) noexcept = 0;
+    virtual void add_counters(gpo_statistics& statistics) const = 0;
+    /// Cancels what is held on all streams, those too whose handles were destroyed, and the hidden ones.
+    virtual void cancel_held() noexcept = 0;
+    /// Waits for the marks of all streams, likewise. False if the deadline passes first.
+    virtual bool drain_marks(uint64_t deadline) noexcept = 0;
+    /// After the end of the errands' thread: does what the scanner still has to do, with the errands that come of it, and ends its
+    /// thread.
+    virtual void finish() noexcept = 0;
+};
 
 class Context final : public trace::Gpu {
 public:
-    /// `foreign` NULL: retains the primary context. Throws.
-    Context(Runtime& runtime, int native_ordinal, CUcontext foreign);
+    /// `foreign` NULL: retains the primary context. `make_users` is called once it is there. Throws.
+    Context(Runtime& runtime, int native_ordinal, CUcontext foreign, ContextUsers::Make make_users);
     /// Throws: the foreign context is of another device than this.
     [[noreturn]] static void refuse_ordinal(int native_ordinal);
 
@@ -81,30 +98,8 @@ public:
         if (!lost()) give_events(true, events, count);
     }
 
-    Scanner& scanner() noexcept { return *scanner_; }
-
-    /// Streams announce themselves, for device-wide waits and deferred frees.
-    void add_stream(Stream& stream);
-    void remove_stream(Stream& stream) noexcept;
-    std::vector<Ref<Stream>> streams() const;
-    /// Cancels what is held on all streams, those too whose handles are gone, and the hidden ones. Takes no memory.
-    void cancel_held() noexcept;
-    /// Waits for the marks of all streams, likewise. False if the deadline passes first. Takes no memory.
-    bool drain_marks(uint64_t deadline) noexcept;
-    /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it any
-    /// more, and the caller destroys it.
-    bool claim_unused(Stream& stream) noexcept;
-
-    /// Runs `action` on the runtime's errands' thread once all that is on this context's streams now is done, or the
-    /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise, and
-    /// doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for as well.
-    void when_streams_pass(std::function<void(bool ok)> action);
-    /// A stream that nobody can cancel any more is held: if it is for work that is held behind it, the errands fail that.
-    void look_for_cycles() noexcept;
-    /// Those actions, until they have run.
-    Deferred& deferred() noexcept { return deferred_; }
-
-    void add_stream_counters(gpo_statistics& statistics) const;
+    /// Its streams.
+    ContextUsers& users() const noexcept { return *users_; }
 
     /// The runtime shuts down and nothing is held any more: from here on nobody has to be told of a loss.
     void begin_end() noexcept;
@@ -123,14 +118,7 @@ public:
     Attribution take_attribution();
     void give_attribution(const Attribution& attribution) noexcept;
 
-    /// A hidden stream with nothing on it, for watching a foreign point: one that is idle, or a new one. Throws.
-    Ref<Stream> idle_stream();
-
 private:
-    /// Calls `visit`, under no lock, for one after the other of the streams that are `wanted`, which is asked under a lock; until it
-    /// returns false. Streams may come and go meanwhile. Takes no memory.
-    template <class Wanted, class Visit>
-    bool each_stream(Wanted wanted, Visit visit) noexcept;
     CUdevice device_of(CUcontext foreign);
     friend class DriverScope;
     ~Context() override;
@@ -151,45 +139,15 @@ private:
     std::atomic<Phase> phase_{Phase::making};
     mutable host::Mutex loss_lock_;
     ErrorPtr loss_;
-    /// Of what is held nobody will be told otherwise; and a crash takes the driver's other devices along.
-    class Aftermath final : public Errand {
-    public:
-        explicit Aftermath(Context& context) noexcept : context_(context) {}
-        void run() noexcept override;
-        bool crashed = false;
-
-    private:
-        Context& context_;   // a reference is held while it is posted
-    } aftermath_{*this};
-
-    class CycleSearch final : public Errand {
-    public:
-        explicit CycleSearch(Context& context) noexcept : context_(context) {}
-        void run() noexcept override;
-        std::atomic<bool> posted{false};
-
-    private:
-        Context& context_;   // a reference is held while it is posted
-    } cycle_search_{*this};
-
     alignas(64) host::Mutex events_lock_;   // the scanner's as much as the streams': not on a line that every call reads
     std::vector<CUevent> spare_events_[2];  // without, with timing
-
-    mutable host::Mutex streams_lock_;
-    std::vector<Stream*> streams_;
-    std::vector<Ref<Stream>> last_streams_;  // room for all of streams_, for the aftermath
-    gpo_statistics past_{};  // of streams that have gone, under streams_lock_
 
     host::Mutex attribution_lock_;
     uint32_t* attribution_words_ = nullptr;         // a page of ours, registered with the driver
     CUdeviceptr attribution_address_ = 0;
     std::vector<uint16_t> attribution_free_;        // pairs of words
 
-    host::Mutex idle_lock_;
-    std::vector<Ref<Stream>> hidden_streams_;       // under idle_lock_
-
-    Deferred deferred_;
-    std::unique_ptr<Scanner> scanner_;
+    std::unique_ptr<ContextUsers> users_;
 };
 
 /// What is called inside a scope.

@@ -4,7 +4,7 @@
 
 namespace gpo {
 
-Ref<Context> Contexts::open(int native_ordinal, CUcontext foreign) {
+Ref<Context> Contexts::open(int native_ordinal, CUcontext foreign, ContextUsers::Make make_users) {
     const Key key(foreign ? -1 : native_ordinal, foreign);
     {
         std::lock_guard lock(lock_);
@@ -15,7 +15,7 @@ Ref<Context> Contexts::open(int native_ordinal, CUcontext foreign) {
             return found->second;
         }
     }
-    auto made = make<Context>(runtime_, native_ordinal, foreign);  // calls the driver: not under the lock
+    auto made = make<Context>(runtime_, native_ordinal, foreign, make_users);  // calls the driver: not under the lock
     Ref<Context> kept;
     bool inserted = false;
     {
@@ -54,20 +54,20 @@ void Contexts::probe() const noexcept {
 
 void Contexts::add_stream_counters(gpo_statistics& statistics) const noexcept {
     each([&](Context& context) {
-        context.add_stream_counters(statistics);
+        context.users().add_counters(statistics);
         return true;
     });
 }
 
 void Contexts::cancel_held() const noexcept {
     each([](Context& context) {
-        context.cancel_held();
+        context.users().cancel_held();
         return true;
     });
 }
 
 bool Contexts::drain_marks(uint64_t deadline) const noexcept {
-    return each([&](Context& context) { return context.drain_marks(deadline); });
+    return each([&](Context& context) { return context.users().drain_marks(deadline); });
 }
 
 std::map<Contexts::Key, Ref<Context>> Contexts::take_all() noexcept {

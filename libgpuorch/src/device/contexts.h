@@ -17,9 +17,9 @@ public:
     /// Throws std::bad_alloc where there are none yet.
     static Contexts& of(Runtime& runtime) { return runtime.annex<Contexts>(); }
 
-    /// The context of a device (native ordinal), or the foreign one, opened if it isn't yet. Throws Failure,
-    /// std::bad_alloc.
-    Ref<Context> open(int native_ordinal, CUcontext foreign);
+    /// The context of a device (native ordinal), or the foreign one, opened if it isn't yet, with what uses it. Throws
+    /// Failure, std::bad_alloc.
+    Ref<Context> open(int native_ordinal, CUcontext foreign, ContextUsers::Make make_users);
     /// Throws std::bad_alloc.
     std::vector<Ref<Context>> all() const;
     /// Calls `visit` for one after the other, under no lock, until it returns false; whether it never did. Takes no

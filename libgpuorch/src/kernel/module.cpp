@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/names.h"
+#include "stream/streams.h"
 #include "trace/record.h"
 #include "trace/serialising.h"
 
@@ -98,7 +99,7 @@ void Module::load(std::string* log) {
 Module::~Module() {
     if (!native_ || host::forked()) return;
     try {
-        context_->when_streams_pass([native = native_, context = context_.get()](bool ok) {
+        Streams::of(*context_).when_all_pass([native = native_, context = context_.get()](bool ok) {
             if (!ok) return;   // the context is lost, and the module with it
             if (context->table().cuModuleUnload(native) == CUDA_SUCCESS)
                 serialised(context->runtime(), Serialising::module_load);

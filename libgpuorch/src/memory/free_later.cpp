@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stream/streams.h"
+
 namespace gpo {
 
 // Moves the open batch to those under way, where it waits for its mark.
@@ -70,7 +72,7 @@ void FreeLater::Batch::run() noexcept {
 
 void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
     try {
-        batch->stream_->context().when_streams_pass([batch](bool) { batch->of_.passed(*batch->stream_, batch.get()); });
+        Streams::of(batch->stream_->context()).when_all_pass([batch](bool) { batch->of_.passed(*batch->stream_, batch.get()); });
     } catch (...) {
         Batch& again = *batch.leak();
         again.stream_->runtime().errands().post(again, host::now() + Errands::kTryAgain);

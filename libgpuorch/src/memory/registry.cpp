@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "gpuorch/memory.h"
+#include "stream/streams.h"
 #include "trace/serialising.h"
 
 namespace gpo {
@@ -131,7 +132,7 @@ void Registry::free(Context& context, uint64_t address) {
     }
     device.erase(address, this);
     try {
-        context.when_streams_pass([address, &table = context.table(), &runtime = runtime_](bool ok) {
+        Streams::of(context).when_all_pass([address, &table = context.table(), &runtime = runtime_](bool ok) {
             if (!ok) return;
             const SerialisingScope serialising(runtime, Serialising::device_allocation);
             table.cuMemFree(address);

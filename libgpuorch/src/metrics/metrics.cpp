@@ -6,7 +6,7 @@
 #include "memory/arena.h"
 #include "memory/pool.h"
 #include "metrics/nvml.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace gpo::metrics {
 
@@ -23,7 +23,7 @@ gpo_metrics of_runtime(Runtime& runtime) {
     out.pipeline_pinned = runtime.counters.pipeline_pinned.load(std::memory_order_relaxed);
     for (const auto& context : Contexts::of(runtime).all()) {
         ++out.devices;
-        for (const auto& stream : context->streams()) {
+        for (const auto& stream : Streams::of(*context).all()) {
             ++out.streams;
             out.operations_pending += stream->load();
             out.operations_held += stream->held().users();

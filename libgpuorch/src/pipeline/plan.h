@@ -9,6 +9,7 @@
 #include "gpuorch/pipeline.h"
 #include "kernel/arguments.h"
 #include "kernel/kernel.h"
+#include "stream/stream.h"
 
 namespace gpo::pipeline {
 

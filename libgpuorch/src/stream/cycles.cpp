@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "device/contexts.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace gpo {
 
@@ -38,7 +38,7 @@ public:
     /// Looks at all streams. Throws std::bad_alloc.
     Cycles(Runtime& runtime, Which which) : which_(which) {
         for (const auto& context : Contexts::of(runtime).all())
-            for (auto& stream : context->streams())
+            for (auto& stream : Streams::of(*context).all())
                 if (stream->held().any()) add(std::move(stream));
         settle();
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "completion/queue.h"
+#include "stream/streams.h"
 
 namespace gpo {
 
@@ -301,7 +302,7 @@ Ref<Recording> Event::snapshot() {
         watched_.store(true, std::memory_order_release);
     }
     host::heavy_fence();
-    Ref<Stream> stream = context_->idle_stream();
+    Ref<Stream> stream = Streams::of(*context_).idle();
     Claimed claimed(*stream);
     Ref<Recording> made;
     {
@@ -377,7 +378,7 @@ template <class Mark>
 gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
     if (capture_.load(std::memory_order_acquire)) refuse_capture("notify");
     try {
-        Ref<Stream> stream = context_->idle_stream();
+        Ref<Stream> stream = Streams::of(*context_).idle();
         Claimed claimed(*stream);
         WaitEvent wait(*this);
         gpo_status status = stream->submit(wait);

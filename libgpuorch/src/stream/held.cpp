@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "stream/releasing.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace gpo {
 
@@ -166,7 +166,7 @@ void Held::flush_now() noexcept {
     }
     conclude(spent);
     // Its handle may have been destroyed long ago, and what it waits for next kept behind it.
-    if (stream_.orphaned() && any()) context.look_for_cycles();
+    if (stream_.orphaned() && any()) Streams::of(context).look_for_cycles();
 }
 
 Held::For Held::what_for() {

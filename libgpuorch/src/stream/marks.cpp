@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "completion/scanner.h"
-#include "stream/stream.h"
+#include "stream/streams.h"
 
 namespace gpo {
 
@@ -26,7 +25,7 @@ bool StreamMarks::drain(uint64_t deadline) noexcept {
 }
 
 void StreamMarks::make_known() {
-    stream_.context().scanner().add(stream_);
+    Streams::of(stream_.context()).scanner().add(stream_);
     scanned_.store(true, std::memory_order_release);
 }
 
@@ -92,7 +91,7 @@ void StreamMarks::push(Mark&& mark) noexcept {
     }
     watched_.marks.next() = std::move(mark);
     watched_.marks.push();
-    stream_.context().scanner().wake(&watched_.marks);
+    Streams::of(stream_.context()).scanner().wake(&watched_.marks);
 }
 
 // What others put on a blocking stream's way, through the legacy stream, or on a stream whose native handle they have, isn't seen.

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "completion/queue.h"
-#include "completion/scanner.h"
 #include "stream/event.h"
 #include "stream/releasing.h"
+#include "stream/streams.h"
 #include "trace/nvtx.h"
 #include "trace/recorder/recorder.h"
 
@@ -118,13 +118,13 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, cons
 }
 
 void Stream::announce() {
-    context_->add_stream(*this);
+    Streams::of(*context_).add(*this);
     announced_.store(true, std::memory_order_release);
     if (!wrapped_) trace::nvtx::name_stream(native_, label());
 }
 
 Stream::~Stream() {
-    if (announced_.load(std::memory_order_acquire)) context_->remove_stream(*this);
+    if (announced_.load(std::memory_order_acquire)) Streams::of(*context_).remove(*this);
     marks_.give_events();
     if (wrapped_ || !native_) return;
     DriverTry scope(*context_);
@@ -135,10 +135,10 @@ void Stream::let_go() noexcept {
     const Ref<Context> context = context_;
     orphaned_.store(true, std::memory_order_release);
     leave_mark();
-    if (held_.any()) context->look_for_cycles();
+    if (held_.any()) Streams::of(*context).look_for_cycles();
     const bool scanned = marks_.scanned();
     release();
-    if (scanned) context->scanner().wake();
+    if (scanned) Streams::of(*context).scanner().wake();
 }
 
 // Without its handle it would go at once, and what runs on it would be nobody's: memory that it uses would be freed, and neither a
@@ -352,7 +352,7 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t ori
     submission_.count_notify();
     if (trace::on()) [[unlikely]] traced_.note_notify(mark);
     queued.push();
-    context_->scanner().wake(&queued);
+    Streams::of(*context_).scanner().wake(&queued);
     return true;
 }
 
@@ -496,7 +496,7 @@ bool Stream::drain(uint64_t deadline) noexcept {
 }
 
 bool Stream::claim_unused() noexcept {
-    return only() && context_->claim_unused(*this);
+    return only() && Streams::of(*context_).claim_unused(*this);
 }
 
 uint64_t Stream::load() noexcept {

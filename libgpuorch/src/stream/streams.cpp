@@ -1,0 +1,218 @@
+#include "stream/streams.h"
+
+#include <algorithm>
+
+#include "device/contexts.h"
+#include "stream/cycles.h"
+
+namespace gpo {
+
+namespace {
+
+// Runs an action. It may serialise: not on the scanner.
+class Action final : public Errand {
+public:
+    Action(Context& context, std::function<void(bool)> action)
+        : context_(&context), action_(std::move(action)), entry_(Streams::of(context).deferred()) {}
+    void run() noexcept override {
+        {
+            DriverTry scope(*context_);
+            action_(scope.entered());
+        }
+        delete this;
+    }
+
+private:
+    const Ref<Context> context_;
+    const std::function<void(bool)> action_;
+    const Deferred::Entry entry_;   // goes before the context may
+};
+
+// Called for each pass of a stream. The last mark lets go of it, and then all have passed.
+class AllPassed final : public Reached, private Errand {
+public:
+    AllPassed(Context& context, std::unique_ptr<Action> action, std::vector<Ref<Stream>> streams) noexcept
+        : context_(&context), action_(std::move(action)), unmarked_(std::move(streams)) {
+        for (const auto& stream : unmarked_) stream->marks().owe();
+    }
+    void reached(const Outcome&) noexcept override {}
+    void mark_all() noexcept {
+        retain();
+        run();
+    }
+
+private:
+    ~AllPassed() override { context_->runtime().errands().post(*action_.release()); }
+
+    void run() noexcept override {
+        for (; !unmarked_.empty() && !context_->ended(); unmarked_.pop_back()) {
+            Stream& stream = *unmarked_.back();
+            try {
+                stream.mark(Ref<Reached>(this));
+            } catch (const std::exception& error) {
+                // Where there is only no memory for a mark now, there will be: the action never runs too early.
+                if (is_passing(error)) {
+                    context_->runtime().errands().post(*this, host::now() + Errands::kTryAgain);
+                    return;
+                }
+                DriverTry scope(*context_);
+                if (scope.entered() && !stream.gone()) context_->table().cuStreamSynchronize(stream.native());
+            }
+            stream.marks().pay();
+        }
+        release();
+    }
+
+    const Ref<Context> context_;
+    std::unique_ptr<Action> action_;
+    std::vector<Ref<Stream>> unmarked_;
+};
+
+}  // namespace
+
+void Streams::finish() noexcept {
+    {
+        std::lock_guard lock(idle_lock_);
+        hidden_streams_.clear();
+    }
+    scanner_.stop();
+}
+
+Ref<Stream> Streams::idle() {
+    {
+        std::lock_guard lock(idle_lock_);
+        std::erase_if(hidden_streams_, [](const auto& stream) { return stream->failure() && !stream->marks().any(); });
+        for (const auto& stream : hidden_streams_)
+            if (stream->claim_if_idle()) return stream;
+    }
+    gpo_stream_options options{};
+    options.struct_size = sizeof options;
+    options.label = "watch";
+    auto made = make<Stream>(Ref<Context>(&context_), nullptr, options);
+    static_cast<void>(made->claim_if_idle());
+    std::lock_guard lock(idle_lock_);
+    hidden_streams_.push_back(made);
+    return made;
+}
+
+// --- loss, and streams that hold each other up ---
+
+void Streams::context_lost(bool crashed) noexcept {
+    scanner_.wake();
+    // It takes submit locks and calls the driver, so it is done elsewhere.
+    aftermath_.crashed = crashed;
+    context_.retain();
+    context_.runtime().errands().post(aftermath_);
+}
+
+void Streams::Aftermath::run() noexcept {
+    const Ref<Context> context = Ref<Context>::adopt(&streams_.context_);
+    std::vector<Ref<Stream>> streams;
+    {
+        std::lock_guard lock(streams_.streams_lock_);
+        streams.swap(streams_.last_streams_);   // no memory is needed: see add
+        for (Stream* stream : streams_.streams_)
+            if (stream->try_retain()) streams.push_back(Ref<Stream>::adopt(stream));
+    }
+    for (const auto& stream : streams) stream->held().flush();
+    if (crashed) Contexts::of(context->runtime()).probe();
+}
+
+void Streams::look_for_cycles() noexcept {
+    if (context_.runtime().shutting_down() || cycle_search_.posted.exchange(true, std::memory_order_seq_cst)) return;
+    context_.retain();
+    context_.runtime().errands().post(cycle_search_);
+}
+
+void Streams::CycleSearch::run() noexcept {
+    const Ref<Context> context = Ref<Context>::adopt(&streams_.context_);
+    posted.store(false, std::memory_order_seq_cst);   // what changes from here on is looked at once more
+    if (fail_unbreakable_cycles(context->runtime())) return;
+    if (posted.exchange(true, std::memory_order_seq_cst)) return;
+    context->retain();
+    context->runtime().errands().post(*this, host::now() + Errands::kTryAgain);
+}
+
+// --- all of them ---
+
+void Streams::add(Stream& stream) {
+    std::lock_guard lock(streams_lock_);
+    if (!context_.lost() && last_streams_.capacity() <= streams_.size()) last_streams_.reserve(2 * streams_.size() + 16);
+    streams_.push_back(&stream);
+}
+
+void Streams::remove(Stream& stream) noexcept {
+    std::lock_guard lock(streams_lock_);
+    std::erase(streams_, &stream);
+    stream.add_counters(past_);
+}
+
+std::vector<Ref<Stream>> Streams::all() const {
+    std::vector<Ref<Stream>> out;
+    std::lock_guard lock(streams_lock_);
+    out.reserve(streams_.size());
+    for (Stream* stream : streams_)
+        if (stream->try_retain()) out.push_back(Ref<Stream>::adopt(stream));
+    return out;
+}
+
+// In the order of their addresses.
+template <class Wanted, class Visit>
+bool Streams::each(Wanted wanted, Visit visit) noexcept {
+    for (const Stream* last = nullptr;;) {
+        Ref<Stream> found;
+        {
+            std::lock_guard hidden_lock(idle_lock_);
+            std::lock_guard lock(streams_lock_);
+            Stream* next = nullptr;
+            const auto look_at = [&](Stream* stream) {
+                if (std::less<>()(last, stream) && (!next || std::less<>()(stream, next)) && wanted(*stream)) next = stream;
+            };
+            for (Stream* stream : streams_) look_at(stream);
+            for (const auto& stream : hidden_streams_) look_at(stream.get());
+            if (!next) return true;
+            if (next->try_retain()) found = Ref<Stream>::adopt(next);
+            last = next;
+        }
+        if (found && !visit(*found)) return false;
+    }
+}
+
+void Streams::cancel_held() noexcept {
+    each([](Stream& stream) { return stream.held().any(); },
+         [](Stream& stream) {
+             stream.held().cancel();
+             return true;
+         });
+}
+
+bool Streams::drain_marks(uint64_t deadline) noexcept {
+    return each([](Stream& stream) { return stream.marks().any(); },
+                [=](Stream& stream) { return stream.marks().drain(deadline); });
+}
+
+// Whoever marked the stream last gave up its reference after that; and nobody takes a reference out of streams_ meanwhile.
+bool Streams::claim_unused(Stream& stream) noexcept {
+    std::lock_guard lock(streams_lock_);
+    return stream.only() && !stream.marks().any() && stream.claim_if_only();
+}
+
+void Streams::add_counters(gpo_statistics& statistics) const {
+    std::lock_guard lock(streams_lock_);
+    statistics.launches += past_.launches;
+    statistics.copies += past_.copies;
+    statistics.copied_bytes += past_.copied_bytes;
+    statistics.fills += past_.fills;
+    statistics.notifies += past_.notifies;
+    statistics.legacy_stream_uses += past_.legacy_stream_uses;
+    for (const Stream* stream : streams_) stream->add_counters(statistics);
+}
+
+void Streams::when_all_pass(std::function<void(bool)> action) {
+    // May throw: before there is anything that would run the action. In a context that has ended all streams have passed.
+    auto streams = context_.ended() ? std::vector<Ref<Stream>>() : all();
+    auto errand = std::make_unique<Action>(context_, std::move(action));
+    make<AllPassed>(context_, std::move(errand), std::move(streams))->mark_all();
+}
+
+}  // namespace gpo

@@ -1,0 +1,91 @@
+// The streams of a context, with the scanner that watches their marks: what a device-wide wait, a deferred free and a shutdown go
+// through. They end before the context does.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "completion/scanner.h"
+#include "core/deferred.h"
+#include "device/context.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+class Streams final : public ContextUsers {
+public:
+    explicit Streams(Context& context) noexcept : context_(context), scanner_(context) {}
+    /// For Contexts::open.
+    static std::unique_ptr<ContextUsers> create(Context& context) { return std::make_unique<Streams>(context); }
+    static Streams& of(Context& context) noexcept { return static_cast<Streams&>(context.users()); }
+
+    Scanner& scanner() noexcept { return scanner_; }
+
+    /// Streams announce themselves, for device-wide waits and deferred frees. Throws std::bad_alloc.
+    void add(Stream& stream);
+    void remove(Stream& stream) noexcept;
+    /// All that were announced. Throws std::bad_alloc.
+    std::vector<Ref<Stream>> all() const;
+    /// A hidden stream with nothing on it, for watching a point that isn't one of ours: one that is idle, or a new one. Throws.
+    Ref<Stream> idle();
+    /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it any
+    /// more, and the caller destroys it.
+    bool claim_unused(Stream& stream) noexcept;
+
+    /// Runs `action` on the runtime's errands' thread once all that is on this context's streams now is done, or the
+    /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise, and
+    /// doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for as well.
+    void when_all_pass(std::function<void(bool ok)> action);
+    /// Those actions, until they have run.
+    Deferred& deferred() noexcept { return deferred_; }
+    /// A stream that nobody can cancel any more is held: if it waits for work that is held behind it, the errands fail that.
+    void look_for_cycles() noexcept;
+
+    // --- for the context ---
+    void context_lost(bool crashed) noexcept override;
+    void add_counters(gpo_statistics& statistics) const override;
+    void cancel_held() noexcept override;
+    bool drain_marks(uint64_t deadline) noexcept override;
+    void finish() noexcept override;
+
+private:
+    /// Calls `visit`, under no lock, for one after the other of the streams that are `wanted`, which is asked under a lock; until it
+    /// returns false. Streams may come and go meanwhile. Takes no memory.
+    template <class Wanted, class Visit>
+    bool each(Wanted wanted, Visit visit) noexcept;
+
+    Context& context_;   // which owns this
+
+    /// On a lost context: nobody else would tell those who wait for what is held; and a crash takes the driver's other devices along.
+    class Aftermath final : public Errand {
+    public:
+        explicit Aftermath(Streams& streams) noexcept : streams_(streams) {}
+        void run() noexcept override;
+        bool crashed = false;
+
+    private:
+        Streams& streams_;   // a reference to the context is held while it is posted
+    } aftermath_{*this};
+    class CycleSearch final : public Errand {
+    public:
+        explicit CycleSearch(Streams& streams) noexcept : streams_(streams) {}
+        void run() noexcept override;
+        std::atomic<bool> posted{false};
+
+    private:
+        Streams& streams_;   // likewise
+    } cycle_search_{*this};
+
+    mutable host::Mutex streams_lock_;
+    std::vector<Stream*> streams_;                  // under streams_lock_, as are:
+    std::vector<Ref<Stream>> last_streams_;         // room for all of streams_, for the aftermath
+    gpo_statistics past_{};                         // of streams that were destroyed
+
+    host::Mutex idle_lock_;                         // taken before streams_lock_
+    std::vector<Ref<Stream>> hidden_streams_;       // under idle_lock_
+
+    Deferred deferred_;
+    Scanner scanner_;                               // its thread ends first
+};
+
+}  // namespace gpo
