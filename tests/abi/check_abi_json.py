@@ -131,11 +131,27 @@ def meanings(abi):
           [" ".join(pair) for table in tables for pair in table if pair not in parameters | fields | anywhere])
 
 
+# What is named for the operation, or for an object that has no handle: types.h, "Names".
+FAMILIES = r"gpo_(copy|fill|memory|host|host_call|trace|object)(_|$)"
+
+
+def names(abi):
+    """Functions whose names don't begin with an object that they take first or make."""
+    wrong = []
+    for function in abi["functions"]:
+        name, parameters = function["name"], function["parameters"]
+        made = {one["type"].removesuffix(" *") for one in parameters if one.get("owner") == "caller"}
+        objects = {kind.removesuffix("_t") for kind in {*made, *(one["type"] for one in parameters[:1])} & {*abi["handles"]}}
+        if objects and not re.match(FAMILIES, name) and not any(name.startswith(f"{one}_") for one in objects):
+            wrong.append(name)
+    check("functions are named for the objects that they take first or make", wrong)
+
+
 def main():
     made = subprocess.run([sys.executable, SOURCE / "generate_abi_json.py", "--check"], capture_output=True, text=True)
     check("abi.json is made from the headers as they are", [made.stderr.strip()] if made.returncode else [])
     abi = json.loads((ROOT / "libgpuorch/abi.json").read_text())
-    for part in (compiler, completeness, statuses, meanings):
+    for part in (compiler, completeness, statuses, meanings, names):
         part(abi)
 
 
