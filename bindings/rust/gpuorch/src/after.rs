@@ -1,4 +1,4 @@
-//! Letting go of something once the work that uses it has ended.
+//! Drops a value once the work that uses it has ended.
 
 use crate::callback::contained;
 use crate::done::Awaited;
@@ -9,7 +9,7 @@ use std::ffi::c_void;
 
 type Parcel = Box<dyn Any + Send>;
 
-/// Drops `value` when all that is on the stream now has ended, well or not. Doesn't block.
+/// Drops `value` when all work that is on the stream now has ended, successfully or not. Doesn't block.
 pub(crate) fn drop_after(stream: &Stream, value: Parcel) {
     drop_when(&Awaited::Stream(stream.clone()), value);
 }

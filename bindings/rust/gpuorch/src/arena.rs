@@ -1,4 +1,4 @@
-//! Pinned host memory: what copies run from and to beside other work.
+//! Pinned host memory, which can be copied from and to while other work runs.
 
 use crate::builder::builder;
 use crate::call::{call, status};
@@ -15,32 +15,32 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Hands out pinned memory, which it takes from the driver in large slabs. Clones are the same arena; what it has handed
-/// out keeps it.
+/// Hands out pinned memory, which it takes from the driver in large slabs. Clones are the same arena. Memory from the
+/// arena keeps the arena alive.
 #[derive(Clone)]
 pub struct Arena {
     inner: Arc<Owned<sys::gpo_arena_t, Device>>,
 }
 
 builder! {
-    /// What an arena is made with.
+    /// Options of an arena.
     ArenaBuilder of Arena: arena_create(Device, gpo_arena_options);
     fields {
-        /// A cap on what is taken from the driver.
+        /// The most bytes that the arena takes from the driver.
         max_bytes: u64,
-        /// The least size of a slab; 64 MiB if not said.
+        /// The least size of a slab; by default 64 MiB.
         slab_bytes: u64,
-        /// What is taken at once, so that the first allocations are fast.
+        /// How many bytes are taken from the driver at once, so that the first allocations are fast.
         initial_bytes: u64,
     }
     flags {
-        /// Faster for the GPU to read, very slow for the host to.
+        /// Memory that the GPU reads faster, and that the host reads very slowly.
         write_combined: GPO_ARENA_WRITE_COMBINED,
     }
 }
 
 impl ArenaBuilder<'_> {
-    /// Which NUMA node slabs go to; near the device if not said.
+    /// The NUMA node of the slabs; by default they are near the device.
     pub fn numa_node(mut self, node: i32) -> Self {
         self.options.flags |= sys::GPO_ARENA_NUMA;
         self.options.numa_node = node;
@@ -49,7 +49,7 @@ impl ArenaBuilder<'_> {
 }
 
 impl Arena {
-    /// The device it was made for.
+    /// The device for which the arena was made.
     pub fn device(&self) -> &Device {
         &self.inner.parent
     }
@@ -61,7 +61,7 @@ impl Arena {
         Ok(vec)
     }
 
-    /// A vector of `len` elements that are whatever was there: for what is written before it is read.
+    /// A vector of `len` elements with arbitrary contents, to be written before it is read.
     pub fn unspecified<T: Pod>(&self, len: usize) -> Result<PinnedVec<T>> {
         const FUNCTION: &str = "gpo_arena_allocate";
         let too_large = || Error::new(ErrorKind::InvalidArgument, FUNCTION, format!("{len} elements are too many"));
@@ -94,7 +94,7 @@ impl Arena {
         call!(arena_trim(self.as_raw(), keep_bytes))
     }
 
-    /// What is in use, and what was taken from the driver.
+    /// How much memory is in use, and how much was taken from the driver.
     pub fn statistics(&self) -> Result<MemoryStatistics> {
         let mut statistics = MemoryStatistics::empty();
         call!(arena_get_statistics(self.as_raw(), &mut statistics.0))?;
@@ -107,10 +107,9 @@ impl Arena {
     }
 }
 
-/// A vector in pinned host memory, of a length that doesn't change. Kernels of every device of the runtime can read it at
-/// its address.
+/// A vector of fixed length in pinned host memory. Kernels of every device of the runtime can read it at its address.
 ///
-/// Dropping it frees it at once; while a stream uses it, an [`Operation`](crate::Operation) has it.
+/// Dropping the vector frees it at once. While a stream uses the vector, an [`Operation`](crate::Operation) owns it.
 pub struct PinnedVec<T: Pod> {
     memory: NonNull<T>,
     len: usize,
@@ -124,12 +123,13 @@ unsafe impl<T: Pod + Send> Send for PinnedVec<T> {}
 unsafe impl<T: Pod + Sync> Sync for PinnedVec<T> {}
 
 impl<T: Pod> PinnedVec<T> {
-    /// The arena that it is from; `None` for a vector without bytes.
+    /// The arena of the vector; `None` for a vector without bytes.
     pub fn arena(&self) -> Option<&Arena> {
         self.arena.as_ref()
     }
 
-    /// Frees it when `stream` has passed all that is on it now: for kernels that were given its address.
+    /// Frees the vector when all work that is on `stream` now is done: for vectors whose address was passed to a
+    /// kernel.
     pub fn free_after(self, stream: &crate::Stream) -> Result<()> {
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: `this` is not used afterwards nor dropped, so the arena is moved out once.

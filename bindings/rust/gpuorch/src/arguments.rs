@@ -1,4 +1,4 @@
-//! What kernels take: types for their parameters, and the values that launches give them.
+//! The parameters of kernels as types, and the values that launches pass for them.
 
 use crate::error::Result;
 use crate::memory::{DeviceBuffer, DeviceSlice};
@@ -8,16 +8,16 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::size_of;
 
-/// A parameter of a kernel's, or two, as a type: `T` for a value, [`DeviceBuffer<T>`] for an address, [`Slice<T>`] for two
-/// parameters, an address and a count.
+/// One or two parameters of a kernel, as a type: `T` for a value, [`DeviceBuffer<T>`] for an address, [`Slice<T>`] for
+/// two parameters, an address and a count.
 ///
 /// # Safety
 ///
-/// `SIZES` are those of the parts of `Value`, in order, and `point_to` writes as many pointers, one to each.
+/// `SIZES` has the sizes of the parts of `Value`, in order. `point_to` writes as many pointers, one to each part.
 pub unsafe trait Parameter {
-    /// What the kernel gets.
+    /// What is passed to the kernel.
     type Value: Copy;
-    /// How many parameters of the kernel's it is.
+    /// How many parameters of the kernel this type stands for.
     const COUNT: usize;
     /// Their sizes.
     const SIZES: [u32; 2];
@@ -26,7 +26,7 @@ pub unsafe trait Parameter {
     fn point_to(value: &Self::Value, pointers: &mut [*const c_void]);
 }
 
-/// Two parameters of the kernel's: an address, `T *`, and behind it how many elements are there, an `unsigned long long`.
+/// Two parameters of a kernel: an address, `T *`, followed by the number of elements there, an `unsigned long long`.
 #[derive(Debug)]
 pub struct Slice<T>(PhantomData<T>);
 
@@ -72,13 +72,13 @@ unsafe impl<T: Pod> Parameter for Slice<T> {
     }
 }
 
-/// What a launch may give for a parameter `P`: a value for itself, `&DeviceBuffer<T>` or a [`DeviceSlice<T>`] for a
-/// `DeviceBuffer<T>` or [`Slice<T>`].
+/// What a launch may pass for a parameter `P`: a value for a value; `&DeviceBuffer<T>` or a [`DeviceSlice<T>`] for a
+/// `DeviceBuffer<T>` or a [`Slice<T>`].
 ///
 /// # Safety
 ///
-/// An address that `value` gives is that of elements which the buffer behind it has, as many as it says, and the buffer
-/// knows that the stream uses it. Nobody can make one up in safe code:
+/// An address that `value` returns is the address of elements of an existing buffer, as many as `value` says, and the
+/// buffer has been informed that the stream uses it. Safe code can't make up such an argument:
 ///
 /// ```compile_fail,E0200
 /// struct Anywhere;
@@ -136,11 +136,11 @@ pub trait Parameters {
     const SIZES: &'static [u32];
 }
 
-/// What a launch may give for the parameters `P`: a tuple of [`Argument`]s.
+/// What a launch may pass for the parameters `P`: a tuple of [`Argument`]s.
 ///
 /// # Safety
 ///
-/// `pass` gives as many pointers as `P` has sizes, each to a value of that size which [`Argument`] allows.
+/// `pass` passes as many pointers as `P` has sizes, each to a value of that size which [`Argument`] allows.
 pub unsafe trait Arguments<P: Parameters> {
     #[doc(hidden)]
     fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()>;

@@ -1,4 +1,4 @@
-//! Where callbacks leave what has arrived, and an asynchronous stream finds it, in the same order.
+//! A queue: callbacks put in what has arrived, and an asynchronous stream takes it out in the same order.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -8,7 +8,8 @@ use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(gpuorch_loom))]
 use std::sync::{Mutex, MutexGuard};
 
-/// Any number of callbacks, and one stream, which may be polled with changing wakers and be dropped at any moment.
+/// There may be any number of callbacks, and there is one stream, which may be polled with changing wakers and may be
+/// dropped at any moment.
 pub(crate) struct Arrivals<T> {
     state: Mutex<State<T>>,
 }
@@ -37,7 +38,7 @@ impl<T> Arrivals<T> {
         self.lock().pending -= 1;
     }
 
-    /// From a callback. Wakes whoever polled last.
+    /// Called by a callback. Wakes the task that polled last.
     pub(crate) fn arrive(&self, item: T) {
         let mut state = self.lock();
         state.pending -= 1;
@@ -50,7 +51,7 @@ impl<T> Arrivals<T> {
         }
     }
 
-    /// From the stream. `None` where nothing is expected.
+    /// Called by the stream. `None` if nothing is expected.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<Option<T>> {
         // Cloned outside the lock, like all that is a waker's.
         let waker = context.waker().clone();
@@ -73,7 +74,7 @@ impl<T> Arrivals<T> {
         state.pending + state.ready.len()
     }
 
-    /// The stream goes: nobody is woken any more.
+    /// The stream is dropped: no task is woken any more.
     pub(crate) fn forget_waker(&self) {
         let waker = self.lock().waker.take();
         drop(waker);

@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs what is the caller's. A panic ends here, as its text.
+/// Runs the caller's closure. A panic is caught here and returned as its text.
 ///
-/// What the closure had taken hold of is dropped on the way out, so nobody sees it half done.
+/// Unwinding drops what the closure owned, so no other code sees it half done.
 pub(crate) fn contained<R>(run: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let text = panic_text(&*payload);

@@ -1,4 +1,4 @@
-//! Compilations that nobody blocks on.
+//! Compilations as futures.
 
 use crate::callback::contained;
 use crate::error::{Error, ErrorKind, Result};
@@ -46,8 +46,8 @@ impl Compiling {
         compiling
     }
 
-    /// The compiler's whole text, warnings included, once this has ended; "" if it had nothing to say, and until then. For
-    /// that, await it by reference:
+    /// The compiler's whole text, with warnings, once the compilation has ended. "" before that, and if the compiler
+    /// had nothing to say. To read it, await the compilation by reference:
     ///
     /// ```
     /// # let runtime = gpuorch::Runtime::new()?;

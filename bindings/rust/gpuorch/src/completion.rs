@@ -1,4 +1,5 @@
-//! Learning that GPU work is done, without waiting for it: queues that programs with a loop of their own drain.
+//! Completion queues: the host learns that GPU work is done without waiting for it. For programs with an event loop of
+//! their own.
 
 use crate::call::call;
 use crate::done::Completion;
@@ -16,10 +17,11 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A queue of completions: what is marked here appears in it when it is done, with the caller's number. Clones are the same
-/// queue.
+/// A queue of completions. A notify promises an entry with the caller's number, which appears in the queue when the
+/// work is done. Clones are the same queue.
 ///
-/// A program whose event loop watches descriptors takes [`fd`](Self::fd); one that has Rust's futures needs no queue.
+/// A program whose event loop watches descriptors uses [`fd`](Self::fd). A program that uses Rust's futures needs no
+/// queue.
 ///
 /// ```
 /// # let runtime = gpuorch::Runtime::new()?;
@@ -42,7 +44,7 @@ impl Runtime {
         self.make_queue(sys::GPO_AUTO, None)
     }
 
-    /// A queue for `capacity` entries, counting those that are accepted and not done.
+    /// A queue for `capacity` entries. Accepted notifies count as entries.
     pub fn completion_queue_of(&self, capacity: u32, label: Option<&str>) -> Result<CompletionQueue> {
         self.make_queue(capacity, label)
     }
@@ -59,35 +61,36 @@ impl Runtime {
 }
 
 impl CompletionQueue {
-    /// Marks the point behind all that is on the stream now. [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock) if the
-    /// queue is full: nothing is marked then.
+    /// Promises an entry when all work that is on the stream now is done.
+    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock) if the queue is full; no entry will come then.
     pub fn notify(&self, stream: &Stream, user_data: u64) -> Result<()> {
         call!(stream_notify(stream.as_raw(), self.as_raw(), user_data))
     }
 
-    /// The same, and the entry's `gpu_ns` says how much GPU time lies between the event, which takes times, and the mark.
+    /// As [`notify`](Self::notify), and the entry's `gpu_ns` has the GPU time from the event, which must record times,
+    /// to that point of the stream.
     pub fn notify_timed(&self, stream: &Stream, user_data: u64, since: &Event) -> Result<()> {
         call!(stream_notify_timed(stream.as_raw(), self.as_raw(), user_data, since.as_raw()))
     }
 
-    /// An entry when the event's last recording is reached.
+    /// Promises an entry when the event's newest recording is complete.
     pub fn notify_event(&self, event: &Event, user_data: u64) -> Result<()> {
         call!(event_notify(event.as_raw(), self.as_raw(), user_data))
     }
 
-    /// An entry when the timeline has reached `value`, or can't any more.
+    /// Promises an entry when the timeline reaches `value`, or can't reach it any more.
     pub fn notify_timeline(&self, timeline: &Timeline, value: u64, user_data: u64) -> Result<()> {
         call!(timeline_notify(timeline.as_raw(), value, self.as_raw(), user_data))
     }
 
-    /// An entry when the pipeline's run has ended.
+    /// Promises an entry when the pipeline's run has ended.
     pub fn notify_pipeline(&self, pipeline: &Pipeline, user_data: u64) -> Result<()> {
         call!(pipeline_notify(pipeline.as_raw(), self.as_raw(), user_data))
     }
 
-    /// Takes up to `most` entries out: `usize::MAX` for all that there are. Doesn't block; each entry goes to one caller.
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) if there are none and the runtime has shut down: all that was
-    /// accepted has been taken.
+    /// Takes up to `most` entries out (`usize::MAX`: all that there are). Doesn't block. Each entry goes to one caller.
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) if the queue is empty and the runtime has shut down: every
+    /// accepted entry has been taken.
     pub fn drain(&self, most: usize) -> Result<Vec<Completion>> {
         let mut taken = Vec::new();
         let mut piece = [sys::gpo_completion::new(); 64];
@@ -106,7 +109,7 @@ impl CompletionQueue {
         }
     }
 
-    /// The same into the caller's memory: gives how many entries it has written.
+    /// As [`drain`](Self::drain), into the caller's memory. Returns how many entries were written.
     pub fn drain_into(&self, entries: &mut [sys::gpo_completion]) -> Result<usize> {
         let mut count = 0;
         let stride = size_of::<sys::gpo_completion>() as u64;
@@ -130,8 +133,8 @@ impl CompletionQueue {
         call!(cq_wake(self.as_raw()))
     }
 
-    /// A descriptor that is readable when there may be something to drain: for epoll and all that is built on it. One drain
-    /// for each wake is enough. Never read it or write it.
+    /// A descriptor that is readable when there may be entries to drain, for epoll and everything that is built on it.
+    /// One drain for each wake is enough. Never read or write the descriptor.
     pub fn fd(&self) -> Result<OwnedFd> {
         let mut descriptor = -1;
         call!(cq_get_fd(self.as_raw(), &mut descriptor))?;
@@ -139,14 +142,14 @@ impl CompletionQueue {
         Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
     }
 
-    /// The details of a failed entry; they are kept for the last 256 failures.
+    /// The details of a failed entry. The queue stores them for its last 256 failures.
     pub fn error(&self, entry: &Completion) -> Result<Error> {
         let mut error = sys::gpo_error::new();
         call!(cq_get_error(self.as_raw(), entry.error_id, &mut error))?;
         Ok(Error::from_sys(&error))
     }
 
-    /// What it has taken and given.
+    /// How many notifies the queue has accepted and how many entries it has delivered.
     pub fn statistics(&self) -> Result<QueueStatistics> {
         let mut statistics = QueueStatistics::empty();
         call!(cq_get_statistics(self.as_raw(), &mut statistics.0))?;

@@ -16,11 +16,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// What many streams, events, timelines and pipelines have done, in the order in which it was done.
+/// Completions of many streams, events, timelines and pipelines, in the order in which they were done.
 ///
-/// Each `watch` adds one item, which comes with the number given; a failure comes with it, too. The stream ends when nothing
-/// is watched any more, and goes on when something is again. It implements
-/// [`futures_core::Stream`](futures_core::Stream). Dropping it changes nothing but that nobody is told.
+/// Each `watch` function adds one item, which has the number given to it, and the failure if there was one. The stream
+/// ends when nothing is watched any more, and continues when something is watched again. It implements
+/// [`futures_core::Stream`](futures_core::Stream). Dropping it leaves the watched work as it is.
 ///
 /// ```
 /// use futures_core::Stream;
@@ -64,27 +64,27 @@ impl Completions {
         Self::default()
     }
 
-    /// An item when the stream has got to the point behind all that is on it now.
+    /// Adds an item, which comes when all work that is on the stream now is done.
     pub fn watch_stream(&self, stream: &Stream, number: u64) -> Result<()> {
         self.watch(&Awaited::Stream(stream.clone()), number)
     }
 
-    /// An item when the event's last recording is reached.
+    /// Adds an item, which comes when the event's newest recording is complete.
     pub fn watch_event(&self, event: &Event, number: u64) -> Result<()> {
         self.watch(&Awaited::Event(event.clone()), number)
     }
 
-    /// An item when the timeline has reached `value`, or can't any more.
+    /// Adds an item, which comes when the timeline reaches `value`, or can't reach it any more.
     pub fn watch_timeline(&self, timeline: &Timeline, value: u64, number: u64) -> Result<()> {
         self.watch(&Awaited::Timeline(timeline.clone(), value), number)
     }
 
-    /// An item when the pipeline's run has ended.
+    /// Adds an item, which comes when the pipeline's run has ended.
     pub fn watch_pipeline(&self, pipeline: &Pipeline, number: u64) -> Result<()> {
         self.watch(&Awaited::Pipeline(pipeline.clone()), number)
     }
 
-    /// How many items are still to come, those that are ready included.
+    /// How many items are still to be taken, ready or not.
     pub fn len(&self) -> usize {
         self.arrivals.len()
     }

@@ -1,4 +1,4 @@
-//! What moves bytes and sets them: all are points in a stream.
+//! Copies and fills: operations of a stream.
 
 use crate::call::call;
 use crate::done::Enqueued;
@@ -65,8 +65,8 @@ impl Stream {
         }
     }
 
-    /// Copies elements to the device; they may be changed or gone when this returns. Slower than
-    /// [`copy_to_device`](Self::copy_to_device) from a pinned vector, and serialises: for small things.
+    /// Copies elements to the device. They may be changed or dropped when this returns. It is slower than
+    /// [`copy_to_device`](Self::copy_to_device) from a pinned vector, and serialises: for small copies.
     pub fn write<'a, T: Pod + Send>(
         &self,
         elements: &[T],
@@ -114,8 +114,8 @@ impl Stream {
         Ok(Enqueued { stream: self })
     }
 
-    /// Copies many pieces within the device by one call of the driver, in no order among themselves: made for pieces of
-    /// 256 KiB and less, which don't overlap.
+    /// Submits many copies within the device with one call of the driver. The copies have no order among themselves and
+    /// must not overlap. It pays for copies of 256 KiB and less.
     pub fn copy_batch<T: Pod>(&self, pieces: &[(DeviceSlice<'_, T>, DeviceSlice<'_, T>)]) -> Result<Enqueued<'_>> {
         let mut copies = Vec::with_capacity(pieces.len());
         for (source, destination) in pieces {
@@ -131,7 +131,8 @@ impl Stream {
         Ok(Enqueued { stream: self })
     }
 
-    /// Copies `height` rows of `width` elements within the device; pitches are the elements from one row to the next.
+    /// Copies `height` rows of `width` elements within the device. A pitch is the distance from one row to the next, in
+    /// elements.
     pub fn copy_rows<'a, T: Pod>(
         &self,
         source: impl Into<DeviceSlice<'a, T>>,
@@ -172,7 +173,7 @@ impl Stream {
         Ok(Enqueued { stream: self })
     }
 
-    /// Sets `height` rows of `width` bytes to `value`; `pitch` is the bytes from one row to the next.
+    /// Sets `height` rows of `width` bytes to `value`. `pitch` is the distance from one row to the next, in bytes.
     pub fn fill_rows<'a>(
         &self,
         destination: impl Into<DeviceSlice<'a, u8>>,

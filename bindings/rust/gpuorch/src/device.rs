@@ -20,7 +20,7 @@ pub struct Device {
     inner: Arc<Owned<sys::gpo_device_t, Runtime>>,
 }
 
-/// What a device is opened with.
+/// Options for opening a device.
 #[must_use = "a builder opens nothing until `open`"]
 pub struct DeviceBuilder<'a> {
     runtime: &'a Runtime,
@@ -45,17 +45,18 @@ impl<'a> DeviceBuilder<'a> {
         self
     }
 
-    /// A `CUcontext` of another library's, in place of the primary one.
+    /// Uses this `CUcontext` of another library in place of the primary context.
     ///
     /// # Safety
     ///
-    /// It is a context of this device, and outlives the device's handle and all that is made from it.
+    /// `context` must be a context of this device, and must outlive the device's handle and everything that is made
+    /// from it.
     pub unsafe fn native_context(mut self, context: *mut c_void) -> Self {
         self.context = context;
         self
     }
 
-    /// Opens the device. May block while the driver makes the context. Opened twice, a device has two handles on one
+    /// Opens the device. Blocks while the driver makes the context. Opening a device twice gives two handles to one
     /// context.
     pub fn open(self) -> Result<Device> {
         let label = optional_c_string(self.label.as_deref(), "gpo_device_open")?;
@@ -73,17 +74,17 @@ impl<'a> DeviceBuilder<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeviceLimit {
-    /// Bytes of stack a thread of a kernel has.
+    /// Stack of each thread of a kernel, in bytes.
     Stack,
-    /// Bytes that kernels' `printf` may leave behind.
+    /// Buffer of `printf` in kernels, in bytes.
     Printf,
-    /// Bytes that `malloc` in kernels hands out.
+    /// Heap of `malloc` in kernels, in bytes.
     Heap,
     /// How many launches made by kernels may be pending.
     PendingLaunches,
-    /// Bytes that the L2 cache fetches at a time.
+    /// Granularity of fetches into the L2 cache, in bytes.
     L2Fetch,
-    /// Bytes of the L2 cache that accesses can be made to stay in.
+    /// Part of the L2 cache for persisting accesses, in bytes.
     PersistingL2,
 }
 
@@ -101,19 +102,19 @@ impl DeviceLimit {
 }
 
 impl Device {
-    /// The runtime that it was opened from.
+    /// The runtime from which the device was opened.
     pub fn runtime(&self) -> &Runtime {
         &self.inner.parent
     }
 
-    /// What the device is and can.
+    /// The device's properties.
     pub fn properties(&self) -> Result<DeviceProperties> {
         let mut properties = DeviceProperties::empty();
         call!(device_get_properties(self.as_raw(), &mut properties.0))?;
         Ok(properties)
     }
 
-    /// Waits until all that is on the device's streams by now, held work included, is done.
+    /// Waits until all work that was put on the device's streams before the call is done, including held work.
     pub fn wait(&self) -> Result<()> {
         call!(device_wait(self.as_raw(), FOR_EVER))
     }
@@ -130,17 +131,17 @@ impl Device {
         Ok((free, total))
     }
 
-    /// Lets kernels and copies of this device reach the memory of `peer`. Serialises both.
+    /// Lets kernels and copies of this device access the memory of `peer`. Serialises both devices.
     pub fn enable_peer(&self, peer: &Self) -> Result<()> {
         call!(device_enable_peer(self.as_raw(), peer.as_raw()))
     }
 
-    /// Ends that.
+    /// Ends this device's access to the memory of `peer`.
     pub fn disable_peer(&self, peer: &Self) -> Result<()> {
         call!(device_disable_peer(self.as_raw(), peer.as_raw()))
     }
 
-    /// A limit of its context.
+    /// Reads a limit of the device's context.
     pub fn limit(&self, limit: DeviceLimit) -> Result<u64> {
         let mut value = 0;
         call!(device_get_limit(self.as_raw(), limit.raw(), &mut value))?;
@@ -152,7 +153,7 @@ impl Device {
         call!(device_set_limit(self.as_raw(), limit.raw(), value))
     }
 
-    /// The priorities of its streams, from the greatest, which runs first, to the least.
+    /// The priorities that streams of the device can have, from the greatest, which runs first, to the least.
     pub fn stream_priorities(&self) -> Result<RangeInclusive<i32>> {
         let (mut least, mut greatest) = (0, 0);
         call!(device_get_priority_range(self.as_raw(), &mut least, &mut greatest))?;

@@ -1,4 +1,4 @@
-//! Futures of what happens on a GPU, woken by callbacks of the library's executor.
+//! Futures of GPU work, woken by callbacks on an executor of the library.
 
 use crate::call::call;
 use crate::callback::contained;
@@ -18,12 +18,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// That something is done: which, and when. Its numbers are fields of [`gpo_completion`](sys::gpo_completion).
+/// Work that is done: which, and when. Its numbers are fields of [`gpo_completion`](sys::gpo_completion).
 #[derive(Clone, Copy)]
 pub struct Completion(pub(crate) sys::gpo_completion);
 
 impl Completion {
-    /// What the work failed with, if it did.
+    /// The work's failure, if it has failed.
     pub fn failed(&self) -> Option<ErrorKind> {
         (self.0.status != sys::GPO_SUCCESS).then(|| ErrorKind::of(self.0.status))
     }
@@ -47,10 +47,10 @@ impl fmt::Debug for Completion {
 
 type Ended = Result<Completion>;
 
-/// A future of the moment in which something is done, or has failed. It begins to wait when it is first polled.
+/// A future that is ready when work is done or has failed. It begins to wait when it is first polled.
 ///
-/// It is woken from a callback of an executor that the runtime makes with the first await, of two threads, for all
-/// futures there will be. Dropping it changes nothing but that nobody is woken.
+/// Futures are woken by callbacks of one executor with two threads, which the runtime makes at the first await.
+/// Dropping a future leaves the work as it is.
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Done {
     what: Awaited,
@@ -175,15 +175,15 @@ impl fmt::Debug for Done {
     }
 }
 
-/// Work that was put on a stream. It goes on whether or not this is awaited; awaiting it waits for all that is on the
-/// stream by then.
+/// Work that was put on a stream. The work goes on whether or not this is awaited. Awaiting it waits for all work that
+/// is on the stream when it is first polled.
 #[derive(Clone, Copy)]
 pub struct Enqueued<'s> {
     pub(crate) stream: &'s Stream,
 }
 
 impl Enqueued<'_> {
-    /// Waits for it, and for what was put on the stream since.
+    /// Waits for the work, and for everything that was put on the stream since.
     pub fn wait(self) -> Result<()> {
         self.stream.wait()
     }

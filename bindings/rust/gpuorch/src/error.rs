@@ -1,13 +1,13 @@
-//! What goes wrong, and what is known of it.
+//! Failures, and their details.
 
 use gpuorch_sys as sys;
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
-/// What `gpuorch` functions return.
+/// The result of `gpuorch` functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: what kind it is, which function and object it came from, and a sentence.
+/// A failure: its kind, the function and the object that it came from, and a sentence.
 ///
 /// ```
 /// let error = gpuorch::Runtime::builder().device("toaster").build().unwrap_err();
@@ -30,7 +30,7 @@ struct Details {
     message: String,
 }
 
-/// A number of the driver's, the system's or the compiler's that came with a failure.
+/// A number of the driver, the system or the compiler that came with a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NativeCode {
@@ -63,7 +63,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The number that the C interface has for it, where it has one.
+            /// The status of the C interface for this kind, if there is one.
             pub fn status(self) -> Option<i32> {
                 match self {
                     $(Self::$name => Some(sys::$status),)*
@@ -135,7 +135,8 @@ kinds! {
 }
 
 impl ErrorKind {
-    /// Whether work that was waited for has ended with this, so that nothing uses its memory any more.
+    /// Whether this failure means that the work which was waited for has ended, so that nothing uses its memory any
+    /// more.
     pub(crate) fn ends_work(self) -> bool {
         use ErrorKind::*;
         matches!(self, Cancelled | Failed | CallbackFailed | DeviceLost | ShutDown | InvalidHandle)
@@ -158,13 +159,13 @@ impl Error {
         Some(self.details.operation).filter(|&operation| operation != 0)
     }
 
-    /// The function that was called, or the driver's that failed: for work that was awaited `gpo_stream_then` or its kin. Empty
-    /// for the failure of a queue's entry, which has none.
+    /// The function that was called, or the driver's function that failed. For awaited work it is `gpo_stream_then` or
+    /// a similar function. Empty for the failure of a queue's entry.
     pub fn function(&self) -> &str {
         &self.details.function
     }
 
-    /// Type and label of the culprit: ``stream `upload` ``. Empty where there is none.
+    /// Type and label of the object that failed: ``stream `upload` ``. Empty if there is none.
     pub fn object(&self) -> &str {
         &self.details.object
     }

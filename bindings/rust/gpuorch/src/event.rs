@@ -1,4 +1,4 @@
-//! Points in a stream that can be asked about, waited for and timed.
+//! Events: points in a stream that can be queried, waited for and timed.
 
 use crate::builder::builder;
 use crate::call::{call, status};
@@ -12,26 +12,26 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A point in a stream: the one at which it was last recorded. Clones are the same event.
+/// A point in a stream: the place of the event's newest recording. Clones are the same event.
 #[derive(Clone)]
 pub struct Event {
     inner: Arc<Owned<sys::gpo_event_t, Device>>,
 }
 
 builder! {
-    /// What an event is made with.
+    /// Options of an event.
     EventBuilder of Event: event_create(Device, gpo_event_options);
     fields {}
     flags {
-        /// It takes times; without, it is cheaper for the GPU.
+        /// The event records GPU times. Without this it costs the GPU less.
         timing: GPO_EVENT_TIMING,
-        /// Whoever waits for it sleeps at once, in place of spinning for a while.
+        /// A thread that waits for the event sleeps at once and doesn't spin first.
         blocking_sync: GPO_EVENT_BLOCKING_SYNC,
     }
 }
 
 impl Device {
-    /// An event that takes no times.
+    /// Makes an event that records no times.
     pub fn event(&self) -> Result<Event> {
         self.event_builder().build()
     }
@@ -43,18 +43,19 @@ impl Device {
 }
 
 impl Event {
-    /// The device whose event it is.
+    /// The event's device.
     pub fn device(&self) -> &Device {
         &self.inner.parent
     }
 
-    /// Marks the point behind all that was put on the stream so far. What waits for an earlier recording goes on to.
+    /// Records the event behind all work that was put on the stream so far. Waits for an earlier recording still wait
+    /// for that recording.
     pub fn record<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
         call!(event_record(self.as_raw(), stream.as_raw()))?;
         Ok(Enqueued { stream })
     }
 
-    /// Whether the last recording has been reached, or there was none; `Err` if the work before it has failed.
+    /// Whether the newest recording is complete, or there was none. `Err` if the work before the recording has failed.
     pub fn is_done(&self) -> Result<bool> {
         match status!(event_query(self.as_raw()))? {
             sys::GPO_SUCCESS => Ok(true),
@@ -63,12 +64,12 @@ impl Event {
         }
     }
 
-    /// A future of the recording that is the last when the future is first polled.
+    /// A future that is ready when the recording is complete that is the newest when the future is first polled.
     pub fn done(&self) -> Done {
         Done::new(Awaited::Event(self.clone()))
     }
 
-    /// Waits for the last recording.
+    /// Waits until the newest recording is complete.
     pub fn wait(&self) -> Result<()> {
         call!(event_wait(self.as_raw(), FOR_EVER))
     }
@@ -78,8 +79,8 @@ impl Event {
         call!(event_wait(self.as_raw(), nanoseconds(timeout)))
     }
 
-    /// GPU time since the recording of `start`; both events take times. [`ErrorKind::NotReady`] while one is pending,
-    /// [`ErrorKind::InvalidState`] if one was never recorded, or if `start` came later.
+    /// GPU time since the recording of `start`. Both events must record times. [`ErrorKind::NotReady`] while a
+    /// recording is not complete; [`ErrorKind::InvalidState`] if an event was never recorded, or if `start` came later.
     pub fn since(&self, start: &Self) -> Result<Duration> {
         const FUNCTION: &str = "gpo_event_get_elapsed";
         let mut elapsed = 0;
@@ -88,7 +89,7 @@ impl Event {
         u64::try_from(elapsed).map(Duration::from_nanos).map_err(later)
     }
 
-    /// Its `CUevent`, which is the library's: don't destroy it.
+    /// The event's `CUevent`. The library owns it: don't destroy it.
     pub fn native(&self) -> Result<*mut c_void> {
         let mut native = std::ptr::null_mut();
         call!(event_get_native(self.as_raw(), &mut native))?;
@@ -102,8 +103,8 @@ impl Event {
 }
 
 impl Stream {
-    /// What comes next waits until the event's last recording is reached: on the GPU, the host goes on. The event may be of
-    /// another device of the runtime.
+    /// Makes later work on the stream wait, on the GPU, until the event's newest recording is complete. The host
+    /// doesn't wait. The event may be of another device of the runtime.
     pub fn wait_event(&self, event: &Event) -> Result<Enqueued<'_>> {
         call!(stream_wait_event(self.as_raw(), event.as_raw()))?;
         Ok(Enqueued { stream: self })

@@ -1,4 +1,4 @@
-//! Closures that are called when something is done.
+//! Executors: closures that are called when work is done.
 
 use crate::builder::builder;
 use crate::call::call;
@@ -17,13 +17,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Calls closures: on threads of its own, or where the caller runs it. Clones are the same executor.
+/// Calls closures, on threads of its own or on the threads that run the executor. Clones are the same executor.
 ///
-/// A closure that was accepted is called exactly once, whatever happens to the work. Those of one stream run one at a time,
-/// in order. They may block and call anything; what would wait for the closure itself gives
-/// [`ErrorKind::WouldDeadlock`](crate::ErrorKind::WouldDeadlock). A panic ends in the executor, which counts it.
+/// An accepted closure is called exactly once, whatever happens to the work. Closures of one stream run one at a time,
+/// in order. They may block and call anything; a call that would wait for the closure itself returns
+/// [`ErrorKind::WouldDeadlock`](crate::ErrorKind::WouldDeadlock). The executor catches and counts panics.
 ///
-/// When the last clone goes, what it still owes is called with
+/// When the last clone is dropped, closures that are still pending are called with
 /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 ///
 /// ```
@@ -42,20 +42,20 @@ pub struct Executor {
 }
 
 builder! {
-    /// What an executor is made with. Its threads, where it has any, start with `build`.
+    /// Options of an executor. `build` starts its threads, if it has any.
     ExecutorBuilder of Executor: executor_create(Runtime, gpo_executor_options), panics;
     fields {
-        /// How many threads it has; 2 if not said.
+        /// How many threads the executor has; by default 2.
         threads: u32,
-        /// How many closures may be accepted and not run; 65536 if not said. Beyond it calls give
+        /// How many closures may be accepted and not run; by default 65536. Beyond that calls return
         /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
         capacity: u32,
     }
     flags {
-        /// No threads: closures run where [`Executor::run`], [`run_for`](Executor::run_for) or [`poll`](Executor::poll)
-        /// is called.
+        /// No threads: closures run on the threads that call [`Executor::run`], [`run_for`](Executor::run_for) or
+        /// [`poll`](Executor::poll).
         run_by_caller: GPO_EXECUTOR_CALLER,
-        /// While closures are owed one idle thread spins instead of sleeping: a core for speed.
+        /// While closures are pending, one idle thread spins: faster, but uses a core.
         spin: GPO_EXECUTOR_SPIN,
         /// Idle threads sleep.
         sleep: GPO_EXECUTOR_SLEEP,
@@ -73,7 +73,8 @@ impl Runtime {
         ExecutorBuilder::new(self)
     }
 
-    /// From now on the log closure is called on this executor, in order; `None`: where lines arise, as at first.
+    /// Lets the log closure be called on this executor from now on, in order. With `None` it is called on the thread on
+    /// which a line arises, as at the beginning.
     pub fn set_log_executor(&self, executor: Option<&Executor>) -> Result<()> {
         let executor = executor.map_or(std::ptr::null_mut(), Executor::as_raw);
         call!(runtime_set_log_executor(self.as_raw(), executor))
@@ -86,35 +87,36 @@ impl Executor {
         &self.inner.parent
     }
 
-    /// Runs closures on this thread until none is owed; gives how many.
+    /// Runs closures on this thread until none is pending. Returns how many it has run.
     pub fn run(&self) -> Result<u64> {
         let mut count = 0;
         call!(executor_run(self.as_raw(), &mut count))?;
         Ok(count)
     }
 
-    /// The same for a while: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if closures are still owed then.
+    /// As [`run`](Self::run), with a timeout: [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if closures are still
+    /// pending then.
     pub fn run_for(&self, timeout: Duration) -> Result<u64> {
         let mut count = 0;
         call!(executor_run_for(self.as_raw(), nanoseconds(timeout), &mut count))?;
         Ok(count)
     }
 
-    /// Runs the closures that are due; gives how many.
+    /// Runs the closures that are due. Returns how many it has run.
     pub fn poll(&self) -> Result<u64> {
         let mut count = 0;
         call!(executor_poll(self.as_raw(), &mut count))?;
         Ok(count)
     }
 
-    /// What it has accepted and called.
+    /// How many closures the executor has accepted and called.
     pub fn statistics(&self) -> Result<ExecutorStatistics> {
         let mut statistics = ExecutorStatistics::empty();
         call!(executor_get_statistics(self.as_raw(), &mut statistics.0))?;
         Ok(statistics)
     }
 
-    /// How many of its closures have panicked.
+    /// How many closures have panicked.
     pub fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
     }
@@ -184,7 +186,7 @@ unsafe extern "C" fn called<F: FnOnce(Result<Completion>) + Send + 'static>(
 }
 
 impl Stream {
-    /// Calls a closure when the stream has got to the point behind all that is on it now. It comes on another thread:
+    /// Calls a closure when all work that is on the stream now is done. The closure runs on another thread:
     ///
     /// ```compile_fail,E0277
     /// # fn then(stream: gpuorch::Stream, executor: gpuorch::Executor) {
@@ -198,14 +200,14 @@ impl Stream {
 }
 
 impl Event {
-    /// Calls a closure when the last recording has been reached.
+    /// Calls a closure when the newest recording is complete.
     pub fn then(&self, executor: &Executor, closure: impl FnOnce(Result<Completion>) + Send + 'static) -> Result<()> {
         executor.call_when(&Awaited::Event(self.clone()), closure)
     }
 }
 
 impl Timeline {
-    /// Calls a closure when the timeline has reached `value`, or can't any more.
+    /// Calls a closure when the timeline reaches `value`, or can't reach it any more.
     pub fn then(
         &self,
         value: u64,

@@ -1,4 +1,4 @@
-//! What the library tells of itself and of devices: its C structs, with their texts as `&str`.
+//! What the library reports about itself and about devices: its C structs, with their texts as `&str`.
 
 use gpuorch_sys as sys;
 use std::ffi::CStr;
@@ -35,7 +35,7 @@ macro_rules! figures {
 }
 
 figures! {
-    /// What a device is and can. The numbers are fields of [`gpo_device_properties`](sys::gpo_device_properties).
+    /// The properties of a device. The numbers are fields of [`gpo_device_properties`](sys::gpo_device_properties).
     DeviceProperties(gpo_device_properties) {
         /// As the driver has it.
         name,
@@ -47,7 +47,7 @@ figures! {
     DriverInfo(gpo_driver_info) {
         /// `cuda` or `soft`.
         name,
-        /// Why CUDA isn't used, where it is not.
+        /// Why CUDA isn't used; "" if it is.
         reason
     }
 
@@ -57,10 +57,10 @@ figures! {
     /// What memory is in use and reserved: fields of [`gpo_memory_statistics`](sys::gpo_memory_statistics).
     MemoryStatistics(gpo_memory_statistics) {}
 
-    /// What an address is: fields of [`gpo_memory_info`](sys::gpo_memory_info).
+    /// What kind of memory an address points to: fields of [`gpo_memory_info`](sys::gpo_memory_info).
     MemoryInfo(gpo_memory_info) {}
 
-    /// What a completion queue has taken and given: fields of [`gpo_cq_statistics`](sys::gpo_cq_statistics).
+    /// What a completion queue has accepted and delivered: fields of [`gpo_cq_statistics`](sys::gpo_cq_statistics).
     QueueStatistics(gpo_cq_statistics) {}
 
     /// What an executor has accepted and called: fields of [`gpo_executor_statistics`](sys::gpo_executor_statistics).
@@ -69,7 +69,8 @@ figures! {
     /// What a runtime is doing: fields of [`gpo_metrics`](sys::gpo_metrics).
     Metrics(gpo_metrics) {}
 
-    /// What a device says of itself: fields of [`gpo_device_metrics`](sys::gpo_device_metrics). -1 is not to be had.
+    /// What a device says of itself: fields of [`gpo_device_metrics`](sys::gpo_device_metrics). A number that isn't
+    /// available is -1.
     DeviceMetrics(gpo_device_metrics) {
         /// Why NVML isn't used; "" if it is.
         reason
@@ -90,7 +91,7 @@ figures! {
     /// Counters since a runtime was created: fields of [`gpo_statistics`](sys::gpo_statistics).
     Statistics(gpo_statistics) {}
 
-    /// What a stream has taken and done: fields of [`gpo_stream_info`](sys::gpo_stream_info).
+    /// What a stream has accepted and completed: fields of [`gpo_stream_info`](sys::gpo_stream_info).
     StreamInfo(gpo_stream_info) {}
 }
 

@@ -1,11 +1,11 @@
-//! Owning a handle of the library's.
+//! Ownership of the library's handles.
 
 use crate::call::{call, status, text};
 use crate::error::{Error, ErrorKind, Result};
 use gpuorch_sys as sys;
 use std::ffi::CString;
 
-/// What the library calls a handle: a number in the clothes of a pointer, never followed.
+/// A handle of the library: a number whose type is a pointer that is never dereferenced.
 pub(crate) trait Raw: Copy {
     fn destroy(self);
 }
@@ -51,9 +51,10 @@ pub(crate) mod sealed {
     }
 }
 
-/// What every handle has: a label, by which errors, logs, statistics and traces name it, and the failure it carries.
+/// What every object has: a label, which names it in errors, logs, statistics and traces; and the failure that it
+/// carries.
 pub trait Object: sealed::Sealed {
-    /// At most 63 bytes are kept; "" takes the label away.
+    /// Sets the label, of which at most 63 bytes are stored. "" removes it.
     fn set_label(&self, label: &str) -> Result<()> {
         let label = c_string(label, "gpo_object_set_label")?;
         call!(object_set_label(self.object(), label.as_ptr()))
@@ -67,8 +68,8 @@ pub trait Object: sealed::Sealed {
         )
     }
 
-    /// The failure that the object carries: for streams, timelines, pipelines and devices the first that sticks, else
-    /// that of the last call on it which failed.
+    /// The failure that the object carries: for streams, timelines, pipelines and devices the first failure that stays;
+    /// otherwise the failure of the last failed call on the object.
     fn last_error(&self) -> Result<Option<Error>> {
         let mut error = sys::gpo_error::new();
         call!(object_get_error(self.object(), &mut error))?;

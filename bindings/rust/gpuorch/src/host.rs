@@ -1,11 +1,11 @@
-//! Host memory that work on a stream may read and write while its owner is elsewhere.
+//! Host memory that work on a stream may read and write while the owner does something else.
 
 use bytemuck::Pod;
 
 /// A buffer in host memory that an [`Operation`](crate::Operation) can own.
 ///
-/// [`PinnedVec`](crate::PinnedVec) is copied from and to beside other work; a `Vec` or boxed slice works too, is slower,
-/// and serialises. What is only borrowed won't do: its owner could take it back while the GPU uses it.
+/// A [`PinnedVec`](crate::PinnedVec) is copied from and to while other work runs. A `Vec` or a boxed slice works too,
+/// but is slower and serialises. Borrowed memory is not accepted: its owner could take it back while the GPU uses it.
 ///
 /// ```compile_fail,E0277
 /// # fn copy(stream: gpuorch::Stream, x: gpuorch::DeviceBuffer<u8>) -> gpuorch::Result<()> {
@@ -17,9 +17,9 @@ use bytemuck::Pod;
 ///
 /// # Safety
 ///
-/// The slices stay where they are when the buffer is moved, and nobody but its owner can reach what is in them.
+/// The slices stay at their addresses when the buffer is moved, and only the buffer's owner can access their contents.
 pub unsafe trait HostBuffer: Send + 'static {
-    /// What it holds.
+    /// The type of its elements.
     type Element: Pod;
 
     /// The whole buffer.

@@ -1,4 +1,4 @@
-//! Host code in the order of a stream.
+//! Host calls: closures in the order of a stream.
 
 use crate::call::call;
 use crate::callback::contained;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Stream {
-    /// Puts a closure on the stream: it runs on the executor when all before it is done, and what comes behind waits for it
-    /// on the host. If it fails or panics, the stream fails with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed)
-    /// and its text. If what came
-    /// before it has failed or was cancelled, it is dropped uncalled.
+    /// Puts a closure on the stream. It runs on the executor when all work before it is done. Work behind it is held on
+    /// the host until the closure has returned. If the closure fails or panics, the stream fails with
+    /// [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed) and its text. If work before it has failed or
+    /// was cancelled, the closure is dropped and not called.
     ///
     /// ```
     /// # let runtime = gpuorch::Runtime::new()?;
@@ -44,8 +44,8 @@ impl Stream {
         })
     }
 
-    /// The same for work that goes on when the closure has returned: the stream waits for [`HostCall::finish`], which any
-    /// thread may call. A call that is dropped unfinished is cancelled, and the stream fails with that.
+    /// A host call whose work goes on when the closure has returned: the stream waits for [`HostCall::finish`], which
+    /// any thread may call. A call that is dropped unfinished is cancelled, and the stream then fails.
     pub fn host_call_under_way(
         &self,
         executor: &Executor,
@@ -100,7 +100,7 @@ unsafe extern "C" fn called<F: FnOnce(HostCall) + Send + 'static>(
     sys::GPO_NOT_READY
 }
 
-/// A host call of a stream's that is under way: the stream waits for it.
+/// A host call that is under way: its stream waits until it is finished.
 #[must_use = "a call that is dropped fails the stream"]
 pub struct HostCall {
     executor: ExecutorHandle,
@@ -109,10 +109,10 @@ pub struct HostCall {
 }
 
 impl HostCall {
-    /// Ends it: the stream goes on, or fails with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed)
-    /// and the error's text.
+    /// Finishes the call: the stream goes on, or fails with
+    /// [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed) and the error's text.
     ///
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if it was cancelled, or its executor has gone.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the call was cancelled or its executor was destroyed.
     pub fn finish<E: fmt::Display>(mut self, result: Result<(), E>) -> Result<()> {
         // The text is the caller's to make, and may panic: then the call is dropped unfinished.
         let failure = result.err().map(|error| error.to_string());

@@ -14,7 +14,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A kernel, whose parameters aren't known: [`bind`](Self::bind) says what they are. Clones are the same kernel.
+/// A kernel whose parameters aren't known yet: [`bind`](Self::bind) says what they are. Clones are the same kernel.
 #[derive(Clone)]
 pub struct Kernel {
     inner: Arc<Owned<sys::gpo_kernel_t, Module>>,
@@ -25,13 +25,13 @@ impl Kernel {
         Self { inner: Arc::new(Owned { raw, parent: module.clone() }) }
     }
 
-    /// The module that it is in.
+    /// The kernel's module.
     pub fn module(&self) -> &Module {
         &self.inner.parent
     }
 
-    /// Says what the kernel's parameters are, so that launching it is safe. How many they are and how large each is, is checked,
-    /// where the driver can tell (CUDA 12.4's, and the software GPU).
+    /// Says what the kernel's parameters are, so that launching it is safe. Their number and sizes are checked if the
+    /// driver knows them (CUDA 12.4 or newer, and the software GPU).
     ///
     /// # Safety
     ///
@@ -50,8 +50,8 @@ impl Kernel {
     /// # }
     /// ```
     ///
-    /// A kernel that believes a count given beside an address trusts every caller of [`BoundKernel::launch`]: let it have a
-    /// `Slice`.
+    /// A kernel that takes an address and a separate count relies on every caller of [`BoundKernel::launch`] to pass
+    /// the right count. Give it a `Slice` instead.
     pub unsafe fn bind<P: Parameters>(&self) -> Result<BoundKernel<P>> {
         if let Some(own) = self.parameter_sizes()? {
             let given: Vec<u64> = P::SIZES.iter().map(|&size| size.into()).collect();
@@ -64,7 +64,7 @@ impl Kernel {
         Ok(BoundKernel { kernel: self.clone(), parameters: PhantomData })
     }
 
-    /// Offset and size in bytes of a parameter of the kernel's; they count from 0.
+    /// Offset and size, in bytes, of a parameter of the kernel. Parameters count from 0.
     ///
     /// [`ErrorKind::InvalidArgument`]: it has no such parameter. [`ErrorKind::NotSupported`]: the driver can't tell, or the
     /// library that was found is older than this.
@@ -74,7 +74,7 @@ impl Kernel {
         Ok((offset, bytes))
     }
 
-    /// The sizes of all parameters; `None` where nobody can tell.
+    /// The sizes of all parameters; `None` if the driver can't tell.
     fn parameter_sizes(&self) -> Result<Option<Vec<u64>>> {
         // 0 is none, too, where the driver can't tell: then the first is asked for.
         let count = self.attributes()?.parameter_count;
@@ -87,7 +87,7 @@ impl Kernel {
         }
     }
 
-    /// What it needs of the device.
+    /// What the kernel needs of the device.
     pub fn attributes(&self) -> Result<KernelAttributes> {
         let mut attributes = KernelAttributes::empty();
         call!(kernel_get_attributes(self.as_raw(), &mut attributes.0))?;
@@ -102,7 +102,8 @@ impl Kernel {
         )
     }
 
-    /// Lets launches ask for up to `bytes` of dynamic shared memory: above 48 KiB they must be let.
+    /// Allows launches to use up to `bytes` of dynamic shared memory. Launches that need more than 48 KiB need this
+    /// first.
     pub fn set_max_dynamic_shared(&self, bytes: u64) -> Result<()> {
         call!(kernel_set_max_dynamic_shared(self.as_raw(), bytes))
     }
@@ -145,7 +146,7 @@ fn listed(sizes: &[u64]) -> String {
     }
 }
 
-/// A kernel whose parameters are known: it can be launched. See [`Kernel::bind`].
+/// A kernel whose parameters are known, so it can be launched. See [`Kernel::bind`].
 pub struct BoundKernel<P: Parameters> {
     kernel: Kernel,
     parameters: PhantomData<fn(P)>,
@@ -195,7 +196,7 @@ impl<P: Parameters> fmt::Debug for BoundKernel<P> {
     }
 }
 
-/// How many blocks, or threads, in up to three directions. From `x`, `(x, y)` or `(x, y, z)`.
+/// Numbers of blocks or threads in up to three dimensions. Made from `x`, `(x, y)` or `(x, y, z)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dim3(pub [u32; 3]);
 
@@ -236,7 +237,7 @@ unsafe impl Send for Launch<'_> {}
 unsafe impl Sync for Launch<'_> {}
 
 impl<'a> Launch<'a> {
-    /// So many blocks of so many threads.
+    /// A launch of `grid` blocks of `block` threads.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
         let mut raw = sys::gpo_launch::new();
         raw.grid = grid.into().0;
@@ -244,7 +245,7 @@ impl<'a> Launch<'a> {
         Self { raw, label: PhantomData }
     }
 
-    /// So many blocks of `threads` threads that there is a thread for each of `n` elements.
+    /// A launch with a thread for each of `n` elements, in blocks of `threads` threads.
     pub fn each(n: usize, threads: u32) -> Self {
         let blocks = n.div_ceil(threads.max(1) as usize).max(1);
         Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), threads)
@@ -271,7 +272,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// A priority for this launch in place of the stream's.
+    /// A priority for this launch instead of the stream's.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.raw.flags |= sys::GPO_LAUNCH_PRIORITY;
@@ -279,7 +280,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The operation's name for errors and traces, in place of the kernel's. It is read by each launch:
+    /// The operation's name in errors and traces, instead of the kernel's. Each launch reads it:
     ///
     /// ```compile_fail,E0597
     /// let launch = {

@@ -1,7 +1,8 @@
-//! Keeps every engine of a GPU busy: streams, kernels, copies and pipelines that are awaited under any runtime.
+//! Keeps every engine of a GPU busy: streams, kernels, copies and pipelines, which can be awaited under any async
+//! runtime.
 //!
-//! It runs on NVIDIA GPUs, and on a software GPU inside the library where there is none; `GPUORCH_DEVICE` or
-//! [`RuntimeBuilder::device`] decides.
+//! It runs on NVIDIA GPUs, and on machines without one on a software GPU inside the library. `GPUORCH_DEVICE` or
+//! [`RuntimeBuilder::device`] chooses.
 //!
 //! ```
 //! use gpuorch::{Launch, Runtime, Slice};
@@ -28,23 +29,25 @@
 //!
 //! # Rules
 //!
-//! - Handles ([`Runtime`], [`Device`], [`Stream`], …) are counted references: `Clone`, `'static`, `Send` and `Sync`. They
-//!   keep what they were made from. When the last one of a runtime goes, what runs is waited for.
-//! - What puts work on a stream returns at once. Work that moves bytes from or to host memory owns that memory until it
-//!   is done, and gives it back, on failure too: an [`Operation`].
-//! - Waiting blocks ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or is awaited: an [`Operation`], [`Stream::done`],
-//!   [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline, [`Device::compile_async`]. A future that isn't polled costs nothing; one that
-//!   is dropped or forgotten leaves its work alone. They are woken by the library's executor: no runtime is asked for,
-//!   and no thread is started here, but for each [`Compile::compile_async`].
-//! - Device memory that is dropped is freed behind the work that uses it, without waiting.
-//! - A panic in a callback ends there, and becomes a status.
+//! - Handles ([`Runtime`], [`Device`], [`Stream`], …) are counted references: `Clone`, `'static`, `Send` and `Sync`. A
+//!   handle keeps the object alive that it was made from. Dropping the last handle of a runtime waits for running work.
+//! - Functions that put work on a stream return at once. Work that moves bytes from or to host memory is an
+//!   [`Operation`]: it owns that memory until it is done, and gives it back, also if it fails.
+//! - To wait, block ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or await a future: an [`Operation`],
+//!   [`Stream::done`], [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline,
+//!   [`Device::compile_async`]. A future that isn't polled costs nothing. Dropping or forgetting a future leaves its
+//!   work as it is. The library's executor wakes futures, so no async runtime is needed. The crate starts a thread only
+//!   for [`Compile::compile_async`].
+//! - Dropped device memory is freed behind the work that uses it. Dropping it doesn't wait.
+//! - A panic in a callback is caught and becomes a status.
 //!
 //! # Where the library comes from
 //!
-//! It is linked: from the folder `GPUORCH_LIB_DIR`, else where pkg-config finds it. With the feature `dynamic-loading` it is
-//! opened when it is first needed, the file that `GPUORCH_LIBRARY` names or `libgpuorch.so.0`, and a machine without it gets
-//! [`ErrorKind::NoLibrary`]; with `vendored` it is built from sources in the package `gpuorch-sys` and linked statically. A
-//! library that is older than this crate and lacks a function gives [`ErrorKind::NotSupported`] where that is called.
+//! By default the library is linked: from the folder `GPUORCH_LIB_DIR`, else where pkg-config finds it. With the
+//! feature `dynamic-loading` it is opened when it is first needed: the file that `GPUORCH_LIBRARY` names, else
+//! `libgpuorch.so.0`. A machine without it gets [`ErrorKind::NoLibrary`]. With the feature `vendored` it is built from
+//! sources in the package `gpuorch-sys` and linked statically. If the library is older than this crate and lacks a
+//! function, a call of that function returns [`ErrorKind::NotSupported`].
 
 #![deny(missing_debug_implementations)]
 

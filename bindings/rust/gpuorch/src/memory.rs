@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Elements in the memory of a device.
 ///
-/// Dropping it blocks on nothing: the memory is freed once every stream that was given it has passed.
+/// Dropping it blocks on nothing. The memory is freed once every stream on which it was used has done that work.
 pub struct DeviceBuffer<T: Pod> {
     memory: Memory,
     len: usize,
@@ -141,12 +141,13 @@ impl Drop for Memory {
 }
 
 impl Device {
-    /// Memory for `len` elements, which are whatever was there. Serialises the device: for memory that lives long.
+    /// Memory for `len` elements with arbitrary contents. Serialises the device, so it is meant for memory that lives
+    /// long.
     pub fn buffer<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         self.allocate(len, None)
     }
 
-    /// The same, with a name for errors, logs, statistics and traces.
+    /// As [`buffer`](Self::buffer), with a name for errors, logs, statistics and traces.
     pub fn labelled_buffer<T: Pod>(&self, len: usize, label: &str) -> Result<DeviceBuffer<T>> {
         self.allocate(len, Some(label))
     }
@@ -162,30 +163,31 @@ impl Device {
         Ok(DeviceBuffer::new(len, address, || Home::Device(self.clone())))
     }
 
-    /// What an address is, host or device, whoever allocated it.
+    /// Says what kind of memory an address points to. The address may be of host or device memory, whoever allocated
+    /// it.
     pub fn describe_memory(&self, address: u64) -> Result<MemoryInfo> {
         let mut info = MemoryInfo::empty();
         call!(memory_describe(self.as_raw(), address, &mut info.0))?;
         Ok(info)
     }
 
-    /// Pins memory of the caller's, so that copies from and to it run beside other work. Takes about 0.1 ms a MiB, and
-    /// serialises.
+    /// Pins memory of the caller, so that copies from and to it run beside other work. Takes about 0.1 ms for each MiB,
+    /// and serialises.
     ///
     /// # Safety
     ///
-    /// The `bytes` from `memory` are an allocation's that lives until [`unregister_memory`](Self::unregister_memory).
-    /// Slices that overlap it must not be given to [`Stream::write`].
+    /// The `bytes` bytes from `memory` must belong to an allocation that lives until
+    /// [`unregister_memory`](Self::unregister_memory). Slices that overlap it must not be passed to [`Stream::write`].
     pub unsafe fn register_memory(&self, memory: *mut c_void, bytes: u64, read_only: bool) -> Result<()> {
         let flags = if read_only { sys::GPO_REGISTER_READ_ONLY } else { 0 };
         call!(host_register(self.as_raw(), memory, bytes, flags))
     }
 
-    /// Ends that.
+    /// Ends a registration.
     ///
     /// # Safety
     ///
-    /// No copy is using the memory.
+    /// No copy may be using the memory.
     pub unsafe fn unregister_memory(&self, memory: *mut c_void) -> Result<()> {
         call!(host_unregister(self.as_raw(), memory))
     }
@@ -227,7 +229,8 @@ impl<T: Pod> DeviceBuffer<T> {
         self.all().slice(range)
     }
 
-    /// Where it is in the device's memory; 0 for a buffer without bytes. What is done with it is not known to the buffer.
+    /// The address in the device's memory; 0 for a buffer without bytes. The buffer doesn't know about uses of the
+    /// address.
     pub fn address(&self) -> u64 {
         self.memory.address
     }
@@ -236,8 +239,8 @@ impl<T: Pod> DeviceBuffer<T> {
         &self.memory
     }
 
-    /// Tells the buffer that `stream` uses it in a way that it can't see: its memory then outlives what is on the stream
-    /// when it is dropped.
+    /// Tells the buffer that `stream` uses it in a way that the buffer can't see. When the buffer is dropped, its
+    /// memory is then freed behind the work that is on the stream.
     pub fn used_on(&self, stream: &Stream) {
         self.memory.used_on(stream);
     }
@@ -250,7 +253,7 @@ impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
     }
 }
 
-/// A part of a [`DeviceBuffer`], which it doesn't outlive:
+/// A part of a [`DeviceBuffer`]. It can't outlive the buffer:
 ///
 /// ```compile_fail,E0505
 /// # fn part(stream: gpuorch::Stream, x: gpuorch::DeviceBuffer<u8>) -> gpuorch::Result<()> {
@@ -306,7 +309,7 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
         DeviceSlice { memory: self.memory, start: self.start + start, len: end - start, element: PhantomData }
     }
 
-    /// Where it is in the device's memory.
+    /// The address in the device's memory.
     pub fn address(&self) -> u64 {
         self.memory.address + (self.start * size_of::<T>()) as u64
     }

@@ -1,4 +1,4 @@
-//! What the library and its GPUs are doing, as numbers for whoever watches a service.
+//! What the library and its GPUs are doing, as numbers for monitoring.
 
 use crate::call::{call, status, text};
 use crate::device::Device;
@@ -7,14 +7,14 @@ use crate::figures::{DeviceMetrics, Metrics};
 use crate::runtime::Runtime;
 
 impl Runtime {
-    /// What is pending, what memory is in use, how long completions took, what has failed. Blocks on nothing.
+    /// Pending work, memory in use, the latency of completions, and failures. Blocks on nothing.
     pub fn metrics(&self) -> Result<Metrics> {
         let mut metrics = Metrics::empty();
         call!(runtime_get_metrics(self.as_raw(), &mut metrics.0))?;
         Ok(metrics)
     }
 
-    /// All of it in Prometheus' text format 0.0.4.
+    /// All metrics and statistics in Prometheus' text format 0.0.4.
     pub fn metrics_text(&self) -> Result<String> {
         text(
             |buffer, room, needed| status!(runtime_get_metrics_text(self.as_raw(), buffer, room, needed)),
@@ -24,7 +24,8 @@ impl Runtime {
 }
 
 impl Device {
-    /// What the device says of itself: on CUDA devices through NVML. On the software GPU there is memory and nothing else.
+    /// What the device says of itself, on CUDA devices through NVML. The software GPU has only the numbers about
+    /// memory.
     pub fn metrics(&self) -> Result<DeviceMetrics> {
         let mut metrics = DeviceMetrics::empty();
         call!(device_get_metrics(self.as_raw(), &mut metrics.0))?;

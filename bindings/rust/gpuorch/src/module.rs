@@ -1,4 +1,4 @@
-//! Kernels' code: from CUDA C++ source, from prebuilt images, and built in.
+//! Modules of kernels: compiled from CUDA C++ source, loaded from prebuilt images, or built in.
 
 use crate::call::{bytes, call, status, text};
 use crate::compiling::Compiling;
@@ -10,13 +10,13 @@ use gpuorch_sys as sys;
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-/// Kernels and variables on a device. Clones are the same module; its kernels keep it.
+/// Kernels and variables on a device. Clones are the same module. A kernel keeps its module alive.
 #[derive(Clone)]
 pub struct Module {
     inner: Arc<Owned<sys::gpo_module_t, Device>>,
 }
 
-/// What CUDA C++ source is compiled with.
+/// Options for compiling CUDA C++ source.
 ///
 /// ```
 /// # let runtime = gpuorch::Runtime::new()?;
@@ -42,7 +42,7 @@ pub struct Compile<'a> {
 }
 
 impl<'a> Compile<'a> {
-    /// The name of the source in the compiler's messages; `kernel.cu` if not said.
+    /// The name of the source in the compiler's messages; by default `kernel.cu`.
     pub fn file_name(mut self, name: impl Into<String>) -> Self {
         self.file_name = Some(name.into());
         self
@@ -60,33 +60,33 @@ impl<'a> Compile<'a> {
         self
     }
 
-    /// A template to instantiate: `scale<float>`. It is the kernel's name, too.
+    /// A template to instantiate: `scale<float>`. The expression is also the name of the kernel.
     pub fn instantiate(mut self, expression: impl Into<String>) -> Self {
         self.instances.push(expression.into());
         self
     }
 
-    /// A header by the name that it is included by.
+    /// A header that the source may include: its name as in the `#include` line, and its text.
     pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.headers.push((name.into(), text.into()));
         self
     }
 
-    /// The cache on disk is neither looked into nor added to.
+    /// Doesn't use the cache on disk: neither reads from it nor adds to it.
     pub fn uncached(mut self) -> Self {
         self.cached = false;
         self
     }
 
-    /// Compiles it, unless the result is in the cache. Blocks on the compiler, milliseconds to seconds, so it is not for the
-    /// threads of an async runtime: [`compile_async`](Self::compile_async) is.
+    /// Compiles the source, or takes the result from the cache. Blocks on the compiler for milliseconds to seconds. On
+    /// a thread of an async runtime use [`compile_async`](Self::compile_async) instead.
     pub fn compile(self) -> Result<Module> {
         self.request()?.run()
     }
 
-    /// The same as a future, which blocks nobody who polls it. The compilation runs on a thread of its own, `gpuorch-compile`,
-    /// that starts now and ends with it; the future is woken from there. Each call takes a thread and a compiler: how many
-    /// run at once is up to the caller. Dropping the future doesn't stop the compilation, whose result goes then.
+    /// Compiles as a future. The compilation runs on a thread of its own, `gpuorch-compile`, which starts now, wakes
+    /// the future and ends with the compilation. Each call takes a thread and a compiler; the caller decides how many
+    /// run at once. Dropping the future doesn't stop the compilation; its result is dropped.
     ///
     /// ```
     /// # let runtime = gpuorch::Runtime::new()?;
@@ -159,19 +159,20 @@ fn listed(pointers: &[*const c_char]) -> (*const *const c_char, u32) {
     (if pointers.is_empty() { std::ptr::null() } else { pointers.as_ptr() }, pointers.len() as u32)
 }
 
-/// The compiler's text from this thread's last compilation or load, warnings included; "" if it had nothing to say. What was
-/// compiled by [`Compile::compile_async`] has its text in [`Compiling::log`].
+/// The compiler's text, with warnings, from the calling thread's last compilation or load; "" if the compiler had
+/// nothing to say. The text of [`Compile::compile_async`] is in [`Compiling::log`].
 pub fn compile_log() -> Result<String> {
     text(|buffer, room, needed| status!(last_compile_log(buffer, room, needed)), "gpo_last_compile_log")
 }
 
 impl Device {
-    /// Compiles CUDA C++ for the device: by NVRTC, or by the machine's C++ compiler for the software GPU. Blocks on it.
+    /// Compiles CUDA C++ for the device: with NVRTC, or for the software GPU with the machine's C++ compiler. Blocks on
+    /// the compiler.
     pub fn compile(&self, source: &str) -> Result<Module> {
         self.compile_builder(source).compile()
     }
 
-    /// The same as a future; it runs on a thread of its own: see [`Compile::compile_async`].
+    /// Compiles as a future, on a thread of its own: see [`Compile::compile_async`].
     pub fn compile_async(&self, source: &str) -> Compiling {
         self.compile_builder(source).compile_async()
     }
@@ -186,7 +187,7 @@ impl Device {
     ///
     /// # Safety
     ///
-    /// It is code: for the software GPU it runs in this process.
+    /// The image is code. For the software GPU it runs in this process.
     pub unsafe fn load_module(&self, image: &[u8], label: Option<&str>) -> Result<Module> {
         let label = optional_c_string(label, "gpo_module_load")?;
         let mut raw = std::ptr::null_mut();
@@ -207,8 +208,8 @@ impl Module {
         Self { inner: Arc::new(Owned { raw, parent: device.clone() }) }
     }
 
-    /// A kernel by its name: as in the source for `extern "C"`, an instantiated template, the mangled symbol, or the plain
-    /// name of one that is neither a template nor overloaded.
+    /// A kernel by its name: the name in the source if the kernel is `extern "C"` or is neither a template nor
+    /// overloaded; the expression of an instantiated template; or the mangled symbol.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let name = c_string(name, "gpo_module_get_kernel")?;
         let mut raw = std::ptr::null_mut();
@@ -224,7 +225,7 @@ impl Module {
         Ok((address, bytes))
     }
 
-    /// The image that it was made from, to be kept and loaded again.
+    /// The image that the module was made from, so that it can be stored and loaded again.
     pub fn image(&self) -> Result<Vec<u8>> {
         bytes(
             |buffer, room, needed| status!(module_get_image(self.as_raw(), buffer.cast(), room, needed)),

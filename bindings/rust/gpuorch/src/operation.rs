@@ -1,4 +1,4 @@
-//! Work on a stream that has host memory of the caller's.
+//! Work on a stream that owns host memory of the caller.
 
 use crate::after::drop_after;
 use crate::done::Done;
@@ -12,11 +12,12 @@ use std::time::Duration;
 
 /// A copy under way, which owns its host buffer and gives it back when it has ended.
 ///
-/// It was put on the stream before this was returned. Awaiting it, or [`wait`](Self::wait), waits for the stream as far as
-/// it goes by then, and gives the buffer back, as a part of [`Failed`] if the copy has failed. Dropping it doesn't stop the
-/// copy: the buffer goes when the stream has passed. Forgetting it leaks the buffer, and nothing else.
+/// The copy is on the stream when this is returned. Awaiting it, or [`wait`](Self::wait), waits for all work that is on
+/// the stream by then, and gives the buffer back; if the copy has failed, as a part of [`Failed`]. Dropping the
+/// operation doesn't stop the copy: the buffer is dropped when the stream has done it. Forgetting the operation leaks
+/// the buffer and does nothing else.
 ///
-/// Meanwhile the buffer is out of reach:
+/// Until then the buffer can't be accessed:
 ///
 /// ```compile_fail,E0382
 /// # fn copy(stream: gpuorch::Stream, x: gpuorch::DeviceBuffer<u8>, mut host: gpuorch::PinnedVec<u8>) -> gpuorch::Result<()> {
@@ -33,7 +34,7 @@ pub struct Operation<B: Send + 'static> {
     done: Option<Done>,
 }
 
-/// A failure, and the buffer that it concerned.
+/// A failure, and the buffer of the operation that failed.
 pub struct Failed<B> {
     error: Error,
     buffer: Option<B>,
@@ -53,13 +54,13 @@ impl<B> Failed<B> {
         &self.error
     }
 
-    /// The buffer. `None` only where the work goes on and couldn't be waited for ([`ErrorKind`](crate::ErrorKind)s like
-    /// `WouldDeadlock` and `WouldBlock`): then it goes when the stream has passed.
+    /// The buffer. It is `None` only if the work goes on and could not be waited for ([`ErrorKind`](crate::ErrorKind)s
+    /// like `WouldDeadlock` and `WouldBlock`); the buffer is then dropped when the stream has done the work.
     pub fn into_buffer(self) -> Option<B> {
         self.buffer
     }
 
-    /// Both.
+    /// The failure and the buffer.
     pub fn into_parts(self) -> (Error, Option<B>) {
         (self.error, self.buffer)
     }
@@ -94,25 +95,25 @@ impl<B: Send + 'static> Operation<B> {
         Self { stream: stream.clone(), buffer: Some(buffer), done: None }
     }
 
-    /// The stream that it is on.
+    /// The operation's stream.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Whether the stream is done with all that is on it; `Err` if it has failed.
+    /// Whether all work on the stream is done; `Err` if the stream has failed.
     pub fn is_done(&self) -> Result<bool> {
         self.stream.is_done()
     }
 
-    /// Waits for the stream, and gives the buffer back.
+    /// Waits for the stream and gives the buffer back.
     pub fn wait(mut self) -> Result<B, Failed<B>> {
         let waited = self.stream.wait();
         let ended = waited.as_ref().err().is_none_or(|error| error.kind().ends_work());
         self.end(waited, ended)
     }
 
-    /// The same with a timeout: `Err` with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if it passes first. It can be
-    /// called again, and [`wait`](Self::wait) gives the buffer back.
+    /// Waits with a timeout: `Err` with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if the timeout passes first.
+    /// It can be called again. [`wait`](Self::wait) gives the buffer back.
     pub fn wait_for(&self, timeout: Duration) -> Result<()> {
         self.stream.wait_for(timeout)
     }

@@ -13,22 +13,22 @@ use bytemuck::Pod;
 use gpuorch_sys as sys;
 use std::sync::Arc;
 
-/// A pool of device memory in which allocation and free are points in a stream. Clones are the same pool; what it has
-/// handed out keeps it.
+/// A pool of device memory whose allocations and frees are operations of a stream. Clones are the same pool. Memory
+/// from the pool keeps the pool alive.
 #[derive(Clone)]
 pub struct Pool {
     inner: Arc<Owned<sys::gpo_pool_t, Device>>,
 }
 
 builder! {
-    /// What a pool is made with.
+    /// Options of a pool.
     PoolBuilder of Pool: pool_create(Device, gpo_pool_options);
     fields {
-        /// A cap on bytes in use.
+        /// The most bytes in use.
         max_bytes: u64,
-        /// What is kept from the system while idle; all of it, until trimmed, if not said.
+        /// How much unused memory the pool keeps instead of giving it back to the system; by default all, until `trim`.
         keep_bytes: u64,
-        /// What is taken at once, so that the first allocations are fast.
+        /// How many bytes are taken at once, so that the first allocations are fast.
         initial_bytes: u64,
     }
     flags {
@@ -38,7 +38,8 @@ builder! {
 }
 
 impl Pool {
-    /// Memory for `len` elements, which are whatever was there: for what comes next on `stream`, and elsewhere behind it.
+    /// Memory for `len` elements with arbitrary contents. Later work on `stream` may use it, and work on other streams
+    /// that waits for `stream`.
     pub fn buffer<T: Pod>(&self, stream: &Stream, len: usize) -> Result<DeviceBuffer<T>> {
         let bytes = bytes_of::<T>(len, "gpo_pool_allocate")?;
         let mut address = 0;
@@ -48,12 +49,12 @@ impl Pool {
         Ok(DeviceBuffer::of_pool(len, address, self, stream))
     }
 
-    /// Gives memory back to the system until at most `keep_bytes` are reserved.
+    /// Gives unused memory back to the system until at most `keep_bytes` are reserved.
     pub fn trim(&self, keep_bytes: u64) -> Result<()> {
         call!(pool_trim(self.as_raw(), keep_bytes))
     }
 
-    /// What is in use, and what was taken from the driver.
+    /// How much memory is in use, and how much was taken from the driver.
     pub fn statistics(&self) -> Result<MemoryStatistics> {
         let mut statistics = MemoryStatistics::empty();
         call!(pool_get_statistics(self.as_raw(), &mut statistics.0))?;

@@ -1,4 +1,4 @@
-//! The root: it owns drivers, threads and statistics, and everything else is made from it.
+//! The root object: it owns drivers, threads and statistics, and everything else is made from it.
 
 use crate::call::{call, status};
 use crate::callback::contained;
@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The root of everything. Clones are the same runtime.
+/// The root object. Clones are the same runtime.
 ///
-/// When the last clone, and the last of what was made from it, is dropped, the runtime is shut down: that waits for the
-/// work that still runs. [`shutdown`](Self::shutdown) does so with a deadline and says what came of it.
+/// The runtime is shut down when its last clone and the last object made from it are dropped. That waits for running
+/// work. [`shutdown`](Self::shutdown) does the same with a timeout and reports the result.
 #[derive(Clone)]
 pub struct Runtime {
     pub(crate) inner: Arc<Inner>,
@@ -61,15 +61,15 @@ unsafe impl Send for Waking {}
 // SAFETY: likewise.
 unsafe impl Sync for Waking {}
 
-/// How much a log line matters.
+/// The level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LogLevel {
     /// Something has failed.
     Error,
-    /// Something works otherwise than it was meant to.
+    /// Something does not work as it was meant to.
     Warning,
-    /// What was chosen, and why.
+    /// What the library has chosen, and why.
     Info,
     /// Everything else.
     Debug,
@@ -95,7 +95,7 @@ impl LogLevel {
     }
 }
 
-/// What a runtime is made with.
+/// Options of a runtime.
 ///
 /// ```
 /// let runtime = gpuorch::Runtime::builder().device("soft").label("example").build()?;
@@ -114,7 +114,8 @@ pub struct RuntimeBuilder {
 }
 
 impl RuntimeBuilder {
-    /// `any`, `soft`, `cuda`, `cuda:N` or `soft:N`: as `GPUORCH_DEVICE`, which it overrides.
+    /// Which driver and devices: `any`, `soft`, `cuda`, `cuda:N` or `soft:N`. Overrides `GPUORCH_DEVICE`, which has the
+    /// same values.
     pub fn device(mut self, device: impl Into<String>) -> Self {
         self.device = Some(device.into());
         self
@@ -126,32 +127,34 @@ impl RuntimeBuilder {
         self
     }
 
-    /// The folder for compiled kernels, in place of `GPUORCH_CACHE` or the user's cache folder; "" for none.
+    /// The folder for compiled kernels, instead of `GPUORCH_CACHE` or the user's cache folder. "" for no cache.
     pub fn cache(mut self, folder: impl Into<String>) -> Self {
         self.cache = Some(folder.into());
         self
     }
 
-    /// Lines up to `level` go to `log`. It may be called on any thread, on several at once, and may use the library.
+    /// Lines up to `level` go to `log`. It may be called on any thread, also on several at once, and may call the
+    /// library.
     pub fn log(mut self, level: LogLevel, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
         self.log = Some((level, Box::new(Logger { write: Box::new(log) })));
         self
     }
 
-    /// Looks for completed work all the time while there is any: single microseconds, for a core each device.
+    /// Checks for completed work all the time while work is pending: futures are woken within single microseconds, but
+    /// each device uses a core.
     pub fn low_latency(mut self) -> Self {
         self.latency = true;
         self
     }
 
-    /// The deterministic mode: threads and clock follow one schedule, the same for the same seed, which isn't 0. Needs the
-    /// software GPU and no other runtime in the process.
+    /// Deterministic mode: threads and clock follow one schedule, the same for the same seed, which must not be 0.
+    /// Needs the software GPU, and no other runtime in the process.
     pub fn schedule_seed(mut self, seed: u64) -> Self {
         self.schedule_seed = seed;
         self
     }
 
-    /// Makes the runtime. No driver is loaded and no device touched.
+    /// Makes the runtime. Loads no driver and touches no device.
     pub fn build(self) -> Result<Runtime> {
         const FUNCTION: &str = "gpo_runtime_create";
         let device = optional_c_string(self.device.as_deref(), FUNCTION)?;
@@ -191,7 +194,7 @@ unsafe extern "C" fn log_line(user: *mut c_void, level: i32, text: *const c_char
 }
 
 impl Runtime {
-    /// CUDA where there is a GPU, else the software GPU, as `GPUORCH_DEVICE` has it.
+    /// A runtime with CUDA if there is a GPU, else with the software GPU, unless `GPUORCH_DEVICE` says otherwise.
     pub fn new() -> Result<Self> {
         Self::builder().build()
     }
@@ -201,28 +204,28 @@ impl Runtime {
         RuntimeBuilder::default()
     }
 
-    /// Which driver it uses, and why. Loads the driver.
+    /// Which driver the runtime uses, and why. Loads the driver.
     pub fn driver(&self) -> Result<DriverInfo> {
         let mut info = DriverInfo::empty();
         call!(runtime_get_driver(self.inner.raw, &mut info.0))?;
         Ok(info)
     }
 
-    /// Counters since it was made.
+    /// Counters since the runtime was made.
     pub fn statistics(&self) -> Result<Statistics> {
         let mut statistics = Statistics::empty();
         call!(runtime_get_statistics(self.inner.raw, &mut statistics.0))?;
         Ok(statistics)
     }
 
-    /// How many devices it shows. Loads the driver.
+    /// How many devices the runtime shows. Loads the driver.
     pub fn device_count(&self) -> Result<u32> {
         let mut count = 0;
         call!(runtime_get_device_count(self.inner.raw, &mut count))?;
         Ok(count)
     }
 
-    /// What a device is and can, opened or not. Devices count from 0.
+    /// The properties of a device, which need not be open. Devices count from 0.
     pub fn describe_device(&self, ordinal: u32) -> Result<DeviceProperties> {
         let mut properties = DeviceProperties::empty();
         call!(runtime_describe_device(self.inner.raw, ordinal, &mut properties.0))?;
@@ -246,11 +249,13 @@ impl Runtime {
         DeviceBuilder::new(self, ordinal)
     }
 
-    /// Ends the runtime: no new work is taken, what is held is cancelled, what runs is waited for. From then on everything
-    /// that was made from it fails with [`ErrorKind::InvalidHandle`], but for completion queues, which keep their entries.
+    /// Ends the runtime: it accepts no new work, held work is cancelled, running work is waited for. After that
+    /// everything that was made from it fails with [`ErrorKind::InvalidHandle`], except completion queues, which keep
+    /// their entries.
     ///
-    /// [`ErrorKind::Timeout`]: something still runs; it can be called again. [`ErrorKind::InvalidState`]: pinned vectors are
-    /// alive, whose memory would go with it. [`ErrorKind::WouldDeadlock`]: from inside a callback.
+    /// [`ErrorKind::Timeout`]: something still runs; it can be called again. [`ErrorKind::InvalidState`]: pinned
+    /// vectors exist whose memory would be freed with the runtime. [`ErrorKind::WouldDeadlock`]: called from inside a
+    /// callback.
     pub fn shutdown(&self, timeout: Duration) -> Result<()> {
         self.inner.closing.fetch_add(1, Ordering::SeqCst);
         let alive = self.inner.pinned.load(Ordering::SeqCst);

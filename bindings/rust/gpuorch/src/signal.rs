@@ -1,4 +1,4 @@
-//! Where a callback leaves what became of something, and a future finds it.
+//! A cell: a callback puts in the outcome of work, and a future takes it out.
 
 use std::task::{Context, Poll, Waker};
 
@@ -7,8 +7,8 @@ use loom::sync::Mutex;
 #[cfg(not(gpuorch_loom))]
 use std::sync::Mutex;
 
-/// Set once by a callback, taken once by a future. The future may be polled with changing wakers, by changing threads, and
-/// be dropped at any moment.
+/// Set once by a callback, taken once by a future. The future may be polled with changing wakers, on changing threads,
+/// and may be dropped at any moment.
 pub(crate) struct Signal<T> {
     state: Mutex<State<T>>,
 }
@@ -24,7 +24,7 @@ impl<T> Signal<T> {
         Self { state: Mutex::new(State::Waiting(None)) }
     }
 
-    /// From the callback. Wakes whoever polled last.
+    /// Called by the callback. Wakes the task that polled last.
     pub(crate) fn set(&self, value: T) {
         let before = std::mem::replace(&mut *self.lock(), State::Ended(value));
         // Outside the lock: a waker is anybody's code.
@@ -33,7 +33,7 @@ impl<T> Signal<T> {
         }
     }
 
-    /// From the future. Panics if the value was taken before.
+    /// Called by the future. Panics if the value was taken before.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<T> {
         let mut fresh = None;
         loop {
@@ -60,7 +60,7 @@ impl<T> Signal<T> {
         }
     }
 
-    /// The future goes: nobody is woken any more.
+    /// The future is dropped: no task is woken any more.
     pub(crate) fn forget_waker(&self) {
         let mut state = self.lock();
         let waker = match &mut *state {

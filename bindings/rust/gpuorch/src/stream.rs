@@ -12,10 +12,11 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A queue of GPU work: what is put on it runs in that order, and beside other streams. Clones are the same stream.
+/// A queue of GPU work. Operations on it run in their order, and beside those of other streams. Clones are the same
+/// stream.
 ///
-/// Once an operation has failed, everything behind it fails with it, and new work is refused.
-/// What was put on a stream runs on when its last clone is dropped.
+/// Once an operation has failed, everything behind it fails with the same failure, and new work is refused. Dropping
+/// the last clone leaves the stream's work as it is.
 #[derive(Clone)]
 pub struct Stream {
     inner: Arc<Inner>,
@@ -53,7 +54,7 @@ impl Drop for Inner {
     }
 }
 
-/// What a stream is made with.
+/// Options of a stream.
 #[must_use = "a builder makes nothing until `build`"]
 pub struct StreamBuilder<'a> {
     device: &'a Device,
@@ -74,20 +75,20 @@ impl<'a> StreamBuilder<'a> {
         self
     }
 
-    /// 0 is the default; lower numbers run first. It is clamped to [`Device::stream_priorities`].
+    /// The priority: 0 is the default, lower numbers run first. It is clamped to [`Device::stream_priorities`].
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
     }
 
-    /// It waits for work on the legacy stream, and that for this: for programs that need it.
+    /// This stream and the legacy default stream wait for each other's work, for programs that need that.
     pub fn blocking(mut self) -> Self {
         self.flags |= sys::GPO_STREAM_BLOCKING;
         self
     }
 
-    /// How many operations may be held on the host; beyond it calls give
-    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock). 65536 if not said.
+    /// How many operations may be held on the host; by default 65536. Beyond that calls return
+    /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
     pub fn max_held(mut self, operations: u32) -> Self {
         self.max_held = operations;
         self
@@ -101,12 +102,13 @@ impl<'a> StreamBuilder<'a> {
         Ok(self.stream(raw))
     }
 
-    /// A handle for a `CUstream` of another library's, which may be in capture. It is never destroyed nor held.
+    /// A handle for a `CUstream` of another library, which may be in capture. The `CUstream` is never destroyed, and
+    /// the stream is never held.
     ///
     /// # Safety
     ///
-    /// `native` is a stream of this device's context (or NULL or 1 for the legacy default stream) and outlives the
-    /// work that is put on it.
+    /// `native` must be a stream of this device's context (or NULL or 1 for the legacy default stream) and must outlive
+    /// the work that is put on it.
     pub unsafe fn wrap(self, native: *mut c_void) -> Result<Stream> {
         let label = optional_c_string(self.label.as_deref(), "gpo_stream_wrap")?;
         let mut raw = std::ptr::null_mut();
@@ -129,7 +131,7 @@ impl<'a> StreamBuilder<'a> {
 }
 
 impl Stream {
-    /// The device whose stream it is.
+    /// The stream's device.
     pub fn device(&self) -> &Device {
         &self.inner.device
     }
@@ -139,7 +141,7 @@ impl Stream {
         Self { inner: Arc::new(Inner { raw, device: device.clone(), owner: Owner::Nobody }) }
     }
 
-    /// Whether all that was put on it is done; `Err` if it has failed.
+    /// Whether all work that was put on the stream is done; `Err` if the stream has failed.
     pub fn is_done(&self) -> Result<bool> {
         match status!(stream_query(self.as_raw()))? {
             sys::GPO_SUCCESS => Ok(true),
@@ -148,12 +150,12 @@ impl Stream {
         }
     }
 
-    /// A future of all that is on it when the future is first polled.
+    /// A future that is ready when all work is done that is on the stream when the future is first polled.
     pub fn done(&self) -> Done {
         Done::new(Awaited::Stream(self.clone()))
     }
 
-    /// Waits for all that is on it now.
+    /// Waits for all work that is on the stream now.
     pub fn wait(&self) -> Result<()> {
         call!(stream_wait(self.as_raw(), FOR_EVER))
     }
@@ -163,27 +165,28 @@ impl Stream {
         call!(stream_wait(self.as_raw(), nanoseconds(timeout)))
     }
 
-    /// What comes next waits until all that is on `other` now is done.
+    /// Makes later work on this stream wait until all work that is on `other` now is done.
     pub fn wait_stream(&self, other: &Self) -> Result<Enqueued<'_>> {
         call!(stream_wait_stream(self.as_raw(), other.as_raw()))?;
         Ok(Enqueued { stream: self })
     }
 
-    /// Cancels what is held on the host; the stream is usable again. Gives how many operations that were.
+    /// Cancels the operations that are held on the host. The stream can be used again. Returns how many operations were
+    /// cancelled.
     pub fn cancel_held(&self) -> Result<u64> {
         let mut count = 0;
         call!(stream_cancel_held(self.as_raw(), &mut count))?;
         Ok(count)
     }
 
-    /// What it has taken and done.
+    /// What the stream has accepted and completed.
     pub fn info(&self) -> Result<StreamInfo> {
         let mut info = StreamInfo::empty();
         call!(stream_get_info(self.as_raw(), &mut info.0))?;
         Ok(info)
     }
 
-    /// Its `CUstream`, for use with other libraries. What they put on it is not held back where this stream is.
+    /// The stream's `CUstream`, for use with other libraries. Their work is not held back while this stream is held.
     pub fn native(&self) -> Result<*mut c_void> {
         let mut native = std::ptr::null_mut();
         call!(stream_get_native(self.as_raw(), &mut native))?;
@@ -196,27 +199,27 @@ impl Stream {
     }
 }
 
-/// A few streams that many users share. Clones are the same pool; streams that are out keep it.
+/// A few streams that many users share. Clones are the same pool. Acquired streams keep the pool alive.
 #[derive(Clone)]
 pub struct StreamPool {
     inner: Arc<Owned<sys::gpo_stream_pool_t, Device>>,
 }
 
 builder! {
-    /// What a pool of streams is made with.
+    /// Options of a pool of streams.
     StreamPoolBuilder of StreamPool: stream_pool_create(Device, gpo_stream_pool_options);
     fields {
-        /// How many streams each priority has; 4 if not said.
+        /// How many streams each priority has; by default 4.
         streams: u32,
-        /// How many priorities, from 0 to greater ones; 1 if not said.
+        /// How many priorities, from 0 upwards to greater ones; by default 1.
         priorities: u32,
     }
     flags {}
 }
 
 impl StreamPool {
-    /// The stream of the level nearest to `priority` that has the fewest users, and of those the least work. Several users
-    /// may get the same. It goes back when it is dropped.
+    /// Acquires a stream of the priority nearest to `priority`: the one with the fewest users, and among these the one
+    /// with the least work. Several users may get the same stream. Dropping it gives it back.
     pub fn acquire(&self, priority: i32) -> Result<Stream> {
         let mut raw = std::ptr::null_mut();
         call!(stream_pool_acquire(self.as_raw(), priority, &mut raw))?;

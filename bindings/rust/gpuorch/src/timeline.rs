@@ -10,8 +10,8 @@ use gpuorch_sys as sys;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A number that only rises. Whoever reaches a point signals a value; whoever needs it waits for that value or a higher
-/// one, in any order. Clones are the same timeline.
+/// A number that only rises. A signal raises it to a value. A wait for a value ends when the number is that value or
+/// higher; it may come before the signal. Clones are the same timeline.
 ///
 /// ```
 /// # let runtime = gpuorch::Runtime::new()?;
@@ -33,7 +33,7 @@ impl Runtime {
         self.make_timeline(value, None)
     }
 
-    /// The same, with a name for errors, logs, statistics and traces.
+    /// As [`timeline`](Self::timeline), with a name for errors, logs, statistics and traces.
     pub fn labelled_timeline(&self, value: u64, label: &str) -> Result<Timeline> {
         self.make_timeline(value, Some(label))
     }
@@ -55,13 +55,14 @@ impl Timeline {
         &self.inner.parent
     }
 
-    /// Raises the value from the host, and releases all who waited for it.
+    /// Raises the timeline to `value` from the host, and releases what waited for that.
     pub fn signal(&self, value: u64) -> Result<()> {
         call!(timeline_signal(self.as_raw(), value))
     }
 
-    /// Fails it for good: whoever waits for a value that it hasn't reached fails with this. `kind` is a failure of work:
-    /// [`Cancelled`](ErrorKind::Cancelled), [`Failed`](ErrorKind::Failed), … The first failure stays.
+    /// Fails the timeline for ever: waits for values that are not reached fail with this. `kind` must be a failure of
+    /// work: [`Cancelled`](ErrorKind::Cancelled), [`Failed`](ErrorKind::Failed), … If the timeline has failed before,
+    /// the first failure stays.
     pub fn fail(&self, kind: ErrorKind, message: &str) -> Result<()> {
         const FUNCTION: &str = "gpo_timeline_fail";
         let message = c_string(message, FUNCTION)?;
@@ -69,14 +70,14 @@ impl Timeline {
         call!(timeline_fail(self.as_raw(), kind.status().ok_or_else(refused)?, message.as_ptr()))
     }
 
-    /// The value that has been reached; `Err` if it has failed.
+    /// The value that has been reached; `Err` if the timeline has failed.
     pub fn value(&self) -> Result<u64> {
         let mut value = 0;
         call!(timeline_get_value(self.as_raw(), &mut value))?;
         Ok(value)
     }
 
-    /// A future of the moment in which it has reached `value`, or can't any more.
+    /// A future that is ready when the timeline reaches `value`, or can't reach it any more.
     pub fn reached(&self, value: u64) -> Done {
         Done::new(Awaited::Timeline(self.clone(), value))
     }
@@ -98,14 +99,15 @@ impl Timeline {
 }
 
 impl Stream {
-    /// What comes next waits until the timeline reaches `value`: on the GPU if the signal is on its way there, else the
-    /// stream is held on the host.
+    /// Makes later work on the stream wait until the timeline reaches `value`. If the signal has been submitted, the
+    /// GPU waits. Otherwise the stream is held on the host.
     pub fn wait_timeline(&self, timeline: &Timeline, value: u64) -> Result<Enqueued<'_>> {
         call!(stream_wait_timeline(self.as_raw(), timeline.as_raw(), value))?;
         Ok(Enqueued { stream: self })
     }
 
-    /// Raises the timeline to `value` when the stream gets there. If work before it fails, the timeline fails with it.
+    /// Raises the timeline to `value` when all work before is done. If that work fails, the timeline fails with the
+    /// same failure.
     pub fn signal_timeline(&self, timeline: &Timeline, value: u64) -> Result<Enqueued<'_>> {
         call!(stream_signal_timeline(self.as_raw(), timeline.as_raw(), value))?;
         Ok(Enqueued { stream: self })

@@ -1,4 +1,4 @@
-//! A picture of what the host and the GPUs did, and when.
+//! Traces: what the host and the GPUs did, and when.
 
 use crate::call::{call, status, text};
 use crate::error::{Error, ErrorKind, Result};
@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What a trace is made with.
+/// Options of a trace.
 ///
 /// ```
 /// # let runtime = gpuorch::Runtime::new()?;
@@ -31,31 +31,31 @@ pub struct Trace<'a> {
 }
 
 impl Trace<'_> {
-    /// The trace, for Perfetto; gzipped where the name ends in `.gz`.
+    /// The trace's file, for Perfetto; gzipped if the name ends in `.gz`.
     pub fn path(mut self, path: impl Into<PathBuf>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// The picture, an SVG, written when the trace ends.
+    /// The picture's file, an SVG, written when the trace ends.
     pub fn picture(mut self, path: impl Into<PathBuf>) -> Self {
         self.picture = Some(path.into());
         self
     }
 
-    /// What stands over the picture; the program's name if not said.
+    /// The heading of the picture; by default the program's name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// GPU work shows as its submission only, and the GPU pays nothing.
+    /// Shows only the submission of GPU work, which costs the GPU nothing.
     pub fn without_gpu_times(mut self) -> Self {
         self.flags |= sys::GPO_TRACE_NO_GPU_TIMES;
         self
     }
 
-    /// Begins to trace all devices of the runtime.
+    /// Starts a trace of all devices of the runtime.
     pub fn start(self) -> Result<()> {
         const FUNCTION: &str = "gpo_trace_start";
         let path = optional_path(self.path.as_deref(), FUNCTION)?;
@@ -71,24 +71,24 @@ impl Trace<'_> {
 }
 
 impl Runtime {
-    /// For a trace of all that this runtime does.
+    /// Options for a trace of everything that this runtime does.
     pub fn trace(&self) -> Trace<'_> {
         Trace { runtime: self, path: None, picture: None, title: None, flags: 0 }
     }
 
-    /// Ends the trace: what was recorded by now is written. It doesn't wait for the GPU.
+    /// Stops the trace and writes what was recorded. Doesn't wait for the GPU.
     pub fn stop_trace(&self) -> Result<()> {
         call!(trace_stop(self.as_raw()))
     }
 
-    /// What the trace that runs, or the last one, has recorded.
+    /// What the running trace, or the last one, has recorded.
     pub fn trace_info(&self) -> Result<TraceInfo> {
         let mut info = TraceInfo::empty();
         call!(trace_get_info(self.as_raw(), &mut info.0))?;
         Ok(info)
     }
 
-    /// A few lines about it: how busy each engine was, how much of the copying was hidden, the longest gaps.
+    /// A few lines about the trace: how busy each engine was, how much of the copying was hidden, the longest gaps.
     pub fn trace_summary(&self) -> Result<String> {
         text(
             |buffer, room, needed| status!(trace_get_summary(self.as_raw(), buffer, room, needed)),

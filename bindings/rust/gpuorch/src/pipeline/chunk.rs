@@ -1,4 +1,4 @@
-//! A chunk as the closures of stages and sinks see it.
+//! Chunks, as the closures of stages and sinks get them.
 
 use crate::memory::{DeviceSlice, Memory};
 use crate::stream::Stream;
@@ -7,7 +7,7 @@ use gpuorch_sys as sys;
 use std::fmt;
 use std::mem::size_of;
 
-/// One piece of the input, with all that belongs to it, for as long as a closure has it:
+/// A piece of the input with its buffers. It is valid only during the closure's call:
 ///
 /// ```compile_fail,E0521
 /// use gpuorch::pipeline::Stage;
@@ -56,22 +56,22 @@ impl<'a> Chunk<'a> {
         self.raw.index
     }
 
-    /// Which set of buffers it has: below the number of slots.
+    /// The slot that the chunk is in: below the number of slots.
     pub fn slot(&self) -> u32 {
         self.raw.slot
     }
 
-    /// Where its first byte is in the input.
+    /// Position of the chunk's first byte in the input.
     pub fn offset(&self) -> u64 {
         self.raw.offset
     }
 
-    /// How many bytes of input it has; the last may have fewer than the others.
+    /// Bytes of input; the last chunk may have fewer than the others.
     pub fn bytes(&self) -> u64 {
         self.raw.bytes
     }
 
-    /// Where its first byte is in the output.
+    /// Position of the chunk's first byte in the output.
     pub fn output_offset(&self) -> u64 {
         self.raw.output_offset
     }
@@ -81,41 +81,41 @@ impl<'a> Chunk<'a> {
         self.raw.output_bytes
     }
 
-    /// Its output in host memory, in a sink; empty where it isn't brought there.
+    /// In a sink: the output in host memory; empty if it is not copied there.
     pub fn output(&self) -> &[u8] {
         // SAFETY: the library gives so many bytes, for the length of the callback that `self` can't leave.
         unsafe { bytes(self.raw.output, self.raw.output_bytes as usize) }
     }
 
-    /// Its result in host memory, in a sink; empty if the pipeline has none.
+    /// In a sink: the result in host memory; empty if the pipeline has none.
     pub fn result(&self) -> &[u8] {
         // SAFETY: likewise.
         unsafe { bytes(self.raw.result, self.sizes.result) }
     }
 
-    /// The same as a value. Panics if results have another size.
+    /// The result as a value of type `T`. Panics if results have another size.
     pub fn result_as<T: Pod>(&self) -> T {
         bytemuck::pod_read_unaligned(self.result())
     }
 
-    /// Its input in device memory, in a stage. What is in device memory can be used on the stream that the stage's closure is
-    /// given; another one is refused with [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState), since the memory is the
-    /// next chunk's once that stream has passed.
+    /// In a stage: the input in device memory. It can be used only on the stream that the stage's closure gets. Another
+    /// stream is refused with [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState), since the next chunk gets
+    /// the memory once the stage's stream has done its work.
     pub fn device_input<T: Pod>(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::of(&self.input, self.raw.bytes as usize / size_of::<T>().max(1))
     }
 
-    /// Its output in device memory, in a stage.
+    /// In a stage: the output in device memory.
     pub fn device_output<T: Pod>(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::of(&self.output, self.raw.output_bytes as usize / size_of::<T>().max(1))
     }
 
-    /// Its scratch memory, in a stage.
+    /// In a stage: the scratch memory.
     pub fn device_scratch<T: Pod>(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::of(&self.scratch, self.sizes.scratch / size_of::<T>().max(1))
     }
 
-    /// Its result in device memory, in a stage.
+    /// In a stage: the result in device memory.
     pub fn device_result<T: Pod>(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::of(&self.result, self.sizes.result / size_of::<T>().max(1))
     }

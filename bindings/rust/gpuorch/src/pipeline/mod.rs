@@ -1,4 +1,4 @@
-//! A stream of data through the GPU, in chunks, with everything overlapped.
+//! Pipelines: a stream of data through the GPU, in chunks, with copies and kernels overlapped.
 
 mod chunk;
 mod run;
@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What cuts data into chunks, and computes on one while the one before is copied out and the one behind copied in.
-/// Clones are the same pipeline.
+/// Cuts data into chunks. While kernels work on one chunk, the chunk before is copied out and the chunk behind is
+/// copied in. Clones are the same pipeline.
 ///
 /// ```
 /// use gpuorch::{pipeline::*, Slice};
@@ -94,7 +94,7 @@ unsafe extern "C" fn progressed(user: *mut c_void, progress: *const sys::gpo_pip
     let _ = contained(|| (progressed.call)(&progress));
 }
 
-/// What a pipeline is made with.
+/// Options of a pipeline.
 #[must_use = "a builder makes nothing until `build`"]
 pub struct PipelineBuilder<'a> {
     device: &'a Device,
@@ -120,31 +120,31 @@ impl PipelineBuilder<'_> {
         self
     }
 
-    /// What is done with a chunk, behind the stages there are. At least one, at most 64.
+    /// Adds a stage behind the stages so far. A pipeline has 1 to 64 stages.
     pub fn stage(mut self, stage: Stage) -> Self {
         self.stages.push(stage);
         self
     }
 
-    /// The size of chunks, a multiple of the granule; found by measuring during the first run if not said.
+    /// The size of chunks, a multiple of the granule. By default the first run measures which size is best.
     pub fn chunk_bytes(mut self, bytes: u64) -> Self {
         self.options.chunk_bytes = bytes;
         self
     }
 
-    /// Chunks, but for the last, are multiples of it; 4096 if not said.
+    /// All chunks except the last are multiples of it; by default 4096.
     pub fn granule(mut self, bytes: u64) -> Self {
         self.options.granule = bytes;
         self
     }
 
-    /// How many chunks are under way at the same time; as many as keep every engine busy if not said.
+    /// How many chunks are under way at the same time; by default as many as keep every engine busy.
     pub fn slots(mut self, count: u32) -> Self {
         self.options.slots = count;
         self
     }
 
-    /// Output bytes are input bytes times `numerator` / `denominator`, rounded up; 1:1 if not said.
+    /// Output bytes are input bytes times `numerator` / `denominator`, rounded up; by default as many as input bytes.
     pub fn output_ratio(mut self, numerator: u32, denominator: u32) -> Self {
         (self.options.output_numerator, self.options.output_denominator) = (numerator, denominator);
         self
@@ -156,39 +156,40 @@ impl PipelineBuilder<'_> {
         self
     }
 
-    /// A block for each chunk, zeroed before the stages, which the sink gets; at most 1 MiB.
+    /// The size of each chunk's result: a block that is zeroed before the stages run and passed to the sink; at most 1
+    /// MiB.
     pub fn result_bytes(mut self, bytes: u64) -> Self {
         self.options.result_bytes = bytes;
         self
     }
 
-    /// A bound on staging memory; 1 GiB if not said.
+    /// The most pinned memory for staging; by default 1 GiB.
     pub fn max_pinned_bytes(mut self, bytes: u64) -> Self {
         self.options.max_pinned_bytes = bytes;
         self
     }
 
-    /// Takes GPU times for [`RunSummary`](crate::RunSummary). Costs some 6 us a chunk.
+    /// Measures GPU times for [`RunSummary`](crate::RunSummary). Costs some 6 us a chunk.
     pub fn times(mut self) -> Self {
         self.options.flags |= sys::GPO_PIPELINE_TIMES;
         self
     }
 
-    /// Called no more often than every `interval`, and once at the end.
+    /// A closure that is called at most once every `interval`, and once at the end.
     pub fn progress(mut self, interval: Duration, progress: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         self.options.progress_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
         self.progress = Some(Box::new(ProgressCall { call: Box::new(progress) }));
         self
     }
 
-    /// Closures of sources, stages and sinks, and progress, run on this executor. A thread that runs it mustn't wait for
-    /// the pipeline but by awaiting its run.
+    /// Runs the closures of sources, stages and sinks and the progress closure on this executor. A thread that runs the
+    /// executor must not wait for the pipeline, except by awaiting its run.
     pub fn executor(mut self, executor: &Executor) -> Self {
         self.executor = Some(executor.clone());
         self
     }
 
-    /// Checks everything and makes the pipeline; buffers and streams are made by its first run.
+    /// Checks all options and makes the pipeline. The first run makes buffers and streams.
     pub fn build(mut self) -> Result<Pipeline> {
         let label = optional_c_string(self.label.as_deref(), "gpo_pipeline_create")?;
         let arguments: Vec<_> = self.stages.iter().map(Stage::raw_arguments).collect();
@@ -241,12 +242,12 @@ impl Pipeline {
     }
 
     /// Ends the run early: chunks under way are dropped, and the run ends with
-    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled). `Ok` if none runs.
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled). `Ok` if no run is under way.
     pub fn cancel(&self) -> Result<()> {
         call!(pipeline_cancel(self.as_raw()))
     }
 
-    /// How far the run is, or the last one was.
+    /// How far the run is, or how far the last run came.
     pub fn progress(&self) -> Result<Progress> {
         let mut progress = Progress::empty();
         call!(pipeline_get_progress(self.as_raw(), &mut progress.0))?;

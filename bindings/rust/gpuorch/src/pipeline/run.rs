@@ -18,9 +18,9 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// A run under way. It goes on whether or not anybody waits for it; dropping this doesn't end it, and what it owns goes
-/// when it has ended. Awaiting it, or [`wait`](Self::wait), gives source and sink back, as a part of
-/// [`Failed`] if it has failed.
+/// A run under way. It goes on whether or not it is waited for. Dropping this doesn't end the run; source and sink are
+/// dropped when it has ended. Awaiting it, or [`wait`](Self::wait), gives source and sink back; if the run has failed,
+/// as a part of [`Failed`].
 #[must_use = "source and sink come back when this is awaited or waited for"]
 pub struct Run<S: Send + 'static, K: Send + 'static> {
     pipeline: Pipeline,
@@ -78,8 +78,8 @@ impl<S, K> Drop for Parts<S, K> {
 }
 
 impl Pipeline {
-    /// Starts a run, which owns source and sink until it has ended. One at a time:
-    /// [`ErrorKind::InvalidState`] while another is under way, or is somebody's still.
+    /// Starts a run, which owns source and sink until it has ended. [`ErrorKind::InvalidState`] while another run is
+    /// under way, or while another [`Run`] still exists.
     pub fn start<S, K>(&self, source: Source<S>, sink: Sink<K>) -> Result<Run<S, K>, Failed<(S, K)>>
     where
         S: Send + 'static,
@@ -146,7 +146,7 @@ impl<S: Send + 'static, K: Send + 'static> Run<S, K> {
         self.collect(FOR_EVER)
     }
 
-    /// Whether it has ended, waiting for a while. Then [`wait`](Self::wait) doesn't block.
+    /// Waits with a timeout and says whether the run has ended. If so, [`wait`](Self::wait) doesn't block.
     pub fn wait_for(&self, timeout: Duration) -> Result<bool> {
         match status!(pipeline_wait(self.pipeline.as_raw(), nanoseconds(timeout), std::ptr::null_mut()))? {
             sys::GPO_TIMEOUT => Ok(false),

@@ -34,8 +34,8 @@ unsafe impl<K: Send> Send for Sink<K> {}
 type TakeFunction = Box<dyn FnMut(&Chunk<'_>) -> Result<Flow, String> + Send>;
 
 impl<B: HostBuffer> Sink<B> {
-    /// A buffer: pinned, it is copied to directly; else threads unstage into it. More output than it has room for is
-    /// [`ErrorKind::LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    /// A buffer. Pinned memory is copied to directly; threads move the output to other memory. If the output doesn't
+    /// fit, the run fails with [`ErrorKind::LimitExceeded`](crate::ErrorKind::LimitExceeded).
     pub fn memory(mut buffer: B) -> Self {
         let elements = buffer.as_mut_slice();
         let bytes = size_of_val(elements) as u64;
@@ -45,7 +45,7 @@ impl<B: HostBuffer> Sink<B> {
 }
 
 impl Sink<OwnedFd> {
-    /// A file or pipe that is open. It is not closed, but given back.
+    /// An open file or pipe. It is not closed; the run gives it back.
     pub fn descriptor(descriptor: OwnedFd) -> Self {
         let target = Target::Descriptor(descriptor.as_raw_fd());
         Self { value: descriptor, target, take: None }
@@ -53,12 +53,13 @@ impl Sink<OwnedFd> {
 }
 
 impl Sink<()> {
-    /// Output isn't copied out; results are, if there is a closure to [`take`](Self::take) them.
+    /// Output is not copied out. Results are copied out if there is a closure to [`take`](Self::take) them.
     pub fn none() -> Self {
         Self { value: (), target: Target::None, take: None }
     }
 
-    /// A file, written under another name and renamed when all is well; on failure nothing is left.
+    /// A file. It is written under a temporary name and renamed when the run has succeeded; after a failure nothing is
+    /// left.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self { value: (), target: Target::File(path.into()), take: None }
     }
@@ -69,14 +70,14 @@ impl Sink<()> {
         Self { value: (), target: Target::Host, take: None }.take(take)
     }
 
-    /// Whatever can be written to.
+    /// Any writer.
     pub fn writer(mut writer: impl Write + Send + 'static) -> Self {
         Self::callback(move |chunk| writer.write_all(chunk.output()).map(|()| Flow::Continue))
     }
 }
 
 impl<K> Sink<K> {
-    /// A closure that sees each chunk besides, when it has gone where it goes.
+    /// A closure that also gets each chunk, after the chunk was written.
     #[must_use]
     pub fn take<E: Display>(mut self, mut take: impl FnMut(&Chunk<'_>) -> Result<Flow, E> + Send + 'static) -> Self {
         self.take = Some(Box::new(move |chunk| take(chunk).map_err(|error| error.to_string())));

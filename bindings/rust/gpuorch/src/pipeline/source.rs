@@ -43,7 +43,7 @@ pub enum Fill {
 }
 
 impl<B: HostBuffer> Source<B> {
-    /// A buffer: pinned, it is copied from where it is; else threads stage it.
+    /// A buffer. Pinned memory is copied from directly; other memory is staged by threads.
     pub fn memory(buffer: B) -> Self {
         let elements = buffer.as_slice();
         let origin = Origin::Memory { start: elements.as_ptr().cast(), bytes: size_of_val(elements) as u64 };
@@ -52,7 +52,7 @@ impl<B: HostBuffer> Source<B> {
 }
 
 impl Source<OwnedFd> {
-    /// A file or pipe that is open. It is not closed, but given back.
+    /// An open file or pipe. It is not closed; the run gives it back.
     pub fn descriptor(descriptor: OwnedFd) -> Self {
         let origin = Origin::Descriptor(descriptor.as_raw_fd());
         Self { value: descriptor, origin, offset: 0, most: 0, flags: 0 }
@@ -65,14 +65,14 @@ impl Source<()> {
         Self { value: (), origin: Origin::File(path.into()), offset: 0, most: 0, flags: 0 }
     }
 
-    /// A closure that fills what it is given, from its start. It is called until a whole chunk is there, and may block. An
-    /// error or a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
+    /// A closure that fills the slice it gets, from its start. It is called until a whole chunk is there, and may
+    /// block. An error or a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
     pub fn callback<E: Display>(mut fill: impl FnMut(&mut [u8]) -> Result<Fill, E> + Send + 'static) -> Self {
         let fill: FillFunction = Box::new(move |room| fill(room).map_err(|error| error.to_string()));
         Self { value: (), origin: Origin::Callback(fill), offset: 0, most: 0, flags: 0 }
     }
 
-    /// Whatever can be read, to its end.
+    /// Any reader, up to its end.
     pub fn reader(mut reader: impl Read + Send + 'static) -> Self {
         Self::callback(move |room| match reader.read(room) {
             Ok(0) => Ok(Fill::End(0)),
@@ -84,22 +84,22 @@ impl Source<()> {
 }
 
 impl<S> Source<S> {
-    /// Where in the file to begin.
+    /// Where to begin in the file.
     #[must_use]
     pub fn offset(mut self, bytes: u64) -> Self {
         self.offset = bytes;
         self
     }
 
-    /// How much of a file to take at most.
+    /// How many bytes of a file to read at most.
     #[must_use]
     pub fn at_most(mut self, bytes: u64) -> Self {
         self.most = bytes;
         self
     }
 
-    /// A regular file has to stay as it is: one that grows, shrinks, is written to or is deleted while it is read ends the run
-    /// with [`ErrorKind::Io`](crate::ErrorKind::Io). It is looked at when its last byte has been read, not after.
+    /// The run fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if a regular file grows, shrinks, is written to or is
+    /// deleted while it is read. The file is checked once, when its last byte has been read.
     #[must_use]
     pub fn unchanged(mut self) -> Self {
         self.flags |= sys::GPO_SOURCE_UNCHANGED;

@@ -1,4 +1,4 @@
-//! What is done with each chunk on the device.
+//! Stages: what is done with each chunk on the device.
 
 use super::chunk::{Chunk, Sizes};
 use crate::arguments::{Parameter, Parameters, Slice};
@@ -52,8 +52,9 @@ impl<T: Pod + Send + Sync> StageBuffer for DeviceBuffer<T> {
 unsafe impl Send for Stage {}
 
 impl Stage {
-    /// A kernel, launched for each chunk with values, with what is the chunk's: [`Input`], [`Output`], [`InputBytes`], …, and
-    /// with buffers that the pipeline keeps: a [`DeviceBuffer`], or an `Arc` of one. It keeps no borrowed one:
+    /// A kernel that is launched for each chunk. Its arguments are values, parts of the chunk ([`Input`], [`Output`],
+    /// [`InputBytes`], …), and buffers that the pipeline owns (a [`DeviceBuffer`], or an `Arc` of one). A borrowed
+    /// buffer is not accepted:
     ///
     /// ```compile_fail,E0277
     /// # use gpuorch::{pipeline::{Input, Stage}, BoundKernel, DeviceBuffer};
@@ -62,7 +63,7 @@ impl Stage {
     /// # }
     /// ```
     ///
-    /// It has as many threads as the chunk has bytes, unless told otherwise.
+    /// By default a launch has as many threads as the chunk has bytes.
     pub fn kernel<P: Parameters>(kernel: &BoundKernel<P>, arguments: impl StageArguments<P>) -> Self {
         let mut raw = sys::gpo_stage::new();
         raw.kind = sys::GPO_STAGE_KERNEL;
@@ -70,8 +71,8 @@ impl Stage {
         Self { raw, arguments: arguments.list(), kernel: Some(kernel.kernel().clone()), enqueue: None }
     }
 
-    /// A closure that enqueues the chunk's work on the stream it is given, and returns; it may not wait for it. An error or
-    /// a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
+    /// A closure that puts the chunk's work on the stream it gets, and returns. It must not wait for the work. An error
+    /// or a panic ends the run with [`ErrorKind::CallbackFailed`](crate::ErrorKind::CallbackFailed).
     pub fn callback<E: Display>(
         mut enqueue: impl FnMut(&Stream, &Chunk<'_>) -> Result<(), E> + Send + 'static,
     ) -> Self {
@@ -82,28 +83,28 @@ impl Stage {
         Self { raw, arguments: Vec::new(), kernel: None, enqueue: Some(enqueue) }
     }
 
-    /// Threads of a block; what occupancy suggests if not said.
+    /// Threads of a block; by default the number with the best occupancy.
     #[must_use]
     pub fn block(mut self, threads: impl Into<Dim3>) -> Self {
         self.raw.block = threads.into().0;
         self
     }
 
-    /// Blocks, in place of a number that follows from the chunk's bytes.
+    /// The number of blocks; by default it follows from the chunk's bytes.
     #[must_use]
     pub fn grid(mut self, blocks: impl Into<Dim3>) -> Self {
         self.raw.grid = blocks.into().0;
         self
     }
 
-    /// How much of the input a block takes; one byte a thread if not said.
+    /// Input bytes for each block; by default one byte for each thread.
     #[must_use]
     pub fn bytes_per_block(mut self, bytes: u64) -> Self {
         self.raw.bytes_per_block = bytes;
         self
     }
 
-    /// A cap on blocks, for kernels that loop.
+    /// The most blocks, for kernels that loop.
     #[must_use]
     pub fn max_blocks(mut self, blocks: u32) -> Self {
         self.raw.max_blocks = blocks;
@@ -188,8 +189,8 @@ unsafe extern "C" fn enqueue(
     }
 }
 
-/// What a stage may give for a parameter `P` of its kernel: a value for itself, what is the chunk's, or a buffer that the
-/// pipeline keeps.
+/// What a stage may pass for a parameter `P` of its kernel: a value, a part of the chunk, or a buffer that the pipeline
+/// owns.
 pub trait StageArgument<P: Parameter> {
     #[doc(hidden)]
     fn add_to(self, list: &mut Vec<Passed>);
@@ -201,8 +202,8 @@ impl<T: Pod> StageArgument<T> for T {
     }
 }
 
-/// The same memory for all chunks: a table, weights, a sum. The pipeline keeps the buffer, and what is in it when a run starts
-/// is what its kernels see; whoever keeps a clone of the `Arc` can read it afterwards.
+/// The same memory for all chunks: a table, weights, a sum. The pipeline owns the buffer. Its kernels see what is in
+/// the buffer when a run starts. A program that has a clone of the `Arc` can read the buffer afterwards.
 impl<T: Pod + Send + Sync> StageArgument<DeviceBuffer<T>> for Arc<DeviceBuffer<T>> {
     fn add_to(self, list: &mut Vec<Passed>) {
         let value = self.address().to_ne_bytes().to_vec();
@@ -250,11 +251,11 @@ macro_rules! numbers {
 numbers! {
     /// `unsigned long long`: how many bytes of input the chunk has.
     InputBytes: GPO_STAGE_INPUT_BYTES;
-    /// `unsigned long long`: how many bytes of output.
+    /// `unsigned long long`: how many bytes of output the chunk has.
     OutputBytes: GPO_STAGE_OUTPUT_BYTES;
     /// `unsigned long long`: which chunk it is, from 0.
     Index: GPO_STAGE_INDEX;
-    /// `unsigned long long`: where its first byte is in the input.
+    /// `unsigned long long`: position of the chunk's first byte in the input.
     Offset: GPO_STAGE_OFFSET;
 }
 
@@ -297,7 +298,7 @@ impl StageArgument<Slice<u8>> for Output {
     }
 }
 
-/// What a stage may give for the parameters `P`: a tuple of [`StageArgument`]s.
+/// What a stage may pass for the parameters `P`: a tuple of [`StageArgument`]s.
 pub trait StageArguments<P: Parameters> {
     #[doc(hidden)]
     fn list(self) -> Vec<Passed>;
