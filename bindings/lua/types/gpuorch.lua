@@ -1,11 +1,11 @@
 ---@meta gpuorch
--- Types of the module for the Lua language server. What each function does is said where C's is: gpo_<object>_<verb> in
--- libgpuorch/include/gpuorch/*.h is object:verb here. Failure is nil, message, name of the status; false, message, name is an
--- answer such as GPO_TIMEOUT or GPO_WOULD_BLOCK. Mistakes in the call are raised. Times that are given are seconds, times that
--- come back are nanoseconds where their name ends in _ns.
+-- Types of the module for the Lua language server. The C headers say what each function does: object:verb here is
+-- gpo_<object>_<verb> in libgpuorch/include/gpuorch/*.h. A failure returns nil, message, name of the status. An answer such as
+-- GPO_TIMEOUT or GPO_WOULD_BLOCK returns false, message, name. A mistake in the call raises an error. Times that are passed are
+-- in seconds. Times that are returned are in nanoseconds if their name ends in _ns.
 
 ---@alias gpuorch.element "u8"|"i8"|"u16"|"i16"|"u32"|"i32"|"u64"|"i64"|"f32"|"f64"
----@alias gpuorch.exact integer|string an integer, or as a decimal string what the interpreter's numbers can't hold
+---@alias gpuorch.exact integer|string an integer; a decimal string if the interpreter's numbers can't hold it
 ---@alias gpuorch.three integer|integer[] one to three numbers
 ---@alias gpuorch.failure table {status, native_code, native_domain, operation, function, object, message}
 ---@alias gpuorch.completion table {status, origin, operation, submitted_ns, completed_ns, gpu_ns, error_id, user_data}
@@ -22,7 +22,7 @@
 ---@class gpuorch.stage
 ---@field kernel kernel?
 ---@field arguments any[]? values, and the words input, output, scratch, result, input_bytes, output_bytes, index, offset
----@field enqueue fun(stream: stream, chunk: gpuorch.chunk)? in place of a kernel
+---@field enqueue fun(stream: stream, chunk: gpuorch.chunk)? instead of a kernel
 ---@field block gpuorch.three?
 ---@field grid gpuorch.three?
 ---@field bytes_per_block integer?
@@ -43,7 +43,7 @@
 ---@field times boolean? take GPU times
 ---@field progress fun(progress: table)?
 ---@field progress_ns integer?
----@field executor executor? where the callbacks run, in place of the waits
+---@field executor executor? runs the callbacks; without it they run while the script waits
 ---@field label string?
 
 ---@class gpuorch.source one of path, descriptor, memory and fill
@@ -53,13 +53,13 @@
 ---@field fill (fun(buffer: array): integer|string|nil)? bytes put into the buffer, a string, or nil at the end
 ---@field bytes integer?
 ---@field offset integer?
----@field unchanged boolean? of a file: that it changes or is deleted while it is read is GPO_IO_ERROR
+---@field unchanged boolean? the run fails with GPO_IO_ERROR if the file changes or is deleted while it is read
 
 ---@class gpuorch.sink at most one of path, descriptor and memory
 ---@field path string?
 ---@field descriptor integer?
 ---@field memory array?
----@field take (fun(chunk: gpuorch.chunk): boolean?)? false: enough
+---@field take (fun(chunk: gpuorch.chunk): boolean?)? returning false ends the run with success
 
 ---@class gpuorch.chunk
 ---@field index integer
@@ -68,8 +68,8 @@
 ---@field bytes integer
 ---@field output_offset integer
 ---@field output_bytes integer
----@field output array? of bytes, for sinks; during the call
----@field result array? of bytes, for sinks; during the call
+---@field output array? of bytes; for sinks, valid during the call
+---@field result array? of bytes; for sinks, valid during the call
 ---@field input_address gpuorch.exact
 ---@field output_address gpuorch.exact
 ---@field scratch_address gpuorch.exact
@@ -78,14 +78,14 @@
 ---@class launch
 local launch = {}
 
---- Every object below but arrays and operations is one, too.
+--- All objects below have these methods too, except arrays and operations.
 ---@class object
 local object = {}
 
---- idempotent; also by the collector and by Lua 5.4's <close>
+--- closes the object; may be called again; the garbage collector and Lua 5.4's <close> call it too
 function object:close() end
 
---- its sticky failure, else the last failure of a call on it
+--- the object's sticky failure; without one, the failure of the last failed call on it
 ---@return gpuorch.failure?
 function object:error() end
 
@@ -99,7 +99,7 @@ function object:set_label(label) end
 ---@class runtime: object
 local runtime = {}
 
---- what still runs after the timeout goes on: it can be called again
+--- after a timeout running work goes on, and shutdown can be called again
 ---@param seconds? number
 ---@return boolean?
 function runtime:shutdown(seconds) end
@@ -110,7 +110,7 @@ function runtime:driver() end
 ---@return table?
 function runtime:statistics() end
 
---- `errors` from names of statuses to counts
+--- `errors` maps names of statuses to counts
 ---@return table?
 function runtime:metrics() end
 
@@ -131,7 +131,7 @@ function runtime:trace_info() end
 ---@return string?
 function runtime:trace_summary() end
 
---- the queue of operations that name no other
+--- the queue of operations for which no other queue was given
 ---@return cq
 function runtime:completions() end
 
@@ -160,7 +160,7 @@ function runtime:device_open(options) end
 ---@return timeline?
 function runtime:timeline_create(options) end
 
---- its callbacks run in run(), run_for() and poll()
+--- the executor's callbacks run in run(), run_for() and poll()
 ---@param options? {capacity: integer?, spin: boolean?, sleep: boolean?, label: string?}
 ---@return executor?
 function runtime:executor_create(options) end
@@ -215,7 +215,7 @@ function device:priority_range() end
 ---@return stream?
 function device:stream_create(options) end
 
---- a CUstream of another library's
+--- makes a handle for a CUstream of another library
 ---@param native gpuorch.exact
 ---@param options? table
 ---@return stream?
@@ -303,7 +303,7 @@ function stream:query() end
 ---@return boolean?
 function stream:wait(seconds) end
 
---- an operation; with user_data true, and the queue's drain() gives an entry
+--- returns an operation; with user_data it returns true, and the queue's drain() returns an entry
 ---@param queue? cq
 ---@param user_data? any
 ---@return operation|boolean?
@@ -315,7 +315,7 @@ function stream:notify(queue, user_data) end
 ---@return operation|boolean?
 function stream:notify_timed(since, queue, user_data) end
 
---- yields under gpuorch.loop, luv and cqueues, waits elsewhere
+--- yields in coroutines of gpuorch.loop, luv and cqueues; waits anywhere else
 ---@param seconds? number
 ---@return boolean?
 function stream:await(seconds) end
@@ -326,7 +326,7 @@ function stream:await(seconds) end
 ---@return boolean?
 function stream:then_(executor, f) end
 
---- false from f: under way until host_call_finish
+--- if f returns false, the call is under way until host_call_finish
 ---@param executor executor
 ---@param f? fun(call: {call: integer, status: string}, failure: gpuorch.failure?): boolean
 ---@return boolean?
@@ -388,7 +388,7 @@ function stream:copy_batch(copies) end
 ---@return true?
 function stream:copy_rows(copy) end
 
---- type and count with an address only
+--- type and count only with an address
 ---@param destination array|gpuorch.exact
 ---@param value number|string
 ---@param type? gpuorch.element
@@ -405,7 +405,7 @@ function stream:fill(destination, value, type, count) end
 ---@return true?
 function stream:fill_rows(destination, pitch, value, width, height) end
 
---- arguments by the kernel's signature
+--- arguments are converted by the kernel's signature
 ---@param kernel kernel
 ---@param launch launch|gpuorch.launch_options
 ---@param ... any
@@ -415,7 +415,7 @@ function stream:launch_kernel(kernel, launch, ...) end
 ---@class stream_pool: object
 local stream_pool = {}
 
---- closing the stream gives it back
+--- closing the stream gives it back to the pool
 ---@param priority? integer
 ---@return stream?
 function stream_pool:acquire(priority) end
@@ -452,7 +452,7 @@ function event:await(seconds) end
 ---@return boolean?
 function event:then_(executor, f) end
 
---- nanoseconds; false while one is pending
+--- nanoseconds; false while a recording is not complete
 ---@param end_ event
 ---@return integer|boolean?
 function event:elapsed(end_) end
@@ -502,12 +502,12 @@ function timeline:then_(value, executor, f) end
 ---@class cq: object
 local cq = {}
 
---- entries with user_data; operations are told meanwhile. "GPO_SHUT_DOWN" where the runtime is shut down and none are left
+--- returns entries with user_data, and completes operations. "GPO_SHUT_DOWN" if the runtime is shut down and no entry is left
 ---@param max? integer
 ---@return gpuorch.completion[]?
 function cq:drain(max) end
 
---- operations and callbacks only: for event loops
+--- completes operations and runs callbacks, returns no entries: for event loops
 ---@return boolean?
 function cq:pump() end
 
@@ -518,7 +518,7 @@ function cq:wait(seconds) end
 ---@return true?
 function cq:wake() end
 
---- readable when there may be something; the queue closes it
+--- a descriptor that is readable when there may be something; the queue closes it
 ---@return integer?
 function cq:fd() end
 
@@ -529,7 +529,7 @@ function cq:error(error_id) end
 ---@return table?
 function cq:statistics() end
 
---- A point that is waited for. Closing one forgets nothing.
+--- A point in a stream that can be waited for. Closing it leaves the work as it is.
 ---@class operation
 local operation = {}
 
@@ -554,7 +554,7 @@ function operation:await(seconds) end
 ---@return cq
 function operation:cq() end
 
---- called by whoever drains the queue; false: it is done already, and f isn't called
+--- f is called when the queue is drained; returns false if the operation is done already, and then f isn't called
 ---@param f fun(operation: operation)
 ---@return boolean
 function operation:when_done(f) end
@@ -607,7 +607,8 @@ function pool:trim(keep_bytes) end
 ---@return table?
 function pool:statistics() end
 
---- Typed memory of host or device; array[i] from 1 to #array on the host. Of a device array strings and files take a stream first.
+--- Typed memory of the host or a device. On the host array[i] goes from 1 to #array. For a device array the methods for strings and
+--- files take a stream as their first argument.
 ---@class array
 local array = {}
 
@@ -640,7 +641,7 @@ function array:type() end
 ---@return integer
 function array:bytes() end
 
---- for ffi.cast; keep the array
+--- for ffi.cast; the array must stay alive
 ---@return gpuorch.exact
 function array:pointer() end
 
@@ -703,7 +704,7 @@ function kernel:set_max_dynamic_shared(bytes) end
 ---@return integer?
 function kernel:occupancy(threads, dynamic_shared_bytes) end
 
---- where a parameter, from 1, begins in the kernel's parameters and its size, in bytes; nil where the driver can't tell
+--- offset and size, in bytes, of a parameter (from 1) in the kernel's parameters; nil if the driver can't tell
 ---@param number integer
 ---@return integer? offset, integer? bytes
 function kernel:parameter(number) end
@@ -717,7 +718,7 @@ function kernel:suggest_shape(dynamic_shared_bytes, max_threads) end
 ---@class executor: object
 local executor = {}
 
---- until nothing is owed: how many callbacks ran
+--- runs callbacks until none is pending; returns how many it has run
 ---@return integer?
 function executor:run() end
 
@@ -745,7 +746,8 @@ local pipeline = {}
 ---@return true?
 function pipeline:start(source, sink) end
 
---- what the run did; with a failure it comes fourth, and has what a callback raised with its traceback as `traceback`
+--- returns what the run did. After a failure that is the fourth result, and its `traceback` has the error that a callback raised,
+--- with its traceback
 ---@param seconds? number
 ---@return table|boolean?
 ---@return string? message
@@ -753,7 +755,7 @@ function pipeline:start(source, sink) end
 ---@return table? run
 function pipeline:wait(seconds) end
 
---- gives what wait() gives
+--- returns the same as wait()
 ---@param seconds? number
 ---@return table|boolean?
 ---@return string? message
@@ -779,23 +781,23 @@ function pipeline:progress() end
 
 local gpuorch = {}
 
---- log lines come while the script waits
+--- the log function is called while the script waits
 ---@param options? {device: string?, log: fun(level: string, line: string)?, log_level: string?, completion_mode: string?, schedule_seed: gpuorch.exact?, cache: string?, label: string?}
 ---@return runtime?
 function gpuorch.runtime_create(options) end
 
---- pageable memory of the host's, zeroed
+--- pageable host memory, zeroed
 ---@param type gpuorch.element
 ---@param count integer
 ---@return array?
 function gpuorch.array(type, count) end
 
---- read once, for many launches
+--- a launch shape that is read once and used for many launches
 ---@param options gpuorch.launch_options
 ---@return launch
 function gpuorch.launch(options) end
 
---- these end waits as Ctrl-C does, once each; the function that it gives says which was the newest to come
+--- these signals end waits as Ctrl-C does, once each; the returned function returns the number of the newest signal that came
 ---@param ... "HUP"|"TERM"|"QUIT"
 ---@return fun(): integer?
 function gpuorch.interrupt_on(...) end
@@ -817,7 +819,7 @@ function gpuorch.status_text(status) end
 ---@return string?
 function gpuorch.last_compile_log() end
 
---- of arrays that are alive
+--- bytes of all arrays that are alive
 ---@return integer
 function gpuorch.held_bytes() end
 
@@ -825,23 +827,23 @@ function gpuorch.held_bytes() end
 ---@return number
 function gpuorch.now() end
 
---- errors in callbacks and coroutines; assign your own
+--- gets errors in callbacks and coroutines; assign your own function
 ---@param message string
 ---@param coroutine? thread
 function gpuorch.on_error(message, coroutine) end
 
---- waits until one of the queues may have something
+--- waits until one of the queues may have an entry
 ---@param queues cq[]
 ---@param seconds? number
 ---@return boolean
 function gpuorch.poll(queues, seconds) end
 
---- for event loops: await() in this coroutine calls the scheduler
+--- for event loops: await() in this coroutine calls the given scheduler
 ---@param coroutine thread
 ---@param scheduler {suspend: fun(operation: operation, seconds: number?): any}
 function gpuorch.adopt(coroutine, scheduler) end
 
---- for event loops that make coroutines themselves: the running one's scheduler
+--- for event loops that make coroutines themselves: the probe returns the scheduler of the running coroutine
 ---@param probe? fun(): table
 function gpuorch.add_probe(probe) end
 
