@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
     Folder folder;
     if (kind == "none") {
         if (the_machine_has_one()) end_skipped("driver_choice none", "this machine has a libcuda");
-        expect_reason(self, folder.path(), "no library", "libcuda.so.1: cannot open shared object file");
+        expect_reason(self, folder.path, "no library", "libcuda.so.1: cannot open shared object file");
         return 0;
     }
     EXPECT(kind == "broken");
@@ -113,22 +113,22 @@ int main(int argc, char** argv) {
         if (std::system(command.c_str()) != 0) end_skipped("driver_choice", "there is no C compiler here");
     };
     std::ofstream(library) << "no library at all\n";
-    expect_reason(self, folder.path(), "a text file", "could not be loaded");
+    expect_reason(self, folder.path, "a text file", "could not be loaded");
     std::ofstream(library, std::ios::trunc).flush();
-    expect_reason(self, folder.path(), "an empty file", "could not be loaded");
+    expect_reason(self, folder.path, "an empty file", "could not be loaded");
     build("-DNO_VERSION -DNO_GET");
-    expect_reason(self, folder.path(), "a library without functions", "cuDriverGetVersion");
+    expect_reason(self, folder.path, "a library without functions", "cuDriverGetVersion");
     build("-DNO_GET");
-    expect_reason(self, folder.path(), "a library without cuGetProcAddress", "cuGetProcAddress");
+    expect_reason(self, folder.path, "a library without cuGetProcAddress", "cuGetProcAddress");
     build("-DVERSION=11080");
-    expect_reason(self, folder.path(), "a driver of CUDA 11.8", "too old");
+    expect_reason(self, folder.path, "a driver of CUDA 11.8", "too old");
     build("-DMISSING='\"cuLaunchKernel\"'");
-    expect_reason(self, folder.path(), "a driver without cuLaunchKernel", "cuLaunchKernel");
+    expect_reason(self, folder.path, "a driver without cuLaunchKernel", "cuLaunchKernel");
     build("-DINIT_FAILS=100");
-    expect_reason(self, folder.path(), "a driver that sees no device", "no device");
+    expect_reason(self, folder.path, "a driver that sees no device", "no device");
     build("-DINIT_FAILS=999");
-    expect_reason(self, folder.path(), "a driver that can't start", "cuInit");
+    expect_reason(self, folder.path, "a driver that can't start", "cuInit");
     build("");
-    expect_reason(self, folder.path(), "a driver with a count of 0", "no device");
+    expect_reason(self, folder.path, "a driver with a count of 0", "no device");
     return 0;
 }

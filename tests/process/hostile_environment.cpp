@@ -43,7 +43,7 @@ void nonsense() {
     const std::string values[] = {"", "nonsense", "-1", "99999999999999999999", "0", "h2d=,d2h=x,=,,", "%s%n%s",
                                   std::string(100'000, 'A'), "../../../../etc", "h2d=-5e300,launch=nan"};
     Folder here;   // where a name without a folder leads
-    EXPECT(chdir(here.path().c_str()) == 0);
+    EXPECT(chdir(here.path.c_str()) == 0);
     for (const char* name : names) {
         for (const std::string& value : values) {
             const int code = in_child([&] {
@@ -148,7 +148,7 @@ void set_uid() {
     char self[4096] = {};
     EXPECT(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     Folder folder;
-    EXPECT(chmod(folder.path().c_str(), 0755) == 0);
+    EXPECT(chmod(folder.path.c_str(), 0755) == 0);
     const std::string copy = folder / "setuid";
     EXPECT(std::system(("cp '" + std::string(self) + "' '" + copy + "'").c_str()) == 0);
     EXPECT(chown(copy.c_str(), 65534, 65534) == 0);

@@ -10,11 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "gpuorch/gpuorch.h"
+#include "support/files.h"
 
 namespace gpo::test {
 
@@ -152,25 +152,6 @@ extern "C" __global__ void gate(const volatile unsigned *open)
     while (*open == 0) { }
 }
 )";
-
-/// A folder that goes with everything in it.
-class Folder {
-public:
-    Folder() {
-        char name[] = "/tmp/gpuorch-test-XXXXXX";
-        EXPECT(mkdtemp(name) != nullptr);
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    const std::string& path() const { return path_; }
-    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
-private:
-    std::string path_;
-};
 
 /// The exit code of a child that runs `body`; negative: the signal that it died of.
 template <class Body>

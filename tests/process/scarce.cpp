@@ -198,7 +198,7 @@ void without_compiler() {
     runtime_options.cache = "";
     setenv("GPUORCH_CXX", (folder / "no-such-compiler").c_str(), 1);
     setenv("GPUORCH_NVRTC", (folder / "no-such-nvrtc.so").c_str(), 1);
-    setenv("PATH", folder.path().c_str(), 1);
+    setenv("PATH", folder.path.c_str(), 1);
     Opened a(runtime_options);
     auto options = sized<gpo_compile_options>();
     options.source = kSource;

@@ -152,7 +152,7 @@ private:
 /// Whole, or not there at all.
 void check_files(const Folder& folder, bool done) {
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.insert(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path)) names.insert(entry.path().filename());
     EXPECT((names == (done ? std::set<std::string>{"in", "out", "tmp"} : std::set<std::string>{"in", "tmp"})));
     if (done) EXPECT(gpo::test::read_whole(folder / "out") == content(kFileBytes, true));
     std::filesystem::remove(folder / "out");

@@ -362,7 +362,7 @@ void Drawing::threads() {
     size_t left_out = 0;
     Picture::Count calls, callbacks;
     for (const auto& [number, row] : picture_.threads_) {
-        const bool shown = std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.second == &row; });
+        const bool shown = std::any_of(all.begin(), all.end(), [of = &row](const auto& each) { return each.second == of; });
         if (shown || (!row.all.count && !row.all_of_strip.count)) continue;
         ++left_out;
         calls += row.all;
