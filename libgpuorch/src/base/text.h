@@ -1,4 +1,4 @@
-// Putting sentences together: text("stream `", name, "` has ", 3, " operations held").
+// Joins values into a text: text("stream `", name, "` has ", 3, " operations held").
 #pragma once
 
 #include <charconv>

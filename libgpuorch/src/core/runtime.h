@@ -1,4 +1,4 @@
-// The root object: options, the handle table, the driver once it is needed, contexts, labels, log and statistics.
+// The root object: options, the handle table, the driver once it is needed, contexts, labels, the log and statistics.
 #pragma once
 
 #include <algorithm>

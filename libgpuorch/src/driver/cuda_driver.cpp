@@ -1,9 +1,9 @@
 // The machine's CUDA driver: libcuda, loaded when the first runtime asks for it and never unloaded (its threads and
 // at-exit handlers would not survive that).
 //
-// Every entry of the table is asked of cuGetProcAddress with the version that its prototype belongs to, and with the
-// legacy default stream. What can't be used is said in one sentence; nothing of a failure is kept, so the next runtime
-// tries again (a driver may be installed, or its device nodes may appear, in the meantime).
+// Every entry of the table is requested from cuGetProcAddress with the version of its prototype and with the legacy
+// default stream. If the driver can't be used, one sentence says why. A failure is not stored, so the next runtime
+// tries again: a driver may be installed, or its device nodes may appear, in the meantime.
 #include <algorithm>
 #include <string>
 

@@ -1,5 +1,5 @@
-// A driver: a filled table, a compiler of kernel source for its devices, and what it can do. Two exist: the machine's
-// CUDA driver and the software GPU. The rest of the library never asks which one it has.
+// A driver: a filled table, a compiler of kernel source for its devices, and what it supports. There are two: the
+// machine's CUDA driver and the software GPU. The rest of the library never asks which of them it has.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
-// A driver that fails on request, for tests: the k-th call of a function, or of any, once or from then on for ever.
+// A driver that fails on request, for tests: at the k-th call of a given function, or of any function, once or from
+// then on for ever.
 //
-// A call that is failed does not reach the driver beneath. One plan is in force at a time, for every driver wrapped
-// here.
+// A call that is made to fail does not reach the driver beneath. One plan is in force at a time, for every driver that
+// is wrapped here.
 #pragma once
 
 #include <cstdint>

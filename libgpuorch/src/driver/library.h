@@ -1,8 +1,8 @@
-// A library of somebody else's, opened by name when it is first needed: CUDA's driver, NVRTC, NVML.
+// A library of somebody else, opened by name when it is first needed: CUDA's driver, NVRTC, NVML.
 //
-// A library closes when its Library goes, unless it is to stay: one whose functions have run may have left threads or
-// exit handlers behind, which would not survive that. Why something can't be used is added to a text, `tried`, a
-// sentence for each attempt, with "; " between them.
+// A library closes when its Library is destroyed, unless it must stay open: if its functions have run, it may have left
+// threads or exit handlers behind, which would not survive that. The reason why a library can't be used is added to the
+// text `tried`: a sentence for each attempt, with "; " between them.
 #pragma once
 
 #include <string>

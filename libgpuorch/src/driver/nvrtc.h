@@ -1,5 +1,5 @@
-// NVRTC, the CUDA driver's compiler of kernel source: a library of the CUDA toolkit, loaded when the first kernel is
-// compiled and never unloaded. Images are cubins for the device at hand; PTX where NVRTC is older than the device.
+// NVRTC, the compiler of kernel source for CUDA devices: a library of the CUDA toolkit, opened when the first kernel is
+// compiled and never closed. Images are cubins for the device at hand, or PTX if NVRTC is older than the device.
 #pragma once
 
 #include <string>

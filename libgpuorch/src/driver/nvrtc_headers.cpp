@@ -1,6 +1,6 @@
-// Standard headers that kernel sources include out of habit, and that NVRTC, which compiles for the device only,
-// doesn't have. What they declare NVRTC mostly knows without any header; types are those of libcu++, so that both may
-// be included.
+// Standard headers that kernel sources include out of habit and that NVRTC doesn't have, since it compiles only for the
+// device. NVRTC knows most of what they declare without any header. Types are those of libcu++, so that both may be
+// included.
 #include "driver/nvrtc.h"
 
 namespace gpo::driver::nvrtc {

@@ -1,4 +1,4 @@
-// Where the CUDA toolkit's headers lie, for NVRTC, which has none built in but the most basic.
+// Finds the CUDA toolkit's headers for NVRTC, which has only the most basic ones built in.
 #pragma once
 
 #include <string>

@@ -1,13 +1,14 @@
-// Whether NVRTC may read files for a request that aren't the toolkit's.
+// May NVRTC read files for a request other than the toolkit's?
 //
-// NVRTC neither lists the files that it has read nor preprocesses on its own, so its caller can only know which requests read
-// none. What such a request may include: the headers in the request and ours, which NVRTC takes before any file of that name,
-// and, in angle brackets and where no option names a folder, the toolkit's. NVRTC asks no environment variable for folders.
+// NVRTC neither lists the files that it has read nor preprocesses on its own. So its caller can only know which
+// requests read no other files. Such a request may include: the headers in the request and ours, which NVRTC prefers to
+// any file with the same name; and, in angle brackets and if no option names a folder, the toolkit's headers. NVRTC
+// reads no environment variable for folders.
 //
-// The answer errs to one side: "true" may be wrong, "false" is not. Every line with a `#` (or a digraph or trigraph for it)
-// and the letters "include" or "import", after lines that a backslash continues are joined, has to be an include of that
-// kind. No file can be read by a text without those letters: the names of directives and __has_include are never made by
-// macros.
+// "true" may be wrong, "false" is never wrong. For the answer "false", every line with a `#` (or a digraph or trigraph
+// for it) and the letters "include" or "import" must be an include of the kind above; lines that a backslash continues
+// are joined first. A text without these letters can read no file: macros never make the names of directives or
+// __has_include.
 #pragma once
 
 #include "driver/driver.h"

@@ -1,5 +1,5 @@
-// A driver that keeps a record of its calls, for tests: which functions, in which order, on which threads, with which
-// answers. One record for every driver wrapped here.
+// A driver that records its calls, for tests: which functions, in which order, on which threads, with which results.
+// There is one record for all drivers that are wrapped here.
 #pragma once
 
 #include <cstdint>

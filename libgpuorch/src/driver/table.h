@@ -1,9 +1,10 @@
-// The driver seam: the table of CUDA driver functions through which all of the library reaches a GPU.
+// The driver seam: the table of CUDA driver functions through which the whole library reaches a GPU.
 //
-// X(name, version, need): `name` as cuda.h spells it, so that the member `table.name` has the type of the prototype
-// that cuda.h maps the name to; `version` is what is asked of cuGetProcAddress, the first CUDA version with that
-// prototype (or the floor, 12.2; cuCtxCreate has another one from 11.4 on); need is `required` (the driver is refused
-// without it) or `optional` (NULL when absent; test it before the call). The software GPU fills every entry.
+// X(name, version, need). `name` is spelled as in cuda.h, so the member `table.name` has the type of the prototype to
+// which cuda.h maps the name. `version` is passed to cuGetProcAddress: the first CUDA version with that prototype, or
+// the oldest supported one, 12.2 (cuCtxCreate has another prototype from 11.4 on). `need` is `required` (without the
+// function the driver is refused) or `optional` (the entry is NULL if the driver lacks the function; test it before the
+// call). The software GPU fills every entry.
 #pragma once
 
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// The end of a runtime: what the core, contexts, the trace and the memory registry do for it, in the one order that
+// The end of a runtime: the steps of the core, the contexts, the trace and the memory registry, in the one order that
 // works.
 #pragma once
 

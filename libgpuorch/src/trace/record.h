@@ -1,9 +1,9 @@
-// What threads note while something is traced, and where.
+// What threads record while a trace runs, and where.
 //
-// Each thread has a buffer of its own for the trace that it last recorded for: a ring with one producer, the thread,
-// and one consumer, the recorder's writer thread. Recording is two looks at the clock and a store; it takes no lock,
-// and a full ring drops the record and counts it. While nothing is traced and no tool is attached all of this is one
-// branch.
+// Each thread has a buffer of its own for the trace that it last recorded for. The buffer is a ring with one producer,
+// the thread, and one consumer, the recorder's writer thread. Recording takes two reads of the clock and a store, and
+// no lock. If the ring is full, the record is dropped and counted. While no trace runs and no tool is attached, all of
+// this is one branch.
 #pragma once
 
 #include <cuda.h>

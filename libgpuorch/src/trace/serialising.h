@@ -1,4 +1,5 @@
-// Calls that make the device or the driver wait for other work: counted, and noted where somebody traces.
+// Serialising calls: calls that make the device or the driver wait for other work. They are counted, and recorded while
+// a trace runs.
 #pragma once
 
 #include "core/runtime.h"

@@ -1,13 +1,14 @@
-// A runtime's tracing: the buffers of its threads, the streams that it saw, and the thread that makes files of them.
+// A runtime's tracing: the buffers of its threads, the streams that were traced, and the thread that makes files of
+// them.
 //
-// The writer thread empties the buffers every few milliseconds, or when one fills up, learns the GPU times of what has
-// been reached (only now and then while threads submit at full speed, for it makes them wait), and passes all of it on
-// to the trace file, the figures and the picture. It alone touches those, under no lock; what others may ask (info,
-// summary) it publishes after each round.
+// The writer thread empties the buffers every few milliseconds, or when a buffer is full. It learns the GPU times of
+// completed operations; while threads submit at full speed only now and then, because that makes them wait. It passes
+// all of it on to the trace file, the figures and the picture. Only the writer thread uses these, under no lock. After
+// each round it publishes what other threads may ask for (info, summary).
 //
-// Lifetime. A runtime's recorder is made with its first trace and lives as long as the runtime; a trace is a *session*
-// of it. Buffers are shared with their threads, which may be inside a call when a session ends: what they push then is
-// thrown away, and the events in it go back.
+// Lifetime. A runtime's recorder is made with its first trace and lives as long as the runtime. One trace is a
+// *session* of the recorder. Threads share the buffers, and may be inside a call when a session ends: records that they
+// push after that are discarded, and the events in these records are returned.
 #pragma once
 
 #include <deque>

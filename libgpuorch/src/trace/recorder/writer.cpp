@@ -1,4 +1,4 @@
-// The recorder's writer thread: empties the buffers, learns GPU times, and makes files of what it finds.
+// The recorder's writer thread: it empties the buffers, learns GPU times, and writes the files.
 #include "trace/recorder/recorder.h"
 
 #include <algorithm>

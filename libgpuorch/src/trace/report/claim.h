@@ -1,7 +1,7 @@
-// Files that one trace writes at a time: who comes second, in this process or in another, is told.
+// Files that only one trace at a time writes. A second trace, of this process or of another, gets an error.
 //
-// A claim is a lock (flock) on the file itself, and ends with its process, however that ends: a forked child has no
-// part in it. Where a file system has no locks everybody gets one. Pipes and devices are shared.
+// A claim is a lock (flock) on the file itself. It ends with its process, however that ends; a forked child doesn't
+// share it. On a file system without locks every trace gets the claim. Pipes and devices are shared.
 #pragma once
 
 #include <string>

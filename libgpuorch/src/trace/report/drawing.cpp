@@ -1,6 +1,6 @@
-// The SVG. Heights are in pixels, everything along time in hundredths of a per cent of the width, so that one file
-// reads well on a phone and on a wide screen. A lane is an inner svg that is stretched to the width; its text lies
-// beside it.
+// Draws the SVG. Heights are in pixels. Everything along the time axis is in hundredths of a per cent of the width, so
+// one file reads well on a phone and on a wide screen. A lane is an inner svg that is stretched to the width; its text
+// is beside it.
 #include <algorithm>
 #include <array>
 #include <cmath>

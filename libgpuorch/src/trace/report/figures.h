@@ -1,9 +1,9 @@
-// What is said of a trace in numbers: how busy each engine was, how much of the copying was hidden, the longest gaps,
-// and how much was on its way at each moment. All of it comes from one sweep over the ends of spans, in order of time;
-// memory is bounded by what can still change.
+// The numbers of a trace: how busy each engine was, how much of the copying was hidden, the longest gaps, and how much
+// was under way at each moment. All of them come from one sweep over the ends of spans, in order of time. Memory is
+// bounded: only spans that can still change the result are stored.
 //
-// A copy is hidden while another engine of its device works too. A gap is a time between the first and the last work of
-// a device in which none of its engines works.
+// A copy is *hidden* while another engine of its device works too. A *gap* is a time between the first and the last
+// work of a device in which none of its engines works.
 #pragma once
 
 #include <array>

@@ -1,12 +1,12 @@
-// The file of a trace: text that is written while it is made, plain or gzipped, and that is well-formed at each moment,
+// The file of a trace: text, plain or gzipped, that is written while it is made and is well-formed at every moment,
 // whatever happens to the process and to the disk.
 //
-// What is appended ends at a *boundary*, behind which the file could be closed. The closing text is written behind
-// each boundary, in the same call, and the next append writes over it: a process that is killed leaves a whole file.
-// (Killed within that call, it leaves a file that ends early, behind a boundary or within the text that was being
-// appended.) When a write fails, the file is closed at the last boundary, or cut back to one far enough from its end
-// that the closing text fits into the room that this frees; if even that fails, the file is removed. Pipes and devices
-// get the closing text when they are closed.
+// Each append ends at a *boundary*, a place where the file could be closed. The same write call that appends also
+// writes the closing text behind the boundary, and the next append overwrites that text. So a process that is killed
+// leaves a complete file. (Killed within that call, it leaves a file that ends early: behind a boundary, or within the
+// text that was being appended.) If a write fails, the file is closed at the last boundary, or cut back to an earlier
+// boundary so that the closing text fits into the space that becomes free. If even that fails, the file is removed.
+// Pipes and devices get the closing text when they are closed.
 #pragma once
 
 #include <zlib.h>

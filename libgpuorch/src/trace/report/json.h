@@ -1,9 +1,10 @@
-// The trace as Chrome's JSON array, as Perfetto reads it: one event a line, in text that goes to the file at
-// boundaries.
+// The trace as Chrome's JSON array, in the form that Perfetto reads: one event on each line, in text that goes to the
+// file at boundaries (file.h).
 //
-// Host threads are threads of process 1; streams are threads of a process for each device, 100 + its number, with a
-// second thread where they were held. Spans of one thread nest. Arrows go from the call (or, on threads of the
-// library's, a short span of the submission) to the end of the operation's span, and from the notify to the completion.
+// Host threads are the threads of process 1. Each device is a process, numbered 100 + its number, whose threads are its
+// streams; a stream that was held has a second thread for that. Spans of one thread nest. Arrows go from the call that
+// submitted an operation (or, on threads of the library, from a short span of the submission) to the end of the
+// operation's span, and from a notify to its completion.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Keeping what is to be drawn, in bounded memory. How it is drawn is in drawing.cpp.
+// Stores what is to be drawn, in bounded memory. drawing.cpp draws it.
 #include "trace/report/picture.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // The picture: one SVG with a lane for each engine, stream and thread.
 //
-// It keeps what it may draw while the trace runs, in bounded memory: when there are too many spans, those of a lane
-// that lie closer together than can be told apart are joined, in ever coarser steps. The SVG needs no script and no
-// font; it fills the width that it is given, and follows the viewer's preference for dark or light.
+// While the trace runs, what may be drawn is stored in bounded memory: if there are too many spans, spans of a lane
+// that are too close together to be distinguished are joined, in ever coarser steps. The SVG needs no script and no
+// font. It fills the width that it gets, and follows the viewer's preference for dark or light.
 #pragma once
 
 #include <map>

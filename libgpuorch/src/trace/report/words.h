@@ -1,4 +1,4 @@
-// Numbers as people read them: in the picture and in the summary.
+// Numbers in a form that people read, for the picture and the summary.
 #pragma once
 
 #include <cstdint>
