@@ -271,7 +271,7 @@ struct __gpo_variable_entry {
     const char* expression;
 };
 // The token pass has a function behind each kernel and variable enter it here. Of an image's constructors none run but those
-// with __gpo_enter in their names (image_init.h).
+// with __gpo_enter in their names (../image/init.h).
 static __gpo_entry* __gpo_entries = nullptr;
 static __gpo_variable_entry* __gpo_variables = nullptr;
 
