@@ -1,8 +1,9 @@
 // Times of a GPU's events on the host's clock.
 //
-// A *base* is an event whose time on both clocks is known: recorded on an idle stream of our own, while the host looks
-// at its clock before the record and after the event is seen. An event's time is its base's plus what lies between
-// them. Bases are made now and then, since the driver tells differences as floats, and two clocks drift.
+// A *base* is an event whose time is known on both clocks: it was recorded on an idle stream of the library, while the
+// host read its clock before the record and after the event was seen. The time of another event is its base's time plus
+// the GPU time between the two. New bases are made now and then, because the driver returns differences as floats and
+// because two clocks drift.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The built-in kernels (module.h lists them), which work with no compiler: PTX for CUDA, C++ functions for the software
-// GPU. Both do the same; the sources are builtin.cu and softgpu/image/builtin.cpp.
+// The built-in kernels (module.h lists them), which need no compiler: PTX for CUDA, C++ functions for the software GPU.
+// Both do the same. Their sources are builtin.cu and softgpu/image/builtin.cpp.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// NVML: what the machine's driver tells of a GPU's health. Loaded by name when it is first asked, and never unloaded; a
-// machine without it has a reason instead.
+// NVML: what the machine's driver reports about a GPU's health. The library is opened by the first question and never
+// closed. If it can't be used, there is a reason instead.
 #pragma once
 
 #include <string>

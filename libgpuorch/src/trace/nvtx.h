@@ -1,5 +1,5 @@
 // Ranges and names for Nsight and other tools that attach through NVTX: the library's calls, in a domain of their own.
-// Without a tool nothing is done, and in set-uid programs NVTX, which reads the environment, is never asked.
+// Without a tool nothing is done. In set-uid programs NVTX is not used, since it reads the environment.
 #pragma once
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
-// What the recorder needs of what lies above it: GPUs with their clocks (device/context.h, device/gpu_clock.h), and a
-// look at the whole runtime (runtime/tracing.h). It makes no call of the driver itself.
+// What the recorder needs from the code above it: GPUs with their clocks (device/context.h, device/gpu_clock.h), and
+// figures of the whole runtime (runtime/tracing.h). The recorder itself makes no driver call.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// What the summary says: all that is known of a trace, in words and figures.
+// The text of a trace's summary: everything that is known of the trace, in words and figures.
 #pragma once
 
 #include <map>
