@@ -13,7 +13,8 @@ class Stream;
 /// All functions but those that say otherwise are called under the stream's submit lock.
 class StreamMarks {
 public:
-    explicit StreamMarks(Stream& stream) noexcept : stream_(stream) {}
+    /// Throws std::bad_alloc.
+    explicit StreamMarks(Stream& stream) : stream_(stream) {}
     /// Gives the events back to the context.
     void give_events() noexcept;
 
