@@ -147,7 +147,7 @@ void set_uid() {
     if (geteuid() != 0) end_skipped("hostile_environment setuid", "only root can make a set-uid program of another user");
     char self[4096] = {};
     EXPECT(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-    Folder folder;
+    Folder folder("/tmp");
     EXPECT(chmod(folder.path.c_str(), 0755) == 0);
     const std::string copy = folder / "setuid";
     EXPECT(std::system(("cp '" + std::string(self) + "' '" + copy + "'").c_str()) == 0);

@@ -15,17 +15,11 @@
 
 #include "gpuorch/gpuorch.h"
 #include "support/files.h"
+#include "support/sized.h"
 
 namespace gpo::test {
 
 inline constexpr int64_t kPatience = 30'000'000'000;
-
-template <class T>
-T sized() {
-    T value{};
-    value.struct_size = sizeof value;
-    return value;
-}
 
 [[noreturn]] inline void end_failed(const char* file, int line, const std::string& text) {
     std::fflush(stdout);

@@ -23,8 +23,12 @@ inline std::string read_whole(const std::filesystem::path& path) {
 
 /// A new folder for temporary files; it goes with all that is in it.
 struct Folder {
-    Folder() = default;
-    ~Folder() { std::filesystem::remove_all(path); }
+    /// `parent`: for what other users are to reach, who may not reach what TMPDIR names.
+    explicit Folder(const std::string& parent = std::filesystem::temp_directory_path()) : path(make(parent)) {}
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path, ignored);
+    }
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
 
@@ -36,11 +40,11 @@ struct Folder {
         return found;
     }
 
-    const std::string path = make();
+    const std::string path;
 
 private:
-    static std::string make() {
-        std::string name = (std::filesystem::temp_directory_path() / "gpuorch-XXXXXX").string();
+    static std::string make(const std::string& parent) {
+        std::string name = parent + "/gpuorch-test-XXXXXX";
         if (!mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
         return name;
     }
