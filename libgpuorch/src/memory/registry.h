@@ -16,7 +16,7 @@ inline constexpr uint64_t kRegisteredTag = 2, kAllocatedTag = 3, kPieceTag = 4, 
 class Registry final : public Annex {
 public:
     static constexpr Slot kSlot = Slot::registry;
-    explicit Registry(Runtime& runtime) noexcept : runtime_(runtime) {}
+    explicit Registry(Runtime& runtime) : runtime_(runtime) {}
     static Registry& of(Runtime& runtime) { return runtime.annex<Registry>(); }
 
     /// Host memory that GPUs reach: slabs of arenas, registrations. Read by every copy.
