@@ -14,8 +14,8 @@
  *   reports the failure (completion.h).
  * - Destruction. An executor that is being destroyed accepts nothing: a function that comes too late returns
  *   GPO_STALE_HANDLE and its callback is never called. That holds inside the callbacks that gpo_executor_destroy calls
- *   too. A function that comes before returns GPO_SUCCESS, and its callback is called with the result if the work is
- *   done, otherwise with GPO_CANCELLED.
+ *   too. A callback that was accepted before is called with the result if the work is done, otherwise with
+ *   GPO_CANCELLED.
  * - Order. Callbacks of one stream on one executor run one at a time, in the order in which they were accepted.
  *   Callbacks of different streams, events, timelines and pipelines may run at the same time on different threads.
  * - Threads. Callbacks run on the executor's threads, or inside gpo_executor_run, gpo_executor_run_for and

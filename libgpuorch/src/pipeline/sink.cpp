@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/options.h"
 #include "pipeline/file.h"
 
 namespace gpo::pipeline {
