@@ -52,7 +52,9 @@ struct Body {
         run();
     }
     static void callback(void* user, const gpo_completion*, const gpo_error*) { static_cast<Body*>(user)->call(); }
-    static gpo_status host_call(void* user, const gpo_host_call*) { return static_cast<Body*>(user)->call(), GPO_SUCCESS; }
+    static gpo_status host_call(void* user, const gpo_host_call*) {
+        return static_cast<Body*>(user)->call(), GPO_SUCCESS;
+    }
     static gpo_status take(void* user, const gpo_chunk*) { return static_cast<Body*>(user)->call(), GPO_SUCCESS; }
 };
 

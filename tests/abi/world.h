@@ -151,8 +151,9 @@ struct World : Objects {
     void keep(gpo_executor_t handle) { gpo_executor_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
-    /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function, all of which run on
-    /// this thread then; or in a sink, on a thread of a pipeline. Each has a stream or pipeline of its own, and is over on return.
+    /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function, all of which
+    /// run on this thread then; or in a sink, on a thread of a pipeline. Each has a stream or pipeline of its own, and
+    /// is over on return.
     void inside(Inside what, const std::function<void()>& body);
 
     /// After each call: waits for what it started, and takes back what it left.

@@ -1,5 +1,5 @@
-// What it costs to learn that work is done, and how soon one does. Rows with notify are taken with the scanner awake, but for
-// those that say otherwise.
+// What it costs to learn that work is done, and how soon one does. Rows with notify are taken with the scanner awake,
+// but for those that say otherwise.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -21,8 +21,8 @@ void wake_scanner(gpo_stream_t stream, gpo_cq_t cq) {
     take(cq, 1);
 }
 
-/// What a mark behind work costs: something is put on the stream before each (an event record, the cheapest there is), and
-/// only the mark's own time is taken.
+/// What a mark behind work costs: something is put on the stream before each (an event record, the cheapest there is),
+/// and only the mark's own time is taken.
 void host_cost(Row& row, uint32_t mode) {
     Gpu gpu(mode);
     Raw raw(gpu);
@@ -82,8 +82,9 @@ void host_cost_after_idling(Row& row) {
     };
     row.pairs(
         [&] {
-            return block(raw_times, [&] { CHECK_CU(raw.cu.cuEventRecord(raw_work, raw_stream)); },
-                         [&] { CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream)); }, [&] { raw.finish(raw_stream); });
+            return block(
+                raw_times, [&] { CHECK_CU(raw.cu.cuEventRecord(raw_work, raw_stream)); },
+                [&] { CHECK_CU(raw.cu.cuEventRecord(raw_event, raw_stream)); }, [&] { raw.finish(raw_stream); });
         },
         [&] {
             return block(our_times, [&] { CHECK_GPO(gpo_event_record(work, stream)); },
@@ -266,12 +267,18 @@ void completion_to_wait(Row& row, uint32_t mode) {
 
 int main(int argc, char** argv) {
     Bench bench("completion", argc, argv);
-    bench.row({.name = "notify", .what = "notify behind work, host cost", .base = "cuEventRecord", .target = difference_at_most(100)},
+    bench.row({.name = "notify",
+               .what = "notify behind work, host cost",
+               .base = "cuEventRecord",
+               .target = difference_at_most(100)},
               [](Row& row) { host_cost(row, GPO_COMPLETION_BALANCED); });
-    bench.row({.name = "notify_after_idling", .what = "notify 3 ms after the one before: the scanner is parked, host cost",
+    bench.row({.name = "notify_after_idling",
+               .what = "notify 3 ms after the one before: the scanner is parked, host cost",
                .base = "cuEventRecord"},
               host_cost_after_idling);
-    bench.row({.name = "notify_again", .what = "notifies with nothing put on between them, host cost", .base = "cuEventRecord"},
+    bench.row({.name = "notify_again",
+               .what = "notifies with nothing put on between them, host cost",
+               .base = "cuEventRecord"},
               host_cost_again);
     bench.row({.name = "notify_latency_mode", .what = "the same in latency mode", .base = "cuEventRecord"},
               [](Row& row) { host_cost(row, GPO_COMPLETION_LATENCY); });

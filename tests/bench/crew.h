@@ -42,7 +42,8 @@ public:
         for (std::thread& thread : threads_) thread.join();
     }
 
-    /// Calls job(0), job(1), … on the threads, all at once. Nanoseconds from the first one's beginning to the last one's end.
+    /// Calls job(0), job(1), … on the threads, all at once. Nanoseconds from the first one's beginning to the last
+    /// one's end.
     double run(std::function<void(int)> job) {
         job_ = std::move(job);
         from_ = 1e300;

@@ -1,5 +1,6 @@
-// How soon a callback or an event loop learns that work is done, what callbacks cost the GPU, and what waiting costs the host:
-// against the driver's own ways (an event asked all the time, a host function, a number that the stream writes, a blocking wait).
+// How soon a callback or an event loop learns that work is done, what callbacks cost the GPU, and what waiting costs
+// the host: against the driver's own ways (an event asked all the time, a host function, a number that the stream
+// writes, a blocking wait).
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -64,7 +65,8 @@ public:
     explicit Number(Raw& raw) : raw_(raw), at_(static_cast<cuuint32_t*>(raw.pinned(sizeof(cuuint32_t)))) { *at_ = 0; }
     /// The stream writes the next one when it comes so far.
     void written_by(CUstream stream) {
-        CHECK_CU(raw_.cu.cuStreamWriteValue32(stream, reinterpret_cast<CUdeviceptr>(at_), ++last_, CU_STREAM_WRITE_VALUE_DEFAULT));
+        CHECK_CU(raw_.cu.cuStreamWriteValue32(stream, reinterpret_cast<CUdeviceptr>(at_), ++last_,
+                                              CU_STREAM_WRITE_VALUE_DEFAULT));
     }
     bool there() const { return __atomic_load_n(at_, __ATOMIC_ACQUIRE) == last_; }
 
@@ -136,9 +138,9 @@ void latency(Row& row, RawWay raw_way, Told told, int launchers = 0) {
 /// What follows each kernel.
 enum class Follows { callback, host_function, written_number };
 
-/// GPU time of kernels of 10 us on several streams at once, a thread for each, per kernel: from before the first to after the
-/// last. They begin when all were submitted, else the host would be what is measured: eight streams take a kernel each 1.25 us,
-/// and a launch takes as long. (Not with host functions: the driver takes but few ahead.)
+/// GPU time of kernels of 10 us on several streams at once, a thread for each, per kernel: from before the first to
+/// after the last. They begin when all were submitted, else the host would be what is measured: eight streams take a
+/// kernel each 1.25 us, and a launch takes as long. (Not with host functions: the driver takes but few ahead.)
 void gpu_cost(Row& row, int streams, Follows each) {
     const bool host_functions = each == Follows::host_function;
     Gpu gpu;
@@ -175,7 +177,8 @@ void gpu_cost(Row& row, int streams, Follows each) {
                 if (each == Follows::written_number)
                     numbers[me].written_by(natives[me]);
                 else if (host_functions)
-                    CHECK_CU(raw.cu.cuLaunchHostFunc(natives[me], [](void* user) { ++*static_cast<std::atomic<int>*>(user); }, &came));
+                    CHECK_CU(raw.cu.cuLaunchHostFunc(
+                        natives[me], [](void* user) { ++*static_cast<std::atomic<int>*>(user); }, &came));
                 else
                     CHECK_GPO(gpo_stream_then(ours[me], executor,
                                               [](void* user, const gpo_completion*, const gpo_error*) {
@@ -207,7 +210,9 @@ struct Spent {
         Spent spent;
         rusage usage{};
         getrusage(RUSAGE_SELF, &usage);
-        const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+        const auto seconds = [](const timeval& time) {
+            return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+        };
         spent.cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
         spent.sleeps = static_cast<uint64_t>(usage.ru_nvcsw);
         spent.ours = gpo::test::sleeps_of_library_threads();
@@ -215,8 +220,8 @@ struct Spent {
     }
 };
 
-/// Per cent of a core while the caller sleeps for a while, with a kernel running or nothing at all. The software GPU's own
-/// threads are part of the process.
+/// Per cent of a core while the caller sleeps for a while, with a kernel running or nothing at all. The software GPU's
+/// own threads are part of the process.
 void cpu_share(Row& row, bool busy) {
     Gpu gpu;
     const Stream stream = gpu.stream();
@@ -247,13 +252,14 @@ void cpu_share(Row& row, bool busy) {
     });
     char text[128];
     std::snprintf(text, sizeof text,
-                  "per cent of a core; %.0f sleeps in the last %.2f s, of which one is the caller's and %.0f the library's threads'",
+                  "per cent of a core; %.0f sleeps in the last %.2f s, of which one is the caller's and %.0f the "
+                  "library's threads'",
                   sleeps, seconds, ours);
     row.note(text);
 }
 
-/// How late the end of a kernel is found that was `age` old: later than by a caller who asks the driver all the time. Both
-/// count from when the host lets the kernel end.
+/// How late the end of a kernel is found that was `age` old: later than by a caller who asks the driver all the time.
+/// Both count from when the host lets the kernel end.
 void lateness(Row& row, double age) {
     Gpu gpu;
     Raw raw(gpu);
@@ -325,7 +331,9 @@ int main(int argc, char** argv) {
     bench.row({.name = "callback_spinning", .what = "launch until the callback on an executor that spins",
                .base = "launch + event asked all the time", .target = ratio_at_most(1.2)},
               [](Row& row) { latency(row, RawWay::asks_event, Told::spinning_callback); });
-    bench.row({.name = "callback_host_function", .what = "the same", .base = "launch until the cuLaunchHostFunc function runs",
+    bench.row({.name = "callback_host_function",
+               .what = "the same",
+               .base = "launch until the cuLaunchHostFunc function runs",
                .target = ratio_at_most(0.5)},
               [](Row& row) { latency(row, RawWay::host_function, Told::spinning_callback); });
     bench.row({.name = "callback_host_function_loaded", .what = "the same while three other threads launch",
@@ -337,29 +345,46 @@ int main(int argc, char** argv) {
     bench.row({.name = "callback_sleeping", .what = "launch until the callback on an executor that sleeps",
                .base = "launch + blocking cuEventSynchronize", .target = ratio_at_most(1.25)},
               [](Row& row) { latency(row, RawWay::blocking_wait, Told::sleeping_callback); });
-    bench.row({.name = "epoll", .what = "launch until epoll_wait returns", .base = "launch + blocking cuEventSynchronize",
+    bench.row({.name = "epoll",
+               .what = "launch until epoll_wait returns",
+               .base = "launch + blocking cuEventSynchronize",
                .target = ratio_at_most(1.25)},
               [](Row& row) { latency(row, RawWay::blocking_wait, Told::epoll); });
-    bench.row({.name = "callbacks_gpu_time", .what = "10 us kernels with a callback each, GPU time per kernel, 1 stream and thread",
-               .base = "the same without", .target = ratio_at_most(1.02)},
+    bench.row({.name = "callbacks_gpu_time",
+               .what = "10 us kernels with a callback each, GPU time per kernel, 1 stream and thread",
+               .base = "the same without",
+               .target = ratio_at_most(1.02)},
               [](Row& row) { gpu_cost(row, 1, Follows::callback); });
-    bench.row({.name = "callbacks_gpu_time_8", .what = "the same on 8 streams, by 8 threads", .base = "the same without",
+    bench.row({.name = "callbacks_gpu_time_8",
+               .what = "the same on 8 streams, by 8 threads",
+               .base = "the same without",
                .target = ratio_at_most(1.02)},
               [](Row& row) { gpu_cost(row, 8, Follows::callback); });
     bench.row({.name = "host_functions_gpu_time", .what = "10 us kernels with a cuLaunchHostFunc each, 1 stream",
                .base = "the same without", .devices = on_cuda},
               [](Row& row) { gpu_cost(row, 1, Follows::host_function); });
-    bench.row({.name = "host_functions_gpu_time_8", .what = "the same on 8 streams", .base = "the same without", .devices = on_cuda},
+    bench.row({.name = "host_functions_gpu_time_8",
+               .what = "the same on 8 streams",
+               .base = "the same without",
+               .devices = on_cuda},
               [](Row& row) { gpu_cost(row, 8, Follows::host_function); });
     bench.row({.name = "written_numbers_gpu_time", .what = "10 us kernels with a cuStreamWriteValue32 each, 1 stream",
                .base = "the same without", .devices = on_cuda},
               [](Row& row) { gpu_cost(row, 1, Follows::written_number); });
-    bench.row({.name = "written_numbers_gpu_time_8", .what = "the same on 8 streams", .base = "the same without", .devices = on_cuda},
+    bench.row({.name = "written_numbers_gpu_time_8",
+               .what = "the same on 8 streams",
+               .base = "the same without",
+               .devices = on_cuda},
               [](Row& row) { gpu_cost(row, 8, Follows::written_number); });
-    bench.row({.name = "cpu_waiting", .what = "CPU of the process while a kernel of 1 s runs, balanced mode", .unit = "%",
+    bench.row({.name = "cpu_waiting",
+               .what = "CPU of the process while a kernel of 1 s runs, balanced mode",
+               .unit = "%",
                .target = value_at_most(2)},
               [](Row& row) { cpu_share(row, true); });
-    bench.row({.name = "cpu_idle", .what = "CPU of the process while nothing is pending", .unit = "%", .target = value_at_most(0.1)},
+    bench.row({.name = "cpu_idle",
+               .what = "CPU of the process while nothing is pending",
+               .unit = "%",
+               .target = value_at_most(0.1)},
               [](Row& row) { cpu_share(row, false); });
     struct Age {
         const char *name, *what;

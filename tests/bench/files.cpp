@@ -1,6 +1,6 @@
-// The main job (samples/c/stream_files.c) over files in the page cache: against the same readers with no GPU behind them, and,
-// on the software GPU, against a plain loop that does the same work. And the main job in other languages against it: those whose
-// commands the environment has, GPUORCH_BENCH_PYTHON, _RUST, _LUA and _LUAJIT.
+// The main job (samples/c/stream_files.c) over files in the page cache: against the same readers with no GPU behind
+// them, and, on the software GPU, against a plain loop that does the same work. And the main job in other languages
+// against it: those whose commands the environment has, GPUORCH_BENCH_PYTHON, _RUST, _LUA and _LUAJIT.
 // LINK: objects
 #include <fcntl.h>
 #include <spawn.h>
@@ -41,7 +41,8 @@ public:
     const int number;
 };
 
-/// Files of random bytes in memory, gone with this: tmpfs where there is room, else a folder that is cached by being written.
+/// Files of random bytes in memory, gone with this: tmpfs where there is room, else a folder that is cached by being
+/// written.
 class Files {
 public:
     Files(int count, uint64_t bytes_each) : bytes_each_(bytes_each) {
@@ -53,7 +54,8 @@ public:
             if (!mkdtemp(folder_.data())) fail_errno(folder_);
             break;
         }
-        if (folder_.empty()) throw Skip("no room for " + std::to_string(bytes >> 20) + " MiB of files in /dev/shm or /tmp");
+        if (folder_.empty())
+            throw Skip("no room for " + std::to_string(bytes >> 20) + " MiB of files in /dev/shm or /tmp");
         std::mt19937_64 random(3);
         std::vector<uint64_t> block((8 << 20) / 8);
         for (uint64_t& word : block) word = random() & 0x7f7f7f7f0fffffff;  // no byte value as often as the others
@@ -130,7 +132,8 @@ SampleRun run_sample(const std::string& command, const Files& files) {
     }
     std::string output;
     char buffer[4096];
-    for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) output.append(buffer, static_cast<size_t>(got));
+    for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+        output.append(buffer, static_cast<size_t>(got));
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
@@ -169,7 +172,8 @@ double read_only(const Files& files, gpo::pipeline::Team& team, std::vector<char
     return static_cast<double>(files.bytes()) / (now_ns() - begin);
 }
 
-/// What the main job does to a file, as one would write it without thinking of speed: read, histogram, map, CRC-32 by table.
+/// What the main job does to a file, as one would write it without thinking of speed: read, histogram, map, CRC-32 by
+/// table.
 class PlainLoop {
 public:
     PlainLoop() {
@@ -252,7 +256,8 @@ void against_loop(Row& row) {
         });
     char text[32];
     std::snprintf(text, sizeof text, "CRC-32 %08x", crc);
-    if (total.find(text) == std::string::npos) throw std::runtime_error("the loop has " + std::string(text) + ", the sample " + total);
+    if (total.find(text) == std::string::npos)
+        throw std::runtime_error("the loop has " + std::string(text) + ", the sample " + total);
     row.note(whole_process(seconds));
     row.note(total);
 }
@@ -260,8 +265,8 @@ void against_loop(Row& row) {
 /// The part of a total that is the same in every language: all before the speed.
 std::string figures_of(const std::string& total) { return total.substr(0, total.rfind(',', total.find(" GB/s"))); }
 
-/// What is compared is what each says itself: the time from the start of its pipeline's runs to their ends, which the library
-/// takes. How long the processes were about it, interpreter and device included, is in the note.
+/// What is compared is what each says itself: the time from the start of its pipeline's runs to their ends, which the
+/// library takes. How long the processes were about it, interpreter and device included, is in the note.
 void against_c(Row& row, const std::string& command) {
     const std::string in_c = sample();
     const Files files(row.size(8, 4), row.size(uint64_t{1} << 30, uint64_t{8} << 20));
@@ -276,7 +281,8 @@ void against_c(Row& row, const std::string& command) {
         };
     };
     row.pairs(arm(in_c, seconds_in_c, total_in_c), arm(command, seconds, total));
-    if (figures_of(total) != figures_of(total_in_c)) throw std::runtime_error("C says " + total_in_c + ", " + command + " says " + total);
+    if (figures_of(total) != figures_of(total_in_c))
+        throw std::runtime_error("C says " + total_in_c + ", " + command + " says " + total);
     row.note(whole_process(seconds) + ", of C's " + whole_process(seconds_in_c).substr(std::strlen("whole process ")));
     row.note(total);
 }
@@ -303,8 +309,11 @@ int main(int argc, char** argv) {
                      {"GPUORCH_BENCH_LUAJIT", "main_job_luajit"}};
     for (const auto& language : languages)
         if (const char* const command = std::getenv(language.variable))
-            bench.row({.name = language.row, .what = "main job in another language over 8 GiB of files in the page cache",
-                       .unit = "GB/s", .base = "the same in C", .target = ratio_at_least(0.97)},
+            bench.row({.name = language.row,
+                       .what = "main job in another language over 8 GiB of files in the page cache",
+                       .unit = "GB/s",
+                       .base = "the same in C",
+                       .target = ratio_at_least(0.97)},
                       [command](Row& row) { against_c(row, command); });
     return bench.finish();
 }

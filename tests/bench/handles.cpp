@@ -35,16 +35,17 @@ void pin(gpo_cq_t cq, int count) {
 
 int main(int argc, char** argv) {
     Bench bench("handles", argc, argv);
-    bench.row({.name = "pin", .what = "handle pin + unpin, one thread", .target = value_at_most(20), .target_on = on_any},
-              [](Row& row) {
-                  Subject subject;
-                  const int count = row.size(1'000'000, 10'000);
-                  row.alone([&] {
-                      const double begin = now_ns();
-                      pin(subject.cq, count);
-                      return (now_ns() - begin) / count;
-                  });
-              });
+    bench.row(
+        {.name = "pin", .what = "handle pin + unpin, one thread", .target = value_at_most(20), .target_on = on_any},
+        [](Row& row) {
+            Subject subject;
+            const int count = row.size(1'000'000, 10'000);
+            row.alone([&] {
+                const double begin = now_ns();
+                pin(subject.cq, count);
+                return (now_ns() - begin) / count;
+            });
+        });
     bench.row({.name = "pin_8_threads", .what = "the same handle from eight threads at once, per pin and thread"},
               [](Row& row) {
                   Subject subject;

@@ -21,7 +21,8 @@ inline void wait_busily(double ns) {
 /// A kernel that does nothing, with three arguments, as either arm launches it.
 class EmptyKernel {
 public:
-    EmptyKernel(Gpu& gpu, Raw& raw) : raw_(raw), raw_kernel_(raw.function(gpu, "empty")), kernel_(gpu.kernel("empty")) {}
+    EmptyKernel(Gpu& gpu, Raw& raw)
+        : raw_(raw), raw_kernel_(raw.function(gpu, "empty")), kernel_(gpu.kernel("empty")) {}
     void launch_raw(CUstream stream) {
         void* arguments[] = {&pointer_, &value_, &n_};
         CHECK_CU(raw_.cu.cuLaunchKernel(raw_kernel_, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));

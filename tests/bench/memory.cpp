@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kThreads = 8, kLive = 1000 / kThreads;
 
-/// Pieces on their way to the thread that frees them: one thread puts in, one takes out. Who puts in looks at the other's line
-/// only when it may be full.
+/// Pieces on their way to the thread that frees them: one thread puts in, one takes out. Who puts in looks at the
+/// other's line only when it may be full.
 class Mailbox {
 public:
     bool put(void* piece) noexcept {
@@ -259,8 +259,8 @@ void batched_copies(Row& row) {
         [&] {
             const double begin = now_ns();
             for (int i = 0; i < batches; ++i)
-                CHECK_CU(raw.cu.cuMemcpyBatchAsync(destinations.data(), sources.data(), sizes.data(), count, &attributes,
-                                                   &first, 1, raw_stream));
+                CHECK_CU(raw.cu.cuMemcpyBatchAsync(destinations.data(), sources.data(), sizes.data(), count,
+                                                   &attributes, &first, 1, raw_stream));
             raw.finish(raw_stream);
             return gigabytes / (now_ns() - begin);
         },
@@ -312,10 +312,12 @@ void large_copy(Row& row) {
 
 int main(int argc, char** argv) {
     Bench bench("memory", argc, argv);
-    bench.row({.name = "arena_8_threads",
-               .what = "arena allocate or free, 8 threads, 256 B to 1 MiB, 1,000 live, a quarter freed by another thread",
-               .base = "malloc and free", .target = value_at_most(100)},
-              arena);
+    bench.row(
+        {.name = "arena_8_threads",
+         .what = "arena allocate or free, 8 threads, 256 B to 1 MiB, 1,000 live, a quarter freed by another thread",
+         .base = "malloc and free",
+         .target = value_at_most(100)},
+        arena);
     bench.row({.name = "arena_free_after", .what = "gpo_arena_free_after of 512 pieces behind a kernel, each",
                .base = "gpo_arena_free", .target = value_at_most(250)},
               free_after);

@@ -1,14 +1,15 @@
-// The benchmarks' harness: a program is a Bench with rows; a row measures what libgpuorch does ("ours") and, where there is
-// something to hold it against, what the driver or plain code does (the "base"), in alternating blocks of one process.
+// The benchmarks' harness: a program is a Bench with rows; a row measures what libgpuorch does ("ours") and, where
+// there is something to hold it against, what the driver or plain code does (the "base"), in alternating blocks of one
+// process.
 //
 //     bench.row({.name = "launch", .what = "...", .base = "cuLaunchKernel", .target = ratio_at_most(1.05, 100)},
 //               [&](Row& row) { row.pairs([&] { return base_block(); }, [&] { return our_block(); }); });
 //
-// A *block* is enough repetitions that the clock doesn't matter; it returns one figure in the row's unit. A *pair* is a block
-// of each arm; of two pairs each arm is first in one, which one is drawn, so that drift and the effect of the predecessor
-// cancel out. A row's answer is the median of the pairs' ratios. Its interval is of order statistics, which assume nothing of
-// the distribution: the ranks between which the median lies with a probability of 95 % or more (for fewer than six pairs: all
-// of them).
+// A *block* is enough repetitions that the clock doesn't matter; it returns one figure in the row's unit. A *pair* is a
+// block of each arm; of two pairs each arm is first in one, which one is drawn, so that drift and the effect of the
+// predecessor cancel out. A row's answer is the median of the pairs' ratios. Its interval is of order statistics, which
+// assume nothing of the distribution: the ranks between which the median lies with a probability of 95 % or more (for
+// fewer than six pairs: all of them).
 #pragma once
 
 #include <cstdint>
@@ -108,8 +109,8 @@ class Bench {
 public:
     /// Reads the command line; prints usage and exits for one that it doesn't know.
     Bench(const char* program, int argc, char** argv);
-    /// Measures a row, unless --rows leaves it out or it makes no sense on this device. What it throws is its failure, and
-    /// the next row goes on.
+    /// Measures a row, unless --rows leaves it out or it makes no sense on this device. What it throws is its failure,
+    /// and the next row goes on.
     void row(const RowSpec& spec, const std::function<void(Row&)>& body);
     /// Writes the JSON. The program's exit code.
     int finish();

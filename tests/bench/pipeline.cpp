@@ -50,7 +50,8 @@ private:
 };
 
 Pipeline make_pipeline(const Gpu& gpu, gpo_kernel_t kernel, uint32_t flags = 0) {
-    gpo_stage_argument arguments[3] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>(), sized<gpo_stage_argument>()};
+    gpo_stage_argument arguments[3] = {sized<gpo_stage_argument>(), sized<gpo_stage_argument>(),
+                                       sized<gpo_stage_argument>()};
     arguments[0].kind = GPO_STAGE_OUTPUT;
     arguments[1].kind = GPO_STAGE_INPUT;
     arguments[2].kind = GPO_STAGE_INPUT_BYTES;
@@ -96,7 +97,8 @@ void check_answer(const Plain& in, const Plain& out) {
 
 void describe(Row& row, const gpo_pipeline_result& result) {
     char text[96];
-    std::snprintf(text, sizeof text, "%g MiB chunks, %u slots", static_cast<double>(result.chunk_bytes) / (1 << 20), result.slots);
+    std::snprintf(text, sizeof text, "%g MiB chunks, %u slots", static_cast<double>(result.chunk_bytes) / (1 << 20),
+                  result.slots);
     row.note(text);
 }
 
@@ -182,13 +184,18 @@ void pageable(Row& row) {
 
 int main(int argc, char** argv) {
     Bench bench("pipeline", argc, argv);
-    bench.row({.name = "pipeline", .what = "1 GiB in, kernel, 1 GiB out, registered memory, GPO_AUTO, later runs", .unit = "GB/s",
-               .base = "1 GiB each way at once, nothing else", .target = ratio_at_least(0.97)},
+    bench.row({.name = "pipeline",
+               .what = "1 GiB in, kernel, 1 GiB out, registered memory, GPO_AUTO, later runs",
+               .unit = "GB/s",
+               .base = "1 GiB each way at once, nothing else",
+               .target = ratio_at_least(0.97)},
               [](Row& row) { registered(row, false); });
     bench.row({.name = "pipeline_first", .what = "the same, first run of a pipeline, tuning included", .unit = "GB/s",
                .base = "1 GiB each way at once, nothing else", .target = ratio_at_least(0.9)},
               [](Row& row) { registered(row, true); });
-    bench.row({.name = "pipeline_times", .what = "the first of these with GPU times taken (GPO_PIPELINE_TIMES)", .unit = "GB/s",
+    bench.row({.name = "pipeline_times",
+               .what = "the first of these with GPU times taken (GPO_PIPELINE_TIMES)",
+               .unit = "GB/s",
                .base = "1 GiB each way at once, nothing else"},
               [](Row& row) { registered(row, false, GPO_PIPELINE_TIMES); });
     bench.row({.name = "pipeline_pageable", .what = "the same from pageable memory to pageable memory", .unit = "GB/s",

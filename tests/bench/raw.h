@@ -1,8 +1,8 @@
 // The raw arm: the driver's functions, called as a program would that has no library in between.
 //
-// On a CUDA device they come from libcuda by dlopen and cuGetProcAddress, and work on the primary context, the one that the
-// library uses too. On the software GPU they come from a second copy of it (soft_raw/), which shares nothing with the
-// library's: there the arm shows what the layers above the driver cost.
+// On a CUDA device they come from libcuda by dlopen and cuGetProcAddress, and work on the primary context, the one that
+// the library uses too. On the software GPU they come from a second copy of it (soft_raw/), which shares nothing with
+// the library's: there the arm shows what the layers above the driver cost.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A runtime that opens no device: what it costs, and that it leaves the driver alone. In a program of its own, since nothing
-// else may have loaded the driver.
+// A runtime that opens no device: what it costs, and that it leaves the driver alone. In a program of its own, since
+// nothing else may have loaded the driver.
 #include <fstream>
 
 #include "bench/gpu.h"

@@ -1,5 +1,5 @@
-// What it costs the host to put work on a stream: launches, event records, copies; from one thread and from eight. And what
-// kernels take on the software GPU.
+// What it costs the host to put work on a stream: launches, event records, copies; from one thread and from eight. And
+// what kernels take on the software GPU.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -42,7 +42,9 @@ void launches(Row& row, bool with_context) {
             raw.make_current();
             return host_cost(
                 count,
-                [&] { CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr)); },
+                [&] {
+                    CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_stream, arguments, nullptr));
+                },
                 [&] { raw.finish(raw_stream); });
         },
         [&] {
@@ -84,8 +86,9 @@ void copies(Row& row) {
     const int count = row.size(400, 50);
     row.pairs(
         [&] {
-            return host_cost(count, [&] { CHECK_CU(raw.cu.cuMemcpyHtoDAsync(raw_device, raw_host, bytes, raw_stream)); },
-                             [&] { raw.finish(raw_stream); });
+            return host_cost(
+                count, [&] { CHECK_CU(raw.cu.cuMemcpyHtoDAsync(raw_device, raw_host, bytes, raw_stream)); },
+                [&] { raw.finish(raw_stream); });
         },
         [&] {
             return host_cost(count, [&] { CHECK_GPO(gpo_copy_to_device(stream, device.address, host, bytes)); },
@@ -114,7 +117,8 @@ void eight_threads(Row& row) {
                 unsigned long long n = 0;
                 void* arguments[] = {&pointer, &value, &n};
                 for (int i = 0; i < count; ++i)
-                    CHECK_CU(raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_streams[me], arguments, nullptr));
+                    CHECK_CU(
+                        raw.cu.cuLaunchKernel(raw_kernel, 1, 1, 1, 1, 1, 1, 0, raw_streams[me], arguments, nullptr));
             });
             for (const CUstream stream : raw_streams) raw.finish(stream);
             return time / (count * threads);
@@ -227,14 +231,19 @@ int main(int argc, char** argv) {
     bench.row({.name = "copy_async", .what = "asynchronous copy of 4 KiB, pinned to device, host cost",
                .base = "cuMemcpyHtoDAsync", .target = ratio_at_most(1.05, 100)},
               copies);
-    bench.row({.name = "launch_8_threads", .what = "eight threads launch one kernel on eight streams, per launch in all",
-               .base = "cuLaunchKernel", .target = ratio_at_most(1.05)},
+    bench.row({.name = "launch_8_threads",
+               .what = "eight threads launch one kernel on eight streams, per launch in all",
+               .base = "cuLaunchKernel",
+               .target = ratio_at_most(1.05)},
               eight_threads);
     bench.row({.name = "soft_enqueue_busy", .what = "launch onto a stream whose kernel still runs, host cost",
                .target = value_at_most(1000), .target_on = on_soft, .devices = on_soft},
               busy_stream);
-    bench.row({.name = "soft_enqueue_idle", .what = "launch onto an idle stream, host cost, the kernel before has just ended",
-               .target = value_at_most(5000), .target_on = on_soft, .devices = on_soft},
+    bench.row({.name = "soft_enqueue_idle",
+               .what = "launch onto an idle stream, host cost, the kernel before has just ended",
+               .target = value_at_most(5000),
+               .target_on = on_soft,
+               .devices = on_soft},
               [](Row& row) { idle_stream(row, std::chrono::microseconds(0)); });
     bench.row({.name = "soft_enqueue_asleep", .what = "the same a millisecond later: the software GPU sleeps",
                .target = value_at_most(5000), .target_on = on_soft, .devices = on_soft},

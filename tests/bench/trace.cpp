@@ -1,6 +1,6 @@
 // LINK: objects
-// What tracing costs the thread that launches: on, with and without GPU times, and off. The trace goes to /dev/null, so that
-// its writer thread works as it does for a file.
+// What tracing costs the thread that launches: on, with and without GPU times, and off. The trace goes to /dev/null, so
+// that its writer thread works as it does for a file.
 #include "bench/gpu.h"
 #include "bench/pairs.h"
 #include "bench/raw.h"
@@ -27,10 +27,10 @@ public:
     double block(Tracing tracing) {
         return block(tracing, stream_, [&] { launch_once(stream_); });
     }
-    /// The same with a raw record of an event before and after it, as whoever times launches has to make them: no event is
-    /// recorded again before its time could be read, so each launch of a block has two of its own. They go onto a stream
-    /// of the library's that is not the other arm's, for its native handle is given out: what is traced there is asked each
-    /// time whether it is being captured. (Not where the raw arm has another driver.)
+    /// The same with a raw record of an event before and after it, as whoever times launches has to make them: no event
+    /// is recorded again before its time could be read, so each launch of a block has two of its own. They go onto a
+    /// stream of the library's that is not the other arm's, for its native handle is given out: what is traced there is
+    /// asked each time whether it is being captured. (Not where the raw arm has another driver.)
     double block_with_records(Tracing tracing) {
         if (events_.empty()) prepare_records();
         size_t next = 0;
@@ -110,15 +110,19 @@ int main(int argc, char** argv) {
     bench.row({.name = "trace_off", .what = "what tracing costs a launch while nobody traces: its branches, alone",
                .target = value_at_most(29), .target_on = on_any},  // 1 % of a launch
               [](Row& row) { row.alone([&] { return branches(row.size(1'000'000, 10'000)); }); });
-    bench.row({.name = "trace_host_span", .what = "launch, traced without GPU times, host cost", .base = "the same untraced",
+    bench.row({.name = "trace_host_span",
+               .what = "launch, traced without GPU times, host cost",
+               .base = "the same untraced",
                .target = difference_at_most(300)},
               [](Row& row) {
                   Launches launches(row);
                   row.pairs([&] { return launches.block(Tracing::off); },
                             [&] { return launches.block(Tracing::host); });
               });
-    bench.row({.name = "trace_gpu_span", .what = "launch, traced with GPU times, host cost",
-               .base = "traced without, and two raw records, of timing events that each launch has its own of", .target = difference_at_most(200),
+    bench.row({.name = "trace_gpu_span",
+               .what = "launch, traced with GPU times, host cost",
+               .base = "traced without, and two raw records, of timing events that each launch has its own of",
+               .target = difference_at_most(200),
                .devices = on_cuda},
               [](Row& row) {
                   Launches launches(row);

@@ -1,5 +1,5 @@
-// Tests that go wrong in each way that a test can. The runner runs them one by one and must notice; it proves that a green
-// run means something.
+// Tests that go wrong in each way that a test can. The runner runs them one by one and must notice; it proves that a
+// green run means something.
 #include <doctest/doctest.h>
 
 #include <unistd.h>

@@ -233,12 +233,14 @@ TEST_CASE("arena: slabs lie on the NUMA node that was asked for") {
         REQUIRE_OK(gpo_arena_create(gpu.device, &options, arena.out()));
         void* memory = nullptr;
         const gpo_status status = gpo_arena_allocate(arena, kMiB / 2, 0, &memory);
-        if (status == GPO_NOT_SUPPORTED) return skip("this process may not say where memory goes: " + std::string(last_error().message));
+        if (status == GPO_NOT_SUPPORTED)
+            return skip("this process may not say where memory goes: " + std::string(last_error().message));
         REQUIRE_OK(status);
         std::memset(memory, 1, kMiB / 2);
         for (uint64_t at = 0; at < kMiB / 2; at += kMiB / 8) {
             int found = -1;
-            constexpr unsigned long kNodeOf = 1 | 2;   // MPOL_F_NODE | MPOL_F_ADDR, of <numaif.h>, which belongs to libnuma
+            constexpr unsigned long kNodeOf =
+                1 | 2;  // MPOL_F_NODE | MPOL_F_ADDR, of <numaif.h>, which belongs to libnuma
             if (syscall(SYS_get_mempolicy, &found, nullptr, 0ul, static_cast<char*>(memory) + at, kNodeOf) != 0)
                 return skip("where these pages are can't be asked: " + std::string(std::strerror(errno)));
             CHECK(found == node);
@@ -362,7 +364,9 @@ TEST_CASE("arena: pieces outlive the arena's handle, and waiting ones outlive no
 TEST_CASE("arena: what was never freed is reported by label at shutdown") {
     std::string log;
     auto options = sized<gpo_runtime_options>();
-    options.log = [](void* user, int32_t, const char* line) { *static_cast<std::string*>(user) += std::string(line) + "\n"; };
+    options.log = [](void* user, int32_t, const char* line) {
+        *static_cast<std::string*>(user) += std::string(line) + "\n";
+    };
     options.log_user = &log;
     {
         Gpu gpu(options);
@@ -388,7 +392,9 @@ TEST_CASE("arena: what was never freed is reported by label at shutdown") {
 TEST_CASE("arena: nothing is reported where all was freed") {
     std::string log;
     auto options = sized<gpo_runtime_options>();
-    options.log = [](void* user, int32_t, const char* line) { *static_cast<std::string*>(user) += std::string(line) + "\n"; };
+    options.log = [](void* user, int32_t, const char* line) {
+        *static_cast<std::string*>(user) += std::string(line) + "\n";
+    };
     options.log_user = &log;
     {
         Gpu gpu(options);

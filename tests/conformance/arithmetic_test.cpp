@@ -1,4 +1,5 @@
-// Arithmetic in kernels beyond the usual: rounding in a direction, functions that the C library lacks, several numbers in one word.
+// Arithmetic in kernels beyond the usual: rounding in a direction, functions that the C library lacks, several numbers
+// in one word.
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
@@ -121,7 +122,8 @@ uint32_t of_lanes(uint32_t a, uint32_t b, unsigned bits, bool is_signed, Each ea
         const auto value = static_cast<int64_t>(word >> at & ((1u << bits) - 1));
         return is_signed && value >> (bits - 1) ? value - (int64_t{1} << bits) : value;
     };
-    for (unsigned at = 0; at < 32; at += bits) out |= (static_cast<uint32_t>(each(lane(a, at), lane(b, at))) & ((1u << bits) - 1)) << at;
+    for (unsigned at = 0; at < 32; at += bits)
+        out |= (static_cast<uint32_t>(each(lane(a, at), lane(b, at))) & ((1u << bits) - 1)) << at;
     return out;
 }
 
@@ -145,7 +147,8 @@ TEST_CASE("operations that round in a direction round as the host does in that d
     REQUIRE_OK(launch(stream, directed.get(), (n + 63) / 64, 64, f.data(), g.data(), in.data(), d.data(), n));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
-    const char* const operations[] = {"sum", "difference", "product", "quotient", "fused product and sum", "root", "conversion"};
+    const char* const operations[] = {"sum",  "difference", "product", "quotient", "fused product and sum",
+                                      "root", "conversion"};
     int wrong = 0;
     for (uint32_t i = 0; i < n; ++i)
         for (int m = 0; m < 4; ++m) {
@@ -161,13 +164,15 @@ TEST_CASE("operations that round in a direction round as the host does in that d
             }
             for (int k = 0; k < 7; ++k) {
                 if (std::memcmp(&f[28 * i + 7 * m + k], &expected_f[k], 4) == 0 || ++wrong > 5) continue;
-                FAIL_CHECK("the " << operations[k] << " in mode " << m << " of floats " << in[3 * i] << ", " << in[3 * i + 1] << ", "
-                                  << in[3 * i + 2] << " is " << f[28 * i + 7 * m + k] << ", not " << expected_f[k]);
+                FAIL_CHECK("the " << operations[k] << " in mode " << m << " of floats " << in[3 * i] << ", "
+                                  << in[3 * i + 1] << ", " << in[3 * i + 2] << " is " << f[28 * i + 7 * m + k]
+                                  << ", not " << expected_f[k]);
             }
             for (int k = 0; k < 6; ++k) {
                 if (std::memcmp(&g[28 * i + 7 * m + k], &expected_g[k], 8) == 0 || ++wrong > 5) continue;
-                FAIL_CHECK("the " << operations[k] << " in mode " << m << " of doubles " << d[3 * i] << ", " << d[3 * i + 1] << ", "
-                                  << d[3 * i + 2] << " is " << g[28 * i + 7 * m + k] << ", not " << expected_g[k]);
+                FAIL_CHECK("the " << operations[k] << " in mode " << m << " of doubles " << d[3 * i] << ", "
+                                  << d[3 * i + 1] << ", " << d[3 * i + 2] << " is " << g[28 * i + 7 * m + k] << ", not "
+                                  << expected_g[k]);
             }
         }
     CHECK(wrong == 0);
@@ -183,7 +188,8 @@ TEST_CASE("integers become floating-point numbers in a direction as on the host"
     auto g = gpu.pinned<double>(8 * n);
     Numbers numbers;
     for (uint32_t i = 0; i < n; ++i) in[i] = static_cast<int64_t>(numbers() << 32 ^ numbers()) >> (i % 64);
-    in[0] = 0, in[1] = INT64_MAX, in[2] = INT64_MIN, in[3] = -1, in[4] = (int64_t{1} << 53) + 1, in[5] = -((int64_t{1} << 24) + 1);
+    in[0] = 0, in[1] = INT64_MAX, in[2] = INT64_MIN, in[3] = -1, in[4] = (int64_t{1} << 53) + 1,
+    in[5] = -((int64_t{1} << 24) + 1);
     REQUIRE_OK(launch(stream, integers.get(), (n + 63) / 64, 64, f.data(), g.data(), in.data(), n));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
     const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
@@ -197,7 +203,9 @@ TEST_CASE("integers become floating-point numbers in a direction as on the host"
             const volatile double gx = static_cast<double>(x), gu = static_cast<double>(u);
             const uint32_t at = 8 * i + 2 * m;
             if (f[at] == fx && f[at + 1] == fu && g[at] == gx && g[at + 1] == gu) continue;
-            if (++wrong <= 5) FAIL_CHECK("in mode " << m << " " << in[i] << " is " << f[at] << ", " << f[at + 1] << ", " << g[at] << ", " << g[at + 1]);
+            if (++wrong <= 5)
+                FAIL_CHECK("in mode " << m << " " << in[i] << " is " << f[at] << ", " << f[at + 1] << ", " << g[at]
+                                      << ", " << g[at + 1]);
         }
     CHECK(wrong == 0);
 }
@@ -206,7 +214,8 @@ TEST_CASE("inverse error functions, Bessel functions and norms are what they sho
     Gpu gpu;
     Kernel functions = gpu.kernel(kFunctions, "functions");
     Stream stream = gpu.stream();
-    const std::vector<double> points = {-0.999, -0.97, -0.75, -0.5, -0.25, -1e-3, 1e-3, 0.1, 0.3, 0.5, 0.6, 0.875, 0.96875, 0.998046875};
+    const std::vector<double> points = {-0.999, -0.97, -0.75, -0.5, -0.25, -1e-3,   1e-3,
+                                        0.1,    0.3,   0.5,   0.6,  0.875, 0.96875, 0.998046875};
     const auto n = static_cast<uint32_t>(points.size());
     auto in = gpu.pinned<double>(n), g = gpu.pinned<double>(12 * n);
     auto f = gpu.pinned<float>(12 * n);
@@ -218,7 +227,8 @@ TEST_CASE("inverse error functions, Bessel functions and norms are what they sho
         CAPTURE(x);
         const double* got = &g[12 * i];
         const float* got_f = &f[12 * i];
-        const double bessel0 = std::cyl_bessel_i(0.0, std::fabs(3 * x)), bessel1 = std::copysign(std::cyl_bessel_i(1.0, std::fabs(3 * x)), x);
+        const double bessel0 = std::cyl_bessel_i(0.0, std::fabs(3 * x)),
+                     bessel1 = std::copysign(std::cyl_bessel_i(1.0, std::fabs(3 * x)), x);
         const double scaled = static_cast<double>(std::exp(16.0L * x * x) * std::erfc(4.0L * x));
         const auto near = [](double value, double epsilon) { return doctest::Approx(value).epsilon(epsilon); };
         CHECK(std::erf(got[0]) == near(x, 1e-13));
@@ -251,7 +261,9 @@ TEST_CASE("two or four numbers in a word are added, compared and averaged each b
     in[0] = 0x80808080, in[1] = 0x80ff7f00, in[2] = 0x80008000, in[3] = 0x7fff8000;
     REQUIRE_OK(launch(stream, lanes.get(), (n + 63) / 64, 64, out.data(), in.data(), n));
     REQUIRE_OK(gpo_stream_wait(stream, kPatience));
-    const auto within = [](int64_t value, int64_t least, int64_t most) { return std::min(std::max(value, least), most); };
+    const auto within = [](int64_t value, int64_t least, int64_t most) {
+        return std::min(std::max(value, least), most);
+    };
     for (uint32_t i = 0; i < n; ++i) {
         const uint32_t a = in[2 * i], b = in[2 * i + 1];
         using Lane = int64_t;
@@ -345,7 +357,8 @@ extern "C" __global__ void inverse_roots(float* out, const float* in, unsigned n
     for (float& x : in) x = std::abs(static_cast<float>(numbers.real(40)));
     program.run("inverse_roots", shape_of(1, 128), out, in, static_cast<uint32_t>(in.size()));
     int wrong = 0;
-    for (size_t i = 0; i < in.size(); ++i) wrong += out[i] != static_cast<float>(1 / std::sqrt(static_cast<long double>(in[i])));
+    for (size_t i = 0; i < in.size(); ++i)
+        wrong += out[i] != static_cast<float>(1 / std::sqrt(static_cast<long double>(in[i])));
     CHECK(wrong == 0);
 }
 
@@ -376,9 +389,26 @@ extern "C" __global__ void use(double* g, float* f, double x, float y) {
     std::vector<double> g(20);
     std::vector<float> f(9);
     program.run("use", single(), g, f, x, y);
-    const double expected[] = {std::erf(x), std::erfc(x), std::expm1(x), std::lgamma(x), std::tgamma(x), 10, 0.625 + 1, 0.25, -x, 1, 0.25,
-                               0.75, std::asinh(x), std::acosh(x + 1), std::atanh(x / 4),
-                               M_1_PI + M_2_PI + M_2_SQRTPI + M_LN10 + M_LOG10E, -std::sqrt(0.5), -std::sqrt(0.5), 20, 5 + 9223372036854775808.0};
+    const double expected[] = {std::erf(x),
+                               std::erfc(x),
+                               std::expm1(x),
+                               std::lgamma(x),
+                               std::tgamma(x),
+                               10,
+                               0.625 + 1,
+                               0.25,
+                               -x,
+                               1,
+                               0.25,
+                               0.75,
+                               std::asinh(x),
+                               std::acosh(x + 1),
+                               std::atanh(x / 4),
+                               M_1_PI + M_2_PI + M_2_SQRTPI + M_LN10 + M_LOG10E,
+                               -std::sqrt(0.5),
+                               -std::sqrt(0.5),
+                               20,
+                               5 + 9223372036854775808.0};
     for (int i = 0; i < 20; ++i) {
         INFO(i);
         CHECK(std::abs(g[i] - expected[i]) <= 1e-14 * std::abs(expected[i]));

@@ -130,7 +130,8 @@ struct Clusters {
     gpo_status put(const char* name, const gpo_launch& shape, const Arguments&... arguments) {
         const void* pointers[] = {&arguments...};
         const uint32_t sizes[] = {sizeof arguments...};
-        return gpo_stream_launch_kernel(stream, gpu.kernel(kKernels, name), &shape, pointers, sizes, sizeof...(Arguments));
+        return gpo_stream_launch_kernel(stream, gpu.kernel(kKernels, name), &shape, pointers, sizes,
+                                        sizeof...(Arguments));
     }
     void wait() { REQUIRE_OK(gpo_stream_wait(stream, kPatience)); }
 
@@ -158,8 +159,9 @@ TEST_CASE("a block knows its place in its cluster, and the cluster's in the grid
                 CAPTURE(x);
                 CAPTURE(y);
                 CAPTURE(z);
-                const std::vector<uint32_t> expected = {rank, 6, x % 3, 0, z, 3, 1, 2, rank * 64 + 63, 6 * 64, 8, y * 2 + x / 3,
-                                                        rank == 0 ? 6u * 64 : 0u, 5};
+                const std::vector<uint32_t> expected = {
+                    rank, 6, x % 3, 0, z, 3, 1, 2, rank * 64 + 63, 6 * 64, 8, y * 2 + x / 3, rank == 0 ? 6u * 64 : 0u,
+                    5};
                 CHECK(std::vector<uint32_t>(mine, mine + 14) == expected);
             }
 }
@@ -225,7 +227,8 @@ TEST_CASE("blocks of a cluster pass a token round, and never run ahead of its ba
         CAPTURE(size);
         REQUIRE_OK(clusters.put("ring", shape_of(48, 65, size), out.data(), rounds));
         clusters.wait();
-        for (uint32_t block = 0; block < 48; ++block) CHECK(out[block] == (block % size + size * rounds - rounds) % size + rounds);
+        for (uint32_t block = 0; block < 48; ++block)
+            CHECK(out[block] == (block % size + size * rounds - rounds) % size + rounds);
     }
 }
 

@@ -27,7 +27,8 @@ gpo_cq_statistics statistics_of(gpo_cq_t queue) {
 
 }  // namespace
 
-TEST_CASE("a notify comes out when the stream gets there, with the caller's number, its operation and its times" * gated) {
+TEST_CASE("a notify comes out when the stream gets there, with the caller's number, its operation and its times" *
+          gated) {
     Gpu gpu;
     Writer writer(gpu);
     Gate gate(gpu);
@@ -228,7 +229,8 @@ TEST_CASE("entries are written with the caller's stride, and an older caller's s
     while (taken < 3) {
         uint64_t count = 0;
         REQUIRE_OK(gpo_cq_wait(queue, kPatience));
-        REQUIRE_OK(gpo_cq_drain(queue, reinterpret_cast<gpo_completion*>(bytes.data() + taken * 24), 24, 3 - taken, &count));
+        REQUIRE_OK(
+            gpo_cq_drain(queue, reinterpret_cast<gpo_completion*>(bytes.data() + taken * 24), 24, 3 - taken, &count));
         taken += count;
     }
     for (uint64_t i = 0; i < 3; ++i) {

@@ -82,7 +82,8 @@ TEST_CASE("copy: ranges that are wrong are refused by name, and the stream goes 
     CHECK(says("96 are left"));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_copy_to_device(stream, number(host.data()), host.data() + 8, 4));
     CHECK(says("device memory is needed"));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_copy_to_device(stream, memory, reinterpret_cast<const void*>(other + 0), 16));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT,
+                 gpo_copy_to_device(stream, memory, reinterpret_cast<const void*>(other + 0), 16));
     CHECK(says("host memory is needed"));
     CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_copy_on_device(stream, memory, memory + 100, 101));
     CHECK(says("overlap"));
@@ -211,7 +212,8 @@ TEST_CASE("copy: a batch moves every piece, in all directions, few or many") {
     Gpu gpu;
     Stream stream = gpu.stream();
     constexpr size_t kPieces = 500, kBytes = 1000;
-    Pinned<unsigned char> from = gpu.pinned<unsigned char>(kPieces * kBytes), back = gpu.pinned<unsigned char>(kPieces * kBytes);
+    Pinned<unsigned char> from = gpu.pinned<unsigned char>(kPieces * kBytes),
+                          back = gpu.pinned<unsigned char>(kPieces * kBytes);
     Memory memory = gpu.memory(kPieces * kBytes), second = gpu.memory(kPieces * kBytes);
     scramble(from.data(), from.size(), 4);
     for (const size_t count : {size_t{1}, size_t{3}, kPieces}) {
@@ -277,8 +279,8 @@ TEST_CASE("copy: one wrong piece refuses the whole batch before anything has mov
     auto unsized_ = good;
     unsized_.struct_size = 0;
     for (const gpo_copy& wrong :
-         {piece(memory + 4090, number(host.data()), 16), piece(memory, 0, 16), piece(memory, number(host.data()), UINT64_MAX),
-          piece(memory + 16, memory + 20, 16), unknown, unsized_}) {
+         {piece(memory + 4090, number(host.data()), 16), piece(memory, 0, 16),
+          piece(memory, number(host.data()), UINT64_MAX), piece(memory + 16, memory + 20, 16), unknown, unsized_}) {
         const gpo_copy copies[] = {good, wrong};
         CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_copy_batch(stream, copies, sizeof(gpo_copy), 2));
     }
@@ -361,7 +363,8 @@ TEST_CASE("copy: the legacy default stream takes batches too") {
         Stream stream;
         REQUIRE_OK(gpo_stream_wrap(gpu.device, reinterpret_cast<void*>(native), nullptr, stream.out()));
         std::fill(back.begin(), back.end(), 0);
-        const gpo_copy copies[] = {piece(memory, from.address(), 4096), piece(memory + 4096, from.address() + 4096, 4096)};
+        const gpo_copy copies[] = {piece(memory, from.address(), 4096),
+                                   piece(memory + 4096, from.address() + 4096, 4096)};
         REQUIRE_OK(gpo_copy_batch(stream, copies, sizeof(gpo_copy), 2));
         REQUIRE_OK(gpo_copy_to_host(stream, back.data(), memory, 8192));
         REQUIRE_OK(gpo_stream_wait(stream, kPatience));

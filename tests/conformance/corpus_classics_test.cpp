@@ -221,7 +221,8 @@ TEST_CASE("a tiled matrix product in blocks of 16 and 32") {
     for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5);
     for (const unsigned tile : {16u, 32u}) {
         std::fill(c.begin(), c.end(), -1.0f);
-        program.run("MatrixMulCUDA<" + std::to_string(tile) + ">", shape_of({wide / tile, high / tile}, {tile, tile}), c, a, b, inner, wide);
+        program.run("MatrixMulCUDA<" + std::to_string(tile) + ">", shape_of({wide / tile, high / tile}, {tile, tile}),
+                    c, a, b, inner, wide);
         bool same = true;
         for (int y = 0; y < high; ++y)
             for (int x = 0; x < wide; ++x) {
@@ -280,7 +281,8 @@ TEST_CASE("reductions by volatile shared memory and by the last block") {
     std::vector<int> in = numbers(50000, 9), partial(10);
     const int sum = std::accumulate(in.begin(), in.end(), 0);
     for (const unsigned size : {64u, 256u}) {
-        program.run("reduce6<" + std::to_string(size) + ">", shape_of(10, size, 2 * size * sizeof(int)), in, partial, 50000u);
+        program.run("reduce6<" + std::to_string(size) + ">", shape_of(10, size, 2 * size * sizeof(int)), in, partial,
+                    50000u);
         CHECK(std::accumulate(partial.begin(), partial.end(), 0) == sum);
     }
     const std::vector<float> ones(20000, 1.0f);

@@ -1,5 +1,5 @@
-// Kernels as libraries for learning machines have them, in their manner: rows normalised, attention, half precision, operations
-// passed as types. They agree with the host.
+// Kernels as libraries for learning machines have them, in their manner: rows normalised, attention, half precision,
+// operations passed as types. They agree with the host.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -166,20 +166,24 @@ TEST_CASE("rows are normalised to sums of one, and to mean and deviation in half
     constexpr int N = 7, C = 300;
     auto in = corpus.gpu.pinned<float>(N * C), out = corpus.gpu.pinned<float>(N * C);
     for (int i = 0; i < N * C; ++i) in[i] = static_cast<float>(i * 31 % 97) / 10;
-    corpus.run("softmax_forward<float>", shape_of(N, 128, 2 * 4 * 4), out.data(), static_cast<const float*>(in.data()), N, C);
+    corpus.run("softmax_forward<float>", shape_of(N, 128, 2 * 4 * 4), out.data(), static_cast<const float*>(in.data()),
+               N, C);
     for (int row = 0; row < N; ++row) {
         double sum = 0;
         for (int i = 0; i < C; ++i) sum += std::exp(double(in[row * C + i]));
-        for (int i = 0; i < C; ++i) CHECK(out[row * C + i] == doctest::Approx(std::exp(double(in[row * C + i])) / sum).epsilon(1e-4));
+        for (int i = 0; i < C; ++i)
+            CHECK(out[row * C + i] == doctest::Approx(std::exp(double(in[row * C + i])) / sum).epsilon(1e-4));
     }
-    auto x = corpus.gpu.pinned<uint16_t>(N * C), gamma = corpus.gpu.pinned<uint16_t>(C), y = corpus.gpu.pinned<uint16_t>(N * C);
+    auto x = corpus.gpu.pinned<uint16_t>(N * C), gamma = corpus.gpu.pinned<uint16_t>(C),
+         y = corpus.gpu.pinned<uint16_t>(N * C);
     for (int i = 0; i < N * C; ++i) x[i] = half(static_cast<float>(i * 31 % 97 - 48) / 8);
     for (int i = 0; i < C; ++i) gamma[i] = half(static_cast<float>(i % 4 + 1) / 2);
     corpus.run("layernorm<__half, 256>", shape_of(N, 256), y.data(), static_cast<const uint16_t*>(x.data()),
                static_cast<const uint16_t*>(gamma.data()), C, 1e-5f);
     for (int row = 0; row < N; ++row) {
         double sum = 0, square = 0;
-        for (int i = 0; i < C; ++i) sum += number(x[row * C + i]), square += double(number(x[row * C + i])) * number(x[row * C + i]);
+        for (int i = 0; i < C; ++i)
+            sum += number(x[row * C + i]), square += double(number(x[row * C + i])) * number(x[row * C + i]);
         const double mean = sum / C, deviation = std::sqrt(square / C - mean * mean + 1e-5);
         for (int i = 0; i < C; ++i) {
             const double expected = (number(x[row * C + i]) - mean) / deviation * number(gamma[i]);
@@ -192,15 +196,16 @@ TEST_CASE("attention goes over its keys once and rescales what it has") {
     Program corpus(kLayers, {"attention<32, 64>"});
     if (!corpus.present) return;
     constexpr int N = 96, D = 64;
-    auto q = corpus.gpu.pinned<float>(N * D), k = corpus.gpu.pinned<float>(N * D), v = corpus.gpu.pinned<float>(N * D), o = corpus.gpu.pinned<float>(N * D);
+    auto q = corpus.gpu.pinned<float>(N * D), k = corpus.gpu.pinned<float>(N * D), v = corpus.gpu.pinned<float>(N * D),
+         o = corpus.gpu.pinned<float>(N * D);
     for (int i = 0; i < N * D; ++i) {
         q[i] = static_cast<float>(std::sin(0.1 * i));
         k[i] = static_cast<float>(std::cos(0.17 * i));
         v[i] = static_cast<float>(i % 11);
     }
     constexpr uint64_t shared = 4 * (2 * 32 * (D + 4) + 32 * 33);
-    corpus.run("attention<32, 64>", shape_of(N / 32, 32, shared), static_cast<const float*>(q.data()), static_cast<const float*>(k.data()),
-               static_cast<const float*>(v.data()), o.data(), N, 0.125f);
+    corpus.run("attention<32, 64>", shape_of(N / 32, 32, shared), static_cast<const float*>(q.data()),
+               static_cast<const float*>(k.data()), static_cast<const float*>(v.data()), o.data(), N, 0.125f);
     for (int row = 0; row < N; row += 5) {
         std::vector<double> weight(N);
         double sum = 0;
@@ -221,11 +226,14 @@ TEST_CASE("a product of matrices in half precision by pairs, and pairs turned in
     Program corpus(kLayers, {"hgemm<16>", "rope_half"});
     if (!corpus.present) return;
     constexpr int n = 48;
-    auto a = corpus.gpu.pinned<uint16_t>(n * n), b = corpus.gpu.pinned<uint16_t>(n * n), c = corpus.gpu.pinned<uint16_t>(n * n);
-    for (int i = 0; i < n * n; ++i) a[i] = half(static_cast<float>(i % 5 - 2)), b[i] = half(static_cast<float>(i % 7 - 3));
+    auto a = corpus.gpu.pinned<uint16_t>(n * n), b = corpus.gpu.pinned<uint16_t>(n * n),
+         c = corpus.gpu.pinned<uint16_t>(n * n);
+    for (int i = 0; i < n * n; ++i)
+        a[i] = half(static_cast<float>(i % 5 - 2)), b[i] = half(static_cast<float>(i % 7 - 3));
     auto shape = shape_of(n / 16, 16);
     shape.grid[1] = n / 16, shape.block[1] = 16;
-    corpus.run("hgemm<16>", shape, static_cast<const uint16_t*>(a.data()), static_cast<const uint16_t*>(b.data()), c.data(), n);
+    corpus.run("hgemm<16>", shape, static_cast<const uint16_t*>(a.data()), static_cast<const uint16_t*>(b.data()),
+               c.data(), n);
     bool same = true;
     for (int y = 0; y < n; ++y)
         for (int x = 0; x < n; ++x) {
@@ -236,10 +244,13 @@ TEST_CASE("a product of matrices in half precision by pairs, and pairs turned in
     CHECK(same);
     auto pairs = corpus.gpu.pinned<uint16_t>(2 * 64);
     auto angles = corpus.gpu.pinned<float>(64);
-    for (int i = 0; i < 64; ++i) pairs[2 * i] = half(static_cast<float>(i)), pairs[2 * i + 1] = half(1), angles[i] = 0.1f * static_cast<float>(i);
+    for (int i = 0; i < 64; ++i)
+        pairs[2 * i] = half(static_cast<float>(i)), pairs[2 * i + 1] = half(1),
+                  angles[i] = 0.1f * static_cast<float>(i);
     corpus.run("rope_half", shape_of(2, 32), pairs.data(), static_cast<const float*>(angles.data()), 64);
     for (int i = 0; i < 64; ++i) {
-        const double x = i * std::cos(double(angles[i])) - std::sin(double(angles[i])), y = i * std::sin(double(angles[i])) + std::cos(double(angles[i]));
+        const double x = i * std::cos(double(angles[i])) - std::sin(double(angles[i])),
+                     y = i * std::sin(double(angles[i])) + std::cos(double(angles[i]));
         CHECK(std::fabs(number(pairs[2 * i]) - x) <= 1e-3 * 64);
         CHECK(std::fabs(number(pairs[2 * i + 1]) - y) <= 1e-3 * 64);
     }

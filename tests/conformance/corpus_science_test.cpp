@@ -1,5 +1,5 @@
-// Kernels as public sample collections have them, in their manner: bodies that pull, stencils, convolutions, fractals, solvers,
-// and what C++ has in kernels. They agree with the host.
+// Kernels as public sample collections have them, in their manner: bodies that pull, stencils, convolutions, fractals,
+// solvers, and what C++ has in kernels. They agree with the host.
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -218,7 +218,8 @@ __global__ void convolutionRowsKernel(float *d_Dst, float *d_Src, int imageW, in
 }
 )cuda";
 
-const char kLanguage[] = R"cuda(// function pointers, virtual functions, new and delete, unions, device globals with initialisers
+const char kLanguage[] =
+    R"cuda(// function pointers, virtual functions, new and delete, unions, device globals with initialisers
 typedef float (*binary_t)(float, float);
 __device__ float add_f(float a, float b) { return a + b; }
 __device__ float mul_f(float a, float b) { return a * b; }
@@ -267,17 +268,20 @@ TEST_CASE("bodies pull at each other in float and double") {
         CAPTURE(name);
         auto old = corpus.gpu.pinned<T>(4 * n), next = corpus.gpu.pinned<T>(4 * n), speed = corpus.gpu.pinned<T>(4 * n);
         for (uint32_t i = 0; i < 4 * n; ++i) old[i] = i % 4 == 3 ? T(1 + i % 3) : static_cast<T>(std::sin(1.0 + i));
-        corpus.run(name, shape_of(n / 64, 64, 64 * 4 * sizeof(T)), next.data(), old.data(), speed.data(), n, 0.5f, static_cast<int>(n / 64));
+        corpus.run(name, shape_of(n / 64, 64, 64 * 4 * sizeof(T)), next.data(), old.data(), speed.data(), n, 0.5f,
+                   static_cast<int>(n / 64));
         for (uint32_t i = 0; i < n; i += 17) {
             double pull[3] = {};
             for (uint32_t j = 0; j < n; ++j) {
                 double r[3], square = 0.01;
-                for (int k = 0; k < 3; ++k) r[k] = double(old[4 * j + k]) - double(old[4 * i + k]), square += r[k] * r[k];
+                for (int k = 0; k < 3; ++k)
+                    r[k] = double(old[4 * j + k]) - double(old[4 * i + k]), square += r[k] * r[k];
                 for (int k = 0; k < 3; ++k) pull[k] += r[k] * double(old[4 * j + 3]) / (square * std::sqrt(square));
             }
             for (int k = 0; k < 3; ++k) {
                 CHECK(double(speed[4 * i + k]) == doctest::Approx(0.5 * pull[k]).epsilon(1e-3));
-                CHECK(double(next[4 * i + k]) == doctest::Approx(double(old[4 * i + k]) + 0.25 * pull[k]).epsilon(1e-3));
+                CHECK(double(next[4 * i + k]) ==
+                      doctest::Approx(double(old[4 * i + k]) + 0.25 * pull[k]).epsilon(1e-3));
             }
         }
     };
@@ -291,7 +295,8 @@ TEST_CASE("bodies pull at each other in float and double") {
     for (int i = 0; i < 32; ++i) CHECK(out[i] == 4 * i + 32 * 6 + 4 * 9 + 4 * 1.5f);
     auto points = corpus.gpu.pinned<Float3>(n);
     for (uint32_t i = 0; i < n; ++i) points[i] = {3.0f * i + 1, 4.0f * i + 1, 1};
-    corpus.run("distances", shape_of(2, 128), static_cast<const Float3*>(points.data()), out.data(), static_cast<int>(n));
+    corpus.run("distances", shape_of(2, 128), static_cast<const Float3*>(points.data()), out.data(),
+               static_cast<int>(n));
     for (uint32_t i = 0; i < n; ++i) CHECK(out[i] == 5.0f * i);
 }
 
@@ -312,7 +317,8 @@ TEST_CASE("a stencil that marches through planes agrees with the host") {
             for (int x = 0; x < X; ++x) {
                 float value = 2 * at(x, y, z);
                 for (int i = 1; i <= 2; ++i)
-                    value += (at(x, y, z + i) + at(x, y, z - i) + at(x, y - i, z) + at(x, y + i, z) + at(x - i, y, z) + at(x + i, y, z)) /
+                    value += (at(x, y, z + i) + at(x, y, z - i) + at(x, y - i, z) + at(x, y + i, z) + at(x - i, y, z) +
+                              at(x + i, y, z)) /
                              static_cast<float>(i + 1);
                 CHECK(out[(z * Y + y) * X + x] == doctest::Approx(value));
             }
@@ -322,7 +328,8 @@ TEST_CASE("a convolution of rows by a kernel in constant memory agrees with the 
     Program corpus(kGrids, {"convolutionRowsKernel"});
     if (!corpus.present) return;
     constexpr int W = 192, H = 12;
-    auto weights = corpus.gpu.pinned<float>(17), in = corpus.gpu.pinned<float>(W * H), out = corpus.gpu.pinned<float>(W * H);
+    auto weights = corpus.gpu.pinned<float>(17), in = corpus.gpu.pinned<float>(W * H),
+         out = corpus.gpu.pinned<float>(W * H);
     for (int i = 0; i < 17; ++i) weights[i] = static_cast<float>(i + 1);
     for (int i = 0; i < W * H; ++i) in[i] = static_cast<float>(i % 16);
     uint64_t address = 0, bytes = 0;
@@ -350,7 +357,8 @@ TEST_CASE("Mandelbrot's set is drawn tile by tile as blocks come for them") {
     auto out = corpus.gpu.pinned<Byte4>(W * H);
     auto shape = shape_of(5, 16);
     shape.block[1] = 8;
-    corpus.run("mandelbrot<double>", shape, out.data(), W, H, crunch, -2.0, -1.0, 0.04, Byte4{3, 5, 7, 0}, across, tiles);
+    corpus.run("mandelbrot<double>", shape, out.data(), W, H, crunch, -2.0, -1.0, 0.04, Byte4{3, 5, 7, 0}, across,
+               tiles);
     int differing = 0;
     for (int py = 0; py < H; ++py)
         for (int px = 0; px < W; ++px) {
@@ -364,7 +372,8 @@ TEST_CASE("Mandelbrot's set is drawn tile by tile as blocks come for them") {
             }
             const int m = i > 0 ? crunch - i : 0;
             const Byte4& got = out[py * W + px];
-            differing += got.x != static_cast<uint8_t>(3 * m) || got.y != static_cast<uint8_t>(5 * m) || got.z != static_cast<uint8_t>(7 * m);
+            differing += got.x != static_cast<uint8_t>(3 * m) || got.y != static_cast<uint8_t>(5 * m) ||
+                         got.z != static_cast<uint8_t>(7 * m);
         }
     // What lies on the border may fall to either side: a product and a sum are one operation or two.
     CHECK(differing <= W * H / 100);
@@ -375,14 +384,16 @@ TEST_CASE("Jacobi's method runs in one cooperative launch") {
     if (!corpus.present) return;
     constexpr int n = 96;
     auto A = corpus.gpu.pinned<float>(n * n);
-    auto b = corpus.gpu.pinned<double>(n), x = corpus.gpu.pinned<double>(n), next = corpus.gpu.pinned<double>(n), sum = corpus.gpu.pinned<double>(1);
+    auto b = corpus.gpu.pinned<double>(n), x = corpus.gpu.pinned<double>(n), next = corpus.gpu.pinned<double>(n),
+         sum = corpus.gpu.pinned<double>(1);
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) A[i * n + j] = i == j ? 2.0f * n : 1.0f;
         b[i] = 3.0 * n - 1;   // all ones solve it
     }
     auto shape = shape_of(4, 128);
     shape.flags = GPO_LAUNCH_COOPERATIVE;
-    corpus.run("jacobi", shape, static_cast<const float*>(A.data()), static_cast<const double*>(b.data()), x.data(), next.data(), sum.data(), n, 61);
+    corpus.run("jacobi", shape, static_cast<const float*>(A.data()), static_cast<const double*>(b.data()), x.data(),
+               next.data(), sum.data(), n, 61);
     for (const double value : next) CHECK(value == doctest::Approx(1.0).epsilon(1e-9));
     CHECK(sum[0] == doctest::Approx(n).epsilon(1e-9));
 }

@@ -1,5 +1,5 @@
-// Kernels as public sample collections have them, in their manner: reductions, scans, sorts, products of matrices. They agree
-// with the host.
+// Kernels as public sample collections have them, in their manner: reductions, scans, sorts, products of matrices. They
+// agree with the host.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -283,7 +283,8 @@ __global__ void filter_arr(int *dst, int *nres, const int *src, int n) {
 }
 )cuda";
 
-const char kProducts[] = R"cuda(// A product of matrices: tiles of 64 by 64, 4 by 4 to a thread, the next tile loaded while this one is worked on.
+const char kProducts[] =
+    R"cuda(// A product of matrices: tiles of 64 by 64, 4 by 4 to a thread, the next tile loaded while this one is worked on.
 #define BM 64
 #define BN 64
 #define BK 8
@@ -411,7 +412,8 @@ TEST_CASE("a bitonic sorting network sorts keys with their values, up and down")
     for (uint32_t i = 0; i < 2048; ++i) keys[i] = i * 2654435761u, values[i] = i;
     for (const uint32_t up : {1u, 0u}) {
         CAPTURE(up);
-        corpus.run("bitonicSortShared", shape_of(4, 256), sorted.data(), moved.data(), keys.data(), values.data(), 512u, up);
+        corpus.run("bitonicSortShared", shape_of(4, 256), sorted.data(), moved.data(), keys.data(), values.data(), 512u,
+                   up);
         for (uint32_t block = 0; block < 4; ++block) {
             std::vector<uint32_t> expected(&keys[512 * block], &keys[512 * block] + 512);
             if (up) std::sort(expected.begin(), expected.end());
@@ -470,7 +472,8 @@ TEST_CASE("a product of matrices with two buffers agrees with the host") {
     for (float& value : c) value = 1;
     auto shape = shape_of(N / 64, 256);
     shape.grid[1] = M / 64;
-    corpus.run("sgemm", shape, M, N, K, 2.0f, static_cast<const float*>(a.data()), static_cast<const float*>(b.data()), 0.5f, c.data());
+    corpus.run("sgemm", shape, M, N, K, 2.0f, static_cast<const float*>(a.data()), static_cast<const float*>(b.data()),
+               0.5f, c.data());
     bool same = true;
     for (int y = 0; y < M; ++y)
         for (int x = 0; x < N; ++x) {

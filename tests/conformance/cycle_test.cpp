@@ -1,5 +1,6 @@
-// Streams that hold each other up: while a handle is left that can end the cycle it stays held, and a wait for the device names it;
-// when the last one goes, its streams fail, each entry comes once, and the error says who waited for whom.
+// Streams that hold each other up: while a handle is left that can end the cycle it stays held, and a wait for the
+// device names it; when the last one goes, its streams fail, each entry comes once, and the error says who waited for
+// whom.
 #include <functional>
 #include <map>
 #include <string>
@@ -11,12 +12,15 @@ using namespace gpo::test;
 
 namespace {
 
-bool contains(const gpo_error& error, const std::string& text) { return std::string(error.message).find(text) != std::string::npos; }
+bool contains(const gpo_error& error, const std::string& text) {
+    return std::string(error.message).find(text) != std::string::npos;
+}
 
 /// Two streams and two timelines that have no work yet, and a queue.
 struct Parts {
     explicit Parts(Gpu& gpu)
-        : queue(gpu.queue()), t(gpu.timeline(0, "t")), u(gpu.timeline(0, "u")), a(gpu.stream("a")), b(gpu.stream("b")) {}
+        : queue(gpu.queue()), t(gpu.timeline(0, "t")), u(gpu.timeline(0, "u")), a(gpu.stream("a")), b(gpu.stream("b")) {
+    }
     Queue queue;
     Timeline t, u;
     Stream a, b;
@@ -98,8 +102,8 @@ TEST_CASE("streams that hold each other up fail when the last handle that could 
             Gpu gpu;
             Parts parts(gpu);
             cycle.make(parts);
-            const std::function<void()> gone[] = {[&] { parts.a.reset(); }, [&] { parts.t.reset(); }, [&] { parts.b.reset(); },
-                                                  [&] { parts.u.reset(); }};
+            const std::function<void()> gone[] = {[&] { parts.a.reset(); }, [&] { parts.t.reset(); },
+                                                  [&] { parts.b.reset(); }, [&] { parts.u.reset(); }};
             for (unsigned i = 0; i < 4; ++i) gone[(first + i) % 4]();
             const auto entries = take_all(parts.queue, cycle.entries);
             for (const auto& [number, entry] : entries) {
@@ -114,7 +118,9 @@ TEST_CASE("streams that hold each other up fail when the last handle that could 
     }
 }
 
-TEST_CASE("while a handle is left that can end it streams that hold each other up stay held, and a wait for the device names them") {
+TEST_CASE(
+    "while a handle is left that can end it streams that hold each other up stay held, and a wait for the device names "
+    "them") {
     enum Ends { signal, failure, cancellation };
     for (unsigned turn = 0; turn < 3 * cycles().size(); ++turn) {
         const Cycle& cycle = cycles()[turn / 3];
@@ -203,7 +209,8 @@ TEST_CASE("a pool's stream that waits for itself fails when pool and timeline ar
     }
 }
 
-TEST_CASE("a cycle that comes about when what was before it is released fails then, with what hangs on it and nothing else") {
+TEST_CASE(
+    "a cycle that comes about when what was before it is released fails then, with what hangs on it and nothing else") {
     Gpu gpu;
     Parts parts(gpu);
     Timeline before = gpu.timeline(0, "before"), apart = gpu.timeline(0, "apart");

@@ -59,7 +59,8 @@ TEST_CASE("where a device is: a PCI address as Linux writes it, and a NUMA node 
         CHECK(device.numa_node >= -1);
         namespace fs = std::filesystem;
         const fs::path nodes = "/sys/devices/system/node";
-        if (device.numa_node >= 0 && fs::exists(nodes)) CHECK(fs::exists(nodes / ("node" + std::to_string(device.numa_node))));
+        if (device.numa_node >= 0 && fs::exists(nodes))
+            CHECK(fs::exists(nodes / ("node" + std::to_string(device.numa_node))));
         // What Linux says of the card, where it knows the address and a node.
         std::string lower = address;
         for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
@@ -297,7 +298,8 @@ extern "C" __global__ void add(unsigned *sum, const unsigned *there, unsigned *b
     back[i] = 7 * there[i];
 })",
                             "add");
-    const char* const counting = R"(extern "C" __global__ void count(unsigned *there) { atomicAdd_system(there, 1u); })";
+    const char* const counting =
+        R"(extern "C" __global__ void count(unsigned *there) { atomicAdd_system(there, 1u); })";
     Kernel count = gpu.kernel(counting, "count");
     constexpr uint32_t kCount = 10'000;
     constexpr uint64_t kBytes = kCount * sizeof(uint32_t);

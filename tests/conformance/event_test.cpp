@@ -204,7 +204,9 @@ TEST_CASE("two streams that hand buffers to each other by two events go on when 
     CHECK_OK(gpo_event_query(free));
 }
 
-TEST_CASE("a recording that was held isn't the newest when it comes, and is waited for by whoever came before the newer one" * gated) {
+TEST_CASE(
+    "a recording that was held isn't the newest when it comes, and is waited for by whoever came before the newer one" *
+    gated) {
     Gpu gpu;
     Timeline timeline = gpu.timeline();
     Stream held = gpu.stream(), waiting = gpu.stream(), busy = gpu.stream();

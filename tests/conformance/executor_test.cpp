@@ -407,10 +407,11 @@ TEST_CASE("a C++ exception that leaves a callback is caught, logged and counted,
     Executor executor = gpu.executor(0, 1);
     Stream stream = gpu.stream();
     Count count;
-    REQUIRE_OK(gpo_stream_then(stream, executor,
-                               [](void*, const gpo_completion*, const gpo_error*) { throw std::runtime_error("out of tea"); },
-                               nullptr));
-    REQUIRE_OK(gpo_stream_then(stream, executor, [](void*, const gpo_completion*, const gpo_error*) { throw 7; }, nullptr));
+    REQUIRE_OK(gpo_stream_then(
+        stream, executor,
+        [](void*, const gpo_completion*, const gpo_error*) { throw std::runtime_error("out of tea"); }, nullptr));
+    REQUIRE_OK(gpo_stream_then(
+        stream, executor, [](void*, const gpo_completion*, const gpo_error*) { throw 7; }, nullptr));
     REQUIRE_OK(gpo_stream_then(stream, executor, Count::callback, &count));
     wait_idle(executor);
     CHECK(count.came == 1);
@@ -438,7 +439,8 @@ TEST_CASE("the log function that is told of an exception can't wait for the call
     Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
     log.executor = executor;
     Stream stream = gpu.stream();
-    REQUIRE_OK(gpo_stream_then(stream, executor, [](void*, const gpo_completion*, const gpo_error*) { throw 1; }, nullptr));
+    REQUIRE_OK(gpo_stream_then(
+        stream, executor, [](void*, const gpo_completion*, const gpo_error*) { throw 1; }, nullptr));
     CHECK_OK(gpo_executor_run(executor, nullptr));
     CHECK_STATUS(GPO_WOULD_DEADLOCK, log.waited);
     CHECK(statistics_of(executor).threw == 1);
@@ -478,7 +480,8 @@ TEST_CASE("a full executor refuses, which has no effect; what it accepted comes"
     CHECK_STATUS(GPO_WOULD_BLOCK, gpo_event_then(event, executor, Count::callback, &count));
     CHECK_STATUS(GPO_WOULD_BLOCK, gpo_timeline_then(timeline, 1, executor, Count::callback, &count));
     CHECK_STATUS(GPO_WOULD_BLOCK,
-                 gpo_stream_host_call(stream, executor, [](void*, const gpo_host_call*) { return GPO_SUCCESS; }, nullptr));
+                 gpo_stream_host_call(
+                     stream, executor, [](void*, const gpo_host_call*) { return GPO_SUCCESS; }, nullptr));
     CHECK_OK(gpo_executor_run(executor, nullptr));
     CHECK(count.came == 3);
     CHECK(statistics_of(executor).refused == 4);
@@ -673,7 +676,8 @@ TEST_CASE("a log function that throws has lost its line; the next one comes, her
         REQUIRE_OK(gpo_runtime_set_log_executor(gpu.runtime, route));
         const int before = lines;
         for (int i = 0; i < 3; ++i)
-            REQUIRE_OK(gpo_stream_then(stream, executor, [](void*, const gpo_completion*, const gpo_error*) { throw 1; }, nullptr));
+            REQUIRE_OK(gpo_stream_then(
+                stream, executor, [](void*, const gpo_completion*, const gpo_error*) { throw 1; }, nullptr));
         REQUIRE_OK(gpo_stream_then(stream, executor, Count::callback, &count));
         wait_idle(executor);
         wait_idle(log);
@@ -693,7 +697,8 @@ TEST_CASE("when nothing is pending the library's threads come to rest: none wake
     REQUIRE_OK(gpo_stream_then(stream, executor, Count::callback, &count));
     REQUIRE(count.came.reach(1));
     CHECK(sleeps_of_library_threads() != 0);
-    // Those that expect more work soon turn over for 50 ms before they sleep for good, longer where they seldom get a core.
+    // Those that expect more work soon turn over for 50 ms before they sleep for good, longer where they seldom get a
+    // core.
     uint64_t woken = 1;
     for (int i = 0; i < 40 && woken != 0; ++i) {
         const uint64_t before = sleeps_of_library_threads();
@@ -703,7 +708,8 @@ TEST_CASE("when nothing is pending the library's threads come to rest: none wake
     CHECK(woken == 0);
 }
 
-TEST_CASE("a runtime shuts down while threads notify, ask for callbacks, drain and poll; what was accepted comes once") {
+TEST_CASE(
+    "a runtime shuts down while threads notify, ask for callbacks, drain and poll; what was accepted comes once") {
     for (int round = 0; round < 5; ++round) {
         CAPTURE(round);
         Gpu gpu;
@@ -741,7 +747,8 @@ TEST_CASE("a runtime shuts down while threads notify, ask for callbacks, drain a
                 poll(&watch, 1, 1);
                 gpo_completion entries[16];
                 uint64_t taken = 0;
-                if (gpo_cq_drain(queue, entries, sizeof entries[0], 16, &taken) == GPO_SUCCESS) drained += static_cast<int>(taken);
+                if (gpo_cq_drain(queue, entries, sizeof entries[0], 16, &taken) == GPO_SUCCESS)
+                    drained += static_cast<int>(taken);
                 gpo_executor_poll(caller, nullptr);
                 gpo_cq_wake(queue);
             }

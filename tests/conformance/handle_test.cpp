@@ -39,8 +39,10 @@ TEST_CASE("a stale stream handle is refused and the slot's new owner is untouche
 TEST_CASE("a handle of another type is refused") {
     Gpu gpu;
     Event event = gpu.event();
-    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_query(handle_of<gpo_stream_t>(reinterpret_cast<uint64_t>(event.get()))));
-    CHECK_STATUS(GPO_INVALID_HANDLE, gpo_stream_destroy(handle_of<gpo_stream_t>(reinterpret_cast<uint64_t>(event.get()))));
+    CHECK_STATUS(GPO_INVALID_HANDLE,
+                 gpo_stream_query(handle_of<gpo_stream_t>(reinterpret_cast<uint64_t>(event.get()))));
+    CHECK_STATUS(GPO_INVALID_HANDLE,
+                 gpo_stream_destroy(handle_of<gpo_stream_t>(reinterpret_cast<uint64_t>(event.get()))));
     CHECK_OK(gpo_event_query(event));
 }
 
@@ -55,7 +57,8 @@ TEST_CASE("random numbers are no handles") {
             i % 2 ? random() : real ^ (1ull << random() % 64) ^ (i % 4 ? 0 : 1ull << random() % 64);
         if (number == real || number == reinterpret_cast<uint64_t>(gpu.device)) continue;
         const gpo_status status = gpo_stream_query(handle_of<gpo_stream_t>(number));
-        if (status != GPO_INVALID_HANDLE && status != GPO_STALE_HANDLE) FAIL_CHECK("number " << number << " gave " << status);
+        if (status != GPO_INVALID_HANDLE && status != GPO_STALE_HANDLE)
+            FAIL_CHECK("number " << number << " gave " << status);
     }
     CHECK_OK(gpo_stream_query(stream));
 }

@@ -1,5 +1,5 @@
-// Held streams: what waits for a timeline value that nobody has submitted the signal of stays on the host until it comes,
-// and can still be failed or cancelled.
+// Held streams: what waits for a timeline value that nobody has submitted the signal of stays on the host until it
+// comes, and can still be failed or cancelled.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -338,7 +338,8 @@ TEST_CASE("waits that time out and frees take nothing of what may be held, and a
     CHECK_OK(gpo_stream_wait(stream, kPatience));
 }
 
-TEST_CASE("a stream holds 65536 operations unless told otherwise, a million if told, and all of them run in their order") {
+TEST_CASE(
+    "a stream holds 65536 operations unless told otherwise, a million if told, and all of them run in their order") {
     Gpu gpu;
     Writer writer(gpu);
     Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);

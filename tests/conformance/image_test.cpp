@@ -1,4 +1,5 @@
-// Images that were made for some device: each runs where that is the device at hand, and is refused with a sentence anywhere else.
+// Images that were made for some device: each runs where that is the device at hand, and is refused with a sentence
+// anywhere else.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -28,7 +29,8 @@ uint16_t machine_of(const std::vector<char>& image) {
 /// A file of tests/images, with what it was made for: NVIDIA's GPUs.
 struct Made {
     const char* file;
-    bool translatable;   // PTX is in it, for any device of compute capability 7.5 or newer; else it is code for 7.x from 7.5 on
+    bool translatable;  // PTX is in it, for any device of compute capability 7.5 or newer; else it is code for 7.x
+                        // from 7.5 on
 
     /// `own`: an image that was made for the device.
     bool suits(const gpo_device_properties& device, const std::vector<char>& own) const {
@@ -37,7 +39,8 @@ struct Made {
         return translatable && device.compute_capability_major > 7;
     }
 };
-constexpr Made kMade[] = {{"triple.ptx", true}, {"triple.fatbin", true}, {"triple.sm_75.fatbin", false}, {"triple.sm_75.cubin", false}};
+constexpr Made kMade[] = {
+    {"triple.ptx", true}, {"triple.fatbin", true}, {"triple.sm_75.fatbin", false}, {"triple.sm_75.cubin", false}};
 
 std::vector<char> bytes_of(const char* name) {
     std::ifstream file(test_file(std::string("images/") + name), std::ios::binary);
@@ -67,7 +70,8 @@ struct Loader {
     void is_refused(const std::vector<char>& image) {
         const uint32_t live = gpu.statistics().live_objects;
         gpo_module_t none = nullptr;
-        CHECK_STATUS(GPO_INVALID_IMAGE, gpo_module_load(gpu.device, image.data(), image.size(), "made elsewhere", &none));
+        CHECK_STATUS(GPO_INVALID_IMAGE,
+                     gpo_module_load(gpu.device, image.data(), image.size(), "made elsewhere", &none));
         CHECK(none == nullptr);
         const gpo_error error = last_error();
         CHECK(std::strlen(error.message) > 20);
@@ -116,7 +120,8 @@ struct Numbers {
 /// What a disk or a network may do to an image: some bits flipped, or a run of bytes zeroed or overwritten.
 std::vector<char> damaged(std::vector<char> image, size_t round) {
     Numbers numbers{round};
-    const size_t run = 1 + numbers.below(std::min<size_t>(4096, image.size())), at = numbers.below(image.size() - run + 1);
+    const size_t run = 1 + numbers.below(std::min<size_t>(4096, image.size())),
+                 at = numbers.below(image.size() - run + 1);
     switch (round % 3) {
         case 0:
             for (size_t flips = 1 + numbers.below(8); flips != 0; --flips)

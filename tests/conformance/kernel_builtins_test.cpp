@@ -1,5 +1,5 @@
-// Functions and types that sources find without including anything: products in words, dynamic programming, the n-th bit, what
-// kind of memory a pointer leads to, placement new, and types of the runtime's interface.
+// Functions and types that sources find without including anything: products in words, dynamic programming, the n-th
+// bit, what kind of memory a pointer leads to, placement new, and types of the runtime's interface.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -124,7 +124,8 @@ extern "C" __global__ void in_place(int *out, void *memory) {
 uint32_t both(uint32_t high, uint32_t low) { return high << 16 | (low & 0xffff); }
 template <class Each>
 uint32_t halves(uint32_t a, uint32_t b, uint32_t c, Each each) {
-    return both(static_cast<uint32_t>(each(a >> 16, b >> 16, c >> 16)), static_cast<uint32_t>(each(a & 0xffff, b & 0xffff, c & 0xffff)));
+    return both(static_cast<uint32_t>(each(a >> 16, b >> 16, c >> 16)),
+                static_cast<uint32_t>(each(a & 0xffff, b & 0xffff, c & 0xffff)));
 }
 int32_t in_short(uint32_t x) { return static_cast<int16_t>(x); }
 
@@ -135,25 +136,66 @@ std::vector<uint32_t> expected_extremes(uint32_t a, uint32_t b, uint32_t c) {
     const auto word = [](int32_t x) { return static_cast<uint32_t>(x); };
     const auto in = [](uint32_t x) { return in_short(x); };
     std::vector<uint32_t> out = {
-        word(std::max({sa, sb, sc})), word(std::min({sa, sb, sc})), word(std::max(sum, sc)), word(std::min(sum, sc)),
-        std::max({a, b, c}), std::min({a, b, c}), std::max(a + b, c), std::min(a + b, c),
-        halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max({in(x), in(y), in(z)}); }),
-        halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::min({in(x), in(y), in(z)}); }),
+        word(std::max({sa, sb, sc})),
+        word(std::min({sa, sb, sc})),
+        word(std::max(sum, sc)),
+        word(std::min(sum, sc)),
+        std::max({a, b, c}),
+        std::min({a, b, c}),
+        std::max(a + b, c),
+        std::min(a + b, c),
+        halves(a, b, c,
+               [&](uint32_t x, uint32_t y, uint32_t z) {
+                   return std::max({in(x), in(y), in(z)});
+               }),
+        halves(a, b, c,
+               [&](uint32_t x, uint32_t y, uint32_t z) {
+                   return std::min({in(x), in(y), in(z)});
+               }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max(in(x + y), in(z)); }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::min(in(x + y), in(z)); }),
-        halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max({x, y, z}); }),
-        halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::min({x, y, z}); }),
+        halves(a, b, c,
+               [&](uint32_t x, uint32_t y, uint32_t z) {
+                   return std::max({x, y, z});
+               }),
+        halves(a, b, c,
+               [&](uint32_t x, uint32_t y, uint32_t z) {
+                   return std::min({x, y, z});
+               }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max((x + y) & 0xffff, z); }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::min((x + y) & 0xffff, z); }),
-        word(std::max({sa, sb, 0})), word(std::max(std::min(sa, sb), 0)), word(std::max({sa, sb, sc, 0})),
-        word(std::max(std::min({sa, sb, sc}), 0)), word(std::max({sum, sc, 0})), word(std::max(std::min(sum, sc), 0)),
-        halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t) { return std::max({in(x), in(y), 0}); }),
+        word(std::max({sa, sb, 0})),
+        word(std::max(std::min(sa, sb), 0)),
+        word(std::max({sa, sb, sc, 0})),
+        word(std::max(std::min({sa, sb, sc}), 0)),
+        word(std::max({sum, sc, 0})),
+        word(std::max(std::min(sum, sc), 0)),
+        halves(a, b, c,
+               [&](uint32_t x, uint32_t y, uint32_t) {
+                   return std::max({in(x), in(y), 0});
+               }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t) { return std::max(std::min(in(x), in(y)), 0); }),
-        halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max({in(x), in(y), in(z), 0}); }),
-        halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max(std::min({in(x), in(y), in(z)}), 0); }),
-        halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max({in(x + y), in(z), 0}); }),
+        halves(a, b, c,
+               [&](uint32_t x, uint32_t y, uint32_t z) {
+                   return std::max({in(x), in(y), in(z), 0});
+               }),
+        halves(a, b, c,
+               [&](uint32_t x, uint32_t y, uint32_t z) {
+                   return std::max(std::min({in(x), in(y), in(z)}), 0);
+               }),
+        halves(a, b, c,
+               [&](uint32_t x, uint32_t y, uint32_t z) {
+                   return std::max({in(x + y), in(z), 0});
+               }),
         halves(a, b, c, [&](uint32_t x, uint32_t y, uint32_t z) { return std::max(std::min(in(x + y), in(z)), 0); }),
-        word(std::max(sa, sb)), sa >= sb, word(std::min(sa, sb)), sa <= sb, std::max(a, b), a >= b, std::min(a, b), a <= b,
+        word(std::max(sa, sb)),
+        sa >= sb,
+        word(std::min(sa, sb)),
+        sa <= sb,
+        std::max(a, b),
+        a >= b,
+        std::min(a, b),
+        a <= b,
     };
     const auto which = [&](auto of) {
         const auto ah = of(a >> 16), al = of(a & 0xffff), bh = of(b >> 16), bl = of(b & 0xffff);
@@ -170,25 +212,29 @@ std::vector<uint32_t> expected_extremes(uint32_t a, uint32_t b, uint32_t c) {
 uint32_t dot(uint32_t a, uint32_t b, uint32_t c, int half_of_b, bool is_signed) {
     for (int i = 0; i < 2; ++i) {
         const uint32_t x = a >> (16 * i) & 0xffff, y = b >> (16 * half_of_b + 8 * i) & 0xff;
-        c += is_signed ? static_cast<uint32_t>(static_cast<int16_t>(x)) * static_cast<uint32_t>(static_cast<int8_t>(y)) : x * y;
+        c += is_signed ? static_cast<uint32_t>(static_cast<int16_t>(x)) * static_cast<uint32_t>(static_cast<int8_t>(y))
+                       : x * y;
     }
     return c;
 }
 uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, bool is_signed) {
     for (int i = 0; i < 32; i += 8) {
         const uint32_t x = a >> i & 0xff, y = b >> i & 0xff;
-        c += is_signed ? static_cast<uint32_t>(static_cast<int8_t>(x)) * static_cast<uint32_t>(static_cast<int8_t>(y)) : x * y;
+        c += is_signed ? static_cast<uint32_t>(static_cast<int8_t>(x)) * static_cast<uint32_t>(static_cast<int8_t>(y))
+                       : x * y;
     }
     return c;
 }
 
 }  // namespace
 
-TEST_CASE("what a source uses without declaring it: DPX, dot products, the n-th bit, address spaces, placement new, types") {
+TEST_CASE(
+    "what a source uses without declaring it: DPX, dot products, the n-th bit, address spaces, placement new, types") {
     Program program(kKernels, {"constants"});
     if (!program.present) return;
     std::vector<uint32_t> in;
-    const uint32_t special[] = {0, 1, 0xffffffff, 0x7fffffff, 0x80000000, 0x7fff8000, 0x80007fff, 0xffff0001, 0x0001ffff};
+    const uint32_t special[] = {0,          1,          0xffffffff, 0x7fffffff, 0x80000000,
+                                0x7fff8000, 0x80007fff, 0xffff0001, 0x0001ffff};
     uint32_t random = 12345;
     for (int i = 0; i < 256 * 3; ++i) {
         random = random * 1664525 + 1013904223;
@@ -203,9 +249,10 @@ TEST_CASE("what a source uses without declaring it: DPX, dot products, the n-th 
         const uint32_t a = in[i * 3], b = in[i * 3 + 1], c = in[i * 3 + 2];
         const auto from = out.begin() + static_cast<long>(i * 44);
         CHECK(std::vector<uint32_t>(from, from + 44) == expected_extremes(a, b, c));
-        const std::vector<uint32_t> products = {
-            dot(a, b, c, 0, true), dot(a, b, c, 1, true), dot(a, b, c, 0, false), dot(a, b, c, 1, false), dot4(a, b, c, true), dot4(a, b, c, false),
-            dot(a, b, c, 0, true), dot(a, b, c, 1, true), dot(a, b, c, 0, false), dot(a, b, c, 1, false), dot4(a, b, c, true), dot4(a, b, c, false)};
+        const std::vector<uint32_t> products = {dot(a, b, c, 0, true),  dot(a, b, c, 1, true), dot(a, b, c, 0, false),
+                                                dot(a, b, c, 1, false), dot4(a, b, c, true),   dot4(a, b, c, false),
+                                                dot(a, b, c, 0, true),  dot(a, b, c, 1, true), dot(a, b, c, 0, false),
+                                                dot(a, b, c, 1, false), dot4(a, b, c, true),   dot4(a, b, c, false)};
         const auto got = dots.begin() + static_cast<long>(i * 12);
         CHECK(std::vector<uint32_t>(got, got + 12) == products);
     }

@@ -106,7 +106,9 @@ __managed__ double shared_with_host;
 extern "C" __global__ void use(float *out) {
     out[0] = space::table[2] + space::counter++ + fixed; total += 11; internal_one[1] = 6; shared_with_host = 2.5;
 }
-)", {"blur<float, 3>", "blur<double, 5>", "map<Add>", "bounded<2>", "&space::counter", "&space::table", "&internal_one", "&fixed", "bounded<SUM_OF(FOUR, OPTION)>"},
+)",
+                    {"blur<float, 3>", "blur<double, 5>", "map<Add>", "bounded<2>", "&space::counter", "&space::table",
+                     "&internal_one", "&fixed", "bounded<SUM_OF(FOUR, OPTION)>"},
                     {"-DOPTION=5"});
     std::vector<float> in(200), out(200);
     std::iota(in.begin(), in.end(), 0.0f);
@@ -467,7 +469,8 @@ TEST_CASE("__func__ is the kernel's name") {
 __device__ int first(const char *name) { return name[0]; }
 __device__ int inner() { return first(__func__); }
 template <int N> __global__ void many(int *out) { out[0] = first(__func__); out[1] = sizeof(__func__); out[2] = inner(); }
-)", {"many<1>"});
+)",
+                    {"many<1>"});
     std::vector<int> out(3);
     program.run("many<1>", single(), out);
     CHECK(out == std::vector<int>{'m', 5, 'i'});
@@ -500,7 +503,8 @@ extern "C" __global__ void k(int *out, Config given) {
 )");
     std::vector<int> out(8);
     program.run("k", shape_of(3, 8), out, Config{{5, 1, 1}, {1, 1, 1}, {0, 0}});
-    for (int t = 0; t < 8; ++t) CHECK(out[t] == 10 + 5 + 72 + 8 + 30 + 111 + 2 * t + 1008 + t + 10000 + 100000 + 13 + 8000000);
+    for (int t = 0; t < 8; ++t)
+        CHECK(out[t] == 10 + 5 + 72 + 8 + 30 + 111 + 2 * t + 1008 + t + 10000 + 100000 + 13 + 8000000);
 }
 
 TEST_CASE("parameters are laid out and passed by value as CUDA's") {
@@ -532,7 +536,8 @@ extern "C" __global__ void take(int *out, Small small, float3 three, Large large
     const std::vector<float> four = {0, 0, 0, 8};
     const std::array<double, 2> two = {1, 16};
     std::vector<int> out(32);
-    program.run("take", shape_of(1, 32), out, 'a', std::array<float, 3>{1, 2, 3}, large, short{7}, large, true, four, two);
+    program.run("take", shape_of(1, 32), out, 'a', std::array<float, 3>{1, 2, 3}, large, short{7}, large, true, four,
+                two);
     for (int t = 0; t < 32; ++t) CHECK(out[t] == 496 + t + 'a' + 6 + 5 + 8 + 899 + 1 + 8 + 16);
 }
 
@@ -643,10 +648,13 @@ extern "C" __global__ void mixed(double *out, float x, double y, int n, short s,
     std::vector<double> out(20);
     const float x = 3, n = 2;
     program.run("mixed", single(), out, x, 3.0, 2, short{2}, 2u, 2ull, true);
-    const auto each = [](double a, double b) { return std::atan2(a, b) + std::fmod(a, b) + std::hypot(a, b) + std::fdim(a, b) + std::remainder(a, b); };
+    const auto each = [](double a, double b) {
+        return std::atan2(a, b) + std::fmod(a, b) + std::hypot(a, b) + std::fdim(a, b) + std::remainder(a, b);
+    };
     const double powers[] = {8, 8, 8, 9, 9, 8, 1}, exact_powers[] = {9, 8, 8, 8};
     for (int i = 0; i < 7; ++i) CHECK(out[i] == doctest::Approx(powers[i]).epsilon(1e-6));
-    for (int i = 0; i < 5; ++i) CHECK(out[7 + i] == doctest::Approx(i == 1 || i == 3 ? each(n, x) : each(x, n)).epsilon(1e-6));
+    for (int i = 0; i < 5; ++i)
+        CHECK(out[7 + i] == doctest::Approx(i == 1 || i == 3 ? each(n, x) : each(x, n)).epsilon(1e-6));
     CHECK(out[12] == 17 * sizeof(float));
     for (int i = 0; i < 4; ++i) CHECK(out[13 + i] == doctest::Approx(exact_powers[i]).epsilon(1e-14));
     for (int i = 0; i < 2; ++i) CHECK(out[17 + i] == doctest::Approx(i == 0 ? each(x, n) : each(n, x)).epsilon(1e-14));

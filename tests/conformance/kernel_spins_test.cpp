@@ -1,5 +1,5 @@
-// Forward progress: blocks that spin on other blocks, threads that spin for a lock, kernels that spin for the host and for a
-// later kernel, grids and clusters that meet.
+// Forward progress: blocks that spin on other blocks, threads that spin for a lock, kernels that spin for the host and
+// for a later kernel, grids and clusters that meet.
 #include <vector>
 
 #include "program.h"

@@ -61,7 +61,7 @@ extern "C" __global__ auto kernel(int *__restrict__ out, const Config config = C
     const dim3 place = threadIdx; uint3 block = blockIdx; out[4] = place.x + block.x + warpSize;
 }
 )",
-                          {"variants<3, true>", "variants<(2 > 1), false>", "variadic<int, short>"}, {"-default-device"});
+                    {"variants<3, true>", "variants<(2 > 1), false>", "variadic<int, short>"}, {"-default-device"});
     std::vector<int> out(5);
     struct {
         int n;
@@ -88,8 +88,9 @@ TEST_CASE("source that ends before its declarations do is refused, and the next 
     Gpu gpu;
     auto options = sized<gpo_compile_options>();
     options.file_name = "cut.cu";
-    for (const char* source : {"__global__ void k() { __shared__ }", "__global__ void k() {\n    __shared__ int a[4] }", "__global__ void k() {",
-                               "__global__ void k(", "__global__ void k() { for }", "__global__ void k() { while (x) for }"}) {
+    for (const char* source : {"__global__ void k() { __shared__ }", "__global__ void k() {\n    __shared__ int a[4] }",
+                               "__global__ void k() {", "__global__ void k(", "__global__ void k() { for }",
+                               "__global__ void k() { while (x) for }"}) {
         CAPTURE(source);
         options.source = source;
         Module none;
@@ -149,7 +150,8 @@ extern "C" __global__ void reversed(float *out) {
     __syncthreads();
     out[threadIdx.x] = tile.at[31 - threadIdx.x];
 }
-)", {"fft<5>", "small<3>", "small<4>", "sizes<2>", "sizes<3>", "enabled<2>"});
+)",
+                    {"fft<5>", "small<3>", "small<4>", "sizes<2>", "sizes<3>", "enabled<2>"});
     const auto made = [&](const char* kernel) {
         std::vector<int> out(32);
         program.run(kernel, shape_of(1, 32), out);

@@ -337,8 +337,11 @@ extern "C" __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x
 typedef int (*Function)(int);
 __device__ Function table[] = {same, block_sum};
 extern "C" __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; out[threadIdx.x] = table[1](threadIdx.x) + own[threadIdx.x]; })"},
-        {"a function as an argument of a name expression", R"(
-template <int (*F)(int)> __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; out[threadIdx.x] = F(threadIdx.x) + own[threadIdx.x]; })", {"k<block_sum>"}, "k<block_sum>"},
+        {"a function as an argument of a name expression",
+         R"(
+template <int (*F)(int)> __global__ void k(int *out) { __shared__ int own[64]; own[threadIdx.x] = threadIdx.x; out[threadIdx.x] = F(threadIdx.x) + own[threadIdx.x]; })",
+         {"k<block_sum>"},
+         "k<block_sum>"},
     };
     for (const auto& one : cases) {
         CAPTURE(one.where);

@@ -338,8 +338,9 @@ extern "C" __global__ void mixed(char a, double b, Twelve c, float *d) {}
         CHECK(contains(last_error().message, "has 4 parameters"));
     }
     CHECK((offset == 32 && bytes == 8));
-    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_kernel_get_parameter(gpu.kernel(R"(extern "C" __global__ void none() {})", "none"), 0,
-                                                            &offset, &bytes));
+    CHECK_STATUS(
+        GPO_INVALID_ARGUMENT,
+        gpo_kernel_get_parameter(gpu.kernel(R"(extern "C" __global__ void none() {})", "none"), 0, &offset, &bytes));
 }
 
 TEST_CASE("occupancy follows the block size, and a suggestion can be launched") {

@@ -18,7 +18,8 @@ std::string text_of(Gpu& gpu) {
     std::string text(64, '\0');
     size_t needed = 0;
     gpo_status status;
-    while ((status = gpo_runtime_get_metrics_text(gpu.runtime, text.data(), text.size(), &needed)) == GPO_BUFFER_TOO_SMALL)
+    while ((status = gpo_runtime_get_metrics_text(gpu.runtime, text.data(), text.size(), &needed)) ==
+           GPO_BUFFER_TOO_SMALL)
         text.resize(needed + 64);
     REQUIRE_OK(status);
     text.resize(needed - 1);
@@ -108,7 +109,8 @@ TEST_CASE("executors show with their threads, what they owe and what they have r
     Executor threads = gpu.executor(0, 3), caller = gpu.executor(GPO_EXECUTOR_CALLER);
     Timeline timeline = gpu.timeline();
     const gpo_completion_fn nothing = [](void*, const gpo_completion*, const gpo_error*) {};
-    for (uint64_t i = 0; i < 5; ++i) REQUIRE_OK(gpo_timeline_then(timeline, 1, i % 2 ? threads : caller, nothing, nullptr));
+    for (uint64_t i = 0; i < 5; ++i)
+        REQUIRE_OK(gpo_timeline_then(timeline, 1, i % 2 ? threads : caller, nothing, nullptr));
     const gpo_metrics during = metrics_of(gpu);
     CHECK(during.executors == 2);
     CHECK(during.executor_threads == 3);
@@ -116,7 +118,8 @@ TEST_CASE("executors show with their threads, what they owe and what they have r
     CHECK(during.callbacks_pending == 5);
     CHECK(contains(bare(text_of(gpu)), "gpuorch_callbacks_pending 5\n"));
     REQUIRE_OK(gpo_timeline_signal(timeline, 1));
-    for (gpo_executor_t executor : {threads.get(), caller.get()}) REQUIRE_OK(gpo_executor_run_for(executor, kPatience, nullptr));
+    for (gpo_executor_t executor : {threads.get(), caller.get()})
+        REQUIRE_OK(gpo_executor_run_for(executor, kPatience, nullptr));
     threads.reset();
     const gpo_metrics after = metrics_of(gpu);
     CHECK(after.executors == 1);

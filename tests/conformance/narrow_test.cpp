@@ -77,8 +77,8 @@ extern "C" __global__ void compare(unsigned* out, const bits_t* in, unsigned n) 
 
 std::string kernels_of(const Format& format) {
     const std::string type = format.type, name = format.name;
-    return "#include <" + std::string(format.header) + ">\n#define T " + type + "\n#define T2 " + type + "2\n#define N " + name +
-           "\n" + kKernels;
+    return "#include <" + std::string(format.header) + ">\n#define T " + type + "\n#define T2 " + type +
+           "2\n#define N " + name + "\n" + kKernels;
 }
 
 // -- exact arithmetic ------------------------------------------------------------------------------------------------
@@ -146,7 +146,8 @@ uint32_t rounded(const Format& format, const Exact& value, char mode = 'n') {
     } else if (inexact && ((mode == 'u' && !value.negative) || (mode == 'd' && value.negative))) {
         ++kept;
     }
-    const uint64_t bits = (static_cast<uint64_t>(exponent - format.least) << (format.digits - 1)) + static_cast<uint64_t>(kept);
+    const uint64_t bits =
+        (static_cast<uint64_t>(exponent - format.least) << (format.digits - 1)) + static_cast<uint64_t>(kept);
     if (bits < format.infinity) return sign | static_cast<uint32_t>(bits);
     const bool to_infinity = mode == 'n' || (mode == 'u' && !value.negative) || (mode == 'd' && value.negative);
     return sign | (to_infinity ? format.infinity : format.infinity - 1);
@@ -214,13 +215,15 @@ void every_value_converts(const Format& format) {
     Differences differences;
     for (uint32_t bits = 0; bits < 65536; ++bits) {
         if (is_nan(format, bits)) {
-            differences.note(std::isnan(wide[bits]), 1, "the number of bits " + std::to_string(bits) + ", asked if it is none,");
+            differences.note(std::isnan(wide[bits]), 1,
+                             "the number of bits " + std::to_string(bits) + ", asked if it is none,");
         } else if ((bits & 0x7fff) == format.infinity) {
             CHECK(std::isinf(wide[bits]));
         } else {
             const Exact value = exact(format, bits);
             const double wanted = std::ldexp(static_cast<double>(static_cast<uint64_t>(value.whole)), value.exponent);
-            const bool same = wide[bits] == (value.negative ? -wanted : wanted) && std::signbit(wide[bits]) == value.negative;
+            const bool same =
+                wide[bits] == (value.negative ? -wanted : wanted) && std::signbit(wide[bits]) == value.negative;
             differences.note(same, 1, "the value of bits " + std::to_string(bits) + ", asked if it is right,");
         }
     }
@@ -266,7 +269,8 @@ void doubles_and_integers_round_once(const Format& format) {
     for (uint32_t i = 0; i < n; ++i) {
         // Half-way, or so little beside it that a float could not tell.
         const uint64_t unit = uint64_t{1} << format.digits;
-        const double middle = std::ldexp(static_cast<double>(unit | (numbers() & (unit - 1)) | 1), static_cast<int>(numbers() % 30) - 30);
+        const double middle =
+            std::ldexp(static_cast<double>(unit | (numbers() & (unit - 1)) | 1), static_cast<int>(numbers() % 30) - 30);
         const double little = static_cast<double>(i % 3) - 1.0;
         in[i] = (i % 2 ? -1.0 : 1.0) * middle * (1.0 + little * 0x1p-50);
         integers[i] = static_cast<int64_t>(numbers() << (i % 16)) >> (numbers() % 63);
@@ -280,8 +284,10 @@ void doubles_and_integers_round_once(const Format& format) {
     for (uint32_t i = 0; i < n; ++i) {
         const bool negative = integers[i] < 0;
         const auto bits = static_cast<uint64_t>(integers[i]);
-        differences.note(out[2 * i], rounded(format, {negative, negative ? 0 - bits : bits, 0}), "rounding " + std::to_string(integers[i]));
-        differences.note(out[2 * i + 1], rounded(format, {false, bits, 0}), "rounding unsigned " + std::to_string(bits));
+        differences.note(out[2 * i], rounded(format, {negative, negative ? 0 - bits : bits, 0}),
+                         "rounding " + std::to_string(integers[i]));
+        differences.note(out[2 * i + 1], rounded(format, {false, bits, 0}),
+                         "rounding unsigned " + std::to_string(bits));
     }
     CHECK(differences.count == 0);
 }
@@ -301,8 +307,8 @@ void arithmetic_is_rounded_once(const Format& format) {
     for (uint32_t i = 0; i < n; ++i) {
         const Exact a = exact(format, in[3 * i]), b = exact(format, in[3 * i + 1]), c = exact(format, in[3 * i + 2]);
         const Exact minus_b{!b.negative, b.whole, b.exponent};
-        const std::string operands = " of bits " + std::to_string(in[3 * i]) + ", " + std::to_string(in[3 * i + 1]) + ", " +
-                                     std::to_string(in[3 * i + 2]);
+        const std::string operands = " of bits " + std::to_string(in[3 * i]) + ", " + std::to_string(in[3 * i + 1]) +
+                                     ", " + std::to_string(in[3 * i + 2]);
         // The sign of an exact zero is another matter.
         const auto note = [&](uint32_t got, const Exact& value, const char* what) {
             if (value.whole == 0 && !value.more) differences.note(got & 0x7fff, 0, what + operands);
@@ -325,7 +331,8 @@ void a_little_decides(const Format& format, uint16_t just_above_one, uint16_t li
     const auto below = static_cast<uint16_t>(one_and_a_half + 1);   // the product is this and a half
     auto in = calculator.gpu.pinned<uint16_t>(6);
     auto out = calculator.gpu.pinned<uint16_t>(10);
-    const uint16_t operands[] = {just_above_one, one_and_a_half, little, just_above_one, one_and_a_half, static_cast<uint16_t>(little | 0x8000)};
+    const uint16_t operands[] = {just_above_one, one_and_a_half, little,
+                                 just_above_one, one_and_a_half, static_cast<uint16_t>(little | 0x8000)};
     std::copy(std::begin(operands), std::end(operands), in.begin());
     calculator.run("calculate", 2, out.data(), in.data(), 2u);
     CHECK(out[4] == below + 1);
@@ -365,7 +372,9 @@ void comparisons_know_what_is_no_number(const Format& format) {
 
 }  // namespace
 
-TEST_CASE("every __half converts to float and back, and what lies between rounds as it should") { every_value_converts(kHalf); }
+TEST_CASE("every __half converts to float and back, and what lies between rounds as it should") {
+    every_value_converts(kHalf);
+}
 TEST_CASE("every __nv_bfloat16 converts to float and back, and what lies between rounds as it should") {
     every_value_converts(kBfloat16);
 }
@@ -377,7 +386,9 @@ TEST_CASE("sums, products, quotients and fused products of __half are exact but 
 TEST_CASE("sums, products, quotients and fused products of __nv_bfloat16 are exact but for one rounding") {
     arithmetic_is_rounded_once(kBfloat16);
 }
-TEST_CASE("a fused product and sum of __half is decided by the least addend") { a_little_decides(kHalf, 0x3c01, 0x0001); }
+TEST_CASE("a fused product and sum of __half is decided by the least addend") {
+    a_little_decides(kHalf, 0x3c01, 0x0001);
+}
 TEST_CASE("a fused product and sum of __nv_bfloat16 is decided by the least addend") {
     a_little_decides(kBfloat16, 0x3f81, 0x0d80);   // 2^-100
 }

@@ -64,7 +64,8 @@ struct World {
         REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
     }
 
-    gpo_status launch(const std::function<void(gpo_launch&)>& change, uint32_t arguments = 2, uint32_t second_size = 4) {
+    gpo_status launch(const std::function<void(gpo_launch&)>& change, uint32_t arguments = 2,
+                      uint32_t second_size = 4) {
         auto shape = sized<gpo_launch>();
         shape.grid[0] = 1;
         shape.block[0] = 32;

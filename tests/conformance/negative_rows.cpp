@@ -1,5 +1,5 @@
-// Calls that must be refused: one table, one status a row, the same on every device. Bad handles, NULL pointers and struct
-// sizes are tests/abi's, which makes them from the headers.
+// Calls that must be refused: one table, one status a row, the same on every device. Bad handles, NULL pointers and
+// struct sizes are tests/abi's, which makes them from the headers.
 #include <functional>
 #include <string>
 #include <vector>
@@ -266,10 +266,12 @@ std::vector<Row> gpo::test::rows_for(World& world) {
         Needs needs;
         bool present;
         const char* reason;
-    } means[] = {{Needs::kernel_parameters, tells_parameters(world.kernel), "the driver doesn't tell a kernel's parameters"},
-                 {Needs::cooperative_launches, world.properties.cooperative_launch != 0, "this device has no cooperative launches"},
-                 {Needs::clusters, world.properties.cluster_launch != 0, "this device has no clusters"},
-                 {Needs::second_device, world.second != nullptr, "there is one device"}};
+    } means[] = {
+        {Needs::kernel_parameters, tells_parameters(world.kernel), "the driver doesn't tell a kernel's parameters"},
+        {Needs::cooperative_launches, world.properties.cooperative_launch != 0,
+         "this device has no cooperative launches"},
+        {Needs::clusters, world.properties.cluster_launch != 0, "this device has no clusters"},
+        {Needs::second_device, world.second != nullptr, "there is one device"}};
     std::vector<Row> table = negative_rows();
     for (Row& row : pipeline_rows()) table.push_back(std::move(row));
     for (const auto& mean : means) {

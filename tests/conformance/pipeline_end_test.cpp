@@ -69,7 +69,8 @@ struct Change {
 };
 
 const Change kChanges[] = {
-    {"grew while it was read: 4096 bytes more", [](const std::string& path) { std::filesystem::resize_file(path, 204'096); }},
+    {"grew while it was read: 4096 bytes more",
+     [](const std::string& path) { std::filesystem::resize_file(path, 204'096); }},
     {"shrank while it was read", [](const std::string& path) { std::filesystem::resize_file(path, 180'000); }, true},
     {"was written to while it was read",
      [](const std::string& path) { std::fstream(path, std::ios::in | std::ios::out).put('x'); }},
@@ -248,7 +249,8 @@ TEST_CASE("a file that shrinks while it is read is an error, one that grows is r
     }
 }
 
-TEST_CASE("a file that has to stay unchanged and doesn't is an error that leaves nothing, others are read as they were") {
+TEST_CASE(
+    "a file that has to stay unchanged and doesn't is an error that leaves nothing, others are read as they were") {
     Rig rig;
     Folder in, out;
     const std::string path = in / "in", to = out / "out";
@@ -273,7 +275,8 @@ TEST_CASE("a file that has to stay unchanged and doesn't is an error that leaves
             CHECK(out.names().empty());
         } else {
             CHECK_OK(status);
-            CHECK(read_file(to) == complement({rig.data.begin(), rig.data.begin() + (bytes ? bytes : rig.data.size())}));
+            CHECK(read_file(to) ==
+                  complement({rig.data.begin(), rig.data.begin() + (bytes ? bytes : rig.data.size())}));
             std::filesystem::remove(to);
         }
     };
@@ -370,7 +373,8 @@ TEST_CASE("a file that has to stay unchanged is looked at when its last byte has
             write_old_file(path, {});
             std::filesystem::remove(to);
             REQUIRE_OK(gpo_pipeline_start(rig.pipeline, &source, &sink));
-            std::ofstream{path, std::ios::app} << "new";  // opened without emptying it, which would be a change of its own
+            std::ofstream{path, std::ios::app}
+                << "new";  // opened without emptying it, which would be a change of its own
             status = gpo_pipeline_wait(rig.pipeline, kPatience, nullptr);
         }
         CHECK(status == GPO_IO_ERROR);
@@ -613,7 +617,8 @@ TEST_CASE("callbacks may call back, but not wait for their own pipeline") {
     rig.still_works();
 }
 
-TEST_CASE("the stream that a stage is given is the pipeline's: it can't be destroyed, and a leak report doesn't name it") {
+TEST_CASE(
+    "the stream that a stage is given is the pipeline's: it can't be destroyed, and a leak report doesn't name it") {
     std::string log;
     auto options = sized<gpo_runtime_options>();
     options.log_level = GPO_LOG_WARNING;
@@ -688,7 +693,8 @@ TEST_CASE("who waits for a pipeline's run returns when the pipeline is destroyed
     Rig rig;
     Queue queue = rig.gpu.queue();
     gpo_status status = GPO_STALE_HANDLE;
-    for (int turn = 0; turn < 100 && status == GPO_STALE_HANDLE; ++turn) {   // it was destroyed before the wait had begun
+    for (int turn = 0; turn < 100 && status == GPO_STALE_HANDLE;
+         ++turn) {  // it was destroyed before the wait had begun
         Pipeline pipeline = rig.rig.create(rig.gpu);
         int ends[2];
         REQUIRE(pipe(ends) == 0);   // where nothing ever comes

@@ -56,7 +56,8 @@ struct Jam {
 
 }  // namespace
 
-TEST_CASE("a sink that takes nothing stops the source when all slots are full, and the run goes on when it takes again") {
+TEST_CASE(
+    "a sink that takes nothing stops the source when all slots are full, and the run goes on when it takes again") {
     Gpu gpu;
     for (const uint32_t slots : {1u, 2u, 5u}) {
         CAPTURE(slots);
@@ -136,8 +137,9 @@ TEST_CASE("a pipeline pins no more memory than it may, whatever it ran before") 
         uint64_t chunk_bytes, bound;
     };
     // Pages are as large as the system likes: chunks that are no multiple of them must not round the bound up.
-    for (const Case& each : {Case{"one size", 4 * kMiB, 12 * kMiB}, Case{"an odd size", 3 * kMiB + 4096, 9 * kMiB + 3 * 4096},
-                             Case{"a size of its own", GPO_AUTO, 20 * kMiB}}) {
+    for (const Case& each :
+         {Case{"one size", 4 * kMiB, 12 * kMiB}, Case{"an odd size", 3 * kMiB + 4096, 9 * kMiB + 3 * 4096},
+          Case{"a size of its own", GPO_AUTO, 20 * kMiB}}) {
         CAPTURE(each.what);
         ComplementOptions rig(gpu);
         rig.options.chunk_bytes = each.chunk_bytes;

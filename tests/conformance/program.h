@@ -35,7 +35,8 @@ struct Program {
     explicit Program(const std::string& source, const std::vector<const char*>& names = {},
                      const std::vector<const char*>& compiler_options = {}) {
         for (const char* header : {"cooperative_groups.h", "cuda_pipeline.h", "cuda_fp16.h"}) {
-            if (source.find("#include <" + std::string(header) + ">") == std::string::npos || gpu.has_header(header)) continue;
+            if (source.find("#include <" + std::string(header) + ">") == std::string::npos || gpu.has_header(header))
+                continue;
             present = false;
             skip(std::string(header) + " is not where NVRTC is");
             return;
@@ -57,8 +58,8 @@ struct Program {
         return kernel;
     }
 
-    /// Puts a launch on the stream. A vector as an argument is copied to device memory, of which the kernel gets the address;
-    /// one that isn't const is what the kernel has made of it after `wait`.
+    /// Puts a launch on the stream. A vector as an argument is copied to device memory, of which the kernel gets the
+    /// address; one that isn't const is what the kernel has made of it after `wait`.
     template <class... Arguments>
     void put(const std::string& name, const gpo_launch& shape, Arguments&&... arguments) {
         const Kernel found = kernel(name);

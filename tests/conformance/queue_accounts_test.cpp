@@ -1,5 +1,5 @@
-// Completion queues under load: producers that meet a full queue, drains of any size, wakes for nothing; ten million entries
-// with GPUORCH_TEST_FULL.
+// Completion queues under load: producers that meet a full queue, drains of any size, wakes for nothing; ten million
+// entries with GPUORCH_TEST_FULL.
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -73,7 +73,8 @@ TEST_CASE("a queue delivers every entry once under random full, drain and wake, 
                 }
             }
         });
-    // One by its descriptor by level, one by edge, one in gpo_cq_wait; each with room for as many as it happens to have.
+    // One by its descriptor by level, one by edge, one in gpo_cq_wait; each with room for as many as it happens to
+    // have.
     for (int kind = 0; kind < 3; ++kind)
         threads.emplace_back([&, kind] {
             std::mt19937 random(static_cast<unsigned>(kind));
@@ -83,7 +84,8 @@ TEST_CASE("a queue delivers every entry once under random full, drain and wake, 
                 if (kind == 1 && !edge.readable()) continue;
                 if (kind == 2 && gpo_cq_wait(queue, 1'000'000) != GPO_SUCCESS) continue;
                 uint64_t count = 0;
-                wrong += gpo_cq_drain(queue, out.data(), sizeof out[0], 1 + random() % out.size(), &count) != GPO_SUCCESS;
+                wrong +=
+                    gpo_cq_drain(queue, out.data(), sizeof out[0], 1 + random() % out.size(), &count) != GPO_SUCCESS;
                 for (uint64_t i = 0; i < count; ++i) {
                     seen[out[i].user_data].fetch_add(1, std::memory_order_relaxed);
                     wrong += out[i].status != GPO_SUCCESS;

@@ -248,7 +248,9 @@ TEST_CASE("of several threads that shut one runtime down, one succeeds") {
     }
 }
 
-TEST_CASE("who shuts a runtime down while another thread does waits no longer than it wants to, and the log function may wait for it") {
+TEST_CASE(
+    "who shuts a runtime down while another thread does waits no longer than it wants to, and the log function may "
+    "wait for it") {
     struct Meeting {
         gpo_runtime_t runtime = nullptr;
         gpo_status hasty = GPO_INTERNAL, brief = GPO_INTERNAL, patient = GPO_INTERNAL;

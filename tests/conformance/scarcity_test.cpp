@@ -77,7 +77,8 @@ TEST_CASE("device memory is used up to the last MiB: refused with a status, and 
     CHECK(read(word[0]) == 9);
 }
 
-TEST_CASE("pinned memory in no bytes, in 2^46 and in more small pieces than there can be mappings, then all of it back") {
+TEST_CASE(
+    "pinned memory in no bytes, in 2^46 and in more small pieces than there can be mappings, then all of it back") {
     Gpu gpu;
     Arena arena;
     REQUIRE_OK(gpo_arena_create(gpu.device, nullptr, arena.out()));
@@ -103,7 +104,8 @@ TEST_CASE("pinned memory in no bytes, in 2^46 and in more small pieces than ther
     CHECK(statistics.reserved == 0);
 }
 
-TEST_CASE("registrations of single pages, until the driver has no more: a status, and those that succeeded are undone") {
+TEST_CASE(
+    "registrations of single pages, until the driver has no more: a status, and those that succeeded are undone") {
     Gpu gpu;
     constexpr size_t kPage = 4096;
     void* mapped = mmap(nullptr, kPieces * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -113,14 +115,16 @@ TEST_CASE("registrations of single pages, until the driver has no more: a status
     CHECK(gpo_host_register(gpu.device, memory, uint64_t{1} << 46, 0) >= 10);
     size_t registered = 0;
     gpo_status status = GPO_SUCCESS;
-    while (registered < kPieces && (status = gpo_host_register(gpu.device, memory + registered * kPage, kPage, 0)) == GPO_SUCCESS)
+    while (registered < kPieces &&
+           (status = gpo_host_register(gpu.device, memory + registered * kPage, kPage, 0)) == GPO_SUCCESS)
         ++registered;
     CAPTURE(registered);
     INFO(explain("gpo_host_register", status));
     CHECK((status == GPO_SUCCESS || status == GPO_OUT_OF_MEMORY || status == GPO_LIMIT_EXCEEDED));
     CHECK(registered >= 1000);
     size_t refused = 0;
-    for (size_t i = 0; i < registered; ++i) refused += gpo_host_unregister(gpu.device, memory + i * kPage) != GPO_SUCCESS;
+    for (size_t i = 0; i < registered; ++i)
+        refused += gpo_host_unregister(gpu.device, memory + i * kPage) != GPO_SUCCESS;
     CHECK(refused == 0);
     // Nothing is left of them: the whole is free to be registered.
     CHECK_OK(gpo_host_register(gpu.device, memory, kPieces * kPage, 0));

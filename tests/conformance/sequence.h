@@ -1,5 +1,5 @@
-// Random sequences of calls, right and wrong ones mixed, by a seed: what they have and how they are judged, and the calls of
-// streams, events, timelines, queues and executors. sequence_test.cpp has the others.
+// Random sequences of calls, right and wrong ones mixed, by a seed: what they have and how they are judged, and the
+// calls of streams, events, timelines, queues and executors. sequence_test.cpp has the others.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,9 @@ public:
         auto options = sized<gpo_runtime_options>();
         options.schedule_seed = schedule;
         options.log_level = GPO_LOG_WARNING;
-        options.log = [](void* user, int32_t, const char* line) { *static_cast<std::string*>(user) += std::string(line) + "\n"; };
+        options.log = [](void* user, int32_t, const char* line) {
+            *static_cast<std::string*>(user) += std::string(line) + "\n";
+        };
         options.log_user = &log_;
         REQUIRE_OK(gpo_runtime_create(&options, &runtime_));
         REQUIRE_OK(gpo_device_open(runtime_, nullptr, &device_));
@@ -49,13 +51,38 @@ protected:
     using Call = void (Sequence::*)();
     /// Of streams and what tells of their work; some are likelier than others.
     static std::vector<Call> calls() {
-        return {
-            &Sequence::create_stream, &Sequence::create_event, &Sequence::create_timeline, &Sequence::create_queue,
-            &Sequence::create_executor, &Sequence::destroy_something, &Sequence::notify, &Sequence::notify, &Sequence::notify,
-            &Sequence::launch_fill, &Sequence::launch_fill, &Sequence::fill, &Sequence::copy, &Sequence::copy, &Sequence::record,
-            &Sequence::wait_event, &Sequence::wait_stream, &Sequence::wait_timeline, &Sequence::signal, &Sequence::signal_behind,
-            &Sequence::fail_timeline, &Sequence::cancel, &Sequence::query, &Sequence::wait_shortly, &Sequence::drain_some,
-            &Sequence::then, &Sequence::then, &Sequence::host_call, &Sequence::piece, &Sequence::pooled, &Sequence::wake, &Sequence::ask};
+        return {&Sequence::create_stream,
+                &Sequence::create_event,
+                &Sequence::create_timeline,
+                &Sequence::create_queue,
+                &Sequence::create_executor,
+                &Sequence::destroy_something,
+                &Sequence::notify,
+                &Sequence::notify,
+                &Sequence::notify,
+                &Sequence::launch_fill,
+                &Sequence::launch_fill,
+                &Sequence::fill,
+                &Sequence::copy,
+                &Sequence::copy,
+                &Sequence::record,
+                &Sequence::wait_event,
+                &Sequence::wait_stream,
+                &Sequence::wait_timeline,
+                &Sequence::signal,
+                &Sequence::signal_behind,
+                &Sequence::fail_timeline,
+                &Sequence::cancel,
+                &Sequence::query,
+                &Sequence::wait_shortly,
+                &Sequence::drain_some,
+                &Sequence::then,
+                &Sequence::then,
+                &Sequence::host_call,
+                &Sequence::piece,
+                &Sequence::pooled,
+                &Sequence::wake,
+                &Sequence::ask};
     }
 
     /// Takes all marks that are due.
@@ -128,7 +155,8 @@ protected:
         const uint64_t number = random_();
         if (number % 32 == 0) return {nullptr, false};
         if (number % 32 == 1) return {reinterpret_cast<Handle>(number), false};
-        if ((number % 32 < 4 || pool.live.empty()) && !pool.gone.empty()) return {pool.gone[number / 32 % pool.gone.size()], false};
+        if ((number % 32 < 4 || pool.live.empty()) && !pool.gone.empty())
+            return {pool.gone[number / 32 % pool.gone.size()], false};
         if (pool.live.empty()) return {nullptr, false};
         return {pool.live[number / 32 % pool.live.size()], true};
     }
@@ -336,9 +364,12 @@ protected:
         const auto stream = choose(streams_);
         const auto timeline = choose(timelines_);
         const auto executor = choose(executors_);
-        const gpo_completion_fn called = [](void* user, const gpo_completion*, const gpo_error*) { ++*static_cast<std::atomic<int>*>(user); };
+        const gpo_completion_fn called = [](void* user, const gpo_completion*, const gpo_error*) {
+            ++*static_cast<std::atomic<int>*>(user);
+        };
         if (random_() % 2)
-            owed_ += JUDGE(stream.good && executor.good, gpo_stream_then(stream.handle, executor.handle, called, &came_));
+            owed_ +=
+                JUDGE(stream.good && executor.good, gpo_stream_then(stream.handle, executor.handle, called, &came_));
         else
             owed_ += JUDGE(timeline.good && executor.good,
                            gpo_timeline_then(timeline.handle, random_() % 20, executor.handle, called, &came_));
@@ -350,12 +381,14 @@ protected:
             ++*static_cast<std::atomic<int>*>(user);
             return GPO_SUCCESS;
         };
-        owed_ += JUDGE(stream.good && executor.good, gpo_stream_host_call(stream.handle, executor.handle, called, &came_));
+        owed_ +=
+            JUDGE(stream.good && executor.good, gpo_stream_host_call(stream.handle, executor.handle, called, &came_));
         if (executor.good && random_() % 2) JUDGE(true, gpo_executor_poll(executor.handle, nullptr));
     }
     void piece() {
         void* memory = nullptr;
-        if (pieces_.size() < 20 && JUDGE(true, gpo_arena_allocate(arena_, random_() % 4000, 0, &memory))) pieces_.push_back(memory);
+        if (pieces_.size() < 20 && JUDGE(true, gpo_arena_allocate(arena_, random_() % 4000, 0, &memory)))
+            pieces_.push_back(memory);
         if (pieces_.empty() || random_() % 2) return;
         const auto stream = choose(streams_);
         if (JUDGE(stream.good, gpo_arena_free_after(arena_, pieces_.back(), stream.handle))) pieces_.pop_back();
@@ -363,10 +396,12 @@ protected:
     void pooled() {
         const auto stream = choose(streams_);
         uint64_t address = 0;
-        if (pooled_.size() < 20 && JUDGE(stream.good, gpo_pool_allocate(pool_, stream.handle, 1 + random_() % 4000, &address)))
+        if (pooled_.size() < 20 &&
+            JUDGE(stream.good, gpo_pool_allocate(pool_, stream.handle, 1 + random_() % 4000, &address)))
             pooled_.push_back(address);
         if (pooled_.empty() || random_() % 2) return;
-        JUDGE(stream.good, gpo_pool_free(pool_, stream.handle, pooled_[random_() % pooled_.size()]));   // once more, at times
+        JUDGE(stream.good,
+              gpo_pool_free(pool_, stream.handle, pooled_[random_() % pooled_.size()]));  // once more, at times
     }
     void wake() {
         const auto queue = choose(queues_);

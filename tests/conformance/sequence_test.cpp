@@ -1,6 +1,6 @@
-// Random sequences of calls, right and wrong ones mixed, by a seed: no crash, no hang, no leak; wrong handles are always
-// refused, what was accepted comes once. GPUORCH_TEST_SEED=n runs that one again; on the software GPU it replays, schedule
-// and all, but for those that compile.
+// Random sequences of calls, right and wrong ones mixed, by a seed: no crash, no hang, no leak; wrong handles are
+// always refused, what was accepted comes once. GPUORCH_TEST_SEED=n runs that one again; on the software GPU it
+// replays, schedule and all, but for those that compile.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -45,14 +45,29 @@ public:
         using Whole = void (WholeSequence::*)();
         std::vector<Whole> all;
         for (const Call call : calls()) all.push_back(call);
-        for (const Whole call :
-             {&WholeSequence::create_pipeline, &WholeSequence::start_pipeline, &WholeSequence::start_pipeline,
-              &WholeSequence::cancel_pipeline, &WholeSequence::ask_pipeline, &WholeSequence::tell_of_pipeline,
-              &WholeSequence::destroy_pipeline, &WholeSequence::lend, &WholeSequence::lend, &WholeSequence::give_back,
-              &WholeSequence::change_stream_pools, &WholeSequence::copy_batch, &WholeSequence::copy_rows,
-              &WholeSequence::copy_peer, &WholeSequence::allocate, &WholeSequence::free_memory,
-              &WholeSequence::register_memory, &WholeSequence::unregister_memory, &WholeSequence::load,
-              &WholeSequence::launch_loaded, &WholeSequence::destroy_loaded, &WholeSequence::compile, &WholeSequence::trace})
+        for (const Whole call : {&WholeSequence::create_pipeline,
+                                 &WholeSequence::start_pipeline,
+                                 &WholeSequence::start_pipeline,
+                                 &WholeSequence::cancel_pipeline,
+                                 &WholeSequence::ask_pipeline,
+                                 &WholeSequence::tell_of_pipeline,
+                                 &WholeSequence::destroy_pipeline,
+                                 &WholeSequence::lend,
+                                 &WholeSequence::lend,
+                                 &WholeSequence::give_back,
+                                 &WholeSequence::change_stream_pools,
+                                 &WholeSequence::copy_batch,
+                                 &WholeSequence::copy_rows,
+                                 &WholeSequence::copy_peer,
+                                 &WholeSequence::allocate,
+                                 &WholeSequence::free_memory,
+                                 &WholeSequence::register_memory,
+                                 &WholeSequence::unregister_memory,
+                                 &WholeSequence::load,
+                                 &WholeSequence::launch_loaded,
+                                 &WholeSequence::destroy_loaded,
+                                 &WholeSequence::compile,
+                                 &WholeSequence::trace})
             all.push_back(call);
         for (int i = 0; i < kCalls; ++i) (this->*all[random_() % all.size()])();
     }
@@ -94,7 +109,8 @@ private:
         static gpo_status take(void* user, const gpo_chunk* chunk) {
             auto& job = *static_cast<Job*>(user);
             if (chunk->index != 0 && chunk->index != job.expected) ++job.wrong;
-            if (chunk->bytes && std::memcmp(chunk->output, job.in.data() + chunk->offset, chunk->bytes) != 0) ++job.wrong;
+            if (chunk->bytes && std::memcmp(chunk->output, job.in.data() + chunk->offset, chunk->bytes) != 0)
+                ++job.wrong;
             job.expected = chunk->index + 1;
             return chunk->index == job.fails_at ? GPO_FAILED : chunk->index == job.ends_at ? GPO_END : GPO_SUCCESS;
         }
@@ -124,11 +140,13 @@ private:
     }
     void start_pipeline() {
         const auto pipeline = choose(pipelines_);
-        const auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->pipeline == pipeline.handle; });
+        const auto found =
+            std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->pipeline == pipeline.handle; });
         static Job none;
         Job& job = found == jobs_.end() ? none : **found;
         auto progress = sized<gpo_pipeline_progress>();
-        if (pipeline.good && gpo_pipeline_get_progress(pipeline.handle, &progress) == GPO_SUCCESS && !progress.running) {
+        if (pipeline.good && gpo_pipeline_get_progress(pipeline.handle, &progress) == GPO_SUCCESS &&
+            !progress.running) {
             job.fails_at = random_() % 12;
             job.ends_at = random_() % 12;
         }
@@ -157,8 +175,11 @@ private:
         if (JUDGE(pipeline.good && queue.good, gpo_pipeline_notify(pipeline.handle, queue.handle, number)))
             marks_[queue.handle][number] = {nullptr, 0};
         const auto executor = choose(executors_);
-        const gpo_completion_fn called = [](void* user, const gpo_completion*, const gpo_error*) { ++*static_cast<std::atomic<int>*>(user); };
-        owed_ += JUDGE(pipeline.good && executor.good, gpo_pipeline_then(pipeline.handle, executor.handle, called, &came_));
+        const gpo_completion_fn called = [](void* user, const gpo_completion*, const gpo_error*) {
+            ++*static_cast<std::atomic<int>*>(user);
+        };
+        owed_ +=
+            JUDGE(pipeline.good && executor.good, gpo_pipeline_then(pipeline.handle, executor.handle, called, &came_));
     }
     void destroy_pipeline() {
         gpo_pipeline_t pipeline;
@@ -181,18 +202,21 @@ private:
     void lend() {
         const auto pool = choose(stream_pools_);
         gpo_stream_t stream = nullptr;
-        if (!JUDGE(pool.good, gpo_stream_pool_acquire(pool.handle, static_cast<int32_t>(random_() % 3) - 1, &stream))) return;
+        if (!JUDGE(pool.good, gpo_stream_pool_acquire(pool.handle, static_cast<int32_t>(random_() % 3) - 1, &stream)))
+            return;
         lent_.emplace_back(pool.handle, stream);
         CHECK_OK(gpo_fill(stream, memory_, 3, 1, 100));
         const auto queue = choose(queues_);
         const uint64_t number = ++last_mark_;
-        if (JUDGE(queue.good, gpo_stream_notify(stream, queue.handle, number))) marks_[queue.handle][number] = {nullptr, 0};
+        if (JUDGE(queue.good, gpo_stream_notify(stream, queue.handle, number)))
+            marks_[queue.handle][number] = {nullptr, 0};
     }
     void give_back() {
         const auto pool = choose(stream_pools_);
         if (lent_.empty()) {
             const auto stream = choose(streams_);
-            if (pool.good && stream.good) CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_pool_release(pool.handle, stream.handle));
+            if (pool.good && stream.good)
+                CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_stream_pool_release(pool.handle, stream.handle));
             return;
         }
         const auto at = lent_.begin() + static_cast<std::ptrdiff_t>(random_() % lent_.size());
@@ -238,7 +262,8 @@ private:
     void allocate() {
         uint64_t address = 0;
         const uint64_t bytes = random_() % 8 == 0 ? random_() : random_() % 100'000;
-        if (allocated_.size() < 20 && JUDGE(true, gpo_memory_allocate(device_, bytes, nullptr, &address))) allocated_.insert(address);
+        if (allocated_.size() < 20 && JUDGE(true, gpo_memory_allocate(device_, bytes, nullptr, &address)))
+            allocated_.insert(address);
     }
     void free_memory() {
         if (random_() % 4 == 0) {
@@ -280,7 +305,8 @@ private:
         if (modules_.live.size() > 3) return;
         const bool whole = random_() % 4 != 0;
         gpo_module_t module = nullptr;
-        const gpo_status status = gpo_module_load(device_, image_.data(), whole ? image_.size() : random_() % image_.size(), "loaded", &module);
+        const gpo_status status = gpo_module_load(device_, image_.data(),
+                                                  whole ? image_.size() : random_() % image_.size(), "loaded", &module);
         INFO(explain("gpo_module_load", status));
         CHECK((whole ? status == GPO_SUCCESS : status == GPO_INVALID_IMAGE || status == GPO_INVALID_ARGUMENT));
         if (status == GPO_SUCCESS) add_module(module);
@@ -359,10 +385,13 @@ private:
 
 }  // namespace
 
-TEST_CASE("random sequences of right and wrong calls: wrong handles are refused, what was accepted comes once, nothing is left") {
+TEST_CASE(
+    "random sequences of right and wrong calls: wrong handles are refused, what was accepted comes once, nothing is "
+    "left") {
 #if defined(__SANITIZE_THREAD__)
     constexpr uint64_t kCompiles = 0;
-    skip("streams that nobody has ordered write the same memory, which is a race outside of a schedule", "sequences that compile");
+    skip("streams that nobody has ordered write the same memory, which is a race outside of a schedule",
+         "sequences that compile");
 #else
     constexpr uint64_t kCompiles = 25;   // each so many-th sequence does
 #endif

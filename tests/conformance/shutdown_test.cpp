@@ -1,5 +1,5 @@
-// Shutdown, as seen by whoever waits to be told: every entry that was accepted is in its queue, every callback has been called, and
-// the queue's handle is good for reading what happened until the queue is destroyed.
+// Shutdown, as seen by whoever waits to be told: every entry that was accepted is in its queue, every callback has been
+// called, and the queue's handle is good for reading what happened until the queue is destroyed.
 #include <poll.h>
 #include <unistd.h>
 
@@ -62,7 +62,9 @@ bool readable(int descriptor) {
 
 }  // namespace
 
-TEST_CASE("entries that come at shutdown are in their queue when it has returned, and the queue works until it is destroyed") {
+TEST_CASE(
+    "entries that come at shutdown are in their queue when it has returned, and the queue works until it is "
+    "destroyed") {
     Gpu gpu;
     HeldWork work(gpu);
     const gpo_cq_t queue = work.queue;
@@ -91,7 +93,8 @@ TEST_CASE("entries that come at shutdown are in their queue when it has returned
     count = 7;
     CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_drain(queue, entries.data(), sizeof entries[0], 16, &count));
     CHECK(count == 0);
-    for (const int64_t timeout : {int64_t{-1}, int64_t{0}, kPatience}) CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(queue, timeout));
+    for (const int64_t timeout : {int64_t{-1}, int64_t{0}, kPatience})
+        CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(queue, timeout));
     CHECK(readable(descriptor));
     CHECK_OK(gpo_cq_wake(queue));
     CHECK_OK(gpo_cq_wait(queue, -1));

@@ -98,7 +98,8 @@ TEST_CASE("a host that waits for a timeline is let go when it fails or is destro
     }
 }
 
-TEST_CASE("a host that waits for a destroyed timeline's signal that is on the way goes on; shutdown ends its wait" * gated) {
+TEST_CASE("a host that waits for a destroyed timeline's signal that is on the way goes on; shutdown ends its wait" *
+          gated) {
     for (const auto& end : {std::pair{true, false}, {false, true}, {true, true}}) {
         const bool destroy = end.first, shutdown = end.second;
         CAPTURE(destroy);

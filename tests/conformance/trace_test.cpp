@@ -429,5 +429,6 @@ TEST_CASE("labels with quotes, backslashes, control characters and broken UTF-8 
     work(gpu, "\"a\\b\x01\xff</text>&\xc3\xa9");
     REQUIRE_OK(gpo_trace_stop(gpu.runtime));
     CHECK(count(contents(folder / "trace.json"), "\\\"a\\\\b\\u0001\\ufffd</text>&\xc3\xa9") >= 1);
-    CHECK(count(contents(folder / "timeline.svg"), "&quot;a\\b\xef\xbf\xbd\xef\xbf\xbd&lt;/text&gt;&amp;\xc3\xa9") >= 1);
+    CHECK(count(contents(folder / "timeline.svg"), "&quot;a\\b\xef\xbf\xbd\xef\xbf\xbd&lt;/text&gt;&amp;\xc3\xa9") >=
+          1);
 }

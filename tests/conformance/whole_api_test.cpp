@@ -84,7 +84,8 @@ TEST_CASE("every exported function was seen to succeed on this device") {
         if (const char* reason = excuse(function.name, devices, parameters_told)) {
             skip(reason, function.name);
         } else {
-            FAIL_CHECK(std::string(function.name) << " was called " << function.calls.load() << " times and never succeeded");
+            FAIL_CHECK(std::string(function.name)
+                       << " was called " << function.calls.load() << " times and never succeeded");
         }
     }
 }

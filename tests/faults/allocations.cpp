@@ -60,7 +60,8 @@ bool fails_on_thread() noexcept {
     const uint64_t number = threads.seen.fetch_add(1) + 1;
     if (number == threads.kth) {
         pthread_getname_np(pthread_self(), threads.thread, sizeof threads.thread);
-        threads.depth.store(backtrace(threads.stack, static_cast<int>(std::size(threads.stack))), std::memory_order_release);
+        threads.depth.store(backtrace(threads.stack, static_cast<int>(std::size(threads.stack))),
+                            std::memory_order_release);
         threads.until = now() + threads.spell_ns;
     } else if (const uint64_t until = threads.until; until == 0 || now() >= until) {
         return false;

@@ -80,7 +80,8 @@ void Attempt::accepted(uint64_t mark) {
 bool Attempt::ask(const char* text, const std::function<gpo_status()>& call) { return judge(text, call(), true); }
 
 bool Attempt::open(const gpo_runtime_options& options) {
-    return (shared_ || STEP(*this, gpo_runtime_create(&options, &runtime))) && STEP(*this, gpo_device_open(runtime, nullptr, &device)) &&
+    return (shared_ || STEP(*this, gpo_runtime_create(&options, &runtime))) &&
+           STEP(*this, gpo_device_open(runtime, nullptr, &device)) &&
            STEP(*this, gpo_cq_create(runtime, nullptr, &queue));
 }
 
@@ -196,7 +197,8 @@ std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, [[maybe_u
         if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
     }
     if (full() && numbers.size() < total)
-        std::printf("%s: %zu of %llu places, spread\n", scenario.name, numbers.size(), static_cast<unsigned long long>(total));
+        std::printf("%s: %zu of %llu places, spread\n", scenario.name, numbers.size(),
+                    static_cast<unsigned long long>(total));
     return numbers;
 }
 

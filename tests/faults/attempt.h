@@ -1,8 +1,8 @@
 // One run of a scenario while something goes wrong: what has to hold then, whatever it was.
 //
 // A scenario is a straight walk through a part of the API. Each of its steps may fail, with a status that is not
-// GPO_INTERNAL; it then goes on as well as it can. What was accepted completes exactly once, nothing hangs, and when nothing
-// goes wrong any more the same runtime works, unless its device is lost, and can be shut down.
+// GPO_INTERNAL; it then goes on as well as it can. What was accepted completes exactly once, nothing hangs, and when
+// nothing goes wrong any more the same runtime works, unless its device is lost, and can be shut down.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct Trouble {
     bool once = false;                       // a step that failed must succeed when it is tried again
     bool must_succeed = false;               // nothing goes wrong: every step succeeds
     std::function<std::string()> where = [] { return std::string(); };   // it has happened, for messages
-    bool no_memory = false;                  // what fails may be an allocation: sizes that are the library's choice may shrink
+    bool no_memory = false;  // what fails may be an allocation: sizes that are the library's choice may shrink
 };
 
 class Attempt {
@@ -97,9 +97,9 @@ void attempt(const Scenario& scenario, const Trouble& trouble);
 /// Whether --full was asked for (GPUORCH_TEST_FULL).
 bool full();
 
-/// Which of `total` cases of a scenario are tried: all, or the most it says (under --full that is printed); under sanitizers
-/// about `sample` of them, spread, the first and the last among them, unless it is to be `every` one. GPUORCH_TEST_FAULT=k is
-/// the k-th alone.
+/// Which of `total` cases of a scenario are tried: all, or the most it says (under --full that is printed); under
+/// sanitizers about `sample` of them, spread, the first and the last among them, unless it is to be `every` one.
+/// GPUORCH_TEST_FAULT=k is the k-th alone.
 std::vector<uint64_t> chosen(const Scenario& scenario, uint64_t total, uint64_t sample, bool every = full());
 
 #define STEP(a, ...) (a).step(#__VA_ARGS__, [&]() -> gpo_status { return __VA_ARGS__; })

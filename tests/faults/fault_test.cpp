@@ -30,7 +30,8 @@ namespace {
 [[maybe_unused]] const bool wrapped = [] {
     setenv("GPUORCH_SOFT_DEVICES", "2", 0);
     setenv("GPUORCH_DEVICE", "soft", 1);
-    gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
+    gpo::driver::set_interposer(
+        [](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
     return true;
 }();
 
@@ -172,7 +173,8 @@ TEST_CASE("an allocation that fails once: a status, nothing lost, and the same c
 
 TEST_CASE("no memory from some allocation on: statuses, nothing lost, and all is well when there is memory again") {
     each_scenario([](const Scenario& scenario) {
-        for (uint64_t kth : chosen(scenario, allocations_of(scenario), kSample)) attempt(scenario, allocation_trouble(kth, true));
+        for (uint64_t kth : chosen(scenario, allocations_of(scenario), kSample))
+            attempt(scenario, allocation_trouble(kth, true));
     });
 }
 
@@ -264,8 +266,8 @@ TEST_CASE("a driver whose calls fail for ever from some call on, with each plaus
 
 TEST_CASE("a device that is lost at some step: everything pending completes once, and the first status is kept") {
 #if defined(__SANITIZE_THREAD__)
-    // What a lost device holds costs addresses for good, and ThreadSanitizer keeps memory of its own for every address that was
-    // ever used: more than 24 GB for all.
+    // What a lost device holds costs addresses for good, and ThreadSanitizer keeps memory of its own for every address
+    // that was ever used: more than 24 GB for all.
     const bool all = false;
     const uint64_t sample = (full() ? 4 : 1) * kSample;
 #else
@@ -292,15 +294,19 @@ TEST_CASE("pinned memory that the driver won't let go of costs addresses, but no
     Trouble trouble{.name = "no memory is ever unregistered"};
     uint64_t refused = 0;
     trouble.begin = [] {
-        faults::arm({.function = gpo::driver::Function::cuMemHostUnregister, .kth = 1, .result = CUDA_ERROR_UNKNOWN, .for_ever = true});
+        faults::arm({.function = gpo::driver::Function::cuMemHostUnregister,
+                     .kth = 1,
+                     .result = CUDA_ERROR_UNKNOWN,
+                     .for_ever = true});
     };
     trouble.end = [&refused] {
         refused += faults::failed();
         faults::disarm();
     };
     const auto& all = scenarios();
-    const auto tuned = std::find_if(all.begin(), all.end(),
-                                    [](const Scenario& scenario) { return std::string_view(scenario.name) == "tuned pipeline"; });
+    const auto tuned = std::find_if(all.begin(), all.end(), [](const Scenario& scenario) {
+        return std::string_view(scenario.name) == "tuned pipeline";
+    });
     REQUIRE(tuned != all.end());
     attempt(*tuned, trouble);
     REQUIRE(refused > 0);
@@ -309,7 +315,9 @@ TEST_CASE("pinned memory that the driver won't let go of costs addresses, but no
     CHECK(resident() < before + (16 << 20));   // ten times as much was pinned
 }
 
-TEST_CASE("an arena or pool that is destroyed with a piece still out goes with its runtime, whichever allocation fails meanwhile") {
+TEST_CASE(
+    "an arena or pool that is destroyed with a piece still out goes with its runtime, whichever allocation fails "
+    "meanwhile") {
     for (const bool pool : {false, true}) {
         CAPTURE(pool);
         for (uint64_t kth = 1, failed = 1; failed != 0; ++kth) {
@@ -355,7 +363,10 @@ TEST_CASE("a notify on an event of a device that is lost is accepted and told of
     Executor executor = gpu.executor(GPO_EXECUTOR_CALLER);
     REQUIRE_OK(gpo_event_record(event, stream));
     REQUIRE_OK(gpo_event_wait(event, kPatience));
-    faults::arm({.function = gpo::driver::Function::cuStreamQuery, .kth = 1, .result = CUDA_ERROR_ILLEGAL_ADDRESS, .for_ever = true});
+    faults::arm({.function = gpo::driver::Function::cuStreamQuery,
+                 .kth = 1,
+                 .result = CUDA_ERROR_ILLEGAL_ADDRESS,
+                 .for_ever = true});
     CHECK_STATUS(GPO_DEVICE_LOST, gpo_stream_query(stream));
     faults::disarm();
     std::vector<gpo_status> told;
@@ -403,7 +414,8 @@ TEST_CASE("a query that gives an error in place of not ready ends the wait with 
     }
 }
 
-TEST_CASE("a timeline fails with the work before its signal that the GPU was given, for everybody who waits for it" * gated) {
+TEST_CASE("a timeline fails with the work before its signal that the GPU was given, for everybody who waits for it" *
+          gated) {
     Gpu gpu;
     Gate gate(gpu);
     Queue queue = gpu.queue();
@@ -414,7 +426,8 @@ TEST_CASE("a timeline fails with the work before its signal that the GPU was giv
     REQUIRE_OK(gpo_timeline_notify(timeline, 1, queue, 1));
     REQUIRE_OK(gpo_stream_wait_timeline(held, timeline, 2));   // a signal that hasn't been submitted
     REQUIRE_OK(gpo_stream_notify(held, queue, 2));
-    faults::arm({.function = gpo::driver::Function::cuEventQuery, .kth = 1, .result = CUDA_ERROR_UNKNOWN, .for_ever = true});
+    faults::arm(
+        {.function = gpo::driver::Function::cuEventQuery, .kth = 1, .result = CUDA_ERROR_UNKNOWN, .for_ever = true});
     const gpo_status waited = gpo_timeline_wait(timeline, 1, kPatience);
     faults::disarm();
     gate.open();
@@ -462,10 +475,13 @@ TEST_CASE("what is held behind work that a query tells to have failed fails with
     }
 }
 
-TEST_CASE("whoever waits for what is held behind work that fails is told, though nobody asked for a notify of that work" * gated) {
+TEST_CASE(
+    "whoever waits for what is held behind work that fails is told, though nobody asked for a notify of that work" *
+    gated) {
     enum class Waiting { stream, notify, event, device, timeline };
     for (const bool was_held : {false, true}) {   // the work too, before
-        for (const Waiting waiting : {Waiting::stream, Waiting::notify, Waiting::event, Waiting::device, Waiting::timeline}) {
+        for (const Waiting waiting :
+             {Waiting::stream, Waiting::notify, Waiting::event, Waiting::device, Waiting::timeline}) {
             CAPTURE(was_held);
             CAPTURE(static_cast<int>(waiting));
             Gpu gpu;
@@ -480,7 +496,8 @@ TEST_CASE("whoever waits for what is held behind work that fails is told, though
             REQUIRE_OK(gpo_event_record(event, stream));
             REQUIRE_OK(gpo_stream_signal_timeline(stream, behind, 1));
             if (waiting == Waiting::notify) REQUIRE_OK(gpo_stream_notify(stream, queue, 1));
-            faults::arm({.function = gpo::driver::Function::cuEventQuery, .kth = 1, .result = CUDA_ERROR_ILLEGAL_ADDRESS});
+            faults::arm(
+                {.function = gpo::driver::Function::cuEventQuery, .kth = 1, .result = CUDA_ERROR_ILLEGAL_ADDRESS});
             REQUIRE_OK(gpo_timeline_signal(first, 1));
             gpo_status told = GPO_SUCCESS;
             switch (waiting) {

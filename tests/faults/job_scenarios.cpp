@@ -91,7 +91,8 @@ Kernel builtin(Attempt& a, const char* name) {
 }
 
 /// True if the run was begun and succeeded.
-bool run(Attempt& a, gpo_pipeline_t pipeline, const gpo_source& source, const gpo_sink& sink, gpo_pipeline_result& result) {
+bool run(Attempt& a, gpo_pipeline_t pipeline, const gpo_source& source, const gpo_sink& sink,
+         gpo_pipeline_result& result) {
     if (!STEP(a, gpo_pipeline_start(pipeline, &source, &sink))) return false;
     const uint64_t mark = a.next_mark();
     if (STEP(a, gpo_pipeline_notify(pipeline, a.queue, mark))) a.accepted(mark);
@@ -193,7 +194,8 @@ void tuned_pipeline(Attempt& a) {
     sink.user = &counted;
     auto result = sized<gpo_pipeline_result>();
     if (run(a, pipeline, source, sink, result)) {
-        CHECK((result.tuned == 1 || a.memory_may_be_out()));   // smaller chunks, of no measured size, where memory is out
+        CHECK(
+            (result.tuned == 1 || a.memory_may_be_out()));  // smaller chunks, of no measured size, where memory is out
         CHECK(counted.taken == counted.total);
     }
     STEP(a, gpo_pipeline_destroy(pipeline.release()));
@@ -205,7 +207,9 @@ namespace {
 /// Sets an environment variable for its life.
 class Setting {
 public:
-    Setting(const char* name, const std::string& value) : name_(name), before_(now()) { setenv(name, value.c_str(), 1); }
+    Setting(const char* name, const std::string& value) : name_(name), before_(now()) {
+        setenv(name, value.c_str(), 1);
+    }
     ~Setting() {
         if (before_) setenv(name_, before_->c_str(), 1);
         else unsetenv(name_);
@@ -238,15 +242,17 @@ private:
     const Setting setting_{"TMPDIR", folder_};
 };
 
-/// A C++ compiler that remembers: what the real one has made of the same text by the same arguments is copied, so that a compile
-/// takes milliseconds. The library does all that it does with any compiler.
+/// A C++ compiler that remembers: what the real one has made of the same text by the same arguments is copied, so that
+/// a compile takes milliseconds. The library does all that it does with any compiler.
 class Rememberer {
 public:
     Rememberer() : folder_("/tmp/gpuorch-rememberer-" + std::to_string(getpid())) {
         fs::create_directory(folder_);
         const char* const given = std::getenv("GPUORCH_CXX");
         std::ofstream(program()) << "#!/bin/sh\n"
-                                    "real='" << (given && *given ? given : "c++") << "' memory='" << folder_ << "'\n" << R"(
+                                    "real='"
+                                 << (given && *given ? given : "c++") << "' memory='" << folder_ << "'\n"
+                                 << R"(
 for made; do :; done   # the last argument
 case " $* " in
 *" c++-header "*) echo "no precompiled header, which compilers overlook" > "$made"; exit ;;   # of megabytes else
@@ -346,7 +352,8 @@ void captured(Attempt& a, gpo_stream_t stream, gpo_kernel_t fill, uint64_t memor
         cu.cuCtxPopCurrent(&popped);
         return result;
     };
-    if (there([&] { return cu.cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_RELAXED); }) != CUDA_SUCCESS) return;
+    if (there([&] { return cu.cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_RELAXED); }) != CUDA_SUCCESS)
+        return;
     STEP(a, launch(stream, fill, 1, 64, memory, uint32_t{5}, uint64_t{64}));
     STEP(a, gpo_fill(stream, memory, 1, 4, 16));
     a.ask("notify in a capture", [&] {

@@ -11,7 +11,8 @@ void files(Attempt& a);
 void tuned_pipeline(Attempt& a);
 /// The compiler runs, in real time.
 void compile_uncached(Attempt& a);
-/// The library does the same, and puts what comes of it into a cache that is empty; a compiler that has done it before copies it.
+/// The library does the same, and puts what comes of it into a cache that is empty; a compiler that has done it before
+/// copies it.
 void compile_remembered(Attempt& a);
 /// Cooperative and clustered launches, what is held, and what the host captures.
 void launches(Attempt& a);

@@ -1,7 +1,7 @@
-// Pipelines that end early, under explored schedules: by failure, by cancelling, because somebody has enough, at a random
-// chunk and a random point of the schedule. Whatever the order of things, each chunk was taken once and in order or not at
-// all, the result says how many, the end is told once, all buffers are given back, and the pipeline can be run again.
-// GPUORCH_TEST_SEED=n runs one again.
+// Pipelines that end early, under explored schedules: by failure, by cancelling, because somebody has enough, at a
+// random chunk and a random point of the schedule. Whatever the order of things, each chunk was taken once and in order
+// or not at all, the result says how many, the end is told once, all buffers are given back, and the pipeline can be
+// run again. GPUORCH_TEST_SEED=n runs one again.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -29,8 +29,24 @@ constexpr uint64_t kChunk = 4096;
 
 /// Who ends the run, and how.
 enum class End : uint32_t {
-    nobody, source_ends, source_fails, source_throws, source_cancels, stage_fails, stage_throws, stage_cancels, stage_holds,
-    sink_ends, sink_fails, sink_throws, sink_cancels, progress_throws, other_cancels, other_destroys, driver_fails, count
+    nobody,
+    source_ends,
+    source_fails,
+    source_throws,
+    source_cancels,
+    stage_fails,
+    stage_throws,
+    stage_cancels,
+    stage_holds,
+    sink_ends,
+    sink_fails,
+    sink_throws,
+    sink_cancels,
+    progress_throws,
+    other_cancels,
+    other_destroys,
+    driver_fails,
+    count
 };
 constexpr const char* kEnds[] = {
     "nobody", "source ends", "source fails", "source throws", "source cancels", "stage fails", "stage throws",
@@ -84,7 +100,8 @@ gpo_status fill(void* user, void* buffer, uint64_t capacity, uint64_t* bytes) {
             account.reached = true;
             return GPO_END;
         }
-        if (const gpo_status status = rig.bring_about(End::source_fails, End::source_throws, End::source_cancels)) return status;
+        if (const gpo_status status = rig.bring_about(End::source_fails, End::source_throws, End::source_cancels))
+            return status;
     }
     const uint64_t left = account.data->size() - account.given;
     *bytes = std::min({capacity, left, rig.random() % 6000});
@@ -100,14 +117,16 @@ gpo_status enqueue(void* user, gpo_stream_t stream, const gpo_chunk* chunk) {
     account.expect(chunk->index == account.staged, "a chunk was staged out of turn");
     account.expect(chunk->offset == account.staged_bytes, "a chunk was staged from elsewhere");
     if (chunk->index == account.at && account.end >= End::stage_fails && account.end <= End::stage_holds) {
-        if (const gpo_status status = rig.bring_about(End::stage_fails, End::stage_throws, End::stage_cancels)) return status;
+        if (const gpo_status status = rig.bring_about(End::stage_fails, End::stage_throws, End::stage_cancels))
+            return status;
         if (account.end == End::stage_holds) {
             const gpo_status held = gpo_stream_wait_timeline(stream, rig.never, 1);
             account.expect(held == GPO_SUCCESS, "the stage's stream can't be held");
         }
     }
     // Once another thread has cancelled the run, nothing goes behind what was held.
-    const gpo_status copied = gpo_copy_on_device(stream, chunk->output_address, chunk->input_address, chunk->output_bytes);
+    const gpo_status copied =
+        gpo_copy_on_device(stream, chunk->output_address, chunk->input_address, chunk->output_bytes);
     if (copied == GPO_SUCCESS) {
         ++account.staged;
         account.staged_bytes += chunk->bytes;
@@ -121,7 +140,8 @@ gpo_status take_chunk(void* user, const gpo_chunk* chunk) {
     account.expect(!account.over, "the sink was told after the end");
     account.expect(chunk->index == account.taken, "a chunk was taken out of turn");
     account.expect(chunk->offset == account.taken_bytes, "a chunk was taken from elsewhere");
-    account.expect(chunk->bytes != 0 && chunk->offset + chunk->bytes <= account.data->size(), "a chunk has too many bytes");
+    account.expect(chunk->bytes != 0 && chunk->offset + chunk->bytes <= account.data->size(),
+                   "a chunk has too many bytes");
     const uint8_t* in = account.data->data() + chunk->offset;
     if (account.has_output)
         account.expect(std::memcmp(chunk->output, in, chunk->bytes) == 0, "a chunk has other bytes");
@@ -130,7 +150,8 @@ gpo_status take_chunk(void* user, const gpo_chunk* chunk) {
     for (uint64_t count : histogram) counted += count;
     account.expect(counted == chunk->bytes && histogram[in[0]] != 0, "a chunk has another result");
     if (chunk->index == account.at && account.end >= End::sink_ends && account.end <= End::sink_cancels) {
-        if (const gpo_status status = rig.bring_about(End::sink_fails, End::sink_throws, End::sink_cancels)) return status;
+        if (const gpo_status status = rig.bring_about(End::sink_fails, End::sink_throws, End::sink_cancels))
+            return status;
     }
     ++account.taken;
     account.taken_bytes += chunk->bytes;
@@ -312,7 +333,10 @@ private:
         const auto before = files_.names();
         if (first_.end == End::driver_fails) {
             constexpr CUresult kResults[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_UNKNOWN, CUDA_ERROR_OPERATING_SYSTEM};
-            faults::arm({.function = {}, .kth = 1 + draw(60 + data_.size() / 60), .result = kResults[draw(3)], .for_ever = false});
+            faults::arm({.function = {},
+                         .kth = 1 + draw(60 + data_.size() / 60),
+                         .result = kResults[draw(3)],
+                         .for_ever = false});
         }
         const gpo_status started = gpo_pipeline_start(rig_.pipeline, &source, &sink);
         if (first_.end == End::driver_fails && started != GPO_SUCCESS) {

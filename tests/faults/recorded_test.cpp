@@ -22,7 +22,8 @@ namespace {
 /// While it lives, drivers that are opened are recorded; then they are what they are in this program's other tests.
 struct Recording {
     Recording() {
-        gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return recorder::wrap(std::move(driver)); });
+        gpo::driver::set_interposer(
+            [](std::shared_ptr<gpo::driver::Driver> driver) { return recorder::wrap(std::move(driver)); });
     }
     ~Recording() {
         gpo::driver::set_interposer(
@@ -30,8 +31,8 @@ struct Recording {
     }
 };
 
-/// Returns when the driver has heard nothing for a while, and forgets what it heard. A question of the scanner's may still come
-/// later, where there is a stream for it to ask of: no test here takes it for a call's.
+/// Returns when the driver has heard nothing for a while, and forgets what it heard. A question of the scanner's may
+/// still come later, where there is a stream for it to ask of: no test here takes it for a call's.
 void wait_for_quiet() {
     uint64_t before;
     do {
@@ -48,16 +49,37 @@ std::set<std::string> functions_called() {
 }
 
 /// Functions that ask, or that concern the calling thread alone and are undone by the call that made them.
-const std::set<std::string> kQuestions{
-    "cuCtxGetId", "cuCtxGetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent", "cuThreadExchangeStreamCaptureMode",
-    "cuDeviceGet", "cuDeviceGetCount", "cuDeviceGetAttribute", "cuDeviceCanAccessPeer", "cuPointerGetAttribute",
-    "cuPointerGetAttributes", "cuFuncGetAttribute", "cuFuncGetParamInfo", "cuStreamIsCapturing", "cuStreamQuery",
-    "cuEventQuery", "cuMemGetInfo", "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuCtxGetStreamPriorityRange",
-    "cuMemGetAddressRange", "cuCtxGetLimit", "cuGetErrorName", "cuGetErrorString", "cuFuncGetName", "cuModuleEnumerateFunctions",
-    "cuModuleGetFunctionCount", "cuStreamGetPriority"};
+const std::set<std::string> kQuestions{"cuCtxGetId",
+                                       "cuCtxGetCurrent",
+                                       "cuCtxPushCurrent",
+                                       "cuCtxPopCurrent",
+                                       "cuThreadExchangeStreamCaptureMode",
+                                       "cuDeviceGet",
+                                       "cuDeviceGetCount",
+                                       "cuDeviceGetAttribute",
+                                       "cuDeviceCanAccessPeer",
+                                       "cuPointerGetAttribute",
+                                       "cuPointerGetAttributes",
+                                       "cuFuncGetAttribute",
+                                       "cuFuncGetParamInfo",
+                                       "cuStreamIsCapturing",
+                                       "cuStreamQuery",
+                                       "cuEventQuery",
+                                       "cuMemGetInfo",
+                                       "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                                       "cuCtxGetStreamPriorityRange",
+                                       "cuMemGetAddressRange",
+                                       "cuCtxGetLimit",
+                                       "cuGetErrorName",
+                                       "cuGetErrorString",
+                                       "cuFuncGetName",
+                                       "cuModuleEnumerateFunctions",
+                                       "cuModuleGetFunctionCount",
+                                       "cuStreamGetPriority"};
 
 /// Functions that make something to ask of it, which goes again: a runtime its driver, a pipeline a stream.
-const std::set<std::string> kMakes{"gpo_runtime_create", "gpo_device_open", "gpo_module_compile", "gpo_pipeline_create"};
+const std::set<std::string> kMakes{"gpo_runtime_create", "gpo_device_open", "gpo_module_compile",
+                                   "gpo_pipeline_create"};
 
 }  // namespace
 
@@ -115,7 +137,8 @@ TEST_CASE("operations on a warm stream cost their own driver calls and nothing t
     CHECK(recorder::count(Function::cuMemcpyHtoDAsync) == kRounds);
     CHECK(recorder::count(Function::cuMemcpyDtoHAsync) == kRounds);
     std::set<std::string> others = functions_called();
-    for (const char* own : {"cuLaunchKernelEx", "cuLaunchKernel", "cuEventRecord", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync"})
+    for (const char* own :
+         {"cuLaunchKernelEx", "cuLaunchKernel", "cuEventRecord", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync"})
         others.erase(own);
     for (const std::string& function : others) {
         CAPTURE(function);

@@ -284,7 +284,9 @@ void queues(Attempt& a) {
     ASK(a, gpo_stream_wait(stream, kPatience));
     gpo_completion entries[4];
     while (expected > 0) {
-        if (!STEP(a, gpo_cq_wait(queue, kPatience)) || !STEP(a, gpo_cq_drain(queue, entries, sizeof entries[0], 4, &count))) return;
+        if (!STEP(a, gpo_cq_wait(queue, kPatience)) ||
+            !STEP(a, gpo_cq_drain(queue, entries, sizeof entries[0], 4, &count)))
+            return;
         expected -= count;
     }
     int32_t descriptor = -1;
@@ -395,7 +397,8 @@ void memory(Attempt& a) {
         STEP(a, gpo_arena_get_statistics(arena, &statistics));
         STEP(a, gpo_arena_destroy(arena.release()));
     }
-    // A page that no other attempt uses, nor anybody later: where the device is lost it stays registered with its driver.
+    // A page that no other attempt uses, nor anybody later: where the device is lost it stays registered with its
+    // driver.
     void* aligned = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(aligned != MAP_FAILED);
     if (STEP(a, gpo_host_register(a.device, aligned, 4096, 0)) && !STEP(a, gpo_host_unregister(a.device, aligned)))
@@ -430,7 +433,8 @@ void copies(Attempt& a) {
         STEP(a, gpo_copy_on_device(stream, two, one, 4096));
         STEP(a, gpo_copy_peer(stream, a.device, one, a.device, two, 1024));
         STEP(a, gpo_copy_to_host(stream, out, two, sizeof out));
-        const gpo_copy pieces[2] = {{sizeof(gpo_copy), 0, one, two, 64}, {sizeof(gpo_copy), 0, one + 128, two + 128, 64}};
+        const gpo_copy pieces[2] = {{sizeof(gpo_copy), 0, one, two, 64},
+                                    {sizeof(gpo_copy), 0, one + 128, two + 128, 64}};
         STEP(a, gpo_copy_batch(stream, pieces, sizeof pieces[0], 2));
         auto rows = sized<gpo_copy_2d>();
         rows.destination = one;
@@ -556,11 +560,25 @@ void pipelines(Attempt& a) {
 
 const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all{
-        {"runtimes", runtimes}, {"devices", devices}, {"traces", traces}, {"streams", streams}, {"events", events},
-        {"held events", held_events}, {"timelines", timelines}, {"queues", queues}, {"memory", memory}, {"copies", copies},
-        {"kernels", kernels}, {"modules", modules}, {"pipelines", pipelines}, {"executors", executors},
-        {"files", files}, {"tuned pipeline", tuned_pipeline, 15}, {"launches", launches},
-        {"compile uncached", compile_uncached, 4, 40, true}, {"compile remembered", compile_remembered, 16},
+        {"runtimes", runtimes},
+        {"devices", devices},
+        {"traces", traces},
+        {"streams", streams},
+        {"events", events},
+        {"held events", held_events},
+        {"timelines", timelines},
+        {"queues", queues},
+        {"memory", memory},
+        {"copies", copies},
+        {"kernels", kernels},
+        {"modules", modules},
+        {"pipelines", pipelines},
+        {"executors", executors},
+        {"files", files},
+        {"tuned pipeline", tuned_pipeline, 15},
+        {"launches", launches},
+        {"compile uncached", compile_uncached, 4, 40, true},
+        {"compile remembered", compile_remembered, 16},
     };
     return all;
 }

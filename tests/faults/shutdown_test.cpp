@@ -59,8 +59,8 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refus
             settle();
             last = function_in(text);
             gpo::host::crossing();   // between two calls as well as within one
-            // In a part of the runs what follows some step comes when the shutdown has ended, or as good as that: it may wait
-            // for what only the scenario can end.
+            // In a part of the runs what follows some step comes when the shutdown has ended, or as good as that: it
+            // may wait for what only the scenario can end.
             if (++steps == stays_at)
                 for (int i = 0; i < 2000 && !over; ++i) gpo::host::crossing();
         };
@@ -77,8 +77,8 @@ void shut_down_meanwhile(const Scenario& scenario, uint64_t seed, Refused& refus
 }
 
 /// What the scenarios that start a compiler are about: each is met by a shutdown.
-const char* const kOfModules[] = {"gpo_module_compile", "gpo_module_get_image", "gpo_module_load", "gpo_module_get_symbol",
-                                  "gpo_module_get_kernel"};
+const char* const kOfModules[] = {"gpo_module_compile", "gpo_module_get_image", "gpo_module_load",
+                                  "gpo_module_get_symbol", "gpo_module_get_kernel"};
 
 }  // namespace
 
@@ -102,7 +102,8 @@ TEST_CASE("a runtime can be shut down at any step of what uses it: every call gi
     }
 }
 
-TEST_CASE("a runtime can be shut down while the compiler runs: the call ends with a status, and nothing of it is left") {
+TEST_CASE(
+    "a runtime can be shut down while the compiler runs: the call ends with a status, and nothing of it is left") {
     const int turns = full() ? 40 : 4;
     for (int turn = 0; turn < turns; ++turn) {
         CAPTURE(turn);
@@ -124,7 +125,8 @@ TEST_CASE("a runtime can be shut down while the compiler runs: the call ends wit
         compiler.join();
         CHECK_OK(ended);
         INFO(std::string(gpo_status_name(compiled)));
-        CHECK((compiled == GPO_SUCCESS || compiled == GPO_SHUT_DOWN || compiled == GPO_INVALID_HANDLE || compiled == GPO_STALE_HANDLE));
+        CHECK((compiled == GPO_SUCCESS || compiled == GPO_SHUT_DOWN || compiled == GPO_INVALID_HANDLE ||
+               compiled == GPO_STALE_HANDLE));
         CHECK((module != nullptr) == (compiled == GPO_SUCCESS));
         gpo_kernel_t kernel = nullptr;
         if (module) CHECK_STATUS(GPO_INVALID_HANDLE, gpo_module_get_kernel(module, "nothing", &kernel));

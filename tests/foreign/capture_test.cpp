@@ -1,5 +1,5 @@
-// The host captures a stream that the library knows, its own or a wrapped one: what can be recorded is, and what can't is
-// refused before it reaches the driver, so that the capture goes on and the stream is as good as before.
+// The host captures a stream that the library knows, its own or a wrapped one: what can be recorded is, and what can't
+// is refused before it reaches the driver, so that the capture goes on and the stream is as good as before.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,8 +33,8 @@ struct Recorded : Gpu {
     }
 };
 
-/// The calling thread's driver calls since recorder::clear(), but for those that only ask: for the context, the thread's
-/// capture mode, whether a stream is captured, whose an address is.
+/// The calling thread's driver calls since recorder::clear(), but for those that only ask: for the context, the
+/// thread's capture mode, whether a stream is captured, whose an address is.
 std::set<std::string> effects() {
     const auto self = static_cast<uint32_t>(syscall(SYS_gettid));
     std::set<std::string> names;
@@ -63,12 +63,14 @@ std::string joined(const std::set<std::string>& names) {
     return text;
 }
 
-/// A driver in which the host, on another thread as it were, begins to capture a stream just before an event is recorded there.
+/// A driver in which the host, on another thread as it were, begins to capture a stream just before an event is
+/// recorded there.
 struct Intruder {
     template <class Call>
     static CUresult around(Function function, Call&& call) noexcept {
         if (function == Function::cuEventRecord)
-            if (CUstream stream = next.exchange(nullptr)) raw->cu().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+            if (CUstream stream = next.exchange(nullptr))
+                raw->cu().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
         return call();
     }
     static inline const Raw* raw = nullptr;
@@ -76,14 +78,17 @@ struct Intruder {
 };
 
 struct Intruded : Gpu {
-    explicit Intruded(const Raw& raw) : Gpu((interpose(raw), sized<gpo_runtime_options>())) { gpo::driver::set_interposer({}); }
+    explicit Intruded(const Raw& raw) : Gpu((interpose(raw), sized<gpo_runtime_options>())) {
+        gpo::driver::set_interposer({});
+    }
 
 private:
     static void interpose(const Raw& raw) {
         Intruder::raw = &raw;
-        gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) -> std::shared_ptr<gpo::driver::Driver> {
-            return std::make_shared<gpo::driver::Wrapper<Intruder>>(std::move(driver));
-        });
+        gpo::driver::set_interposer(
+            [](std::shared_ptr<gpo::driver::Driver> driver) -> std::shared_ptr<gpo::driver::Driver> {
+                return std::make_shared<gpo::driver::Wrapper<Intruder>>(std::move(driver));
+            });
     }
 };
 
@@ -98,7 +103,8 @@ public:
     HostCapture(const Raw& raw, CUstream stream, Begun) : raw_(raw), stream_(stream) {}
     bool active() const {
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-        return raw_.cu().cuStreamIsCapturing(stream_, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+        return raw_.cu().cuStreamIsCapturing(stream_, &status) == CUDA_SUCCESS &&
+               status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     }
     /// Ends it, and returns how many nodes it has recorded.
     size_t end() {
@@ -201,7 +207,8 @@ TEST_CASE("what a capture can't record is refused before the driver hears of it,
         REQUIRE_OK(gpo_stream_wait(other, kPatience));
         take(queue, 1);
 
-        const gpo_copy batch[] = {piece(memory, pageable.data(), 100), piece(memory + 4096, pageable.data() + 200, 100)};
+        const gpo_copy batch[] = {piece(memory, pageable.data(), 100),
+                                  piece(memory + 4096, pageable.data() + 200, 100)};
         auto rows = sized<gpo_copy_2d>();
         rows.destination = memory;
         rows.source = reinterpret_cast<uint64_t>(pageable.data());
@@ -378,7 +385,8 @@ TEST_CASE("numbers for GPUORCH_ATTRIBUTE stay out of captures, which outlive the
     raw.cu().cuMemFree(memory);
 }
 
-TEST_CASE("with the legacy stream wrapped, a capture of a blocking stream goes on through frees and waits for the device") {
+TEST_CASE(
+    "with the legacy stream wrapped, a capture of a blocking stream goes on through frees and waits for the device") {
     Raw raw;
     const Current current(raw, raw.primary);
     Gpu gpu;
@@ -540,7 +548,8 @@ TEST_CASE("however often a held stream is to wait for a recording, it takes one 
     CHECK_OK(gpo_stream_wait(held, kPatience));
 }
 
-TEST_CASE("a capture that begins just before the library marks the stream goes on, and the mark comes behind it" * gated) {
+TEST_CASE("a capture that begins just before the library marks the stream goes on, and the mark comes behind it" *
+          gated) {
     Raw raw;
     const Current current(raw, raw.primary);
     for (const char* what : {"notify", "wait", "then", "cancel", "host call", "free"}) {

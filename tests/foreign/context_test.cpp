@@ -1,5 +1,5 @@
-// A device that is opened on a context of the host's: what is made from it lies there, and the context is the host's again
-// afterwards.
+// A device that is opened on a context of the host's: what is made from it lies there, and the context is the host's
+// again afterwards.
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -104,7 +104,9 @@ TEST_CASE("a device opened on a context of the host's works in that context, and
     RAW_OK(cu.cuMemFree(memory));
 }
 
-TEST_CASE("events of a context that the host has destroyed are not given to the driver, and who waits for one loses no device") {
+TEST_CASE(
+    "events of a context that the host has destroyed are not given to the driver, and who waits for one loses no "
+    "device") {
     Raw raw;
     HostContext own(raw, raw.device);
     Gpu gpu;

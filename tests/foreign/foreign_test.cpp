@@ -1,5 +1,5 @@
-// The host uses the driver itself, beside the library: nothing that a call of ours does may be seen there. Runs on every
-// device; walks through all of the API by the scenarios of the fault tests.
+// The host uses the driver itself, beside the library: nothing that a call of ours does may be seen there. Runs on
+// every device; walks through all of the API by the scenarios of the fault tests.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -101,7 +101,8 @@ TEST_CASE("the CUDA runtime's last error is what it was after every call") {
     }).join();
 }
 
-TEST_CASE("a capture of the host's, in the strictest mode, goes on through every call on its own thread and on another") {
+TEST_CASE(
+    "a capture of the host's, in the strictest mode, goes on through every call on its own thread and on another") {
     Raw raw;
     const auto& cu = raw.cu();
     const Current current(raw, raw.primary);
@@ -182,7 +183,9 @@ struct CudaInside {
         fine = cu.cuCtxPopCurrent(&popped) == CUDA_SUCCESS && fine;
         worked += fine;
     }
-    static void completion(void* user, const gpo_completion*, const gpo_error*) { static_cast<CudaInside*>(user)->use(); }
+    static void completion(void* user, const gpo_completion*, const gpo_error*) {
+        static_cast<CudaInside*>(user)->use();
+    }
     static gpo_status host_call(void* user, const gpo_host_call*) {
         static_cast<CudaInside*>(user)->use();
         return GPO_SUCCESS;

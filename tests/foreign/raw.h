@@ -1,5 +1,5 @@
-// The driver itself, as the host or another library in the process would use it: the table of the driver that the runtime
-// under test has opened, so that the same calls meet libgpuorch's on a GPU and on the software GPU.
+// The driver itself, as the host or another library in the process would use it: the table of the driver that the
+// runtime under test has opened, so that the same calls meet libgpuorch's on a GPU and on the software GPU.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// Records of work (stream/work.h): the same record put on a stream and added to a graph has the same effect; and what a record says
-// of itself.
+// Records of work (stream/work.h): the same record put on a stream and added to a graph has the same effect; and what a
+// record says of itself.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -59,7 +59,9 @@ struct Straight {
 };
 
 struct Rig : Gpu {
-    Rig() : words(memory(4 * kWords)), out(pinned<uint32_t>(kWords)), in(pinned<uint32_t>(kWords)), on(stream("records")) {
+    Rig()
+        : words(memory(4 * kWords)), out(pinned<uint32_t>(kWords)), in(pinned<uint32_t>(kWords)),
+          on(stream("records")) {
         for (uint32_t i = 0; i < kWords; ++i) in[i] = i;
     }
     Kernel add_one = kernel("extern \"C\" __global__ void add(unsigned *words, unsigned count, unsigned by) {\n"

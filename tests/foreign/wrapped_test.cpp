@@ -1,5 +1,5 @@
-// A stream of the host's that is wrapped: once the handle is destroyed and the work is done the host may destroy it, and the
-// library names it to the driver no more.
+// A stream of the host's that is wrapped: once the handle is destroyed and the work is done the host may destroy it,
+// and the library names it to the driver no more.
 #include <unistd.h>
 
 #include <string>
@@ -24,7 +24,8 @@ struct Recorded : Gpu {
 std::string stale_calls() {
     std::string names;
     for (const recorder::Call& call : recorder::calls())
-        if (call.result == CUDA_ERROR_INVALID_HANDLE) names += std::string(gpo::driver::function_name(call.function)) + " ";
+        if (call.result == CUDA_ERROR_INVALID_HANDLE)
+            names += std::string(gpo::driver::function_name(call.function)) + " ";
     return names;
 }
 
@@ -99,7 +100,8 @@ TEST_CASE("a wrapped stream may be destroyed as soon as its handle is and its wo
     CHECK(stale_calls() == "");
 }
 
-TEST_CASE("pieces that are freed behind a wrapped stream are free when its work is done, though the stream is gone" * gated) {
+TEST_CASE("pieces that are freed behind a wrapped stream are free when its work is done, though the stream is gone" *
+          gated) {
     Raw raw;
     const Current current(raw, raw.primary);
     Recorded gpu;
@@ -121,7 +123,9 @@ TEST_CASE("pieces that are freed behind a wrapped stream are free when its work 
     CHECK(stale_calls() == "");
 }
 
-TEST_CASE("a piece that is freed behind the host's own work on a wrapped stream waits for that when the handle is gone" * gated) {
+TEST_CASE(
+    "a piece that is freed behind the host's own work on a wrapped stream waits for that when the handle is gone" *
+    gated) {
     Raw raw;
     const Current current(raw, raw.primary);
     Recorded gpu;

@@ -1,5 +1,6 @@
-// A kernel image of the software GPU, written by hand against its ABI: what the unit tests of its driver launch, with no
-// compiler in the way. Kernels run their threads as plain loops, or, where they wait, as the multiprocessors' fibers.
+// A kernel image of the software GPU, written by hand against its ABI: what the unit tests of its driver launch, with
+// no compiler in the way. Kernels run their threads as plain loops, or, where they wait, as the multiprocessors'
+// fibers.
 #include <unistd.h>
 
 #include "softgpu/kernel_abi.h"

@@ -1,5 +1,6 @@
-// gpuorch/asio.hpp with whatever Asio this is compiled with: callbacks, futures, coroutines, deferred operations, associated
-// executors and allocators, cancellation by the port and by slots, C handles and objects; and the 10,000 completions.
+// gpuorch/asio.hpp with whatever Asio this is compiled with: callbacks, futures, coroutines, deferred operations,
+// associated executors and allocators, cancellation by the port and by slots, C handles and objects; and the 10,000
+// completions.
 #include "gpuorch/asio.hpp"
 
 #include <chrono>
@@ -149,7 +150,8 @@ void failures(loop::Gpu& gpu) {
     int failed = 0, full = 0;
     bool inside = true;
     port.async_wait(timeline, 7, [&](gpuorch::error_code error, gpuorch::completion done) {
-        LOOP_REQUIRE(!inside && error == gpuorch::make_status(GPO_FAILED) && done.status == GPO_FAILED && done.gpu_done);
+        LOOP_REQUIRE(!inside && error == gpuorch::make_status(GPO_FAILED) && done.status == GPO_FAILED &&
+                     done.gpu_done);
         ++failed;
     });
     port.async_wait(timeline, 8, [&](gpuorch::error_code error, gpuorch::completion) {
@@ -202,8 +204,8 @@ struct Run {
     }
 };
 
-// Waits for an event and for runs of a pipeline, one of which fails; and in the handlers whatever they like: they destroy
-// what they waited for, wait for other work, and make a runtime of their own.
+// Waits for an event and for runs of a pipeline, one of which fails; and in the handlers whatever they like: they
+// destroy what they waited for, wait for other work, and make a runtime of their own.
 void events_and_pipelines(loop::Gpu& gpu) {
     net::io_context context;
     gpuorch::completion_port port(context.get_executor(), gpu.runtime);
@@ -339,7 +341,8 @@ void several_threads(loop::Gpu& gpu) {
     for (std::uint64_t s = 0; s < loop::kStreams; ++s)
         threads.emplace_back([&, s] {
             for (int i = 0; i < 200; ++i)
-                port.async_wait(gpu.streams[s], [&](gpuorch::error_code error, gpuorch::completion) { came += !error; });
+                port.async_wait(gpu.streams[s],
+                                [&](gpuorch::error_code error, gpuorch::completion) { came += !error; });
             while (came < 800) context.run_for(std::chrono::milliseconds(1)), context.restart();
         });
     for (auto& thread : threads) thread.join();

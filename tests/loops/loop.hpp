@@ -1,5 +1,5 @@
-// What every loop's test does: four streams, each with 2,500 pieces of work, a few under way at a time; each completion must
-// come once. A program ends with 0 and the line "10000 completions" if that held.
+// What every loop's test does: four streams, each with 2,500 pieces of work, a few under way at a time; each completion
+// must come once. A program ends with 0 and the line "10000 completions" if that held.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ public:
     Gpu& operator=(const Gpu&) = delete;
 
     void work(std::uint64_t stream) {
-        LOOP_CHECK(gpo_fill(streams[stream], memory + 4096 * stream, static_cast<std::uint32_t>(submitted[stream]), 4, 256));
+        LOOP_CHECK(
+            gpo_fill(streams[stream], memory + 4096 * stream, static_cast<std::uint32_t>(submitted[stream]), 4, 256));
         ++submitted[stream];
     }
     void end() {

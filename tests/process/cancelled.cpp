@@ -1,5 +1,5 @@
-// A thread is cancelled (pthread_cancel) while it is inside a call of the library: the call ends as it would have, the thread
-// goes at its next cancellation point, nothing terminates the process and no lock is left held.
+// A thread is cancelled (pthread_cancel) while it is inside a call of the library: the call ends as it would have, the
+// thread goes at its next cancellation point, nothing terminates the process and no lock is left held.
 // TIMEOUT: 60
 #include <pthread.h>
 
@@ -45,9 +45,11 @@ const Blocking kBlocking[] = {
     {"gpo_timeline_wait", nullptr, [] { return gpo_timeline_wait(timeline, 1, kPatience); },
      [] { EXPECT_OK(gpo_timeline_signal(timeline, 1)); }, GPO_SUCCESS},
     {"gpo_stream_wait", [] { EXPECT_OK(gpo_stream_wait_timeline(opened->stream, timeline, 2)); },
-     [] { return gpo_stream_wait(opened->stream, kPatience); }, [] { EXPECT_OK(gpo_timeline_signal(timeline, 2)); }, GPO_SUCCESS},
+     [] { return gpo_stream_wait(opened->stream, kPatience); }, [] { EXPECT_OK(gpo_timeline_signal(timeline, 2)); },
+     GPO_SUCCESS},
     {"gpo_device_wait", [] { EXPECT_OK(gpo_stream_wait_timeline(opened->stream, timeline, 3)); },
-     [] { return gpo_device_wait(opened->device, kPatience); }, [] { EXPECT_OK(gpo_timeline_signal(timeline, 3)); }, GPO_SUCCESS},
+     [] { return gpo_device_wait(opened->device, kPatience); }, [] { EXPECT_OK(gpo_timeline_signal(timeline, 3)); },
+     GPO_SUCCESS},
     {"gpo_event_wait",
      [] {
          EXPECT_OK(gpo_stream_wait_timeline(opened->stream, timeline, 4));
@@ -59,7 +61,8 @@ const Blocking kBlocking[] = {
          EXPECT_OK(gpo_timeline_then(
              timeline, 5, caller, [](void*, const gpo_completion*, const gpo_error*) {}, nullptr));
      },
-     [] { return gpo_executor_run(caller, nullptr); }, [] { EXPECT_OK(gpo_timeline_signal(timeline, 5)); }, GPO_SUCCESS},
+     [] { return gpo_executor_run(caller, nullptr); }, [] { EXPECT_OK(gpo_timeline_signal(timeline, 5)); },
+     GPO_SUCCESS},
     {"gpo_executor_run_for, inside a callback",
      [] { EXPECT_OK(gpo_stream_host_call(opened->stream, caller, wait_until_let_go, nullptr)); },
      [] { return gpo_executor_run_for(caller, kPatience, nullptr); }, [] { go_on = true; }, GPO_SUCCESS},
@@ -155,7 +158,8 @@ int main() {
         answer = -1;
         if (call.prepare) call.prepare();
         cancel(block, call.let_go);
-        if (answer != call.expected) end_failed(__FILE__, __LINE__, std::string(call.name) + " gave " + gpo_status_name(answer));
+        if (answer != call.expected)
+            end_failed(__FILE__, __LINE__, std::string(call.name) + " gave " + gpo_status_name(answer));
         if (&call != std::end(kBlocking) - 1) a.check_works();
     }
     return 0;

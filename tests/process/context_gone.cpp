@@ -1,6 +1,6 @@
-// The host takes a context away that the library works in, while no call of the library is inside the driver: it destroys a
-// context of its own, or resets the device. The next call says GPO_DEVICE_LOST, destroys are safe, and a runtime opened
-// afterwards works.
+// The host takes a context away that the library works in, while no call of the library is inside the driver: it
+// destroys a context of its own, or resets the device. The next call says GPO_DEVICE_LOST, destroys are safe, and a
+// runtime opened afterwards works.
 // LINK: objects
 // RUN: destroyed
 // RUN: reset
@@ -25,7 +25,8 @@ bool reset(CUdevice device) {
             return set_device && reset_device && set_device(device) == 0 && reset_device() == 0;
         }
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    auto* reset_primary = driver ? reinterpret_cast<CUresult (*)(CUdevice)>(dlsym(driver, "cuDevicePrimaryCtxReset_v2")) : nullptr;
+    auto* reset_primary =
+        driver ? reinterpret_cast<CUresult (*)(CUdevice)>(dlsym(driver, "cuDevicePrimaryCtxReset_v2")) : nullptr;
     std::printf("cuDevicePrimaryCtxReset\n");
     return reset_primary && reset_primary(device) == CUDA_SUCCESS;
 }

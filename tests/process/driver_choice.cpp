@@ -1,5 +1,5 @@
-// No libcuda, a broken one, an old one, and one that sees no device: with "any" the software GPU is used and says why, with
-// "cuda" the same reason comes as GPO_NO_DEVICE.
+// No libcuda, a broken one, an old one, and one that sees no device: with "any" the software GPU is used and says why,
+// with "cuda" the same reason comes as GPO_NO_DEVICE.
 // RUN: none
 // RUN: broken
 #include <dlfcn.h>
@@ -81,8 +81,9 @@ void expect_reason(const char* self, const std::string& folder, const char* what
         const size_t bytes = std::fread(text, 1, sizeof text - 1, pipe);
         const int status = pclose(pipe);
         if (status != 0 || bytes == 0 || std::string(text).find(word) == std::string::npos)
-            end_failed(__FILE__, __LINE__, std::string(what) + " with " + choice + ": ended with " + std::to_string(status) +
-                                               " and said: " + text);
+            end_failed(__FILE__, __LINE__,
+                       std::string(what) + " with " + choice + ": ended with " + std::to_string(status) +
+                           " and said: " + text);
     }
 }
 

@@ -1,5 +1,5 @@
-// fork() with work in flight: in the child every call says so, destroys included; it exits cleanly, and the parent's work goes on.
-// A child of a process that has opened nothing may use the library.
+// fork() with work in flight: in the child every call says so, destroys included; it exits cleanly, and the parent's
+// work goes on. A child of a process that has opened nothing may use the library.
 // RUN: before
 // RUN: after
 // RUN: exec
@@ -10,7 +10,8 @@ using namespace gpo::test;
 
 namespace {
 
-/// One of everything, with work in flight on it: a kernel that runs, what is held, callbacks that are owed, a pipeline's run.
+/// One of everything, with work in flight on it: a kernel that runs, what is held, callbacks that are owed, a
+/// pipeline's run.
 struct Busy : Opened {
     Busy() {
         words = pinned(device, 16);

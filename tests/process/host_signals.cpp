@@ -1,6 +1,6 @@
-// Faults of kernels on the software GPU are the library's, with nothing set: the device is lost, and the message names the
-// kernel. All others are the host's: its handlers see them as they would without the library, and are there again when it has
-// gone.
+// Faults of kernels on the software GPU are the library's, with nothing set: the device is lost, and the message names
+// the kernel. All others are the host's: its handlers see them as they would without the library, and are there again
+// when it has gone.
 // RUN: GPUORCH_DEVICE=soft kernel
 // RUN: GPUORCH_DEVICE=soft handler
 // RUN: GPUORCH_DEVICE=soft usual

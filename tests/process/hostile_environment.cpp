@@ -1,5 +1,5 @@
-// The environment can't do harm: a set-uid program ignores it, nonsense in it is a status or is ignored with a word in the
-// log, and what is written in its folders is nobody else's to write.
+// The environment can't do harm: a set-uid program ignores it, nonsense in it is a status or is ignored with a word in
+// the log, and what is written in its folders is nobody else's to write.
 // RUN: nonsense
 // RUN: nonsense_nvrtc
 // RUN: setuid
@@ -70,14 +70,16 @@ void nonsense() {
                 return 0;
             });
             if (code != 0)
-                end_failed(__FILE__, __LINE__, std::string(name) + "=" + value.substr(0, 60) + ": ended with " + std::to_string(code));
+                end_failed(__FILE__, __LINE__,
+                           std::string(name) + "=" + value.substr(0, 60) + ": ended with " + std::to_string(code));
         }
     }
 }
 
 // NVRTC is asked for by the CUDA driver alone: here by a software GPU that stands where libcuda does.
 void nonsense_nvrtc() {
-    if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) EXPECT(dlopen(GPUORCH_SOFT_LIBCUDA, RTLD_NOW | RTLD_LOCAL) != nullptr);
+    if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL))
+        EXPECT(dlopen(GPUORCH_SOFT_LIBCUDA, RTLD_NOW | RTLD_LOCAL) != nullptr);
     auto options = sized<gpo_runtime_options>();
     options.device = "cuda";
     gpo_runtime_t runtime = nullptr;
@@ -95,8 +97,8 @@ void nonsense_nvrtc() {
     EXPECT_OK(gpo_runtime_shutdown(runtime, kPatience));
 }
 
-// What the set-uid copy finds in its environment, each of which would be seen: nonsense where that is refused, else what changes
-// something.
+// What the set-uid copy finds in its environment, each of which would be seen: nonsense where that is refused, else
+// what changes something.
 constexpr uint32_t kDevices = 13;
 constexpr uint64_t kBytes = 123 << 20;
 std::vector<std::pair<std::string, std::string>> settings(const std::string& folder) {
@@ -144,7 +146,8 @@ int inside_setuid(const std::string& folder) {
 }
 
 void set_uid() {
-    if (geteuid() != 0) end_skipped("hostile_environment setuid", "only root can make a set-uid program of another user");
+    if (geteuid() != 0)
+        end_skipped("hostile_environment setuid", "only root can make a set-uid program of another user");
     char self[4096] = {};
     EXPECT(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     Folder folder("/tmp");
@@ -167,7 +170,8 @@ void set_uid() {
     if (code == 79 || code == 127)
         end_skipped("hostile_environment setuid", "another user can't reach the program or the library here");
     if (code == 22) end_skipped("hostile_environment setuid", "this file system knows no set-uid programs");
-    if (code != 21) end_failed(__FILE__, __LINE__, "the set-uid program ended with " + std::to_string(code) + ": " + text);
+    if (code != 21)
+        end_failed(__FILE__, __LINE__, "the set-uid program ended with " + std::to_string(code) + ": " + text);
     EXPECT(text.empty());   // nothing was logged
 }
 

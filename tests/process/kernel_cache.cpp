@@ -1,6 +1,6 @@
-// The cache of compiled kernels: missing, read-only, somebody else's, writable by others, cut short, altered, filled by two
-// processes at once; files that a source reads and that change. Never an error, nothing is executed from it unless it is ours
-// and whole, and nothing that other files would make otherwise.
+// The cache of compiled kernels: missing, read-only, somebody else's, writable by others, cut short, altered, filled by
+// two processes at once; files that a source reads and that change. Never an error, nothing is executed from it unless
+// it is ours and whole, and nothing that other files would make otherwise.
 // LINK: objects
 // RUN: missing
 // RUN: read_only
@@ -129,7 +129,9 @@ int follow_files(const std::string& cache, const Folder& folder) {
         EXPECT_OK(gpo_module_get_kernel(module, "answer", &kernel));
         EXPECT_OK(launch(a.stream, kernel, word, uint32_t{0}));
         EXPECT_OK(gpo_stream_wait(a.stream, kPatience));
-        if (*word != bits) end_failed(__FILE__, __LINE__, "the files say " + std::to_string(bits) + ", the kernel " + std::to_string(*word));
+        if (*word != bits)
+            end_failed(__FILE__, __LINE__,
+                       "the files say " + std::to_string(bits) + ", the kernel " + std::to_string(*word));
         EXPECT_OK(gpo_kernel_destroy(kernel));
         EXPECT_OK(gpo_module_destroy(module));
         EXPECT(entries_in(cache).size() == entries);
@@ -153,8 +155,8 @@ std::filesystem::path only_entry(const std::string& cache) {
     return files[0];
 }
 
-/// The kernel's entry in a cache that has no other becomes one that is whole and has its key, and another kernel's code: whoever
-/// executes it says 17.
+/// The kernel's entry in a cache that has no other becomes one that is whole and has its key, and another kernel's
+/// code: whoever executes it says 17.
 void forge_entry(const std::string& cache, const std::string& workshop) {
     EXPECT(answer(workshop, kOtherSource) == 17);
     const auto other = gpo::kernel::Cache(workshop).find(only_entry(workshop).stem());

@@ -1,6 +1,6 @@
-// A kernel that traps, fails an assertion or uses an address that is nobody's: its failure names it, everything pending on the
-// driver's devices (two, where it has as many) completes once with GPO_DEVICE_LOST, handles can still be destroyed, and the process
-// ends as it likes.
+// A kernel that traps, fails an assertion or uses an address that is nobody's: its failure names it, everything pending
+// on the driver's devices (two, where it has as many) completes once with GPO_DEVICE_LOST, handles can still be
+// destroyed, and the process ends as it likes.
 // RUN: trap
 // RUN: assert
 // RUN: GPUORCH_ATTRIBUTE=1 trap
@@ -43,8 +43,8 @@ gpo_module_t compile_on(gpo_device_t device) {
     return module;
 }
 
-/// Another device of the driver: a kernel runs there, work and marks are behind it, and some are held on the host, when the
-/// fault happens on the first.
+/// Another device of the driver: a kernel runs there, work and marks are behind it, and some are held on the host, when
+/// the fault happens on the first.
 struct Elsewhere {
     gpo_device_t device = nullptr;
     gpo_stream_t runs = nullptr, held = nullptr;
@@ -100,7 +100,8 @@ int main(int argc, char** argv) {
     EXPECT_OK(gpo_module_get_kernel(module, "gate", &gate));
     auto driver = sized<gpo_driver_info>();
     EXPECT_OK(gpo_runtime_get_driver(a.runtime, &driver));
-    if (kind == "misaligned" && driver.software) end_skipped("kernel_fault misaligned", "the host's processor does such an access");
+    if (kind == "misaligned" && driver.software)
+        end_skipped("kernel_fault misaligned", "the host's processor does such an access");
 
     gpo_stream_t culprit = nullptr, innocent = nullptr;
     auto stream_options = sized<gpo_stream_options>();

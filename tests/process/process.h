@@ -1,5 +1,5 @@
-// For tests that are a process of their own: what they expect, what they count, and the usual objects. The exit code says
-// how it went: 1 for a failure, 77 for a skip.
+// For tests that are a process of their own: what they expect, what they count, and the usual objects. The exit code
+// says how it went: 1 for a failure, 77 for a skip.
 #pragma once
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-// What a machine can be short of: descriptors, threads, stacks, addresses, quiet (signals), a compiler, a folder for the cache.
-// Each is a status, or goes unnoticed; afterwards everything works.
+// What a machine can be short of: descriptors, threads, stacks, addresses, quiet (signals), a compiler, a folder for
+// the cache. Each is a status, or goes unnoticed; afterwards everything works.
 // RUN: descriptors
 // RUN: threads
 // RUN: stacks
@@ -60,7 +60,8 @@ gpo_status try_everything() {
 }
 
 bool scarcity(gpo_status status) {
-    return status == GPO_SUCCESS || status == GPO_LIMIT_EXCEEDED || status == GPO_OUT_OF_MEMORY || status == GPO_NO_DEVICE;
+    return status == GPO_SUCCESS || status == GPO_LIMIT_EXCEEDED || status == GPO_OUT_OF_MEMORY ||
+           status == GPO_NO_DEVICE;
 }
 
 void without_descriptors() {
@@ -161,7 +162,8 @@ extern "C" __global__ void turned(unsigned *out) {
         limit_addresses(addresses_used() + room * kMiB);
         status = try_everything();
         const std::string message = status ? last_message() : "";
-        std::printf("with %llu MiB: %s %s\n", static_cast<unsigned long long>(room), gpo_status_name(status), message.c_str());
+        std::printf("with %llu MiB: %s %s\n", static_cast<unsigned long long>(room), gpo_status_name(status),
+                    message.c_str());
         EXPECT(scarcity(status));
         EXPECT(status == GPO_SUCCESS || room < 2048);
     }
@@ -250,7 +252,9 @@ void without_shm() {
 }  // namespace
 
 // Stands before the C library's, and has to be seen by the library for that.
-extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* argument) {
+extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
+                                                                     const pthread_attr_t* attributes,
+                                                                     void* (*body)(void*), void* argument) {
     using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
     static auto* const create = reinterpret_cast<Create*>(dlsym(RTLD_NEXT, "pthread_create"));
     if (no_threads) {

@@ -1,6 +1,6 @@
-// A whole job (a kernel compiled, files through a pipeline, callbacks) on a machine that is short of descriptors or threads,
-// from none to just enough: each call gives a status of scarcity or does what it should, nothing is left half done or lost,
-// and afterwards everything works.
+// A whole job (a kernel compiled, files through a pipeline, callbacks) on a machine that is short of descriptors or
+// threads, from none to just enough: each call gives a status of scarcity or does what it should, nothing is left half
+// done or lost, and afterwards everything works.
 // RUN: descriptors
 // RUN: threads
 // TIMEOUT: 600
@@ -62,9 +62,11 @@ private:
         if (status == GPO_SUCCESS) return true;
         ++failures_;
         // GPO_IO_ERROR names the file; GPO_NO_COMPILER and GPO_NO_DEVICE say why it couldn't be had.
-        static const std::set<gpo_status> scarce{GPO_LIMIT_EXCEEDED, GPO_OUT_OF_MEMORY, GPO_IO_ERROR, GPO_NO_COMPILER, GPO_NO_DEVICE};
+        static const std::set<gpo_status> scarce{GPO_LIMIT_EXCEEDED, GPO_OUT_OF_MEMORY, GPO_IO_ERROR, GPO_NO_COMPILER,
+                                                 GPO_NO_DEVICE};
         if (scarce.count(status) == 0 || last_message().empty())
-            end_failed(__FILE__, __LINE__, std::string(call) + " gave " + gpo_status_name(status) + ": " + last_message());
+            end_failed(__FILE__, __LINE__,
+                       std::string(call) + " gave " + gpo_status_name(status) + ": " + last_message());
         return false;
     }
 
@@ -74,11 +76,14 @@ private:
         gpo_cq_t queue = nullptr;
         int descriptor = -1, accepted = 0;
         std::atomic<int> called{0};
-        const auto count = [](void* user, const gpo_completion*, const gpo_error*) { ++*static_cast<std::atomic<int>*>(user); };
+        const auto count = [](void* user, const gpo_completion*, const gpo_error*) {
+            ++*static_cast<std::atomic<int>*>(user);
+        };
         if (!judge("gpo_stream_create", gpo_stream_create(device_, nullptr, &stream))) return;
         if (judge("gpo_cq_create", gpo_cq_create(runtime, nullptr, &queue))) {
             if (judge("gpo_cq_get_fd", gpo_cq_get_fd(queue, &descriptor))) close(descriptor);
-            if (judge("gpo_stream_notify", gpo_stream_notify(stream, queue, 1))) EXPECT_OK(gpo_cq_wait(queue, kPatience));
+            if (judge("gpo_stream_notify", gpo_stream_notify(stream, queue, 1)))
+                EXPECT_OK(gpo_cq_wait(queue, kPatience));
         }
         if (judge("gpo_executor_create", gpo_executor_create(runtime, nullptr, &executor))) {
             accepted = judge("gpo_stream_then", gpo_stream_then(stream, executor, count, &called));
@@ -212,7 +217,9 @@ void without_threads(const Folder& folder) {
 }  // namespace
 
 // Stands before the C library's, and has to be seen by the library for that.
-extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* argument) {
+extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
+                                                                     const pthread_attr_t* attributes,
+                                                                     void* (*body)(void*), void* argument) {
     using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
     static auto* const create = reinterpret_cast<Create*>(dlsym(RTLD_NEXT, "pthread_create"));
     const int number = ++threads_started;

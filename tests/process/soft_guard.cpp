@@ -1,5 +1,6 @@
-// With GPUORCH_SOFT_GUARD=1 a kernel on the software GPU that leaves its memory ends with the sticky error, and the process
-// goes on: beyond the end, before the start, in freed memory, in a pool's freed memory. Inside it may do what it likes.
+// With GPUORCH_SOFT_GUARD=1 a kernel on the software GPU that leaves its memory ends with the sticky error, and the
+// process goes on: beyond the end, before the start, in freed memory, in a pool's freed memory. Inside it may do what
+// it likes.
 // RUN: GPUORCH_DEVICE=soft GPUORCH_SOFT_GUARD=1 end
 // RUN: GPUORCH_DEVICE=soft GPUORCH_SOFT_GUARD=1 start
 // RUN: GPUORCH_DEVICE=soft GPUORCH_SOFT_GUARD=1 freed

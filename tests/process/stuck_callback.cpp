@@ -1,6 +1,6 @@
 // What the library calls never returns: a callback, a host call, a log function, what a pipeline calls. Other streams,
-// pipelines and callbacks go on, shutdown returns at its deadline, also when the executor was destroyed, and the process can
-// leave.
+// pipelines and callbacks go on, shutdown returns at its deadline, also when the executor was destroyed, and the
+// process can leave.
 // RUN: kept sleep
 // RUN: kept spin
 // RUN: destroyed sleep
@@ -35,7 +35,9 @@ gpo_status never_finishes(void*, const gpo_host_call*) { stay(); }
 gpo_status never_takes(void*, const gpo_chunk*) { stay(); }
 void never_logs(void*, int32_t, const char*) { stay(); }
 void counts(void*, const gpo_completion* completion, const gpo_error*) { came += completion->status == GPO_SUCCESS; }
-void throws(void*, const gpo_completion*, const gpo_error*) { throw std::runtime_error("so that there is a line to log"); }
+void throws(void*, const gpo_completion*, const gpo_error*) {
+    throw std::runtime_error("so that there is a line to log");
+}
 
 template <class Done>
 bool soon(Done done) {

@@ -1,5 +1,6 @@
-// A kernel that uses an address which is nobody's takes its own driver's devices down, and the other driver's go on: what runs
-// there completes, what comes later works, runtimes can still be opened on it. Without a GPU a second software GPU stands for it.
+// A kernel that uses an address which is nobody's takes its own driver's devices down, and the other driver's go on:
+// what runs there completes, what comes later works, runtimes can still be opened on it. Without a GPU a second
+// software GPU stands for it.
 // RUN: GPUORCH_SOFT_GUARD=1 cuda
 // RUN: GPUORCH_SOFT_GUARD=1 soft
 #include <dlfcn.h>
@@ -31,7 +32,9 @@ struct Side : Opened {
         EXPECT_OK(gpo_timeline_create(runtime, nullptr, &timeline));
     }
 
-    gpo_status put(uint64_t address, uint32_t value, uint64_t count) { return launch(stream, fill, address, value, count); }
+    gpo_status put(uint64_t address, uint32_t value, uint64_t count) {
+        return launch(stream, fill, address, value, count);
+    }
 
     /// Work of a while, of which each part is notified; the second half is held until the timeline is signalled.
     void put_rounds() {
@@ -50,7 +53,8 @@ struct Side : Opened {
             EXPECT_OK(gpo_cq_drain(queue, &entry, sizeof entry, 1, &count));
             if (count == 0) continue;
             EXPECT(entry.user_data == next);
-            if (expected == GPO_SUCCESS && entry.status != expected) end_failed(__FILE__, __LINE__, gpo_status_name(entry.status));
+            if (expected == GPO_SUCCESS && entry.status != expected)
+                end_failed(__FILE__, __LINE__, gpo_status_name(entry.status));
             EXPECT(entry.status == expected || entry.status == GPO_SUCCESS);   // what was done before is done
             if (next++ == kRounds) EXPECT(entry.status == expected);
         }

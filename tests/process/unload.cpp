@@ -69,7 +69,9 @@ int main() {
 
     int open_before = 0, threads_before = 0;
     std::atomic<int> called{0};
-    const auto count_call = [](void* user, const gpo_completion*, const gpo_error*) { ++*static_cast<std::atomic<int>*>(user); };
+    const auto count_call = [](void* user, const gpo_completion*, const gpo_error*) {
+        ++*static_cast<std::atomic<int>*>(user);
+    };
     const int turns = full() ? 1000 : 50;
     for (int turn = 0; turn < turns; ++turn) {
         // In flight: a kernel that runs, what is behind it, what is held on the host, a callback that is owed.

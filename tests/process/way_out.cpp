@@ -130,11 +130,13 @@ int main(int argc, char** argv) {
         if (kind == "host_call")
             EXPECT_OK(gpo_stream_host_call(other, executor, call, nullptr));
         else
-            EXPECT_OK(gpo_stream_then(other, executor, [](void*, const gpo_completion*, const gpo_error*) { std::exit(7); }, nullptr));
+            EXPECT_OK(gpo_stream_then(
+                other, executor, [](void*, const gpo_completion*, const gpo_error*) { std::exit(7); }, nullptr));
         gpo_stream_wait(a.stream, kPatience);
         return 1;
     }
-    if (kind == "source" || kind == "stage" || kind == "sink" || kind == "progress") leave_from_pipeline(a.device, kind);
+    if (kind == "source" || kind == "stage" || kind == "sink" || kind == "progress")
+        leave_from_pipeline(a.device, kind);
     if (kind == "other_thread") {
         std::thread waiter([&] { gpo_stream_wait(a.stream, -1); });
         std::thread leaver([] { std::exit(7); });

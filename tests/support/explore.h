@@ -38,8 +38,8 @@ void each_seed(uint64_t count, Body body) {
     }
 }
 
-/// `body()` or `body(seed)` runs inside a Schedule, once for each seed from 0 to count - 1; all threads that it starts must have ended
-/// when it returns. The first seed runs twice, to prove that the scenario replays.
+/// `body()` or `body(seed)` runs inside a Schedule, once for each seed from 0 to count - 1; all threads that it starts
+/// must have ended when it returns. The first seed runs twice, to prove that the scenario replays.
 template <class Body>
 void explore(uint64_t count, Body body) {
     const Seeds wanted = seeds({0, count});

@@ -34,11 +34,11 @@ extern "C" __attribute__((visibility("default"))) int cuDriverGetVersion(int* ve
     return 0;
 }
 
-extern "C" __attribute__((visibility("default"))) int cuGetProcAddress_v2(const char* name, void** function, int version,
-                                                                          uint64_t, int* status) {
+extern "C" __attribute__((visibility("default"))) int cuGetProcAddress_v2(const char* name, void** function,
+                                                                          int version, uint64_t, int* status) {
     const char* missing = std::getenv("FAKE_CUDA_MISSING");
     *function = nullptr;
-    if (version > number("FAKE_CUDA_VERSION", 13000)) return 1;   // as the driver: later than itself is an invalid value
+    if (version > number("FAKE_CUDA_VERSION", 13000)) return 1;  // as the driver: later than itself is an invalid value
     if (missing && std::strcmp(missing, name) == 0) {
         if (status) *status = 1;   // not found
         return 0;

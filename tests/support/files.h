@@ -17,7 +17,8 @@ inline std::string read_whole(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::string whole;
     char buffer[65536];
-    while (file.read(buffer, sizeof buffer) || file.gcount() > 0) whole.append(buffer, static_cast<size_t>(file.gcount()));
+    while (file.read(buffer, sizeof buffer) || file.gcount() > 0)
+        whole.append(buffer, static_cast<size_t>(file.gcount()));
     return whole;
 }
 

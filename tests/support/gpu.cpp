@@ -115,7 +115,8 @@ bool Gpu::has_header(const char* name) {
     options.source = source.c_str();
     Module module;
     const gpo_status status = gpo_module_compile(device, &options, module.out());
-    if (status == GPO_COMPILE_FAILED && std::string(last_error().message).find("could not open source file") != std::string::npos)
+    if (status == GPO_COMPILE_FAILED &&
+        std::string(last_error().message).find("could not open source file") != std::string::npos)
         return false;
     REQUIRE_OK(status);
     return true;
@@ -174,8 +175,9 @@ void Gate::put_on(gpo_stream_t stream) { REQUIRE_OK(launch(stream, kernel_.get()
 
 void Gate::open() noexcept {
 #ifdef __SANITIZE_THREAD__
-    // What this thread has read until now is written behind the gate. ThreadSanitizer doesn't see the kernel that looks at it:
-    // a call that takes the lock of the software GPU, which takes it when the kernel ends, shows what comes before what.
+    // What this thread has read until now is written behind the gate. ThreadSanitizer doesn't see the kernel that looks
+    // at it: a call that takes the lock of the software GPU, which takes it when the kernel ends, shows what comes
+    // before what.
     gpo_event_t event = nullptr;
     if (gpo_event_create(device_, nullptr, &event) == GPO_SUCCESS) gpo_event_destroy(event);
 #endif

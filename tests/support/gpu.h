@@ -1,6 +1,7 @@
 // The fixture that every test of the public API stands on: a runtime with its device, chosen by GPUORCH_DEVICE as users
-// choose it, and owners for what is made from it. No test expects another thing of one device than of another. (One asks which it
-// has got: the random sequences run under a schedule of their own making where the device's threads can be scheduled too.)
+// choose it, and owners for what is made from it. No test expects another thing of one device than of another. (One
+// asks which it has got: the random sequences run under a schedule of their own making where the device's threads can
+// be scheduled too.)
 //
 // Owners destroy on the way out, in the reverse order of construction; the Gpu comes first in a test, goes last, and
 // fails the test if its runtime can't be shut down.
@@ -159,7 +160,8 @@ private:
 
 gpo_stream_info info_of(gpo_stream_t stream);
 
-/// Whether the driver tells how many parameters kernels have, and of what sizes, by one that has some (from CUDA 12.4 on).
+/// Whether the driver tells how many parameters kernels have, and of what sizes, by one that has some (from CUDA 12.4
+/// on).
 bool tells_parameters(gpo_kernel_t kernel);
 
 /// Launches a kernel with values as its arguments: their sizes are checked against the kernel's.
@@ -178,8 +180,9 @@ gpo_status launch(gpo_stream_t stream, gpo_kernel_t kernel, uint32_t blocks, uin
     }
 }
 
-/// The mark of tests whose kernels wait for the host or for another stream's kernel while they run. A tool that lets a launch
-/// return only once the kernel has ended (compute-sanitizer) can't run them: leave them out there, with -tse=gated.
+/// The mark of tests whose kernels wait for the host or for another stream's kernel while they run. A tool that lets a
+/// launch return only once the kernel has ended (compute-sanitizer) can't run them: leave them out there, with
+/// -tse=gated.
 inline const doctest::test_suite gated{"gated"};
 
 /// A kernel that the GPU can't get past until the host opens the gate. Everything that a test uses while a gate is
@@ -199,7 +202,8 @@ private:
     Pinned<uint32_t> open_;
 };
 
-/// Writes and reads one number on the GPU, behind what is on the stream: how tests see that work ran, and in what order.
+/// Writes and reads one number on the GPU, behind what is on the stream: how tests see that work ran, and in what
+/// order.
 class Writer {
 public:
     explicit Writer(Gpu& gpu);

@@ -34,8 +34,8 @@ void line(const char* kind, const std::string& text) {
     std::fflush(file);
 }
 
-/// Whether the program and the library use one C++ runtime. A program that is linked to the static one counts by itself, for
-/// ever, what it throws in a callback and the library catches.
+/// Whether the program and the library use one C++ runtime. A program that is linked to the static one counts by
+/// itself, for ever, what it throws in a callback and the library catches.
 bool shares_runtime() {
     Dl_info info{};
     const bool known = dladdr(reinterpret_cast<void*>(&std::uncaught_exceptions), &info) && info.dli_fname;
@@ -55,9 +55,12 @@ struct Report : doctest::IReporter {
 
     void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
         const std::lock_guard lock(reporting);
-        // An exception that was thrown in the test, and caught by nobody: destructors take it for their own from then on.
+        // An exception that was thrown in the test, and caught by nobody: destructors take it for their own from then
+        // on.
         const bool left = shares_runtime() && std::uncaught_exceptions() != in_flight_;
-        if (left) std::printf("%s: %d exceptions are in flight behind it, %d before\n", running.c_str(), std::uncaught_exceptions(), in_flight_);
+        if (left)
+            std::printf("%s: %d exceptions are in flight behind it, %d before\n", running.c_str(),
+                        std::uncaught_exceptions(), in_flight_);
         if (!stats.testCaseSuccess || left) {
             line("fail", running);
         } else if (skipped) {

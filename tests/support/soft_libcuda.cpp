@@ -1,5 +1,5 @@
-// A libcuda.so.1 for machines without one: a second copy of the software GPU, which libgpuorch takes for CUDA. What it is given
-// for a GPU's processor it can't run, but for libgpuorch's built-in kernels, of which it takes its own.
+// A libcuda.so.1 for machines without one: a second copy of the software GPU, which libgpuorch takes for CUDA. What it
+// is given for a GPU's processor it can't run, but for libgpuorch's built-in kernels, of which it takes its own.
 #include <cstring>
 #include <memory>
 
@@ -14,8 +14,9 @@ gpo::driver::Driver& driver() {
 }
 
 CUresult load_module(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
-    const bool text = std::strncmp(static_cast<const char*>(image), "//", 2) == 0;   // PTX, as the built-in kernels come
-    return driver().table.cuModuleLoadDataEx(module, text ? driver().builtin_image.data() : image, count, options, values);
+    const bool text = std::strncmp(static_cast<const char*>(image), "//", 2) == 0;  // PTX, as the built-in kernels come
+    return driver().table.cuModuleLoadDataEx(module, text ? driver().builtin_image.data() : image, count, options,
+                                             values);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Kernels whose blocks and threads wait for one another, for other kernels and for the host: the conformance suite runs them
-// as any kernel, the unit tests on as many of the software GPU's workers as they like.
+// Kernels whose blocks and threads wait for one another, for other kernels and for the host: the conformance suite runs
+// them as any kernel, the unit tests on as many of the software GPU's workers as they like.
 #pragma once
 
 namespace gpo::test {

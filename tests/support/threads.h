@@ -8,8 +8,8 @@
 
 namespace gpo::test {
 
-/// How often those whose names begin so have gone to sleep so far, all together: each is woken, or wakes by itself, once between
-/// two of them.
+/// How often those whose names begin so have gone to sleep so far, all together: each is woken, or wakes by itself,
+/// once between two of them.
 inline uint64_t sleeps_of(const char* threads) {
     uint64_t sleeps = 0;
     std::error_code gone;   // a thread that has ended meanwhile

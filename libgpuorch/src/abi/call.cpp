@@ -92,7 +92,8 @@ gpo_status keep_exception(const char* function) noexcept {
 }
 
 gpo_status refuse_forked(const char* function) noexcept {
-    return keep(function, GPO_FORKED, "the process was forked after the library was used: its threads are the parent's");
+    return keep(function, GPO_FORKED,
+                "the process was forked after the library was used: its threads are the parent's");
 }
 
 gpo_status destroy(const char* function, const void* handle, Type type) noexcept {

@@ -43,8 +43,8 @@ gpo_status call(const char* function, Body&& body) noexcept {
     }
 }
 
-/// What a call may have to notice before it begins: the process was forked, the deterministic scheduler is in force, the trace
-/// wants to know. One look where there is nothing of the kind.
+/// What a call may have to notice before it begins: the process was forked, the deterministic scheduler is in force,
+/// the trace wants to know. One look where there is nothing of the kind.
 class Watched {
 public:
     explicit Watched(const char* function) noexcept
@@ -80,9 +80,10 @@ private:
     union { Scopes scopes_; };  // made where it is watched and not refused
 };
 
-/// The same for the few calls that take a fraction of a microsecond: those that put work on a stream, and what arenas hand
-/// out and take back. They leave cancellation as it is: switching it off and on costs as much as the rest (30 ns), and no
-/// cancellation point lies on their way. Where one may (a pageable copy, a new slab), it is switched off further inside.
+/// The same for the few calls that take a fraction of a microsecond: those that put work on a stream, and what arenas
+/// hand out and take back. They leave cancellation as it is: switching it off and on costs as much as the rest (30 ns),
+/// and no cancellation point lies on their way. Where one may (a pageable copy, a new slab), it is switched off further
+/// inside.
 template <class Body>
 gpo_status submit(const char* function, Body&& body) noexcept {
     Watched watched(function);

@@ -29,7 +29,8 @@ GPO_API gpo_status gpo_cq_create(gpo_runtime_t runtime, const gpo_cq_options* op
         refuse_unknown_flags(read.flags, 0, "options.flags");
         if (read.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
         if (read.capacity > kMostEntries)
-            fail(GPO_INVALID_ARGUMENT, "options.capacity is ", read.capacity, ", at most ", kMostEntries, " are possible");
+            fail(GPO_INVALID_ARGUMENT, "options.capacity is ", read.capacity, ", at most ", kMostEntries,
+                 " are possible");
         Pin<Runtime> pinned(runtime);
         auto made = make<CompletionQueue>(*pinned, read.capacity ? read.capacity : kDefaultEntries, read.label);
         *cq = pinned->publish<gpo_cq_t>(*made);
@@ -60,7 +61,8 @@ GPO_API gpo_status gpo_cq_drain(gpo_cq_t cq, gpo_completion* entries, uint64_t s
         constexpr uint64_t kLeast = offsetof(gpo_completion, operation);
         if (stride < kLeast) fail(GPO_INVALID_ARGUMENT, "stride is ", stride, ", at least ", kLeast, " are needed");
         check_stride<gpo_completion>(stride);
-        if (capacity > SIZE_MAX / stride) fail(GPO_INVALID_ARGUMENT, capacity, " entries of ", stride, " bytes are too many");
+        if (capacity > SIZE_MAX / stride)
+            fail(GPO_INVALID_ARGUMENT, capacity, " entries of ", stride, " bytes are too many");
         Pin<CompletionQueue> pinned(cq);
         *count = 0;   // of a queue that is at its end, too
         *count = pinned->drain(entries, stride, capacity);

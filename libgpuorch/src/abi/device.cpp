@@ -119,18 +119,21 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
                         return status;
                     }
                 } catch (const Failure& failure) {
-                    // One that has failed runs nothing more now, and tells its failure to whoever asks it. What was held and is
-                    // cancelled won't run, and what the GPU had been given before has ended.
-                    const bool cancelled = failure.error()->status == GPO_CANCELLED && !pinned->runtime().shutting_down();
+                    // One that has failed runs nothing more now, and tells its failure to whoever asks it. What was
+                    // held and is cancelled won't run, and what the GPU had been given before has ended.
+                    const bool cancelled =
+                        failure.error()->status == GPO_CANCELLED && !pinned->runtime().shutting_down();
                     if (context.lost() || (failure.error() != stream->failure() && !cancelled)) throw;
                 }
             }
             // What was freed waits for the end of a capture, which may be the caller's next call.
             if (captured) return gpo_status{GPO_SUCCESS};
             const bool here = ServesDeferred::here();
-            if (Streams::of(context).deferred().wait(newest, here || timeout_ns == 0 ? 0 : deadline)) return gpo_status{GPO_SUCCESS};
+            if (Streams::of(context).deferred().wait(newest, here || timeout_ns == 0 ? 0 : deadline))
+                return gpo_status{GPO_SUCCESS};
             if (here && timeout_ns != 0)
-                fail(GPO_WOULD_DEADLOCK, "a thread of the library can't wait for memory to be freed, which it does itself");
+                fail(GPO_WOULD_DEADLOCK,
+                     "a thread of the library can't wait for memory to be freed, which it does itself");
             return gpo_status{GPO_TIMEOUT};
         });
         if (held)
@@ -176,7 +179,8 @@ GPO_API gpo_status gpo_device_enable_peer(gpo_device_t device, gpo_device_t peer
             DriverScope scope(pinned->context());
             other->context().require_alive();
             const CUresult result = pinned->context().table().cuCtxEnablePeerAccess(other->context().native(), 0);
-            if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) pinned->context().check(result, "cuCtxEnablePeerAccess");
+            if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+                pinned->context().check(result, "cuCtxEnablePeerAccess");
             return GPO_SUCCESS;
         });
     });

@@ -46,13 +46,16 @@ GPO_API gpo_status gpo_executor_create(gpo_runtime_t runtime, const gpo_executor
         refuse_unknown_flags(read.flags, GPO_EXECUTOR_CALLER | GPO_EXECUTOR_SPIN | GPO_EXECUTOR_SLEEP, "options.flags");
         const bool caller = read.flags & GPO_EXECUTOR_CALLER, spin = read.flags & GPO_EXECUTOR_SPIN,
                    sleep = read.flags & GPO_EXECUTOR_SLEEP;
-        if (spin && sleep) fail(GPO_INVALID_ARGUMENT, "options.flags has both GPO_EXECUTOR_SPIN and GPO_EXECUTOR_SLEEP");
+        if (spin && sleep)
+            fail(GPO_INVALID_ARGUMENT, "options.flags has both GPO_EXECUTOR_SPIN and GPO_EXECUTOR_SLEEP");
         if (read.threads > kMostThreads)
-            fail(GPO_INVALID_ARGUMENT, "options.threads is ", read.threads, ", at most ", kMostThreads, " are possible");
+            fail(GPO_INVALID_ARGUMENT, "options.threads is ", read.threads, ", at most ", kMostThreads,
+                 " are possible");
         if (caller && read.threads)
             fail(GPO_INVALID_ARGUMENT, "options.threads is ", read.threads, ", and GPO_EXECUTOR_CALLER has none");
         if (read.capacity > kMostCallbacks)
-            fail(GPO_INVALID_ARGUMENT, "options.capacity is ", read.capacity, ", at most ", kMostCallbacks, " are possible");
+            fail(GPO_INVALID_ARGUMENT, "options.capacity is ", read.capacity, ", at most ", kMostCallbacks,
+                 " are possible");
         Pin<Runtime> pinned(runtime);
         auto made = make<Executor>(*pinned, caller ? 0 : read.threads ? read.threads : kDefaultThreads,
                                    read.capacity ? read.capacity : kDefaultCallbacks,
@@ -104,7 +107,8 @@ GPO_API gpo_status gpo_executor_get_statistics(gpo_executor_t executor, gpo_exec
     });
 }
 
-GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback, void* user) {
+GPO_API gpo_status gpo_stream_then(gpo_stream_t stream, gpo_executor_t executor, gpo_completion_fn callback,
+                                   void* user) {
     return then<Stream>(__func__, stream, executor, callback, user, GPO_ORIGIN_STREAM,
                         [](Stream& pinned, const Ref<Task>& task) { return pinned.then(task); });
 }
@@ -132,7 +136,8 @@ GPO_API gpo_status gpo_pipeline_then(gpo_pipeline_t pipeline, gpo_executor_t exe
                           });
 }
 
-GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function, void* user) {
+GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t executor, gpo_host_fn function,
+                                        void* user) {
     return abi::call(__func__, [&] {
         required(function, "function");
         Pin<Stream> pinned(stream);
@@ -143,7 +148,8 @@ GPO_API gpo_status gpo_stream_host_call(gpo_stream_t stream, gpo_executor_t exec
     });
 }
 
-GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, gpo_status status, const char* message) {
+GPO_API gpo_status gpo_host_call_finish(gpo_executor_t executor, uint64_t call, gpo_status status,
+                                        const char* message) {
     return abi::call(__func__, [&] {
         Pin<Executor> pinned(executor);
         if (status != GPO_SUCCESS && (status < 50 || status > 89))

@@ -46,8 +46,8 @@ GPO_API gpo_status gpo_arena_create(gpo_device_t device, const gpo_arena_options
         if (read.flags & GPO_ARENA_NUMA ? read.numa_node < 0 || read.numa_node > 1023 : read.numa_node != 0)
             fail(GPO_INVALID_ARGUMENT, "options.numa_node is ", read.numa_node, " (0 without GPO_ARENA_NUMA)");
         if (read.max_bytes && (read.slab_bytes > read.max_bytes || read.initial_bytes > read.max_bytes))
-            fail(GPO_INVALID_ARGUMENT, "options.max_bytes is ", read.max_bytes, ", less than slab_bytes ", read.slab_bytes,
-                 " or initial_bytes ", read.initial_bytes);
+            fail(GPO_INVALID_ARGUMENT, "options.max_bytes is ", read.max_bytes, ", less than slab_bytes ",
+                 read.slab_bytes, " or initial_bytes ", read.initial_bytes);
         Pin<Device> on(device);
         return abi::blame(*on, [&] {
             auto made = make<Arena>(on->context_ref(), read);
@@ -190,7 +190,8 @@ GPO_API gpo_status gpo_pool_create(gpo_device_t device, const gpo_pool_options* 
             fail(GPO_INVALID_ARGUMENT, "options.keep_bytes is ", read.keep_bytes,
                  ", and options.flags has GPO_POOL_KEEP_NOTHING");
         if (read.max_bytes && read.initial_bytes > read.max_bytes)
-            fail(GPO_INVALID_ARGUMENT, "options.initial_bytes ", read.initial_bytes, " is more than max_bytes ", read.max_bytes);
+            fail(GPO_INVALID_ARGUMENT, "options.initial_bytes ", read.initial_bytes, " is more than max_bytes ",
+                 read.max_bytes);
         Pin<Device> on(device);
         return abi::blame(*on, [&] {
             auto made = make<Pool>(on->context_ref(), read);
@@ -297,19 +298,19 @@ GPO_API gpo_status gpo_copy_rows(gpo_stream_t stream, const gpo_copy_2d* copy) {
     });
 }
 
-GPO_API gpo_status gpo_fill(gpo_stream_t stream, uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count) {
+GPO_API gpo_status gpo_fill(gpo_stream_t stream, uint64_t destination, uint32_t value, uint32_t element_bytes,
+                            uint64_t count) {
     return on_stream(__func__, stream, [&](Stream& on) {
         Fill fill(on.context(), destination, value, element_bytes, count);
         return on.submit(fill);
     });
 }
 
-GPO_API gpo_status gpo_fill_rows(gpo_stream_t stream, uint64_t destination, uint64_t pitch, uint32_t value, uint64_t width,
-                                 uint64_t height) {
+GPO_API gpo_status gpo_fill_rows(gpo_stream_t stream, uint64_t destination, uint64_t pitch, uint32_t value,
+                                 uint64_t width, uint64_t height) {
     return on_stream(__func__, stream, [&](Stream& on) {
         Fill fill(on.context(), destination, pitch, value, width, height);
         return on.submit(fill);
     });
 }
-
 }

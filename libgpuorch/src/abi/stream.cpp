@@ -103,7 +103,8 @@ GPO_API gpo_status gpo_stream_query(gpo_stream_t stream) {
 GPO_API gpo_status gpo_stream_wait(gpo_stream_t stream, int64_t timeout_ns) {
     return abi::call(__func__, [&] {
         Pin<Stream> pinned(stream);
-        return abi::blame(*pinned, [&] { return pinned->wait(timeout_ns == 0 ? 0 : host::deadline_after(timeout_ns)); });
+        return abi::blame(*pinned,
+                          [&] { return pinned->wait(timeout_ns == 0 ? 0 : host::deadline_after(timeout_ns)); });
     });
 }
 

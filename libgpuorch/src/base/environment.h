@@ -6,19 +6,19 @@
 
 namespace gpo::environment {
 
-#define GPO_ENVIRONMENT(X)                                                                                            \
-    X(GPUORCH_DEVICE, "any, soft, cuda, cuda:N or soft:N: which driver and device a runtime uses")                    \
-    X(GPUORCH_LOG, "error, warning, info or debug: log to stderr where the runtime has no log function")              \
-    X(GPUORCH_TRACE, "trace each runtime of each process: a .json, .json.gz or .svg file, or a folder for all")       \
-    X(GPUORCH_ATTRIBUTE, "1: each operation marks its begin and end, so that failures name fewer suspects")           \
-    X(GPUORCH_CACHE, "folder for compiled kernels; empty: none")                                                      \
-    X(GPUORCH_CXX, "C++ compiler for kernels of the software GPU")                                                    \
-    X(GPUORCH_NVRTC, "path of libnvrtc")                                                                              \
-    X(GPUORCH_CUDA_VERSION, "1000 * major + 10 * minor: hide driver functions later than that")                       \
-    X(GPUORCH_SOFT_DEVICES, "number of software GPUs, 1 to 64")                                                       \
-    X(GPUORCH_SOFT_MEMORY, "bytes of memory of each software GPU")                                                    \
-    X(GPUORCH_SOFT_GUARD, "1: kernels of the software GPU can touch only what is allocated; 0: no fault is caught")   \
-    X(GPUORCH_SOFT_FIBERS, "1: compile kernels for the software GPU so that all threads of a block run in turn")        \
+#define GPO_ENVIRONMENT(X)                                                                                          \
+    X(GPUORCH_DEVICE, "any, soft, cuda, cuda:N or soft:N: which driver and device a runtime uses")                  \
+    X(GPUORCH_LOG, "error, warning, info or debug: log to stderr where the runtime has no log function")            \
+    X(GPUORCH_TRACE, "trace each runtime of each process: a .json, .json.gz or .svg file, or a folder for all")     \
+    X(GPUORCH_ATTRIBUTE, "1: each operation marks its begin and end, so that failures name fewer suspects")         \
+    X(GPUORCH_CACHE, "folder for compiled kernels; empty: none")                                                    \
+    X(GPUORCH_CXX, "C++ compiler for kernels of the software GPU")                                                  \
+    X(GPUORCH_NVRTC, "path of libnvrtc")                                                                            \
+    X(GPUORCH_CUDA_VERSION, "1000 * major + 10 * minor: hide driver functions later than that")                     \
+    X(GPUORCH_SOFT_DEVICES, "number of software GPUs, 1 to 64")                                                     \
+    X(GPUORCH_SOFT_MEMORY, "bytes of memory of each software GPU")                                                  \
+    X(GPUORCH_SOFT_GUARD, "1: kernels of the software GPU can touch only what is allocated; 0: no fault is caught") \
+    X(GPUORCH_SOFT_FIBERS, "1: compile kernels for the software GPU so that all threads of a block run in turn")    \
     X(GPUORCH_SOFT_RATES, "speeds of the software GPU's engines: h2d=55e9,d2h=55e9,d2d=2e12,launch=3000")
 
 /// Whether the program is set-uid (or the like), so that nothing in its environment counts.

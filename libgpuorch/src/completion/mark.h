@@ -1,7 +1,7 @@
 // Marks: points in streams that the scanner watches.
 //
-// A mark is an event recorded behind an operation, and what is to happen when it is reached. Marks of a stream are kept in
-// the order in which the driver got them, in a queue with one producer (the stream, under its submit lock) and one
+// A mark is an event recorded behind an operation, and what is to happen when it is reached. Marks of a stream are kept
+// in the order in which the driver got them, in a queue with one producer (the stream, under its submit lock) and one
 // consumer (the scanner).
 #pragma once
 
@@ -28,8 +28,9 @@ struct Outcome {
     int64_t gpu_ns = -1;
 };
 
-/// Told when a mark (or a timeline's value, or a pipeline's end) is reached or has failed: exactly once, on the thread that
-/// has found out, of a mark the scanner's (inside its driver scope), under no lock. Must be quick, must not throw, must not wait, runs no code of the user's.
+/// Told when a mark (or a timeline's value, or a pipeline's end) is reached or has failed: exactly once, on the thread
+/// that has found out, of a mark the scanner's (inside its driver scope), under no lock. Must be quick, must not throw,
+/// must not wait, runs no code of the user's.
 class Reached : public Counted {
 public:
     virtual void reached(const Outcome&) noexcept = 0;
@@ -56,10 +57,10 @@ struct MarkFields {
     uint64_t user_data = 0;
     uint64_t operation = kNewest;      // number of the newest operation before it
     uint64_t submitted = 0;            // host::ticks()
-    uint32_t since_event = 0;          // how many marks before it the newest with an event is; 0: it has one. Set by push()
+    uint32_t since_event = 0;  // how many marks before it the newest with an event is; 0: it has one. Set by push()
     uint32_t origin = 0;               // GPO_ORIGIN_*
     bool timing = false;               // of `event`, which is the context's then; else it is the place's in the queue
-    bool deferred = false;             // the stream was being captured: the scanner records the event when it no longer is
+    bool deferred = false;  // the stream was being captured: the scanner records the event when it no longer is
     bool special = false;              // it has one of Mark's last two
 };
 
@@ -107,7 +108,8 @@ public:
     }
     /// The next mark, to be filled in (all of it that isn't as a new one's), and then pushed.
     Mark& next() noexcept { return tail_->marks[pushed_.load(std::memory_order_relaxed) % kBlock]; }
-    /// The event of the next mark's place, which marks of that place are recorded with in turn; NULL until it is given one.
+    /// The event of the next mark's place, which marks of that place are recorded with in turn; NULL until it is given
+    /// one.
     CUevent& next_event() noexcept { return tail_->events[pushed_.load(std::memory_order_relaxed) % kBlock]; }
     void push() noexcept {
         const uint64_t pushed = pushed_.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// The ring is Dmitry Vyukov's bounded queue for many producers and consumers: each cell carries the turn at which it may be
-// filled or drained, so that neither side needs a lock.
+// The ring is Dmitry Vyukov's bounded queue for many producers and consumers: each cell carries the turn at which it
+// may be filled or drained, so that neither side needs a lock.
 #include "completion/queue.h"
 
 #include <algorithm>
@@ -10,14 +10,15 @@ namespace gpo {
 
 namespace {
 constexpr size_t kFailuresKept = 256;
-// What a waiter in latency mode does before it sleeps: as long as the scanner, which asks for that long after the last mark.
+// What a waiter in latency mode does before it sleeps: as long as the scanner, which asks for that long after the last
+// mark.
 constexpr uint64_t kSpinsFor = 1'000'000;
 constexpr unsigned kScheduledSpins = 8000;  // turns, where time stands still meanwhile
 }  // namespace
 
 CompletionQueue::CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label)
-    : Object(runtime, Type::cq, label), capacity_(capacity), mask_(std::bit_ceil(std::max(uint64_t{capacity}, uint64_t{2})) - 1),
-      cells_(new Cell[mask_ + 1]) {
+    : Object(runtime, Type::cq, label), capacity_(capacity),
+      mask_(std::bit_ceil(std::max(uint64_t{capacity}, uint64_t{2})) - 1), cells_(new Cell[mask_ + 1]) {
     for (uint64_t i = 0; i <= mask_; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
     failures_.reserve(kFailuresKept);
 }
@@ -47,7 +48,8 @@ bool CompletionQueue::reserve_slowly() noexcept {
                 return false;
             }
         }
-    } while (!reserved_.compare_exchange_weak(reserved, reserved + 1, std::memory_order_seq_cst, std::memory_order_relaxed));
+    } while (
+        !reserved_.compare_exchange_weak(reserved, reserved + 1, std::memory_order_seq_cst, std::memory_order_relaxed));
     return true;
 }
 
@@ -55,8 +57,8 @@ void CompletionQueue::unreserve() noexcept {
     reserved_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// No call is inside any more, so nothing is reserved or given back from now on. What is on its way needs the queue: it is
-// kept until the last entry is delivered.
+// No call is inside any more, so nothing is reserved or given back from now on. What is on its way needs the queue: it
+// is kept until the last entry is delivered.
 void CompletionQueue::close() noexcept {
     retain();
     const uint64_t closing = kKept - reserved_.load(std::memory_order_acquire);
@@ -90,8 +92,9 @@ void CompletionQueue::tell(uint64_t count) noexcept {
     if (delivered_.fetch_add(count, std::memory_order_acq_rel) + count == kKept) release();
 }
 
-// Who drains makes room before it has copied the entry. Whoever fills that room waits for the copy, because a cell's turn says
-// "filled" or "free" for one turn alone. A single cell's wouldn't: filled for one turn would be free for the next.
+// Who drains makes room before it has copied the entry. Whoever fills that room waits for the copy, because a cell's
+// turn says "filled" or "free" for one turn alone. A single cell's wouldn't: filled for one turn would be free for the
+// next.
 uint64_t CompletionQueue::take(gpo_completion* entries, size_t stride, size_t capacity) noexcept {
     uint64_t count = 0;
     auto* out = reinterpret_cast<unsigned char*>(entries);
@@ -129,9 +132,10 @@ uint64_t CompletionQueue::drain(gpo_completion* entries, size_t stride, size_t c
     return count;
 }
 
-// Whoever has reserved room looks whether the runtime shuts down, and gives the room back if so. So room that is reserved when
-// this sees the shutdown is either owed an entry or about to be given back, and none that is owed one is reserved later. At the
-// end of the runtime all have been delivered; before that an entry is counted a moment after it can be taken out.
+// Whoever has reserved room looks whether the runtime shuts down, and gives the room back if so. So room that is
+// reserved when this sees the shutdown is either owed an entry or about to be given back, and none that is owed one is
+// reserved later. At the end of the runtime all have been delivered; before that an entry is counted a moment after it
+// can be taken out.
 bool CompletionQueue::at_end() const noexcept {
     switch (life_.load(std::memory_order_seq_cst)) {
         case Life::open: return false;
@@ -152,12 +156,13 @@ bool CompletionQueue::filled() const noexcept {
     return cells_[turn & mask_].turn.load(std::memory_order_acquire) >= turn + 1;
 }
 
-// Why no entry is stranded. Who fills a cell, or leaves a filled one behind, sets announced_ and rings if it wasn't set.
-// Who drains reads the descriptor first, then clears announced_, then looks into the cells. So each read is followed by
-// its thread's clear: after the last clear whoever sets announced_ rings, and nobody reads that ring away. And an entry
-// whose filler found announced_ set is seen by whoever clears it, who looks after that. Reading may be left out only
-// where announced_ isn't set and no ring lies unread: a ring may come after the clear that was to be its own.
-// The ring of a queue that is destroyed or at its end is as an entry that nobody takes out: who reads it away rings again.
+// Why no entry is stranded. Who fills a cell, or leaves a filled one behind, sets announced_ and rings if it wasn't
+// set. Who drains reads the descriptor first, then clears announced_, then looks into the cells. So each read is
+// followed by its thread's clear: after the last clear whoever sets announced_ rings, and nobody reads that ring away.
+// And an entry whose filler found announced_ set is seen by whoever clears it, who looks after that. Reading may be
+// left out only where announced_ isn't set and no ring lies unread: a ring may come after the clear that was to be its
+// own. The ring of a queue that is destroyed or at its end is as an entry that nobody takes out: who reads it away
+// rings again.
 void CompletionQueue::announce() noexcept {
     host::crossing();
     if (announced_.exchange(1, std::memory_order_acq_rel) != 0) return;
@@ -188,7 +193,8 @@ int CompletionQueue::descriptor() {
 
 gpo_status CompletionQueue::wait(uint64_t deadline) {
     const auto something = [&] {
-        return filled() || (woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_seq_cst));
+        return filled() ||
+               (woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_seq_cst));
     };
     // Of what else ends it: an entry that came before that is seen by a look behind it.
     const auto refuse = [&] {
@@ -198,8 +204,9 @@ gpo_status CompletionQueue::wait(uint64_t deadline) {
         // The callback that the shutdown waits for is this one.
         const bool inside = Runtime::in_callback_of(&runtime());
         if ((life == Life::stalled || inside) && !something())
-            gpo::fail(GPO_CANCELLED, describe(), inside ? ": a callback of the runtime that shuts down can't wait for it"
-                                                        : ": a shutdown of the runtime has timed out before the entry has come");
+            gpo::fail(GPO_CANCELLED, describe(),
+                      inside ? ": a callback of the runtime that shuts down can't wait for it"
+                             : ": a shutdown of the runtime has timed out before the entry has come");
     };
     if (something()) return GPO_SUCCESS;
     refuse();

@@ -1,8 +1,8 @@
-// Completion queues: bounded, filled by scanners, drained by the host. Room is reserved when a notify is accepted, so that
-// delivery can't fail.
+// Completion queues: bounded, filled by scanners, drained by the host. Room is reserved when a notify is accepted, so
+// that delivery can't fail.
 //
-// A queue is a list of what happened, and outlives its runtime as that. It is at its *end* when its runtime shuts down and every
-// entry that was accepted has been delivered: from then on nothing comes, and who has drained it is told so.
+// A queue is a list of what happened, and outlives its runtime as that. It is at its *end* when its runtime shuts down
+// and every entry that was accepted has been delivered: from then on nothing comes, and who has drained it is told so.
 #pragma once
 
 #include <vector>
@@ -22,13 +22,14 @@ public:
     CompletionQueue(Runtime& runtime, uint32_t capacity, const char* label);
 
     /// Room for one entry, while a pin or reference of the caller's keeps the queue. False if it is full (counted as
-    /// refused). From here to `deliver` or `unreserve` the queue lives, whoever lets go of it. Whoever has the room looks whether
-    /// the runtime shuts down before it promises the entry: see at_end().
+    /// refused). From here to `deliver` or `unreserve` the queue lives, whoever lets go of it. Whoever has the room
+    /// looks whether the runtime shuts down before it promises the entry: see at_end().
     bool reserve() noexcept {
         uint64_t reserved = reserved_.load(std::memory_order_relaxed);
         if (reserved - drained_seen_.load(std::memory_order_relaxed) < capacity_) [[likely]]
-            if (reserved_.compare_exchange_strong(reserved, reserved + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
-                [[likely]] return true;
+            if (reserved_.compare_exchange_strong(reserved, reserved + 1, std::memory_order_seq_cst,
+                                                  std::memory_order_relaxed)) [[likely]]
+                return true;
         return reserve_slowly();
     }
     /// Gives room back that was reserved and isn't needed.
@@ -38,8 +39,8 @@ public:
         put(entry, std::move(error));
         tell(1);
     }
-    /// The two halves of it, for whoever has many: each entry is put, and is there for whoever looks; then, soon, those who
-    /// sleep are told of `count` of them at once. The queue lives until it is told of the last.
+    /// The two halves of it, for whoever has many: each entry is put, and is there for whoever looks; then, soon, those
+    /// who sleep are told of `count` of them at once. The queue lives until it is told of the last.
     void put(const gpo_completion& entry, ErrorPtr error) noexcept;
     void tell(uint64_t count) noexcept;
 
@@ -97,12 +98,12 @@ private:
     alignas(64) std::atomic<uint64_t> tail_{0};         // next to be drained
     alignas(64) std::atomic<uint32_t> waiters_{0};
     std::atomic<bool> woken_{false};
-    std::atomic<bool> destroyed_{false};                // its handle is: the descriptor is to be readable for good, as at its end
+    std::atomic<bool> destroyed_{false};  // its handle is: the descriptor is to be readable for good, as at its end
     std::atomic<Life> life_{Life::open};
     std::atomic<uint64_t> refused_{0};
 
-    // The descriptor's. Its ring is due while announced_ is 1; rings_ counts those that were rung, heard_ those of them that
-    // a hush has taken away for sure.
+    // The descriptor's. Its ring is due while announced_ is 1; rings_ counts those that were rung, heard_ those of them
+    // that a hush has taken away for sure.
     host::Mutex bell_lock_;                           // for making it
     host::Doorbell bell_;
     std::atomic<bool> belled_{false};                 // it is made

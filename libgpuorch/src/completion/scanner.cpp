@@ -68,8 +68,8 @@ Scanner::Scanner(Context& context) noexcept : context_(context), listener_(conte
     first_now_ = host::now();
 }
 
-// When a mark was made. The error is that of reading the clocks: the first look at both lies before every mark, so the time
-// from then to now is longer than the mark's age.
+// When a mark was made. The error is that of reading the clocks: the first look at both lies before every mark, so the
+// time from then to now is longer than the mark's age.
 uint64_t Scanner::time_of(uint64_t ticks) const noexcept {
     if (ticks >= ticks_ || ticks_ <= first_ticks_) return now_;
     const double rate = static_cast<double>(now_ - first_now_) / static_cast<double>(ticks_ - first_ticks_);
@@ -146,7 +146,8 @@ void Scanner::run() noexcept {
             const size_t marked = watched.marks.size();
             host::crossing();  // here it may be marked and let go
             if (marked) {
-                const size_t done = entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, watched, marked) : 0;
+                const size_t done =
+                    entered_ || refusals_ > kRefusals || context_.lost() ? scan(stream, watched, marked) : 0;
                 progress |= done != 0;
                 if (done != marked) {
                     pending = true;
@@ -216,8 +217,8 @@ void Scanner::enter() noexcept {
     refusals_ = entered_ ? 0 : refusals_ + 1;
 }
 
-// From when on the oldest mark's age counts. Where somebody is blocked on it, not before the mark before it was reached: what
-// lies between the two has not begun earlier.
+// From when on the oldest mark's age counts. Where somebody is blocked on it, not before the mark before it was
+// reached: what lies between the two has not begun earlier.
 uint64_t Scanner::begin_of_wait(Watched& watched) const noexcept {
     const Mark& mark = watched.marks.at(0);
     const uint64_t submitted = time_of(mark.submitted);
@@ -234,7 +235,8 @@ bool Scanner::any_to_see() const noexcept {
 CUresult Scanner::ask_for_capture(WatchedStream& stream) noexcept {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = context_.table().cuStreamIsCapturing(stream.native(), &capture);
-    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CUDA_ERROR_NOT_READY;   // the legacy stream: see Stream::capturing
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return CUDA_ERROR_NOT_READY;  // the legacy stream: see Stream::capturing
     return result == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_ERROR_NOT_READY : result;
 }
 
@@ -286,8 +288,8 @@ uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, co
     return outcome.error ? 0 : outcome.operation;
 }
 
-// Whoever sleeps is woken by the first entry of a turn, and comes while the others are put; a wake for each would cost more
-// than all else.
+// Whoever sleeps is woken by the first entry of a turn, and comes while the others are put; a wake for each would cost
+// more than all else.
 void Scanner::put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept {
     const bool first = untold_queue_ != &queue;
     if (first) tell();
@@ -305,12 +307,12 @@ void Scanner::tell() noexcept {
     untold_queue_ = nullptr;
 }
 
-// How many marks from the oldest have been reached. A question that is answered "not yet" costs 1.3 us, in which the driver
-// keeps whoever submits waiting, and one that is answered "done" a tenth of that. So the oldest is asked first, and the
-// second "not yet" ends the turn; and in balanced mode a mark that was made within the last few microseconds, which a GPU
-// hardly has got to, waits for the next turn. A driver that is asked has its lines on this core, and whoever submits next waits
-// for them: where all had been reached the last time, the newest is asked first, and one question does; if that was too soon,
-// marks are left alone for longer.
+// How many marks from the oldest have been reached. A question that is answered "not yet" costs 1.3 us, in which the
+// driver keeps whoever submits waiting, and one that is answered "done" a tenth of that. So the oldest is asked first,
+// and the second "not yet" ends the turn; and in balanced mode a mark that was made within the last few microseconds,
+// which a GPU hardly has got to, waits for the next turn. A driver that is asked has its lines on this core, and
+// whoever submits next waits for them: where all had been reached the last time, the newest is asked first, and one
+// question does; if that was too soon, marks are left alone for longer.
 size_t Scanner::reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept {
     MarkQueue& marks = watched.marks;
     if (watched.deferring.load(std::memory_order_acquire)) {
@@ -320,7 +322,8 @@ size_t Scanner::reached(WatchedStream& stream, Watched& watched, size_t size, CU
             if ((result = ask(stream, watched, marks.at(done))) != CUDA_SUCCESS) break;
         return done;
     }
-    const size_t old = asks_all_ || context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(watched.youth, kYouth));
+    const size_t old =
+        asks_all_ || context_.runtime().latency_mode() ? size : count_old(marks, size, std::max(watched.youth, kYouth));
     size_t low = 0, high = old;   // marks before `low` are done, the one at `high` isn't, or is too young
     // The oldest, then the newest that is old enough, then the one in the middle of what is left.
     for (unsigned refusals = 0; low < high && refusals < 2;) {
@@ -342,7 +345,8 @@ size_t Scanner::reached(WatchedStream& stream, Watched& watched, size_t size, CU
     if (old != 0 && !asks_all_) {
         const bool all = low == old;
         if (watched.keeps_up)
-            watched.youth = all ? watched.youth - watched.youth / 8 : 2 * std::clamp(watched.youth, kYouth, kLeastSleep / 2);
+            watched.youth =
+                all ? watched.youth - watched.youth / 8 : 2 * std::clamp(watched.youth, kYouth, kLeastSleep / 2);
         watched.keeps_up = all;
     }
     result = low == size ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;

@@ -27,11 +27,11 @@ public:
     explicit Scanner(Context& context) noexcept;
     ~Scanner();
 
-    /// Makes a stream known, which stays so until it goes, and starts the thread if there is none: from here on the scanner
-    /// needs no memory for it. Throws std::system_error if no thread can be had, std::bad_alloc.
+    /// Makes a stream known, which stays so until it goes, and starts the thread if there is none: from here on the
+    /// scanner needs no memory for it. Throws std::system_error if no thread can be had, std::bad_alloc.
     void add(WatchedStream& stream);
-    /// There is a new mark, the last of these; or something else to look at. Never fails; any thread. Costs a futex wake if the
-    /// thread would sleep on for long.
+    /// There is a new mark, the last of these; or something else to look at. Never fails; any thread. Costs a futex
+    /// wake if the thread would sleep on for long.
     void wake(const MarkQueue* marks = nullptr) noexcept;
     /// Ends the thread once nothing is pending.
     void stop() noexcept;
@@ -41,7 +41,8 @@ private:
     /// Completes what has been reached of the oldest `size` marks; how many that were.
     size_t scan(WatchedStream& stream, Watched& watched, size_t size) noexcept;
     class Returns;
-    uint64_t deliver(WatchedStream& stream, Watched& watched, Mark mark, const ErrorPtr& failure, uint64_t now, Returns& returns) noexcept;
+    uint64_t deliver(WatchedStream& stream, Watched& watched, Mark mark, const ErrorPtr& failure, uint64_t now,
+                     Returns& returns) noexcept;
     void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept;
     void tell() noexcept;
     size_t reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept;

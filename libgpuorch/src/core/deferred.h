@@ -26,7 +26,8 @@ public:
 
     /// Of the newest entry that there has been; 0 if there was none.
     uint64_t newest() const noexcept;
-    /// Waits until no entry up to `number` is left. False when the deadline has passed. Not where ServesDeferred::here().
+    /// Waits until no entry up to `number` is left. False when the deadline has passed. Not where
+    /// ServesDeferred::here().
     bool wait(uint64_t number, uint64_t deadline) noexcept;
     /// Waits until none of the entries is left that there are now.
     void wait_for_all() noexcept;

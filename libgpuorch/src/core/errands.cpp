@@ -8,8 +8,8 @@ namespace gpo {
 
 namespace {
 
-// Of a thread that runs errands itself because theirs has ended: what they post meanwhile waits until they have returned.
-// Tried again and again for lack of memory they would else use up its stack.
+// Of a thread that runs errands itself because theirs has ended: what they post meanwhile waits until they have
+// returned. Tried again and again for lack of memory they would else use up its stack.
 thread_local Errand** t_posted_here = nullptr;
 
 }  // namespace

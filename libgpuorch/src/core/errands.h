@@ -34,8 +34,9 @@ public:
     /// std::bad_alloc.
     void start();
 
-    /// Runs it on the errands' thread, in order; with `due`, a time of host::now(), not before that. It must not be posted
-    /// already. Where there is no thread (any more) it runs here, or, from within an errand that does, behind that.
+    /// Runs it on the errands' thread, in order; with `due`, a time of host::now(), not before that. It must not be
+    /// posted already. Where there is no thread (any more) it runs here, or, from within an errand that does, behind
+    /// that.
     void post(Errand& errand, uint64_t due = 0) noexcept;
 
     /// The same for what nothing keeps an errand for. Without memory it runs here: it must be safe to.

@@ -70,7 +70,8 @@ bool is_sticky(CUresult result) noexcept {
 }
 
 bool is_passing(const std::exception& error) noexcept {
-    if (const auto* failure = dynamic_cast<const Failure*>(&error)) return failure->error()->status == GPO_OUT_OF_MEMORY;
+    if (const auto* failure = dynamic_cast<const Failure*>(&error))
+        return failure->error()->status == GPO_OUT_OF_MEMORY;
     return dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const std::system_error*>(&error);
 }
 

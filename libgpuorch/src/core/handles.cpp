@@ -61,7 +61,8 @@ Ledger* take_ledger() noexcept {
     Ledger* found = nullptr;
     for (Ledger* ledger = g_ledgers.load(std::memory_order_acquire); ledger && !found; ledger = ledger->next) {
         bool taken = false;
-        if (!ledger->taken.load(std::memory_order_relaxed) && ledger->taken.compare_exchange_strong(taken, true)) found = ledger;
+        if (!ledger->taken.load(std::memory_order_relaxed) && ledger->taken.compare_exchange_strong(taken, true))
+            found = ledger;
     }
     if (!found) {
         found = new (std::nothrow) Ledger;
@@ -76,8 +77,8 @@ Ledger* take_ledger() noexcept {
     // Two threads may want one place: the one that has it is the only one to write there.
     const uintptr_t thread = thread_pointer();
     uintptr_t nobody = 0;
-    if (Place& place = place_of(thread); thread != kNoPointer &&
-                                         place.thread.compare_exchange_strong(nobody, thread, std::memory_order_acquire))
+    if (Place& place = place_of(thread);
+        thread != kNoPointer && place.thread.compare_exchange_strong(nobody, thread, std::memory_order_acquire))
         place.ledger.store(found, std::memory_order_relaxed);
     return found;
 }
@@ -96,7 +97,8 @@ void detail::finish(Slot& slot) noexcept {
             if (ledger->notes[i].load(std::memory_order_acquire) == &slot) return;
     }
     host::crossing();   // here it may be closed, and another object take the slot
-    if (!slot.closing.compare_exchange_strong(destroyed, destroyed & ~Slot::kDestroyed, std::memory_order_seq_cst)) return;
+    if (!slot.closing.compare_exchange_strong(destroyed, destroyed & ~Slot::kDestroyed, std::memory_order_seq_cst))
+        return;
     Object* object = slot.object;
     slot.object = nullptr;
     object->close();
@@ -194,7 +196,8 @@ Table* Table::acquire() {
 void Table::release() noexcept {
     tag_.store(0, std::memory_order_seq_cst);
     {
-        // The next runtime takes slots in ascending order, as the first one did: what it does doesn't depend on the one before.
+        // The next runtime takes slots in ascending order, as the first one did: what it does doesn't depend on the one
+        // before.
         std::lock_guard lock(lock_);
         sealed_ = false;
         std::sort(free_.begin(), free_.end(), std::greater<>());
@@ -217,7 +220,8 @@ uint64_t Table::insert(Object& object) {
         free_.pop_back();
     } else {
         index = used_;
-        if (index >= (1u << kIndexBits)) fail(GPO_LIMIT_EXCEEDED, "there are ", index, " objects in this runtime already");
+        if (index >= (1u << kIndexBits))
+            fail(GPO_LIMIT_EXCEEDED, "there are ", index, " objects in this runtime already");
         if (!slot(index)) {
             free_.reserve((index / kChunk + 1) * kChunk);
             auto* chunk = new Slot[kChunk];
@@ -230,10 +234,10 @@ uint64_t Table::insert(Object& object) {
     object.retain();
     chosen.object = &object;
     chosen.last_type.store(static_cast<uint8_t>(object.type()), std::memory_order_release);
-    const uint64_t number = static_cast<uint64_t>(tag_.load(std::memory_order_relaxed))
-                                << (kIndexBits + kGenerationBits + kTypeBits) |
-                            static_cast<uint64_t>(object.type()) << (kIndexBits + kGenerationBits) |
-                            static_cast<uint64_t>(chosen.generation.load(std::memory_order_relaxed)) << kIndexBits | index;
+    const uint64_t number =
+        static_cast<uint64_t>(tag_.load(std::memory_order_relaxed)) << (kIndexBits + kGenerationBits + kTypeBits) |
+        static_cast<uint64_t>(object.type()) << (kIndexBits + kGenerationBits) |
+        static_cast<uint64_t>(chosen.generation.load(std::memory_order_relaxed)) << kIndexBits | index;
     chosen.handle.store(number, std::memory_order_seq_cst);
     ++live_;
     outliving_ += outlives_runtime(object.type());
@@ -295,7 +299,8 @@ void Table::visit_each(void (*visit)(const void*, Object&), const void* each) {
 void fail_handle(gpo_status status, Type type, uint64_t number) {
     if (status == GPO_OUT_OF_MEMORY) fail(status, "no room to note that a call uses the ", type_name(type));
     if (number == 0) fail(status, type_name(type), " handle is NULL");
-    if (status == GPO_STALE_HANDLE) fail(status, "the ", type_name(type), " behind handle ", hex(number), " was destroyed");
+    if (status == GPO_STALE_HANDLE)
+        fail(status, "the ", type_name(type), " behind handle ", hex(number), " was destroyed");
     fail(status, hex(number), " is not the handle of a ", type_name(type), " of a live runtime");
 }
 

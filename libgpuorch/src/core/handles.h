@@ -44,8 +44,8 @@ struct alignas(32) Slot {                // half a cache line
     uint32_t index = 0;
     std::atomic<uint16_t> generation{0};
     std::atomic<uint8_t> last_type{0};   // of the newest object, to tell stale from mistyped
-    // The generation, and kDestroyed: destroyed, not closed yet; without it: somebody closes it, or nothing is to be closed.
-    // With the generation a call that found nobody inside one object doesn't close the next.
+    // The generation, and kDestroyed: destroyed, not closed yet; without it: somebody closes it, or nothing is to be
+    // closed. With the generation a call that found nobody inside one object doesn't close the next.
     std::atomic<uint32_t> closing{0};
     static constexpr uint32_t kDestroyed = 1u << 31;
 };
@@ -68,15 +68,15 @@ struct alignas(kLedgerBytes) Ledger {
     uint32_t number = 0;               // of ledgers made before it
     Ledger* next = nullptr;
     std::atomic<bool> taken{true};
-    Note notes[kNotes];                // the first of them, which are all that most calls need, on the line of the above
+    Note notes[kNotes];  // the first of them, which are all that most calls need, on the line of the above
 };
 static_assert(sizeof(Ledger) == kLedgerBytes);
 
 namespace detail {
 extern constinit thread_local Ledger* t_ledger;
 
-// The same by the thread's pointer, the register that thread-local variables are found from: in a library that may be opened
-// by dlopen those are a call of the C library each, and every call of ours looks for its ledger.
+// The same by the thread's pointer, the register that thread-local variables are found from: in a library that may be
+// opened by dlopen those are a call of the C library each, and every call of ours looks for its ledger.
 struct Place {
     std::atomic<uintptr_t> thread{0};   // 0: nobody's
     std::atomic<Ledger*> ledger{nullptr};
@@ -101,7 +101,8 @@ inline Place& place_of(uintptr_t thread) noexcept {
 inline Ledger* own_ledger() noexcept {
     const uintptr_t thread = thread_pointer();
     const Place& place = place_of(thread);
-    if (place.thread.load(std::memory_order_relaxed) == thread) [[likely]] return place.ledger.load(std::memory_order_relaxed);
+    if (place.thread.load(std::memory_order_relaxed) == thread) [[likely]]
+        return place.ledger.load(std::memory_order_relaxed);
     return t_ledger;
 }
 
@@ -120,12 +121,12 @@ inline void unpin(Slot& slot, Note& note) noexcept {
     if (slot.closing.load(std::memory_order_acquire) & Slot::kDestroyed) [[unlikely]] detail::finish(slot);
 }
 
-/// The pinned slot, or NULL with GPO_INVALID_HANDLE, GPO_STALE_HANDLE, or GPO_OUT_OF_MEMORY (a thread's first call, or its
-/// 64th pin at once) in `status`. `type` none: any.
+/// The pinned slot, or NULL with GPO_INVALID_HANDLE, GPO_STALE_HANDLE, or GPO_OUT_OF_MEMORY (a thread's first call, or
+/// its 64th pin at once) in `status`. `type` none: any.
 inline Slot* pin(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept;
 
-/// Of the calling thread: small, no other running thread's, and another's again once this one has ended. kNoThread if it has
-/// never pinned a handle nor taken a number.
+/// Of the calling thread: small, no other running thread's, and another's again once this one has ended. kNoThread if
+/// it has never pinned a handle nor taken a number.
 inline constexpr uint32_t kNoThread = UINT32_MAX;
 inline uint32_t thread_number() noexcept {
     const Ledger* ledger = detail::own_ledger();
@@ -150,18 +151,20 @@ class Table {
 public:
     /// Takes a table that no runtime uses, or makes one. Throws Failure(GPO_LIMIT_EXCEEDED) for runtime 4097.
     static Table* acquire();
-    /// Gives it back: every handle of it is invalid from here on, but those of objects that outlive the runtime. All others
-    /// must be closed.
+    /// Gives it back: every handle of it is invalid from here on, but those of objects that outlive the runtime. All
+    /// others must be closed.
     void release() noexcept;
     /// Tells the runtimes that have this table one after the other from each other.
     uint64_t lease() const noexcept { return lease_.load(std::memory_order_acquire); }
 
-    /// A handle for the object, holding one reference. Throws std::bad_alloc, Failure(GPO_LIMIT_EXCEEDED, GPO_SHUT_DOWN).
+    /// A handle for the object, holding one reference. Throws std::bad_alloc, Failure(GPO_LIMIT_EXCEEDED,
+    /// GPO_SHUT_DOWN).
     uint64_t insert(Object& object);
 
     /// Takes no more objects.
     void seal() noexcept;
-    /// Destroys the handle of every live object but the runtime's and those that outlive it; returns how many there were.
+    /// Destroys the handle of every live object but the runtime's and those that outlive it; returns how many there
+    /// were.
     uint32_t close_all() noexcept;
     /// Objects of this lease, the runtime included.
     uint32_t live() const noexcept;
@@ -170,7 +173,8 @@ public:
     /// Calls `visit` for each live object, pinned.
     template <class Visit>
     void for_each(Visit&& visit) {
-        visit_each([](const void* each, Object& object) { (*static_cast<const std::remove_reference_t<Visit>*>(each))(object); },
+        visit_each([](const void* each,
+                      Object& object) { (*static_cast<const std::remove_reference_t<Visit>*>(each))(object); },
                    &visit);
     }
 
@@ -223,8 +227,8 @@ constexpr uint32_t tag_of(uint64_t handle) {
     return static_cast<uint32_t>(handle >> (kIndexBits + kGenerationBits + kTypeBits));
 }
 
-// What a call pays for each handle. NULL if there is anything to say or to prepare first. The slot has the whole handle of
-// the object in it, 0 if there is none: neither the tag nor the generation needs another look.
+// What a call pays for each handle. NULL if there is anything to say or to prepare first. The slot has the whole handle
+// of the object in it, 0 if there is none: neither the tag nor the generation needs another look.
 [[gnu::always_inline]] inline Slot* try_pin(uint64_t handle, Type type, Ledger* ledger, Note** note) noexcept {
     const uint32_t tag = tag_of(handle);
     const Table* table = g_tables[tag & (kPositions - 1)].load(std::memory_order_acquire);

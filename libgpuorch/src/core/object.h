@@ -39,7 +39,8 @@ public:
     bool only() const noexcept { return references_.load(std::memory_order_acquire) == 1; }
     /// False if the count was 0 already: the object is being destroyed.
     bool try_retain() const noexcept;
-    /// Takes the caller's reference, if it is the only one: from then on nobody gets another, and the caller destroys the object.
+    /// Takes the caller's reference, if it is the only one: from then on nobody gets another, and the caller destroys
+    /// the object.
     bool claim_if_only() const noexcept {
         uint32_t one = 1;
         return references_.compare_exchange_strong(one, 0, std::memory_order_acq_rel);
@@ -125,7 +126,8 @@ public:
     /// Its handle has just been destroyed, calls may still be inside: whoever waits in one returns GPO_CANCELLED.
     virtual void destroyed() noexcept {}
 
-    /// The runtime shuts down: cancel what is held or runs on the host, and make whoever waits return. Blocks on nothing.
+    /// The runtime shuts down: cancel what is held or runs on the host, and make whoever waits return. Blocks on
+    /// nothing.
     virtual void stop() noexcept {}
     /// Then: waits for what still runs. False when the deadline passes first.
     virtual bool drain(uint64_t deadline) noexcept {
@@ -136,7 +138,8 @@ public:
     virtual void shutdown_timed_out() noexcept {}
     /// The runtime has shut down. For those whose handles stay (handle::outlives_runtime).
     virtual void runtime_ended() noexcept {}
-    /// What of the user's is still in it, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if nothing.
+    /// What of the user's is still in it, for the leak report at shutdown: "3 pieces of 4096 bytes in all"; "" if
+    /// nothing.
     virtual FixedText<128> leaks() noexcept { return {}; }
     /// It goes with another object: the leak report names that one alone.
     virtual bool is_part() const noexcept { return false; }

@@ -35,7 +35,8 @@ void read_struct(const void* in, const Shape& shape, size_t least, const char* n
     if (size != shape.bytes) [[unlikely]] {
         check_struct_size(size, shape, least, name);
         const auto* tail = static_cast<const unsigned char*>(in) + shape.bytes;
-        if (size > shape.bytes && std::any_of(tail, tail + (size - shape.bytes), [](unsigned char byte) { return byte != 0; }))
+        if (size > shape.bytes &&
+            std::any_of(tail, tail + (size - shape.bytes), [](unsigned char byte) { return byte != 0; }))
             fail(GPO_INVALID_ARGUMENT, name, " is of a newer version (", size, " bytes, known are ", shape.bytes,
                  ") and uses fields that this library doesn't know");
     }

@@ -82,10 +82,11 @@ void remove_if_stale(int folder, const char* name, time_t now) noexcept {
     if (::fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !may_go(about)) return;
     const bool of_this_kernel = std::strncmp(name + kLockable.size(), boot_digits(), kBootDigits) == 0;
     if (!of_this_kernel && now - about.st_mtim.tv_sec < kDay) return;
-    const int file = opened([&] { return ::openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); });
+    const int file =
+        opened([&] { return ::openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); });
     if (file < 0) return;
-    // A process that has just made the file, and not locked it yet, will see that it is gone, and make another. A file that
-    // was put in its place meanwhile doesn't have this name any more.
+    // A process that has just made the file, and not locked it yet, will see that it is gone, and make another. A file
+    // that was put in its place meanwhile doesn't have this name any more.
     if (lock(file, F_WRLCK) && ::fstat(file, &opened_file) == 0 && may_go(opened_file) &&
         opened_file.st_dev == about.st_dev && opened_file.st_ino == about.st_ino)
         ::unlinkat(folder, name, 0);
@@ -108,9 +109,11 @@ void remove_stale(int folder, time_t now) noexcept {
     ::closedir(entries);
 }
 
-/// Whether this process has not looked through the folder yet. It knows the latest folders, and looks through others again.
+/// Whether this process has not looked through the folder yet. It knows the latest folders, and looks through others
+/// again.
 bool is_new(int folder) noexcept {
-    using Number = std::array<uint64_t, 5>;  // with the time of its making: the other ones are given again to a later folder
+    using Number =
+        std::array<uint64_t, 5>;  // with the time of its making: the other ones are given again to a later folder
     static host::Mutex lock;
     static std::array<Number, 64> known;
     static size_t count = 0;
@@ -155,7 +158,8 @@ int PartFile::create(mode_t mode) noexcept {
     const int number = create_locked(mode);
     struct stat about;
     // The time that the new file got is that of the folder's host.
-    if (number == 0 && is_new(folder_) && ::fstat(descriptor_, &about) == 0) remove_stale(folder_, about.st_ctim.tv_sec);
+    if (number == 0 && is_new(folder_) && ::fstat(descriptor_, &about) == 0)
+        remove_stale(folder_, about.st_ctim.tv_sec);
     return number;
 }
 

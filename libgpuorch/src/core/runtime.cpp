@@ -32,7 +32,8 @@ DeviceChoice parse_device(std::string_view choice) {
     if (driver.size() < choice.size()) {
         const std::string_view number = choice.substr(driver.size() + 1);
         auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed.only);
-        if (driver == "any" || number.empty() || error != std::errc() || end != number.data() + number.size() || parsed.only < 0)
+        if (driver == "any" || number.empty() || error != std::errc() || end != number.data() + number.size() ||
+            parsed.only < 0)
             fail(GPO_INVALID_ARGUMENT, "device `", choice, "` is none of any, soft, cuda, soft:N, cuda:N");
     }
     return parsed;
@@ -69,7 +70,8 @@ thread_local const Runtime::CallbackScope* t_callback = nullptr;  // the innermo
 
 }  // namespace
 
-Runtime::Runtime(const gpo_runtime_options& options) : Object(*this, Type::runtime), options_(options), table_(nullptr) {
+Runtime::Runtime(const gpo_runtime_options& options)
+    : Object(*this, Type::runtime), options_(options), table_(nullptr) {
     refuse_unknown_flags(options.flags, 0, "options.flags");
     if (options.completion_mode > GPO_COMPLETION_LATENCY)
         fail(GPO_INVALID_ARGUMENT, "options.completion_mode is ", options.completion_mode);
@@ -90,7 +92,8 @@ Runtime::Runtime(const gpo_runtime_options& options) : Object(*this, Type::runti
     try {
         if (options.schedule_seed) {
             if (!parsed.soft)
-                fail(GPO_INVALID_ARGUMENT, "options.schedule_seed needs the software GPU, and device is `", device_choice_, "`");
+                fail(GPO_INVALID_ARGUMENT, "options.schedule_seed needs the software GPU, and device is `",
+                     device_choice_, "`");
             if (parsed.cuda) device_choice_ = "soft";
             bool free = false;
             if (g_runtimes.load() != 1 || !g_deterministic.compare_exchange_strong(free, true))

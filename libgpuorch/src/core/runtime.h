@@ -32,8 +32,8 @@ struct Counters {
 
     /// The end of something that somebody had asked to be told of.
     void count_completion(uint64_t latency_ns, gpo_status status) noexcept {
-        const auto place = std::min<size_t>(static_cast<size_t>(std::bit_width((latency_ns - (latency_ns != 0)) / 1000)),
-                                            latencies.size() - 1);
+        const auto place = std::min<size_t>(
+            static_cast<size_t>(std::bit_width((latency_ns - (latency_ns != 0)) / 1000)), latencies.size() - 1);
         latencies[place].fetch_add(1, std::memory_order_relaxed);
         latency_sum.fetch_add(latency_ns, std::memory_order_relaxed);
         if (status == GPO_SUCCESS) return;
@@ -65,8 +65,8 @@ public:
     virtual bool line(int32_t level, const char* line) noexcept = 0;
 };
 
-/// Lifetime. The handle, objects and contexts *use* the runtime. With its last use all of it ends but its memory, its labels and
-/// its counters: those stay while completion queues, which hold references, are left.
+/// Lifetime. The handle, objects and contexts *use* the runtime. With its last use all of it ends but its memory, its
+/// labels and its counters: those stay while completion queues, which hold references, are left.
 class Runtime final : public Object {
 public:
     explicit Runtime(const gpo_runtime_options& options);
@@ -129,8 +129,8 @@ public:
             write_log(level, line.c_str());
         }
     }
-    /// Logs what went wrong with something that the environment asked for, of which the program knows nothing: on stderr
-    /// too, whatever is logged there otherwise.
+    /// Logs what went wrong with something that the environment asked for, of which the program knows nothing: on
+    /// stderr too, whatever is logged there otherwise.
     void tell_user(int32_t level, const char* line) noexcept;
     /// From now on lines are given to `route` (NULL: called where they arise). Threads may be logging meanwhile.
     void set_log_route(Ref<LogRoute> route) noexcept;
@@ -184,13 +184,15 @@ public:
     template <class Visit>
     void for_each(Visit&& visit) {
         table_->for_each([&](Object& object) {
-            if (&object.runtime() == this) visit(object);   // not a queue that has outlived an earlier runtime of the table
+            if (&object.runtime() == this)
+                visit(object);  // not a queue that has outlived an earlier runtime of the table
         });
     }
 
     bool shutting_down() const noexcept { return shutting_down_.load(std::memory_order_seq_cst); }
 
-    // --- the core's steps of a shutdown, for runtime/shutdown.cpp; those with a deadline return false once it passes ---
+    // --- the core's steps of a shutdown, for runtime/shutdown.cpp; those with a deadline return false once it passes
+    // ---
     /// GPO_SUCCESS: it is the caller's turn, until end_turn(). GPO_TIMEOUT: others had theirs until the deadline.
     /// GPO_INVALID_HANDLE: another has shut the runtime down. Throws Failure(GPO_WOULD_DEADLOCK, GPO_INVALID_STATE).
     gpo_status begin_turn(uint64_t deadline);
@@ -205,8 +207,9 @@ public:
     /// The last step: what is left are objects that outlive the runtime.
     void end_handles();
 
-    /// While a callback of the user's runs on a thread: calls that wait for that thread's owner give GPO_WOULD_DEADLOCK.
-    /// `owner` is the object that can't go on meanwhile (a pipeline, an executor, a stream), or NULL. Scopes nest.
+    /// While a callback of the user's runs on a thread: calls that wait for that thread's owner give
+    /// GPO_WOULD_DEADLOCK. `owner` is the object that can't go on meanwhile (a pipeline, an executor, a stream), or
+    /// NULL. Scopes nest.
     class CallbackScope {
     public:
         CallbackScope(Runtime& runtime, const void* owner) noexcept;
@@ -259,7 +262,8 @@ private:
     // What most calls look at, on one line.
     alignas(64) std::array<std::atomic<Annex*>, Annex::kSlots> annexes_{};   // by slot
     std::atomic<bool> shutting_down_{false};
-    // One thread shuts down, and others wait for it as long as they want to: what is called meanwhile is the user's, too.
+    // One thread shuts down, and others wait for it as long as they want to: what is called meanwhile is the user's,
+    // too.
     host::Mutex shutdown_lock_;
     host::Condition shutdown_passed_on_{host::Sleep::light};
     bool being_shut_down_ = false, shut_down_ = false;  // under shutdown_lock_

@@ -31,7 +31,8 @@ public:
                  " elements run past the end of addresses");
     }
 
-    /// The element, as this library knows it. Throws Failure(GPO_INVALID_ARGUMENT), also if it is larger than the stride.
+    /// The element, as this library knows it. Throws Failure(GPO_INVALID_ARGUMENT), also if it is larger than the
+    /// stride.
     T read(uint64_t i) const {
         const auto* at = reinterpret_cast<const T*>(first_ + i * stride_);
         if (at->struct_size > stride_)

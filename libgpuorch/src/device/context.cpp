@@ -53,7 +53,8 @@ CUdevice Context::device_of(CUcontext foreign) {
 }
 
 void Context::refuse_ordinal(int native_ordinal) {
-    fail(GPO_INVALID_ARGUMENT, "options.native_context is a context of another device than the driver's number ", native_ordinal);
+    fail(GPO_INVALID_ARGUMENT, "options.native_context is a context of another device than the driver's number ",
+         native_ordinal);
 }
 
 Context::~Context() {
@@ -94,7 +95,8 @@ Context::Attribution Context::take_attribution() {
     if (!attribution_address_) {
         std::vector<uint16_t> all(kAttributionBytes / 8);
         std::iota(all.begin(), all.end(), uint16_t{0});
-        check(table_.cuMemHostGetDevicePointer(&attribution_address_, attribution_words_, 0), "cuMemHostGetDevicePointer");
+        check(table_.cuMemHostGetDevicePointer(&attribution_address_, attribution_words_, 0),
+              "cuMemHostGetDevicePointer");
         attribution_free_.swap(all);
     }
     if (attribution_free_.empty()) return {};
@@ -121,8 +123,8 @@ ErrorPtr Context::error_of(CUresult result, const char* function) noexcept {
         error->native_code = result;
         error->native_domain = GPO_NATIVE_CUDA;
         error->function = function;
-        error->message = text(function, ": ", description ? description : "unknown error", " (", name ? name : "?", ", ",
-                              static_cast<int>(result), ")");
+        error->message = text(function, ": ", description ? description : "unknown error", " (", name ? name : "?",
+                              ", ", static_cast<int>(result), ")");
         out = std::move(error);
     } catch (const std::bad_alloc&) {
         out = bare_error(status_of(result));
@@ -220,7 +222,8 @@ std::string Context::device_name() { return device_properties(*driver_, ordinal_
 std::unique_ptr<trace::Clock> Context::make_clock() { return std::make_unique<GpuClock>(Ref<Context>(this)); }
 
 DriverScope::DriverScope(Context& context, Calls calls)
-    : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls), pushed_(enter(context, nullptr)) {
+    : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls),
+      pushed_(enter(context, nullptr)) {
     if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
 }
 

@@ -35,8 +35,8 @@ public:
     virtual void cancel_held() noexcept = 0;
     /// Waits for the marks of all streams, likewise. False if the deadline passes first.
     virtual bool drain_marks(uint64_t deadline) noexcept = 0;
-    /// After the end of the errands' thread: does what the scanner still has to do, with the errands that come of it, and ends its
-    /// thread.
+    /// After the end of the errands' thread: does what the scanner still has to do, with the errands that come of it,
+    /// and ends its thread.
     virtual void finish() noexcept = 0;
 };
 
@@ -67,12 +67,14 @@ public:
         if (!lost() && table_.cuCtxGetId(native_, &id) == CUDA_SUCCESS && id == id_) [[likely]] return true;
         return found_dead();
     }
-    /// Whether it is the calling thread's current context, and alive: one question, where alive() and cuCtxGetCurrent are two.
+    /// Whether it is the calling thread's current context, and alive: one question, where alive() and cuCtxGetCurrent
+    /// are two.
     bool is_current() const noexcept {
         unsigned long long id = 0;
         return !lost() && table_.cuCtxGetId(nullptr, &id) == CUDA_SUCCESS && id == id_;
     }
-    /// For whoever is about to give the driver something of this context inside another's scope. Throws Failure if it isn't alive.
+    /// For whoever is about to give the driver something of this context inside another's scope. Throws Failure if it
+    /// isn't alive.
     void require_alive() {
         if (!alive()) throw Failure(loss());
     }
@@ -103,8 +105,8 @@ public:
 
     /// The runtime shuts down and nothing is held any more: from here on nobody has to be told of a loss.
     void begin_end() noexcept;
-    /// After the end of the errands' thread: what the scanner still has to do is done, with the errands that come of it, and
-    /// its thread ends.
+    /// After the end of the errands' thread: what the scanner still has to do is done, with the errands that come of
+    /// it, and its thread ends.
     void finish() noexcept;
     bool ended() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::ended; }
 
@@ -139,7 +141,7 @@ private:
     std::atomic<Phase> phase_{Phase::making};
     mutable host::Mutex loss_lock_;
     ErrorPtr loss_;
-    alignas(64) host::Mutex events_lock_;   // the scanner's as much as the streams': not on a line that every call reads
+    alignas(64) host::Mutex events_lock_;  // the scanner's as much as the streams': not on a line that every call reads
     std::vector<CUevent> spare_events_[2];  // without, with timing
 
     host::Mutex attribution_lock_;
@@ -152,8 +154,9 @@ private:
 
 /// What is called inside a scope.
 enum class Calls : uint8_t {
-    any,     // the thread's capture mode is RELAXED meanwhile
-    plain,   // only such as never disturb another stream's capture (launch, record, wait, pinned copy, fill): saves 15 ns
+    any,    // the thread's capture mode is RELAXED meanwhile
+    plain,  // only such as never disturb another stream's capture (launch, record, wait, pinned copy, fill): saves 15
+            // ns
 };
 
 /// Makes the context current for the calling thread and lets its calls not disturb captures, until the scope ends.
@@ -161,11 +164,12 @@ class DriverScope {
 public:
     /// Throws Failure(GPO_DEVICE_LOST) with the context's first failure.
     explicit DriverScope(Context& context, Calls calls = Calls::any);
-    /// The same for whoever comes often: `was_current` says whether the context was current already the last time, and then
-    /// one question to the driver is enough where it is so again.
+    /// The same for whoever comes often: `was_current` says whether the context was current already the last time, and
+    /// then one question to the driver is enough where it is so again.
     DriverScope(Context& context, Calls calls, std::atomic<bool>& was_current)
         : table_(context.table_), outer_mode_(CU_STREAM_CAPTURE_MODE_RELAXED), calls_(calls),
-          pushed_(!(was_current.load(std::memory_order_relaxed) && context.is_current()) && enter(context, &was_current)) {
+          pushed_(!(was_current.load(std::memory_order_relaxed) && context.is_current()) &&
+                  enter(context, &was_current)) {
         if (calls_ == Calls::any) table_.cuThreadExchangeStreamCaptureMode(&outer_mode_);
     }
     ~DriverScope() {

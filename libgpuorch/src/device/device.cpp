@@ -32,7 +32,8 @@ gpo_device_properties device_properties(driver::Driver& driver, int native_ordin
     table.cuDeviceGetPCIBusId(out.pci_address, sizeof out.pci_address, device);
     out.numa_node = -1;
     int node = -1;
-    if (table.cuDeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, device) == CUDA_SUCCESS) out.numa_node = node;
+    if (table.cuDeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, device) == CUDA_SUCCESS)
+        out.numa_node = node;
     out.compute_capability_major = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     out.compute_capability_minor = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     out.multiprocessors = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

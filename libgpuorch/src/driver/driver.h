@@ -17,8 +17,8 @@
 
 namespace gpo::driver {
 
-/// Where a compiler keeps what it makes once and needs for every compilation, such as a precompiled header, from process to
-/// process. Nothing here fails a compilation. Any thread.
+/// Where a compiler keeps what it makes once and needs for every compilation, such as a precompiled header, from
+/// process to process. Nothing here fails a compilation. Any thread.
 class Shelf {
 public:
     virtual ~Shelf() = default;
@@ -41,7 +41,7 @@ struct CompileRequest {
 struct CompileResult {
     bool ok = false;
     bool unavailable = false;                                   // no compiler here; `log` says which was looked for
-    int system_error = 0;                                       // errno of what kept it from working, if that wasn't the source
+    int system_error = 0;  // errno of what kept it from working, if that wasn't the source
     std::string log;                                            // the compiler's text, warnings included
     std::vector<std::byte> image;                               // what cuModuleLoadDataEx of the same driver takes
     std::vector<std::pair<std::string, std::string>> lowered;   // name expression, symbol in the image
@@ -51,8 +51,9 @@ struct CompileResult {
 class Compilation {
 public:
     virtual ~Compilation() = default;
-    /// Everything that the image depends on beside the request and Compiler::identity(): what the source reads from files. The
-    /// text stays valid until finish(). NULL: the compiler can't tell, or has failed already; such an image is never cached.
+    /// Everything that the image depends on beside the request and Compiler::identity(): what the source reads from
+    /// files. The text stays valid until finish(). NULL: the compiler can't tell, or has failed already; such an image
+    /// is never cached.
     virtual const std::string* inputs() const = 0;
     /// Makes the image. Called once at most.
     virtual CompileResult finish() = 0;
@@ -65,8 +66,8 @@ public:
     /// Reads the source with all that it includes. A failure is what finish() returns.
     virtual std::unique_ptr<Compilation> begin(const CompileRequest& request) = 0;
     CompileResult compile(const CompileRequest& request) { return begin(request)->finish(); }
-    /// Part of the key of the disk cache: compiler, version, and what of the machine the code depends on. "": it can't be
-    /// told now.
+    /// Part of the key of the disk cache: compiler, version, and what of the machine the code depends on. "": it can't
+    /// be told now.
     virtual std::string identity() = 0;
 };
 
@@ -79,8 +80,9 @@ struct Fault {
     std::string text;                 // of an assert or trap: what, file, line, block, thread
 };
 
-/// Who waits for events of a context, and would else ask for them again and again. It sets `listening`, passes a heavy fence
-/// (host/fence.h), asks once more, and then waits for the word to change. Whoever tells passes a light one before it looks.
+/// Who waits for events of a context, and would else ask for them again and again. It sets `listening`, passes a heavy
+/// fence (host/fence.h), asks once more, and then waits for the word to change. Whoever tells passes a light one before
+/// it looks.
 struct Listener {
     explicit Listener(CUcontext context) noexcept : context(context) {}
     const CUcontext context;
@@ -102,9 +104,9 @@ struct Driver {
     /// How many operations the stream has been given since it was created, which is the number of the latest: each
     /// successful call that gives it work counts one, whoever made it. 0 on a driver whose fault() never tells.
     virtual uint64_t submitted(CUstream) { return 0; }
-    /// From now on until ignore(): when an event of the listener's context has been reached, or never will be, and asking would
-    /// say so, and it is listening, then it no longer is, `signal` changes, and who waits for it wakes up. False: this driver
-    /// can't tell, or there is no memory.
+    /// From now on until ignore(): when an event of the listener's context has been reached, or never will be, and
+    /// asking would say so, and it is listening, then it no longer is, `signal` changes, and who waits for it wakes up.
+    /// False: this driver can't tell, or there is no memory.
     virtual bool listen(Listener&) noexcept { return false; }
     virtual void ignore(Listener&) noexcept {}
 };

@@ -65,14 +65,15 @@ void load_builtins(const Loaded& library) {
     Library::open({text(folder, "/libnvrtc-builtins.so.", library.major, ".", library.minor)}, &tried).stay();
 }
 
-/// Tells two states of one include folder apart, as before and after an upgrade in place: when entries were last added to it
-/// or taken away, and the version that its headers name is a file of.
+/// Tells two states of one include folder apart, as before and after an upgrade in place: when entries were last added
+/// to it or taken away, and the version that its headers name is a file of.
 std::string state_of(const std::string& folder) {
     std::string state;
     for (const char* name : {"", "/cuda.h", "/cuda_fp16.h", "/cuda_fp16.hpp", "/cooperative_groups.h", "/nv/target"}) {
         struct stat status;
         if (stat((folder + name).c_str(), &status) == 0)
-            state += text(" ", uint64_t(status.st_mtim.tv_sec), ".", uint64_t(status.st_mtim.tv_nsec), ".", uint64_t(status.st_size));
+            state += text(" ", uint64_t(status.st_mtim.tv_sec), ".", uint64_t(status.st_mtim.tv_nsec), ".",
+                          uint64_t(status.st_size));
     }
     return state;
 }

@@ -12,7 +12,8 @@ namespace gpo::driver {
 class NvrtcCompiler final : public Compiler {
 public:
     std::unique_ptr<Compilation> begin(const CompileRequest& request) override;
-    /// Compiler, version, include folders with the state of what is in them, and our own headers; "none" where there is no NVRTC.
+    /// Compiler, version, include folders with the state of what is in them, and our own headers; "none" where there is
+    /// no NVRTC.
     std::string identity() override;
     /// The driver's version: an NVRTC of the same major version is looked for first.
     void prefer(int version) noexcept { version_ = version; }

@@ -51,8 +51,9 @@ std::string whole(const std::string& path) {
 std::vector<std::string> places(const std::string& library_folder, int major, const std::string& local) {
     std::vector<std::string> out;
     if (!library_folder.empty()) {
-        // A toolkit has lib64/ and include/, or targets/…/lib/ and include/; a wheel of CUDA 13 nvidia/cu13/lib/ and include/; wheels
-        // of CUDA 12 nvidia/cuda_nvrtc/lib/, nvidia/cuda_runtime/include/ and nvidia/cuda_cccl/include/.
+        // A toolkit has lib64/ and include/, or targets/…/lib/ and include/; a wheel of CUDA 13 nvidia/cu13/lib/ and
+        // include/; wheels of CUDA 12 nvidia/cuda_nvrtc/lib/, nvidia/cuda_runtime/include/ and
+        // nvidia/cuda_cccl/include/.
         out = {library_folder + "/../include", library_folder + "/../../cuda_runtime/include"};
         const std::string wheels = whole(library_folder + "/../..");
         if (wheels.ends_with("/nvidia"))
@@ -79,7 +80,8 @@ Includes find_includes(const std::string& library_folder, int major, const std::
         for (const std::string& place : {folder + "/cccl", folder}) {
             if (core || !has_file(place, header)) continue;
             core = true;
-            if (std::find(found.folders.begin(), found.folders.end(), place) == found.folders.end()) found.folders.push_back(place);
+            if (std::find(found.folders.begin(), found.folders.end(), place) == found.folders.end())
+                found.folders.push_back(place);
         }
     };
     const auto candidates = places(library_folder, major, local);
@@ -100,16 +102,19 @@ std::string missing_header(const std::string& log, const Includes& includes) {
     constexpr std::string_view kSays = "open source file \"";
     const size_t at = log.find(kSays);
     if (at == std::string::npos) return {};
-    const std::string_view rest = std::string_view(log).substr(at + kSays.size()), name = rest.substr(0, rest.find('"'));
+    const std::string_view rest = std::string_view(log).substr(at + kSays.size()),
+                           name = rest.substr(0, rest.find('"'));
     const auto starts = [&](std::initializer_list<std::string_view> words) {
         return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return name.starts_with(word); });
     };
     const bool core = starts({"nv/", "cuda/", "cub/", "thrust/"});
-    if (!core && !starts({"cuda_", "cooperative_groups", "cuComplex.h", "mma.h", "math_constants.h", "vector_", "crt/"})) return {};
-    std::string sentence =
-        text("error: ", name, " is a header of ", core ? "CUDA's C++ core libraries (CCCL)" : "the CUDA toolkit",
-             ", which NVRTC doesn't have itself and which was not found. The toolkit has it, and so has the Python package ",
-             core ? "nvidia-cuda-cccl" : "nvidia-cuda-runtime", "; an option -I names any other folder. Looked in ");
+    if (!core &&
+        !starts({"cuda_", "cooperative_groups", "cuComplex.h", "mma.h", "math_constants.h", "vector_", "crt/"}))
+        return {};
+    std::string sentence = text(
+        "error: ", name, " is a header of ", core ? "CUDA's C++ core libraries (CCCL)" : "the CUDA toolkit",
+        ", which NVRTC doesn't have itself and which was not found. The toolkit has it, and so has the Python package ",
+        core ? "nvidia-cuda-cccl" : "nvidia-cuda-runtime", "; an option -I names any other folder. Looked in ");
     for (size_t i = 0; i < includes.tried.size(); ++i) sentence += text(i ? ", " : "", includes.tried[i]);
     return sentence;
 }

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\v\f";
 
-/// Without the line ends that a backslash, or the trigraph for one, takes away. Blanks between the two may be there or not.
+/// Without the line ends that a backslash, or the trigraph for one, takes away. Blanks between the two may be there or
+/// not.
 std::string join_lines(std::string_view text) {
     std::string joined;
     joined.reserve(text.size());
@@ -39,8 +40,9 @@ public:
     explicit Reads(const CompileRequest& request) : request_(request) {
         for (const std::string& option : request.options) {
             folders_ |= has_one_of(option, {"-I", "--include-path"});
-            by_option_ |= has_one_of(option, {"-include", "-imacros", "_include", "pch", "options-file", "-optf", "@"}) &&
-                          !option.starts_with("--include-path");
+            by_option_ |=
+                has_one_of(option, {"-include", "-imacros", "_include", "pch", "options-file", "-optf", "@"}) &&
+                !option.starts_with("--include-path");
         }
     }
 

@@ -7,8 +7,9 @@
 
 namespace gpo {
 
-/// Runs `function` on the executor, whether there is room or not, and returns when it has returned. It may not throw. False
-/// if it wasn't run and won't be: nobody runs the executor any more. Throws where the executor takes nothing any more.
+/// Runs `function` on the executor, whether there is room or not, and returns when it has returned. It may not throw.
+/// False if it wasn't run and won't be: nobody runs the executor any more. Throws where the executor takes nothing any
+/// more.
 bool call_on(Executor& executor, const std::function<void()>& function);
 
 }  // namespace gpo

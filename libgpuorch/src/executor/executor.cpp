@@ -54,7 +54,8 @@ void Executor::start() {
         for (uint32_t i = 0; i < thread_count_; ++i) {
             inside_.fetch_add(1, std::memory_order_relaxed);
             try {
-                crew->threads.emplace_back(text("gpo-exec-", i).c_str(), [self = Ref<Executor>(this)] { self->thread(); });
+                crew->threads.emplace_back(text("gpo-exec-", i).c_str(),
+                                           [self = Ref<Executor>(this)] { self->thread(); });
             } catch (...) {
                 inside_.fetch_sub(1, std::memory_order_relaxed);
                 throw;
@@ -104,7 +105,8 @@ gpo_status Executor::accept(Task& task, const void* order) {
     {
         std::lock_guard lock(lock_);
         if (stopped_) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
-        // To the caller it is as if the handle had been gone already. What a thread of the library's waits for is cancelled.
+        // To the caller it is as if the handle had been gone already. What a thread of the library's waits for is
+        // cancelled.
         if (closing_.load(std::memory_order_relaxed))
             fail(task.awaited_ ? GPO_CANCELLED : GPO_STALE_HANDLE, describe(), " was destroyed");
         if (pending_.load(std::memory_order_relaxed) >= capacity_ && !task.awaited_) {
@@ -232,7 +234,8 @@ void Executor::run(Ref<Strand> strand) noexcept {
         last = pending_.fetch_sub(1, std::memory_order_seq_cst) == 1;
     }
     // Whoever runs this goes on with what is ready: nobody has to be woken for it.
-    if (last && (watchers_.load(std::memory_order_seq_cst) != 0 || closing_.load(std::memory_order_seq_cst))) wake_all();
+    if (last && (watchers_.load(std::memory_order_seq_cst) != 0 || closing_.load(std::memory_order_seq_cst)))
+        wake_all();
     task->release();
     called_one = true;
 }
@@ -291,7 +294,8 @@ uint64_t Executor::serve(Until until, uint64_t deadline, uint64_t most) noexcept
             const bool first = spinning || woken;
             stop_spinning();
             woken = false;
-            // Those who made the others ready while a thread was spinning have woken nobody: it wakes the next, and so on.
+            // Those who made the others ready while a thread was spinning have woken nobody: it wakes the next, and so
+            // on.
             if (first && spins_ && ready_.load(std::memory_order_seq_cst) > 1) wake_one();
             if (run_one()) {
                 ++served;
@@ -446,7 +450,8 @@ void Executor::destroyed() noexcept {
     cancel_owed();
     cancel_calls();
     wake_all();
-    // Not left to close(), which comes on whichever thread looks at the executor last: that may be one of the library's.
+    // Not left to close(), which comes on whichever thread looks at the executor last: that may be one of the
+    // library's.
     if (thread_count_ == 0 && serving_callers_.load(std::memory_order_seq_cst) == 0)
         serve(Until::none_ready, host::kForever, UINT64_MAX);
 }
@@ -468,8 +473,8 @@ void Executor::stop() noexcept {
     if (thread_count_ == 0) abandon_awaited();
 }
 
-// Whoever waits for them may be waited for itself, by the thread that is to run what is left. Their strands stay posted, with
-// nothing to call.
+// Whoever waits for them may be waited for itself, by the thread that is to run what is left. Their strands stay
+// posted, with nothing to call.
 void Executor::abandon_awaited() noexcept {
     Task* abandoned = nullptr;
     {

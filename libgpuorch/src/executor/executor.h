@@ -30,19 +30,21 @@ public:
     /// Starts the threads, all or none. Throws Failure(GPO_SHUT_DOWN), std::system_error, std::bad_alloc.
     void start();
 
-    /// From here on the task will be called, once. Tasks with the same `order` (not NULL) are called one at a time, in the
-    /// order in which they become due. GPO_SUCCESS, GPO_WOULD_BLOCK; throws where the executor takes nothing any more.
+    /// From here on the task will be called, once. Tasks with the same `order` (not NULL) are called one at a time, in
+    /// the order in which they become due. GPO_SUCCESS, GPO_WOULD_BLOCK; throws where the executor takes nothing any
+    /// more.
     gpo_status accept(Task& task, const void* order);
-    /// Of an accepted task that won't become due: takes it back, and it won't be called. False if the executor was destroyed
-    /// meanwhile: it is called. Only while a pin keeps the executor.
+    /// Of an accepted task that won't become due: takes it back, and it won't be called. False if the executor was
+    /// destroyed meanwhile: it is called. Only while a pin keeps the executor.
     bool withdraw(Task& task) noexcept;
 
-    /// Runs tasks on the calling thread until none is owed or the deadline passes. Throws for WOULD_DEADLOCK, CANCELLED.
+    /// Runs tasks on the calling thread until none is owed or the deadline passes. Throws for WOULD_DEADLOCK,
+    /// CANCELLED.
     gpo_status run(uint64_t deadline, uint64_t* count);
     uint64_t poll();
 
-    /// A host call, from when it is accepted to when it is finished. Its number is written before anybody can find it by
-    /// that. Throws std::bad_alloc.
+    /// A host call, from when it is accepted to when it is finished. Its number is written before anybody can find it
+    /// by that. Throws std::bad_alloc.
     void add_call(HostCall& call, uint64_t& number);
     void remove_call(uint64_t number) noexcept;
     /// The call, for one caller that finishes it. NULL if there is none of that number.
@@ -123,7 +125,7 @@ private:
     std::atomic<uint32_t> serving_callers_{0};       // what is left when it is destroyed is theirs
     std::atomic<bool> closing_{false};
     std::atomic<uint64_t> refused_{0};
-    std::atomic<const Task*> due_last_{nullptr};     // the task and the strand made ready last, as hints of what to fetch:
+    std::atomic<const Task*> due_last_{nullptr};  // the task and the strand made ready last, as hints of what to fetch:
     std::atomic<const Strand*> ready_last_{nullptr}; // they may be gone
 
     std::unique_ptr<Crew> crew_;                     // the last thread to leave gives it to the errands

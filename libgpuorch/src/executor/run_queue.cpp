@@ -12,7 +12,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// The room in a strand, for the one operation that Asio makes of posting it. It frees that before it calls the handler.
+/// The room in a strand, for the one operation that Asio makes of posting it. It frees that before it calls the
+/// handler.
 template <class T>
 struct RoomInStrand {
     using value_type = T;

@@ -22,8 +22,8 @@ public:
     void post(Ref<Strand> strand) noexcept;
     /// Runs (Executor::run) the strand that was posted first. False if there was none.
     bool poll_one() noexcept;
-    /// Somebody is about to do one of these: their lines of memory are another core's, and come one by one if they aren't
-    /// asked for together.
+    /// Somebody is about to do one of these: their lines of memory are another core's, and come one by one if they
+    /// aren't asked for together.
     void fetch_ahead() const noexcept {
         for (size_t at = 0; at < scheduler_bytes_; at += 64) __builtin_prefetch(scheduler_ + at, 1);
     }

@@ -49,8 +49,8 @@ protected:
 
 private:
     friend class Executor;
-    /// On a thread that runs the executor, under no lock. What it throws is caught there. `cancelled`: what it waited for
-    /// has not happened, the executor was torn down.
+    /// On a thread that runs the executor, under no lock. What it throws is caught there. `cancelled`: what it waited
+    /// for has not happened, the executor was torn down.
     virtual void call(const Outcome& outcome, bool cancelled) = 0;
     /// Of an awaited task, instead: it won't be called. Under no lock.
     virtual void abandon() noexcept {}

@@ -23,7 +23,8 @@ inline void light_fence() noexcept {
     if (!light_fences()) [[unlikely]]
         std::atomic_thread_fence(std::memory_order_seq_cst);
     else
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler may not reorder; the heavy side does the rest
+        std::atomic_signal_fence(
+            std::memory_order_seq_cst);  // the compiler may not reorder; the heavy side does the rest
 }
 
 void heavy_fence() noexcept;

@@ -18,8 +18,9 @@
 
 namespace gpo::host {
 
-/// Fetches a cache line that will soon be written, and takes it from whoever has it. (__builtin_prefetch(line, 1) only fetches it
-/// for reading, unless the compiler is told of the processor; those few x86-64 ones that don't know the instruction ignore it.)
+/// Fetches a cache line that will soon be written, and takes it from whoever has it. (__builtin_prefetch(line, 1) only
+/// fetches it for reading, unless the compiler is told of the processor; those few x86-64 ones that don't know the
+/// instruction ignore it.)
 inline void fetch_to_write(const void* line) noexcept {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
@@ -71,15 +72,15 @@ inline uint64_t ticks() noexcept {
 uint64_t deadline_after(int64_t timeout_ns) noexcept;
 
 /// How deep a thread sleeps that waits to be woken by another. A core that has been idle for a while takes long to come
-/// back: on a virtual machine a thread that slept for 100 us was woken in 4 us, one that slept for 1 ms in 160 us (median;
-/// 240 us the slowest tenth). Timers don't have that cost, so a light sleeper turns over every 100 us for its first 50 ms;
-/// unless they turn out to have another, and come late.
-/// For threads that expect their next work soon.
+/// back: on a virtual machine a thread that slept for 100 us was woken in 4 us, one that slept for 1 ms in 160 us
+/// (median; 240 us the slowest tenth). Timers don't have that cost, so a light sleeper turns over every 100 us for its
+/// first 50 ms; unless they turn out to have another, and come late. For threads that expect their next work soon.
 enum class Sleep : uint8_t { deep, light };
 
 /// Sleeps until `word` is woken, unless it does not hold `expected`, or until `deadline`. May return early without
 /// cause. False when the deadline has passed.
-bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline = kForever, Sleep sleep = Sleep::deep) noexcept;
+bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline = kForever,
+          Sleep sleep = Sleep::deep) noexcept;
 void wake_one(const std::atomic<uint32_t>& word) noexcept;
 void wake_all(const std::atomic<uint32_t>& word) noexcept;
 

@@ -21,8 +21,8 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 // A thread's timers may come 50 us late (PR_SET_TIMERSLACK), and after 200 us of idling a virtual core is put aside.
 constexpr uint64_t kNap = 100'000, kNapsFor = 50'000'000;
-// Where timers come so late, past what a thread's may, a nap costs more than it saves: on a virtual machine within another setting
-// one takes 20 us. Such naps, one after the other, are left out for a while.
+// Where timers come so late, past what a thread's may, a nap costs more than it saves: on a virtual machine within
+// another setting one takes 20 us. Such naps, one after the other, are left out for a while.
 constexpr uint64_t kLate = 20'000, kNapless = 1'000'000'000;
 constexpr unsigned kLateNaps = 3;
 constinit std::atomic<unsigned> late_naps{0};           // in a row, in all threads
@@ -105,7 +105,8 @@ void look_at_ticks() noexcept {
 #if defined(__x86_64__)
     // "Invariant TSC": it runs at one rate in all power states, and the system keeps it equal on all cores.
     unsigned a = 0, b = 0, c = 0, d = 0;
-    if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8)) process_flags.even_ticks.store(true, std::memory_order_relaxed);
+    if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8))
+        process_flags.even_ticks.store(true, std::memory_order_relaxed);
 #endif
 }
 

@@ -24,7 +24,8 @@ uint64_t deadline_after(int64_t timeout_ns) noexcept {
 bool wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t deadline, Sleep sleep) noexcept {
     if (detail::scheduled()) [[unlikely]]
         return detail::scheduled_wait(word, expected, deadline);
-    return sleep == Sleep::light ? machine::wait_lightly(word, expected, deadline) : machine::wait(word, expected, deadline);
+    return sleep == Sleep::light ? machine::wait_lightly(word, expected, deadline)
+                                 : machine::wait(word, expected, deadline);
 }
 
 void wake_one(const std::atomic<uint32_t>& word) noexcept {

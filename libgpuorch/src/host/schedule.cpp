@@ -36,7 +36,7 @@ struct Actor {
     bool ready = true;                             // false while it waits
     bool in_time = true;                           // what its wait returns
     bool released = false;                         // the schedule ended while it lived: it is an outsider now
-    bool of_maker = false;                         // of the thread that made the schedule; the others give back their own
+    bool of_maker = false;  // of the thread that made the schedule; the others give back their own
     unsigned polls = 0;                            // since anything last happened
     const std::atomic<uint32_t>* word = nullptr;   // waited for
     uint64_t deadline = kForever;                  // of the wait

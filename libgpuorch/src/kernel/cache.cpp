@@ -149,8 +149,8 @@ bool unpack(std::string_view entry, const std::string& key, driver::CompileResul
     return true;
 }
 
-/// Of bytes that nobody is suspected of having forged: a file that was cut short, or that a disk gave back altered. Four sums,
-/// so that it is as fast as memory.
+/// Of bytes that nobody is suspected of having forged: a file that was cut short, or that a disk gave back altered.
+/// Four sums, so that it is as fast as memory.
 uint64_t sum_of(std::string_view bytes) {
     constexpr uint64_t kPrime = 0x9e3779b97f4a7c15u;
     uint64_t lanes[4] = {1, 2, 3, bytes.size()};
@@ -245,8 +245,8 @@ std::optional<std::string> Cache::read(const std::string& name) {
     const File file(open_at(folder_, name.c_str(), O_RDONLY | O_NONBLOCK));
     if (file.get() < 0) return std::nullopt;
     struct stat status;
-    const bool trusted = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && is_ours(status) && status.st_size >= 0 &&
-                         static_cast<uint64_t>(status.st_size) <= kLargestEntry;
+    const bool trusted = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && is_ours(status) &&
+                         status.st_size >= 0 && static_cast<uint64_t>(status.st_size) <= kLargestEntry;
     std::string bytes(trusted ? static_cast<size_t>(status.st_size) : 0, '\0');
     if (!trusted || !read_all(file.get(), bytes.data(), bytes.size())) {
         unlinkat(folder_, name.c_str(), 0);
@@ -266,8 +266,8 @@ bool Cache::write(const std::string& name, std::string_view first, std::string_v
     {
         const File file(open_at(folder_, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
         if (file.get() < 0) return false;
-        written = write_all(file.get(), first.data(), first.size()) && write_all(file.get(), second.data(), second.size()) &&
-                  fstat(file.get(), &status) == 0;
+        written = write_all(file.get(), first.data(), first.size()) &&
+                  write_all(file.get(), second.data(), second.size()) && fstat(file.get(), &status) == 0;
     }
     written = written && renameat(folder_, temporary.c_str(), folder_, name.c_str()) == 0;
     if (!written)

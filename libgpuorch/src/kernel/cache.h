@@ -23,8 +23,8 @@
 
 namespace gpo::kernel {
 
-/// The entry's name: a digest of the request, of what the source reads beside it (driver::Compilation::inputs), and of what
-/// it is compiled by and for.
+/// The entry's name: a digest of the request, of what the source reads beside it (driver::Compilation::inputs), and of
+/// what it is compiled by and for.
 std::string cache_key(const driver::CompileRequest& request, const std::string& inputs, const std::string& compiler,
                       const char* driver);
 

@@ -27,8 +27,8 @@ private:
 
 }  // namespace
 
-LaunchKernel::LaunchKernel(Kernel& kernel, const gpo_launch& launch, const void* const* arguments, const uint32_t* sizes,
-                           uint32_t count)
+LaunchKernel::LaunchKernel(Kernel& kernel, const gpo_launch& launch, const void* const* arguments,
+                           const uint32_t* sizes, uint32_t count)
     : Operation("kernel", launch.label && *launch.label ? kernel.runtime().intern(launch.label) : kernel.label()),
       kernel_(kernel), sizes_(sizes), count_(count) {
     work_.function = kernel.native();
@@ -181,7 +181,8 @@ std::unique_ptr<Operation> LaunchKernel::keep() const {
         fail(GPO_NOT_SUPPORTED, "the stream is held, so the arguments of ", kernel_.describe(),
              " have to be copied, and this driver can't tell their sizes: give `sizes`");
     std::vector<uint32_t> bytes(count_);
-    for (uint32_t i = 0; i < count_; ++i) bytes[i] = function.parameters_known ? function.parameters[i].bytes : sizes_[i];
+    for (uint32_t i = 0; i < count_; ++i)
+        bytes[i] = function.parameters_known ? function.parameters[i].bytes : sizes_[i];
     Arguments arguments(std::move(bytes));
     for (uint32_t i = 0; i < count_; ++i) arguments.copy(i, work_.arguments[i]);
     return std::make_unique<KeptLaunch>(*this, Ref<Kernel>(&kernel_), std::move(arguments));

@@ -15,7 +15,8 @@ class LaunchKernel : public Operation {
 public:
     /// Checks the shape and the arguments. Refers to `kernel`, `arguments` and `sizes`, which must outlive it. Throws
     /// Failure(GPO_INVALID_ARGUMENT, GPO_LIMIT_EXCEEDED, GPO_NOT_SUPPORTED).
-    LaunchKernel(Kernel& kernel, const gpo_launch& launch, const void* const* arguments, const uint32_t* sizes, uint32_t count);
+    LaunchKernel(Kernel& kernel, const gpo_launch& launch, const void* const* arguments, const uint32_t* sizes,
+                 uint32_t count);
     /// Throws Failure(GPO_INVALID_HANDLE, GPO_INVALID_ARGUMENT) if the kernel can't run on the stream's device.
     static void require_device(const Kernel& kernel, const Stream& stream) {
         if (&kernel.context() != &stream.context()) [[unlikely]] fail_device(kernel, stream);

@@ -142,7 +142,8 @@ CUfunction Module::native_function(std::string_view name, std::string* symbol) {
     for (const auto& [expression, lowered] : lowered_)
         if (expression == name) *symbol = lowered;
     // CUDA calls an empty name invalid; to us it is one that no kernel has.
-    CUresult result = name.empty() ? CUDA_ERROR_NOT_FOUND : table.cuModuleGetFunction(&function, native_, symbol->c_str());
+    CUresult result =
+        name.empty() ? CUDA_ERROR_NOT_FOUND : table.cuModuleGetFunction(&function, native_, symbol->c_str());
     if (result == CUDA_ERROR_NOT_FOUND) {
         std::string why;
         *symbol = kernel::find_symbol(name, symbols(), lowered_, &why);

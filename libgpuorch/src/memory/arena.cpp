@@ -22,8 +22,8 @@ SlabHeap::Options heap_options(const gpo_arena_options& options) {
 
 Arena::Arena(Ref<Context> context, const gpo_arena_options& options)
     : Object(context->runtime(), Type::arena, options.label),
-      source_(context, options.flags & GPO_ARENA_WRITE_COMBINED, options.flags & GPO_ARENA_NUMA ? options.numa_node : -1,
-              options.flags & GPO_ARENA_NUMA),
+      source_(context, options.flags & GPO_ARENA_WRITE_COMBINED,
+              options.flags & GPO_ARENA_NUMA ? options.numa_node : -1, options.flags & GPO_ARENA_NUMA),
       heap_(source_, Registry::of(context->runtime()).host, heap_options(options)), later_(*this, heap_) {
     if (options.initial_bytes && !heap_.reserve(options.initial_bytes)) fail_full(options.initial_bytes);
 }
@@ -55,7 +55,8 @@ void Arena::fail_free(const void* memory) {
 }
 
 void Arena::free_after(void* memory, Stream& stream) {
-    if (&stream.runtime() != &runtime()) fail(GPO_INVALID_HANDLE, stream.describe(), " is of another runtime than ", describe());
+    if (&stream.runtime() != &runtime())
+        fail(GPO_INVALID_HANDLE, stream.describe(), " is of another runtime than ", describe());
     SlabHeap::Piece piece;
     if (!heap_.claim(reinterpret_cast<uint64_t>(memory), piece)) fail_free(memory);
     try {
@@ -87,7 +88,8 @@ gpo_memory_statistics Arena::statistics() {
     return out;
 }
 
-// Pieces that only wait for streams keep the arena by themselves. For what was never freed nobody has a handle any more.
+// Pieces that only wait for streams keep the arena by themselves. For what was never freed nobody has a handle any
+// more.
 void Arena::close() noexcept {
     later_.poll();
     const auto [totals, waiting] = later_.account();

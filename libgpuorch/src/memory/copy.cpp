@@ -40,7 +40,8 @@ void Copy::check() {
     check_addresses("destination", work_.destination, work_.bytes);
     check_addresses("source", work_.source, work_.bytes);
     if (work_.destination < work_.source + work_.bytes && work_.source < work_.destination + work_.bytes)
-        fail(GPO_INVALID_ARGUMENT, "destination ", hex(work_.destination), " and source ", hex(work_.source), " overlap: ", work_.bytes, " bytes");
+        fail(GPO_INVALID_ARGUMENT, "destination ", hex(work_.destination), " and source ", hex(work_.source),
+             " overlap: ", work_.bytes, " bytes");
     Registry& registry = Registry::of(context_.runtime());
     check_side(registry, "destination", work_.destination, work_.way == Way::to_host, &known_);
     check_side(registry, "source", work_.source, work_.way == Way::to_device, &known_);
@@ -84,7 +85,8 @@ bool Copy::touches_pageable(Context& context) const {
     const uint64_t address = from ? work_.source : work_.destination;
     const driver::Table& table = context.table();
     unsigned type = 0, managed = 0;
-    if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS || type == 0) return true;
+    if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS || type == 0)
+        return true;
     if (type == CU_MEMORYTYPE_HOST) return false;
     if (table.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) != CUDA_SUCCESS || !managed)
         fail(GPO_INVALID_ARGUMENT, from ? "source " : "destination ", hex(address),
@@ -97,7 +99,8 @@ void Copy::check_fully(Context& context) const {
     const auto check = [&](const char* role, uint64_t address, bool host) {
         const Place place = place_of(context, address);
         if (!host && work_.way != Way::between && place.kind != GPO_MEMORY_DEVICE && place.kind != GPO_MEMORY_MANAGED)
-            fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is ", kind_name(place.kind), ", where device memory is needed");
+            fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is ", kind_name(place.kind),
+                 ", where device memory is needed");
         if (place.kind != GPO_MEMORY_PINNED) check_room(role, place, address, work_.bytes);
     };
     check("destination", work_.destination, work_.way == Way::to_host);
@@ -114,7 +117,8 @@ void Copy::issue_unknown(Stream& stream) {
     std::optional<host::NoCancel> no_cancel;
     if (!plain()) no_cancel.emplace();
     const bool pageable = kept_pageable_ || touches_pageable(context_);
-    if (pageable) [[unlikely]] refuse_pageable_capture(stream, work_.way == Way::to_host ? work_.destination : work_.source);
+    if (pageable) [[unlikely]]
+        refuse_pageable_capture(stream, work_.way == Way::to_host ? work_.destination : work_.source);
     if (work_.way == Way::peer)
         for (Context* context : {&*destination_context_, &*source_context_})
             if (context != &stream.context()) context->require_alive();
@@ -193,7 +197,9 @@ void CopyRows::issue(Stream& stream) {
     const Accesses touched = accesses(work_);
     const Place to = check("destination", work_.destination, touched.writes);
     const Place from = check("source", work_.source, touched.reads);
-    const auto on_device = [](const Place& place) { return place.kind == GPO_MEMORY_DEVICE || place.kind == GPO_MEMORY_MANAGED; };
+    const auto on_device = [](const Place& place) {
+        return place.kind == GPO_MEMORY_DEVICE || place.kind == GPO_MEMORY_MANAGED;
+    };
     work_.to_device = on_device(to);
     work_.from_device = on_device(from);
     const Issued issued = gpo::issue(context_, stream.native(), work_);
@@ -244,7 +250,8 @@ void CopyBatch::make_room(size_t count) {
 CopyBatch::CopyBatch(Context& context, const gpo_copy* copies, uint64_t stride, uint64_t count)
     : Operation("batched copy", nullptr), context_(context) {
     // The least that a struct of this kind ever had, so that a pointer gone wrong is seen before it is followed.
-    if (stride < sizeof(gpo_copy)) fail(GPO_INVALID_ARGUMENT, "stride ", stride, " is less than a gpo_copy (", sizeof(gpo_copy), ")");
+    if (stride < sizeof(gpo_copy))
+        fail(GPO_INVALID_ARGUMENT, "stride ", stride, " is less than a gpo_copy (", sizeof(gpo_copy), ")");
     if (stride % alignof(gpo_copy) != 0 || reinterpret_cast<uint64_t>(copies) % alignof(gpo_copy) != 0)
         fail(GPO_INVALID_ARGUMENT, "copies or stride ", stride, " is not aligned to ", alignof(gpo_copy));
     uint64_t span = 0;
@@ -287,8 +294,8 @@ CopyBatch::CopyBatch(const CopyBatch& other)
     std::memcpy(sizes_, other.sizes_, count_ * sizeof *sizes_);
 }
 
-// Every piece before any is submitted. Most lie where the one before them lay: each side remembers that place. Pieces that
-// touch pageable memory are moved to the end. Inside a DriverScope.
+// Every piece before any is submitted. Most lie where the one before them lay: each side remembers that place. Pieces
+// that touch pageable memory are moved to the end. Inside a DriverScope.
 void CopyBatch::check_pieces() {
     if (checked_) return;
     Registry& registry = Registry::of(context_.runtime());
@@ -304,7 +311,8 @@ void CopyBatch::check_pieces() {
             last = place_of(context_, address);
         }
         // Pinned ranges that we don't know to be one may go on behind their end.
-        if (last.kind == GPO_MEMORY_PINNED && registry.host.find(address).tag != kSlabTag && !last.holds(address, bytes))
+        if (last.kind == GPO_MEMORY_PINNED && registry.host.find(address).tag != kSlabTag &&
+            !last.holds(address, bytes))
             last.bytes = 0;
         else
             check_room(role, last, address, bytes);
@@ -347,8 +355,8 @@ void CopyBatch::issue(Stream& stream) {
         CUmemcpyAttributes attributes{};
         attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
         size_t first = 0;
-        context_.check(stream.table().cuMemcpyBatchAsync(destinations_, sources_, sizes_, pageable_from_, &attributes, &first, 1,
-                                                         native),
+        context_.check(stream.table().cuMemcpyBatchAsync(destinations_, sources_, sizes_, pageable_from_, &attributes,
+                                                         &first, 1, native),
                        "cuMemcpyBatchAsync");
     } else {
         submit_one_by_one(stream, 0, pageable_from_);
@@ -367,7 +375,8 @@ trace::Work CopyBatch::work() const noexcept {
 std::unique_ptr<Operation> CopyBatch::keep() const {
     std::unique_ptr<CopyBatch> kept(new CopyBatch(*this));
     kept->check_pieces();
-    // Sources that are pageable come along; their destinations are device or pinned memory, or the driver refuses them later.
+    // Sources that are pageable come along; their destinations are device or pinned memory, or the driver refuses them
+    // later.
     uint64_t bytes = 0;
     for (size_t i = kept->pageable_from_; i < kept->count_; ++i)
         if (place_of(context_, kept->sources_[i]).pageable()) bytes += kept->sizes_[i];

@@ -1,9 +1,10 @@
 // Copies as operations: one range, rows, many ranges at once.
 //
-// What is known without the driver is checked when the operation is made. What only the driver knows is asked when it is
-// issued, and only where that changes what happens: host memory that isn't ours may be pageable, device memory that isn't
-// ours is left to the driver's own check, whose refusal is then explained. An operation that is kept for later is checked
-// in full when it is kept, and takes pageable sources with it: they are the caller's again when the call returns.
+// What is known without the driver is checked when the operation is made. What only the driver knows is asked when it
+// is issued, and only where that changes what happens: host memory that isn't ours may be pageable, device memory that
+// isn't ours is left to the driver's own check, whose refusal is then explained. An operation that is kept for later is
+// checked in full when it is kept, and takes pageable sources with it: they are the caller's again when the call
+// returns.
 #pragma once
 
 #include <memory>

@@ -8,9 +8,11 @@ Fill::Fill(Context& context, uint64_t destination, uint32_t value, uint32_t elem
         fail(GPO_INVALID_ARGUMENT, "element_bytes is ", element_bytes, ", not 1, 2 or 4");
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(count, uint64_t{element_bytes}, &bytes))
-        fail(GPO_INVALID_ARGUMENT, "count ", count, " times element_bytes ", element_bytes, " doesn't fit into 64 bits");
+        fail(GPO_INVALID_ARGUMENT, "count ", count, " times element_bytes ", element_bytes,
+             " doesn't fit into 64 bits");
     if (destination % element_bytes != 0)
-        fail(GPO_INVALID_ARGUMENT, "destination ", hex(destination), " is not aligned to element_bytes ", element_bytes);
+        fail(GPO_INVALID_ARGUMENT, "destination ", hex(destination), " is not aligned to element_bytes ",
+             element_bytes);
     work_.destination = destination;
     work_.count = count;
     work_.pitch = bytes;

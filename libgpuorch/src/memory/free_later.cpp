@@ -17,7 +17,8 @@ void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
     {
         std::lock_guard lock(lock_);
         if (lines_.size() >= kLines)
-            std::erase_if(lines_, [](const auto& line) { return line.second.open.empty() && line.second.under_way.empty(); });
+            std::erase_if(lines_,
+                          [](const auto& line) { return line.second.open.empty() && line.second.under_way.empty(); });
         Line& line = lines_[&stream];
         if (line.open.empty()) {
             line.open.push_back(make<Batch>(*this, stream));
@@ -72,14 +73,17 @@ void FreeLater::Batch::run() noexcept {
 
 void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
     try {
-        Streams::of(batch->stream_->context()).when_all_pass([batch](bool) { batch->of_.passed(*batch->stream_, batch.get()); });
+        Streams::of(batch->stream_->context()).when_all_pass([batch](bool) {
+            batch->of_.passed(*batch->stream_, batch.get());
+        });
     } catch (...) {
         Batch& again = *batch.leak();
         again.stream_->runtime().errands().post(again, host::now() + Errands::kTryAgain);
     }
 }
 
-// All of the stream's batches up to `last` may be freed. If it isn't there any more, somebody else found that out first.
+// All of the stream's batches up to `last` may be freed. If it isn't there any more, somebody else found that out
+// first.
 void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
     Batches done;   // let go of under no lock
     bool open = false;
@@ -88,7 +92,8 @@ void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
         const auto found = lines_.find(&stream);
         if (found == lines_.end()) return;
         auto& under_way = found->second.under_way;
-        const auto position = std::find_if(under_way.begin(), under_way.end(), [&](auto& b) { return b.get() == last; });
+        const auto position =
+            std::find_if(under_way.begin(), under_way.end(), [&](auto& b) { return b.get() == last; });
         if (position == under_way.end()) return;
         done.splice(done.end(), under_way, under_way.begin(), std::next(position));
         open = under_way.empty() && !found->second.open.empty();
@@ -99,7 +104,8 @@ void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
         }
     }
     if (open)
-        stream.runtime().errands().post_body([this, owner = Ref<Object>(&owner_), on = Ref<Stream>(&stream)] { mark_open(*on); });
+        stream.runtime().errands().post_body(
+            [this, owner = Ref<Object>(&owner_), on = Ref<Stream>(&stream)] { mark_open(*on); });
 }
 
 // Under the lock nothing goes from those that wait to those that are free.

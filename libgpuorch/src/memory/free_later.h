@@ -26,13 +26,16 @@ public:
     /// `owner` is the arena that this is part of; batches keep it alive.
     FreeLater(Object& owner, SlabHeap& heap) noexcept : owner_(owner), heap_(heap) {}
 
-    /// Frees a claimed piece when the stream has passed. Throws std::bad_alloc, and then the piece is still the caller's.
+    /// Frees a claimed piece when the stream has passed. Throws std::bad_alloc, and then the piece is still the
+    /// caller's.
     void add(Stream& stream, const SlabHeap::Piece& piece);
-    /// Frees what streams have passed by now, without waiting for the scanner to see it. Asks the driver, once a stream.
+    /// Frees what streams have passed by now, without waiting for the scanner to see it. Asks the driver, once a
+    /// stream.
     void poll() noexcept;
     /// Bytes that wait.
     uint64_t waiting() const noexcept { return waiting_.load(std::memory_order_acquire); }
-    /// The heap's, and the bytes that wait, of one moment: these are part of those in use, and the others are the user's.
+    /// The heap's, and the bytes that wait, of one moment: these are part of those in use, and the others are the
+    /// user's.
     struct Account {
         SlabHeap::Totals totals;
         uint64_t waiting = 0;

@@ -108,7 +108,8 @@ void* SlabHeap::allocate(uint64_t bytes, uint64_t alignment, uint32_t thread) {
         if (const host::OwnerTry lock(shard->lock); lock.inside()) [[likely]] {
             if (shard->allocations % kDrainEvery == 0) [[unlikely]] drain(*shard);
             const auto size = static_cast<uint32_t>((bytes + kGranule - 1) / kGranule);
-            if (const Tlsf::Index block = shard->heap.allocate(size, 1)) [[likely]] return hand_out(1 + thread, *shard, block);
+            if (const Tlsf::Index block = shard->heap.allocate(size, 1)) [[likely]]
+                return hand_out(1 + thread, *shard, block);
         }
     }
     return allocate_slowly(bytes, alignment, thread);
@@ -165,8 +166,8 @@ void* SlabHeap::allocate_in(Own own, uint32_t size, uint32_t alignment) {
     return slab.origin + uint64_t{offset} * kGranule;
 }
 
-// The sum over all shards is everybody's, so a shard tells it only now and then what it has in use: when that may be a new
-// peak, and when it is off by a span.
+// The sum over all shards is everybody's, so a shard tells it only now and then what it has in use: when that may be a
+// new peak, and when it is off by a span.
 void SlabHeap::look_at_peak(Shard& shard) noexcept {
     drain(shard);  // what others have freed is no part of a peak
     const uint64_t total = publish(shard);
@@ -187,7 +188,8 @@ uint64_t SlabHeap::publish(Shard& shard) noexcept {
     return total;
 }
 
-// Under the shard's lock, before its threads take memory elsewhere: it looks at the peak when it is next allocated from.
+// Under the shard's lock, before its threads take memory elsewhere: it looks at the peak when it is next allocated
+// from.
 void SlabHeap::settle(Shard& shard) noexcept {
     drain(shard);
     publish(shard);
@@ -230,8 +232,8 @@ void SlabHeap::return_span(Shard& shard, Tlsf::Index first) noexcept {
 
 // --- taking back ---
 
-// The slab of this heap that has `address` in it, or NULL. It may go at any time if nothing is allocated there; its descriptor
-// and table stay.
+// The slab of this heap that has `address` in it, or NULL. It may go at any time if nothing is allocated there; its
+// descriptor and table stay.
 const SlabHeap::Slab* SlabHeap::slab_of(uint64_t address) const noexcept {
     const Range range = ranges_.find(address);
     if (range.tag != kSlabTag) return nullptr;
@@ -249,7 +251,8 @@ std::atomic<uint32_t>* SlabHeap::find_entry(uint64_t address, Known& known) cons
     const uint64_t sequence = ranges_.sequence();
     const Slab* slab = slab_of(address);
     if (!slab) return nullptr;
-    const Known found{sequence, reinterpret_cast<uint64_t>(slab->base), slab->bytes, reinterpret_cast<uint64_t>(slab->origin), slab->table};
+    const Known found{sequence, reinterpret_cast<uint64_t>(slab->base), slab->bytes,
+                      reinterpret_cast<uint64_t>(slab->origin), slab->table};
     if (sequence % 2 == 0 && ranges_.sequence() == sequence) known = found;
     return entry_in(address, found.origin, found.table);
 }
@@ -408,8 +411,8 @@ bool SlabHeap::reserve(uint64_t bytes) {
     return !limited;
 }
 
-// Takes a slab that has room for `size` granules, or, without size, of `bytes`. The piece is cut out of it at once, so that
-// nobody can take it first.
+// Takes a slab that has room for `size` granules, or, without size, of `bytes`. The piece is cut out of it at once, so
+// that nobody can take it first.
 void* SlabHeap::grow(uint32_t size, uint32_t alignment, uint64_t bytes, bool* limited) {
     constexpr uint64_t kPage = SlabSource::kPage;
     uint64_t need = round_up(size ? size * kGranule : bytes, kPage);
@@ -516,7 +519,8 @@ SlabHeap::Slab& SlabHeap::prepare_slab(uint64_t bytes) {
 }
 
 // Under the central heap's lock. The descriptor and its table stay: whoever frees an address that is no piece may be
-// looking at them. Emptied, the table costs no memory; the descriptor is used again when a good many others have died since.
+// looking at them. Emptied, the table costs no memory; the descriptor is used again when a good many others have died
+// since.
 void SlabHeap::bury(Slab& slab) noexcept {
     slab.live = false;
     madvise(slab.table, slab.table_bytes, MADV_DONTNEED);
@@ -612,7 +616,8 @@ bool SlabHeap::consistent() noexcept {
         std::lock_guard lock(shards_[number].lock);
         const Shard& shard = shards_[number];
         if (!shard.heap.consistent()) return false;
-        if (number != 0 && shard.heap.free_granules() + shard.in_use / kGranule != shard.spans.size() * uint64_t{span_}) return false;
+        if (number != 0 && shard.heap.free_granules() + shard.in_use / kGranule != shard.spans.size() * uint64_t{span_})
+            return false;
     }
     std::lock_guard lock(shards_[0].lock);
     return in_use != 0 || shards_[0].heap.free_blocks() == live_slabs_;

@@ -58,7 +58,7 @@ public:
     struct Options {
         uint64_t max_bytes = 0;              // cap on what is taken from the source; 0: none
         uint64_t slab_bytes = 64ull << 20;   // least size of a slab; 0: the default
-        unsigned shards = 0;                 // beside the central heap; 0: as there are processors; 1: the central heap alone
+        unsigned shards = 0;  // beside the central heap; 0: as there are processors; 1: the central heap alone
     };
     SlabHeap(SlabSource& source, RangeMap& ranges, const Options& options);
     /// Gives all slabs back. Nobody may use the memory any more.
@@ -66,8 +66,9 @@ public:
     SlabHeap(const SlabHeap&) = delete;
     SlabHeap& operator=(const SlabHeap&) = delete;
 
-    /// A piece of at least `bytes` (more than 0) at a multiple of `alignment` (a power of two, up to kMostAlignment), from
-    /// what is there: NULL if nothing at hand fits. Throws std::bad_alloc. `thread` is the calling thread's number.
+    /// A piece of at least `bytes` (more than 0) at a multiple of `alignment` (a power of two, up to kMostAlignment),
+    /// from what is there: NULL if nothing at hand fits. Throws std::bad_alloc. `thread` is the calling thread's
+    /// number.
     void* allocate(uint64_t bytes, uint64_t alignment, uint32_t thread = handle::take_thread_number());
     /// The same, and looks everywhere, and takes a slab if need be. NULL: the cap. Throws the source's Failure,
     /// Failure(GPO_OUT_OF_MEMORY), std::bad_alloc.
@@ -97,8 +98,8 @@ public:
         uint64_t allocations = 0, frees = 0, source_calls = 0;
         uint32_t slabs = 0;
     };
-    /// Of one moment; what others are freeing meanwhile may still be counted. The peak of what was in use is exact if one
-    /// thread allocated; of several at once each may be off by a span.
+    /// Of one moment; what others are freeing meanwhile may still be counted. The peak of what was in use is exact if
+    /// one thread allocated; of several at once each may be off by a span.
     Totals totals() noexcept;
 
     uint64_t max_bytes() const noexcept { return max_bytes_; }
@@ -111,7 +112,7 @@ private:
     struct Slab {
         SlabHeap* heap = nullptr;
         char* base = nullptr;
-        char* origin = nullptr;                    // base, rounded down to kMostAlignment: block offsets count from here
+        char* origin = nullptr;  // base, rounded down to kMostAlignment: block offsets count from here
         uint64_t bytes = 0;
         Tlsf::Index first = 0;                     // first block, in the central heap
         bool live = false;
@@ -203,7 +204,7 @@ private:
     std::vector<uint16_t> dead_;                   // descriptors without a slab, oldest first; room for all
     std::atomic<uint64_t> source_calls_{0};
 
-    host::Mutex growth_lock_;                      // one thread at a time takes a slab or gives some back, others wait for it
+    host::Mutex growth_lock_;  // one thread at a time takes a slab or gives some back, others wait for it
     host::Condition growth_;
     bool growing_ = false;
     uint64_t growths_ = 0;

@@ -23,7 +23,9 @@ class LapRing {
 public:
     static constexpr unsigned kItemBits = 24;
 
-    void write(uint64_t at, uint32_t item) noexcept { slots_[at % kSlots].store(lap(at) | item, std::memory_order_release); }
+    void write(uint64_t at, uint32_t item) noexcept {
+        slots_[at % kSlots].store(lap(at) | item, std::memory_order_release);
+    }
 
     /// Calls take(item) for all that was written from `at` on, in order; where the next one will be.
     template <class Take>
@@ -78,7 +80,8 @@ public:
 
     /// Between `ends` (up to kMostEnds) ends. Throws std::bad_alloc.
     explicit Lanes(unsigned ends)
-        : ends_(ends), rings_(new Ring[size_t{ends} * ends]), senders_(new Sender[ends]), receivers_(new Receiver[ends]) {}
+        : ends_(ends), rings_(new Ring[size_t{ends} * ends]), senders_(new Sender[ends]),
+          receivers_(new Receiver[ends]) {}
 
     /// One thread at a time for each `from`. False if there is no room.
     bool put(unsigned from, unsigned to, uint32_t item) noexcept {
@@ -100,7 +103,8 @@ public:
         Receiver& receiver = receivers_[to];
         for (uint64_t left = receiver.used.load(std::memory_order_relaxed); left != 0; left &= left - 1) {
             const auto from = static_cast<unsigned>(std::countr_zero(left));
-            const uint64_t begin = receiver.out[from].load(std::memory_order_relaxed), end = ring(from, to).read(begin, take);
+            const uint64_t begin = receiver.out[from].load(std::memory_order_relaxed),
+                           end = ring(from, to).read(begin, take);
             if (end != begin) receiver.out[from].store(end, std::memory_order_release);
         }
     }

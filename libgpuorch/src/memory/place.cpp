@@ -20,7 +20,8 @@ Place place_of(Context& context, uint64_t address) noexcept {
     }
     const driver::Table& table = context.table();
     unsigned type = 0;
-    if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS || type == 0) return place;
+    if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS || type == 0)
+        return place;
     unsigned managed = 0;
     if (table.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) != CUDA_SUCCESS) managed = 0;
     place.kind = managed ? GPO_MEMORY_MANAGED : type == CU_MEMORYTYPE_HOST ? GPO_MEMORY_PINNED : GPO_MEMORY_DEVICE;
@@ -50,8 +51,8 @@ void check_addresses(const char* role, uint64_t address, uint64_t bytes) {
 
 void check_room(const char* role, const Place& place, uint64_t address, uint64_t bytes) {
     if (place.bytes == 0 || place.holds(address, bytes)) return;
-    fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is in ", place.bytes, " bytes of ", kind_name(place.kind), " at ",
-         hex(place.start), ", of which ", place.start + place.bytes - address, " are left there: not ", bytes);
+    fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is in ", place.bytes, " bytes of ", kind_name(place.kind),
+         " at ", hex(place.start), ", of which ", place.start + place.bytes - address, " are left there: not ", bytes);
 }
 
 const char* kind_name(uint32_t kind) noexcept {

@@ -8,7 +8,8 @@ namespace gpo {
 
 class PoolAllocation final : public Operation {
 public:
-    PoolAllocation(Pool& pool, uint64_t bytes) noexcept : Operation("allocation", pool.label()), pool_(pool), bytes_(bytes) {}
+    PoolAllocation(Pool& pool, uint64_t bytes) noexcept
+        : Operation("allocation", pool.label()), pool_(pool), bytes_(bytes) {}
 
     void issue(Stream& stream) override {
         stream.refuse_capture("an allocation from a pool");
@@ -84,7 +85,8 @@ Pool::Pool(Ref<Context> context, const gpo_pool_options& options)
         cuuint64_t keep = options.flags & GPO_POOL_KEEP_NOTHING ? 0
                           : options.keep_bytes != GPO_AUTO      ? options.keep_bytes
                                                                 : UINT64_MAX;
-        context_->check(table.cuMemPoolSetAttribute(native_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep), "cuMemPoolSetAttribute");
+        context_->check(table.cuMemPoolSetAttribute(native_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep),
+                        "cuMemPoolSetAttribute");
         if (options.initial_bytes) warm_up(options.initial_bytes);
     } catch (...) {
         table.cuMemPoolDestroy(native_);
@@ -128,7 +130,8 @@ void Pool::warm_up(uint64_t bytes) {
 }
 
 void Pool::check_runtime(Stream& stream) {
-    if (&stream.runtime() != &runtime()) fail(GPO_INVALID_HANDLE, stream.describe(), " is of another runtime than ", describe());
+    if (&stream.runtime() != &runtime())
+        fail(GPO_INVALID_HANDLE, stream.describe(), " is of another runtime than ", describe());
 }
 
 void Pool::take_room(uint64_t bytes) {
@@ -136,7 +139,8 @@ void Pool::take_room(uint64_t bytes) {
     do {
         const uint64_t most = max_bytes_ ? max_bytes_ : UINT64_MAX;
         if (bytes > most || used > most - bytes)
-            fail(GPO_LIMIT_EXCEEDED, describe(), " has no room for ", bytes, " bytes: ", used, " of at most ", most, " are in use");
+            fail(GPO_LIMIT_EXCEEDED, describe(), " has no room for ", bytes, " bytes: ", used, " of at most ", most,
+                 " are in use");
     } while (!in_use_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
@@ -201,8 +205,8 @@ gpo_memory_statistics Pool::statistics() {
     return out;
 }
 
-// For what was never freed nobody has a handle any more. Frees that are held keep the pool themselves, and let it go if nothing
-// else is left in it; one that is dropped leaves its piece to the user.
+// For what was never freed nobody has a handle any more. Frees that are held keep the pool themselves, and let it go if
+// nothing else is left in it; one that is dropped leaves its piece to the user.
 void Pool::close() noexcept {
     if (in_use_.load(std::memory_order_relaxed) == 0) return;
     registry_.keep_until_shutdown(*this, node_);
@@ -212,7 +216,8 @@ void Pool::close() noexcept {
 
 // Either this sees that the pool is closed, or close() that it is empty.
 void Pool::give_room(uint64_t bytes) noexcept {
-    if (in_use_.fetch_sub(bytes, std::memory_order_seq_cst) == bytes && closed_.load(std::memory_order_seq_cst)) [[unlikely]]
+    if (in_use_.fetch_sub(bytes, std::memory_order_seq_cst) == bytes && closed_.load(std::memory_order_seq_cst))
+        [[unlikely]]
         registry_.keep_no_longer(*this);
 }
 

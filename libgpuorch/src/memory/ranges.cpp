@@ -15,8 +15,9 @@ constinit thread_local RangeMap::Found RangeMap::found_[kRemembered];
 RangeMap::Directory::Directory(uint32_t capacity)
     : capacity(capacity), firsts(new std::atomic<uint64_t>[capacity]()), leaves(new std::atomic<Leaf*>[capacity]()) {}
 
-// While it lives readers know that what they read is being changed. The number is made odd before the first data word is
-// stored (those stores release it), and even after the last; readers acquire the data before they read the number again.
+// While it lives readers know that what they read is being changed. The number is made odd before the first data word
+// is stored (those stores release it), and even after the last; readers acquire the data before they read the number
+// again.
 class RangeMap::Change {
 public:
     explicit Change(RangeMap& map) noexcept : sequence_(map.sequence_) {
@@ -78,7 +79,8 @@ RangeMap::~RangeMap() = default;
 
 Range RangeMap::find(uint64_t address) const noexcept {
     const Found& last = found_[number_ % kRemembered];
-    if (last.sequence == sequence_.load(std::memory_order_acquire) && address - last.range.start < last.range.bytes()) [[likely]]
+    if (last.sequence == sequence_.load(std::memory_order_acquire) && address - last.range.start < last.range.bytes())
+        [[likely]]
         return last.range;
     return find_slowly(address);
 }
@@ -185,7 +187,8 @@ bool RangeMap::insert(const Range& range) {
     Leaf* leaf = directory.leaves[position].load(std::memory_order_relaxed);
     uint32_t count = leaf->count.load(std::memory_order_relaxed);
     if (count == kLeaf) {
-        // The upper half moves to a leaf of its own. At the right end only the newest does: ascending ranges fill leaves.
+        // The upper half moves to a leaf of its own. At the right end only the newest does: ascending ranges fill
+        // leaves.
         const bool at_end = position + 1 == directory.count.load(std::memory_order_relaxed);
         const uint32_t kept = at_end ? kLeaf - 1 : kLeaf / 2;
         Leaf* upper = spare_.back();
@@ -252,12 +255,15 @@ bool RangeMap::erase(uint64_t start, const void* owner) noexcept {
     leaf->count.store(count - 1, std::memory_order_release);
     if (count > 1) {
         if (index == 0)
-            directory.firsts[position].store(leaf->entries[0].start.load(std::memory_order_relaxed), std::memory_order_release);
+            directory.firsts[position].store(leaf->entries[0].start.load(std::memory_order_relaxed),
+                                             std::memory_order_release);
     } else {
         const uint32_t leaves = directory.count.load(std::memory_order_relaxed);
         for (uint32_t i = position; i + 1 < leaves; ++i) {
-            directory.firsts[i].store(directory.firsts[i + 1].load(std::memory_order_relaxed), std::memory_order_release);
-            directory.leaves[i].store(directory.leaves[i + 1].load(std::memory_order_relaxed), std::memory_order_release);
+            directory.firsts[i].store(directory.firsts[i + 1].load(std::memory_order_relaxed),
+                                      std::memory_order_release);
+            directory.leaves[i].store(directory.leaves[i + 1].load(std::memory_order_relaxed),
+                                      std::memory_order_release);
         }
         directory.count.store(leaves - 1, std::memory_order_release);
         spare_.push_back(leaf);

@@ -41,18 +41,20 @@ public:
     Range find(uint64_t address) const noexcept;
     /// While it stays the same, and is even, so does everything.
     uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_acquire); }
-    /// Whether all of these bytes lie in the range that the calling thread found last. False: perhaps they lie in another.
+    /// Whether all of these bytes lie in the range that the calling thread found last. False: perhaps they lie in
+    /// another.
     bool remembers(uint64_t address, uint64_t bytes) const noexcept {
         const Found& last = found_[number_ % kRemembered];
-        return last.sequence == sequence_.load(std::memory_order_acquire) && address - last.range.start < last.range.bytes() &&
-               bytes <= last.range.end - address;
+        return last.sequence == sequence_.load(std::memory_order_acquire) &&
+               address - last.range.start < last.range.bytes() && bytes <= last.range.end - address;
     }
 
     /// False if it overlaps a range that is there. Throws std::bad_alloc, and then nothing has changed.
     bool insert(const Range& range);
     /// Takes out the range that begins at `start`, if it belongs to `owner`. False if there is none.
     bool erase(uint64_t start, const void* owner) noexcept;
-    /// Changes the tag of the range that begins at `start` and belongs to `owner`, if it is `from`: true for one caller.
+    /// Changes the tag of the range that begins at `start` and belongs to `owner`, if it is `from`: true for one
+    /// caller.
     bool retag(uint64_t start, const void* owner, uint64_t from, uint64_t to) noexcept;
     /// The last range that has a byte in [start, end), or an empty one.
     Range overlapping(uint64_t start, uint64_t end) const noexcept;

@@ -169,7 +169,8 @@ void Registry::shut_down() noexcept {
     unsigned lines = 0;
     for (const auto& object : kept_) {
         const auto leaks = object->leaks();
-        if (!std::string_view(leaks).empty() && ++lines <= kMostLines) report("never freed: ", object->describe(), " with ", leaks);
+        if (!std::string_view(leaks).empty() && ++lines <= kMostLines)
+            report("never freed: ", object->describe(), " with ", leaks);
     }
     kept_.clear();
     for (auto& [address, allocation] : allocations_) {

@@ -35,10 +35,12 @@ public:
     /// driver gives no address twice. Throws std::bad_alloc.
     void insert_device(const Range& range);
 
-    /// A list of objects, and the node of one of them: each makes its node when it is made itself, so that to keep it takes no memory.
+    /// A list of objects, and the node of one of them: each makes its node when it is made itself, so that to keep it
+    /// takes no memory.
     using Nodes = std::list<Ref<Object>>;
     static Nodes make_node() { return Nodes(1); }
-    /// An object whose handle is gone and in which something of the user's is still allocated: kept until shutdown. Once.
+    /// An object whose handle is gone and in which something of the user's is still allocated: kept until shutdown.
+    /// Once.
     void keep_until_shutdown(Object& object, Nodes& node) noexcept;
     /// Nothing is allocated in it any more. The caller has a reference to it. One that isn't kept stays as it is.
     void keep_no_longer(const Object& object) noexcept;

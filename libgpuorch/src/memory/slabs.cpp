@@ -44,7 +44,8 @@ public:
     }
     ~NodeScope() {
         if (changed_)
-            syscall(SYS_set_mempolicy, outer_policy_, outer_policy_ == kDefault ? nullptr : outer_mask_.data(), kMostNodes);
+            syscall(SYS_set_mempolicy, outer_policy_, outer_policy_ == kDefault ? nullptr : outer_mask_.data(),
+                    kMostNodes);
     }
     NodeScope(const NodeScope&) = delete;
     NodeScope& operator=(const NodeScope&) = delete;
@@ -65,8 +66,8 @@ private:
 }  // namespace
 
 DriverSlabs::DriverSlabs(Ref<Context> context, bool write_combined, int numa_node, bool numa_asked)
-    : context_(std::move(context)),
-      flags_(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | (write_combined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0)),
+    : context_(std::move(context)), flags_(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+                                           (write_combined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0)),
       numa_node_(numa_node), numa_asked_(numa_asked) {
     if (numa_node_ >= 0) return;
     DriverScope scope(*context_);

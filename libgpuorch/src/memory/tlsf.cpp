@@ -8,15 +8,16 @@ namespace gpo {
 
 namespace {
 
-// Blocks of a class are up to a thirty-second apart in size, so the classes above are looked at first, where all fit. Only
-// when they are empty is a list walked, this far.
+// Blocks of a class are up to a thirty-second apart in size, so the classes above are looked at first, where all fit.
+// Only when they are empty is a list walked, this far.
 constexpr unsigned kLongestWalk = 128;
 
 }  // namespace
 
 Tlsf::Tlsf(uint32_t most_blocks) : most_((most_blocks + kStep) / kStep * kStep) {
     // Addresses only: they count as memory once they are made usable.
-    void* addresses = mmap(nullptr, size_t{most_} * sizeof(Block), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* addresses =
+        mmap(nullptr, size_t{most_} * sizeof(Block), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (addresses == MAP_FAILED) throw std::bad_alloc();
     records_ = static_cast<Block*>(addresses);
 }
@@ -42,7 +43,8 @@ bool Tlsf::make_records() {
 Tlsf::Index Tlsf::find_in_class(uint32_t size, uint32_t alignment) const noexcept {
     // With an alignment the classes up to the padded size may have a block that lies well.
     const uint64_t padded = uint64_t{size} + alignment - 1;
-    const Class least = class_of(size), most = class_of(padded > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(padded));
+    const Class least = class_of(size),
+                most = class_of(padded > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(padded));
     unsigned walked = 0;
     for (unsigned first = least / kSecond; first <= most / kSecond; ++first) {
         uint32_t seconds = second_map_[first];
@@ -100,7 +102,8 @@ bool Tlsf::consistent() const noexcept {
         Index previous = 0;
         for (Index i = heads_[of]; i; previous = i, i = at(i).next) {
             const Block& block = at(i);
-            if (block.size == 0 || class_of(block.size) != of || block.list != of + 1 || block.previous != previous) return false;
+            if (block.size == 0 || class_of(block.size) != of || block.list != of + 1 || block.previous != previous)
+                return false;
             // Free neighbours would have been joined, and neighbours agree on where they meet.
             if (block.behind) {
                 const Block& behind = at(block.behind);

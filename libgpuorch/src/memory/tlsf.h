@@ -29,7 +29,7 @@ public:
     static constexpr Index kMaxIndex = (1u << 24) - 1;
 
     struct Block {
-        uint32_t offset = 0, size = 0;       // granules; the offset counts from an address that the region's owner knows
+        uint32_t offset = 0, size = 0;  // granules; the offset counts from an address that the region's owner knows
         Index before = 0, behind = 0;        // neighbours in the region
         Index previous = 0, next = 0;        // in the list of its class, while it is free
         uint32_t origin = 0;                 // the region owner's word, the same for all blocks of a region
@@ -38,22 +38,23 @@ public:
         bool free() const noexcept { return list != 0; }
     };
 
-    /// Up to `most_blocks` blocks, free ones counted. Reserves addresses for their records, and takes memory as they are
-    /// used. Throws std::bad_alloc.
+    /// Up to `most_blocks` blocks, free ones counted. Reserves addresses for their records, and takes memory as they
+    /// are used. Throws std::bad_alloc.
     explicit Tlsf(uint32_t most_blocks = 1u << 21);
     ~Tlsf();
     Tlsf(const Tlsf&) = delete;
     Tlsf& operator=(const Tlsf&) = delete;
 
-    /// A new region, one free block. Throws std::bad_alloc, also for a block too many. The record stays the region's first for as long as it is there.
+    /// A new region, one free block. Throws std::bad_alloc, also for a block too many. The record stays the region's
+    /// first for as long as it is there.
     Index add(uint16_t slab, uint32_t offset, uint32_t size, uint32_t origin);
     /// Takes a region out that is one free block.
     void remove(Index first) noexcept;
     /// True if the region that this block is in is one free block.
     bool whole(Index block) const noexcept { return at(block).free() && !at(block).before && !at(block).behind; }
 
-    /// A block of `size` granules whose offset is a multiple of `alignment` (a power of two); 0 if none fits, or there are
-    /// too many blocks. Throws std::bad_alloc.
+    /// A block of `size` granules whose offset is a multiple of `alignment` (a power of two); 0 if none fits, or there
+    /// are too many blocks. Throws std::bad_alloc.
     Index allocate(uint32_t size, uint32_t alignment);
     /// Frees an allocated block; the free block that it is part of then.
     Index free(Index block) noexcept;
@@ -61,7 +62,8 @@ public:
     Block& at(Index index) noexcept { return records_[index]; }
     const Block& at(Index index) const noexcept { return records_[index]; }
 
-    /// For tests, since they look at everything: whether it fits together, how many free blocks there are and how large they are.
+    /// For tests, since they look at everything: whether it fits together, how many free blocks there are and how large
+    /// they are.
     bool consistent() const noexcept;
     size_t free_blocks() const noexcept;
     uint64_t free_granules() const noexcept;
@@ -95,7 +97,7 @@ private:
     static unsigned lowest_bit(uint32_t map) noexcept { return static_cast<unsigned>(__builtin_ctz(map)); }
 
     const uint32_t most_;
-    Block* records_ = nullptr;                                    // most_ of them, the first made_ usable; they never move
+    Block* records_ = nullptr;  // most_ of them, the first made_ usable; they never move
     alignas(128) uint32_t first_map_ = 0;                         // classes of the first level that have a free block
     std::array<uint32_t, kFirst> second_map_{};
     std::array<Index, kFirst * kSecond> heads_{};
@@ -103,9 +105,9 @@ private:
     uint32_t spare_count_ = 0, made_ = 0;
 };
 
-// What an arena's calls spend most of their time in: in line. Sizes come as they please, so a branch that depends on one is
-// mispredicted half of the time, at ten times the price of what it would save: there are few. Record 0 takes what is written
-// to the neighbour that isn't there.
+// What an arena's calls spend most of their time in: in line. Sizes come as they please, so a branch that depends on
+// one is mispredicted half of the time, at ten times the price of what it would save: there are few. Record 0 takes
+// what is written to the neighbour that isn't there.
 
 inline unsigned Tlsf::shift_of(uint32_t size) noexcept {
     return 31u - static_cast<unsigned>(__builtin_clz(size | kSecond)) - kSecondBits;

@@ -61,7 +61,8 @@ void counters(Text& out, const gpo_statistics& s) {
         .sample(s.copies, "kind=\"copy\"")
         .sample(s.fills, "kind=\"fill\"");
     out.metric("gpuorch_copied_bytes_total", "counter", "Bytes of the copies put on streams.").sample(s.copied_bytes);
-    out.metric("gpuorch_holds_total", "counter", "Operations that were held back on the host, for a while.").sample(s.holds);
+    out.metric("gpuorch_holds_total", "counter", "Operations that were held back on the host, for a while.")
+        .sample(s.holds);
     out.metric("gpuorch_notifies_total", "counter", "Marks accepted for completion queues.").sample(s.notifies);
     out.metric("gpuorch_operation_failures_total", "counter", "Marks and held operations that ended with a failure.")
         .sample(s.failures);
@@ -87,7 +88,8 @@ void gauges(Text& out, const gpo_metrics& m) {
     out.metric("gpuorch_notifies_refused_total", "counter", "Notifies that met a full completion queue.")
         .sample(m.notifies_refused);
     out.metric("gpuorch_executors", "gauge", "Executors that there are.").sample(m.executors);
-    out.metric("gpuorch_executor_threads", "gauge", "Threads of the library that run callbacks.").sample(m.executor_threads);
+    out.metric("gpuorch_executor_threads", "gauge", "Threads of the library that run callbacks.")
+        .sample(m.executor_threads);
     out.metric("gpuorch_callbacks_total", "counter", "Callbacks that executors have run.").sample(m.callbacks);
     out.metric("gpuorch_callbacks_pending", "gauge", "Callbacks accepted by executors and not run yet.")
         .sample(m.callbacks_pending);

@@ -57,7 +57,8 @@ std::string quoted(const char* path, int descriptor) {
 class InputFile {
 public:
     InputFile(Descriptor file, std::string name, const struct stat& opened, bool watched)
-        : file_(std::move(file)), name_(std::move(name)), opened_(opened), watched_(watched && S_ISREG(opened.st_mode)) {}
+        : file_(std::move(file)), name_(std::move(name)), opened_(opened),
+          watched_(watched && S_ISREG(opened.st_mode)) {}
 
     int get() const noexcept { return file_.get(); }
     [[noreturn]] void fail(int number) const { fail_file(GPO_IO_ERROR, number, name_, "can't be read"); }
@@ -71,7 +72,8 @@ public:
         if (now.st_size > opened_.st_size)
             gpo::fail(GPO_IO_ERROR, name_, " grew while it was read: ", now.st_size - opened_.st_size, " bytes more");
         if (now.st_nlink < opened_.st_nlink)
-            gpo::fail(GPO_IO_ERROR, name_, now.st_nlink == 0 ? " was" : " had a name that was", " deleted while it was read");
+            gpo::fail(GPO_IO_ERROR, name_, now.st_nlink == 0 ? " was" : " had a name that was",
+                      " deleted while it was read");
         if (now.st_mtim.tv_sec != opened_.st_mtim.tv_sec || now.st_mtim.tv_nsec != opened_.st_mtim.tv_nsec)
             gpo::fail(GPO_IO_ERROR, name_, " was written to while it was read");
     }

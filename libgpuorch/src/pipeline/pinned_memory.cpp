@@ -46,7 +46,8 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
     try {
         populate(team);
         DriverScope scope(context);
-        context.check(context.table().cuMemHostRegister(memory_, bytes_, CU_MEMHOSTREGISTER_PORTABLE), "cuMemHostRegister");
+        context.check(context.table().cuMemHostRegister(memory_, bytes_, CU_MEMHOSTREGISTER_PORTABLE),
+                      "cuMemHostRegister");
     } catch (...) {
         unmap();
         throw;
@@ -56,7 +57,8 @@ void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
 
 // At a multiple of kHuge.
 void PinnedMemory::map(uint64_t bytes) {
-    void* const space = ::mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const space =
+        ::mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED) fail(GPO_OUT_OF_MEMORY, "no address space is left for ", bytes, " bytes of pinned memory");
     char* const first = static_cast<char*>(space);
     const uint64_t before = (kHuge - reinterpret_cast<uintptr_t>(first) % kHuge) % kHuge;
@@ -68,7 +70,8 @@ void PinnedMemory::map(uint64_t bytes) {
 
 void PinnedMemory::populate(Team& team) {
     ::madvise(memory_, bytes_, MADV_HUGEPAGE);  // as large as there are
-    // A child would share the pages until one of the two writes: whoever does then has a copy that the device doesn't know.
+    // A child would share the pages until one of the two writes: whoever does then has a copy that the device doesn't
+    // know.
     if (::madvise(memory_, bytes_, MADV_DONTFORK) != 0)
         fail(GPO_OUT_OF_MEMORY, "pinned memory can't be kept from child processes");
     std::atomic<int> error{0};
@@ -76,7 +79,8 @@ void PinnedMemory::populate(Team& team) {
         const int number = populate_pages(memory_ + offset, count);
         if (number != 0) error.store(number, std::memory_order_relaxed);
     }, kHuge);
-    if (error.load(std::memory_order_relaxed) != 0) fail(GPO_OUT_OF_MEMORY, "there is no memory for ", bytes_, " pinned bytes");
+    if (error.load(std::memory_order_relaxed) != 0)
+        fail(GPO_OUT_OF_MEMORY, "there is no memory for ", bytes_, " pinned bytes");
 }
 
 void PinnedMemory::free(Context& context) noexcept {
@@ -95,8 +99,8 @@ void PinnedMemory::free(Context& context) noexcept {
     bytes_ = 0;
 }
 
-// Of memory that the driver still takes for pinned, because it has failed: other memory there would be copied wrongly. The
-// pages needn't stay: a driver that uses them holds them itself.
+// Of memory that the driver still takes for pinned, because it has failed: other memory there would be copied wrongly.
+// The pages needn't stay: a driver that uses them holds them itself.
 void PinnedMemory::keep_addresses() noexcept {
     ::madvise(memory_, bytes_, MADV_DONTNEED);
 }

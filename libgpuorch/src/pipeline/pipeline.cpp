@@ -32,7 +32,8 @@ Pipeline::Crew::Crew(const std::string& name)
 
 Pipeline::Pipeline(const Device& device, gpo_device_t handle, const gpo_pipeline_options& options)
     : Object(device.runtime(), Type::pipeline, options.label), context_(device.context_ref()),
-      plan_(options, *context_, device.runtime()), owner_{&device.runtime(), this, executor_of(device.runtime(), options)},
+      plan_(options, *context_, device.runtime()), owner_{&device.runtime(), this,
+                                                          executor_of(device.runtime(), options)},
       cancelled_(make_error(GPO_CANCELLED, "the run of ", describe(), " was cancelled")), flow_(make<Flow>()),
       settled_(make<Settled>(flow_)), slots_(context_, handle, label()) {}
 
@@ -108,8 +109,8 @@ void Pipeline::choose_needs(Run& run) {
     if (needs.timing) run.ends.resize(needs.slots);
 
     if (run.automatic) {
-        // Pinned memory takes time to make: where it is needed, chunks are larger than the trials' only where there is much
-        // to stream.
+        // Pinned memory takes time to make: where it is needed, chunks are larger than the trials' only where there is
+        // much to stream.
         const bool staged = needs.stage_in || needs.stage_out;
         uint64_t limit = !staged ? Tuning::kMost : run.source->total() >= kMuch ? kLargeStaged : Tuning::kLargeTrial;
         needs.chunk_bytes = std::max(limit / plan_.granule, uint64_t{1}) * plan_.granule;
@@ -119,11 +120,11 @@ void Pipeline::choose_needs(Run& run) {
         }
         flow_->tuning.begin(run.source->total(), plan_.granule, std::max(needs.chunk_bytes, plan_.granule));
         needs.chunk_bytes = flow_->tuning.foreseen();
-        // Buffers that grow make the run wait until the device is empty. Device memory alone is cheap, so there they are
-        // made as large as the choice is likely to be.
+        // Buffers that grow make the run wait until the device is empty. Device memory alone is cheap, so there they
+        // are made as large as the choice is likely to be.
         if (!needs.stage_in && !needs.stage_out && flow_->tuning.measuring())
-            needs.chunk_bytes = std::max(needs.chunk_bytes,
-                                         std::min(kLikelyChunk, run.source->total() / 16) / plan_.granule * plan_.granule);
+            needs.chunk_bytes = std::max(
+                needs.chunk_bytes, std::min(kLikelyChunk, run.source->total() / 16) / plan_.granule * plan_.granule);
     } else {
         needs.chunk_bytes = plan_.chunk_bytes;
     }
@@ -255,8 +256,8 @@ void Pipeline::stop_run(ErrorPtr error) noexcept {
         flow.room.notify_all();
         flow.arrived.notify_all();
     }
-    // What a stage callback has made wait for a timeline value would otherwise never end. The stages behind it, some of which
-    // the reading thread may be about to put on, are not to run without what they were to wait for.
+    // What a stage callback has made wait for a timeline value would otherwise never end. The stages behind it, some of
+    // which the reading thread may be about to put on, are not to run without what they were to wait for.
     if (stages) stages->held().fail(cancelled_);
 }
 

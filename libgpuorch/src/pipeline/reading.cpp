@@ -56,7 +56,8 @@ void Pipeline::produce(Run& run) {
     }
 }
 
-// Of a chunk that is needed waits until there is room. False: there is none for one that isn't, or the run is being stopped.
+// Of a chunk that is needed waits until there is room. False: there is none for one that isn't, or the run is being
+// stopped.
 bool Pipeline::begin_fill(Run& run, uint64_t index, bool needed) {
     const auto room = [&](uint64_t under_way) {
         host::Lock lock(flow_->lock);
@@ -194,7 +195,8 @@ void Pipeline::settle() noexcept {
                 host::sleep_until(host::now() + 200'000);
             }
         }
-        stream->watched().seen_done(stream->submission().accepted());  // or dropped, or failed: nothing of it is pending
+        stream->watched().seen_done(
+            stream->submission().accepted());  // or dropped, or failed: nothing of it is pending
     }
 }
 

@@ -303,7 +303,9 @@ Chunk& Slots::chunk(uint64_t index) noexcept {
 
 void* Slots::staging_in(const Chunk& chunk) const noexcept { return pinned_in_.at(chunk.slot * input_stride_); }
 void* Slots::staging_out(const Chunk& chunk) const noexcept { return pinned_out_.at(chunk.slot * output_stride_); }
-void* Slots::staging_result(const Chunk& chunk) const noexcept { return pinned_results_.at(chunk.slot * result_stride_); }
+void* Slots::staging_result(const Chunk& chunk) const noexcept {
+    return pinned_results_.at(chunk.slot * result_stride_);
+}
 
 // --- a chunk's way ---
 

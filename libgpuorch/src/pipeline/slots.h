@@ -69,7 +69,9 @@ public:
     Chunk& record(uint64_t index) noexcept { return *chunks_[index % chunks_.size()]; }
     /// Changes when the records are others than before.
     uint64_t epoch() const noexcept { return epoch_; }
-    uint64_t capacity() const noexcept { return capacity_; }  // of an input buffer, and of its pinned memory if it has some
+    uint64_t capacity() const noexcept {
+        return capacity_;
+    }  // of an input buffer, and of its pinned memory if it has some
     void* staging_in(const Chunk& chunk) const noexcept;
     void* staging_out(const Chunk& chunk) const noexcept;
     void* staging_result(const Chunk& chunk) const noexcept;

@@ -27,8 +27,8 @@ public:
     virtual unsigned ahead() const noexcept { return 1; }
     /// Begins to fill `buffer`, where that can be done while the caller does something else.
     virtual void begin(void* buffer, uint64_t capacity) = 0;
-    /// Waits for the buffer that was begun first, and returns how much is in it: fewer bytes than its capacity only at the
-    /// end, 0 if the end was reached before.
+    /// Waits for the buffer that was begun first, and returns how much is in it: fewer bytes than its capacity only at
+    /// the end, 0 if the end was reached before.
     virtual uint64_t finish() = 0;
     /// Whether the bytes were in the caller's memory before.
     virtual bool staged() const noexcept { return false; }
@@ -91,7 +91,8 @@ gpo_status run_callback(const Owner& owner, const char* which, Call&& call) {
     if (!owner.executor)
         guarded();
     else if (!call_on(*owner.executor, guarded))
-        fail(GPO_CANCELLED, "nobody runs ", owner.executor->describe(), " of ", owner.pipeline->describe(), " any more");
+        fail(GPO_CANCELLED, "nobody runs ", owner.executor->describe(), " of ", owner.pipeline->describe(),
+             " any more");
     if (threw) fail_callback_threw(owner, which);
     if (status != GPO_SUCCESS && status != GPO_END) fail_callback(owner, which, status);
     return status;

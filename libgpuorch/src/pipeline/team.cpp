@@ -7,17 +7,17 @@
 namespace gpo::pipeline {
 
 unsigned team_helpers() noexcept {
-    // Source and sink have a team each; a team's caller works too. On a host with an H200 six threads read files in the page
-    // cache at 32 GB/s, and a pipeline keeps up with them; eight read at 38, and it gains little.
+    // Source and sink have a team each; a team's caller works too. On a host with an H200 six threads read files in the
+    // page cache at 32 GB/s, and a pipeline keeps up with them; eight read at 38, and it gains little.
     const unsigned each = host::processors() / 2;
     return std::min(each > 0 ? each - 1 : 0, 5u);
 }
 
 Team::~Team() { stop(); }
 
-// Waits until all are there. A thread takes memory for its thread-local variables when it first uses one of a library that
-// was opened by dlopen, and mapping that waits for whoever populates pages meanwhile: helpers that came to the populating of
-// pinned memory stood there until it was over.
+// Waits until all are there. A thread takes memory for its thread-local variables when it first uses one of a library
+// that was opened by dlopen, and mapping that waits for whoever populates pages meanwhile: helpers that came to the
+// populating of pinned memory stood there until it was over.
 void Team::start() noexcept {
     started_ = true;
     try {

@@ -48,9 +48,9 @@ uint64_t Tuning::fit(double bytes) const noexcept {
 
 uint64_t Tuning::best(uint64_t bytes) const noexcept {
     const double n = bytes != 0 ? static_cast<double>(bytes) : kUnknownTotal;
-    // What a chunk costs is not known so well that a hundredth of the run would be worth gaining by small ones: 64 chunks
-    // take a sixty-fourth of it to fill the pipeline, 128 half of that, and twice what chunks cost. At least four chunks, so
-    // that something overlaps.
+    // What a chunk costs is not known so well that a hundredth of the run would be worth gaining by small ones: 64
+    // chunks take a sixty-fourth of it to fill the pipeline, 128 half of that, and twice what chunks cost. At least
+    // four chunks, so that something overlaps.
     const double least = std::min(n / 64, static_cast<double>(2 * large_.size));
     return fit(std::min(std::max(std::sqrt(n * overhead_ns_ / ns_per_byte_), least), n / 4));
 }

@@ -50,8 +50,8 @@ public:
 private:
     enum class Phase { settled, trying, checking };
 
-    /// Chunks of one size: the mean time from one's end to the next one's; or, if that is far from the median of three parts
-    /// of the batch, this median: one end that was seen very late makes one part longer and the next shorter.
+    /// Chunks of one size: the mean time from one's end to the next one's; or, if that is far from the median of three
+    /// parts of the batch, this median: one end that was seen very late makes one part longer and the next shorter.
     struct Batch {
         uint64_t size = 0, from = 0, to = 0;  // indices of the chunks that count
         std::array<int64_t, 4> ends{};        // of the first, of two between, and of the last

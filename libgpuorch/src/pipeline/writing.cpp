@@ -84,8 +84,9 @@ void Pipeline::consume(Run& run, Chunk& chunk) {
     if (status == GPO_END) stop_run(nullptr);
 }
 
-// Only ends are recorded: an event with a time between two copies keeps the engine idle for some 6 us. A part begins when the
-// one before it on its engine has ended (EngineTimes sees to that), what it waits for has too, and the host had put it there.
+// Only ends are recorded: an event with a time between two copies keeps the engine idle for some 6 us. A part begins
+// when the one before it on its engine has ended (EngineTimes sees to that), what it waits for has too, and the host
+// had put it there.
 void Pipeline::note_times(Run& run, Chunk& chunk) {
     DriverScope scope(*context_);
     const CUevent events[3] = {chunk.in_end, chunk.stages_end, chunk.out_end};

@@ -83,8 +83,8 @@ struct gpo_soft_services {
     void (*print)(gpo_soft_block*, const char* text, size_t length);   // device printf, ordered per thread
     gpo_soft_u64 (*clock)(gpo_soft_block*);
     gpo_soft_u64 (*global_timer)(gpo_soft_block*);                          // ns
-    /// The block has come to the barrier of a cooperative launch's blocks, and waits there with the ticket that it got for the
-    /// others to come; each is called by one thread of the block. False: the launch isn't cooperative.
+    /// The block has come to the barrier of a cooperative launch's blocks, and waits there with the ticket that it got
+    /// for the others to come; each is called by one thread of the block. False: the launch isn't cooperative.
     bool (*grid_arrive)(gpo_soft_block*, gpo_soft_u32* ticket);
     void (*grid_wait)(gpo_soft_block*, gpo_soft_u32 ticket);
     /// Runs `thread(closure)` once for each thread of the block, as fibers; returns when all have ended. Only `run` of
@@ -93,13 +93,15 @@ struct gpo_soft_services {
     /// Waits for all threads of the block that haven't ended.
     gpo_soft_u32 (*barrier)(gpo_soft_block*, gpo_soft_u32 operation, gpo_soft_u32 value);
     /// Waits for all lanes of `mask` that haven't ended.
-    gpo_soft_u64 (*warp)(gpo_soft_block*, gpo_soft_u32 operation, gpo_soft_u32 mask, gpo_soft_u64 value, gpo_soft_u64 argument);
+    gpo_soft_u64 (*warp)(gpo_soft_block*, gpo_soft_u32 operation, gpo_soft_u32 mask, gpo_soft_u64 value,
+                         gpo_soft_u64 argument);
     /// A thread has come to the cluster's barrier; and waits there for all threads of the cluster that haven't ended.
     void (*cluster_arrive)(gpo_soft_block*);
     void (*cluster_wait)(gpo_soft_block*);
-    /// Any thread, from a loop at `file`:`line` that goes on: gives the core to others, as yield does. In a kernel without
-    /// GPO_SOFT_KERNEL_WAITS nobody else of the block can run: there the launch fails when the loop has gone on for too long
-    /// (CUDA_ERROR_LAUNCH_TIMEOUT). `since`: 0 at the loop's first call, then the answer of the one before.
+    /// Any thread, from a loop at `file`:`line` that goes on: gives the core to others, as yield does. In a kernel
+    /// without GPO_SOFT_KERNEL_WAITS nobody else of the block can run: there the launch fails when the loop has gone on
+    /// for too long (CUDA_ERROR_LAUNCH_TIMEOUT). `since`: 0 at the loop's first call, then the answer of the one
+    /// before.
     gpo_soft_u64 (*spin)(gpo_soft_block*, gpo_soft_u64 since, const char* file, gpo_soft_u32 line);
 };
 

@@ -1,9 +1,10 @@
-// A stream is *stuck* if it is held for work that is held on stuck streams alone. Which are is found from the others: those that wait
-// for something else go on some day, and so do those that wait for these.
+// A stream is *stuck* if it is held for work that is held on stuck streams alone. Which are is found from the others:
+// those that wait for something else go on some day, and so do those that wait for these.
 //
-// Streams are looked at one after the other, each under its own lock, and what one is held for may change meanwhile. But a stream that
-// is held for another operation later never comes back to this one. So if a second look finds each stream of a cycle where the first
-// one did, all of them were there at the moment between the two, and as nobody else can release an unbreakable cycle they stay there.
+// Streams are looked at one after the other, each under its own lock, and what one is held for may change meanwhile.
+// But a stream that is held for another operation later never comes back to this one. So if a second look finds each
+// stream of a cycle where the first one did, all of them were there at the moment between the two, and as nobody else
+// can release an unbreakable cycle they stay there.
 #include "stream/cycles.h"
 
 #include <algorithm>
@@ -48,7 +49,8 @@ public:
         for (const Node& node : before.nodes_) {
             if (!node.stuck) continue;
             const auto found = places_.find(node.stream.get());
-            if (found == places_.end() || !nodes_[found->second].stuck || !nodes_[found->second].is_as(node)) return false;
+            if (found == places_.end() || !nodes_[found->second].stuck || !nodes_[found->second].is_as(node))
+                return false;
         }
         return true;
     }
@@ -141,8 +143,9 @@ bool fail_unbreakable_cycles(Runtime& runtime) noexcept {
                 continue;
             }
             before.each([&](const std::vector<size_t>& cycle) {
-                const ErrorPtr error = make_error(GPO_CANCELLED, "streams hold each other up, and no handle is left that could end it: ",
-                                                  before.describe(cycle));
+                const ErrorPtr error = make_error(
+                    GPO_CANCELLED,
+                    "streams hold each other up, and no handle is left that could end it: ", before.describe(cycle));
                 for (const size_t at : cycle) before.stream(at).held().fail(error);
             });
             return true;

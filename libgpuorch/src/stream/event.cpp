@@ -7,8 +7,8 @@
 
 namespace gpo {
 
-// A recording that was held on its stream, or is waited for by a stream that is held itself: it has an event of its own, since
-// the user's may be recorded again before that stream is let go.
+// A recording that was held on its stream, or is waited for by a stream that is held itself: it has an event of its
+// own, since the user's may be recorded again before that stream is let go.
 class Recording final : public Counted {
 public:
     /// `stream`: what it is held on; NULL: nothing, it will be issued at once. Throws.
@@ -64,7 +64,8 @@ private:
 
 class RecordEvent final : public Operation {
 public:
-    RecordEvent(Event& event, Stream& stream) : Operation("record event", event.label()), event_(&event), stream_(&stream) {}
+    RecordEvent(Event& event, Stream& stream)
+        : Operation("record event", event.label()), event_(&event), stream_(&stream) {}
     RecordEvent(const RecordEvent& other)
         : Operation(other), event_(other.event_), stream_(other.stream_), kept_(Ref<Event>(other.event_)),
           recording_(make<Recording>(stream_->context(), stream_)) {}
@@ -72,8 +73,8 @@ public:
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
         if (recording_) return issue_kept(stream);
-        // What was the newest isn't any more: whoever lets it go has to see that, or to have done so before; and so has whoever
-        // copies it, from before until behind the copy.
+        // What was the newest isn't any more: whoever lets it go has to see that, or to have done so before; and so has
+        // whoever copies it, from before until behind the copy.
         Ref<Recording> before;   // given up behind the lock
         std::unique_lock lock(event_->newest_lock_, std::defer_lock);
         if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] lock.lock();
@@ -119,18 +120,21 @@ private:
     uint64_t number_ = 0;
 };
 
-/// A held stream can't wait for the event itself: which of its recordings is meant has to be found out first, by bind().
+/// A held stream can't wait for the event itself: which of its recordings is meant has to be found out first, by
+/// bind().
 struct Unbound {};
 
 class WaitEvent final : public Operation {
 public:
     explicit WaitEvent(Event& event) : Operation("wait for event", event.label()), event_(&event) {}
     WaitEvent(const WaitEvent& other)
-        : Operation(other), event_(other.event_), recording_(other.recording_), bound_(other.bound_), itself_(other.itself_),
-          kept_(true) {}
+        : Operation(other), event_(other.event_), recording_(other.recording_), bound_(other.bound_),
+          itself_(other.itself_), kept_(true) {}
     bool plain() const noexcept override { return true; }
 
-    bool may_join_capture() const noexcept override { return !bound_ && event_->capture_.load(std::memory_order_acquire) != 0; }
+    bool may_join_capture() const noexcept override {
+        return !bound_ && event_->capture_.load(std::memory_order_acquire) != 0;
+    }
 
     /// Finds out which recording is meant, for as long as the stream may be held. Under no lock. Throws.
     void bind() {
@@ -164,7 +168,8 @@ public:
         }
         if (!event_->recorded_.load(std::memory_order_acquire)) return;
         const uint64_t of_event = event_->capture_.load(std::memory_order_acquire), of_stream = stream.capture();
-        if (of_stream && of_stream != of_event) refuse_capture(stream, of_event);   // the driver would give the whole capture up
+        if (of_stream && of_stream != of_event)
+            refuse_capture(stream, of_event);          // the driver would give the whole capture up
         if (of_event && !of_stream) stream.expose();   // by this wait it joins the capture
         wait(stream, event_->native());
     }
@@ -180,7 +185,8 @@ public:
         out.others = false;
         out.streams.push_back(on);
         const char* label = event_->label();
-        out.text = text("waits for ", *label ? text("event `", label, "`") : std::string("an event"), ", whose recording is");
+        out.text =
+            text("waits for ", *label ? text("event `", label, "`") : std::string("an event"), ", whose recording is");
         return out;
     }
 
@@ -192,8 +198,8 @@ private:
         wait(stream, recording_ ? recording_->point() : event_->native());
     }
     [[noreturn]] void refuse_capture(const Stream& stream, uint64_t of_event) const {
-        fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ", event_->describe(),
-             " was recorded ", of_event ? "in another capture" : "outside of the capture");
+        fail(GPO_CAPTURE_REFUSED, "wait for an event: ", stream.describe(), " is being captured, and ",
+             event_->describe(), " was recorded ", of_event ? "in another capture" : "outside of the capture");
     }
     void wait(Stream& stream, CUevent event) const {
         if (&event_->context() != &stream.context()) event_->context().require_alive();
@@ -208,7 +214,8 @@ private:
 // Makes an event of the library's that is reached with the newest recording of the user's.
 class CopyRecording final : public Operation {
 public:
-    CopyRecording(Event& event, Recording& to) : Operation("wait for event", event.label(), false), event_(&event), to_(&to) {}
+    CopyRecording(Event& event, Recording& to)
+        : Operation("wait for event", event.label(), false), event_(&event), to_(&to) {}
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
         gpo::issue(stream, EventWork{event_->native(), true});
@@ -231,7 +238,8 @@ struct Claimed {
     ~Claimed() { stream.unclaim(); }
     Claimed(const Claimed&) = delete;
     Claimed& operator=(const Claimed&) = delete;
-    /// There is a wait on it that nothing is behind: it isn't idle until that is over. Where that can't be had it isn't used again.
+    /// There is a wait on it that nothing is behind: it isn't idle until that is over. Where that can't be had it isn't
+    /// used again.
     void occupy() noexcept {
         struct Unheard final : Reached {
             void reached(const Outcome&) noexcept override {}
@@ -250,9 +258,9 @@ struct Claimed {
 Event::Event(Ref<Context> context, uint32_t flags, const char* label)
     : Beginning(context->runtime(), Type::event, label), context_(std::move(context)), flags_(flags) {
     DriverScope scope(*context_);
-    context_->check(context_->table().cuEventCreate(&native_, (timing() ? 0u : unsigned{CU_EVENT_DISABLE_TIMING}) |
-                                                                 (flags_ & GPO_EVENT_BLOCKING_SYNC ? unsigned{CU_EVENT_BLOCKING_SYNC}
-                                                                                                   : 0u)),
+    context_->check(context_->table().cuEventCreate(
+                        &native_, (timing() ? 0u : unsigned{CU_EVENT_DISABLE_TIMING}) |
+                                      (flags_ & GPO_EVENT_BLOCKING_SYNC ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0u)),
                     "cuEventCreate");
 }
 
@@ -372,8 +380,8 @@ gpo_status Event::wait(uint64_t deadline) {
     }
 }
 
-// The event's point lies somewhere in a stream: a stream of the library's waits for the event, and is marked behind the wait.
-// Where the newest recording or the device has failed by now, `failed` gets that failure, and nothing is marked.
+// The event's point lies somewhere in a stream: a stream of the library's waits for the event, and is marked behind the
+// wait. Where the newest recording or the device has failed by now, `failed` gets that failure, and nothing is marked.
 template <class Mark>
 gpo_status Event::watch(Mark&& mark, ErrorPtr& failed) {
     if (capture_.load(std::memory_order_acquire)) refuse_capture("notify");
@@ -435,7 +443,8 @@ gpo_status Event::elapsed(Event& start, Event& end, int64_t* nanoseconds) {
         if (!event->timing()) fail(GPO_INVALID_ARGUMENT, event->describe(), " was made without GPO_EVENT_TIMING");
         if (event->pending()) return GPO_NOT_READY;
         event->refuse_unusable("elapsed");
-        if (!event->recorded_.load(std::memory_order_acquire)) fail(GPO_INVALID_STATE, event->describe(), " was never recorded");
+        if (!event->recorded_.load(std::memory_order_acquire))
+            fail(GPO_INVALID_STATE, event->describe(), " was never recorded");
     }
     if (&start.context() != &end.context()) fail(GPO_INVALID_ARGUMENT, "the two events are of different devices");
     DriverScope scope(start.context());

@@ -24,10 +24,12 @@ public:
     gpo_status then(const Ref<Reached>& target);
     static gpo_status elapsed(Event& start, Event& end, int64_t* nanoseconds);
 
-    /// The number of the newest recording, be it held or failed. Throws Failure where there is none, or where it is one of a capture.
+    /// The number of the newest recording, be it held or failed. Throws Failure where there is none, or where it is one
+    /// of a capture.
     uint64_t newest_recording(const char* what);
     bool holds(uint64_t recording) const noexcept override {
-        return issued_.load(std::memory_order_acquire) == recording && begun_.load(std::memory_order_acquire) == recording;
+        return issued_.load(std::memory_order_acquire) == recording &&
+               begun_.load(std::memory_order_acquire) == recording;
     }
 
     /// Makes a stream wait for the event's last recording.
@@ -62,12 +64,12 @@ private:
     const uint32_t flags_;
     std::atomic<bool> recorded_{false}, interrupted_{false};
     std::atomic<uint64_t> capture_{0};       // Stream::capture of the last recording
-    std::atomic<uint64_t> begun_{0};         // recordings, held ones included: who records it on two streams at once may
+    std::atomic<uint64_t> begun_{0};  // recordings, held ones included: who records it on two streams at once may
     std::atomic<uint64_t> issued_{0};        // count two as one. The number of the one that the driver's event has
     bool last_ = false;
-    std::atomic<bool> watched_{false};       // newest_ isn't NULL, or is just being made: who records anew has to say so
+    std::atomic<bool> watched_{false};  // newest_ isn't NULL, or is just being made: who records anew has to say so
     host::Mutex newest_lock_;                // of newest_; a leaf, but for one driver call, which records it (stream.h)
-    Ref<Recording> newest_;                  // of the newest recording, if it was held on its stream, or a held stream waits for it
+    Ref<Recording> newest_;  // of the newest recording, if it was held on its stream, or a held stream waits for it
     host::Mutex snapshot_lock_;              // of whoever makes it for the latter; taken first
 };
 

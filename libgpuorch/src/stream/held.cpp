@@ -34,7 +34,7 @@ void Held::keep(const Operation& operation, bool internal) {
 void Held::issue_ready(Spent& spent) noexcept {
     while (!kept_.empty()) {
         try {
-            if (stream_.capturing()) {   // it was accepted to run, before the capture began: the graph is not to have it
+            if (stream_.capturing()) {  // it was accepted to run, before the capture began: the graph is not to have it
                 try_again();
                 break;
             }
@@ -51,7 +51,8 @@ void Held::issue_ready(Spent& spent) noexcept {
             drop(failure.error(), spent);
         } catch (const std::exception& error) {
             const auto* failure = dynamic_cast<const Failure*>(&error);
-            // It was accepted, and nobody is there to be told: it waits for memory, or until a capture that has just begun ends.
+            // It was accepted, and nobody is there to be told: it waits for memory, or until a capture that has just
+            // begun ends.
             if (is_passing(error) || (failure && failure->error()->status == GPO_CAPTURE_REFUSED)) {
                 try_again();
                 break;
@@ -66,8 +67,8 @@ void Held::issue_ready(Spent& spent) noexcept {
     if (kept_.empty()) stream_.traced().end_holding();
 }
 
-// Work without a mark that fails is found out about by the next that is put on. What is kept isn't put on, and whoever waits for
-// it would wait for ever: so the scanner is given the end of what the stream is held behind.
+// Work without a mark that fails is found out about by the next that is put on. What is kept isn't put on, and whoever
+// waits for it would wait for ever: so the scanner is given the end of what the stream is held behind.
 void Held::watch_work() {
     const Operation& next = *kept_.front().operation;
     const uint64_t before = next.number() - (next.numbered() ? 1 : 0);
@@ -116,8 +117,9 @@ void Held::Failing::run() noexcept {
 
 // --- flushing ---
 
-// Streams may release each other as often as they keep operations: one after the other, not each inside the one before, which
-// would take a thread's whole stack. The list takes no memory; a stream that is on one already is flushed by that thread.
+// Streams may release each other as often as they keep operations: one after the other, not each inside the one before,
+// which would take a thread's whole stack. The list takes no memory; a stream that is on one already is flushed by that
+// thread.
 void Held::flush() noexcept {
     struct Turn {
         Held* first = nullptr;
@@ -181,7 +183,8 @@ Held::For Held::what_for() {
 void Held::drop(const ErrorPtr& error, Spent& spent) noexcept {
     stream_.set_failed(error);
     // What was to notify is counted when it does.
-    const auto failures = std::count_if(kept_.begin(), kept_.end(), [](const Kept& kept) { return kept.operation->numbered(); });
+    const auto failures =
+        std::count_if(kept_.begin(), kept_.end(), [](const Kept& kept) { return kept.operation->numbered(); });
     stream_.runtime().counters.failures.fetch_add(static_cast<uint64_t>(failures), std::memory_order_relaxed);
     drop_all(error, spent);
 }

@@ -1,11 +1,11 @@
 // What a stream holds back: operations that were accepted and that the driver doesn't have yet.
 //
-// A stream is *held* while its next operation waits for something that isn't on the GPU's way: a timeline value whose signal
-// nobody has submitted, a host call that runs. What is put on it meanwhile is *kept*, and later *issued* in order by whoever makes
-// the stream ready (flush), or *dropped* with an error. Either happens once.
+// A stream is *held* while its next operation waits for something that isn't on the GPU's way: a timeline value whose
+// signal nobody has submitted, a host call that runs. What is put on it meanwhile is *kept*, and later *issued* in
+// order by whoever makes the stream ready (flush), or *dropped* with an error. Either happens once.
 //
-// What was accepted isn't lost. Kept work takes memory when it is issued, ours and the driver's: where there is none it stays kept
-// and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
+// What was accepted isn't lost. Kept work takes memory when it is issued, ours and the driver's: where there is none it
+// stays kept and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
 #pragma once
 
 #include <list>
@@ -26,8 +26,9 @@ public:
         bool internal = false;                // one of the library's own marks: not counted
         ErrorPtr dropped;                     // why it was dropped; NULL: it is kept, or was issued
     };
-    /// Operations that are done with, as Held is: their consequences come after the submit lock is released (conclude). With an
-    /// operation goes what it refers to, and that may need a submit lock (a module that is unloaded when all streams have passed).
+    /// Operations that are done with, as Held is: their consequences come after the submit lock is released (conclude).
+    /// With an operation goes what it refers to, and that may need a submit lock (a module that is unloaded when all
+    /// streams have passed).
     using Spent = std::list<Kept>;
     static void conclude(Spent& spent) noexcept;
 
@@ -48,7 +49,8 @@ public:
     void fail(const ErrorPtr& error) noexcept;
     /// The stream has failed: the errands drop what is kept.
     void drop_later() noexcept;
-    /// What the stream is held for now, and the number of the operation that is: 0 if nothing is kept. Throws std::bad_alloc.
+    /// What the stream is held for now, and the number of the operation that is: 0 if nothing is kept. Throws
+    /// std::bad_alloc.
     struct For {
         uint64_t operation = 0;
         Awaits awaits;
@@ -98,7 +100,7 @@ private:
 
     private:
         Held& held_;                          // likewise
-    } failing_{*this};                        // drops what is kept: posted once, by whoever finds that the stream has failed
+    } failing_{*this};  // drops what is kept: posted once, by whoever finds that the stream has failed
     bool trying_again_ = false;               // `again_` is posted; under the submit lock
     bool leave_mark_ = false;                 // and is to leave the last mark; likewise
     std::atomic<bool> to_flush_{false};       // a thread has it on its list, and

@@ -27,7 +27,8 @@ void History::set_driver_number(const Operation& operation, bool issued) noexcep
 
 History::Attributing::Attributing(Stream& stream, const Operation& operation, uint64_t number)
     : stream_(stream), number_(static_cast<cuuint32_t>(number)),
-      on_(stream.history().attributes() && operation.numbered() && !operation.may_join_capture() && !stream.capturing()) {
+      on_(stream.history().attributes() && operation.numbered() && !operation.may_join_capture() &&
+          !stream.capturing()) {
     if (on_) write(stream_.history().attribution_.address);
 }
 
@@ -64,7 +65,8 @@ std::string History::name_of(uint64_t number) const {
     const Recent& recent = recent_[number % kRecent];
     const char* kind = recent.kind.load(std::memory_order_relaxed);
     const char* label = recent.label.load(std::memory_order_relaxed);
-    return text(kind ? kind : "work", label && *label ? text(" `", label, "`") : std::string(), " (operation ", number, ")");
+    return text(kind ? kind : "work", label && *label ? text(" `", label, "`") : std::string(), " (operation ", number,
+                ")");
 }
 
 std::string History::suspects() const {
@@ -97,7 +99,8 @@ ErrorPtr History::failure_of_work(CUresult result, const char* function) const n
             error->message += text("; ", fault->text.empty() ? fault->kernel : fault->text);
             if (fault->stream != stream_.native()) return error;
             error->operation = operation_of(fault->number);
-            if (error->operation) error->message += text("; it was ", name_of(error->operation), " on ", stream_.describe());
+            if (error->operation)
+                error->message += text("; it was ", name_of(error->operation), " on ", stream_.describe());
             return error;
         }
         const std::string listed = suspects();

@@ -1,8 +1,8 @@
 // The last operations of a stream, so that a failure names those that may be its cause: the *suspects*.
 //
-// On the software GPU the driver says which of its own operations has failed, and the history translates that number. On a GPU the
-// suspects are what was submitted and not seen done, or, with GPUORCH_ATTRIBUTE, the operation that had written its number before
-// itself and not yet behind itself.
+// On the software GPU the driver says which of its own operations has failed, and the history translates that number.
+// On a GPU the suspects are what was submitted and not seen done, or, with GPUORCH_ATTRIBUTE, the operation that had
+// written its number before itself and not yet behind itself.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ public:
     ~History();
     History(const History&) = delete;
     History& operator=(const History&) = delete;
-    /// With GPUORCH_ATTRIBUTE: takes the two words that operations write their numbers to. Inside a DriverScope. Throws.
+    /// With GPUORCH_ATTRIBUTE: takes the two words that operations write their numbers to. Inside a DriverScope.
+    /// Throws.
     void attribute();
     bool attributes() const noexcept { return attribution_.words != nullptr; }
 
@@ -36,8 +37,9 @@ public:
     void note_held(const Operation& operation) noexcept;
     void note_issued(const Operation& operation) noexcept;
 
-    /// Around an operation while it is issued: with GPUORCH_ATTRIBUTE its number is written on the GPU before and behind it. Not in
-    /// a capture: the program's graph is not to have what is ours, and may be launched when the numbers' memory is gone.
+    /// Around an operation while it is issued: with GPUORCH_ATTRIBUTE its number is written on the GPU before and
+    /// behind it. Not in a capture: the program's graph is not to have what is ours, and may be launched when the
+    /// numbers' memory is gone.
     class Attributing {
     public:
         Attributing(Stream& stream, const Operation& operation, uint64_t number);
@@ -61,7 +63,7 @@ private:
     static constexpr uint64_t kRecent = 64;
     struct Recent {
         std::atomic<const char*> kind{nullptr}, label{nullptr};
-        std::atomic<uint64_t> driver_number{0};   // the driver's count behind it, where the driver counts; or kNotIssued
+        std::atomic<uint64_t> driver_number{0};  // the driver's count behind it, where the driver counts; or kNotIssued
     };
     void set_driver_number(const Operation& operation, bool issued) noexcept;
     uint64_t operation_of(uint64_t driver_number) const noexcept;

@@ -94,7 +94,8 @@ void StreamMarks::push(Mark&& mark) noexcept {
     Streams::of(stream_.context()).scanner().wake(&watched_.marks);
 }
 
-// What others put on a blocking stream's way, through the legacy stream, or on a stream whose native handle they have, isn't seen.
+// What others put on a blocking stream's way, through the legacy stream, or on a stream whose native handle they have,
+// isn't seen.
 bool StreamMarks::end_stream() const noexcept { return newest() && !stream_.blocking() && !stream_.given_out(); }
 
 }  // namespace gpo

@@ -1,5 +1,5 @@
-// The marks of a stream, as the stream makes them; completion/mark.h says what a mark is, and completion/watched.h what the
-// scanner does with them.
+// The marks of a stream, as the stream makes them; completion/mark.h says what a mark is, and completion/watched.h what
+// the scanner does with them.
 #pragma once
 
 #include <vector>
@@ -35,17 +35,18 @@ public:
         watched_.marks.reserve(count);
         if (!scanned()) [[unlikely]] make_known();
     }
-    /// An event for the next mark: that of the mark's place in the queue, or, with timing, one of the context's. To be given back by
-    /// return_event if it isn't used. Throws.
+    /// An event for the next mark: that of the mark's place in the queue, or, with timing, one of the context's. To be
+    /// given back by return_event if it isn't used. Throws.
     CUevent event(bool timing);
     void return_event(bool timing, CUevent event) noexcept;
     /// event(false) needs no driver.
     bool has_spare() const noexcept { return !spares_[false].empty(); }
-    /// Records the event of the mark that is pushed next. In a capture, also one that the program has begun just before the event
-    /// was recorded, that is left to the scanner: to ask for an event that is in a capture would break the capture. Throws.
+    /// Records the event of the mark that is pushed next. In a capture, also one that the program has begun just before
+    /// the event was recorded, that is left to the scanner: to ask for an event that is in a capture would break the
+    /// capture. Throws.
     void record(Mark& mark);
-    /// The same for a mark that carries a failure: it completes when what the driver was given before has ended, whose memory is
-    /// in use.
+    /// The same for a mark that carries a failure: it completes when what the driver was given before has ended, whose
+    /// memory is in use.
     void record_failed(Mark& mark) noexcept;
     /// Fills in the operation's number and the time.
     void push(Mark&& mark) noexcept;
@@ -57,8 +58,8 @@ public:
     /// A mark was recorded, and nothing lies behind it yet (true); or something is put behind it (false).
     void set_newest(bool newest) noexcept { newest_.store(newest, std::memory_order_relaxed); }
 
-    /// Somebody waits for what is on the stream, also for what only the program knows of, and marks it later: the stream doesn't go
-    /// without a mark. `pay`: that mark is made. Any thread.
+    /// Somebody waits for what is on the stream, also for what only the program knows of, and marks it later: the
+    /// stream doesn't go without a mark. `pay`: that mark is made. Any thread.
     void owe() noexcept { owed_.fetch_add(1, std::memory_order_acq_rel); }
     void pay() noexcept { owed_.fetch_sub(1, std::memory_order_acq_rel); }
     bool owed() const noexcept { return owed_.load(std::memory_order_acquire) != 0; }

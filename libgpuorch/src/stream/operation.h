@@ -1,7 +1,7 @@
 // An operation: what can be put on a stream, as a value built on the caller's stack.
 //
-// A stream *issues* it to the driver at once, or, while it is held, *keeps* a copy that owns what it needs, which is later
-// issued or *dropped*. Either happens exactly once. What an operation is called in errors is its kind and label.
+// A stream *issues* it to the driver at once, or, while it is held, *keeps* a copy that owns what it needs, which is
+// later issued or *dropped*. Either happens exactly once. What an operation is called in errors is its kind and label.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,13 @@ public:
     using Failure::Failure;
 };
 
-/// What a kept operation that isn't ready waits for, for whoever looks for streams that hold each other up (stream/cycles.h).
+/// What a kept operation that isn't ready waits for, for whoever looks for streams that hold each other up
+/// (stream/cycles.h).
 struct Awaits {
-    bool others = true;                    // the host, a callback, the GPU, or nothing any more: no stream's held work alone
+    bool others = true;  // the host, a callback, the GPU, or nothing any more: no stream's held work alone
     bool handle = false;                   // the host has a handle by which it can end the wait
     std::vector<const Stream*> streams;    // held work of any of these would end it. To be compared, not followed
-    std::string text;                      // "waits for timeline `frames` to reach 5, whose signal is", and then "held on …"
+    std::string text;  // "waits for timeline `frames` to reach 5, whose signal is", and then "held on …"
 };
 
 class Operation {
@@ -52,15 +53,15 @@ public:
     uint64_t number() const noexcept { return number_; }
     void set_number(uint64_t number) noexcept { number_ = number; }
 
-    /// False: can't be issued yet; a kept one has seen to it that `stream.held().flush()` is called when it can. One that isn't kept
-    /// leaves no trace of the stream, which may refuse to keep it.
+    /// False: can't be issued yet; a kept one has seen to it that `stream.held().flush()` is called when it can. One
+    /// that isn't kept leaves no trace of the stream, which may refuse to keep it.
     virtual bool ready(Stream&) { return true; }
 
     /// Of a kept operation that isn't ready. Under the stream's submit lock. Throws std::bad_alloc.
     virtual Awaits awaits() const { return {}; }
 
-    /// Gives it to the driver: under the stream's submit lock, inside a DriverScope. Throws Failure, and then has had no
-    /// effect but such as doing it again repeats: where there was no memory, a kept one is issued again later.
+    /// Gives it to the driver: under the stream's submit lock, inside a DriverScope. Throws Failure, and then has had
+    /// no effect but such as doing it again repeats: where there was no memory, a kept one is issued again later.
     virtual void issue(Stream& stream) = 0;
 
     /// A copy that owns everything it refers to. Throws std::bad_alloc.
@@ -72,8 +73,8 @@ public:
     /// Of a kept operation: it will never be issued. Under the stream's submit lock.
     virtual void drop(Stream&, const ErrorPtr&) noexcept {}
 
-    /// What follows on other streams, once it has been issued (`dropped` NULL) or dropped: with no lock held. Called for
-    /// every kept one, for others only where `consequences()`.
+    /// What follows on other streams, once it has been issued (`dropped` NULL) or dropped: with no lock held. Called
+    /// for every kept one, for others only where `consequences()`.
     virtual void afterwards(const ErrorPtr& dropped) noexcept { static_cast<void>(dropped); }
     bool consequences() const noexcept { return consequences_; }
 

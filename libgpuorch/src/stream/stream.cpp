@@ -66,7 +66,8 @@ public:
     }
     bool awaited() const noexcept override { return true; }
     bool wait(uint64_t deadline, bool spin) noexcept {
-        for (unsigned spins = 0; spin && spins < 20'000 && !done_.load(std::memory_order_acquire); ++spins) host::step(spins % 16);
+        for (unsigned spins = 0; spin && spins < 20'000 && !done_.load(std::memory_order_acquire); ++spins)
+            host::step(spins % 16);
         while (!done_.load(std::memory_order_acquire))
             if (!host::wait(done_, 0, deadline, host::Sleep::light)) return done_.load(std::memory_order_acquire) != 0;
         return true;
@@ -101,9 +102,11 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_optio
 Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options)
     : WatchedStream(context->runtime(), Type::stream, options.label), context_(std::move(context)), native_(foreign),
       exposed_(true), wrapped_(true), blocking_(false), device_(device), held_(*this, 0), history_(*this, *context_) {
-    // It is another stream in each thread, and the driver doesn't tell which: marks from our threads would say nothing of it.
+    // It is another stream in each thread, and the driver doesn't tell which: marks from our threads would say nothing
+    // of it.
     if (foreign == CU_STREAM_PER_THREAD)
-        gpo::fail(GPO_NOT_SUPPORTED, "the per-thread default stream (2) is another one in each thread, and the library's threads "
+        gpo::fail(GPO_NOT_SUPPORTED,
+                  "the per-thread default stream (2) is another one in each thread, and the library's threads "
                   "can't follow it: use a stream of gpo_stream_create, or wrap one that the program has created");
     DriverScope scope(*context_);
     // The legacy default stream belongs to whatever context is current; every other one must be of ours.
@@ -141,11 +144,12 @@ void Stream::let_go() noexcept {
     if (scanned) Streams::of(*context).scanner().wake();
 }
 
-// Without its handle it would go at once, and what runs on it would be nobody's: memory that it uses would be freed, and neither a
-// wait for the device nor a shutdown would know of it. With a mark it stays until then.
+// Without its handle it would go at once, and what runs on it would be nobody's: memory that it uses would be freed,
+// and neither a wait for the device nor a shutdown would know of it. With a mark it stays until then.
 void Stream::leave_mark() noexcept {
     try {
-        // Nothing of ours runs; what the host has put on a stream of its own is its business, unless somebody waits for that.
+        // Nothing of ours runs; what the host has put on a stream of its own is its business, unless somebody waits for
+        // that.
         const bool ours = load() != 0 || (wrapped_ ? marks_.owed() : given_out());
         if (ours && (held_.any() || running())) mark(nullptr);
     } catch (const std::exception& error) {
@@ -184,8 +188,8 @@ CUstream Stream::expose() noexcept {
 
 void Stream::fail_shut_down() { gpo::fail(GPO_SHUT_DOWN, "the runtime is shutting down"); }
 
-// Issues an operation or keeps it, under one hold of the lock: where put() has found that the operation can't be issued, and for
-// the library's own marks.
+// Issues an operation or keeps it, under one hold of the lock: where put() has found that the operation can't be
+// issued, and for the library's own marks.
 gpo_status Stream::hold(Operation& operation, bool internal) {
     refuse_lost();
     host::crossing();   // a shutdown may begin, and cancel what is held
@@ -201,8 +205,8 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
             note(operation);
         } else {
             if (!internal) {
-                // A shutdown that has begun cancels what is held on one stream after the other, each under this lock: nobody
-                // would release what is kept behind that.
+                // A shutdown that has begun cancels what is held on one stream after the other, each under this lock:
+                // nobody would release what is kept behind that.
                 refuse_shut_down();
                 // It would run when it is released, and be missing in what is recorded.
                 refuse_capture(operation.kind());
@@ -314,12 +318,12 @@ gpo_status Stream::put_notify(Mark mark) {
     }
 }
 
-// The common case without the detour through an operation: nothing is held, nothing has failed, nobody captures. False if
-// it isn't that case, or if the driver refuses: then the operation finds out.
+// The common case without the detour through an operation: nothing is held, nothing has failed, nobody captures. False
+// if it isn't that case, or if the driver refuses: then the operation finds out.
 bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks) {
     if (exposed_.load(std::memory_order_acquire) || context_->lost()) return false;
-    // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed. What
-    // others put on a blocking stream's way, through the legacy stream, we don't see.
+    // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed.
+    // What others put on a blocking stream's way, through the legacy stream, we don't see.
     MarkQueue& queued = marks_.queue();
     const bool follows = marks_.newest() && !blocking_;
     queued.fetch_ahead();   // what the scanner has read, while the driver records
@@ -358,7 +362,8 @@ bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t ori
 
 // A mark that comes back with an error, behind those that are on their way or held and what still runs.
 void Stream::push_failed(Mark mark, ErrorPtr error) {
-    // Where the device is lost, and the driver has been the first to say so, that says nothing yet of this stream's work.
+    // Where the device is lost, and the driver has been the first to say so, that says nothing yet of this stream's
+    // work.
     if (ErrorPtr known = failure()) error = std::move(known);
     else if (context_->lost()) error = failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr);
     const Releasing releasing(runtime());
@@ -454,7 +459,8 @@ gpo_status Stream::wait(uint64_t deadline) {
     return GPO_SUCCESS;
 }
 
-// Of the wait before, if that timed out and nothing was put on or dropped since: somebody who asks again and again leaves one mark.
+// Of the wait before, if that timed out and nothing was put on or dropped since: somebody who asks again and again
+// leaves one mark.
 Ref<Reached> Stream::newest_waiter(uint64_t behind) noexcept {
     if (given_out()) return nullptr;   // what the program has put on isn't known
     const Submission::Lock lock(submission_);

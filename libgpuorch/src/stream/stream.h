@@ -1,8 +1,9 @@
 // Streams: what operations are put on, in which order the driver gets them, and what has failed.
 //
-// A stream is made of parts, each with a file of its own: the *submission* (the submit lock, the numbers of operations), the *marks*
-// that the scanner watches, what is *held* back, and the *history* from which failures are named. The stream itself says what it
-// is (its context, its native stream, whether that is captured) and has the verbs of the API.
+// A stream is made of parts, each with a file of its own: the *submission* (the submit lock, the numbers of
+// operations), the *marks* that the scanner watches, what is *held* back, and the *history* from which failures are
+// named. The stream itself says what it is (its context, its native stream, whether that is captured) and has the verbs
+// of the API.
 #pragma once
 
 #include <mutex>
@@ -57,16 +58,16 @@ public:
     Watched& watched() noexcept override { return marks_.watched(); }
 
     // --- the verbs ---
-    /// Puts an operation on the stream: issues it, or keeps it if the stream is held. GPO_SUCCESS or GPO_WOULD_BLOCK (too
-    /// much held). Throws Failure: its own, or the stream's sticky one. Enters the context itself.
-    /// Written out for each type of operation, so that it is one straight way to the driver where nothing is held.
+    /// Puts an operation on the stream: issues it, or keeps it if the stream is held. GPO_SUCCESS or GPO_WOULD_BLOCK
+    /// (too much held). Throws Failure: its own, or the stream's sticky one. Enters the context itself. Written out for
+    /// each type of operation, so that it is one straight way to the driver where nothing is held.
     template <class Any>
     gpo_status submit(Any& operation) {
         refuse_shut_down();
         return put(operation);
     }
-    /// A mark behind all that is on the stream: `target->reached` is called exactly once, also if the stream has failed,
-    /// is held or is being captured. Throws only where nothing was marked (no memory, no thread).
+    /// A mark behind all that is on the stream: `target->reached` is called exactly once, also if the stream has
+    /// failed, is held or is being captured. Throws only where nothing was marked (no memory, no thread).
     void mark(Ref<Reached> target);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t origin = GPO_ORIGIN_STREAM);
     /// The same for a target of the user's instead of a queue.
@@ -77,16 +78,16 @@ public:
     gpo_stream_info info();
 
     // --- capture. Inside a DriverScope ---
-    /// Also true of the legacy stream while a blocking stream is captured: nothing may be put on it, or even asked of it, as that
-    /// would break the capture. Throws if the driver can't tell.
+    /// Also true of the legacy stream while a blocking stream is captured: nothing may be put on it, or even asked of
+    /// it, as that would break the capture. Throws if the driver can't tell.
     bool capturing();
     /// The same for a caller with neither a pin nor the submit lock.
     bool captured() {
         const auto staying = stay();
         return capturing();
     }
-    /// The number of the capture that the stream is in; 0: none. Throws also of the legacy stream while a blocking stream is
-    /// captured.
+    /// The number of the capture that the stream is in; 0: none. Throws also of the legacy stream while a blocking
+    /// stream is captured.
     uint64_t capture();
     /// Throws Failure(GPO_CAPTURE_REFUSED) if the program is capturing this stream.
     void refuse_capture(const char* what);
@@ -101,16 +102,16 @@ public:
     }
 
     // --- its life ---
-    /// A stream on which something runs or is held gets a last mark, and with it the scanner holds it until then. A stream that only
-    /// the scanner holds is destroyed when the scanner looks the next time: it looks now.
+    /// A stream on which something runs or is held gets a last mark, and with it the scanner holds it until then. A
+    /// stream that only the scanner holds is destroyed when the scanner looks the next time: it looks now.
     void let_go() noexcept override;
     void stop() noexcept override { held_.cancel(); }
     bool drain(uint64_t deadline) noexcept override;
     bool claim_unused() noexcept override;
     /// Its handle was destroyed, and no call is inside any more: nobody can cancel what is held.
     bool orphaned() const noexcept { return orphaned_.load(std::memory_order_acquire); }
-    /// What it is part of and goes with (a pool, a pipeline), as static text: the user may not destroy it. NULL: it is the
-    /// user's.
+    /// What it is part of and goes with (a pool, a pipeline), as static text: the user may not destroy it. NULL: it is
+    /// the user's.
     const char* whole() const noexcept { return whole_.load(std::memory_order_acquire); }
     void set_whole(const char* whole) noexcept { whole_.store(whole, std::memory_order_release); }
     bool is_part() const noexcept override { return whole() != nullptr; }
@@ -120,7 +121,9 @@ public:
 
     /// Operations that were accepted and not seen done.
     uint64_t load() noexcept;
-    uint32_t known_trace_lane(const trace::Recorder& recorder) const noexcept override { return traced_.known_lane(recorder); }
+    uint32_t known_trace_lane(const trace::Recorder& recorder) const noexcept override {
+        return traced_.known_lane(recorder);
+    }
     void add_counters(gpo_statistics& statistics) const noexcept;
 
 private:
@@ -183,7 +186,7 @@ private:
     Traced traced_{*this};
     Ref<Reached> waiter_;                              // under the submit lock: of a wait that timed out, whose mark is
     uint64_t waiter_behind_ = 0, waiter_drops_ = 0;    // behind this operation, for the next wait for the same
-    host::Mutex native_lock_;                          // taken after the submit lock; a leaf, but for driver calls: see stay()
+    host::Mutex native_lock_;  // taken after the submit lock; a leaf, but for driver calls: see stay()
     std::atomic<bool> gone_{false};                    // written under both
     // Written by the scanner as well.
     StreamMarks marks_{*this};
@@ -220,7 +223,8 @@ inline gpo_status Stream::put(Any& operation) {
     return GPO_SUCCESS;
 }
 
-/// Gives a record to the driver, on this stream, and counts it: from an operation's issue(). Throws what the driver refuses.
+/// Gives a record to the driver, on this stream, and counts it: from an operation's issue(). Throws what the driver
+/// refuses.
 template <class Record>
 void issue(Stream& stream, const Record& work) {
     const Issued issued = issue(stream.context(), stream.native(), work);

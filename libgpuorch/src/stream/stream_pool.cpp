@@ -16,12 +16,14 @@ StreamPool::StreamPool(Ref<Context> context, gpo_device_t device, const gpo_stre
     int least = 0, greatest = 0;
     {
         DriverScope scope(*context_);
-        context_->check(context_->table().cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
+        context_->check(context_->table().cuCtxGetStreamPriorityRange(&least, &greatest),
+                        "cuCtxGetStreamPriorityRange");
     }
     const auto there = static_cast<uint32_t>(std::max(0, 0 - greatest)) + 1;
     const uint32_t levels = std::min(options.priorities ? options.priorities : 1, there);
     if (each > kMostStreams || each * levels > kMostStreams)
-        fail(GPO_INVALID_ARGUMENT, "a pool of ", each, " streams at each of ", levels, " priorities is more than ", kMostStreams);
+        fail(GPO_INVALID_ARGUMENT, "a pool of ", each, " streams at each of ", levels, " priorities is more than ",
+             kMostStreams);
     members_.reserve(each * levels);
     try {
         for (uint32_t level = 0; level < levels; ++level) {

@@ -137,7 +137,8 @@ void Streams::CycleSearch::run() noexcept {
 
 void Streams::add(Stream& stream) {
     std::lock_guard lock(streams_lock_);
-    if (!context_.lost() && last_streams_.capacity() <= streams_.size()) last_streams_.reserve(2 * streams_.size() + 16);
+    if (!context_.lost() && last_streams_.capacity() <= streams_.size())
+        last_streams_.reserve(2 * streams_.size() + 16);
     streams_.push_back(&stream);
 }
 
@@ -166,7 +167,8 @@ bool Streams::each(Wanted wanted, Visit visit) noexcept {
             std::lock_guard lock(streams_lock_);
             Stream* next = nullptr;
             const auto look_at = [&](Stream* stream) {
-                if (std::less<>()(last, stream) && (!next || std::less<>()(stream, next)) && wanted(*stream)) next = stream;
+                if (std::less<>()(last, stream) && (!next || std::less<>()(stream, next)) && wanted(*stream))
+                    next = stream;
             };
             for (Stream* stream : streams_) look_at(stream);
             for (const auto& stream : hidden_streams_) look_at(stream.get());
@@ -191,7 +193,8 @@ bool Streams::drain_marks(uint64_t deadline) noexcept {
                 [=](Stream& stream) { return stream.marks().drain(deadline); });
 }
 
-// Whoever marked the stream last gave up its reference after that; and nobody takes a reference out of streams_ meanwhile.
+// Whoever marked the stream last gave up its reference after that; and nobody takes a reference out of streams_
+// meanwhile.
 bool Streams::claim_unused(Stream& stream) noexcept {
     std::lock_guard lock(streams_lock_);
     return stream.only() && !stream.marks().any() && stream.claim_if_only();
@@ -209,7 +212,8 @@ void Streams::add_counters(gpo_statistics& statistics) const {
 }
 
 void Streams::when_all_pass(std::function<void(bool)> action) {
-    // May throw: before there is anything that would run the action. In a context that has ended all streams have passed.
+    // May throw: before there is anything that would run the action. In a context that has ended all streams have
+    // passed.
     auto streams = context_.ended() ? std::vector<Ref<Stream>>() : all();
     auto errand = std::make_unique<Action>(context_, std::move(action));
     make<AllPassed>(context_, std::move(errand), std::move(streams))->mark_all();

@@ -1,5 +1,5 @@
-// The streams of a context, with the scanner that watches their marks: what a device-wide wait, a deferred free and a shutdown go
-// through. They end before the context does.
+// The streams of a context, with the scanner that watches their marks: what a device-wide wait, a deferred free and a
+// shutdown go through. They end before the context does.
 #pragma once
 
 #include <functional>
@@ -26,19 +26,22 @@ public:
     void remove(Stream& stream) noexcept;
     /// All that were announced. Throws std::bad_alloc.
     std::vector<Ref<Stream>> all() const;
-    /// A hidden stream with nothing on it, for watching a point that isn't one of ours: one that is idle, or a new one. Throws.
+    /// A hidden stream with nothing on it, for watching a point that isn't one of ours: one that is idle, or a new one.
+    /// Throws.
     Ref<Stream> idle();
-    /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it any
-    /// more, and the caller destroys it.
+    /// Takes the caller's reference to a stream, if it is the only one and no mark is pending: then nobody can mark it
+    /// any more, and the caller destroys it.
     bool claim_unused(Stream& stream) noexcept;
 
     /// Runs `action` on the runtime's errands' thread once all that is on this context's streams now is done, or the
-    /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise, and
-    /// doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for as well.
+    /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise,
+    /// and doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for
+    /// as well.
     void when_all_pass(std::function<void(bool ok)> action);
     /// Those actions, until they have run.
     Deferred& deferred() noexcept { return deferred_; }
-    /// A stream that nobody can cancel any more is held: if it waits for work that is held behind it, the errands fail that.
+    /// A stream that nobody can cancel any more is held: if it waits for work that is held behind it, the errands fail
+    /// that.
     void look_for_cycles() noexcept;
 
     // --- for the context ---
@@ -49,14 +52,15 @@ public:
     void finish() noexcept override;
 
 private:
-    /// Calls `visit`, under no lock, for one after the other of the streams that are `wanted`, which is asked under a lock; until it
-    /// returns false. Streams may come and go meanwhile. Takes no memory.
+    /// Calls `visit`, under no lock, for one after the other of the streams that are `wanted`, which is asked under a
+    /// lock; until it returns false. Streams may come and go meanwhile. Takes no memory.
     template <class Wanted, class Visit>
     bool each(Wanted wanted, Visit visit) noexcept;
 
     Context& context_;   // which owns this
 
-    /// On a lost context: nobody else would tell those who wait for what is held; and a crash takes the driver's other devices along.
+    /// On a lost context: nobody else would tell those who wait for what is held; and a crash takes the driver's other
+    /// devices along.
     class Aftermath final : public Errand {
     public:
         explicit Aftermath(Streams& streams) noexcept : streams_(streams) {}

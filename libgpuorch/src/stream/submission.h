@@ -1,11 +1,11 @@
 // The submit lock of a stream, the numbers that operations get under it, and what is counted of them.
 //
-// The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver order and
-// marks agree. It is the only lock of ours under which the driver is called, but for an event's own two, where its newest
-// recording was held or is copied for streams that are held, and the lock under which a wrapped stream stays (Stream::stay).
-// Nobody takes two submit locks: what has to happen on other streams as a consequence (a timeline signal that releases them) is
-// done after the lock is released (Operation::afterwards), for one stream after the other (Held::flush). The scanner never takes
-// one.
+// The submit lock is held from before an operation gets its number until the driver has it, so that numbers, driver
+// order and marks agree. It is the only lock of ours under which the driver is called, but for an event's own two,
+// where its newest recording was held or is copied for streams that are held, and the lock under which a wrapped stream
+// stays (Stream::stay). Nobody takes two submit locks: what has to happen on other streams as a consequence (a timeline
+// signal that releases them) is done after the lock is released (Operation::afterwards), for one stream after the other
+// (Held::flush). The scanner never takes one.
 #pragma once
 
 #include "core/handles.h"
@@ -17,8 +17,8 @@ namespace gpo {
 
 class Submission {
 public:
-    /// Holds the submit lock. The first thread to take it, as a rule the first that submits something, owns it, and gets it for
-    /// less.
+    /// Holds the submit lock. The first thread to take it, as a rule the first that submits something, owns it, and
+    /// gets it for less.
     class Lock {
     public:
         explicit Lock(Submission& submission) noexcept

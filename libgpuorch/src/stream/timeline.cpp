@@ -48,7 +48,8 @@ public:
         Awaits out;
         out.text = text("waits for ", timeline_->describe(), " to reach ", value_, ", whose signal is");
         std::lock_guard lock(timeline_->lock_);
-        if (timeline_->reached_ >= value_ || timeline_->never(value_) || on_the_way() != timeline_->coming_.end()) return out;
+        if (timeline_->reached_ >= value_ || timeline_->never(value_) || on_the_way() != timeline_->coming_.end())
+            return out;
         out.handle = !timeline_->closed_;
         for (auto signal = timeline_->coming_.lower_bound(value_); signal != timeline_->coming_.end(); ++signal)
             out.streams.push_back(signal->second.stream);
@@ -107,7 +108,8 @@ public:
         Mark mark;
         mark.target = make<SignalReached>(timeline_, value_);
         mark.operation = behind_;
-        // Two events: the mark's is used again when the scanner has seen it, the point's when nobody can wait for it any more.
+        // Two events: the mark's is used again when the scanner has seen it, the point's when nobody can wait for it
+        // any more.
         auto point = make<Timeline::Point>(stream.context());
         stream.context().take_event(false, &point->event);
         const auto record = [&](CUevent event) { gpo::issue(stream, EventWork{event, false}); };
@@ -150,8 +152,8 @@ void Timeline::refuse(uint64_t value) {
     // A signal that is held doesn't count: it may well be waiting for this one.
     for (auto above = coming_.upper_bound(value); above != coming_.end(); ++above)
         if (above->second.point)
-            gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": a stream is on the way to signal ", above->first, ": it can't be signalled ",
-                      value);
+            gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": a stream is on the way to signal ", above->first,
+                      ": it can't be signalled ", value);
     if (coming_.contains(value))
         gpo::fail(GPO_INVALID_ARGUMENT, describe(), ": another stream is on the way to signal ", value);
 }
@@ -296,7 +298,8 @@ void Timeline::fail(gpo_status status, const char* message) {
     Releasing::wait_for_others(runtime());
 }
 
-// What waits is let go even where there is no memory for the sentence, unless nothing stands for a status of the caller's own.
+// What waits is let go even where there is no memory for the sentence, unless nothing stands for a status of the
+// caller's own.
 ErrorPtr Timeline::failure(gpo_status status, const char* message) {
     try {
         auto error = std::make_shared<Error>();

@@ -23,8 +23,8 @@ public:
     gpo_status put_wait(Stream& stream, uint64_t value);
     gpo_status put_signal(Stream& stream, uint64_t value);
 
-    /// Its handle is gone, or the runtime shuts down: waits for what can't be reached any more are cancelled. In a shutdown
-    /// the host's are in any case.
+    /// Its handle is gone, or the runtime shuts down: waits for what can't be reached any more are cancelled. In a
+    /// shutdown the host's are in any case.
     void destroyed() noexcept override;
     void stop() noexcept override { destroyed(); }
 

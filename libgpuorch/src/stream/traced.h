@@ -30,7 +30,8 @@ public:
 
     /// Gives an operation to the driver, with its span around it. Throws what the operation throws.
     void hand_over(Operation& operation, uint64_t number, trace::Recorder& recorder);
-    /// Where the GPU's part of the operation begins that is being handed over, for those that wait first (Operation::work).
+    /// Where the GPU's part of the operation begins that is being handed over, for those that wait first
+    /// (Operation::work).
     void begin_work() noexcept;
 
     void note_notify(const Mark& mark) noexcept;

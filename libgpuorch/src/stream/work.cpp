@@ -26,9 +26,10 @@ struct Attributes {
     unsigned count = 0;
 };
 
-Issued add_node(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, CUgraphNodeParams& node,
-                CUgraphNode* made) noexcept {
-    return {context.table().cuGraphAddNode(made, graph, dependencies.data(), dependencies.size(), &node), "cuGraphAddNode"};
+Issued add_node(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies,
+                CUgraphNodeParams& node, CUgraphNode* made) noexcept {
+    return {context.table().cuGraphAddNode(made, graph, dependencies.data(), dependencies.size(), &node),
+            "cuGraphAddNode"};
 }
 
 CUgraphNodeParams node_of(CUgraphNodeType type) noexcept {
@@ -54,7 +55,9 @@ CUgraphNodeParams copy_node(const Context& context, const RowsWork& work) noexce
     return node;
 }
 
-uint64_t span_of(uint64_t pitch, uint64_t width, uint64_t rows) noexcept { return rows ? pitch * (rows - 1) + width : 0; }
+uint64_t span_of(uint64_t pitch, uint64_t width, uint64_t rows) noexcept {
+    return rows ? pitch * (rows - 1) + width : 0;
+}
 
 }  // namespace
 
@@ -82,8 +85,8 @@ Issued issue_elsewhere(const Context& context, CUstream stream, const CopyWork& 
     if (work.way == CopyWork::Way::on_device)
         return {table.cuMemcpyDtoDAsync(work.destination, work.source, work.bytes, stream), "cuMemcpyDtoDAsync"};
     if (work.way == CopyWork::Way::peer)
-        return {table.cuMemcpyPeerAsync(work.destination, work.destination_context, work.source, work.source_context, work.bytes,
-                                        stream),
+        return {table.cuMemcpyPeerAsync(work.destination, work.destination_context, work.source, work.source_context,
+                                        work.bytes, stream),
                 "cuMemcpyPeerAsync"};
     return {table.cuMemcpyAsync(work.destination, work.source, work.bytes, stream), "cuMemcpyAsync"};
 }
@@ -107,7 +110,8 @@ Issued issue(const Context& context, CUstream stream, const FillWork& work) noex
     const driver::Table& table = context.table();
     const auto byte = static_cast<unsigned char>(work.value);
     if (work.rows != 1)
-        return {table.cuMemsetD2D8Async(work.destination, work.pitch, byte, work.count, work.rows, stream), "cuMemsetD2D8Async"};
+        return {table.cuMemsetD2D8Async(work.destination, work.pitch, byte, work.count, work.rows, stream),
+                "cuMemsetD2D8Async"};
     if (work.element_bytes == 1)
         return {table.cuMemsetD8Async(work.destination, byte, work.count, stream), "cuMemsetD8Async"};
     if (work.element_bytes == 2)
@@ -134,8 +138,9 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
     Issued added = add_node(context, graph, dependencies, params, &made);
     const Attributes attributes(work);
     for (unsigned i = 0; i < attributes.count && added.result == CUDA_SUCCESS; ++i)
-        added = {context.table().cuGraphKernelNodeSetAttribute(made, attributes.values[i].id, &attributes.values[i].value),
-                 "cuGraphKernelNodeSetAttribute"};
+        added = {
+            context.table().cuGraphKernelNodeSetAttribute(made, attributes.values[i].id, &attributes.values[i].value),
+            "cuGraphKernelNodeSetAttribute"};
     if (added.result == CUDA_SUCCESS) *node = made;
     else if (made) context.table().cuGraphDestroyNode(made);
     return added;

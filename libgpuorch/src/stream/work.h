@@ -1,10 +1,10 @@
 // Work of the GPU's as plain records: what is asked of it, with no stream and no owner.
 //
-// A record can be made, checked and copied anywhere. `issue` gives it to a stream, `add` to a graph; both take what the record
-// names by address or handle (arguments, events, memory) as it is: it has to stay until the driver has taken it, and the memory
-// until the work is done. `accesses` says which memory it reads and writes, as far as that is known, and `name` what it is called
-// in failures and traces. What a record can't be made from is refused by whoever makes it (kernel/launch.h, memory/copy.h,
-// memory/fill.h); what the driver refuses is explained there too.
+// A record can be made, checked and copied anywhere. `issue` gives it to a stream, `add` to a graph; both take what the
+// record names by address or handle (arguments, events, memory) as it is: it has to stay until the driver has taken it,
+// and the memory until the work is done. `accesses` says which memory it reads and writes, as far as that is known, and
+// `name` what it is called in failures and traces. What a record can't be made from is refused by whoever makes it
+// (kernel/launch.h, memory/copy.h, memory/fill.h); what the driver refuses is explained there too.
 #pragma once
 
 #include <cuda.h>
@@ -64,9 +64,11 @@ struct Issued {
 // Inside a DriverScope of the context; `stream` is of it.
 Issued issue_with_attributes(const Context& context, CUstream stream, const KernelWork& work) noexcept;
 inline Issued issue(const Context& context, CUstream stream, const KernelWork& work) noexcept {
-    if (work.cooperative || work.has_priority || work.cluster[0]) [[unlikely]] return issue_with_attributes(context, stream, work);
-    return {context.table().cuLaunchKernel(work.function, work.grid[0], work.grid[1], work.grid[2], work.block[0], work.block[1],
-                                           work.block[2], work.dynamic_shared, stream, work.arguments, nullptr),
+    if (work.cooperative || work.has_priority || work.cluster[0]) [[unlikely]]
+        return issue_with_attributes(context, stream, work);
+    return {context.table().cuLaunchKernel(work.function, work.grid[0], work.grid[1], work.grid[2], work.block[0],
+                                           work.block[1], work.block[2], work.dynamic_shared, stream, work.arguments,
+                                           nullptr),
             "cuLaunchKernel"};
 }
 Issued issue_elsewhere(const Context& context, CUstream stream, const CopyWork& work) noexcept;
@@ -74,7 +76,8 @@ inline Issued issue(const Context& context, CUstream stream, const CopyWork& wor
     const driver::Table& table = context.table();
     switch (work.way) {
         case CopyWork::Way::to_device:
-            return {table.cuMemcpyHtoDAsync(work.destination, reinterpret_cast<const void*>(work.source), work.bytes, stream),
+            return {table.cuMemcpyHtoDAsync(work.destination, reinterpret_cast<const void*>(work.source), work.bytes,
+                                            stream),
                     "cuMemcpyHtoDAsync"};
         case CopyWork::Way::to_host:
             return {table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(work.destination), work.source, work.bytes, stream),
@@ -85,7 +88,8 @@ inline Issued issue(const Context& context, CUstream stream, const CopyWork& wor
 Issued issue(const Context& context, CUstream stream, const RowsWork& work) noexcept;
 Issued issue(const Context& context, CUstream stream, const FillWork& work) noexcept;
 inline Issued issue(const Context& context, CUstream stream, const EventWork& work) noexcept {
-    if (work.wait) return {context.table().cuStreamWaitEvent(stream, work.event, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent"};
+    if (work.wait)
+        return {context.table().cuStreamWaitEvent(stream, work.event, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent"};
     return {context.table().cuEventRecord(work.event, stream), "cuEventRecord"};
 }
 

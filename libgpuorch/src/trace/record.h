@@ -48,7 +48,8 @@ struct Record {
     const char* label = "";  // interned by the runtime
     uint64_t begin = 0, end = 0;  // host::now()
     uint64_t bytes = 0;  // of copies and fills; held: how many operations; completion: the caller's number
-    uint64_t number = 0;  // of the operation in its stream; notify and completion: the mark's ticks, which tell it from others
+    uint64_t number =
+        0;  // of the operation in its stream; notify and completion: the mark's ticks, which tell it from others
     CUevent gpu_begin = nullptr, gpu_end = nullptr;
 };
 

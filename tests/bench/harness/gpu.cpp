@@ -205,10 +205,12 @@ std::vector<std::pair<std::string, std::string>> describe_machine(const std::str
         CHECK_GPO(gpo_runtime_get_driver(runtime.handle, &info));
         auto device = sized<gpo_device_properties>();
         CHECK_GPO(gpo_runtime_describe_device(runtime.handle, 0, &device));
-        lines.emplace_back("device", std::string(device.name) + " (sm_" + std::to_string(device.compute_capability_major) +
+        lines.emplace_back("device", std::string(device.name) + " (sm_" +
+                                         std::to_string(device.compute_capability_major) +
                                          std::to_string(device.compute_capability_minor) + ", " +
                                          std::to_string(device.multiprocessors) + " SMs)");
-        lines.emplace_back("CUDA", std::string(info.name) + ", " + version_text(static_cast<unsigned>(info.version), 1000, 10));
+        lines.emplace_back("CUDA",
+                           std::string(info.name) + ", " + version_text(static_cast<unsigned>(info.version), 1000, 10));
     } catch (const std::exception& problem) {
         lines.emplace_back("device", problem.what());
     }
@@ -216,7 +218,8 @@ std::vector<std::pair<std::string, std::string>> describe_machine(const std::str
     std::string processor = first_line("/proc/cpuinfo", "model name");
     const size_t colon = processor.find(": ");
     if (colon != std::string::npos) processor.erase(0, colon + 2);
-    lines.emplace_back("processor", processor + ", " + std::to_string(std::thread::hardware_concurrency()) + " logical");
+    lines.emplace_back("processor",
+                       processor + ", " + std::to_string(std::thread::hardware_concurrency()) + " logical");
     utsname system{};
     uname(&system);
     lines.emplace_back("system", std::string(system.sysname) + " " + system.release);

@@ -124,10 +124,11 @@ Bench::Bench(const char* program, int argc, char** argv) : program_(program) {
     for (int i = 0; i < argc; ++i) options_.command += (i ? " " : "") + std::string(argv[i]);
     bool pairs_given = false;
     const auto usage = [&](const std::string& problem) {
-        std::fprintf(stderr,
-                     "%s%s%s [--rows NAME,NAME…] [--pairs N] [--quick] [--json FILE] [--seed N] [--row-seconds S] [--list]\n"
-                     "GPUORCH_DEVICE=any|soft|cuda|cuda:1 chooses the device.\n",
-                     problem.c_str(), problem.empty() ? "" : "\n", argv[0]);
+        std::fprintf(
+            stderr,
+            "%s%s%s [--rows NAME,NAME…] [--pairs N] [--quick] [--json FILE] [--seed N] [--row-seconds S] [--list]\n"
+            "GPUORCH_DEVICE=any|soft|cuda|cuda:1 chooses the device.\n",
+            problem.c_str(), problem.empty() ? "" : "\n", argv[0]);
         std::exit(problem.empty() ? 0 : 2);
     };
     for (int i = 1; i < argc; ++i) {
@@ -174,7 +175,8 @@ void Bench::row(const RowSpec& spec, const std::function<void(Row&)>& body) {
         std::printf("%-24s %s\n", spec.name, spec.what);
         return;
     }
-    if (!options_.rows.empty() && std::find(options_.rows.begin(), options_.rows.end(), spec.name) == options_.rows.end())
+    if (!options_.rows.empty() &&
+        std::find(options_.rows.begin(), options_.rows.end(), spec.name) == options_.rows.end())
         return;
     Result result{};
     result.spec = spec;
@@ -268,7 +270,11 @@ void Bench::print(const Result& result) const {
     }
     const auto figure = [](double value) {
         char text[32];
-        std::snprintf(text, sizeof text, std::fabs(value) >= 1000 ? "%.0f" : std::fabs(value) >= 10 ? "%.1f" : "%.3f", value);
+        std::snprintf(text, sizeof text,
+                      std::fabs(value) >= 1000 ? "%.0f"
+                      : std::fabs(value) >= 10 ? "%.1f"
+                                               : "%.3f",
+                      value);
         return std::string(text);
     };
     char interval[48] = "";

@@ -23,7 +23,8 @@ const driver::Table& load_cuda() {
     const auto find = [get](const char* name, int version) {
         void* address = nullptr;
         CUdriverProcAddressQueryResult found{};
-        if (get(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found) != CUDA_SUCCESS) return static_cast<void*>(nullptr);
+        if (get(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &found) != CUDA_SUCCESS)
+            return static_cast<void*>(nullptr);
         return address;
     };
 #define X(name, version, need) table.name = reinterpret_cast<decltype(table.name)>(find(#name, version));

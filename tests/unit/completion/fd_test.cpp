@@ -53,7 +53,8 @@ struct Fixture {
 /// A duplicate of the queue's descriptor in an epoll set of its own.
 class Poller {
 public:
-    explicit Poller(CompletionQueue& queue, bool edge = false) : descriptor(queue.descriptor()), epoll_(epoll_create1(0)) {
+    explicit Poller(CompletionQueue& queue, bool edge = false)
+        : descriptor(queue.descriptor()), epoll_(epoll_create1(0)) {
         epoll_event event{};
         event.events = EPOLLIN | (edge ? EPOLLET : 0u);
         REQUIRE(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0);
@@ -92,7 +93,8 @@ void poll_everything(bool edge, int producers, int pollers, uint64_t each, uint6
         for (int p = 0; p < producers; ++p)
             threads.emplace_back("producer", [&, p] {
                 for (uint64_t i = 0; i < each; ++i)
-                    for (unsigned spins = 0; !fixture.deliver(static_cast<uint64_t>(p) * each + i) && spins < 5000; ++spins)
+                    for (unsigned spins = 0; !fixture.deliver(static_cast<uint64_t>(p) * each + i) && spins < 5000;
+                         ++spins)
                         host::step(spins);
             });
         for (int i = 0; i < pollers; ++i)
@@ -119,8 +121,9 @@ void poll_everything(bool edge, int producers, int pollers, uint64_t each, uint6
     REQUIRE(once);
 }
 
-// Producers fill a small queue, a waker makes waits return for nothing, each time when it has seen that the last one did.
-// Who waits drains one entry each time. All entries must come out, and each wake end a wait: a wait has no other end.
+// Producers fill a small queue, a waker makes waits return for nothing, each time when it has seen that the last one
+// did. Who waits drains one entry each time. All entries must come out, and each wake end a wait: a wait has no other
+// end.
 void wait_for_everything(uint32_t mode, int waiters, int producers, uint64_t each) {
     constexpr int kWakes = 3;
     Fixture fixture(4, mode);
@@ -135,7 +138,8 @@ void wait_for_everything(uint32_t mode, int waiters, int producers, uint64_t eac
         for (int p = 0; p < producers; ++p)
             threads.emplace_back("producer", [&, p] {
                 for (uint64_t i = 0; i < each; ++i)
-                    for (unsigned spins = 0; !fixture.deliver(static_cast<uint64_t>(p) * each + i) && spins < 5000; ++spins)
+                    for (unsigned spins = 0; !fixture.deliver(static_cast<uint64_t>(p) * each + i) && spins < 5000;
+                         ++spins)
                         host::step(spins);
             });
         for (int i = 0; i < waiters; ++i)
@@ -147,7 +151,8 @@ void wait_for_everything(uint32_t mode, int waiters, int producers, uint64_t eac
                         ++seen[entry.user_data];
                         drained.fetch_add(1);
                     }
-                    ++returned;   // no step from here to the next look at `awake`: the last wake is for who waits once more
+                    ++returned;  // no step from here to the next look at `awake`: the last wake is for who waits once
+                                 // more
                 }
                 queue.wake();  // the next one
             });

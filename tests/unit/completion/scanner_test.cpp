@@ -17,13 +17,14 @@ namespace {
 using gpo::driver::Function;
 namespace recorder = gpo::driver::recorder;
 
-/// A stream of a software GPU and a gate that holds it up on the device. As a rule the driver's calls are recorded, and it tells
-/// no listeners, as a CUDA driver.
+/// A stream of a software GPU and a gate that holds it up on the device. As a rule the driver's calls are recorded, and
+/// it tells no listeners, as a CUDA driver.
 struct Recorded {
     explicit Recorded(uint32_t mode = GPO_COMPLETION_BALANCED, bool records = true) {
         if (records)
-            gpo::driver::set_interposer(
-                [this](std::shared_ptr<gpo::driver::Driver> below) { return driver = recorder::wrap(std::move(below)); });
+            gpo::driver::set_interposer([this](std::shared_ptr<gpo::driver::Driver> below) {
+                return driver = recorder::wrap(std::move(below));
+            });
         runtime = gpo::test::make_soft_runtime(0, mode);
         REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
         REQUIRE(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);
@@ -100,8 +101,8 @@ TEST_CASE("a stream that has got nowhere is asked one question a turn, however m
     on.expect(1, kMarks + 1);
 }
 
-/// Turns of the scanner in a tenth of a second or, on a busy machine, more; each begins with the question whether the context
-/// is alive. Sets how long it was.
+/// Turns of the scanner in a tenth of a second or, on a busy machine, more; each begins with the question whether the
+/// context is alive. Sets how long it was.
 static uint64_t turns_in_a_while(uint64_t& milliseconds) {
     const auto begin = std::chrono::steady_clock::now();
     recorder::clear();
@@ -130,7 +131,9 @@ TEST_CASE("a stream is looked at every millisecond at most in balanced mode, and
     }
 }
 
-TEST_CASE("where the driver tells, the scanner sleeps until a mark is reached, and further marks of the stream don't wake it") {
+TEST_CASE(
+    "where the driver tells, the scanner sleeps until a mark is reached, and further marks of the stream don't wake "
+    "it") {
     Recorded on(GPO_COMPLETION_BALANCED, false);
     for (uint64_t round = 0; round < 20; ++round) {
         constexpr uint64_t kMarks = 100;
@@ -291,7 +294,8 @@ TEST_CASE("a stream whose work was seen done is destroyed without asking for it"
     CHECK(recorder::count(Function::cuEventRecord) == 0);
 }
 
-TEST_CASE("where the context is current an operation asks the driver once whether it still is, elsewhere it makes it so") {
+TEST_CASE(
+    "where the context is current an operation asks the driver once whether it still is, elsewhere it makes it so") {
     Recorded on;
     on.notify(0);
     on.expect(0, 1);

@@ -1,4 +1,5 @@
-// Marks under many schedules: whatever the scanner looks at meanwhile, each is told of, once. GPUORCH_TEST_SEED=n runs one again.
+// Marks under many schedules: whatever the scanner looks at meanwhile, each is told of, once. GPUORCH_TEST_SEED=n runs
+// one again.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -56,7 +57,8 @@ using gpo::test::SoftRuntime;
 
 }  // namespace
 
-TEST_CASE("marks behind work on two streams are told of under every schedule, though nobody asks for them by the clock") {
+TEST_CASE(
+    "marks behind work on two streams are told of under every schedule, though nobody asks for them by the clock") {
     gpo::test::each_seed(kSeeds / 5, [](uint64_t seed) {
         SoftRuntime on(seed);
         gpo_stream_t streams[2] = {};

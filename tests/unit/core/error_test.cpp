@@ -10,7 +10,8 @@
 
 TEST_CASE("a limit that the device lacks is not supported") {
     namespace faults = gpo::driver::faults;
-    gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
+    gpo::driver::set_interposer(
+        [](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
     gpo_device_t device = nullptr;
     const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);

@@ -261,7 +261,8 @@ TEST_CASE("handles of another runtime and of one that was shut down are invalid"
     CHECK(pin_status(left) != GPO_SUCCESS);
 }
 
-TEST_CASE("the handle of a completion queue outlives its runtime, and the next runtime of the table knows nothing of it") {
+TEST_CASE(
+    "the handle of a completion queue outlives its runtime, and the next runtime of the table knows nothing of it") {
     const auto insert_queue = [](Runtime& runtime) {
         return runtime.handles().insert(*make<CompletionQueue>(runtime, 2u, nullptr));
     };

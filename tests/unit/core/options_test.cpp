@@ -54,12 +54,16 @@ TEST_CASE("a struct ends where one of its fields does, and nowhere else") {
         FAIL("half of the label was read");
     } catch (const Failure& failure) {
         CHECK(failure.error()->sentence() ==
-              doctest::String("options.struct_size is 20, which ends inside the field label: set it to sizeof the struct"));
+              doctest::String(
+                  "options.struct_size is 20, which ends inside the field label: set it to sizeof the struct"));
     }
 }
 
-TEST_CASE("a struct that ends in the padding behind a field is refused, and one that ends before or behind the padding isn't") {
-    static constexpr StructField kFields[] = {{"struct_size", 0, 4}, {"number", 4, 8}, {"small", 8, 9}, {"large", 16, 24}};
+TEST_CASE(
+    "a struct that ends in the padding behind a field is refused, and one that ends before or behind the padding "
+    "isn't") {
+    static constexpr StructField kFields[] = {
+        {"struct_size", 0, 4}, {"number", 4, 8}, {"small", 8, 9}, {"large", 16, 24}};
     constexpr detail::Shape shape{24, kFields};
     const auto status = [&](uint32_t size) {
         try {

@@ -104,7 +104,9 @@ TEST_CASE("what isn't a dead process's part for sure is left alone") {
     }
     const std::string stale = folder.path + "/" + made;
     const auto boot = made.find('-') + 1;
-    const auto with = [&](size_t at, const std::string& what) { return std::string(made).replace(at, what.size(), what); };
+    const auto with = [&](size_t at, const std::string& what) {
+        return std::string(made).replace(at, what.size(), what);
+    };
     struct Case {
         const char* what;
         std::string name;
@@ -125,7 +127,8 @@ TEST_CASE("what isn't a dead process's part for sure is left alone") {
         const timespec times[2] = {{1000, 0}, {1000, 0}};
         if (each.is_old) REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
     }
-    const std::string linked = with(made.size() - 9, "aaaa"), link = with(made.size() - 9, "bbbb"), subfolder = with(made.size() - 9, "cccc");
+    const std::string linked = with(made.size() - 9, "aaaa"), link = with(made.size() - 9, "bbbb"),
+                      subfolder = with(made.size() - 9, "cccc");
     std::ofstream(folder.path + "/keep") << "x";
     REQUIRE(::link((folder.path + "/keep").c_str(), (folder.path + "/" + linked).c_str()) == 0);
     REQUIRE(symlink("keep", (folder.path + "/" + link).c_str()) == 0);

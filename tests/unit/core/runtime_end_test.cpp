@@ -40,7 +40,8 @@ void meet(uint64_t seeds, Call call) {
         CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);
         calls.join();
         CAPTURE(status);
-        CHECK((status == GPO_SUCCESS || status == GPO_SHUT_DOWN || status == GPO_STALE_HANDLE || status == GPO_INVALID_HANDLE));
+        CHECK((status == GPO_SUCCESS || status == GPO_SHUT_DOWN || status == GPO_STALE_HANDLE ||
+               status == GPO_INVALID_HANDLE));
         CHECK(gpo::host::detail::running_threads() == 0);
     });
     check_that_none_is_left();
@@ -121,7 +122,8 @@ TEST_CASE("memory that was freed behind a stream that fails is given back by the
         REQUIRE(gpo_arena_allocate(arena, 256, 0, &piece) == GPO_SUCCESS);
         REQUIRE(gpo_stream_wait_timeline(stream, timeline, 1) == GPO_SUCCESS);
         REQUIRE(gpo_arena_free_after(arena, piece, stream) == GPO_SUCCESS);
-        // The stream fails: the scanner is told, and an errand then marks all streams, to know that none uses the piece.
+        // The stream fails: the scanner is told, and an errand then marks all streams, to know that none uses the
+        // piece.
         REQUIRE(gpo_timeline_destroy(timeline) == GPO_SUCCESS);
         for (uint64_t i = 0; i < seed % 16; ++i) gpo::host::crossing();
         CHECK(gpo_runtime_shutdown(runtime, kPatience) == GPO_SUCCESS);

@@ -1,4 +1,5 @@
-// What nvcc made and is committed, the PTX of the built-in kernels and the tests' images, is what the pinned one makes again.
+// What nvcc made and is committed, the PTX of the built-in kernels and the tests' images, is what the pinned one makes
+// again.
 #include <doctest/doctest.h>
 #include <unistd.h>
 

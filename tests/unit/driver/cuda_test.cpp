@@ -146,9 +146,11 @@ TEST_CASE("why a CUDA driver can't be used is a sentence that names the culprit"
 
 TEST_CASE("without a library the reason is that there is none, in the loader's own words") {
     Folder folder;
-    if (probe(folder.path, {}, "probe: look for a libcuda") != "none") return gpo::test::skip("this machine has a libcuda");
+    if (probe(folder.path, {}, "probe: look for a libcuda") != "none")
+        return gpo::test::skip("this machine has a libcuda");
     const std::string seen = probe(folder.path, {});
-    CHECK(contains(seen, "none: the CUDA driver library could not be loaded: libcuda.so.1: cannot open shared object file"));
+    CHECK(contains(seen,
+                   "none: the CUDA driver library could not be loaded: libcuda.so.1: cannot open shared object file"));
 }
 
 TEST_CASE("a library that isn't one is refused with the loader's own words") {

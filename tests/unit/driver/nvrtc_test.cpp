@@ -201,14 +201,29 @@ TEST_CASE("a source of which NVRTC may read files has no inputs that could be a 
     CHECK_FALSE(reads("#include \"given.h\"\n", {"-I/mine"}, {{"given.h", "#include <given.h>"}}));
     CHECK_FALSE(reads("int include = 1; const char* text = \"include x.h\";", {"--include-path=/mine"}));
     // Each reads mine.h from a folder, or may.
-    for (const char* source :
-         {"#include \"mine.h\"\n", "#include MINE\n", "#import \"mine.h\"\n", "#include_next <stdint.h>\n",
-          "%:include \"mine.h\"\n", "%:import <mine.h>\n", "# /* */ include \"mine.h\"\n", "/* */ # include \"mine.h\"\n",
-          "#inc\\\nlude \"mine.h\"\n", "#inc\\ \t\nlude \"mine.h\"\n", "#\\\ninclude \"mine.h\"\n", "#inc\\\r\nlude \"mine.h\"\n",
-          "#inc?\?/\nlude \"mine.h\"\n", "?\?=include \"mine.h\"\n", "#\rinclude \"mine.h\"\n", "#\vinclude\f\"mine.h\"\n",
-          "#if __has_include(\"mine.h\")\n#endif\n", "#define HAS __has_include\n#if HAS(<mine.h>)\n#endif\n",
-          "#if __has_\\\ninclude(\"mine.h\")\n#endif\n", "#include <stdint.h>\\ \n#include \"mine.h\"\n",
-          "#include </mine.h>\n", "#include <../mine.h>\n", "#include <stdint.h"}) {
+    for (const char* source : {"#include \"mine.h\"\n",
+                               "#include MINE\n",
+                               "#import \"mine.h\"\n",
+                               "#include_next <stdint.h>\n",
+                               "%:include \"mine.h\"\n",
+                               "%:import <mine.h>\n",
+                               "# /* */ include \"mine.h\"\n",
+                               "/* */ # include \"mine.h\"\n",
+                               "#inc\\\nlude \"mine.h\"\n",
+                               "#inc\\ \t\nlude \"mine.h\"\n",
+                               "#\\\ninclude \"mine.h\"\n",
+                               "#inc\\\r\nlude \"mine.h\"\n",
+                               "#inc?\?/\nlude \"mine.h\"\n",
+                               "?\?=include \"mine.h\"\n",
+                               "#\rinclude \"mine.h\"\n",
+                               "#\vinclude\f\"mine.h\"\n",
+                               "#if __has_include(\"mine.h\")\n#endif\n",
+                               "#define HAS __has_include\n#if HAS(<mine.h>)\n#endif\n",
+                               "#if __has_\\\ninclude(\"mine.h\")\n#endif\n",
+                               "#include <stdint.h>\\ \n#include \"mine.h\"\n",
+                               "#include </mine.h>\n",
+                               "#include <../mine.h>\n",
+                               "#include <stdint.h"}) {
         CAPTURE(source);
         CHECK(reads(source));
         CHECK(reads("#include \"given.h\"\n", {}, {{"given.h", source}}));
@@ -232,25 +247,41 @@ TEST_CASE("the toolkit's headers and those that they need are found where toolki
         std::vector<const char*> expected;   // folders
     };
     const Layout layouts[] = {
-        {"a toolkit of CUDA 13", {"local/cuda/include/cuda_fp16.h", "local/cuda/include/cccl/nv/target", "local/cuda/include/nv/target"},
-         "local/cuda/lib64", {"local/cuda/include", "local/cuda/include/cccl"}},
-        {"a toolkit of CUDA 12", {"local/cuda/include/cuda_fp16.h", "local/cuda/include/nv/target"}, "local/cuda/lib64",
+        {"a toolkit of CUDA 13",
+         {"local/cuda/include/cuda_fp16.h", "local/cuda/include/cccl/nv/target", "local/cuda/include/nv/target"},
+         "local/cuda/lib64",
+         {"local/cuda/include", "local/cuda/include/cccl"}},
+        {"a toolkit of CUDA 12",
+         {"local/cuda/include/cuda_fp16.h", "local/cuda/include/nv/target"},
+         "local/cuda/lib64",
          {"local/cuda/include"}},
-        {"wheels of CUDA 13", {"nvidia/cu13/include/cuda_fp16.h", "nvidia/cu13/include/cccl/nv/target"}, "nvidia/cu13/lib",
+        {"wheels of CUDA 13",
+         {"nvidia/cu13/include/cuda_fp16.h", "nvidia/cu13/include/cccl/nv/target"},
+         "nvidia/cu13/lib",
          {"nvidia/cu13/include", "nvidia/cu13/include/cccl"}},
-        {"wheels of CUDA 12", {"nvidia/cuda_runtime/include/cuda_fp16.h", "nvidia/cuda_cccl/include/nv/target"}, "nvidia/cuda_nvrtc/lib",
+        {"wheels of CUDA 12",
+         {"nvidia/cuda_runtime/include/cuda_fp16.h", "nvidia/cuda_cccl/include/nv/target"},
+         "nvidia/cuda_nvrtc/lib",
          {"nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include"}},
         {"wheels without the core libraries, beside toolkits",
-         {"nvidia/cu13/include/cuda_fp16.h", "local/cuda-12.4/include/nv/target", "local/cuda-13.1/include/cccl/nv/target",
-          "local/cuda-13.1/include/cuda_fp16.h", "local/cuda/include/nv/target"},
-         "nvidia/cu13/lib", {"nvidia/cu13/include", "local/cuda-13.1/include/cccl"}},
+         {"nvidia/cu13/include/cuda_fp16.h", "local/cuda-12.4/include/nv/target",
+          "local/cuda-13.1/include/cccl/nv/target", "local/cuda-13.1/include/cuda_fp16.h",
+          "local/cuda/include/nv/target"},
+         "nvidia/cu13/lib",
+         {"nvidia/cu13/include", "local/cuda-13.1/include/cccl"}},
         {"a wheel of CUDA 13 without CCCL, and a toolkit with nv/target in two places",
          {"nvidia/cu13/include/cuda_fp16.h", "local/cuda/include/cuda_fp16.h", "local/cuda/include/nv/target",
           "local/cuda/include/cccl/nv/target", "local/cuda/include/cccl/cuda/std/type_traits"},
-         "nvidia/cu13/lib", {"nvidia/cu13/include", "local/cuda/include/cccl"}},
-        {"only another toolkit", {"local/cuda-12.4/include/cuda_fp16.h", "local/cuda-12.4/include/nv/target"}, "lib",
+         "nvidia/cu13/lib",
+         {"nvidia/cu13/include", "local/cuda/include/cccl"}},
+        {"only another toolkit",
+         {"local/cuda-12.4/include/cuda_fp16.h", "local/cuda-12.4/include/nv/target"},
+         "lib",
          {"local/cuda-12.4/include"}},
-        {"headers without core libraries anywhere", {"nvidia/cu13/include/cuda_fp16.h"}, "nvidia/cu13/lib", {"nvidia/cu13/include"}},
+        {"headers without core libraries anywhere",
+         {"nvidia/cu13/include/cuda_fp16.h"},
+         "nvidia/cu13/lib",
+         {"nvidia/cu13/include"}},
         {"nothing", {}, "lib", {}},
     };
     for (const Layout& layout : layouts) {
@@ -278,8 +309,10 @@ TEST_CASE("a header of the toolkit that isn't there is named with where it was l
     CHECK(contains(core, "error: nv/target is a header of CUDA's C++ core libraries"));
     CHECK(contains(core, "nvidia-cuda-cccl"));
     CHECK(contains(core, "Looked in /one/include, /two/include"));
-    CHECK(contains(nvrtc::missing_header("k.cu(1): catastrophic error: could not open source file \"cuda_fp16.h\" (no directories)", includes),
-                   "error: cuda_fp16.h is a header of the CUDA toolkit"));
+    CHECK(contains(
+        nvrtc::missing_header(
+            "k.cu(1): catastrophic error: could not open source file \"cuda_fp16.h\" (no directories)", includes),
+        "error: cuda_fp16.h is a header of the CUDA toolkit"));
     CHECK(nvrtc::missing_header("k.cu(1): catastrophic error: cannot open source file \"mine.h\"", includes).empty());
     CHECK(nvrtc::missing_header("k.cu(1): error: expected a \";\"", includes).empty());
 }

@@ -1,5 +1,5 @@
-// Executors under many schedules: whatever their threads, the scanner, callers and a teardown do in between, each callback
-// comes once, those of a stream in their order, and nothing hangs.
+// Executors under many schedules: whatever their threads, the scanner, callers and a teardown do in between, each
+// callback comes once, those of a stream in their order, and nothing hangs.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -69,7 +69,8 @@ void run(uint64_t seed, uint32_t flags, uint32_t mode, End end) {
                 const gpo_status status = i % 3 == 1 ? gpo_stream_host_call(streams[t], executor, called, &line)
                                                      : gpo_stream_then(streams[t], executor, completed, &line);
                 line.accepted += status == GPO_SUCCESS;
-                if (status != GPO_SUCCESS && status != GPO_WOULD_BLOCK && status < GPO_CANCELLED && status != GPO_STALE_HANDLE)
+                if (status != GPO_SUCCESS && status != GPO_WOULD_BLOCK && status < GPO_CANCELLED &&
+                    status != GPO_STALE_HANDLE)
                     ++wrong;
                 if (flags & GPO_EXECUTOR_CALLER) gpo_executor_poll(executor, nullptr);
             }
@@ -94,7 +95,8 @@ void run(uint64_t seed, uint32_t flags, uint32_t mode, End end) {
 TEST_CASE("every callback comes once under every schedule, however the executor ends") {
     const auto [first, count] = gpo::test::seeds({1, 2400});  // each stands for twelve runs
     for (uint64_t seed = first; seed < first + (count + 11) / 12; ++seed) {
-        for (uint32_t flags : {unsigned{GPO_EXECUTOR_SLEEP}, unsigned{GPO_EXECUTOR_SPIN}, unsigned{GPO_EXECUTOR_CALLER}})
+        for (uint32_t flags :
+             {unsigned{GPO_EXECUTOR_SLEEP}, unsigned{GPO_EXECUTOR_SPIN}, unsigned{GPO_EXECUTOR_CALLER}})
             for (End end : {End::run, End::destroy, End::shutdown}) {
                 INFO("GPUORCH_TEST_SEED=", seed, ", flags ", flags, ", end ", static_cast<int>(end));
                 run(seed, flags, seed % 2 ? GPO_COMPLETION_BALANCED : GPO_COMPLETION_LATENCY, end);
@@ -125,12 +127,16 @@ TEST_CASE("callbacks that wait for one another come on as many threads as there 
         for (uint64_t round = 1; round <= 3; ++round) {
             Meeting meeting;
             for (int i = 0; i < kThreads; ++i)
-                REQUIRE(gpo_timeline_then(timeline, round, executor, [](void* user, const gpo_completion*, const gpo_error*) {
-                            auto& here = *static_cast<Meeting*>(user);
-                            ++here.came;
-                            const uint64_t until = gpo::host::now() + 1'000'000'000;
-                            while (!here.all() && gpo::host::now() < until) gpo::host::sleep_until(gpo::host::now() + 100'000);
-                        }, &meeting) == GPO_SUCCESS);
+                REQUIRE(gpo_timeline_then(
+                            timeline, round, executor,
+                            [](void* user, const gpo_completion*, const gpo_error*) {
+                                auto& here = *static_cast<Meeting*>(user);
+                                ++here.came;
+                                const uint64_t until = gpo::host::now() + 1'000'000'000;
+                                while (!here.all() && gpo::host::now() < until)
+                                    gpo::host::sleep_until(gpo::host::now() + 100'000);
+                            },
+                            &meeting) == GPO_SUCCESS);
             gpo::host::sleep_until(gpo::host::now() + 100'000);   // one spins, the others sleep
             REQUIRE(gpo_timeline_signal(timeline, round) == GPO_SUCCESS);
             gpo::host::sleep_until(gpo::host::now() + 500'000'000);

@@ -1,5 +1,5 @@
-// A mutex that its owner enters without a locked instruction: nobody is inside beside another, and nobody waits for ever,
-// under many schedules and on real threads.
+// A mutex that its owner enters without a locked instruction: nobody is inside beside another, and nobody waits for
+// ever, under many schedules and on real threads.
 #include <doctest/doctest.h>
 
 #include <thread>

@@ -154,7 +154,8 @@ TEST_CASE("waits in a schedule take virtual time only") {
     CHECK_FALSE(schedule.deadlocked());
 }
 
-TEST_CASE("in some schedules a thread stands still while the others' deadlines pass, and they say the same the next time") {
+TEST_CASE(
+    "in some schedules a thread stands still while the others' deadlines pass, and they say the same the next time") {
     uint64_t late = 0, in_time = 0;
     for (uint64_t seed = 0; seed < 400; ++seed) {
         CAPTURE(seed);

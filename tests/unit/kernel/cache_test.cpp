@@ -170,7 +170,8 @@ TEST_CASE("a read-only folder is read and never written") {
     REQUIRE(chmod(folder.path.c_str(), 0500) == 0);
     Cache cache(folder.path);
     CHECK(cache.find(kKey));
-    if (geteuid() == 0) gpo::test::skip("root writes where nobody may; process/kernel_cache.cpp becomes another user", "storing");
+    if (geteuid() == 0)
+        gpo::test::skip("root writes where nobody may; process/kernel_cache.cpp becomes another user", "storing");
     else CHECK_FALSE(cache.store(std::string(64, 'b'), result_with("")));
     REQUIRE(chmod(folder.path.c_str(), 0700) == 0);
 }
@@ -273,7 +274,8 @@ TEST_CASE("what a compiler keeps is taken whole or not at all, and goes when the
     REQUIRE(cache.put("name", bytes));
     const timespec long_ago[2] = {{1000, 0}, {1000, 0}};
     REQUIRE(utimensat(AT_FDCWD, path.c_str(), long_ago, 0) == 0);
-    for (int i = 0; i < 3; ++i) REQUIRE(cache.store(std::string(63, 'a') + static_cast<char>('a' + i), result_with("", 2'500)));
+    for (int i = 0; i < 3; ++i)
+        REQUIRE(cache.store(std::string(63, 'a') + static_cast<char>('a' + i), result_with("", 2'500)));
     CHECK_FALSE(cache.take("name"));
     CHECK_FALSE(cache.put("name", std::string(20'000, 'x')));
     CHECK_FALSE(Cache("").put("name", bytes));

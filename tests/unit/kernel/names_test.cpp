@@ -78,8 +78,9 @@ TEST_CASE("a name that isn't there, or stands for more than one kernel, is answe
     CHECK(find("blur", symbols, {}, &why).empty());
     CHECK(why == "`blur` is overloaded, ask for one of its symbols: _Z4blurPfi _Z4blurPdi");
     CHECK(find("scale", symbols, {}, &why).empty());
-    CHECK(why == "the module has no kernel `scale`; it has blur (_Z4blurPdi), blur (_Z4blurPfi), "
-                 "scale<float> (_Z5scaleIfEvPT_S0_m); kernels of a template are there if a name expression asked for them");
+    CHECK(why ==
+          "the module has no kernel `scale`; it has blur (_Z4blurPdi), blur (_Z4blurPfi), "
+          "scale<float> (_Z5scaleIfEvPT_S0_m); kernels of a template are there if a name expression asked for them");
     CHECK(find("any", {}, {}, &why).empty());
     CHECK(why == "the module has no kernel `any`; it has none, or none that the driver tells of; kernels of a template "
                  "are there if a name expression asked for them");

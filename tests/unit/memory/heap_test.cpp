@@ -1,4 +1,5 @@
-// The slab heap over ordinary memory: bad frees, the cap, growth and trim, statistics, many threads, and failing sources.
+// The slab heap over ordinary memory: bad frees, the cap, growth and trim, statistics, many threads, and failing
+// sources.
 #include <doctest/doctest.h>
 
 #include <sys/mman.h>
@@ -69,13 +70,16 @@ struct Heap {
     }
 };
 
-SlabHeap::Options options(uint64_t max_bytes, uint64_t slab_bytes, unsigned shards) { return {max_bytes, slab_bytes, shards}; }
+SlabHeap::Options options(uint64_t max_bytes, uint64_t slab_bytes, unsigned shards) {
+    return {max_bytes, slab_bytes, shards};
+}
 
 }  // namespace
 
 TEST_CASE("what can't be one slab is refused, and slabs are no larger than can be counted in") {
     Heap heap({.slab_bytes = UINT64_MAX});
-    for (const uint64_t bytes : {UINT64_MAX, UINT64_MAX - 4096, uint64_t{1} << 40}) CHECK_THROWS_AS(heap.heap.reserve(bytes), gpo::Failure);
+    for (const uint64_t bytes : {UINT64_MAX, UINT64_MAX - 4096, uint64_t{1} << 40})
+        CHECK_THROWS_AS(heap.heap.reserve(bytes), gpo::Failure);
     CHECK(heap.pages.taken == 0);
     CHECK(heap.heap.totals().reserved == 0);
     try {
@@ -324,7 +328,8 @@ TEST_CASE("threads that allocate, fill and free each other's pieces find them wh
             std::vector<std::pair<char*, uint64_t>> mine;
             const auto free_one = [&](std::pair<char*, uint64_t> piece) {
                 for (const uint64_t at : {uint64_t{0}, piece.second - 1})
-                    if (static_cast<unsigned char>(piece.first[at]) != static_cast<unsigned char>(piece.second)) ++wrong;
+                    if (static_cast<unsigned char>(piece.first[at]) != static_cast<unsigned char>(piece.second))
+                        ++wrong;
                 if (!h.free(piece.first)) ++wrong;
             };
             for (unsigned step = 0; step < kSteps; ++step) {

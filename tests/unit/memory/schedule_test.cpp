@@ -1,5 +1,5 @@
-// Frees behind streams under many schedules: whatever the scanner, the errands and the callers do in between, all memory
-// comes back, once.
+// Frees behind streams under many schedules: whatever the scanner, the errands and the callers do in between, all
+// memory comes back, once.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -160,15 +160,19 @@ TEST_CASE("what was never freed outlives the arena's handle, though pieces that 
 
 TEST_CASE("a shutdown goes well under every schedule while an errand marks streams") {
     namespace faults = gpo::driver::faults;
-    gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
+    gpo::driver::set_interposer(
+        [](std::shared_ptr<gpo::driver::Driver> driver) { return faults::wrap(std::move(driver)); });
     const uint32_t threads = gpo::host::detail::running_threads();
     for (uint64_t seed = 1; seed <= 200; ++seed) {
         CAPTURE(seed);
         World world(seed);
         void* piece = world.take();
-        // There is no memory for the mark that the free waits for: an errand tries again a millisecond later, and that is when
-        // the runtime is shut down.
-        faults::arm({.function = gpo::driver::Function::cuEventRecord, .kth = 1, .result = CUDA_ERROR_OUT_OF_MEMORY, .for_ever = true});
+        // There is no memory for the mark that the free waits for: an errand tries again a millisecond later, and that
+        // is when the runtime is shut down.
+        faults::arm({.function = gpo::driver::Function::cuEventRecord,
+                     .kth = 1,
+                     .result = CUDA_ERROR_OUT_OF_MEMORY,
+                     .for_ever = true});
         world.copy_and_free(piece);
         REQUIRE(faults::failed() > 0);
         faults::disarm();

@@ -86,7 +86,8 @@ TEST_CASE("random allocations never overlap, and all frees leave one block a reg
                 REQUIRE(block.offset >= block.slab * 7u);
                 REQUIRE(block.offset + want <= block.slab * 7u + size);
                 const auto next = live.lower_bound({block.slab, block.offset});
-                if (next != live.end() && next->first.first == block.slab) REQUIRE(block.offset + want <= next->first.second);
+                if (next != live.end() && next->first.first == block.slab)
+                    REQUIRE(block.offset + want <= next->first.second);
                 if (next != live.begin()) {
                     const auto& [key, before] = *std::prev(next);
                     if (key.first == block.slab) REQUIRE(key.second + before.size <= block.offset);

@@ -1,5 +1,5 @@
-// Who waits for a pipeline's run is told of that one, under many schedules, though the next may begin and end before they
-// come to look.
+// Who waits for a pipeline's run is told of that one, under many schedules, though the next may begin and end before
+// they come to look.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -71,6 +71,8 @@ void run(uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("who waits for a run is told how that one ended, though the next has ended before they look, under every schedule") {
+TEST_CASE(
+    "who waits for a run is told how that one ended, though the next has ended before they look, under every "
+    "schedule") {
     gpo::test::each_seed(200, run);
 }

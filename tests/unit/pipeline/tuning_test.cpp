@@ -100,7 +100,8 @@ TEST_CASE("small inputs are not measured on, and still come in several chunks") 
     CHECK(tuning.measured());
 }
 
-TEST_CASE("without memory for larger chunks a run goes on with smaller ones, and has measured only if it had begun to") {
+TEST_CASE(
+    "without memory for larger chunks a run goes on with smaller ones, and has measured only if it had begun to") {
     Tuning at_once;
     at_once.begin(kGiB, 4096, Tuning::kMost);
     at_once.restrict(kMiB);

@@ -1,5 +1,5 @@
-// A software GPU reduced to its kernels, for the tests of kernel_*.cpp: compile source, load it, launch it, wait. For what only
-// its own interfaces show; kernels that any device can run are tested in conformance/.
+// A software GPU reduced to its kernels, for the tests of kernel_*.cpp: compile source, load it, launch it, wait. For
+// what only its own interfaces show; kernels that any device can run are tested in conformance/.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -100,7 +100,8 @@ struct Shape {
 
 class Device {
 public:
-    explicit Device(unsigned workers = 2, bool guard = false, uint64_t longest_loop = Multiprocessors::Options().longest_loop) {
+    explicit Device(unsigned workers = 2, bool guard = false,
+                    uint64_t longest_loop = Multiprocessors::Options().longest_loop) {
         Multiprocessors::Options options;
         options.longest_loop = longest_loop;
         options.workers = workers;

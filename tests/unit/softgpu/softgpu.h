@@ -40,7 +40,8 @@ inline std::vector<char> unsealed_image(const std::string& name) {
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     if (length <= 0) throw std::runtime_error("no /proc/self/exe");
-    const std::string folder = std::string(path, size_t(length)).substr(0, std::string(path, size_t(length)).rfind('/'));
+    const std::string folder =
+        std::string(path, size_t(length)).substr(0, std::string(path, size_t(length)).rfind('/'));
     const std::string image = gpo::test::read_whole(folder + "/" + name + ".so");
     return {image.begin(), image.end()};
 }

@@ -1,5 +1,5 @@
-// What a failure says of the operation that failed: where the driver can tell, and where it can't, as the software GPU's
-// driver with that knowledge taken away.
+// What a failure says of the operation that failed: where the driver can tell, and where it can't, as the software
+// GPU's driver with that knowledge taken away.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -47,7 +47,8 @@ void capture_two_streams(gpo_device_t device, gpo_stream_t stream, gpo_stream_t 
     REQUIRE(gpo_event_create(device, nullptr, &fork) == GPO_SUCCESS);
     REQUIRE(gpo_event_create(device, nullptr, &join) == GPO_SUCCESS);
     REQUIRE(driver->table.cuCtxPushCurrent(static_cast<CUcontext>(context)) == CUDA_SUCCESS);
-    REQUIRE(driver->table.cuStreamBeginCapture(static_cast<CUstream>(native), CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+    REQUIRE(driver->table.cuStreamBeginCapture(static_cast<CUstream>(native), CU_STREAM_CAPTURE_MODE_RELAXED) ==
+            CUDA_SUCCESS);
     REQUIRE(gpo_event_record(fork, stream) == GPO_SUCCESS);
     REQUIRE(gpo_stream_wait_event(joining, fork) == GPO_SUCCESS);
     REQUIRE(gpo_event_record(join, joining) == GPO_SUCCESS);
@@ -59,9 +60,10 @@ void capture_two_streams(gpo_device_t device, gpo_stream_t stream, gpo_stream_t 
 }
 
 Messages fail_on_two_streams() {
-    gpo::driver::set_interposer([](std::shared_ptr<gpo::driver::Driver> driver) -> std::shared_ptr<gpo::driver::Driver> {
-        return std::make_shared<Silent>(std::move(driver));
-    });
+    gpo::driver::set_interposer(
+        [](std::shared_ptr<gpo::driver::Driver> driver) -> std::shared_ptr<gpo::driver::Driver> {
+            return std::make_shared<Silent>(std::move(driver));
+        });
     gpo_device_t device = nullptr;
     gpo_arena_t arena = nullptr;
     gpo_module_t module = nullptr;
@@ -206,7 +208,8 @@ TEST_CASE("the software GPU names the kernel that failed among those that had be
     CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
 }
 
-TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is kept for the next stream, and given back") {
+TEST_CASE(
+    "memory for GPUORCH_ATTRIBUTE that the driver gives no address for is kept for the next stream, and given back") {
     namespace faults = gpo::driver::faults;
     namespace recorder = gpo::driver::recorder;
     using gpo::driver::Function;
@@ -217,7 +220,10 @@ TEST_CASE("memory for GPUORCH_ATTRIBUTE that the driver gives no address for is 
     gpo_stream_t stream = nullptr;
     const gpo_runtime_t runtime = gpo::test::make_soft_runtime();
     REQUIRE(gpo_device_open(runtime, nullptr, &device) == GPO_SUCCESS);
-    faults::arm({.function = Function::cuMemHostGetDevicePointer, .kth = 1, .result = CUDA_ERROR_OUT_OF_MEMORY, .for_ever = true});
+    faults::arm({.function = Function::cuMemHostGetDevicePointer,
+                 .kth = 1,
+                 .result = CUDA_ERROR_OUT_OF_MEMORY,
+                 .for_ever = true});
     for (int turn = 0; turn < 3; ++turn) CHECK(gpo_stream_create(device, nullptr, &stream) == GPO_OUT_OF_MEMORY);
     faults::disarm();
     CHECK(gpo_stream_create(device, nullptr, &stream) == GPO_SUCCESS);

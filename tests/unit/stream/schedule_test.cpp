@@ -43,14 +43,16 @@ TEST_CASE("a wait that times out beside a cancellation leaves the next wait noth
         {
             std::vector<gpo::host::Thread> threads;
             threads.emplace_back("waiter", [&] { waited = gpo_stream_wait(held.stream, 1); });
-            threads.emplace_back("canceller", [&] { CHECK(gpo_stream_cancel_held(held.stream, nullptr) == GPO_SUCCESS); });
+            threads.emplace_back("canceller",
+                                 [&] { CHECK(gpo_stream_cancel_held(held.stream, nullptr) == GPO_SUCCESS); });
         }
         CHECK((waited == GPO_TIMEOUT || waited == GPO_CANCELLED || waited == GPO_SUCCESS));
         CHECK(gpo_stream_wait(held.stream, kPatience) == GPO_SUCCESS);
     });
 }
 
-TEST_CASE("a notify on a stream whose device has just been lost comes behind those that were held, under every schedule") {
+TEST_CASE(
+    "a notify on a stream whose device has just been lost comes behind those that were held, under every schedule") {
     gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         Held held(seed);
         for (uint64_t i = 0; i < 2; ++i) REQUIRE(gpo_stream_notify(held.stream, held.queue, i) == GPO_SUCCESS);
@@ -68,7 +70,9 @@ TEST_CASE("a notify on a stream whose device has just been lost comes behind tho
     });
 }
 
-TEST_CASE("a wait for the device tells no failure of a stream's, whatever is cancelled or fails meanwhile, under every schedule") {
+TEST_CASE(
+    "a wait for the device tells no failure of a stream's, whatever is cancelled or fails meanwhile, under every "
+    "schedule") {
     gpo::test::each_seed(kSeeds / 3, [](uint64_t seed) {
         Held held(seed);
         uint64_t memory = 0;
@@ -131,7 +135,9 @@ private:
 
 }  // namespace
 
-TEST_CASE("what a call would hold when a shutdown has cancelled all that was held is refused, and what was held before is dropped") {
+TEST_CASE(
+    "what a call would hold when a shutdown has cancelled all that was held is refused, and what was held before is "
+    "dropped") {
     gpo::test::each_seed(20, [](uint64_t seed) {
         Slow::Counts counts;
         gpo_status status = GPO_SUCCESS;

@@ -1,5 +1,5 @@
-// The end of a timeline under many schedules: whatever signals are refused, come or are given up meanwhile, everybody who
-// waits is told, and nobody who needn't be is cancelled.
+// The end of a timeline under many schedules: whatever signals are refused, come or are given up meanwhile, everybody
+// who waits is told, and nobody who needn't be is cancelled.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -20,7 +20,8 @@ constexpr uint64_t kSeeds = 1500;
 
 struct World : gpo::test::SoftRuntime {
     explicit World(uint64_t seed) : SoftRuntime(seed) {
-        for (auto timeline : {&begin, &timeline_}) REQUIRE(gpo_timeline_create(runtime, nullptr, timeline) == GPO_SUCCESS);
+        for (auto timeline : {&begin, &timeline_})
+            REQUIRE(gpo_timeline_create(runtime, nullptr, timeline) == GPO_SUCCESS);
     }
     /// The statuses of the next entries, by user_data.
     std::vector<gpo_status> take(size_t count) {
@@ -51,7 +52,8 @@ TEST_CASE("who waits for a destroyed timeline is told when the last signal for i
         gpo_status signalled = GPO_INTERNAL, waited = GPO_INTERNAL;
         {
             std::vector<gpo::host::Thread> threads;
-            threads.emplace_back("signaller", [&] { signalled = gpo_stream_signal_timeline(full, world.timeline_, 5); });
+            threads.emplace_back("signaller",
+                                 [&] { signalled = gpo_stream_signal_timeline(full, world.timeline_, 5); });
             threads.emplace_back("waiter", [&] { waited = gpo_timeline_wait(world.timeline_, 5, kPatience); });
             CHECK(gpo_timeline_destroy(world.timeline_) == GPO_SUCCESS);
         }
@@ -82,7 +84,8 @@ TEST_CASE("of those who wait for a destroyed timeline whom a held signal will re
         {
             std::vector<gpo::host::Thread> threads;
             for (uint64_t i : {0, 1})
-                threads.emplace_back("waiter", [&, i] { statuses[i] = gpo_timeline_wait(world.timeline_, 5 + i, kPatience); });
+                threads.emplace_back("waiter",
+                                     [&, i] { statuses[i] = gpo_timeline_wait(world.timeline_, 5 + i, kPatience); });
             gpo::host::sleep_until(gpo::host::now() + seed % 2);   // by then, in every other run, they wait
             CHECK(gpo_timeline_destroy(world.timeline_) == GPO_SUCCESS);
             CHECK(gpo_timeline_signal(world.begin, 1) == GPO_SUCCESS);
@@ -124,13 +127,16 @@ TEST_CASE("shutdown ends every wait for a timeline, destroyed or not, under ever
     });
 }
 
-TEST_CASE("when a signal returns no stream is held for it any more, whichever thread has released them, under every schedule") {
+TEST_CASE(
+    "when a signal returns no stream is held for it any more, whichever thread has released them, under every "
+    "schedule") {
     enum class By { host, stream };
     for (const By by : {By::host, By::stream}) {
         CAPTURE(static_cast<int>(by));
         gpo::test::each_seed(kSeeds / 4, [&](uint64_t seed) {
             World world(seed);
-            const gpo_stream_t first = world.stream(), second = world.stream(), third = world.stream(), signals = world.stream();
+            const gpo_stream_t first = world.stream(), second = world.stream(), third = world.stream(),
+                               signals = world.stream();
             gpo_pool_t pool = nullptr;
             uint64_t pieces[3] = {}, filled = 0, allocated = 0;
             REQUIRE(gpo_pool_create(world.device, nullptr, &pool) == GPO_SUCCESS);
@@ -175,8 +181,8 @@ struct Putter {
     void check() const {
         for (const gpo_status status : {waited, signalled, notified}) {
             CAPTURE(status);
-            CHECK((status == GPO_SUCCESS || status == GPO_SHUT_DOWN || status == GPO_CANCELLED || status == GPO_STALE_HANDLE ||
-                   status == GPO_INVALID_HANDLE || status == GPO_FAILED));
+            CHECK((status == GPO_SUCCESS || status == GPO_SHUT_DOWN || status == GPO_CANCELLED ||
+                   status == GPO_STALE_HANDLE || status == GPO_INVALID_HANDLE || status == GPO_FAILED));
         }
     }
 };
@@ -197,7 +203,9 @@ std::vector<int> drained(gpo_cq_t queue, size_t numbers) {
 
 }  // namespace
 
-TEST_CASE("a wait and a signal behind it that meet a shutdown don't hold it up, and every accepted entry comes, under every schedule") {
+TEST_CASE(
+    "a wait and a signal behind it that meet a shutdown don't hold it up, and every accepted entry comes, under every "
+    "schedule") {
     gpo::test::each_seed(kSeeds, [](uint64_t seed) {
         World world(seed);
         const bool two = seed % 2;   // streams, that wait for each other's signal; else one that waits for its own
@@ -209,7 +217,8 @@ TEST_CASE("a wait and a signal behind it that meet a shutdown don't hold it up, 
                 threads.emplace_back("one", [&] { one.put(a, world.timeline_, world.begin, world.queue, 0); });
                 threads.emplace_back("other", [&] { other.put(b, world.begin, world.timeline_, world.queue, 1); });
             } else {
-                // By two threads: both calls may have begun before the shutdown, and put their part on when it has cancelled all.
+                // By two threads: both calls may have begun before the shutdown, and put their part on when it has
+                // cancelled all.
                 one.signalled = other.waited = other.notified = GPO_SUCCESS;
                 threads.emplace_back("waits", [&] {
                     one.waited = gpo_stream_wait_timeline(a, world.timeline_, 5);
@@ -232,7 +241,9 @@ TEST_CASE("a wait and a signal behind it that meet a shutdown don't hold it up, 
     });
 }
 
-TEST_CASE("streams that hold each other up are failed once, whoever destroys the last handle beside whom, under every schedule") {
+TEST_CASE(
+    "streams that hold each other up are failed once, whoever destroys the last handle beside whom, under every "
+    "schedule") {
     int cancelled = 0, signalled = 0;
     gpo::test::each_seed(kSeeds, [&](uint64_t seed) {
         World world(seed);

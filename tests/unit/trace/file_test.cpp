@@ -1,4 +1,5 @@
-// The trace's file on a disk that is full: whatever its size, what is left is well-formed, or nothing is. And who has it.
+// The trace's file on a disk that is full: whatever its size, what is left is well-formed, or nothing is. And who has
+// it.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -97,7 +98,9 @@ TEST_CASE("a trace file on a disk that fills up keeps whole lines and its end, o
     unlink(path);
 }
 
-TEST_CASE("a trace file is whole after each append, as a process that is killed leaves it, and no byte of the old end is left") {
+TEST_CASE(
+    "a trace file is whole after each append, as a process that is killed leaves it, and no byte of the old end is "
+    "left") {
     char path[] = "/tmp/gpuorch-file-XXXXXX";
     close(mkstemp(path));
     for (const std::string& name : {std::string(path) + ".json", std::string(path) + ".json.gz"}) {
@@ -110,7 +113,8 @@ TEST_CASE("a trace file is whole after each append, as a process that is killed 
             for (int next = 0; i % 100 == 99 && text.size() < 300'000;) text += line(i * 100'000 + next++);
             file.append(text);
             expected += text;
-            REQUIRE((name.ends_with(".gz") ? unpacked(name) : read_whole(name)) == expected + "{\"a last event\"}\n]\n");
+            REQUIRE((name.ends_with(".gz") ? unpacked(name) : read_whole(name)) ==
+                    expected + "{\"a last event\"}\n]\n");
         }
         const std::string before = read_whole(name);
         file.close();
@@ -187,7 +191,8 @@ TEST_CASE("a trace file that nothing was written to, and one that all was writte
     for (const std::string& name : {plain, packed, std::string(path)}) unlink(name.c_str());
 }
 
-TEST_CASE("a file is one trace's at a time, also where its name leads through a link, and pipes and devices are anybody's") {
+TEST_CASE(
+    "a file is one trace's at a time, also where its name leads through a link, and pipes and devices are anybody's") {
     char path[] = "/tmp/gpuorch-file-XXXXXX";
     close(mkstemp(path));
     const std::string link = std::string(path) + ".link";

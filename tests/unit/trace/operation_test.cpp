@@ -6,7 +6,8 @@
 #include "gpuorch/gpuorch.h"
 #include "support/soft.h"
 
-TEST_CASE("an operation is put on, without times, where the driver can't tell the trace whether its stream is captured") {
+TEST_CASE(
+    "an operation is put on, without times, where the driver can't tell the trace whether its stream is captured") {
     namespace faults = gpo::driver::faults;
     gpo::driver::set_interposer([](auto driver) { return faults::wrap(std::move(driver)); });
     gpo_device_t device = nullptr;

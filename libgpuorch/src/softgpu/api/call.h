@@ -1,8 +1,8 @@
 // What every function of the table begins with: finding the machine and the thread's current context, and refusing what
 // is not allowed.
 //
-// A call is refused by throwing Refused (softgpu/machine/refused.h), before anything has been changed. `enter` turns that, and
-// other exceptions, into a CUresult.
+// A call is refused by throwing Refused (softgpu/machine/refused.h), before anything has been changed. `enter` turns
+// that, and other exceptions, into a CUresult.
 #pragma once
 
 #include <cuda.h>

@@ -113,13 +113,15 @@ CUresult CUDAAPI copy(CUdeviceptr destination, CUdeviceptr source, size_t bytes,
 
 CUresult CUDAAPI copy_in(CUdeviceptr destination, const void* source, size_t bytes, CUstream stream) {
     return enter_live([&](Machine& machine) -> CUresult {
-        return copy_flat(machine, Side::device, destination, Side::host, reinterpret_cast<uint64_t>(source), bytes, stream);
+        return copy_flat(machine, Side::device, destination, Side::host, reinterpret_cast<uint64_t>(source), bytes,
+                         stream);
     });
 }
 
 CUresult CUDAAPI copy_out(void* destination, CUdeviceptr source, size_t bytes, CUstream stream) {
     return enter_live([&](Machine& machine) -> CUresult {
-        return copy_flat(machine, Side::host, reinterpret_cast<uint64_t>(destination), Side::device, source, bytes, stream);
+        return copy_flat(machine, Side::host, reinterpret_cast<uint64_t>(destination), Side::device, source, bytes,
+                         stream);
     });
 }
 
@@ -173,8 +175,8 @@ CUresult CUDAAPI copy_2d(const CUDA_MEMCPY2D* description, CUstream stream) {
         Side to = Side::any, from = Side::any;
         const uint64_t source = start_of(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcXInBytes, d.srcY, d.srcPitch,
                                          d.WidthInBytes, &from);
-        const uint64_t destination = start_of(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstXInBytes, d.dstY, d.dstPitch,
-                                              d.WidthInBytes, &to);
+        const uint64_t destination =
+            start_of(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstXInBytes, d.dstY, d.dstPitch, d.WidthInBytes, &to);
         if (!d.WidthInBytes || !d.Height) return submit(machine, stream, Checked{Copy{.height = 0}});
         return submit(machine, stream, check(machine, to, destination, d.dstPitch, from, source, d.srcPitch,
                                              d.WidthInBytes, d.Height));
@@ -200,8 +202,8 @@ CUresult CUDAAPI copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, siz
         for (size_t i = 0, attribute = 0; i < count; ++i) {
             if (attribute + 1 < attribute_count && first_of[attribute + 1] == i) ++attribute;
             if (!sizes[i]) continue;
-            const Checked checked = check(machine, Side::any, destinations[i], sizes[i], Side::any, sources[i], sizes[i],
-                                          sizes[i], 1);
+            const Checked checked =
+                check(machine, Side::any, destinations[i], sizes[i], Side::any, sources[i], sizes[i], sizes[i], 1);
             const auto order = attributes[attribute].srcAccessOrder;
             // When the source has to have been read by the return, and what that means for memory we can't stage.
             if (checked.writes_pageable || order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL ||
@@ -230,8 +232,8 @@ CUresult CUDAAPI copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, siz
     });
 }
 
-Fill checked_fill(Machine& machine, CUdeviceptr destination, size_t pitch, uint32_t value, uint8_t element, size_t width,
-                  size_t height) {
+Fill checked_fill(Machine& machine, CUdeviceptr destination, size_t pitch, uint32_t value, uint8_t element,
+                  size_t width, size_t height) {
     size_t row = 0;
     require(!__builtin_mul_overflow(width, size_t(element), &row));
     if (height > 1) require(pitch >= row);
@@ -292,8 +294,8 @@ void make_copy_node(Machine& machine, const CUDA_MEMCPY3D& d, Command& command) 
     // Of copies in three dimensions those of one layer.
     require(d.Depth == 1 && !d.srcZ && !d.dstZ && !d.srcLOD && !d.dstLOD, CUDA_ERROR_NOT_SUPPORTED);
     Side to = Side::any, from = Side::any;
-    const uint64_t source = start_of(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcXInBytes, d.srcY, d.srcPitch, d.WidthInBytes,
-                                     &from);
+    const uint64_t source =
+        start_of(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcXInBytes, d.srcY, d.srcPitch, d.WidthInBytes, &from);
     const uint64_t destination = start_of(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstXInBytes, d.dstY, d.dstPitch,
                                           d.WidthInBytes, &to);
     require(d.WidthInBytes && d.Height);

@@ -82,7 +82,8 @@ CUresult CUDAAPI destroy_node(CUgraphNode handle) {
     });
 }
 
-CUresult CUDAAPI set_kernel_node_attribute(CUgraphNode handle, CUkernelNodeAttrID id, const CUkernelNodeAttrValue* value) {
+CUresult CUDAAPI set_kernel_node_attribute(CUgraphNode handle, CUkernelNodeAttrID id,
+                                           const CUkernelNodeAttrValue* value) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(value != nullptr);
         host::Lock hold(machine.lock);
@@ -126,9 +127,10 @@ CUresult CUDAAPI instantiate(CUgraphExec* exec, CUgraph handle, unsigned long lo
     return enter_live([&](Machine& machine) -> CUresult {
         require(exec != nullptr);
         // Nothing here can be launched from the device, or holds memory to free.
-        require(!(flags & ~uint64_t(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                                    CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)),
-                CUDA_ERROR_NOT_SUPPORTED);
+        require(
+            !(flags & ~uint64_t(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)),
+            CUDA_ERROR_NOT_SUPPORTED);
         host::Lock hold(machine.lock);
         Context& context = current_context(machine);
         Graph& graph = graph_of(machine, handle);

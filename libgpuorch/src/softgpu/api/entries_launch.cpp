@@ -57,8 +57,9 @@ void check_function(Machine& machine, const Function& function, const Shape& sha
             shape.shared + function.kernel->static_shared_bytes <= kSharedMost);
     if (shape.cooperative) {
         const Multiprocessors& multiprocessors = *function.module->context->device->multiprocessors;
-        const uint64_t resident = uint64_t(machine.multiprocessors) *
-                                  multiprocessors.blocks_per_multiprocessor(*function.kernel, shape.threads(), shape.shared);
+        const uint64_t resident =
+            uint64_t(machine.multiprocessors) *
+            multiprocessors.blocks_per_multiprocessor(*function.kernel, shape.threads(), shape.shared);
         require(shape.blocks() <= resident, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     }
 }
@@ -85,7 +86,8 @@ void read_arguments(const Function& function, void** parameters, void** extra, P
         else refuse(CUDA_ERROR_INVALID_VALUE);
     }
     // The caller may round the size up to the parameters' alignment.
-    require(buffer != nullptr && size >= function.argument_bytes && size - function.argument_bytes < kParameterAlignment);
+    require(buffer != nullptr && size >= function.argument_bytes &&
+            size - function.argument_bytes < kParameterAlignment);
     std::memcpy(arguments.data(), buffer, function.argument_bytes);
 }
 
@@ -110,7 +112,8 @@ KernelLaunch ask(Machine& machine, const Function& function, Shape shape, int pr
     return asked;
 }
 
-CUresult launch(Machine& machine, CUfunction handle, const Shape& shape, CUstream stream, void** parameters, void** extra) {
+CUresult launch(Machine& machine, CUfunction handle, const Shape& shape, CUstream stream, void** parameters,
+                void** extra) {
     check_shape(shape);
     Submission submission(machine, stream);
     const Function& function = function_in(machine, submission.context(), handle);
@@ -173,7 +176,8 @@ CUresult CUDAAPI launch_kernel_ex(const CUlaunchConfig* config, CUfunction funct
 
 unsigned resident(const Function& function, unsigned threads, size_t shared) {
     if (threads > function.kernel->max_threads || shared + function.kernel->static_shared_bytes > kSharedMost) return 0;
-    return function.module->context->device->multiprocessors->blocks_per_multiprocessor(*function.kernel, threads, shared);
+    return function.module->context->device->multiprocessors->blocks_per_multiprocessor(*function.kernel, threads,
+                                                                                        shared);
 }
 
 CUresult CUDAAPI max_active_blocks(int* blocks, CUfunction handle, int threads, size_t shared) {
@@ -236,7 +240,8 @@ CUresult CUDAAPI max_active_clusters(int* clusters, CUfunction handle, const CUl
 
 }  // namespace
 
-void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE_PARAMS_v3& parameters, Command& command) {
+void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE_PARAMS_v3& parameters,
+                      Command& command) {
     require(parameters.func != nullptr && parameters.kern == nullptr, CUDA_ERROR_INVALID_HANDLE);
     const Function& function = function_in(machine, context, parameters.func);
     Shape shape;

@@ -64,7 +64,8 @@ size_t argument_bytes(const gpo_soft_kernel& kernel) {
 
 void drop(Machine& machine, Module& module) noexcept {
     if (module.image)
-        for (const gpo_soft_variable& variable : module.image->variables()) machine.memory.remove_variable(variable.address);
+        for (const gpo_soft_variable& variable : module.image->variables())
+            machine.memory.remove_variable(variable.address);
     for (Function* function : module.functions) {
         machine.functions.retire(function);
         machine.functions.recycle(function);

@@ -56,8 +56,8 @@ CUresult CUDAAPI query(CUstream handle) {
             current_context(machine);
             return CUDA_SUCCESS;
         }
-        // A record is done a moment before its stream is past it. Both happen under the lock: whoever has seen the one, sees
-        // the other behind it.
+        // A record is done a moment before its stream is past it. Both happen under the lock: whoever has seen the one,
+        // sees the other behind it.
         uint64_t ticket = 0;
         Stream& stream = observed(machine, handle, &ticket);
         bool idle = stream.idle();

@@ -1,5 +1,5 @@
-// Commands of graph nodes that are made explicitly, from the parameters that cuGraphAddNode takes. All of it with the machine's
-// lock held; what is refused has changed nothing.
+// Commands of graph nodes that are made explicitly, from the parameters that cuGraphAddNode takes. All of it with the
+// machine's lock held; what is refused has changed nothing.
 #pragma once
 
 #include "softgpu/api/call.h"
@@ -7,7 +7,8 @@
 namespace gpo::softgpu {
 
 /// A kernel of `context`.
-void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE_PARAMS_v3& parameters, Command& command);
+void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE_PARAMS_v3& parameters,
+                      Command& command);
 /// Of a kernel's node: the attribute of its launches.
 void set_kernel_attribute(Machine& machine, Context& context, Command& command, CUlaunchAttributeID id,
                           const CUlaunchAttributeValue& value);

@@ -25,8 +25,8 @@ constinit host::Condition g_closed;
 constinit uint32_t g_incarnation = 0;
 constinit bool g_open = false;                // from the start of an opening to the end of a closing
 
-/// The driver that is open, if one is. Made on first use and never destroyed: threads may still run at exit, and a global
-/// with a destructor would need a constructor of the library's. Under g_opening.
+/// The driver that is open, if one is. Made on first use and never destroyed: threads may still run at exit, and a
+/// global with a destructor would need a constructor of the library's. Under g_opening.
 std::weak_ptr<driver::Driver>& registered() {
     alignas(std::weak_ptr<driver::Driver>) static constinit std::byte room[sizeof(std::weak_ptr<driver::Driver>)] = {};
     static constinit std::weak_ptr<driver::Driver>* made = nullptr;

@@ -10,8 +10,8 @@ namespace gpo::softgpu {
 
 class Submission {
 public:
-    /// Refuses a stale stream, a lost device, a call that the stream's capture doesn't allow; and, if the call needs one, a
-    /// thread with no current context.
+    /// Refuses a stale stream, a lost device, a call that the stream's capture doesn't allow; and, if the call needs
+    /// one, a thread with no current context.
     Submission(Machine&, CUstream, bool needs_current = true);
     ~Submission();
     Submission(const Submission&) = delete;

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-/// Leads to the calling thread's GuardedThread, if the thread is a worker. This is no thread_local: the first use of one in a
-/// thread may take memory, which a signal handler can't, and a thread_local of the initial-exec model leaves a process room for
-/// few copies of the library. glibc's pthread_getspecific only reads a table of the thread.
+/// Leads to the calling thread's GuardedThread, if the thread is a worker. This is no thread_local: the first use of
+/// one in a thread may take memory, which a signal handler can't, and a thread_local of the initial-exec model leaves a
+/// process room for few copies of the library. glibc's pthread_getspecific only reads a table of the thread.
 pthread_key_t guarded_key;
 constinit bool has_guarded_key = false;    // under the lock; for good
 
@@ -87,7 +87,9 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 #endif
 }
 
-bool is_ours(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) && action.sa_sigaction == on_fault; }
+bool is_ours(const struct sigaction& action) {
+    return (action.sa_flags & SA_SIGINFO) && action.sa_sigaction == on_fault;
+}
 
 /// This library is never unloaded any more.
 void stay_loaded() {

@@ -27,7 +27,9 @@ struct ParameterAllocator {
     ParameterAllocator() = default;
     template <class U>
     ParameterAllocator(const ParameterAllocator<U>&) {}
-    T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{kParameterAlignment})); }
+    T* allocate(size_t count) {
+        return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kParameterAlignment}));
+    }
     void deallocate(T* memory, size_t) noexcept { ::operator delete(memory, std::align_val_t{kParameterAlignment}); }
     bool operator==(const ParameterAllocator&) const = default;
 };
@@ -37,7 +39,7 @@ using PrintSink = std::function<void(std::string_view)>;
 
 struct KernelOutcome {
     CUresult result = CUDA_SUCCESS;
-    char text[320] = "";              // for an assert or trap: file, line, block, thread; an array, for it must find room
+    char text[320] = "";  // for an assert or trap: file, line, block, thread; an array, for it must find room
 };
 
 struct KernelLaunch {

@@ -188,7 +188,9 @@ private:
     }
 
     /// Of regions with so many stacks: 32, 64, …, 1024.
-    Regions& regions_of(unsigned stacks) noexcept { return regions_[static_cast<size_t>(std::countr_zero(stacks)) - 5]; }
+    Regions& regions_of(unsigned stacks) noexcept {
+        return regions_[static_cast<size_t>(std::countr_zero(stacks)) - 5];
+    }
 
     /// Makes regions until there are `count`, and sees to it that there are never fewer again. Throws std::bad_alloc.
     void need_regions(unsigned stacks, uint64_t count) {
@@ -196,7 +198,8 @@ private:
         if (regions.needed.load(std::memory_order_relaxed) >= count) return;
         host::Lock lock(lock_);
         for (; regions.made < count; ++regions.made) keep(*new Region(stacks, guard_));
-        regions.needed.store(std::max(regions.needed.load(std::memory_order_relaxed), count), std::memory_order_relaxed);
+        regions.needed.store(std::max(regions.needed.load(std::memory_order_relaxed), count),
+                             std::memory_order_relaxed);
     }
 
     // -- under lock_ -------------------------------------------------------------------------------------------------
@@ -234,7 +237,8 @@ private:
             return region;
         }
         // What isn't needed leaves addresses to the rest of the process.
-        if (regions.made >= regions.needed.load(std::memory_order_relaxed) && address_room() < kRoomLeft) return nullptr;
+        if (regions.made >= regions.needed.load(std::memory_order_relaxed) && address_room() < kRoomLeft)
+            return nullptr;
         try {
             auto* region = new Region(stacks, guard_);
             ++regions.made;
@@ -313,7 +317,8 @@ private:
 
     Launches take_out(const Launch& launch) noexcept {
         Launches out;
-        const auto at = std::find_if(started_.begin(), started_.end(), [&](const Launch& one) { return &one == &launch; });
+        const auto at =
+            std::find_if(started_.begin(), started_.end(), [&](const Launch& one) { return &one == &launch; });
         out.splice(out.begin(), started_, at);
         return out;
     }
@@ -360,8 +365,8 @@ private:
         wake_all();
     }
 
-    /// For a moment after the last kernel the next one needn't wake anybody, which costs whoever launches it some microseconds.
-    /// One worker at a time, the lock held at the beginning and at the end.
+    /// For a moment after the last kernel the next one needn't wake anybody, which costs whoever launches it some
+    /// microseconds. One worker at a time, the lock held at the beginning and at the end.
     void look_out(host::Lock& lock) {
         looking_out_ = true;
         const uint32_t seen = news_.load(std::memory_order_relaxed);
@@ -540,6 +545,8 @@ bool Multiprocessors::guard_from_environment() noexcept {
     return environment::flag("GPUORCH_SOFT_GUARD");
 }
 
-std::unique_ptr<Multiprocessors> Multiprocessors::create(const Options& options) { return std::make_unique<Workers>(options); }
+std::unique_ptr<Multiprocessors> Multiprocessors::create(const Options& options) {
+    return std::make_unique<Workers>(options);
+}
 
 }  // namespace gpo::softgpu

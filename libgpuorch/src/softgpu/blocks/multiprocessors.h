@@ -26,9 +26,9 @@ public:
         unsigned max_resident_blocks = 0;  // 0: multiprocessors × 32
         bool catch_faults = catches_faults();   // a wild access ends the launch with 700 and the address, no more
         bool guard = guard_from_environment();  // so does a stack that runs over
-        /// ns that one loop of one thread may take, in a kernel whose threads run one after the other, before it is thought to wait
-        /// for another thread: the launch then ends with CUDA_ERROR_LAUNCH_TIMEOUT and the loop's place. All the others of a
-        /// block wait meanwhile, so real work that takes as long is rare.
+        /// ns that one loop of one thread may take, in a kernel whose threads run one after the other, before it is
+        /// thought to wait for another thread: the launch then ends with CUDA_ERROR_LAUNCH_TIMEOUT and the loop's
+        /// place. All the others of a block wait meanwhile, so real work that takes as long is rare.
         uint64_t longest_loop = 10'000'000'000;
         /// Gets the text of device printf, in order per thread, from a worker. Empty: the process's stdout.
         std::function<void(std::string_view)> print;

@@ -20,8 +20,8 @@ struct Cccl {
     std::vector<std::pair<std::string, std::string>> wrappers;    // names as in an #include, and texts
 };
 
-/// The folder among those of the options; else, for a source that includes such headers, that of $GPUORCH_DEPS, of $CUDA_HOME, of
-/// $CUDA_PATH or of the toolkit's usual places.
+/// The folder among those of the options; else, for a source that includes such headers, that of $GPUORCH_DEPS, of
+/// $CUDA_HOME, of $CUDA_PATH or of the toolkit's usual places.
 Cccl find_cccl(const driver::CompileRequest& request, const CompilerOptions& options);
 
 }  // namespace gpo::softgpu

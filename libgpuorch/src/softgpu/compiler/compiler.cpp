@@ -54,8 +54,8 @@ constexpr const char* kCompileFlags[] = {
     "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-Wno-unknown-pragmas", "-Wno-attributes"};
 constexpr const char* kLinkFlags[] = {"-shared", "-Wl,-Bsymbolic", "-Wl,-z,now", "-Wl,--as-needed"};
 
-/// For GCC alone, whose objects else share the static members of templates and the inline variables across the process, in
-/// spite of RTLD_LOCAL, and are never unloaded.
+/// For GCC alone, whose objects else share the static members of templates and the inline variables across the process,
+/// in spite of RTLD_LOCAL, and are never unloaded.
 constexpr const char* kOwnVariables = "-fno-gnu-unique";
 
 constexpr const char* kMacros[] = {"-D__CUDACC__=1", "-D__CUDACC_RTC__=1", "-D__NVCC__=1", "-D__CUDA_ARCH__=900",
@@ -212,7 +212,8 @@ private:
     bool write(const std::string& name, std::string_view text) {
         result_.system_error = folder_->write(name, text);
         if (result_.system_error != 0)
-            result_.log += "error: " + name + " could not be written to " + folder_->path + ": " + std::strerror(result_.system_error);
+            result_.log += "error: " + name + " could not be written to " + folder_->path + ": " +
+                           std::strerror(result_.system_error);
         return result_.system_error == 0;
     }
 
@@ -220,10 +221,12 @@ private:
         const Curtain curtain(options_.macro_names);
         for (const EmbeddedHeader& header : embedded_headers()) {
             const bool own = !header.name.starts_with("include/");
-            const std::string text = own ? std::string(header.text) : curtain.down + std::string(header.text) + curtain.up;
+            const std::string text =
+                own ? std::string(header.text) : curtain.down + std::string(header.text) + curtain.up;
             if (!write("device/" + std::string(header.name), text)) return false;
         }
-        const std::string macros = kPrefixEnd + std::string("# 1 \"<command-line>\"\n") + options_.macros + "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
+        const std::string macros = kPrefixEnd + std::string("# 1 \"<command-line>\"\n") + options_.macros +
+                                   "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
         if (!write("macros.h", macros)) return false;
         for (const auto& [name, text] : cccl_.wrappers)
             if (!write("cccl/" + name, text)) return false;
@@ -231,11 +234,13 @@ private:
             if (write("headers/" + name, text)) continue;
             if (result_.system_error == EINVAL) {
                 result_.system_error = 0;
-                result_.log = "error: the header " + name + " could not be written: its name must be relative and without \"..\"";
+                result_.log =
+                    "error: the header " + name + " could not be written: its name must be relative and without \"..\"";
             }
             return false;
         }
-        return write("source.cu", "# 1 \"" + clean_name(request_.file_name) + "\"\n" + request_.source + "\n" + name_expressions());
+        return write("source.cu",
+                     "# 1 \"" + clean_name(request_.file_name) + "\"\n" + request_.source + "\n" + name_expressions());
     }
 
     /// Behind the source, so that its macros are replaced in them.
@@ -270,16 +275,18 @@ private:
         cccl_ = find_cccl(request_, options_);
         if (!write_sources()) return false;
         // The language without exceptions, as it will be compiled, is what headers ask for.
-        std::vector<std::string> command = {path_, "-E", "-fno-exceptions", "-fno-rtti", "-x", "c++", options_.standard};
+        std::vector<std::string> command = {path_, "-E",  "-fno-exceptions", "-fno-rtti",
+                                            "-x",  "c++", options_.standard};
         command.insert(command.end(), std::begin(kMacros), std::end(kMacros));
-        // The toolkit's headers are ours wherever the toolkit's own may lie; the C library's are those of the source's folders.
-        // The source's macros are defined behind the device header, in which their names have other meanings.
-        command.insert(command.end(), {"-Iheaders", "-Idevice/include", "-Icccl", "-isystem", "device", "-include", "device/gpo_device.h",
-                                       "-include", "macros.h"});
+        // The toolkit's headers are ours wherever the toolkit's own may lie; the C library's are those of the source's
+        // folders. The source's macros are defined behind the device header, in which their names have other meanings.
+        command.insert(command.end(), {"-Iheaders", "-Idevice/include", "-Icccl", "-isystem", "device", "-include",
+                                       "device/gpo_device.h", "-include", "macros.h"});
         command.insert(command.end(), options_.preprocess.begin(), options_.preprocess.end());
         if (cccl_.found) command.push_back("-I" + cccl_.folder);
         command.insert(command.end(), {"source.cu", "-o", "preprocessed.ii"});
-        const bool done = step({.arguments = std::move(command), .memory = kReadingMemory}, "preprocessed.ii", kLargestSource);
+        const bool done =
+            step({.arguments = std::move(command), .memory = kReadingMemory}, "preprocessed.ii", kLargestSource);
         result_.log = readable_preprocessor_log(result_.log);
         return done;
     }
@@ -330,11 +337,13 @@ private:
             return {};
         };
         if (!result_.log.empty())
-            result_.log = readable_compiler_log(result_.log, {original_, rewritten_, request_.name_expressions, text_of});
+            result_.log =
+                readable_compiler_log(result_.log, {original_, rewritten_, request_.name_expressions, text_of});
     }
 
-    /// False, with errors in the log, where a variable of the device's has an initialiser that would have to run. In CUDA
-    /// there is none; and what the source has for the host isn't compiled there, so that of it nothing runs either.
+    /// False, with errors in the log, where a variable of the device's has an initialiser that would have to run. In
+    /// CUDA there is none; and what the source has for the host isn't compiled there, so that of it nothing runs
+    /// either.
     bool check_initializers() {
         pass_.constant_initializers = true;
         rewritten_ = rewrite_kernels(original_, pass_);
@@ -351,8 +360,9 @@ private:
                      ": error: variables have constructors, and of which space couldn't be told\n";
         result_.log = before + errors;
         if (errors.empty())
-            result_.log += file_name() + ": warning: constructors of variables that are neither __device__ nor __constant__ "
-                                         "don't run\n";
+            result_.log += file_name() +
+                           ": warning: constructors of variables that are neither __device__ nor __constant__ "
+                           "don't run\n";
         return errors.empty();
     }
 
@@ -384,7 +394,8 @@ private:
         if (behind_prefix) command.insert(command.end(), {"-include", kPrefix});
         command.insert(command.end(), std::begin(kLinkFlags), std::end(kLinkFlags));
         command.insert(command.end(), {"-isystem", "device", "-x", "c++", "kernels.cpp", "-o", "image.so"});
-        return step({.arguments = std::move(command), .memory = kCompilingMemory, .include_paths = false}, "image.so", kLargestOutput);
+        return step({.arguments = std::move(command), .memory = kCompilingMemory, .include_paths = false}, "image.so",
+                    kLargestOutput);
     }
 
     /// Runs one process, in our folder and time. The log gets what it says, and which bound it ran into.
@@ -409,7 +420,8 @@ private:
             const int error = folder_->read(made, most, text_);
             if (error == 0 && !text_.empty()) return true;
             if (error == EFBIG) {
-                result_.log += file_name() + ": error: " + made + " has more than " + std::to_string(most >> 20) + " MiB\n";
+                result_.log +=
+                    file_name() + ": error: " + made + " has more than " + std::to_string(most >> 20) + " MiB\n";
             } else if (error != 0 && error != ENOENT) {
                 result_.system_error = error;
                 result_.log += "error: " + made + " could not be read: " + std::strerror(error) + "\n";
@@ -428,7 +440,8 @@ private:
         if (process.status == -SIGXFSZ || says("File size limit exceeded"))
             return "the compiler wrote more than " + std::to_string(kLargestOutput >> 20) + " MiB";
         if (process.failed() && (says("out of memory") || says("memory exhausted") || says("bad_alloc")))
-            return "the compiler needed more than the " + std::to_string(memory >> 30) + " GiB of memory that it may take";
+            return "the compiler needed more than the " + std::to_string(memory >> 30) +
+                   " GiB of memory that it may take";
         return {};
     }
 

@@ -11,8 +11,8 @@
 
 namespace gpo::softgpu {
 
-/// "kernel.cu(3): error: …" for the first such include in the request's source and headers or among its options; "" if there
-/// is none.
+/// "kernel.cu(3): error: …" for the first such include in the request's source and headers or among its options; "" if
+/// there is none.
 std::string unreadable_include(const driver::CompileRequest& request, const CompilerOptions& options);
 
 }  // namespace gpo::softgpu

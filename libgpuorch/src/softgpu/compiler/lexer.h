@@ -36,8 +36,8 @@ bool among(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Ends with a token of kind `end`, which is also what comes before the first and behind the last: whoever looks around a
-/// token finds something.
+/// Ends with a token of kind `end`, which is also what comes before the first and behind the last: whoever looks around
+/// a token finds something.
 class TokenList {
 public:
     TokenList() : list_(1) {}

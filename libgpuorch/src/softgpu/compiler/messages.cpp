@@ -85,7 +85,8 @@ public:
     std::string file_of(std::string_view message) const {
         std::string longest;
         for (const auto& entry : lines_)
-            if (entry.first.size() > longest.size() && message.starts_with(entry.first) && message.substr(entry.first.size()).starts_with(":"))
+            if (entry.first.size() > longest.size() && message.starts_with(entry.first) &&
+                message.substr(entry.first.size()).starts_with(":"))
                 longest = entry.first;
         return longest;
     }
@@ -157,7 +158,8 @@ public:
         if (kept == 0) dropped.assign(groups.size(), false);
         std::set<std::string> names;   // of name expressions: what follows the first error of one follows from it
         for (size_t i = 0; i < groups.size(); ++i)
-            if (const Message message = parse(groups[i].head); message.file.starts_with(kName) && message.rest.starts_with(" error: "))
+            if (const Message message = parse(groups[i].head);
+                message.file.starts_with(kName) && message.rest.starts_with(" error: "))
                 dropped[i] = dropped[i] || !names.insert(message.file).second;
         unknown_parameters(groups, dropped);
         for (size_t i = 0; i < groups.size(); ++i)
@@ -171,11 +173,15 @@ private:
                line.find(": fatal error: ") != std::string_view::npos;
     }
     static bool is_context(std::string_view line) {
-        return line.starts_with("In file included from") || line.starts_with("                 from ") || line.find(": In ") != std::string_view::npos ||
-               line.ends_with(": At global scope:") || line.find(":   required ") != std::string_view::npos ||
-               line.find(":   recursively required ") != std::string_view::npos || line.find(":   in ") != std::string_view::npos;
+        return line.starts_with("In file included from") || line.starts_with("                 from ") ||
+               line.find(": In ") != std::string_view::npos || line.ends_with(": At global scope:") ||
+               line.find(":   required ") != std::string_view::npos ||
+               line.find(":   recursively required ") != std::string_view::npos ||
+               line.find(":   in ") != std::string_view::npos;
     }
-    static bool of_device(std::string_view line) { return line.starts_with("./device/") || line.starts_with("device/"); }
+    static bool of_device(std::string_view line) {
+        return line.starts_with("./device/") || line.starts_with("device/");
+    }
 
     static std::vector<Group> group(std::string_view log) {
         std::vector<Group> groups(1);
@@ -229,10 +235,13 @@ private:
         }
         if (!piece) return out;
         const std::string_view text = after_.text(*piece).substr(0, left);
-        if (std::any_of(text.begin(), text.end(), [](char c) { return c == '\t' || static_cast<unsigned char>(c) >= 0x80; })) return out;
+        if (std::any_of(text.begin(), text.end(),
+                        [](char c) { return c == '\t' || static_cast<unsigned char>(c) >= 0x80; }))
+            return out;
         const uint32_t at = piece->offset + left;
         const auto& kept = source_.rewritten.kept;
-        auto next = std::upper_bound(kept.begin(), kept.end(), at, [](uint32_t offset, const Rewritten::Kept& one) { return offset < one.at; });
+        auto next = std::upper_bound(kept.begin(), kept.end(), at,
+                                     [](uint32_t offset, const Rewritten::Kept& one) { return offset < one.at; });
         if (next == kept.begin()) {
             out.added = true;
             return out;
@@ -258,7 +267,9 @@ private:
     /// GCC takes a function whose parameter has an unknown type for a variable, and then says six things more.
     void unknown_parameters(const std::vector<Group>& groups, std::vector<bool>& dropped) {
         for (size_t i = 0; i < groups.size(); ++i) {
-            if (groups[i].head.find("variable or field '") == std::string_view::npos || !groups[i].head.ends_with("' declared void")) continue;
+            if (groups[i].head.find("variable or field '") == std::string_view::npos ||
+                !groups[i].head.ends_with("' declared void"))
+                continue;
             const auto of_head = [&](const Group& group) {
                 const Origin from = origin(parse(group.head));
                 return from.offset ? kernel_at(*from.offset) : nullptr;
@@ -273,7 +284,8 @@ private:
                 if (!said && other != i && close != std::string_view::npos) {
                     said = true;
                     types_[groups[other].head] = "'" + std::string(message.rest.substr(open + 1, close - open - 1)) +
-                                                 "', the type of a parameter of kernel '" + kernel->name + "', is not known";
+                                                 "', the type of a parameter of kernel '" + kernel->name +
+                                                 "', is not known";
                 } else {
                     dropped[other] = true;
                 }
@@ -282,11 +294,13 @@ private:
         }
     }
 
-    /// The column of what is at a place of the preprocessed text, in the user's line; 0: it isn't told by the token there.
+    /// The column of what is at a place of the preprocessed text, in the user's line; 0: it isn't told by the token
+    /// there.
     uint32_t column(const Message& message, uint32_t offset) const {
         std::string_view text = source_.preprocessed;
         bool behind = false;
-        if (offset >= text.size() || std::isspace(static_cast<unsigned char>(text[offset]))) {   // what is missing behind something
+        if (offset >= text.size() ||
+            std::isspace(static_cast<unsigned char>(text[offset]))) {  // what is missing behind something
             if (offset == 0 || std::isspace(static_cast<unsigned char>(text[offset - 1]))) return 0;
             --offset;
             behind = true;
@@ -304,7 +318,8 @@ private:
             for (const size_t at : places_of(token, before_.text(piece))) from.push_back(piece.offset + at);
         const auto here = std::find(from.begin(), from.end(), begin);
         if (here == from.end() || from.size() != to.size()) return 0;
-        return static_cast<uint32_t>(to[static_cast<size_t>(here - from.begin())] + (behind ? token.size() : offset - begin) + 1);
+        return static_cast<uint32_t>(to[static_cast<size_t>(here - from.begin())] +
+                                     (behind ? token.size() : offset - begin) + 1);
     }
 
     std::string line_of(const Message& message) const {
@@ -323,7 +338,8 @@ private:
         });
         for (const std::string_view context : group.contexts) {
             if (constexpr std::string_view kLambda = "In lambda function:"; own && context.ends_with(kLambda))
-                write_line(std::string(context.substr(0, context.size() - kLambda.size())) + "In kernel '" + kernel->name + "':");
+                write_line(std::string(context.substr(0, context.size() - kLambda.size())) + "In kernel '" +
+                           kernel->name + "':");
             else if (!context.ends_with("At global scope:"))   // said behind a function, which may be one of ours
                 write_line(moved(context));
         }
@@ -351,9 +367,11 @@ private:
             size_t number = 0;
             std::from_chars(message.file.data() + kName.size(), message.file.data() + message.file.size(), number);
             const auto& names = source_.name_expressions;
-            out = "name expression '" + (number < names.size() ? names[number] : message.file.substr(kName.size())) + "':";
+            out = "name expression '" + (number < names.size() ? names[number] : message.file.substr(kName.size())) +
+                  "':";
             const bool several = message.rest.find("overloaded function") != std::string_view::npos;
-            out += several ? " error: it names several functions; a template wants its arguments" : std::string(message.rest);
+            out += several ? " error: it names several functions; a template wants its arguments"
+                           : std::string(message.rest);
         } else {
             out = message.file + ":" + place(message) + std::string(message.rest);
         }
@@ -388,7 +406,8 @@ size_t folder_of_missing(std::string_view path) {
     constexpr std::array<std::string_view, 6> kSigns = {"crt/mma.h",    "cuda_fp8.hpp",   "cuda_fp6.hpp",
                                                         "cuda_fp4.hpp", "cub/config.cuh", "thrust/detail/config.h"};
     for (const std::string_view sign : kSigns)
-        if (path.size() > sign.size() && path.ends_with(sign) && path[path.size() - sign.size() - 1] == '/') return path.size() - sign.size();
+        if (path.size() > sign.size() && path.ends_with(sign) && path[path.size() - sign.size() - 1] == '/')
+            return path.size() - sign.size();
     return 0;
 }
 
@@ -409,7 +428,8 @@ std::string readable_preprocessor_log(std::string_view log) {
                 return;
             }
         }
-        if (missing && (line == "compilation terminated." || line.starts_with(" ") || line == "1 error generated.")) return;
+        if (missing && (line == "compilation terminated." || line.starts_with(" ") || line == "1 error generated."))
+            return;
         out += std::string(line) + "\n";
     });
     return out;

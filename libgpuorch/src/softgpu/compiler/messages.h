@@ -12,11 +12,12 @@
 
 namespace gpo::softgpu {
 
-/// Why the software GPU doesn't have a header of CUDA's, by its name in an #include: "<mma.h> (tensor cores) is not on the
-/// software GPU"; "" for any other name.
+/// Why the software GPU doesn't have a header of CUDA's, by its name in an #include: "<mma.h> (tensor cores) is not on
+/// the software GPU"; "" for any other name.
 std::string missing_header(std::string_view name);
 
-/// Is the file at `path` one that such headers of NVIDIA's include, and nobody else has? The length of their folder's path, the
+/// Is the file at `path` one that such headers of NVIDIA's include, and nobody else has? The length of their folder's
+/// path, the
 /// '/' behind it included; 0: it isn't.
 size_t folder_of_missing(std::string_view path);
 
@@ -31,9 +32,9 @@ struct MessageSource {
     std::function<std::string_view(const std::string& file)> text_of;
 };
 
-/// What the compiler said of `rewritten`. A message keeps its file and line; its column is that of the same token in the user's
-/// line, or left out where there is none (a macro's text). Messages about what the token pass has added are left out if there
-/// are others.
+/// What the compiler said of `rewritten`. A message keeps its file and line; its column is that of the same token in
+/// the user's line, or left out where there is none (a macro's text). Messages about what the token pass has added are
+/// left out if there are others.
 std::string readable_compiler_log(std::string_view log, const MessageSource& source);
 
 /// Of a readable log: what it says of variables whose initialisers aren't constant, in CUDA's words. "" if nothing.

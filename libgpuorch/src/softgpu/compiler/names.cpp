@@ -10,9 +10,9 @@ namespace {
 constexpr unsigned kMostBases = 16;   // above each other
 
 /// Words that expressions follow.
-constexpr std::array<std::string_view, 15> kBeforeExpressions = {
-    "return", "else", "do", "case", "goto", "throw", "new", "delete", "sizeof", "alignof", "co_return", "and", "or", "not",
-    "namespace"};
+constexpr std::array<std::string_view, 15> kBeforeExpressions = {"return",    "else", "do",     "case",   "goto",
+                                                                 "throw",     "new",  "delete", "sizeof", "alignof",
+                                                                 "co_return", "and",  "or",     "not",    "namespace"};
 
 bool type_word(const Token& token) {
     return token.kind == TokenKind::identifier &&
@@ -23,7 +23,8 @@ bool ends_statement(const Token& token) { return token.is(";") || token.is("{") 
 
 }  // namespace
 
-Names::Names(const Tokens& tokens, const Structure& structure) : tokens_(tokens), all_(tokens.all), structure_(structure) {
+Names::Names(const Tokens& tokens, const Structure& structure)
+    : tokens_(tokens), all_(tokens.all), structure_(structure) {
     seen_through_.insert("_GLOBAL__N_1");
     for (uint32_t at = 1; at + 1 < all_.size(); ++at) {
         if (!all_[at].is("namespace") || all_[at].system) continue;
@@ -36,20 +37,25 @@ Names::Names(const Tokens& tokens, const Structure& structure) : tokens_(tokens)
 /// Is the '{' that of statements or members, not of an initialiser's list?
 bool Names::begins_block(uint32_t brace) const {
     const Token& before = all_[brace - (brace > 0)];
-    if (brace > 1 && (all_[brace - 2].is("struct") || all_[brace - 2].is("class") || all_[brace - 2].is("union"))) return true;
-    return before.is("struct") || before.is("union") || ends_statement(before) || before.is(")") || before.is(":") || before.is("else") || before.is("do") ||
-           before.is("mutable") || before.is("const") || before.is("noexcept") || before.is("override");
+    if (brace > 1 && (all_[brace - 2].is("struct") || all_[brace - 2].is("class") || all_[brace - 2].is("union")))
+        return true;
+    return before.is("struct") || before.is("union") || ends_statement(before) || before.is(")") || before.is(":") ||
+           before.is("else") || before.is("do") || before.is("mutable") || before.is("const") ||
+           before.is("noexcept") || before.is("override");
 }
 
 /// Does the '(' open the parameters of a definition, or something else that declares?
 bool Names::has_parameters(uint32_t open) const {
     const Token &before = all_[open - (open > 0)], &after = all_[all_[open].match + 1];
     if (before.is("for") || before.is("catch")) return true;
-    if ((!type_word(before) && !before.is("]")) || before.is("if") || before.is("while") || before.is("switch")) return false;
-    return after.is("{") || after.is("->") || after.is("const") || after.is("mutable") || after.is("noexcept") || after.is("override");
+    if ((!type_word(before) && !before.is("]")) || before.is("if") || before.is("while") || before.is("switch"))
+        return false;
+    return after.is("{") || after.is("->") || after.is("const") || after.is("mutable") || after.is("noexcept") ||
+           after.is("override");
 }
 
-/// Does what stands before `at` begin a statement or parameter, and is it a type? `float *`, `vec<int>`, `const ns::type &`.
+/// Does what stands before `at` begin a statement or parameter, and is it a type? `float *`, `vec<int>`, `const
+/// ns::type &`.
 bool Names::has_type(uint32_t at) const {
     int angles = 0;
     bool word = false;
@@ -73,20 +79,23 @@ bool Names::has_type(uint32_t at) const {
 bool Names::is_in_list(uint32_t at) const {
     for (; at-- > 0;) {
         const Token& token = all_[at];
-        if (token.is("[")) return all_[at - 1].is("auto") || ((all_[at - 1].is("&") || all_[at - 1].is("&&")) && all_[at - 2].is("auto"));
+        if (token.is("["))
+            return all_[at - 1].is("auto") ||
+                   ((all_[at - 1].is("&") || all_[at - 1].is("&&")) && all_[at - 2].is("auto"));
         if (closes(token) && !token.is("}")) at = token.match;
         else if (token.is("(") && !all_[at - 1].is("for")) return false;
         else if (ends_statement(token) || token.is("(")) break;
     }
     if (all_[at].is("{") && !begins_block(at)) return false;
     const Token &first = all_[at + 1], &second = all_[at + 2];
-    return type_word(first) && (type_word(second) || second.is("*") || second.is("&") || second.is("<") || second.is("::"));
+    return type_word(first) &&
+           (type_word(second) || second.is("*") || second.is("&") || second.is("<") || second.is("::"));
 }
 
 bool Names::declares(uint32_t at) const {
     const Token &before = all_[at - (at > 0)], &after = all_[at + 1];
-    const bool ends = after.is("=") || after.is(";") || after.is(",") || after.is("[") || after.is("{") || after.is("(") ||
-                      after.is(")") || after.is(":") || after.is("]");
+    const bool ends = after.is("=") || after.is(";") || after.is(",") || after.is("[") || after.is("{") ||
+                      after.is("(") || after.is(")") || after.is(":") || after.is("]");
     if (!ends) return false;
     if (type_word(before)) return true;
     if (before.is(")")) return takes_parentheses(all_[before.match - 1].text);   // float __align__(16) name
@@ -141,7 +150,8 @@ bool Names::own(uint32_t at) const {
 bool Names::member(const FunctionFound& function, std::string_view name) const {
     const std::vector<std::string_view> around = places(function);
     for (const ClassFound& found : structure_.classes) {
-        const bool inside = function.declaration.begin >= found.body.begin && function.declaration.begin < found.body.end;
+        const bool inside =
+            function.declaration.begin >= found.body.begin && function.declaration.begin < found.body.end;
         const bool named = !function.in_class && std::find(around.begin(), around.end(), found.name) != around.end();
         if ((inside || named) && has_member(found, name, 0)) return true;
     }
@@ -154,8 +164,8 @@ bool Names::member(TokenRange body, std::string_view name) const {
         const Token &token = all_[at], &before = all_[at - 1], &after = all_[at + 1];
         if (token.is(";") || token.is(",") || token.is("}")) value = false;
         if (token.is("=")) value = true;
-        const bool ends = after.is(";") || after.is(",") || after.is("=") || after.is("[") || after.is("{") || after.is("(") ||
-                          after.is(":") || after.is("}");
+        const bool ends = after.is(";") || after.is(",") || after.is("=") || after.is("[") || after.is("{") ||
+                          after.is("(") || after.is(":") || after.is("}");
         if (!value && ends && token.is(name) && !before.is("::")) return true;
         const bool open = before.is("union") || before.is("struct") || before.is("enum") || all_[at - 2].is("enum");
         if (token.is("(") || token.is("[") || (token.is("{") && !open)) at = token.match;
@@ -171,7 +181,8 @@ bool Names::has_member(const ClassFound& found, std::string_view name, unsigned 
         bases = bases || all_[at].is(":");
         if (!bases || all_[at].kind != TokenKind::identifier) continue;
         for (const ClassFound& base : structure_.classes)
-            if (base.name == all_[at].text && base.body.begin < found.body.begin && has_member(base, name, depth + 1)) return true;
+            if (base.name == all_[at].text && base.body.begin < found.body.begin && has_member(base, name, depth + 1))
+                return true;
     }
     return false;
 }

@@ -30,7 +30,8 @@ std::string name_of(const std::string& prefix, const std::vector<std::string>& c
     return name;
 }
 
-/// Where the file begins that has the mark: its line marker belongs to the rest, which would leave a file that it never entered.
+/// Where the file begins that has the mark: its line marker belongs to the rest, which would leave a file that it never
+/// entered.
 size_t cut_of(const std::string& text) {
     const size_t mark = text.find(kPrefixEnd);
     if (mark == std::string::npos) return mark;
@@ -40,8 +41,9 @@ size_t cut_of(const std::string& text) {
 
 }  // namespace
 
-bool PrecompiledPrefixes::use(driver::Shelf& shelf, const PrivateFolder& folder, const std::vector<std::string>& command,
-                              const std::string& version, uint64_t deadline, std::string& text) {
+bool PrecompiledPrefixes::use(driver::Shelf& shelf, const PrivateFolder& folder,
+                              const std::vector<std::string>& command, const std::string& version, uint64_t deadline,
+                              std::string& text) {
     const size_t cut = cut_of(text);
     if (cut == std::string::npos) return false;
     const std::string prefix = text.substr(0, cut), name = name_of(prefix, command, version);
@@ -55,15 +57,19 @@ bool PrecompiledPrefixes::use(driver::Shelf& shelf, const PrivateFolder& folder,
 }
 
 bool PrecompiledPrefixes::find_or_make(driver::Shelf& shelf, const PrivateFolder& folder,
-                                       const std::vector<std::string>& command, const std::string& name, uint64_t deadline) {
+                                       const std::vector<std::string>& command, const std::string& name,
+                                       uint64_t deadline) {
     if (const auto known = shelf.take(name)) return folder.write(kPrecompiledPrefix, *known) == 0;
-    ProcessRequest request{.arguments = command, .folder = folder.path,
-                           .deadline = std::min(deadline, host::now() + kPrecompilingTime), .memory = kPrecompilingMemory,
+    ProcessRequest request{.arguments = command,
+                           .folder = folder.path,
+                           .deadline = std::min(deadline, host::now() + kPrecompilingTime),
+                           .memory = kPrecompilingMemory,
                            .include_paths = false};
     request.arguments.insert(request.arguments.end(), {"-x", "c++-header", kPrefix, "-o", kPrecompiledPrefix});
     const ProcessResult process = run_process(request);
     std::string made;
-    if (!process.failed() && folder.read(kPrecompiledPrefix, kLargestPrecompiled, made) == 0 && !made.empty() && shelf.put(name, made))
+    if (!process.failed() && folder.read(kPrecompiledPrefix, kLargestPrecompiled, made) == 0 && !made.empty() &&
+        shelf.put(name, made))
         return true;
     host::Lock lock(lock_);
     failed_.insert(name);

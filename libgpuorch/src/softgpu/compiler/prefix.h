@@ -30,9 +30,9 @@ inline constexpr char kPrefix[] = "prefix.h", kPrecompiledPrefix[] = "prefix.h.g
 /// Of all compilations of a compiler. Any thread.
 class PrecompiledPrefixes {
 public:
-    /// Cuts the prefix off the text where there is a precompiled one now, in `folder` as kPrefix, for a compile of the text by
-    /// `command` (program, then options) with kPrefix included. False: the text is as it was. Takes as long as a
-    /// compilation where the header has to be made.
+    /// Cuts the prefix off the text where there is a precompiled one now, in `folder` as kPrefix, for a compile of the
+    /// text by `command` (program, then options) with kPrefix included. False: the text is as it was. Takes as long as
+    /// a compilation where the header has to be made.
     bool use(driver::Shelf& shelf, const PrivateFolder& folder, const std::vector<std::string>& command,
              const std::string& version, uint64_t deadline, std::string& text);
 

@@ -62,18 +62,20 @@ std::string without_sanitizers(std::string_view preloaded) {
         const std::string_view path = preloaded.substr(0, preloaded.find_first_of(": "));
         preloaded.remove_prefix(std::min(path.size() + 1, preloaded.size()));
         const std::string_view name = path.substr(path.rfind('/') + 1);
-        if (std::any_of(std::begin(kRuntimes), std::end(kRuntimes), [&](auto runtime) { return name.starts_with(runtime); }))
+        if (std::any_of(std::begin(kRuntimes), std::end(kRuntimes),
+                        [&](auto runtime) { return name.starts_with(runtime); }))
             continue;
         if (!path.empty()) out.append(out.empty() ? "" : ":").append(path);
     }
     return out;
 }
 
-/// The program's own. Not that of a set-uid program: who started it would choose by PATH, GCC_EXEC_PREFIX and their like what
-/// the compiler runs in its name.
+/// The program's own. Not that of a set-uid program: who started it would choose by PATH, GCC_EXEC_PREFIX and their
+/// like what the compiler runs in its name.
 std::vector<std::string> environment_for(const ProcessRequest& request) {
     // Where GCC writes lists of what it has read is the business of whoever builds with it.
-    constexpr std::string_view kDropped[] = {"TMPDIR", "LC_ALL", "LANGUAGE", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"};
+    constexpr std::string_view kDropped[] = {"TMPDIR", "LC_ALL", "LANGUAGE", "DEPENDENCIES_OUTPUT",
+                                             "SUNPRO_DEPENDENCIES"};
     constexpr std::string_view kIncludePaths[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH",
                                                   "OBJCPLUS_INCLUDE_PATH"};
     const auto among = [](std::string_view name, const auto& names) {
@@ -94,8 +96,8 @@ std::vector<std::string> environment_for(const ProcessRequest& request) {
     return out;
 }
 
-/// What the child needs between vfork and exec, made before. It shares its parent's memory until then: it makes system calls
-/// and writes to nothing but its stack and `*error`.
+/// What the child needs between vfork and exec, made before. It shares its parent's memory until then: it makes system
+/// calls and writes to nothing but its stack and `*error`.
 struct Start {
     char* const* arguments;
     char* const* environment;
@@ -133,7 +135,8 @@ void become(Start& start) {
     // Signals as a new process expects them: our threads block them all. Sanitizers note what passes through sigaction.
     const unsigned long to_default[8] = {};
     for (int signal = 1; signal <= 64; ++signal)
-        if (signal != SIGKILL && signal != SIGSTOP) syscall(SYS_rt_sigaction, signal, to_default, nullptr, sizeof(uint64_t));
+        if (signal != SIGKILL && signal != SIGSTOP)
+            syscall(SYS_rt_sigaction, signal, to_default, nullptr, sizeof(uint64_t));
     const bool limited = limit(RLIMIT_CORE, 0, 0) && limit(RLIMIT_FSIZE, kLargestOutput, kLargestOutput) &&
                          limit(RLIMIT_CPU, start.seconds, start.seconds + 1);
     const int output = fcntl(start.output, F_DUPFD_CLOEXEC, 3);   // it may be one of the three itself
@@ -143,7 +146,8 @@ void become(Start& start) {
         dup2(output, 1) == 1 && dup2(output, 2) == 2 && chdir(start.folder) == 0) {
         const uint64_t none = 0;
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
-        // Last, and by the system call itself: a sanitizer has more addresses than this, and wants more for what it notes.
+        // Last, and by the system call itself: a sanitizer has more addresses than this, and wants more for what it
+        // notes.
         if (limit(RLIMIT_AS, start.memory, start.memory))
             syscall(SYS_execve, start.arguments[0], start.arguments, start.environment);
     }
@@ -151,8 +155,8 @@ void become(Start& start) {
     _exit(127);
 }
 
-/// -1 with what was wrong in `*start.error`, which also tells, once the child has ended, why it couldn't become the program.
-/// (posix_spawn sets no limits; fork copies the page tables of a process that may have mapped all of a GPU.)
+/// -1 with what was wrong in `*start.error`, which also tells, once the child has ended, why it couldn't become the
+/// program. (posix_spawn sets no limits; fork copies the page tables of a process that may have mapped all of a GPU.)
 __attribute__((noinline)) pid_t launch(Start& start) {
     sigset_t all, before;
     sigfillset(&all);
@@ -218,7 +222,9 @@ ProcessResult run_process(const ProcessRequest& request) {
     const std::vector<char*> argv = pointers(words), envp = pointers(environment);
     const uint64_t now = host::now(), left = request.deadline > now ? request.deadline - now : 0;
     const SharedWord error;
-    Start start{argv.data(), envp.data(), request.folder.c_str(), pipe.ends[1], request.memory, left / 1'000'000'000 + 1, error.get()};
+    Start start{argv.data(),  envp.data(),    request.folder.c_str(),
+                pipe.ends[1], request.memory, left / 1'000'000'000 + 1,
+                error.get()};
     const auto fail = [&](int number) {
         result = {};
         result.error = number;
@@ -248,8 +254,8 @@ ProcessResult run_process(const ProcessRequest& request) {
 
 namespace {
 
-// Takes no memory and one descriptor, none where no folder in it has anything in it: it may be for lack of these that the
-// folder goes. (std::filesystem::remove_all would end the program without memory, error code or not.)
+// Takes no memory and one descriptor, none where no folder in it has anything in it: it may be for lack of these that
+// the folder goes. (std::filesystem::remove_all would end the program without memory, error code or not.)
 void remove_content(int root) noexcept {
     alignas(dirent64) char entries[4096];
     char path[PATH_MAX] = "";   // of the folder that is being emptied, below the root

@@ -30,15 +30,15 @@ struct ProcessRequest {
     bool include_paths = true;
 };
 
-/// Ends when the process ends, whoever else holds its output then, or at the deadline, whatever it has closed before: what is
-/// left of its process group is killed. Files that it writes end at kLargestOutput. Its locale is C, and in a set-uid program
-/// its environment is kUsualPath and no more. Throws std::bad_alloc.
+/// Ends when the process ends, whoever else holds its output then, or at the deadline, whatever it has closed before:
+/// what is left of its process group is killed. Files that it writes end at kLargestOutput. Its locale is C, and in a
+/// set-uid program its environment is kUsualPath and no more. Throws std::bad_alloc.
 ProcessResult run_process(const ProcessRequest& request);
 
 inline constexpr uint64_t kLargestOutput = uint64_t{1} << 30;   // bytes
 
-/// A folder that only this user can reach, gone with this object: it keeps the descriptor that takes. `path` is empty, and
-/// `why` and `error` tell, when it can't be made.
+/// A folder that only this user can reach, gone with this object: it keeps the descriptor that takes. `path` is empty,
+/// and `why` and `error` tell, when it can't be made.
 class PrivateFolder {
 public:
     PrivateFolder();
@@ -48,7 +48,8 @@ public:
     std::string path, why;
     int error = 0;
 
-    /// Writes `name` (with folders, relative, no "..") below the folder. 0, or the system's error; EINVAL for another name.
+    /// Writes `name` (with folders, relative, no "..") below the folder. 0, or the system's error; EINVAL for another
+    /// name.
     int write(const std::string& name, std::string_view text) const;
     /// 0, or the system's error; EFBIG for a file of more than `most` bytes, EINVAL for one that isn't regular.
     int read(const std::string& name, uint64_t most, std::string& text) const;

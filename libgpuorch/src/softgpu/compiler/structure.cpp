@@ -98,7 +98,8 @@ private:
         bool class_key = false, is_operator = false, is_template = false, instantiation = false, type_alias = false;
         bool is_friend = false, is_enum = false;
         uint32_t class_at = 0, rest = 0;   // the class key; where what stands beside the class's body begins
-        uint32_t static_token = 0, extern_token = 0, launch_bounds = 0, cluster_dims = 0, name = 0, parameters = 0, pointer = 0;
+        uint32_t static_token = 0, extern_token = 0, launch_bounds = 0, cluster_dims = 0, name = 0, parameters = 0,
+                 pointer = 0;
         uint32_t space = 0;   // the first __device__ or the like
     };
 
@@ -222,7 +223,8 @@ private:
         seen.class_at = at;
     }
 
-    /// The name of the class whose key is at `at` and whose body's '{' is at `open`; that of the class around one without.
+    /// The name of the class whose key is at `at` and whose body's '{' is at `open`; that of the class around one
+    /// without.
     std::string_view named_class(uint32_t at, uint32_t open) const {
         std::string_view name = class_name_;
         for (++at; at < open && !all_[at].is(":") && !all_[at].is("<") && !all_[at].is("final"); ++at) {
@@ -249,7 +251,8 @@ private:
         if (seen.type_alias) return;
         if (seen.is_friend && !has_body) in_class = false;   // declares a function of the namespace
         if (seen.shared) {
-            if (seen.name && !in_class) found_.shared.push_back({last_name(begin, end), {begin, end}, seen.extern_token != 0, scopes_});
+            if (seen.name && !in_class)
+                found_.shared.push_back({last_name(begin, end), {begin, end}, seen.extern_token != 0, scopes_});
             return;
         }
         if (seen.parameters != 0) {
@@ -361,8 +364,8 @@ private:
 namespace {
 
 /// Where what seems to be a list of template arguments turns out not to be one.
-constexpr std::array<std::string_view, 10> kNotInAngles = {"__global__", "__device__", "__host__", "__shared__", "return",
-                                                           "if",         "for",        "while",    "do",         "namespace"};
+constexpr std::array<std::string_view, 10> kNotInAngles = {
+    "__global__", "__device__", "__host__", "__shared__", "return", "if", "for", "while", "do", "namespace"};
 
 /// Does a declaration begin at `at`, or a function's body, other than a lambda's?
 bool begins_anew(const TokenList& all, uint32_t at) {
@@ -396,7 +399,8 @@ uint32_t closed_angles(const TokenList& all, uint32_t at, uint32_t end, Inner in
             return 0;
         } else if (token.is("(") || token.is("[") || token.is("{")) {
             i = token.match;
-        } else if (token.is(";") || token.is(")") || token.is("]") || token.is("}") || among(kNotInAngles, token.text)) {
+        } else if (token.is(";") || token.is(")") || token.is("]") || token.is("}") ||
+                   among(kNotInAngles, token.text)) {
             return 0;
         } else if (declares && depth == 1 && token.kind == TokenKind::identifier &&
                    (before.kind == TokenKind::identifier || before.is("*") || before.is("&")) && !before.is("class") &&

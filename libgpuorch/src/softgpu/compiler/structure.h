@@ -74,7 +74,8 @@ struct Structure {
     std::vector<SharedFound> shared;
     std::vector<ClassFound> classes;
     std::vector<RestFound> rest;
-    std::set<uint32_t> spaces;   // the first __device__ or the like of each declaration of variables that aren't constexpr
+    std::set<uint32_t>
+        spaces;  // the first __device__ or the like of each declaration of variables that aren't constexpr
 };
 
 Structure find_structure(const Tokens& tokens);

@@ -68,7 +68,8 @@ public:
         for (size_t i = 0; i < structure_.functions.size(); ++i) function(structure_.functions[i], waits_.functions[i]);
         rest();
         for (const VariableFound& variable : structure_.variables) register_variable(variable);
-        places_whole_ = std::any_of(kPlaces.begin(), kPlaces.end(), [&](const auto& place) { return named_whole(place.first); });
+        places_whole_ =
+            std::any_of(kPlaces.begin(), kPlaces.end(), [&](const auto& place) { return named_whole(place.first); });
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)
             if (!all_[at].system) word(at);
         out_.text = beginning();
@@ -101,7 +102,8 @@ private:
         for (const Edit& edit : edits_) {
             if (edit.offset < at) continue;   // within something removed
             keep(at, edit.offset);
-            if (edit.removed != 0) out_.kept.push_back({here(), edit.offset, static_cast<uint32_t>(edit.text.size()), true});
+            if (edit.removed != 0)
+                out_.kept.push_back({here(), edit.offset, static_cast<uint32_t>(edit.text.size()), true});
             out_.text += edit.text;
             at = edit.offset + edit.removed;
         }
@@ -117,7 +119,10 @@ private:
     void find_kernels() {
         for (const FunctionFound& found : structure_.functions) {
             if (!found.kernel || !found.user) continue;
-            Rewritten::Kernel kernel{std::string(found.name), all_[found.declaration.begin].offset, all_[found.declaration.end - 1].end(), {}};
+            Rewritten::Kernel kernel{std::string(found.name),
+                                     all_[found.declaration.begin].offset,
+                                     all_[found.declaration.end - 1].end(),
+                                     {}};
             for (const TokenRange& nested : nested_)
                 if (nested.begin >= found.body.begin && nested.end <= found.body.end)
                     kernel.nested.emplace_back(all_[nested.begin].offset, all_[nested.end].offset);
@@ -143,7 +148,8 @@ private:
         while (outermost->parent != UINT32_MAX &&
                tokens_.included[outermost->parent].name.starts_with(std::string_view(sign.name).substr(0, folder)))
             outermost = &tokens_.included[outermost->parent];
-        throw SourceError(tokens_.files[outermost->file], outermost->line, missing_header(outermost->name.substr(folder)));
+        throw SourceError(tokens_.files[outermost->file], outermost->line,
+                          missing_header(outermost->name.substr(folder)));
     }
 
     void refuse_what_is_outside() const {
@@ -168,7 +174,8 @@ private:
             if (!all_[at].is("__global__") || all_[at].system) continue;
             while (function != structure_.functions.end() && function->declaration.end <= at) ++function;
             if (function == structure_.functions.end() || function->declaration.begin > at)
-                refuse(at, "the declaration that this __global__ belongs to isn't understood; is a ';' missing before it?");
+                refuse(at,
+                       "the declaration that this __global__ belongs to isn't understood; is a ';' missing before it?");
         }
     }
 
@@ -193,7 +200,9 @@ private:
             replace(at, "__attribute__((noinline))");
         } else if (among(kDropped, token.text)) {
             const bool marked = options_.constant_initializers && structure_.spaces.contains(at);
-            replace(at, !marked ? "" : options_.clang ? "__attribute__((require_constant_initialization))" : "__constinit");
+            replace(at, !marked          ? ""
+                        : options_.clang ? "__attribute__((require_constant_initialization))"
+                                         : "__constinit");
         } else if (among(kDroppedWithArguments, token.text) && all_[at + 1].is("(")) {
             edits_.push_back({token.offset, all_[all_[at + 1].match].end() - token.offset, ""});
         } else if (token.is("__forceinline__")) {
@@ -315,7 +324,8 @@ private:
             // alignas(16) and the like end with a bracket and are part of the declaration.
             if (at <= floor + 1 || !all_[at - 1].is(")")) return at;
             const uint32_t before = all_[at - 1].match - 1;
-            if (!all_[before].is("alignas") && !all_[before].is("__align__") && !all_[before].is("__attribute__")) return at;
+            if (!all_[before].is("alignas") && !all_[before].is("__align__") && !all_[before].is("__attribute__"))
+                return at;
             at = before;
         }
     }
@@ -341,7 +351,8 @@ private:
         return names;
     }
 
-    /// A shared variable in a function's body, and where that knows it: there it is a reference, or spelled out each time.
+    /// A shared variable in a function's body, and where that knows it: there it is a reference, or spelled out each
+    /// time.
     struct SharedReference {
         std::string_view name;
         TokenRange known;
@@ -415,7 +426,9 @@ private:
             if (all_[open + 1].is("&") && (all_[open + 2].is("]") || all_[open + 2].is(","))) continue;
             std::string added;
             for (const auto& [name, known, variable, spelled_out] : shared) {
-                if (spelled_out || in_class(open, nested, known) || open < known.begin || open >= known.end || names_.hidden(name, known.begin, open)) continue;
+                if (spelled_out || in_class(open, nested, known) || open < known.begin || open >= known.end ||
+                    names_.hidden(name, known.begin, open))
+                    continue;
                 if (!mentions(name, lambda.body) || mentions(name, {open, close})) continue;
                 if (is_parameter(name, {close, lambda.body.begin})) continue;
                 if (!added.empty() || close != open + 1) added += ", ";
@@ -425,8 +438,8 @@ private:
         }
     }
 
-    /// The body of the local class, declared where the variable is known, in which `at` is; one that has a member of that name
-    /// doesn't count.
+    /// The body of the local class, declared where the variable is known, in which `at` is; one that has a member of
+    /// that name doesn't count.
     bool in_class(uint32_t at, const std::vector<Nested>& nested, TokenRange known, std::string_view name = {}) const {
         return std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {
             return one.introducer == 0 && one.body.begin > known.begin && at >= one.body.begin && at < one.body.end &&
@@ -566,7 +579,8 @@ private:
 
     void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& outer) {
         const bool waits = traits.waits || options_.fibers;
-        const std::string flags = std::to_string((waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0) + (traits.own_memory ? 4 : 0));
+        const std::string flags =
+            std::to_string((waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0) + (traits.own_memory ? 4 : 0));
         const std::string inlined = waits            ? " mutable"
                                     : options_.clang ? " __attribute__((always_inline)) mutable"
                                                      : " mutable __attribute__((always_inline))";
@@ -576,7 +590,8 @@ private:
         for (const std::string& name : grid_constants(found.parameters)) {
             captured += ", &" + name;
             if (asks_for_spaces_)
-                kept += "__gpo_grid_constant __gpo_g" + std::to_string(++count_) + "(__builtin_addressof(" + name + "), sizeof(" + name + ")); ";
+                kept += "__gpo_grid_constant __gpo_g" + std::to_string(++count_) + "(__builtin_addressof(" + name +
+                        "), sizeof(" + name + ")); ";
         }
         insert_after(found.body.begin - 1,
                      " struct __gpo_tag { enum { " + kernel_constants(found, traits) + " }; }; " + kept +
@@ -593,16 +608,17 @@ private:
     }
 
     void register_kernel(const FunctionFound& found, uint32_t after, const std::string& declarator) {
-        insert_after(after, entered("__gpo_kernel_of<void(" + parameter_types(found.parameters) + "), " + declarator + ">",
-                                    c_literal(found.name) + ", " + c_literal(found.name) + ", " +
-                                        (found.internal ? "true" : "false") + ", nullptr"));
+        insert_after(after,
+                     entered("__gpo_kernel_of<void(" + parameter_types(found.parameters) + "), " + declarator + ">",
+                             c_literal(found.name) + ", " + c_literal(found.name) + ", " +
+                                 (found.internal ? "true" : "false") + ", nullptr"));
     }
 
     /// An entry of the image's table.
     std::string entered(const std::string& type, const std::string& arguments) {
         const std::string number = std::to_string(++count_);
-        return " static " + type + " __gpo_e" + number + "; __attribute__((constructor)) static void __gpo_enter" + number +
-               "() { __gpo_e" + number + ".enter(" + arguments + "); }";
+        return " static " + type + " __gpo_e" + number + "; __attribute__((constructor)) static void __gpo_enter" +
+               number + "() { __gpo_e" + number + ".enter(" + arguments + "); }";
     }
 
     /// extern "C" int n; only declares, where extern "C" { int n; } defines.
@@ -622,8 +638,8 @@ private:
         const std::string name(variable.name);
         const char* kind = variable.constant ? "GPO_SOFT_CONSTANT" : variable.read_only ? "GPO_SOFT_READ_ONLY" : "0";
         const std::string where = "__builtin_addressof(" + name + "), sizeof(" + name + ")";
-        insert_after(variable.after,
-                     entered("__gpo_variable_of", c_literal(variable.symbol) + ", " + where + ", " + kind + ", nullptr"));
+        insert_after(variable.after, entered("__gpo_variable_of",
+                                             c_literal(variable.symbol) + ", " + where + ", " + kind + ", nullptr"));
     }
 
     void spinning(const SpinningLoop& loop) {
@@ -652,7 +668,8 @@ private:
         const bool reached = std::any_of(all_.begin(), all_.end(), [](const Token& token) {
             return !token.system && (token.is("map_shared_rank") || token.is("__cluster_map_shared_rank"));
         });
-        return "# 1 \"gpo_source\" 3\nenum { __gpo_reaches_other_blocks = " + std::string(reached ? "1" : "0") + " };\n";
+        return "# 1 \"gpo_source\" 3\nenum { __gpo_reaches_other_blocks = " + std::string(reached ? "1" : "0") +
+               " };\n";
     }
 
     /// After the source: the kernels and variables that the request names, and the table.

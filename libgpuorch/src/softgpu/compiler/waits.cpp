@@ -20,11 +20,34 @@ constexpr std::array<std::string_view, 15> kObservingMembers = {
     "fetch_add", "fetch_sub", "test_and_set",          "wait",
     "fetch_and", "fetch_or",  "fetch_xor",             "test",
     "try_wait",  "acquire",   "try_acquire"};
-constexpr std::array<std::string_view, 28> kGroupWaits = {
-    "sync", "shfl", "shfl_up", "shfl_down", "shfl_xor", "any", "all", "ballot", "match_any", "match_all", "reduce",
-    "inclusive_scan", "exclusive_scan", "coalesced_threads", "barrier_wait", "barrier_arrive", "arrive_and_wait",
-    "labeled_partition", "binary_partition", "invoke_one_broadcast", "map_shared_rank", "query_shared_rank", "memcpy_async", "wait",
-    "wait_prior", "acquire", "wait_parity", "try_wait"};
+constexpr std::array<std::string_view, 28> kGroupWaits = {"sync",
+                                                          "shfl",
+                                                          "shfl_up",
+                                                          "shfl_down",
+                                                          "shfl_xor",
+                                                          "any",
+                                                          "all",
+                                                          "ballot",
+                                                          "match_any",
+                                                          "match_all",
+                                                          "reduce",
+                                                          "inclusive_scan",
+                                                          "exclusive_scan",
+                                                          "coalesced_threads",
+                                                          "barrier_wait",
+                                                          "barrier_arrive",
+                                                          "arrive_and_wait",
+                                                          "labeled_partition",
+                                                          "binary_partition",
+                                                          "invoke_one_broadcast",
+                                                          "map_shared_rank",
+                                                          "query_shared_rank",
+                                                          "memcpy_async",
+                                                          "wait",
+                                                          "wait_prior",
+                                                          "acquire",
+                                                          "wait_parity",
+                                                          "try_wait"};
 constexpr std::array<std::string_view, 5> kIndexed = {"printf", "__gpo_assert_fail", "__trap", "this_thread_block",
                                                       "__gpo_fail"};
 
@@ -46,7 +69,9 @@ public:
 
     Waits run(const std::vector<std::string>& name_expressions) {
         for (uint32_t at = 0; at + 1 < all_.size(); ++at)   // cooperative groups, and CCCL's barriers
-            if (!all_[at].system && (all_[at].is("cooperative_groups") || (all_[at].is("cuda") && all_[at + 1].is("::")))) groups_ = true;
+            if (!all_[at].system &&
+                (all_[at].is("cooperative_groups") || (all_[at].is("cuda") && all_[at + 1].is("::"))))
+                groups_ = true;
         for (const SharedFound& shared : structure_.shared)
             if (!shared.dynamic) shared_.insert(shared.name);
         for (const FunctionFound& function : structure_.functions)
@@ -279,7 +304,8 @@ private:
         return first_observed(range, converting) != range.end;
     }
 
-    /// Operators are called without being named: whoever uses one that looks looks, and so each new one means another turn.
+    /// Operators are called without being named: whoever uses one that looks looks, and so each new one means another
+    /// turn.
     void find_observers() {
         for (size_t operators = 0;; operators = operators_.size()) {
             std::vector<uint32_t> fresh;
@@ -399,7 +425,8 @@ private:
     /// The variable that is all of `range`, but for a ++ or --; "" if it is anything else.
     std::string_view only_variable(TokenRange range) const {
         while (range.end > range.begin + 1 && (all_[range.begin].is("++") || all_[range.begin].is("--"))) ++range.begin;
-        while (range.end > range.begin + 1 && (all_[range.end - 1].is("++") || all_[range.end - 1].is("--"))) --range.end;
+        while (range.end > range.begin + 1 && (all_[range.end - 1].is("++") || all_[range.end - 1].is("--")))
+            --range.end;
         return range.end == range.begin + 1 && all_[range.begin].kind == TokenKind::identifier ? all_[range.begin].text
                                                                                                : std::string_view();
     }
@@ -438,7 +465,8 @@ private:
 
     /// do { … } while (0): a macro's.
     bool never_again(TokenRange condition) const {
-        return condition.end == condition.begin + 1 && (all_[condition.begin].is("0") || all_[condition.begin].is("false"));
+        return condition.end == condition.begin + 1 &&
+               (all_[condition.begin].is("0") || all_[condition.begin].is("false"));
     }
 
     /// A counter may stand before a loop that nobody jumps into.
@@ -521,8 +549,9 @@ private:
         unit.does |= kWaits;
     }
 
-    /// What threads that are run as lanes of a vector would share: arrays (those with a constant index are mostly in registers,
-    /// but who knows), and variables whose address is taken. What is at a pointer, or an array's element, is known otherwise.
+    /// What threads that are run as lanes of a vector would share: arrays (those with a constant index are mostly in
+    /// registers, but who knows), and variables whose address is taken. What is at a pointer, or an array's element, is
+    /// known otherwise.
     bool has_own_memory(const Unit& unit) const {
         for (const TokenRange& range : unit.code) {
             for (uint32_t at = range.begin; at < range.end; ++at) {
@@ -533,7 +562,8 @@ private:
                 if (token.kind == TokenKind::identifier && after.is("[") && names_of_.declares(at)) return true;
                 if (token.is("array") || token.is("bitset")) return true;
                 if (token.is("&") && takes_address(at)) return true;
-                if (token.is("{") && all_[at - 1].is(":") && all_[token.match + 1].is(")")) return true;   // for (int x : {1, 2})
+                if (token.is("{") && all_[at - 1].is(":") && all_[token.match + 1].is(")"))
+                    return true;  // for (int x : {1, 2})
             }
         }
         return false;
@@ -558,8 +588,8 @@ private:
     /// &name and &name.member, of what may be a thread's own.
     bool takes_address(uint32_t at) const {
         const Token& before = all_[at - 1];
-        const bool unary = before.is("(") || before.is(",") || before.is("=") || before.is("return") || before.is("?") ||
-                           before.is(":") || before.is("{") || before.is(")");
+        const bool unary = before.is("(") || before.is(",") || before.is("=") || before.is("return") ||
+                           before.is("?") || before.is(":") || before.is("{") || before.is(")");
         if (!unary || all_[at + 1].kind != TokenKind::identifier) return false;
         for (++at; all_[at].kind == TokenKind::identifier || all_[at].is(".") || all_[at].is("::");) ++at;
         return !all_[at].is("[") && !all_[at].is("->") && !all_[at].is("(");
@@ -574,9 +604,10 @@ private:
             does |= kWaits;
         if ((token.is("__shared__") && !unit.is_kernel) || shared_.count(token.text)) does |= kDeviceShared;
         if (among(kIndexed, token.text) || groups_) does |= kIndexInMemory;
-        if (token.is("threadIdx") && (!unit.is_kernel || std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {
-                                          return at >= one.body.begin && at < one.body.end;
-                                      })))
+        if (token.is("threadIdx") &&
+            (!unit.is_kernel || std::any_of(nested.begin(), nested.end(), [&](const Nested& one) {
+                return at >= one.body.begin && at < one.body.end;
+            })))
             does |= kIndexInMemory;
         return does;
     }
@@ -614,7 +645,8 @@ private:
             unit.traits->device_shared = (unit.does & kDeviceShared) != 0;
             unit.traits->own_memory = (unit.does & kOwnMemory) != 0;
             for (uint32_t at = unit.parameters.begin; at < unit.parameters.end; ++at)   // each thread has a copy
-                if (const auto name = indices_.find(all_[at].text); name != indices_.end() && (names_[name->second].does & kOwnMemory))
+                if (const auto name = indices_.find(all_[at].text);
+                    name != indices_.end() && (names_[name->second].does & kOwnMemory))
                     unit.traits->own_memory = true;
         }
     }
@@ -648,9 +680,12 @@ bool introduces(const Tokens& tokens, uint32_t at, uint32_t begin) {
     const Token& before = all[at - 1];
     if (all[at + 1].is("[")) return false;
     if (before.is("return") || before.is("else") || before.is("do") || before.is("case")) return true;
-    if (before.kind == TokenKind::identifier || before.kind == TokenKind::number || before.kind == TokenKind::text) return false;
-    if (before.is("&") || before.is("&&")) return !all[at - 2].is("auto") && !(all[at - 2].is("const") && all[at - 3].is("auto"));
-    if (before.is(")")) return all[before.match - 1].is("if") || all[before.match - 1].is("for") || all[before.match - 1].is("while");
+    if (before.kind == TokenKind::identifier || before.kind == TokenKind::number || before.kind == TokenKind::text)
+        return false;
+    if (before.is("&") || before.is("&&"))
+        return !all[at - 2].is("auto") && !(all[at - 2].is("const") && all[at - 3].is("auto"));
+    if (before.is(")"))
+        return all[before.match - 1].is("if") || all[before.match - 1].is("for") || all[before.match - 1].is("while");
     if (before.is(">")) return !ends_arguments(tokens, at, begin);
     return !before.is("]") && !before.is("[");
 }
@@ -667,7 +702,8 @@ std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range) {
     for (uint32_t at = range.begin; at < range.end; ++at) {
         if (all[at].is("[") && introduces(tokens, at, range.begin)) {
             uint32_t after = all[at].match + 1;
-            while (after < range.end && !all[after].is("{") && !all[after].is(";") && !all[after].is(",") && !all[after].is(")")) {
+            while (after < range.end && !all[after].is("{") && !all[after].is(";") && !all[after].is(",") &&
+                   !all[after].is(")")) {
                 if (all[after].is("<")) after = after_angles(tokens, after, range.end);
                 else after = all[after].is("(") || all[after].is("[") ? all[after].match + 1 : after + 1;
             }
@@ -675,8 +711,9 @@ std::vector<Nested> find_nested(const Tokens& tokens, TokenRange range) {
         } else if ((all[at].is("struct") || all[at].is("class") || all[at].is("union")) &&
                    !all[at - 1].is("__shared__")) {
             uint32_t after = at + 1;
-            while (after < range.end && (all[after].kind == TokenKind::identifier || all[after].is("(") || all[after].is("<") ||
-                                         all[after].is(":") || all[after].is("::") || all[after].is(",")))
+            while (after < range.end &&
+                   (all[after].kind == TokenKind::identifier || all[after].is("(") || all[after].is("<") ||
+                    all[after].is(":") || all[after].is("::") || all[after].is(",")))
                 after = all[after].is("(")   ? all[after].match + 1
                         : all[after].is("<") ? after_angles(tokens, after, range.end)
                                              : after + 1;

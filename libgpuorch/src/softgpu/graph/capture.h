@@ -52,8 +52,8 @@ void abandon_capture(Machine&, Capture&) noexcept;
 void require_valid(const Stream&);
 /// Invalidates the stream's capture and refuses: the call can't be captured.
 [[noreturn]] void refuse_in_capture(Stream&);
-/// Work on the legacy stream, while one that is ordered with it is captured, can't be ordered: whether that is so, and, where it
-/// is, invalidates those captures and refuses.
+/// Work on the legacy stream, while one that is ordered with it is captured, can't be ordered: whether that is so, and,
+/// where it is, invalidates those captures and refuses.
 bool is_implicit(const Machine&, const Stream& legacy) noexcept;
 void refuse_implicit(Machine&, Stream& legacy);
 uint32_t capture_work(Stream&, std::unique_ptr<Command>);

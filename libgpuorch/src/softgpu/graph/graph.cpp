@@ -101,7 +101,8 @@ GraphRun::GraphRun(std::shared_ptr<const GraphNodes> graph, Command& command)
         const GraphNodes::Node& node = nodes->nodes[i];
         copy_work(*node.work, commands[i]);
         if (commands[i].kind == CommandKind::kernel)
-            commands[i].prepare(node.context->device->machine, *node.context->device->multiprocessors, node.work->launch);
+            commands[i].prepare(node.context->device->machine, *node.context->device->multiprocessors,
+                                node.work->launch);
         commands[i].run = this;
         commands[i].node = i;
         missing[i] = uint32_t(node.depends.size());

@@ -1,8 +1,8 @@
 // Graphs: recorded work, its executable form, and one run of it.
 //
-// A graph owns one command for each node, which is itself never queued. Instantiating a graph copies the nodes, so that a later
-// change of the graph doesn't change its executables. A run has commands of its own, copied from those of the executable, and
-// belongs to the stream's command that runs it.
+// A graph owns one command for each node, which is itself never queued. Instantiating a graph copies the nodes, so that
+// a later change of the graph doesn't change its executables. A run has commands of its own, copied from those of the
+// executable, and belongs to the stream's command that runs it.
 #pragma once
 
 #include <cuda.h>

@@ -84,8 +84,8 @@ std::set<uint64_t> functions(Object& object, const Kept& kept) {
     return out;
 }
 
-/// Each place in an array is filled by a relocation, which has the function's address, or, packed, adds to the one that is
-/// there. Ours get the first places; the result is how many those are.
+/// Each place in an array is filled by a relocation, which has the function's address, or, packed, adds to the one that
+/// is there. Ours get the first places; the result is how many those are.
 uint64_t move_to_front(Object& object, const Elf64_Shdr& array, const std::set<uint64_t>& ours) {
     uint64_t front = 0, back = array.sh_size / sizeof(uint64_t);
     bool packed = true;

@@ -9,11 +9,12 @@
 
 namespace gpo::softgpu {
 
-/// A shared object as the compiler made it, with its seal behind it. What lies behind the object's last header, section or
-/// segment is dropped. Bytes that are no shared object come back as they are. Throws std::bad_alloc.
+/// A shared object as the compiler made it, with its seal behind it. What lies behind the object's last header, section
+/// or segment is dropped. Bytes that are no shared object come back as they are. Throws std::bad_alloc.
 std::vector<std::byte> seal_image(std::string_view object);
 
-/// NULL when the seal behind the `object_size` bytes holds, else what is wrong, as a whole sentence. `size`: of all bytes.
+/// NULL when the seal behind the `object_size` bytes holds, else what is wrong, as a whole sentence. `size`: of all
+/// bytes.
 const char* seal_fault(const char* data, size_t object_size, size_t size) noexcept;
 
 /// Bytes of a seal.

@@ -79,7 +79,8 @@ void Batch::mark_done(Mark& mark) noexcept {
 void Batch::tell(const Context& context) noexcept {
     host::light_fence();
     for (driver::Listener* listener : machine_.listeners) {
-        if (!listener->listening.load(std::memory_order_seq_cst) || listener->context != context.as<CUcontext>()) continue;
+        if (!listener->listening.load(std::memory_order_seq_cst) || listener->context != context.as<CUcontext>())
+            continue;
         listener->listening.store(false, std::memory_order_relaxed);
         listener->signal.fetch_add(1, std::memory_order_seq_cst);
         wake_later(listener->signal);
@@ -204,7 +205,8 @@ void Batch::fail(const Command& command, CUresult result, const char* text) noex
         fault.stream = stream.legacy ? nullptr : stream.as<CUstream>();
         fault.number = command.run ? command.run->owner.number : command.number;
         machine_.fault = fault;   // the texts are less sure to find room than the rest
-        if (command.kind == CommandKind::kernel && command.launch_kernel) machine_.fault->kernel = command.launch_kernel->name;
+        if (command.kind == CommandKind::kernel && command.launch_kernel)
+            machine_.fault->kernel = command.launch_kernel->name;
         machine_.fault->text = text;
     } catch (...) {
     }

@@ -186,7 +186,8 @@ CUresult perform_copy(Machine& machine, Command& command) {
     if (command.kind == CommandKind::fill) {
         uint64_t span = 0;
         span_of_rows(command.fill.pitch, command.fill.width * command.fill.element, command.fill.height, &span);
-        if (command.fill.check && !still_there(machine, command.fill.destination, span)) return CUDA_ERROR_ILLEGAL_ADDRESS;
+        if (command.fill.check && !still_there(machine, command.fill.destination, span))
+            return CUDA_ERROR_ILLEGAL_ADDRESS;
         command.fill.perform();
         bytes = command.fill.bytes();
     } else {

@@ -63,7 +63,8 @@ struct Machine {
     uint64_t next_capture_id = 0;
     std::atomic<bool> trim_wanted{false};           // a pool may hold more than its threshold
 
-    // Under `lock`; each its owner's again after ignore(). Of its wait word only the address is used beyond the lock, to wake.
+    // Under `lock`; each its owner's again after ignore(). Of its wait word only the address is used beyond the lock,
+    // to wake.
     std::vector<driver::Listener*> listeners;
 
     // Failure. Once set, `fault_code` stays: every call that takes work or asks for its state returns it.

@@ -52,7 +52,7 @@ struct Context : Handled {
     std::atomic<bool> alive{false};
     bool dying = false;                              // its commands are dropped
     uint32_t retained = 0;                           // primary
-    bool ending = false;                             // primary: its last use is given up, and all in it is on its way out
+    bool ending = false;  // primary: its last use is given up, and all in it is on its way out
     unsigned flags = 0;
     std::atomic<uint64_t> id{0};                     // another one in each life
     Stream* legacy = nullptr;
@@ -70,7 +70,7 @@ struct Stream : Handled {
     bool per_thread = false;
     bool destroyed = false;
     bool queued = false;                             // in a batch's list of streams to advance
-    Command* current = nullptr;                      // with an engine, the multiprocessors or the clock, or waits for a mark
+    Command* current = nullptr;  // with an engine, the multiprocessors or the clock, or waits for a mark
     Command *head = nullptr, *tail = nullptr;        // not begun
     Stream* next_waiting = nullptr;                  // in a mark's list
     Stream* next_ready = nullptr;                    // in a batch's list

@@ -65,7 +65,7 @@ struct Command {
     std::vector<Copy> pieces;
     Fill fill;
     KernelLaunch launch;                 // of a node of a graph: what each run prepares anew
-    Launches prepared;                   // of a kernel that will run: its one launch, the multiprocessors' once it starts
+    Launches prepared;  // of a kernel that will run: its one launch, the multiprocessors' once it starts
     const gpo_soft_kernel* launch_kernel = nullptr;
     Mark* mark = nullptr;                // holds a reference
     CUhostFn host_function = nullptr;

@@ -39,8 +39,8 @@ uint64_t address_room() noexcept {
 Shortage::Shortage(uint64_t bytes, const char* purpose) noexcept {
     if (const uint64_t room = address_room(); room != kUnlimited)
         std::snprintf(text_, sizeof text_,
-                      "%llu MiB of addresses for %s can't be had: RLIMIT_AS (ulimit -v) leaves %llu MiB", mebibytes(bytes),
-                      purpose, mebibytes(room));
+                      "%llu MiB of addresses for %s can't be had: RLIMIT_AS (ulimit -v) leaves %llu MiB",
+                      mebibytes(bytes), purpose, mebibytes(room));
     else
         std::snprintf(text_, sizeof text_, "%llu MiB of addresses for %s can't be had: the system refuses them",
                       mebibytes(bytes), purpose);

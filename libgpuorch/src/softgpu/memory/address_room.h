@@ -9,11 +9,12 @@
 namespace gpo::softgpu {
 
 inline constexpr uint64_t kUnlimited = UINT64_MAX;
-/// Of few addresses the device memory takes one of so many equal parts, and the workers of a device one of what is left then.
+/// Of few addresses the device memory takes one of so many equal parts, and the workers of a device one of what is left
+/// then.
 inline constexpr uint64_t kPartOfRoom = 4;
 
-/// Bytes of addresses that RLIMIT_AS still allows the process; kUnlimited without a limit. A guess at once out of date: other
-/// threads map and unmap.
+/// Bytes of addresses that RLIMIT_AS still allows the process; kUnlimited without a limit. A guess at once out of date:
+/// other threads map and unmap.
 uint64_t address_room() noexcept;
 
 /// Addresses that can't be had. what() is part of a sentence: how many, for what, and what the limit leaves.

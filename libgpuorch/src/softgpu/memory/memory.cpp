@@ -35,8 +35,8 @@ auto covering(Map& map, uint64_t address) {
 AddressSpace::AddressSpace(int devices, uint64_t bytes_per_device, bool guard)
     : capacity_(bytes_per_device / kLeastMemory * kLeastMemory), guard_(guard) {
     pinned_limit_ = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE));
-    // Room for fragmentation, and under guard for the guard pages of many small blocks; less where RLIMIT_AS or the system
-    // leaves less, and then in the end less memory.
+    // Room for fragmentation, and under guard for the guard pages of many small blocks; less where RLIMIT_AS or the
+    // system leaves less, and then in the end less memory.
     const uint64_t count = static_cast<uint64_t>(devices), least = guard ? 2 : 1;
     uint64_t factor = guard ? 64 : 4;
     if (const uint64_t room = address_room(); room != kUnlimited) {

@@ -32,7 +32,8 @@ Place Pool::find(uint64_t address) const noexcept {
 Pool::Block* Pool::reuse(uint64_t bytes, Stream* stream, bool same) noexcept {
     int looked = 0;
     for (Block* block = pending_first_; block && looked < 64; block = block->next, ++looked)
-        if ((block->freed_on == stream) == same && block->capacity >= bytes && block->capacity / 2 <= bytes) return block;
+        if ((block->freed_on == stream) == same && block->capacity >= bytes && block->capacity / 2 <= bytes)
+            return block;
     return nullptr;
 }
 
@@ -64,7 +65,8 @@ CUresult Pool::take(AddressSpace& space, Stream* stream, CUcontext context, uint
     const uint64_t limit = max_bytes ? max_bytes : space.total();
     uint64_t taken = ranges_.take(capacity);
     if (!taken) {
-        const uint64_t least = space.guarded() ? capacity : (capacity + kSegmentGrain - 1) / kSegmentGrain * kSegmentGrain;
+        const uint64_t least =
+            space.guarded() ? capacity : (capacity + kSegmentGrain - 1) / kSegmentGrain * kSegmentGrain;
         // A large segment where it can be had: it serves many blocks.
         for (uint64_t size : {space.guarded() ? least : std::max(least, kSegment), least}) {
             if (reserved + size > limit) continue;
@@ -150,7 +152,8 @@ bool Pool::live(uint64_t address, uint64_t bytes) const noexcept {
     auto after = blocks_.upper_bound(address);
     if (after == blocks_.begin()) return false;
     const Block& block = std::prev(after)->second;
-    return block.live && address - block.address <= block.capacity && bytes <= block.capacity - (address - block.address);
+    return block.live && address - block.address <= block.capacity &&
+           bytes <= block.capacity - (address - block.address);
 }
 
 void Pool::trim(AddressSpace& space, uint64_t keep) noexcept {

@@ -136,7 +136,8 @@ private:
     std::unique_ptr<Json> json_;
     std::unique_ptr<Figures> figures_;
     std::unique_ptr<Picture> picture_;
-    std::map<const Buffer*, uint64_t> threads_;  // those that the file knows; where a thread's newest completion ends in it
+    std::map<const Buffer*, uint64_t>
+        threads_;  // those that the file knows; where a thread's newest completion ends in it
     std::map<std::string, Summary::Serialised> serialising_;  // by what
     gpo_trace_info info_{};
     uint64_t dropped_ = 0;  // of threads that have gone

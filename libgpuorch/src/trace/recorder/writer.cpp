@@ -16,7 +16,8 @@ constexpr size_t kPending = 65536;  // operations of a stream whose times are wa
 // many waiting: each is a call of the driver's, which makes those that submit wait.
 constexpr uint64_t kBusy = 256;
 constexpr size_t kPutOff = 4096;
-constexpr uint64_t kPutOffTime = 100'000'000;  // at most; kWritten: from one write to the file to the next, so that of a
+constexpr uint64_t kPutOffTime =
+    100'000'000;  // at most; kWritten: from one write to the file to the next, so that of a
 constexpr uint64_t kWritten = 50'000'000;      // process that is killed only the last tenth of a second is missing
 
 }  // namespace

@@ -28,7 +28,8 @@ void let_go(int descriptor) noexcept {
     error->status = GPO_IO_ERROR;
     error->native_code = EWOULDBLOCK;
     error->native_domain = GPO_NATIVE_ERRNO;
-    error->message = text(path, " can't be written: another process, or another runtime of this one, writes its trace to it");
+    error->message =
+        text(path, " can't be written: another process, or another runtime of this one, writes its trace to it");
     throw Failure(std::move(error));
 }
 

@@ -87,7 +87,8 @@ private:
     using Row = Picture::Row;
     static constexpr size_t kLooks = static_cast<size_t>(Look::count);
     static constexpr std::array<const char*, kLooks> kNames = {
-        "copy in", "copy out", "copy on device", "fill", "kernel", "held on the host", "call", "failed call", "several kinds", "callback"};
+        "copy in",          "copy out", "copy on device", "fill",          "kernel",
+        "held on the host", "call",     "failed call",    "several kinds", "callback"};
 
     void find_range();
     std::string subtitle() const;
@@ -212,8 +213,8 @@ std::string Drawing::title_of(const Piece& piece) const {
 void Drawing::piece(const Piece& piece, int height) {
     const uint64_t from = unit(piece.begin), to = std::max(unit(piece.end), from + 8);
     seen_[static_cast<size_t>(piece.look)] = true;
-    // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's, so that
-    // neighbours stay apart. Joined ones get none: where two of them meet is no gap.
+    // The narrowest get an outline of their own colour, so that they don't vanish; wide ones one of the background's,
+    // so that neighbours stay apart. Joined ones get none: where two of them meet is no gap.
     const char* outline = to - from < 60 ? " t" : piece.count > 1 ? " j" : to - from < 2500 ? " o" : " b";
     const int top = piece.look == Look::held || piece.look == Look::callback ? height - 4 : 0;
     body_ += text("<rect class=\"c", static_cast<int>(piece.look), outline, "\" x=\"", from, "\"");
@@ -346,7 +347,8 @@ void Drawing::threads() {
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     const auto figures = [](const Picture::Count& calls, const Picture::Count& callbacks) {
         const auto told = [](const Picture::Count& all, const char* what) {
-            return all.count ? text(count_text(all.count, what), ", ", time_text(static_cast<double>(all.busy))) : std::string();
+            return all.count ? text(count_text(all.count, what), ", ", time_text(static_cast<double>(all.busy)))
+                             : std::string();
         };
         return text(told(calls, "call"), calls.count && callbacks.count ? "; " : "", told(callbacks, "callback"));
     };
@@ -362,14 +364,16 @@ void Drawing::threads() {
     size_t left_out = 0;
     Picture::Count calls, callbacks;
     for (const auto& [number, row] : picture_.threads_) {
-        const bool shown = std::any_of(all.begin(), all.end(), [of = &row](const auto& each) { return each.second == of; });
+        const bool shown =
+            std::any_of(all.begin(), all.end(), [of = &row](const auto& each) { return each.second == of; });
         if (shown || (!row.all.count && !row.all_of_strip.count)) continue;
         ++left_out;
         calls += row.all;
         callbacks += row.all_of_strip;
     }
     if (left_out)
-        label(text(count_text(left_out, "more thread"), left_out == 1 ? " is" : " are", " in the trace"), figures(calls, callbacks));
+        label(text(count_text(left_out, "more thread"), left_out == 1 ? " is" : " are", " in the trace"),
+              figures(calls, callbacks));
 }
 
 void Drawing::marks() {
@@ -409,7 +413,8 @@ void Drawing::legend() {
     };
     std::vector<Item> items;
     const auto box = [&](std::string_view look, const char* words, std::string_view more = "") {
-        items.push_back({text("<rect class=\"", look, "\" x=\"1\" y=\"3\" width=\"12\" height=\"10\"", more, "/>"), words});
+        items.push_back(
+            {text("<rect class=\"", look, "\" x=\"1\" y=\"3\" width=\"12\" height=\"10\"", more, "/>"), words});
     };
     const auto tick = [&](std::string_view look, const char* words) {
         items.push_back({text("<line class=\"", look, "\" x1=\"7\" x2=\"7\" y1=\"3\" y2=\"13\"/>"), words});

@@ -113,7 +113,8 @@ bool File::deflate_all(std::string_view text, bool to_boundary) noexcept {
         // To a byte's end, so that the file could be closed here.
         deflate(&stream_, Z_SYNC_FLUSH);
         more = stream_.avail_out == 0;
-        const std::string_view packed(reinterpret_cast<const char*>(packed_.data()), packed_.size() - stream_.avail_out);
+        const std::string_view packed(reinterpret_cast<const char*>(packed_.data()),
+                                      packed_.size() - stream_.avail_out);
         if (!write(packed, to_boundary && !more ? ending({0, check_, length_}) : std::string_view())) return false;
     } while (more);
     return true;

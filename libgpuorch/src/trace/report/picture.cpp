@@ -67,7 +67,8 @@ void Picture::callback(int thread, const Record& callback) {
     Row& row = threads_[thread];
     ++row.all_of_strip.count;
     row.all_of_strip.busy += callback.end - callback.begin;
-    add(row.strip, {callback.begin, callback.end, callback.end - callback.begin, 0, 0, callback.name, "", 1, Look::callback});
+    add(row.strip,
+        {callback.begin, callback.end, callback.end - callback.begin, 0, 0, callback.name, "", 1, Look::callback});
 }
 
 void Picture::serialising(const Record& mark) {
@@ -89,8 +90,8 @@ void Picture::completion(const Record& completion) {
     completions_.push_back(completion.begin);
 }
 
-// Joins neighbours that can't be told apart: a short one with the next, if hardly anything lies between. Work of one kind
-// is joined with another's where both are short.
+// Joins neighbours that can't be told apart: a short one with the next, if hardly anything lies between. Work of one
+// kind is joined with another's where both are short.
 void Picture::join(std::vector<Piece>& pieces, uint64_t quantum) {
     if (pieces.empty()) return;
     size_t kept = 0;

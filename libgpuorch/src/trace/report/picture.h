@@ -39,7 +39,19 @@ public:
 
 private:
     // mixed: short work of several kinds, joined.
-    enum class Look : uint8_t { copy_in, copy_out, copy_on_device, fill, kernel, held, call, failed, mixed, callback, count };
+    enum class Look : uint8_t {
+        copy_in,
+        copy_out,
+        copy_on_device,
+        fill,
+        kernel,
+        held,
+        call,
+        failed,
+        mixed,
+        callback,
+        count
+    };
     struct Piece {
         uint64_t begin, end;
         uint64_t busy;  // of the time between, where several were joined

@@ -39,7 +39,8 @@ std::string count_text(uint64_t count, std::string_view what) { return text(coun
 
 std::string counts_text(const gpo_trace_info& counts) {
     return text(count_text(counts.calls, "call"), ", ", count_text(counts.operations, "operation"), " (", counts.timed,
-                " timed), ", count_text(counts.callbacks, "callback"), ", ", count_text(counts.completions, "completion"));
+                " timed), ", count_text(counts.callbacks, "callback"), ", ",
+                count_text(counts.completions, "completion"));
 }
 
 }  // namespace gpo::trace

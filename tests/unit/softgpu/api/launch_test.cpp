@@ -160,7 +160,8 @@ TEST_CASE("arguments come as pointers or as one buffer, and are read at the call
     std::memset(arguments.bytes, 3, sizeof arguments.bytes);
     arguments.out = out + 1;
     size_t size = sizeof arguments;
-    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
     OK(gpu.cu->cuLaunchKernel(sum, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, extra));
     size = 16;
     IS(gpu.cu->cuLaunchKernel(sum, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
@@ -215,7 +216,9 @@ TEST_CASE("launch attributes: cooperative, cluster and priority are checked, unk
     CHECK((block > 0 && block <= 256 && grid >= multiprocessors));
 }
 
-TEST_CASE("blocks that have not begun do so by priority, of the stream or of the launch, and then in the order of the launches") {
+TEST_CASE(
+    "blocks that have not begun do so by priority, of the stream or of the launch, and then in the order of the "
+    "launches") {
     Gpu gpu;
     // All workers have something to do. Then one becomes free, so that it alone says what comes next.
     const unsigned workers = gpo::host::processors();

@@ -1,7 +1,7 @@
-// What goes wrong in a kernel, in its source, or with its image: a status and a sentence, and the next one works. Of the software
-// GPU's multiprocessors, compiler and images themselves: their sentences are its own, a failed kernel takes a device's context along
-// (process/kernel_fault.cpp has that, on any device), and the guard, a missing C++ compiler and the order of blocks under a
-// seed are nobody else's.
+// What goes wrong in a kernel, in its source, or with its image: a status and a sentence, and the next one works. Of
+// the software GPU's multiprocessors, compiler and images themselves: their sentences are its own, a failed kernel
+// takes a device's context along (process/kernel_fault.cpp has that, on any device), and the guard, a missing C++
+// compiler and the order of blocks under a seed are nobody else's.
 #include "unit/softgpu/kernel_device.h"
 
 #include <algorithm>
@@ -121,8 +121,8 @@ TEST_CASE("what the subset lacks is refused with its line") {
     says(message(compile("__global__ void k();\n__global__ void p() {\nk<<<1, 1>>>(); }")),
          "kernel.cu(3): error: launching");
     says(message(compile("__global__ void k(cudaTextureObject_t t) {}")), "kernel.cu(1): error: textures");
-    for (const char* call : {"tex2D<float>(0, 0, 0)", "tex1Dfetch<int>(0, 0)", "texCubemapLayeredLod<float>(0)", "surf2Dread<int>(0, 0, 0)",
-                             "surfCubemapLayeredwrite(1, 0, 0)"})
+    for (const char* call : {"tex2D<float>(0, 0, 0)", "tex1Dfetch<int>(0, 0)", "texCubemapLayeredLod<float>(0)",
+                             "surf2Dread<int>(0, 0, 0)", "surfCubemapLayeredwrite(1, 0, 0)"})
         says(message(compile("__global__ void k() {\n" + std::string(call) + "; }")), "kernel.cu(2): error: textures");
     says(message(compile("__global__ void k() {\n __shared__ int x = 3; }")), "kernel.cu(2): error: a __shared__");
     CHECK(compile("// asm <<<\n#if 0\nasm volatile(\"\");\n#endif\n__global__ void k() { const char *s = \"asm <<<\"; "
@@ -207,7 +207,8 @@ extern "C" __global__ void start(int *go, int *turn) { *turn = 0; *(volatile int
         gpo::host::Schedule schedule(seed);
         int go = 0;
         std::atomic<int> left{2};
-        const auto submit = [&](Multiprocessors& multiprocessors, const char* name, unsigned blocks, void* first, void* second) {
+        const auto submit = [&](Multiprocessors& multiprocessors, const char* name, unsigned blocks, void* first,
+                                void* second) {
             KernelLaunch launch;
             launch.kernel = &program.kernel(name);
             launch.grid = {blocks, 1, 1};

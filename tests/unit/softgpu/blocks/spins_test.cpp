@@ -1,6 +1,6 @@
-// Forward progress on workers as many as a test wants, and ends that are asked for: of the multiprocessors themselves, since a device of the
-// public API has a worker for each core, and a context in which a kernel has failed is lost. What blocks and threads may
-// wait for on any device is in conformance/kernel_spins_test.cpp.
+// Forward progress on workers as many as a test wants, and ends that are asked for: of the multiprocessors themselves,
+// since a device of the public API has a worker for each core, and a context in which a kernel has failed is lost. What
+// blocks and threads may wait for on any device is in conformance/kernel_spins_test.cpp.
 #include "unit/softgpu/kernel_device.h"
 
 #include <cstdlib>
@@ -26,7 +26,8 @@ TEST_CASE("blocks of a cluster run together, on one worker and on more, and with
         for (const bool cooperative : {false, true}) {
             Device device(workers);
             std::vector<int> out(48);
-            device.run(program().kernel("cluster_ring"), {{12, 4, 1}, {40, 1, 1}, 0, cooperative, {2, 4, 1}}, out.data(), 50, -1);
+            device.run(program().kernel("cluster_ring"), {{12, 4, 1}, {40, 1, 1}, 0, cooperative, {2, 4, 1}},
+                       out.data(), 50, -1);
             for (unsigned i = 0; i < 12; ++i) CHECK(out[i] == 50);
         }
 }
@@ -37,7 +38,10 @@ TEST_CASE("a block that fails ends its cluster, and the regions serve the next o
         std::vector<int> out(16);
         for (int failing = 0; failing < 8; ++failing) {
             const KernelOutcome outcome =
-                device.launch(program().kernel("cluster_ring"), {{16, 1, 1}, {64, 1, 1}, 0, false, {8, 1, 1}}, out.data(), 9, failing)->wait();
+                device
+                    .launch(program().kernel("cluster_ring"), {{16, 1, 1}, {64, 1, 1}, 0, false, {8, 1, 1}}, out.data(),
+                            9, failing)
+                    ->wait();
             CHECK(outcome.result == CUDA_ERROR_LAUNCH_FAILED);
         }
         device.run(program().kernel("cluster_ring"), {{16, 1, 1}, {64, 1, 1}, 0, false, {8, 1, 1}}, out.data(), 7, -1);
@@ -117,7 +121,8 @@ TEST_CASE("a loop that waits for a thread which can't run ends the launch with i
     const Program hidden(kHidden);
     Device device(2, false, 30'000'000);
     using Row = std::pair<std::string, std::string>;
-    for (const auto& [name, line] : {Row{"by_while", "kernel.cu:3: "}, {"by_for", "kernel.cu:6: "}, {"by_do", "kernel.cu:9: "}}) {
+    for (const auto& [name, line] :
+         {Row{"by_while", "kernel.cu:3: "}, {"by_for", "kernel.cu:6: "}, {"by_do", "kernel.cu:9: "}}) {
         CAPTURE(name);
         int flag = 0, turns = 0, done = 0;
         const KernelOutcome outcome =

@@ -1,5 +1,5 @@
-// What the software GPU says of a source that doesn't compile: the user's lines and columns, kernels by their names, and one
-// sentence for what it doesn't have.
+// What the software GPU says of a source that doesn't compile: the user's lines and columns, kernels by their names,
+// and one sentence for what it doesn't have.
 #include "unit/softgpu/kernel_device.h"
 
 #include <sys/stat.h>
@@ -19,7 +19,8 @@ using namespace kernel_test;
 namespace {
 
 /// The log of a source that is refused.
-std::string log_of(const std::string& source, std::vector<std::string> names = {}, std::vector<std::string> options = {}) {
+std::string log_of(const std::string& source, std::vector<std::string> names = {},
+                   std::vector<std::string> options = {}) {
     const auto result = compile(source, std::move(names), std::move(options));
     CHECK_FALSE(result.ok);
     return result.log;
@@ -38,7 +39,8 @@ struct Include {
     const char* sentence;
 };
 
-/// A source with constructors and destructors of its own, which tell the host by an environment variable that they have run.
+/// A source with constructors and destructors of its own, which tell the host by an environment variable that they have
+/// run.
 constexpr const char* kNoisy = R"(
 extern "C" int setenv(const char *name, const char *value, int overwrite);
 struct Noisy { int value; Noisy() : value(setenv("GPUORCH_TEST_CONSTRUCTED", "variable", 1)) {} };
@@ -116,7 +118,8 @@ __global__ void u(int a, int b) { a = b; q9(); })",
     const size_t lambda = log.find("In lambda function");
     CHECK(lambda != std::string::npos);
     CHECK(log.find("In lambda function", lambda + 1) == std::string::npos);
-    CHECK(place_of(log_of("extern \"C\" __global__ void k(float *p, unsigned n) { p[n] = 1 }"), "expected ';'") == "1:62");
+    CHECK(place_of(log_of("extern \"C\" __global__ void k(float *p, unsigned n) { p[n] = 1 }"), "expected ';'") ==
+          "1:62");
     CHECK(log.find("gpo") == std::string::npos);
 }
 
@@ -127,7 +130,8 @@ TEST_CASE("a parameter whose type isn't known, and name expressions that name no
     CHECK(place_of(second, "'Foo'") == "2:28");
     CHECK(second.find("gpo") == std::string::npos);
     const std::string names = log_of("template <int N> __global__ void t(int *p) { *p = N; }", {"t", "none", "t<"});
-    CHECK(names.find("name expression 't': error: it names several functions; a template wants its arguments\n") != std::string::npos);
+    CHECK(names.find("name expression 't': error: it names several functions; a template wants its arguments\n") !=
+          std::string::npos);
     CHECK(names.find("name expression 'none': error: 'none' was not declared in this scope\n") != std::string::npos);
     CHECK(std::count(names.begin(), names.end(), '\n') == 3);
 }
@@ -160,8 +164,9 @@ TEST_CASE("what the software GPU doesn't have is told in one sentence, at the us
     std::ofstream(folder / "own" / "thrust" / "vectors.h") << "#define THRUST 4\n";
     CHECK(log_of("#define A\n#include <mma.h>\n__global__ void k() {}", {}, {"-I" + folder.string()}) ==
           "kernel.cu(2): error: <mma.h> (tensor cores) is not on the software GPU\n");
-    const auto own = compile("#include <mma.h>\n#include \"thrust/vectors.h\"\n__global__ void k(int *p) { *p = OWN + THRUST; }", {},
-                             {"-I" + (folder / "own").string()});
+    const auto own =
+        compile("#include <mma.h>\n#include \"thrust/vectors.h\"\n__global__ void k(int *p) { *p = OWN + THRUST; }", {},
+                {"-I" + (folder / "own").string()});
     CHECK(own.ok);
     fs::remove_all(folder);
 }
@@ -181,7 +186,8 @@ template <class T> __device__ T of_type = T(three());
 struct Holder { static inline __device__ int held = three(); };
 extern "C" __global__ void k(float *p) { *p = deep::at.x + second + seldom[1] + plain + of_type<int> + Holder::held; })");
     CAPTURE(log);
-    const std::string text = ": error: dynamic initialization is not supported for a __device__ or __constant__ variable";
+    const std::string text =
+        ": error: dynamic initialization is not supported for a __device__ or __constant__ variable";
     for (const char* at : {"5:20", "7:38", "8:23", "11:33", "12:46"}) CHECK(log.find(at + text) != std::string::npos);
     for (const char* name : {"(deep::at)", "(second)", "(seldom)", "(of_type<int>)", "(Holder::held)"})
         CHECK(log.find(name) != std::string::npos);
@@ -189,7 +195,8 @@ extern "C" __global__ void k(float *p) { *p = deep::at.x + second + seldom[1] + 
     CHECK(log.find("(plain)") == std::string::npos);
 }
 
-TEST_CASE("constructors and destructors of a source don't run in the host, and a warning says so of those of variables") {
+TEST_CASE(
+    "constructors and destructors of a source don't run in the host, and a warning says so of those of variables") {
     for (const bool variable : {false, true}) {
         CAPTURE(variable);
         std::vector<std::string> options;

@@ -39,7 +39,8 @@ CompileResult compile(gpo::driver::Compiler& compiler, TestShelf* shelf, const s
     return compiler.compile(request);
 }
 
-const std::string kKernel = "__global__ void k(int* x) { __shared__ int s[4]; s[0] = N; __syncthreads(); atomicAdd(x, s[0]); }\n";
+const std::string kKernel =
+    "__global__ void k(int* x) { __shared__ int s[4]; s[0] = N; __syncthreads(); atomicAdd(x, s[0]); }\n";
 
 /// False, and counted as skipped, where the compiler isn't GCC.
 bool have_gcc() {
@@ -76,7 +77,8 @@ TEST_CASE("messages are the same with the precompiled header and without") {
                                    "#warning careful\n#define N 1\n__global__ void k(int* x) { x = nothing; }\n",
                                    "__global__ void k(float4 x) { x.q = __half(1); }\n"};
     for (const char* source : sources) {
-        const auto warm = compile(*compiler, &shelf, source, {"-DM=3"}), plain = compile(*compiler, nullptr, source, {"-DM=3"});
+        const auto warm = compile(*compiler, &shelf, source, {"-DM=3"}),
+                   plain = compile(*compiler, nullptr, source, {"-DM=3"});
         CHECK_FALSE(warm.ok);
         CHECK(warm.log == plain.log);
     }

@@ -24,7 +24,8 @@ constexpr uint64_t kSecond = 1'000'000'000;
 ProcessResult shell(const std::string& script, uint64_t limit = 60 * kSecond) {
     const PrivateFolder folder;
     REQUIRE(!folder.path.empty());
-    return run_process({.arguments = {"/bin/sh", "-c", script}, .folder = folder.path, .deadline = gpo::host::now() + limit});
+    return run_process(
+        {.arguments = {"/bin/sh", "-c", script}, .folder = folder.path, .deadline = gpo::host::now() + limit});
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -56,7 +57,8 @@ TEST_CASE("a process's output, its code and the signal that ended it are told") 
     CHECK(plain.output == "out\nerr\n");
     CHECK(shell("kill -9 $$").status == -SIGKILL);
     CHECK(shell("head -c 1000000 /dev/zero").output.size() == 1'000'000);
-    const ProcessResult none = run_process({.arguments = {"/nowhere/c++"}, .folder = "/", .deadline = gpo::host::now() + kSecond});
+    const ProcessResult none =
+        run_process({.arguments = {"/nowhere/c++"}, .folder = "/", .deadline = gpo::host::now() + kSecond});
     CHECK_FALSE(none.started);
     CHECK(none.error == ENOENT);
     const ProcessResult no_folder =
@@ -90,14 +92,17 @@ TEST_CASE("a process that leaves another with its output has ended, and the othe
 TEST_CASE("a process has limits of memory, time, files and cores, and starts with no signal blocked or ignored") {
     const PrivateFolder folder;
     signal(SIGPIPE, SIG_IGN);
-    const ProcessResult result =
-        run_process({.arguments = {"/bin/sh", "-c", "ulimit -v; ulimit -t; ulimit -f; ulimit -c; grep -E 'SigBlk|SigIgn' /proc/self/status"},
-                     .folder = folder.path, .deadline = gpo::host::now() + 20 * kSecond, .memory = uint64_t{3} << 30});
+    const ProcessResult result = run_process(
+        {.arguments = {"/bin/sh", "-c",
+                       "ulimit -v; ulimit -t; ulimit -f; ulimit -c; grep -E 'SigBlk|SigIgn' /proc/self/status"},
+         .folder = folder.path,
+         .deadline = gpo::host::now() + 20 * kSecond,
+         .memory = uint64_t{3} << 30});
     signal(SIGPIPE, SIG_DFL);
     long memory = 0, seconds = 0, blocks = 0, core = -1;
     unsigned long blocked = 1, ignored = 1;
-    REQUIRE(std::sscanf(result.output.c_str(), "%ld %ld %ld %ld SigBlk: %lx SigIgn: %lx", &memory, &seconds, &blocks, &core,
-                        &blocked, &ignored) == 6);
+    REQUIRE(std::sscanf(result.output.c_str(), "%ld %ld %ld %ld SigBlk: %lx SigIgn: %lx", &memory, &seconds, &blocks,
+                        &core, &blocked, &ignored) == 6);
     CHECK(memory == 3 << 20);   // KiB
     CHECK(seconds >= 20);
     CHECK(seconds <= 21);
@@ -107,7 +112,8 @@ TEST_CASE("a process has limits of memory, time, files and cores, and starts wit
     CHECK(ignored == 0);
 }
 
-TEST_CASE("what is preloaded reaches the compiler without sanitizers' runtimes, which its limit of memory has no room for") {
+TEST_CASE(
+    "what is preloaded reaches the compiler without sanitizers' runtimes, which its limit of memory has no room for") {
     // There are no such files: the loader complains of the one that is left, and goes on.
     setenv("LD_PRELOAD", "/mine/libasan.so.8:/mine/other.so /mine/libclang_rt.tsan-x86_64.so /mine/libasan/last.so", 1);
     const ProcessResult result = shell("echo; echo \"[$LD_PRELOAD]\"");
@@ -119,7 +125,8 @@ TEST_CASE("variables with include folders reach only what asks for them") {
     setenv("CPATH", "/mine", 1);
     setenv("DEPENDENCIES_OUTPUT", "/mine/list", 1);
     const PrivateFolder folder;
-    ProcessRequest request{.arguments = {"/bin/sh", "-c", "echo \"$CPATH|$DEPENDENCIES_OUTPUT|$LC_ALL\""}, .folder = folder.path,
+    ProcessRequest request{.arguments = {"/bin/sh", "-c", "echo \"$CPATH|$DEPENDENCIES_OUTPUT|$LC_ALL\""},
+                           .folder = folder.path,
                            .deadline = gpo::host::now() + 60 * kSecond};
     CHECK(run_process(request).output == "/mine||C\n");
     request.include_paths = false;
@@ -134,10 +141,13 @@ TEST_CASE("a device, a pipe and a huge file are refused at the line that include
     REQUIRE(folder.write("huge.h", "") == 0);
     REQUIRE(truncate((folder.path + "/huge.h").c_str(), off_t{1} << 40) == 0);
     const std::string kernel = "__global__ void k() {}\n";
-    CHECK(compile("\n#include \"/dev/zero\"\n" + kernel).log == "kernel.cu(2): error: /dev/zero is not a regular file and can't be included\n");
-    CHECK(contains(compile("# include <pipe.h>\n" + kernel, {"-I" + folder.path}).log, "kernel.cu(1): error: " + folder.path + "/pipe.h is not a regular file"));
+    CHECK(compile("\n#include \"/dev/zero\"\n" + kernel).log ==
+          "kernel.cu(2): error: /dev/zero is not a regular file and can't be included\n");
+    CHECK(contains(compile("# include <pipe.h>\n" + kernel, {"-I" + folder.path}).log,
+                   "kernel.cu(1): error: " + folder.path + "/pipe.h is not a regular file"));
     CHECK(contains(compile("#include <huge.h>\n" + kernel, {"-I" + folder.path}).log, "huge.h has more than 256 MiB"));
-    CHECK(contains(compile(kernel, {"-include", "/dev/zero"}).log, "<command-line>: error: /dev/zero is not a regular file"));
+    CHECK(contains(compile(kernel, {"-include", "/dev/zero"}).log,
+                   "<command-line>: error: /dev/zero is not a regular file"));
 }
 
 TEST_CASE("a source whose headers need more memory than there is for them is refused") {

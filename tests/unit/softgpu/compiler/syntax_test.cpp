@@ -1,5 +1,5 @@
-// What only the software GPU's compiler has: a choice of C++ compilers below it, the host's own headers, and kernels that are
-// marked because they wait. Syntax that any device takes is in conformance/kernel_syntax_test.cpp.
+// What only the software GPU's compiler has: a choice of C++ compilers below it, the host's own headers, and kernels
+// that are marked because they wait. Syntax that any device takes is in conformance/kernel_syntax_test.cpp.
 #include "unit/softgpu/kernel_device.h"
 
 #include <cstdio>
@@ -16,7 +16,8 @@ using namespace kernel_test;
 
 TEST_CASE("a source compiles by Clang as by GCC") {
     char clang[200] = "";
-    FILE* const found = popen("for clang in clang++ $(seq -f clang++-%g 40 -1 14); do command -v $clang && break; done", "r");
+    FILE* const found =
+        popen("for clang in clang++ $(seq -f clang++-%g 40 -1 14); do command -v $clang && break; done", "r");
     REQUIRE(found);
     if (!fgets(clang, sizeof clang, found)) clang[0] = 0;
     pclose(found);
@@ -64,7 +65,8 @@ KERNEL void through_table(int *out) { out[functions[1]()] = functions[1](); }
     for (int i = 0; i < 8; ++i) CHECK(out[i] == i + 7);
     std::vector<int> in(64), a(64), b(64, 1000), c(64, 2000), d(64, 3000);
     for (int i = 0; i < 64; ++i) in[i] = a[i] = i;
-    device.run(program.kernel("own_arrays"), {{1, 1, 1}, {64, 1, 1}}, out.data(), in.data(), a.data(), b.data(), c.data(), d.data());
+    device.run(program.kernel("own_arrays"), {{1, 1, 1}, {64, 1, 1}}, out.data(), in.data(), a.data(), b.data(),
+               c.data(), d.data());
     for (int i = 0; i < 64; ++i) CHECK(out[i] == (i % 4 == 0 ? i : i % 4 * 1000));
     device.run(program.kernel("through_table"), {{1, 1, 1}, {64, 1, 1}}, out.data());
     CHECK(out == a);
@@ -240,8 +242,11 @@ extern "C" __global__ void use(int *out) {
     static_assert(CUDART_PIO2_F > 1.5f && CUDART_MAX_NORMAL_F > 3e38f && CUDART_SQRT_TWO_F > 1.41f && CUDART_PIO2_LO < 1e-16, "");
     *out = cooperative_groups::reduce(tile, 1, cooperative_groups::plus<int>());
 }
-)", {}, {"-I" + made.path, "-DSize=4", "-DT=5", "-DGroup=1", "-DParent=1", "-Dmask=6", "-Dvalue=7", "-Dtype=8", "-Dgroup=9", "-Da=1",
-         "-Dresult=2", "-Drank=3", "-Dmin(a,b)=0", "-Dmax(a,b)=0", "-D__CUDA_NO_HALF_OPERATORS__"});
+)",
+                          {},
+                          {"-I" + made.path, "-DSize=4", "-DT=5", "-DGroup=1", "-DParent=1", "-Dmask=6", "-Dvalue=7",
+                           "-Dtype=8", "-Dgroup=9", "-Da=1", "-Dresult=2", "-Drank=3", "-Dmin(a,b)=0", "-Dmax(a,b)=0",
+                           "-D__CUDA_NO_HALF_OPERATORS__"});
     int out = 0;
     Device().run(program.kernel("use"), {{1, 1, 1}, {32, 1, 1}}, &out);
     CHECK(out == 32);

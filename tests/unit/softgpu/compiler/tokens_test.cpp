@@ -1,5 +1,5 @@
-// The software GPU's pass over a kernel's tokens, with source that no compiler would take: it rewrites it or refuses it with the
-// place, and comes to an end.
+// The software GPU's pass over a kernel's tokens, with source that no compiler would take: it rewrites it or refuses it
+// with the place, and comes to an end.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -99,7 +99,8 @@ static void check_refused_in_line_2(const char* source) {
 }
 
 TEST_CASE("a shared variable's declaration that never ends is refused with its line") {
-    for (const char* source : {"# 1 \"a.cu\"\n__global__ void k() {\n__shared__ }", "# 1 \"a.cu\"\n__global__ void k() {\n__shared__ int a }",
+    for (const char* source : {"# 1 \"a.cu\"\n__global__ void k() {\n__shared__ }",
+                               "# 1 \"a.cu\"\n__global__ void k() {\n__shared__ int a }",
                                "# 1 \"a.cu\"\n__device__ void f() {\n__shared__ int a[(3)] } int b;"})
         check_refused_in_line_2(source);
 }
@@ -109,8 +110,11 @@ TEST_CASE("a kernel that the pass can't find in its source is refused with its l
                                "# 1 \"a.cu\"\nusing Number = int\n__global__ void k(int *a) { *a = 1; }",
                                "# 1 \"a.cu\"\n\n__global__ void k(int *a)"})
         check_refused_in_line_2(source);
-    CHECK(taken("struct A { friend __global__ void k(int *); }; __global__ void k(int *); template <int N> __global__ void many(int *) {}\n"
-                "template __global__ void many<1>(int *); void f() { __global__ void k(int *); } __global__ void k(int *a) { *a = 1; }"));
+    CHECK(
+        taken("struct A { friend __global__ void k(int *); }; __global__ void k(int *); template <int N> __global__ "
+              "void many(int *) {}\n"
+              "template __global__ void many<1>(int *); void f() { __global__ void k(int *); } __global__ void k(int "
+              "*a) { *a = 1; }"));
 }
 
 TEST_CASE("source that is nested without end is refused, and what is only long is taken") {
@@ -126,13 +130,16 @@ TEST_CASE("source that is nested without end is refused, and what is only long i
     CHECK(taken(repeated("template <int N> Enable<N < 4> few(int x) { return x < N; }\n", kMany / 10)));
     std::string chain;
     for (int i = 0; i < kMany / 10; ++i)
-        chain += "__device__ int f" + std::to_string(i) + "(int x) { return f" + std::to_string(i + 1) + "(x) + threadIdx.x; }\n";
+        chain += "__device__ int f" + std::to_string(i) + "(int x) { return f" + std::to_string(i + 1) +
+                 "(x) + threadIdx.x; }\n";
     CHECK(taken(chain));
 }
 
-TEST_CASE("a loop is watched unless its end is seen to come by itself, and one that looks at what others write yields") {
+TEST_CASE(
+    "a loop is watched unless its end is seen to come by itself, and one that looks at what others write yields") {
     const auto rewritten = [](const std::string& loop) {
-        const std::string kernel = "__global__ void k(int *p, int n, unsigned m, volatile int *flag) { int i = 0; " + loop + " }\n";
+        const std::string kernel =
+            "__global__ void k(int *p, int n, unsigned m, volatile int *flag) { int i = 0; " + loop + " }\n";
         return rewrite_kernels("# 1 \"k.cu\"\n" + kernel, {}).text;
     };
     for (const std::string loop :
@@ -141,16 +148,17 @@ TEST_CASE("a loop is watched unless its end is seen to come by itself, and one t
           "while (i < n) { ++p[i]; i += 7; }", "while (i++ < n) ++*p;", "while (m) { ++i; m &= m - 1; }",
           "while (m != 0) m = m / 2;", "do { ++*p; } while (++i != n);", "do { ++*p; } while (0);",
           "while ((i < n) && (p[i] > 0)) ++i;", "int d[3]; for (int e : d) ++e;",
-          "do { int old = *p, was; do { was = old; old = atomicCAS(p, was, 1); } while (was != old); } while (false);"}) {
+          "do { int old = *p, was; do { was = old; old = atomicCAS(p, was, 1); } while (was != old); } while "
+          "(false);"}) {
         CAPTURE(loop);
         const std::string text = rewritten(loop);
         CHECK(text.find("__gpo_watch") == std::string::npos);
         CHECK(text.find("__gpo_spinner") == std::string::npos);
     }
     for (const std::string loop :
-         {"while (*p == 0) { ++i; }", "while (p[i % 4] == 0) ++i;", "do { ++i; } while (!*p);", "for (;;) { if (*p) break; }",
-          "for (; *p == 0; ++i) ++n;", "while (true) { if (p[i] > n) return; }", "while (i < n || *p == 0) ++i;",
-          "while (i < n) n = *p;",
+         {"while (*p == 0) { ++i; }", "while (p[i % 4] == 0) ++i;", "do { ++i; } while (!*p);",
+          "for (;;) { if (*p) break; }", "for (; *p == 0; ++i) ++n;", "while (true) { if (p[i] > n) return; }",
+          "while (i < n || *p == 0) ++i;", "while (i < n) n = *p;",
           "while (n) { switch (n) { case 1: n = *p; break; default: n = p[1]; } }"}) {
         CAPTURE(loop);
         const std::string text = rewritten(loop);

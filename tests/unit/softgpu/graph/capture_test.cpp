@@ -95,7 +95,8 @@ TEST_CASE("a capture forks to other streams and joins again, and branches run si
     CHECK((words[0] == 1 && words[3] == 1));
 }
 
-TEST_CASE("whether the legacy stream is captured can't be told while a blocking stream is, and asking does that no harm") {
+TEST_CASE(
+    "whether the legacy stream is captured can't be told while a blocking stream is, and asking does that no harm") {
     Gpu gpu;
     const CUstream blocking = gpu.stream(CU_STREAM_DEFAULT);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -400,7 +400,8 @@ TEST_CASE("a thread's stack of contexts is as deep as it is made, and each threa
         CUcontext current = nullptr;
         OK(gpu.cu->cuCtxGetCurrent(&current));
         CHECK(current == at_the_bottom);
-        for (int i = 0; i < kDepth; ++i) OK(gpu.cu->cuCtxPushCurrent(gpu.context));   // of the other thread: they go with it
+        for (int i = 0; i < kDepth; ++i)
+            OK(gpu.cu->cuCtxPushCurrent(gpu.context));  // of the other thread: they go with it
         OK(gpu.cu->cuCtxDestroy(contexts[1]));
     };
     std::thread(walk, nullptr).join();

@@ -36,7 +36,8 @@ TEST_CASE("rates are read from text") {
 
 TEST_CASE("in virtual time copies take what their rate says, and the two directions and kernels overlap") {
     // 1 MiB takes 1 ms in, 2 ms out; a kernel 3 ms.
-    const std::string rates = "h2d=" + std::to_string(kMiB * 1000) + ",d2h=" + std::to_string(kMiB * 500) + ",kernel=3000000";
+    const std::string rates =
+        "h2d=" + std::to_string(kMiB * 1000) + ",d2h=" + std::to_string(kMiB * 500) + ",kernel=3000000";
     Setting setting("GPUORCH_SOFT_RATES", rates);
     gpo::host::Schedule schedule(5);
     {

@@ -307,7 +307,8 @@ TEST_CASE("many threads on streams of their own lose no work") {
             for (int i = 0; i < rounds; ++i) {
                 uint32_t* mine = words + t;
                 void* parameters[] = {&mine};
-                failures += gpu.cu->cuLaunchKernel(count, 2, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr) != CUDA_SUCCESS;
+                failures +=
+                    gpu.cu->cuLaunchKernel(count, 2, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr) != CUDA_SUCCESS;
                 if (i % 16 == 0) {
                     failures += gpu.cu->cuEventRecord(event, stream) != CUDA_SUCCESS;
                     failures += gpu.cu->cuEventSynchronize(event) != CUDA_SUCCESS;
