@@ -77,10 +77,6 @@ public:
     /// Of the table.
     uint64_t lease() const noexcept { return lease_; }
 
-    void begin_use() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
-    void end_use() noexcept {
-        if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
-    }
     /// What keeps it in use and is no object.
     class Use {
     public:
@@ -94,7 +90,6 @@ public:
     private:
         Runtime& runtime_;
     };
-    void let_go() noexcept override;
 
     /// Puts an object behind a new handle. Throws Failure(GPO_SHUT_DOWN) once shutdown has begun.
     template <class Handle>
@@ -227,6 +222,12 @@ public:
 
 private:
     ~Runtime() override = default;
+    friend class Object;   // which uses it
+    void begin_use() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
+    void end_use() noexcept {
+        if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
+    }
+    void let_go() noexcept override;
     void end() noexcept;
     void write_log(int32_t level, const char* line) noexcept;
     uint64_t insert(Object& object);

@@ -45,9 +45,6 @@ public:
     bool given_out() const noexcept override { return exposed_.load(std::memory_order_acquire); }
     /// Of a wrapped stream whose handle was destroyed.
     bool gone() const noexcept override { return gone_.load(std::memory_order_acquire); }
-    std::unique_lock<host::Mutex> stay() noexcept override {
-        return wrapped_ ? std::unique_lock(native_lock_) : std::unique_lock<host::Mutex>();
-    }
 
     // --- its parts ---
     Submission& submission() noexcept { return submission_; }
@@ -102,34 +99,39 @@ public:
     }
 
     // --- its life ---
-    /// A stream on which something runs or is held gets a last mark, and with it the scanner holds it until then. A
-    /// stream that only the scanner holds is destroyed when the scanner looks the next time: it looks now.
-    void let_go() noexcept override;
-    void stop() noexcept override { held_.cancel(); }
-    bool drain(uint64_t deadline) noexcept override;
-    bool claim_unused() noexcept override;
     /// Its handle was destroyed, and no call is inside any more: nobody can cancel what is held.
     bool orphaned() const noexcept { return orphaned_.load(std::memory_order_acquire); }
     /// What it is part of and goes with (a pool, a pipeline), as static text: the user may not destroy it. NULL: it is
     /// the user's.
     const char* whole() const noexcept { return whole_.load(std::memory_order_acquire); }
     void set_whole(const char* whole) noexcept { whole_.store(whole, std::memory_order_release); }
-    bool is_part() const noexcept override { return whole() != nullptr; }
     /// For streams that are used for one thing after another: true for one caller if nothing is on it.
     bool claim_if_idle() noexcept;
     void unclaim() noexcept { claimed_.store(false, std::memory_order_release); }
 
     /// Operations that were accepted and not seen done.
     uint64_t load() noexcept;
-    uint32_t known_trace_lane(const trace::Recorder& recorder) const noexcept override {
-        return traced_.known_lane(recorder);
-    }
     void add_counters(gpo_statistics& statistics) const noexcept;
 
 private:
     friend class Held;
     friend class StreamMarks;
     ~Stream() override;
+
+    // --- for core/object.h and completion/watched.h, which call these ---
+    std::unique_lock<host::Mutex> stay() noexcept override {
+        return wrapped_ ? std::unique_lock(native_lock_) : std::unique_lock<host::Mutex>();
+    }
+    /// A stream on which something runs or is held gets a last mark, and with it the scanner holds it until then. A
+    /// stream that only the scanner holds is destroyed when the scanner looks the next time: it looks now.
+    void let_go() noexcept override;
+    void stop() noexcept override { held_.cancel(); }
+    bool drain(uint64_t deadline) noexcept override;
+    bool claim_unused() noexcept override;
+    bool is_part() const noexcept override { return whole() != nullptr; }
+    uint32_t known_trace_lane(const trace::Recorder& recorder) const noexcept override {
+        return traced_.known_lane(recorder);
+    }
 
     template <class Any>
     gpo_status put(Any& operation);
