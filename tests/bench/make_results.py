@@ -64,8 +64,12 @@ def block(machine, report, commit, known):
     if unknown := [name for name in missed if name not in known]:
         raise ValueError(f"misses.txt has no sentence \"{machine} ROW: …\" for " + ", ".join(unknown))
     date = facts["date"].split()[0]
-    what = "; ".join(facts[name] for name in ("device", "driver", "processor") if facts.get(name))
-    parts = [f"<!-- {machine} {date} -->", f"{date}, commit {commit}. {what}. `{facts['command']}`.", table(rows)]
+    # The driver describes itself in a line; its version is what counts. Where the files went does not.
+    version = re.search(r"\d+\.\d+(\.\d+)?", facts.get("driver") or "")
+    about = {**facts, "driver": f"driver {version[0]}" if version else ""}
+    what = "; ".join(about[name] for name in ("device", "driver", "processor") if about.get(name))
+    command = re.sub(r" --out \S+", "", facts["command"])
+    parts = [f"<!-- {machine} {date} -->", f"{date}, commit {commit}. {what}. `{command}`.", table(rows)]
     if missed:
         parts.append("\n".join(f"- `{name}`: {known[name]}" for name in missed))
     return "\n\n".join(parts) + f"\n\n<!-- end {machine} -->"
