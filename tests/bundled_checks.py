@@ -11,9 +11,11 @@ import os
 import pathlib
 import sys
 
-import runner
-
 TESTS = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(TESTS / "runner"))
+import programs
+import tally as tallies
+
 CHECKS = ("process/trace", "process/metrics", "process/nvtx", "process/main_job", "cpp/objects", "cpp/main_job", "python/main_job",
           "rust/main_job", "lua/main_job")
 
@@ -27,11 +29,12 @@ def main(names):
     wanted = [label for label in CHECKS if not names or any(name in label for name in names)]
     if not wanted:
         sys.exit(f"checks: none is called {' or '.join(names)}; there are {', '.join(CHECKS)}")
-    tally = runner.Tally()
+    tally = tallies.Tally()
     for label in wanted:
-        runner.check(tally, label, [sys.executable, script(label)], 300, dict(os.environ))
-    print(f"{tally.passed} passed, {len(tally.failed)} failed, {len(tally.skipped)} skipped")
-    return 1 if tally.failed else 0
+        programs.run_script(script(label), [], label, tally, dict(os.environ), 300)
+    passed, failed, skipped = tally.counts()
+    print(*tally.output, f"{passed} passed, {failed} failed, {skipped} skipped", sep="\n")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -124,7 +124,9 @@ typedef struct gpo_memory_info {
  * be the library's or anybody else's. */
 GPO_API gpo_status gpo_memory_describe(gpo_device_t device, uint64_t address, gpo_memory_info *info);
 
-/* Unused memory goes back to the system when the driver next waits for the GPU. `keep_bytes` must be 0. */
+/* Unused memory goes back to the system when somebody next has the driver wait for a stream, an event or the context
+ * (cuStreamSynchronize and its like). The library's own waits are none of these; gpo_pool_trim gives the memory back at
+ * once. `keep_bytes` must be 0. */
 #define GPO_POOL_KEEP_NOTHING 1
 
 typedef struct gpo_pool_options {
