@@ -66,7 +66,7 @@ def block(machine, report, commit, known):
     date = facts["date"].split()[0]
     # The driver describes itself in a line; its version is what counts. Where the files went does not.
     version = re.search(r"\d+\.\d+(\.\d+)?", facts.get("driver") or "")
-    about = {**facts, "driver": f"driver {version[0]}" if version else ""}
+    about = {**facts, "driver": f"driver {version[0]}" if version else facts.get("driver")}
     what = "; ".join(about[name] for name in ("device", "driver", "processor") if about.get(name))
     command = re.sub(r" --out \S+", "", facts["command"])
     parts = [f"<!-- {machine} {date} -->", f"{date}, commit {commit}. {what}. `{command}`.", table(rows)]
