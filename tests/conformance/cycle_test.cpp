@@ -149,9 +149,9 @@ TEST_CASE(
         if (ends == cancellation) CHECK_OK(gpo_stream_cancel_held(parts.a, nullptr));
         if (ends == failure) CHECK_OK(gpo_timeline_fail(parts.t, GPO_FAILED, "on purpose"));
         if (ends == signal) CHECK_OK(gpo_timeline_signal(parts.t, 6));
-        for (const auto& [number, told] : take_all(parts.queue, cycle.entries)) {
-            CAPTURE(number);
-            CHECK(told.status == (ends == signal ? GPO_SUCCESS : ends == failure ? GPO_FAILED : GPO_CANCELLED));
+        for (const auto& taken : take_all(parts.queue, cycle.entries)) {
+            CAPTURE(taken.first);
+            CHECK(taken.second.status == (ends == signal ? GPO_SUCCESS : ends == failure ? GPO_FAILED : GPO_CANCELLED));
         }
         CHECK_OK(gpo_device_wait(gpu.device, kPatience));
     }

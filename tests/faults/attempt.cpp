@@ -162,9 +162,9 @@ void Attempt::finish() {
 void Attempt::check_end_of_queue() {
     if (!queue) return;
     drain();
-    for (const auto& [mark, seen] : pending_) {
-        INFO("mark " << mark << "; before:\n" << story_);
-        CHECK(seen == 1);
+    for (const auto& pending : pending_) {
+        INFO("mark " << pending.first << "; before:\n" << story_);
+        CHECK(pending.second == 1);
     }
     CHECK_STATUS(GPO_SHUT_DOWN, gpo_cq_wait(queue, kPatience));
     CHECK_OK(gpo_cq_destroy(queue));

@@ -121,8 +121,9 @@ TEST_CASE("a loop that waits for a thread which can't run ends the launch with i
     const Program hidden(kHidden);
     Device device(2, false, 30'000'000);
     using Row = std::pair<std::string, std::string>;
-    for (const auto& [name, line] :
-         {Row{"by_while", "kernel.cu:3: "}, {"by_for", "kernel.cu:6: "}, {"by_do", "kernel.cu:9: "}}) {
+    for (const Row& row : {Row{"by_while", "kernel.cu:3: "}, {"by_for", "kernel.cu:6: "}, {"by_do", "kernel.cu:9: "}}) {
+        const auto& name = row.first;
+        const auto& line = row.second;
         CAPTURE(name);
         int flag = 0, turns = 0, done = 0;
         const KernelOutcome outcome =
