@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/checked.h"
 #include "core/options.h"
 #include "memory/heap.h"
 #include "trace/serialising.h"
@@ -161,7 +162,7 @@ namespace {
 uint64_t span_of(const char* role, uint64_t pitch, uint64_t width, uint64_t height) {
     uint64_t span = 0;
     if (pitch < width) fail(GPO_INVALID_ARGUMENT, role, "_pitch ", pitch, " is less than width ", width);
-    if (__builtin_mul_overflow(pitch, height - 1, &span) || __builtin_add_overflow(span, width, &span))
+    if (!span_of_rows(pitch, width, height, &span))
         fail(GPO_INVALID_ARGUMENT, height, " rows of ", role, "_pitch ", pitch, " don't fit into 64 bits");
     return span;
 }

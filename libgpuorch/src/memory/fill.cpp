@@ -1,5 +1,7 @@
 #include "memory/fill.h"
 
+#include "base/checked.h"
+
 namespace gpo {
 
 Fill::Fill(Context& context, uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count)
@@ -26,7 +28,7 @@ Fill::Fill(Context& context, uint64_t destination, uint64_t pitch, uint32_t valu
     if (width == 0 || height == 0) return;
     if (pitch < width) fail(GPO_INVALID_ARGUMENT, "pitch ", pitch, " is less than width ", width);
     uint64_t span = 0;
-    if (__builtin_mul_overflow(pitch, height - 1, &span) || __builtin_add_overflow(span, width, &span))
+    if (!span_of_rows(pitch, width, height, &span))
         fail(GPO_INVALID_ARGUMENT, height, " rows of pitch ", pitch, " don't fit into 64 bits");
     work_.destination = destination;
     work_.count = width;

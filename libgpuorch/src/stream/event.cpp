@@ -238,8 +238,8 @@ struct Claimed {
     ~Claimed() { stream.unclaim(); }
     Claimed(const Claimed&) = delete;
     Claimed& operator=(const Claimed&) = delete;
-    /// There is a wait on it that nothing is behind: it isn't idle until that is over. Where that can't be had it isn't
-    /// used again.
+    /// A wait was put on the stream, and no mark behind it. This puts a mark there, so that the stream isn't taken for
+    /// idle until the wait is over. If no mark can be made, the stream fails, and is never used again.
     void occupy() noexcept {
         struct Unheard final : Reached {
             void reached(const Outcome&) noexcept override {}

@@ -1,7 +1,8 @@
 // An operation: what can be put on a stream, as a value built on the caller's stack.
 //
-// A stream *issues* it to the driver at once, or, while it is held, *keeps* a copy that owns what it needs, which is
-// later issued or *dropped*. Either happens exactly once. What an operation is called in errors is its kind and label.
+// A stream *issues* an operation to the driver at once. A held stream *keeps* a copy instead, which owns everything
+// that it refers to. Later the copy is issued, or *dropped* with an error; one of the two happens, once. Errors call an
+// operation by its kind and label.
 #pragma once
 
 #include <memory>
@@ -40,10 +41,10 @@ public:
     /// Whether `issue` makes only calls that never disturb another stream's capture (device/context.h, Calls::plain).
     virtual bool plain() const noexcept { return false; }
 
-    /// Whether a stream that isn't captured may be when it has been issued.
+    /// Whether issuing the operation may bring a stream into a capture that the stream was not in.
     virtual bool may_join_capture() const noexcept { return false; }
 
-    /// What of the GPU's it is, for the trace. Asked under the submit lock, while somebody traces.
+    /// Which engine of the GPU does the work, for the trace. Called under the submit lock, while somebody traces.
     virtual trace::Work work() const noexcept { return {}; }
 
     const char* kind() const noexcept { return kind_; }
@@ -53,8 +54,9 @@ public:
     uint64_t number() const noexcept { return number_; }
     void set_number(uint64_t number) noexcept { number_ = number; }
 
-    /// False: can't be issued yet; a kept one has seen to it that `stream.held().flush()` is called when it can. One
-    /// that isn't kept leaves no trace of the stream, which may refuse to keep it.
+    /// False: the operation can't be issued yet. A kept operation has then arranged for a call of
+    /// `stream.held().flush()` when it can be. An operation that isn't kept has arranged nothing, for the stream may
+    /// refuse to keep it.
     virtual bool ready(Stream&) { return true; }
 
     /// Of a kept operation that isn't ready. Under the stream's submit lock. Throws std::bad_alloc.
