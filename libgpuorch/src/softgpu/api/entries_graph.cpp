@@ -162,7 +162,7 @@ CUresult CUDAAPI launch(CUgraphExec handle, CUstream stream) {
         // The launches of one executable graph run one after the other.
         if (exec.last) submission.follow(*exec.last);
         Command& command = submission.command(CommandKind::graph);
-        command.graph = std::make_shared<GraphRun>(exec.nodes, command);
+        command.graph = machine.prepare_run(exec.nodes, command);
         Mark* mark = submission.reserve_end_mark();
         submission.submit();
         submission.append_end_mark();

@@ -123,7 +123,7 @@ CUresult launch(Machine& machine, CUfunction handle, const Shape& shape, CUstrea
     command.launch_kernel = function.kernel;
     command.keeps = function.module->image;
     if (submission.captured()) command.launch = std::move(asked);
-    else command.prepare(machine, *submission.context().device->multiprocessors, std::move(asked));
+    else machine.prepare(command, *submission.context().device->multiprocessors, std::move(asked));
     submission.submit();
     return CUDA_SUCCESS;
 }

@@ -55,7 +55,7 @@ struct GraphExec : Handled {
 };
 
 struct GraphRun {
-    /// Throws std::bad_alloc.
+    /// Machine::prepare_run makes a run whose kernels are prepared too. Throws std::bad_alloc.
     GraphRun(std::shared_ptr<const GraphNodes>, Command& owner);
 
     std::shared_ptr<const GraphNodes> nodes;
@@ -66,8 +66,5 @@ struct GraphRun {
     uint32_t in_flight = 0;
     bool begun = false;
 };
-
-/// What a node's command does, without the state of its being queued; but for a kernel's launch. Throws std::bad_alloc.
-void copy_work(const Command& from, Command& to);
 
 }  // namespace gpo::softgpu

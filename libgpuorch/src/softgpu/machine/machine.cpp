@@ -126,6 +126,21 @@ void Machine::give_command(Command* command) noexcept {
     free_commands_ = command;
 }
 
+void Machine::prepare(Command& command, Multiprocessors& multiprocessors, KernelLaunch asked) {
+    asked.done = [this, &command](const KernelOutcome& outcome) { kernel_done(command, outcome); };
+    command.prepared = multiprocessors.prepare(std::move(asked));
+}
+
+std::shared_ptr<GraphRun> Machine::prepare_run(std::shared_ptr<const GraphNodes> graph, Command& owner) {
+    auto run = std::make_shared<GraphRun>(std::move(graph), owner);
+    for (Command& command : run->commands) {
+        if (command.kind != CommandKind::kernel) continue;
+        const GraphNodes::Node& node = run->nodes->nodes[command.node];
+        prepare(command, *node.context->device->multiprocessors, node.work->launch);
+    }
+    return run;
+}
+
 Mark* Machine::take_mark() {
     if (!free_marks_) {
         auto chunk = std::make_unique<Mark[]>(kMarkChunk);

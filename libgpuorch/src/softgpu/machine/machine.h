@@ -85,6 +85,11 @@ struct Machine {
     /// Lock held. A cleared command; throws std::bad_alloc.
     Command* take_command();
     void give_command(Command*) noexcept;
+    /// Takes what a kernel's command needs to run, so that it can't fail for lack of memory later. Throws
+    /// std::bad_alloc.
+    void prepare(Command&, Multiprocessors&, KernelLaunch);
+    /// A run of a graph by the command `owner`, with its kernels prepared. Throws std::bad_alloc.
+    std::shared_ptr<GraphRun> prepare_run(std::shared_ptr<const GraphNodes>, Command& owner);
     /// A mark with one reference.
     Mark* take_mark();
     void release_mark(Mark*) noexcept;

@@ -18,7 +18,6 @@ namespace gpo::softgpu {
 
 struct Event;
 struct GraphRun;
-struct Machine;
 struct Pool;
 struct Stream;
 
@@ -78,10 +77,11 @@ struct Command {
     std::shared_ptr<GraphRun> graph;     // what a graph command runs
     std::shared_ptr<void> keeps;         // what must outlive it: the image of a kernel
 
-    /// Takes what the kernel needs to run, so that it can't fail for lack of memory later. Throws std::bad_alloc.
-    void prepare(Machine&, Multiprocessors&, KernelLaunch);
     /// Back to a new one's state; keeps the memory of its vectors.
     void clear() noexcept;
 };
+
+/// What a command does, without the state of its being queued; but for a kernel's launch. Throws std::bad_alloc.
+void copy_work(const Command& from, Command& to);
 
 }  // namespace gpo::softgpu
