@@ -10,7 +10,7 @@
 #include <new>
 #include <system_error>
 
-#include "softgpu/graph/capture.h"
+#include "softgpu/capture/capture.h"
 #include "softgpu/machine/batch.h"
 #include "softgpu/machine/machine.h"
 #include "softgpu/machine/refused.h"

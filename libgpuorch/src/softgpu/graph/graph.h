@@ -2,7 +2,8 @@
 //
 // A graph owns one command for each node, which is itself never queued. Instantiating a graph copies the nodes, so that
 // a later change of the graph doesn't change its executables. A run has commands of its own, copied from those of the
-// executable, and belongs to the stream's command that runs it.
+// executable, and belongs to the stream's command that runs it. Nothing here knows of the machine, which runs the
+// commands (machine/batch.h).
 #pragma once
 
 #include <cuda.h>
@@ -11,8 +12,8 @@
 #include <memory>
 #include <vector>
 
+#include "softgpu/commands/command.h"
 #include "softgpu/handles.h"
-#include "softgpu/machine/work.h"
 
 namespace gpo::softgpu {
 

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "host/host.h"
-#include "softgpu/machine/work.h"
+#include "softgpu/commands/command.h"
 
 namespace gpo::softgpu {
 

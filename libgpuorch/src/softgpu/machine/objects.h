@@ -18,10 +18,10 @@
 
 #include "host/host.h"
 #include "softgpu/blocks/multiprocessors.h"
+#include "softgpu/commands/command.h"
 #include "softgpu/handles.h"
 #include "softgpu/image/image.h"
 #include "softgpu/machine/engine.h"
-#include "softgpu/machine/work.h"
 #include "softgpu/memory/pool.h"
 
 namespace gpo::softgpu {

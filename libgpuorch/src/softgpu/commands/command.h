@@ -1,4 +1,4 @@
-// What streams are made of: commands, and the marks through which commands wait for each other.
+// What streams and graphs are made of: commands, and the marks through which commands wait for each other.
 //
 // Commands and marks are pooled. The machine's lock guards all their fields, with one exception: the payload of a
 // command belongs to the engine or the multiprocessors while they have the command.
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "softgpu/blocks/multiprocessors.h"
-#include "softgpu/machine/copy.h"
+#include "softgpu/commands/copy.h"
 
 namespace gpo::softgpu {
 

@@ -1,4 +1,4 @@
-#include "softgpu/graph/capture.h"
+#include "softgpu/capture/capture.h"
 
 #include <algorithm>
 

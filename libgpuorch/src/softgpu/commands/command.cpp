@@ -1,4 +1,4 @@
-#include "softgpu/machine/work.h"
+#include "softgpu/commands/command.h"
 
 namespace gpo::softgpu {
 

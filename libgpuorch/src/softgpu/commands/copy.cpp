@@ -1,4 +1,4 @@
-#include "softgpu/machine/copy.h"
+#include "softgpu/commands/copy.h"
 
 #include <algorithm>
 #include <cstring>
