@@ -15,6 +15,8 @@
 #undef cuMemcpyBatchAsync
 #undef cuStreamGetCaptureInfo
 #undef cuGraphAddNode
+#undef cuGraphNodeGetDependencies
+#undef cuStreamUpdateCaptureDependencies
 
 namespace gpo::driver {
 
@@ -27,6 +29,8 @@ using cuStreamGetCaptureInfo_t = CUresult CUDAAPI(CUstream, CUstreamCaptureStatu
 using cuMemcpyBatchAsync_t = CUresult CUDAAPI(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, CUmemcpyAttributes*,
                                               size_t*, size_t, CUstream);
 using cuGraphAddNode_t = CUresult CUDAAPI(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraphNodeParams*);
+using cuGraphNodeGetDependencies_t = CUresult CUDAAPI(CUgraphNode, CUgraphNode*, size_t*);
+using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNode*, size_t, unsigned);
 
 }  // namespace gpo::driver
 
@@ -85,6 +89,7 @@ using cuGraphAddNode_t = CUresult CUDAAPI(CUgraphNode*, CUgraph, const CUgraphNo
     X(cuStreamBeginCapture, 12020, required)              \
     X(cuStreamEndCapture, 12020, required)                \
     Y(cuStreamGetCaptureInfo, 12020, required)            \
+    Y(cuStreamUpdateCaptureDependencies, 12020, required) \
     X(cuStreamWriteValue32, 12020, required)              \
     X(cuStreamWaitValue32, 12020, required)               \
     X(cuLaunchHostFunc, 12020, required)                  \
@@ -142,12 +147,36 @@ using cuGraphAddNode_t = CUresult CUDAAPI(CUgraphNode*, CUgraph, const CUgraphNo
     X(cuGraphCreate, 12020, required)                     \
     Y(cuGraphAddNode, 12020, required)                    \
     X(cuGraphDestroyNode, 12020, required)                \
-    X(cuGraphKernelNodeSetAttribute, 12020, required)     \
     X(cuGraphGetNodes, 12020, required)                   \
+    X(cuGraphNodeGetType, 12020, required)                \
+    Y(cuGraphNodeGetDependencies, 12020, required)        \
+    X(cuGraphKernelNodeGetParams, 12020, required)        \
+    X(cuGraphKernelNodeSetParams, 12020, required)        \
+    X(cuGraphKernelNodeGetAttribute, 12020, required)     \
+    X(cuGraphKernelNodeSetAttribute, 12020, required)     \
+    X(cuGraphKernelNodeCopyAttributes, 12020, required)   \
+    X(cuGraphMemcpyNodeGetParams, 12020, required)        \
+    X(cuGraphMemsetNodeGetParams, 12020, required)        \
+    X(cuGraphHostNodeGetParams, 12020, required)          \
+    X(cuGraphChildGraphNodeGetGraph, 12020, required)     \
+    X(cuGraphEventRecordNodeGetEvent, 12020, required)    \
+    X(cuGraphEventWaitNodeGetEvent, 12020, required)      \
+    X(cuGraphClone, 12020, required)                      \
+    X(cuGraphNodeFindInClone, 12020, required)            \
     X(cuGraphDestroy, 12020, required)                    \
+    X(cuGraphConditionalHandleCreate, 12030, optional)    \
     X(cuGraphInstantiateWithFlags, 12020, required)       \
+    X(cuGraphInstantiateWithParams, 12020, required)      \
+    X(cuGraphUpload, 12020, required)                     \
     X(cuGraphLaunch, 12020, required)                     \
-    X(cuGraphExecDestroy, 12020, required)
+    X(cuGraphExecKernelNodeSetParams, 12020, required)    \
+    X(cuGraphExecMemcpyNodeSetParams, 12020, required)    \
+    X(cuGraphExecMemsetNodeSetParams, 12020, required)    \
+    X(cuGraphNodeSetEnabled, 12020, required)             \
+    X(cuGraphExecUpdate, 12020, required)                 \
+    X(cuGraphExecDestroy, 12020, required)                \
+    X(cuDeviceGetGraphMemAttribute, 12020, required)      \
+    X(cuDeviceGraphMemTrim, 12020, required)
 
 namespace gpo::driver {
 

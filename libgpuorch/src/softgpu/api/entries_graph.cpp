@@ -199,6 +199,31 @@ void fill_graph_entries(driver::Table& table) noexcept {
     table.cuGraphInstantiateWithFlags = instantiate;
     table.cuGraphLaunch = launch;
     table.cuGraphExecDestroy = destroy_exec;
+    table.cuGraphNodeGetType = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphNodeGetDependencies = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphKernelNodeGetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphKernelNodeSetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphKernelNodeGetAttribute = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphKernelNodeCopyAttributes = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphMemcpyNodeGetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphMemsetNodeGetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphHostNodeGetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphChildGraphNodeGetGraph = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphEventRecordNodeGetEvent = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphEventWaitNodeGetEvent = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphClone = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphNodeFindInClone = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphConditionalHandleCreate = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphInstantiateWithParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphUpload = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphExecKernelNodeSetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphExecMemcpyNodeSetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphExecMemsetNodeSetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphNodeSetEnabled = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuGraphExecUpdate = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuDeviceGetGraphMemAttribute = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuDeviceGraphMemTrim = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
+    table.cuStreamUpdateCaptureDependencies = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
 }
 
 }  // namespace gpo::softgpu
