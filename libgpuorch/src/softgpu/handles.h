@@ -19,7 +19,7 @@
 
 namespace gpo::softgpu {
 
-enum class HandleKind : uint8_t { context = 1, stream, event, module, function, pool, graph, graph_exec };
+enum class HandleKind : uint8_t { context = 1, stream, event, module, function, pool, graph, graph_node, graph_exec };
 
 /// What an object in a table starts with.
 struct Handled {

@@ -122,7 +122,7 @@ public:
         size_t index = 0;
         (put(launch.arguments, kernel.parameters[index++], arguments), ...);
         auto pending = std::make_shared<Pending>();
-        launch.done = [pending](const KernelOutcome& outcome) { pending->finish(outcome); };
+        launch.done = [pending](const KernelOutcome& outcome, gpo::softgpu::Launches&) { pending->finish(outcome); };
         multiprocessors->submit(multiprocessors->prepare(std::move(launch)));
         return pending;
     }

@@ -290,7 +290,7 @@ CUresult CUDAAPI fill_2d_8(CUdeviceptr destination, size_t pitch, unsigned char 
 
 }  // namespace
 
-void make_copy_node(Machine& machine, const CUDA_MEMCPY3D& d, Command& command) {
+void make_copy_node(Machine& machine, const CUDA_MEMCPY3D& d, Work& work) {
     // Of copies in three dimensions those of one layer.
     require(d.Depth == 1 && !d.srcZ && !d.dstZ && !d.srcLOD && !d.dstLOD, CUDA_ERROR_NOT_SUPPORTED);
     Side to = Side::any, from = Side::any;
@@ -299,15 +299,15 @@ void make_copy_node(Machine& machine, const CUDA_MEMCPY3D& d, Command& command) 
     const uint64_t destination = start_of(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstXInBytes, d.dstY, d.dstPitch,
                                           d.WidthInBytes, &to);
     require(d.WidthInBytes && d.Height);
-    command.copy = check(machine, to, destination, d.dstPitch, from, source, d.srcPitch, d.WidthInBytes, d.Height).copy;
-    command.kind = CommandKind::copy;
+    work.copy = check(machine, to, destination, d.dstPitch, from, source, d.srcPitch, d.WidthInBytes, d.Height).copy;
+    work.kind = CommandKind::copy;
 }
 
-void make_fill_node(Machine& machine, const CUDA_MEMSET_NODE_PARAMS_v2& d, Command& command) {
+void make_fill_node(Machine& machine, const CUDA_MEMSET_NODE_PARAMS_v2& d, Work& work) {
     require(d.elementSize == 1 || d.elementSize == 2 || d.elementSize == 4);
     require(d.width && d.height && (d.elementSize == 4 || d.value >> 8 * d.elementSize == 0));
-    command.fill = checked_fill(machine, d.dst, d.pitch, d.value, uint8_t(d.elementSize), d.width, d.height);
-    command.kind = CommandKind::fill;
+    work.fill = checked_fill(machine, d.dst, d.pitch, d.value, uint8_t(d.elementSize), d.width, d.height);
+    work.kind = CommandKind::fill;
 }
 
 void fill_copy_entries(driver::Table& table) noexcept {

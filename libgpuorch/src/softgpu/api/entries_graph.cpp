@@ -16,59 +16,57 @@ Graph& graph_of(Machine& machine, CUgraph handle) {
     return *graph;
 }
 
-/// Lock held. A graph that is being captured is not the caller's to change.
-Graph& own_graph_of(Machine& machine, CUgraph handle) {
-    Graph& graph = graph_of(machine, handle);
-    require(!graph.capturing);
-    return graph;
+/// Lock held.
+GraphNode& node_of(Machine& machine, CUgraphNode handle) {
+    GraphNode* node = machine.graphs.find(handle);
+    require(node != nullptr);
+    return *node;
 }
 
-/// Lock held. A node of any graph, which is found by looking through all.
-std::pair<GraphNodes*, uint32_t> node_of(Machine& machine, CUgraphNode handle) {
-    std::pair<GraphNodes*, uint32_t> found{nullptr, GraphNodes::kNone};
-    machine.graphs.for_each([&](Graph& graph) {
-        if (found.first || graph.capturing) return;
-        const uint32_t node = graph.nodes->find(handle);
-        if (node != GraphNodes::kNone) found = {graph.nodes.get(), node};
-    });
-    require(found.first != nullptr);
-    return found;
+/// Lock held. Nodes of the graph, none of them twice.
+std::vector<GraphNode*> nodes_of(Machine& machine, const Graph& graph, const CUgraphNode* handles, size_t count) {
+    std::vector<GraphNode*> nodes;
+    nodes.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+        GraphNode& node = node_of(machine, handles[i]);
+        require(node.graph == &graph && std::find(nodes.begin(), nodes.end(), &node) == nodes.end());
+        nodes.push_back(&node);
+    }
+    return nodes;
 }
 
 CUresult CUDAAPI create(CUgraph* handle, unsigned flags) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(handle != nullptr && flags == 0);
-        auto nodes = std::make_shared<GraphNodes>();
         host::Lock hold(machine.lock);
-        Graph* graph = machine.graphs.create();
-        graph->nodes = std::move(nodes);
-        *handle = graph->as<CUgraph>();
+        *handle = machine.graphs.create().as<CUgraph>();
         return CUDA_SUCCESS;
     });
+}
+
+Work make_work(Machine& machine, Context& context, const CUgraphNodeParams& parameters) {
+    Work work;
+    work.context = &context;
+    switch (parameters.type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL: make_kernel_node(machine, context, parameters.kernel, work); break;
+        case CU_GRAPH_NODE_TYPE_MEMCPY: make_copy_node(machine, parameters.memcpy.copyParams, work); break;
+        case CU_GRAPH_NODE_TYPE_MEMSET: make_fill_node(machine, parameters.memset, work); break;
+        case CU_GRAPH_NODE_TYPE_EMPTY: break;
+        default: refuse(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    return work;
 }
 
 CUresult CUDAAPI add_node(CUgraphNode* out, CUgraph handle, const CUgraphNode* dependencies, size_t count,
                           CUgraphNodeParams* parameters) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(out != nullptr && parameters != nullptr && (count == 0 || dependencies != nullptr));
-        auto command = std::make_unique<Command>();
         host::Lock hold(machine.lock);
         Context& context = current_context(machine);
-        GraphNodes& nodes = *own_graph_of(machine, handle).nodes;
-        std::vector<uint32_t> depends;
-        for (size_t i = 0; i < count; ++i) {
-            const uint32_t before = nodes.find(dependencies[i]);
-            require(before != GraphNodes::kNone && std::find(depends.begin(), depends.end(), before) == depends.end());
-            depends.push_back(before);
-        }
-        switch (parameters->type) {
-            case CU_GRAPH_NODE_TYPE_KERNEL: make_kernel_node(machine, context, parameters->kernel, *command); break;
-            case CU_GRAPH_NODE_TYPE_MEMCPY: make_copy_node(machine, parameters->memcpy.copyParams, *command); break;
-            case CU_GRAPH_NODE_TYPE_MEMSET: make_fill_node(machine, parameters->memset, *command); break;
-            case CU_GRAPH_NODE_TYPE_EMPTY: break;
-            default: refuse(CUDA_ERROR_NOT_SUPPORTED);
-        }
-        *out = nodes.native(nodes.add(std::move(command), &context, std::move(depends)));
+        Graph& graph = graph_of(machine, handle);
+        std::vector<GraphNode*> depends = nodes_of(machine, graph, dependencies, count);
+        Work work = make_work(machine, context, *parameters);
+        *out = machine.graphs.add(graph, std::move(work), std::move(depends)).as<CUgraphNode>();
         return CUDA_SUCCESS;
     });
 }
@@ -76,8 +74,9 @@ CUresult CUDAAPI add_node(CUgraphNode* out, CUgraph handle, const CUgraphNode* d
 CUresult CUDAAPI destroy_node(CUgraphNode handle) {
     return enter([&](Machine& machine) -> CUresult {
         host::Lock hold(machine.lock);
-        const auto [nodes, node] = node_of(machine, handle);
-        nodes->remove(node);
+        GraphNode& node = node_of(machine, handle);
+        require(!node.graph->capturing);
+        machine.graphs.remove(node);
         return CUDA_SUCCESS;
     });
 }
@@ -87,8 +86,8 @@ CUresult CUDAAPI set_kernel_node_attribute(CUgraphNode handle, CUkernelNodeAttrI
     return enter_live([&](Machine& machine) -> CUresult {
         require(value != nullptr);
         host::Lock hold(machine.lock);
-        const auto [nodes, node] = node_of(machine, handle);
-        set_kernel_attribute(machine, *nodes->nodes[node].context, *nodes->nodes[node].work, id, *value);
+        Work& work = node_of(machine, handle).work;
+        set_kernel_attribute(machine, *work.context, work, id, *value);
         return CUDA_SUCCESS;
     });
 }
@@ -97,12 +96,12 @@ CUresult CUDAAPI get_nodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
     return enter([&](Machine& machine) -> CUresult {
         require(count != nullptr);
         host::Lock hold(machine.lock);
-        const GraphNodes& all = *graph_of(machine, handle).nodes;
+        const std::vector<GraphNode*>& all = graph_of(machine, handle).nodes;
         if (nodes) {
-            for (size_t i = 0; i < *count; ++i) nodes[i] = i < all.nodes.size() ? all.native(uint32_t(i)) : nullptr;
-            *count = std::min(*count, all.nodes.size());
+            for (size_t i = 0; i < *count; ++i) nodes[i] = i < all.size() ? all[i]->as<CUgraphNode>() : nullptr;
+            *count = std::min(*count, all.size());
         } else {
-            *count = all.nodes.size();
+            *count = all.size();
         }
         return CUDA_SUCCESS;
     });
@@ -110,15 +109,10 @@ CUresult CUDAAPI get_nodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
 
 CUresult CUDAAPI destroy(CUgraph handle) {
     return enter([&](Machine& machine) -> CUresult {
-        std::shared_ptr<GraphNodes> nodes;   // let go of after the lock
         host::Lock hold(machine.lock);
         Graph& graph = graph_of(machine, handle);
         require(!graph.capturing);
-        nodes = std::move(graph.nodes);
-        graph.natives.clear();
-        machine.graphs.retire(&graph);
-        machine.graphs.recycle(&graph);
-        hold.unlock();
+        machine.graphs.destroy(graph);
         return CUDA_SUCCESS;
     });
 }
@@ -132,13 +126,12 @@ CUresult CUDAAPI instantiate(CUgraphExec* exec, CUgraph handle, unsigned long lo
                                 CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)),
             CUDA_ERROR_NOT_SUPPORTED);
         host::Lock hold(machine.lock);
-        Context& context = current_context(machine);
-        Graph& graph = graph_of(machine, handle);
+        current_context(machine);
+        const Graph& graph = graph_of(machine, handle);
         require(!graph.capturing);
-        std::shared_ptr<const GraphNodes> nodes = graph.nodes->copy();
+        std::shared_ptr<GraphRun> run = machine.prepare_run(graph);
         GraphExec* made = machine.graph_execs.create();
-        made->nodes = std::move(nodes);
-        made->context = &context;
+        made->run = std::move(run);
         *exec = made->as<CUgraphExec>();
         return CUDA_SUCCESS;
     });
@@ -157,32 +150,30 @@ CUresult CUDAAPI launch(CUgraphExec handle, CUstream stream) {
         Submission submission(machine, stream);
         if (submission.captured()) refuse_in_capture(submission.stream());
         GraphExec& exec = exec_of(machine, handle);
-        for (const GraphNodes::Node& node : exec.nodes->nodes)
-            require(node.context->alive.load(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        for (const auto& command : exec.run->commands)
+            require(command->context->alive.load(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         // The launches of one executable graph run one after the other.
         if (exec.last) submission.follow(*exec.last);
         Command& command = submission.command(CommandKind::graph);
-        command.graph = machine.prepare_run(exec.nodes, command);
-        Mark* mark = submission.reserve_end_mark();
+        command.graph = exec.run;
+        Mark* end = command.mark = machine.take_mark();
         submission.submit();
-        submission.append_end_mark();
         if (exec.last) machine.release_mark(exec.last);
-        exec.last = mark;
+        exec.last = end;
+        ++end->references;
         return CUDA_SUCCESS;
     });
 }
 
 CUresult CUDAAPI destroy_exec(CUgraphExec handle) {
     return enter([&](Machine& machine) -> CUresult {
-        std::shared_ptr<const GraphNodes> nodes;
         host::Lock hold(machine.lock);
         GraphExec& exec = exec_of(machine, handle);
-        nodes = std::move(exec.nodes);
+        exec.run.reset();
         if (exec.last) machine.release_mark(exec.last);
         exec.last = nullptr;
         machine.graph_execs.retire(&exec);
         machine.graph_execs.recycle(&exec);
-        hold.unlock();
         return CUDA_SUCCESS;
     });
 }

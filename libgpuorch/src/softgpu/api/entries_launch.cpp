@@ -240,8 +240,7 @@ CUresult CUDAAPI max_active_clusters(int* clusters, CUfunction handle, const CUl
 
 }  // namespace
 
-void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE_PARAMS_v3& parameters,
-                      Command& command) {
+void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE_PARAMS_v3& parameters, Work& work) {
     require(parameters.func != nullptr && parameters.kern == nullptr, CUDA_ERROR_INVALID_HANDLE);
     const Function& function = function_in(machine, context, parameters.func);
     Shape shape;
@@ -251,21 +250,21 @@ void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE
     check_shape(shape);
     KernelLaunch asked = ask(machine, function, shape, 0);
     read_arguments(function, parameters.kernelParams, parameters.extra, asked.arguments);
-    command.kind = CommandKind::kernel;
-    command.launch_kernel = function.kernel;
-    command.keeps = function.module->image;
-    command.launch = std::move(asked);
+    work.kind = CommandKind::kernel;
+    work.launch_kernel = function.kernel;
+    work.keeps = function.module->image;
+    work.launch = std::move(asked);
 }
 
-void set_kernel_attribute(Machine& machine, Context& context, Command& command, CUlaunchAttributeID id,
+void set_kernel_attribute(Machine& machine, Context& context, Work& work, CUlaunchAttributeID id,
                           const CUlaunchAttributeValue& value) {
-    require(command.kind == CommandKind::kernel);
+    require(work.kind == CommandKind::kernel);
     const Function* function = nullptr;
     machine.functions.for_each([&](const Function& one) {
-        if (one.kernel == command.launch_kernel && one.module->context == &context) function = &one;
+        if (one.kernel == work.launch_kernel && one.module->context == &context) function = &one;
     });
     require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    const KernelLaunch& before = command.launch;
+    const KernelLaunch& before = work.launch;
     Shape shape;
     shape.grid = before.grid;
     shape.block = before.block;
@@ -279,7 +278,7 @@ void set_kernel_attribute(Machine& machine, Context& context, Command& command, 
     read_attribute(shape, attribute);
     KernelLaunch asked = ask(machine, *function, shape, before.priority);
     asked.arguments = before.arguments;
-    command.launch = std::move(asked);
+    work.launch = std::move(asked);
 }
 
 void fill_launch_entries(driver::Table& table) noexcept {

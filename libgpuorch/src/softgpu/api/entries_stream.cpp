@@ -223,7 +223,7 @@ CUresult CUDAAPI capture_info(CUstream handle, CUstreamCaptureStatus* status, cu
         }
         // Kept by the graph until the next call of this kind.
         std::vector<CUgraphNode> natives;
-        for (uint32_t node : stream.depends) natives.push_back(capture.graph->nodes->native(node));
+        for (const GraphNode* node : stream.depends) natives.push_back(node->as<CUgraphNode>());
         capture.graph->natives = std::move(natives);
         *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
         if (id) *id = capture.id;

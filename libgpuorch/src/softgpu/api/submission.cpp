@@ -50,18 +50,6 @@ void Submission::follow(Stream& other) {
     follow_reserved(other);
 }
 
-Mark* Submission::reserve_end_mark() {
-    if (!record_) record_ = machine_.take_command();
-    if (!record_->mark) record_->mark = machine_.take_mark();
-    return record_->mark;
-}
-
-void Submission::append_end_mark() noexcept {
-    record_->kind = CommandKind::record;
-    ++record_->mark->references;
-    batch_.append(*stream_, *std::exchange(record_, nullptr));
-}
-
 void Submission::follow(Mark& mark) {
     if (mark.done.load(std::memory_order_acquire)) return;
     Command& wait = *machine_.take_command();
@@ -92,7 +80,8 @@ void Submission::join_legacy() {
 
 uint64_t Submission::submit() {
     if (node_) {
-        capture_work(*stream_, std::move(node_));
+        capture_work(machine_, *stream_, std::move(*node_));
+        node_.reset();
         return 0;
     }
     Command& command = *command_;

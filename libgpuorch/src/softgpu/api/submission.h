@@ -31,9 +31,6 @@ public:
     /// The same in two steps, of which the second can't fail.
     void reserve_follow();
     void follow_reserved(Stream& other) noexcept;
-    /// A mark for what is submitted next, with a reference for the caller; append_end_mark() puts it behind that.
-    Mark* reserve_end_mark();
-    void append_end_mark() noexcept;
     /// Orders the stream after a mark, if that isn't done. Throws std::bad_alloc.
     void follow(Mark&);
     /// Counts a call whose work was done already.

@@ -48,7 +48,7 @@ uint32_t Launch::arrive_at_grid() noexcept {
     return generation;
 }
 
-void Launch::finish() noexcept {
+KernelOutcome Launch::finish() noexcept {
     KernelOutcome outcome;
     std::string printed;
     {
@@ -57,7 +57,16 @@ void Launch::finish() noexcept {
         printed.swap(printed_);
     }
     if (!printed.empty()) sink_(printed);
-    if (request.done) request.done(outcome);
+    return outcome;
+}
+
+void Launch::rewind() noexcept {
+    next_block = 0;
+    unfinished.store(block_count, std::memory_order_relaxed);
+    stopped_.store(false, std::memory_order_relaxed);
+    grid_arrived_.store(0, std::memory_order_relaxed);
+    grid_generation_.store(0, std::memory_order_relaxed);
+    outcome_ = KernelOutcome();
 }
 
 }  // namespace gpo::softgpu

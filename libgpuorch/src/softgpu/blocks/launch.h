@@ -37,6 +37,10 @@ using ParameterBytes = std::vector<std::byte, ParameterAllocator<std::byte>>;
 
 using PrintSink = std::function<void(std::string_view)>;
 
+class Launch;
+/// Launches on their way through the multiprocessors: they go from list to list, which takes no memory.
+using Launches = std::list<Launch>;
+
 struct KernelOutcome {
     CUresult result = CUDA_SUCCESS;
     char text[320] = "";  // for an assert or trap: file, line, block, thread; an array, for it must find room
@@ -49,8 +53,9 @@ struct KernelLaunch {
     bool cooperative = false;
     int priority = 0;                 // lower runs first among blocks not yet resident
     ParameterBytes arguments;         // parameter buffer, laid out by kernel->parameters
-    /// Called once, on a worker, with no lock held, when the last block has ended.
-    std::function<void(const KernelOutcome&)> done;
+    /// Called on a worker, with no lock held, when the last block has ended. It may take the launch out of the list, to
+    /// submit it again after a rewind(), and it may destroy the launch.
+    std::function<void(const KernelOutcome&, Launches& ended)> done;
 };
 
 class Launch {
@@ -80,8 +85,10 @@ public:
     uint32_t arrive_at_grid() noexcept;
     uint32_t grid_generation() const noexcept { return grid_generation_.load(std::memory_order_acquire); }
 
-    /// After the last block: passes on what was printed, then calls `done`.
-    void finish() noexcept;
+    /// After the last block: passes on what was printed.
+    KernelOutcome finish() noexcept;
+    /// Back to the state before it was submitted. After finish().
+    void rewind() noexcept;
 
 private:
     const PrintSink& sink_;
@@ -92,8 +99,5 @@ private:
     KernelOutcome outcome_;
     std::string printed_;
 };
-
-/// Launches on their way through the multiprocessors: they go from list to list, which takes no memory.
-using Launches = std::list<Launch>;
 
 }  // namespace gpo::softgpu

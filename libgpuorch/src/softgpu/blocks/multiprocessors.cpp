@@ -491,7 +491,8 @@ private:
             host::Lock lock(lock_);
             out = take_out(launch);
         }
-        out.front().finish();
+        const KernelOutcome outcome = out.front().finish();
+        if (const auto& done = out.front().request.done) done(outcome, out);
         out.clear();
         bool last;
         {

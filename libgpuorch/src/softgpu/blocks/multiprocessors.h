@@ -40,6 +40,7 @@ public:
 
     /// Takes all that the launch will need until it is done: from here on no memory is asked for on its behalf. Any
     /// thread; throws std::bad_alloc. The list has one element, to be handed to submit() or dropped.
+    /// A launch that has ended can be submitted again (KernelLaunch::done).
     virtual Launches prepare(KernelLaunch launch) = 0;
     /// Never blocks, never fails. The largest cooperative grid is blocks_per_multiprocessor() × multiprocessors.
     virtual void submit(Launches prepared) noexcept = 0;

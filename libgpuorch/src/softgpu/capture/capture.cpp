@@ -19,22 +19,22 @@ void leave(Stream& stream) noexcept {
     stream.depends.clear();
 }
 
-/// Every node is before one of `ends`, or one of them.
-bool joined(const GraphNodes& graph, const std::vector<uint32_t>& ends) {
+/// Every node of the graph is before one of `ends`, or one of them.
+bool joined(const Graph& graph, const std::vector<GraphNode*>& ends) {
     std::vector<bool> reached(graph.nodes.size());
-    std::vector<uint32_t> open = ends;
+    std::vector<GraphNode*> open = ends;
     while (!open.empty()) {
-        const uint32_t node = open.back();
+        const GraphNode& node = *open.back();
         open.pop_back();
-        if (reached[node]) continue;
-        reached[node] = true;
-        for (uint32_t before : graph.nodes[node].depends) open.push_back(before);
+        if (reached[node.position]) continue;
+        reached[node.position] = true;
+        open.insert(open.end(), node.depends.begin(), node.depends.end());
     }
     return std::all_of(reached.begin(), reached.end(), [](bool is) { return is; });
 }
 
-void add_dependencies(std::vector<uint32_t>& to, const std::vector<uint32_t>& more) {
-    for (uint32_t node : more)
+void add_dependencies(std::vector<GraphNode*>& to, const std::vector<GraphNode*>& more) {
+    for (GraphNode* node : more)
         if (std::find(to.begin(), to.end(), node) == to.end()) to.push_back(node);
 }
 
@@ -69,10 +69,8 @@ void begin_capture(Machine& machine, Stream& stream, CUstreamCaptureMode mode) {
     capture->context = stream.context;
     capture->origin = &stream;
     capture->streams.push_back(&stream);
-    auto nodes = std::make_shared<GraphNodes>();
     machine.captures.reserve(machine.captures.size() + 1);
-    capture->graph = machine.graphs.create();
-    capture->graph->nodes = std::move(nodes);
+    capture->graph = &machine.graphs.create();
     capture->graph->capturing = true;
     capture->id = ++machine.next_capture_id;
     if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) machine.strict_captures.fetch_add(1, std::memory_order_release);
@@ -96,18 +94,10 @@ static void close_capture(Machine& machine, Capture& capture) noexcept {
     for (Stream* stream : streams) leave(*stream);
 }
 
-static void drop_graph(Machine& machine, Graph& graph) noexcept {
-    graph.nodes.reset();
-    graph.natives.clear();
-    graph.capturing = false;
-    machine.graphs.retire(&graph);
-    machine.graphs.recycle(&graph);
-}
-
 void abandon_capture(Machine& machine, Capture& capture) noexcept {
     Graph& graph = *capture.graph;
     close_capture(machine, capture);
-    drop_graph(machine, graph);
+    machine.graphs.destroy(graph);
 }
 
 CUresult end_capture(Machine& machine, Stream& stream, CUgraph* graph) {
@@ -119,7 +109,7 @@ CUresult end_capture(Machine& machine, Stream& stream, CUgraph* graph) {
             CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     CUresult result = CUDA_SUCCESS;
     if (capture->invalidated) result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    else if (!joined(*capture->graph->nodes, stream.depends)) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    else if (!joined(*capture->graph, stream.depends)) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (result != CUDA_SUCCESS) {
         abandon_capture(machine, *capture);
         return result;
@@ -155,14 +145,12 @@ void refuse_implicit(Machine& machine, Stream& legacy) {
     if (any) refuse(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 }
 
-uint32_t capture_work(Stream& stream, std::unique_ptr<Command> work) {
-    Graph& graph = *stream.capture->graph;
-    std::vector<uint32_t> next;
+void capture_work(Machine& machine, Stream& stream, Work work) {
+    work.context = stream.context;
+    std::vector<GraphNode*> next;
     next.reserve(1);
-    const uint32_t node = graph.nodes->add(std::move(work), stream.context, stream.depends);
-    next.push_back(node);
+    next.push_back(&machine.graphs.add(*stream.capture->graph, std::move(work), stream.depends));
     stream.depends = std::move(next);
-    return node;
 }
 
 void capture_record(Stream& stream, Event& event) {
@@ -190,7 +178,7 @@ bool capture_wait(Stream& stream, Event& event) {
         add_dependencies(stream.depends, event.captured);
         return true;
     }
-    std::vector<uint32_t> depends = event.captured;
+    std::vector<GraphNode*> depends = event.captured;
     event.capture->streams.push_back(&stream);
     stream.depends = std::move(depends);
     stream.capture = event.capture;

@@ -56,7 +56,7 @@ void require_valid(const Stream&);
 /// where it is, invalidates those captures and refuses.
 bool is_implicit(const Machine&, const Stream& legacy) noexcept;
 void refuse_implicit(Machine&, Stream& legacy);
-uint32_t capture_work(Stream&, std::unique_ptr<Command>);
+void capture_work(Machine&, Stream&, Work);
 void capture_record(Stream&, Event&);
 /// False: neither side is captured, an ordinary wait.
 bool capture_wait(Stream&, Event&);

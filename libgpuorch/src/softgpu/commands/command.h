@@ -1,7 +1,8 @@
-// What streams and graphs are made of: commands, and the marks through which commands wait for each other.
+// What streams and graphs are made of: work, the commands that do it, and the marks through which commands wait for
+// each other.
 //
-// Commands and marks are pooled. The machine's lock guards all their fields, with one exception: the payload of a
-// command belongs to the engine or the multiprocessors while they have the command.
+// Commands and marks are pooled. The machine's lock guards all their fields, with one exception: the work of a command
+// belongs to the engine or the multiprocessors while they have the command.
 #pragma once
 
 #include <cuda.h>
@@ -16,6 +17,8 @@
 
 namespace gpo::softgpu {
 
+struct Command;
+struct Context;
 struct Event;
 struct GraphRun;
 struct Pool;
@@ -47,41 +50,42 @@ enum class CommandKind : uint8_t {
     graph,
 };
 
-/// One entry of a stream's queue, or one node of a running graph.
-struct Command {
+/// What there is to do, as it was asked for and checked: a value, which graphs keep and copy.
+struct Work {
     CommandKind kind = CommandKind::nothing;
-    bool staged = false;                 // copy.source is a staging block
-    Command* next = nullptr;             // in the stream's queue, then in an engine's
-    Command* next_launch = nullptr;      // in a batch's list of kernels to submit
-    Stream* stream = nullptr;
-    GraphRun* run = nullptr;             // a node of it
-    uint32_t node = 0;
-    uint64_t ticket = 0;                 // counts the stream's commands, ours included
-    uint64_t number = 0;                 // counts the calls that gave the stream work, from 1; 0: one of ours
-    uint64_t due = 0;                    // with rates: not done before this time
-
+    Context* context = nullptr;          // whose device does it; NULL: that of the command's stream
     Copy copy;
     std::vector<Copy> pieces;
     Fill fill;
-    KernelLaunch launch;                 // of a node of a graph: what each run prepares anew
-    Launches prepared;  // of a kernel that will run: its one launch, the multiprocessors' once it starts
+    KernelLaunch launch;                 // of a graph's node: what its command is prepared from
     const gpo_soft_kernel* launch_kernel = nullptr;
-    Mark* mark = nullptr;                // holds a reference
     CUhostFn host_function = nullptr;
     void* user_data = nullptr;
     uint64_t address = 0;                // value, allocation, release
     uint32_t value = 0;
     unsigned flags = 0;
     Pool* pool = nullptr;
+    std::shared_ptr<void> keeps;         // what must outlive it: the image of a kernel
+};
+
+/// One entry of a stream's queue, or one node of an executable graph.
+struct Command : Work {
+    bool staged = false;                 // copy.source is a staging block
+    Command* next = nullptr;             // in the stream's queue, then in an engine's
+    Command* next_launch = nullptr;      // in a batch's list of kernels to submit
+    Stream* stream = nullptr;            // on whose behalf it runs
+    GraphRun* run = nullptr;             // a node of it
+    uint32_t node = 0;
+    uint64_t ticket = 0;                 // counts the stream's commands, ours included
+    uint64_t number = 0;                 // counts the calls that gave the stream work, from 1; 0: one of ours
+    uint64_t due = 0;                    // with rates: not done before this time
+    Launches prepared;  // of a kernel that will run: its one launch, the multiprocessors' once it starts
+    Mark* mark = nullptr;                // holds a reference; of a graph: done when the run is over
     uint64_t free_id = 0;
     std::shared_ptr<GraphRun> graph;     // what a graph command runs
-    std::shared_ptr<void> keeps;         // what must outlive it: the image of a kernel
 
     /// Back to a new one's state; keeps the memory of its vectors.
     void clear() noexcept;
 };
-
-/// What a command does, without the state of its being queued; but for a kernel's launch. Throws std::bad_alloc.
-void copy_work(const Command& from, Command& to);
 
 }  // namespace gpo::softgpu

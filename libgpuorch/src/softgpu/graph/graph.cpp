@@ -1,63 +1,45 @@
 #include "softgpu/graph/graph.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace gpo::softgpu {
 
-uint32_t GraphNodes::add(std::unique_ptr<Command> work, Context* context, std::vector<uint32_t> depends) {
-    const uint32_t index = uint32_t(nodes.size());
-    for (uint32_t before : depends) nodes[before].followers.reserve(nodes[before].followers.size() + 1);
-    Node node;
+GraphNode& Graphs::add(Graph& graph, Work work, std::vector<GraphNode*> depends) {
+    graph.nodes.reserve(graph.nodes.size() + 1);
+    GraphNode& node = *nodes_.create();
+    node.graph = &graph;
+    node.position = uint32_t(graph.nodes.size());
     node.work = std::move(work);
-    node.context = context;
     node.depends = std::move(depends);
-    nodes.push_back(std::move(node));
-    for (uint32_t before : nodes[index].depends) nodes[before].followers.push_back(index);
-    return index;
+    graph.nodes.push_back(&node);
+    return node;
 }
 
-uint32_t GraphNodes::find(CUgraphNode handle) const noexcept {
-    for (uint32_t i = 0; i < nodes.size(); ++i)
-        if (native(i) == handle) return i;
-    return kNone;
+void Graphs::recycle(GraphNode& node) noexcept {
+    node.graph = nullptr;
+    node.work = Work();
+    node.depends = {};
+    nodes_.retire(&node);
+    nodes_.recycle(&node);
 }
 
-void GraphNodes::remove(uint32_t removed) noexcept {
-    nodes.erase(nodes.begin() + removed);
-    for (Node& node : nodes)
-        for (std::vector<uint32_t>* list : {&node.depends, &node.followers}) {
-            std::erase(*list, removed);
-            for (uint32_t& other : *list) other -= other > removed;
-        }
-}
-
-std::shared_ptr<GraphNodes> GraphNodes::copy() const {
-    auto out = std::make_shared<GraphNodes>();
-    out->nodes.reserve(nodes.size());
-    for (const Node& node : nodes) {
-        Node own;
-        own.work = std::make_unique<Command>();
-        copy_work(*node.work, *own.work);
-        own.work->launch = node.work->launch;
-        own.context = node.context;
-        own.depends = node.depends;
-        own.followers = node.followers;
-        out->nodes.push_back(std::move(own));
+void Graphs::remove(GraphNode& removed) noexcept {
+    std::vector<GraphNode*>& nodes = removed.graph->nodes;
+    nodes.erase(nodes.begin() + removed.position);
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+        nodes[i]->position = i;
+        std::erase(nodes[i]->depends, &removed);
     }
-    return out;
+    recycle(removed);
 }
 
-GraphRun::GraphRun(std::shared_ptr<const GraphNodes> graph, Command& command)
-    : nodes(std::move(graph)), owner(command), commands(nodes->nodes.size()), missing(nodes->nodes.size()) {
-    startable.reserve(commands.size());
-    for (uint32_t i = 0; i < commands.size(); ++i) {
-        const GraphNodes::Node& node = nodes->nodes[i];
-        copy_work(*node.work, commands[i]);
-        commands[i].run = this;
-        commands[i].node = i;
-        missing[i] = uint32_t(node.depends.size());
-    }
+void Graphs::destroy(Graph& graph) noexcept {
+    for (GraphNode* node : graph.nodes) recycle(*node);
+    graph.nodes = {};
+    graph.natives = {};
+    graph.capturing = false;
+    graphs_.retire(&graph);
+    graphs_.recycle(&graph);
 }
 
 }  // namespace gpo::softgpu

@@ -1,15 +1,13 @@
-// Graphs: recorded work, its executable form, and one run of it.
+// Graphs: recorded work, node by node. What runs is an executable graph (graph/run.h), which is made of a graph once
+// and has copies of its nodes' work.
 //
-// A graph owns one command for each node, which is itself never queued. Instantiating a graph copies the nodes, so that
-// a later change of the graph doesn't change its executables. A run has commands of its own, copied from those of the
-// executable, and belongs to the stream's command that runs it. Nothing here knows of the machine, which runs the
-// commands (machine/batch.h).
+// Graphs and nodes are behind handles (handles.h), so that a stale or foreign node is found by one look-up. A graph owns
+// its nodes. Everything here is guarded by the machine's lock.
 #pragma once
 
 #include <cuda.h>
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "softgpu/commands/command.h"
@@ -17,55 +15,42 @@
 
 namespace gpo::softgpu {
 
-struct Context;
+struct Graph;
 
-struct GraphNodes {
-    struct Node {
-        std::unique_ptr<Command> work;
-        Context* context = nullptr;            // whose device runs it
-        std::vector<uint32_t> depends;         // nodes before it
-        std::vector<uint32_t> followers;
-    };
-    std::vector<Node> nodes;
-
-    /// What cuda.h calls a node: its command's address. Good as long as the graph is.
-    CUgraphNode native(uint32_t node) const noexcept {
-        return reinterpret_cast<CUgraphNode>(nodes[node].work.get());
-    }
-    /// The number of a node by its native handle; kNone: it isn't of this graph.
-    static constexpr uint32_t kNone = UINT32_MAX;
-    uint32_t find(CUgraphNode native) const noexcept;
-    /// Throws std::bad_alloc, with no effect.
-    uint32_t add(std::unique_ptr<Command> work, Context* context, std::vector<uint32_t> depends);
-    /// The nodes behind it lose that dependency, and get no other for it.
-    void remove(uint32_t node) noexcept;
-    /// Throws std::bad_alloc.
-    std::shared_ptr<GraphNodes> copy() const;
+struct GraphNode : Handled {
+    Graph* graph = nullptr;
+    uint32_t position = 0;                 // in the graph's nodes
+    Work work;
+    std::vector<GraphNode*> depends;       // nodes before it, in the order in which they were given
 };
 
 struct Graph : Handled {
-    std::shared_ptr<GraphNodes> nodes;
-    std::vector<CUgraphNode> natives;          // what cuStreamGetCaptureInfo points to
-    bool capturing = false;                    // not the caller's yet
+    std::vector<GraphNode*> nodes;         // in the order in which they were added
+    std::vector<CUgraphNode> natives;      // what cuStreamGetCaptureInfo points to
+    bool capturing = false;                // not the caller's to destroy yet
 };
 
-struct GraphExec : Handled {
-    std::shared_ptr<const GraphNodes> nodes;
-    Context* context = nullptr;
-    Mark* last = nullptr;                      // of the latest launch: launches of one exec run one after the other
-};
+/// All graphs of a machine, and their nodes.
+class Graphs {
+public:
+    explicit Graphs(uint32_t first_generation)
+        : graphs_(HandleKind::graph, first_generation), nodes_(HandleKind::graph_node, first_generation) {}
 
-struct GraphRun {
-    /// Machine::prepare_run makes a run whose kernels are prepared too. Throws std::bad_alloc.
-    GraphRun(std::shared_ptr<const GraphNodes>, Command& owner);
+    Graph* find(CUgraph handle) const noexcept { return graphs_.find(handle); }
+    GraphNode* find(CUgraphNode handle) const noexcept { return nodes_.find(handle); }
+    /// Throws std::bad_alloc.
+    Graph& create() { return *graphs_.create(); }
+    void destroy(Graph&) noexcept;
+    /// Throws std::bad_alloc, with no effect.
+    GraphNode& add(Graph&, Work, std::vector<GraphNode*> depends);
+    /// The nodes behind it lose that dependency, and get no other for it.
+    void remove(GraphNode&) noexcept;
 
-    std::shared_ptr<const GraphNodes> nodes;
-    Command& owner;                            // the stream's command
-    std::vector<Command> commands;
-    std::vector<uint32_t> missing;             // dependencies not done yet
-    std::vector<uint32_t> startable;           // has room for all nodes
-    uint32_t in_flight = 0;
-    bool begun = false;
+private:
+    void recycle(GraphNode&) noexcept;
+
+    HandleTable<Graph> graphs_;
+    HandleTable<GraphNode> nodes_;
 };
 
 }  // namespace gpo::softgpu

@@ -1,17 +1,12 @@
 #include "softgpu/machine/batch.h"
 
 #include "host/fence.h"
-#include "softgpu/graph/graph.h"
 
 namespace gpo::softgpu {
 
 namespace {
 
-Context& context_of(const Command& command) {
-    return command.run ? *command.run->nodes->nodes[command.node].context : *command.stream->context;
-}
-
-Stream& stream_of(const Command& command) { return command.run ? *command.run->owner.stream : *command.stream; }
+Context& context_of(const Command& command) { return command.context ? *command.context : *command.stream->context; }
 
 /// Adds to `due` what the modelled device would need for a kernel; kernels of a device take turns.
 uint64_t kernel_due(const Rates& rates, Device& device, const KernelLaunch& launch) {
@@ -89,6 +84,7 @@ void Batch::tell(const Context& context) noexcept {
 
 void Batch::retire(Stream& stream) noexcept {
     Command& command = *stream.current;
+    if (command.kind == CommandKind::graph) mark_done(*command.mark);
     stream.current = nullptr;
     stream.completed.store(command.ticket, std::memory_order_seq_cst);
     machine_.give_command(&command);
@@ -130,7 +126,9 @@ Batch::Started Batch::start(Command& command) noexcept {
             return Started::done;
         }
         case CommandKind::release: drop(command); return Started::done;
-        case CommandKind::graph: return advance_run(*command.graph) ? Started::done : Started::running;
+        case CommandKind::graph:
+            command.graph->begin(command);
+            return advance_run(*command.graph) ? Started::done : Started::running;
     }
     return Started::done;
 }
@@ -161,34 +159,24 @@ void Batch::advance(Stream& stream) noexcept {
     if (stream.destroyed && !stream.current && !stream.queued) machine_.recycle_stream(stream);
 }
 
-void Batch::release_followers(GraphRun& run, uint32_t node) noexcept {
-    for (uint32_t follower : run.nodes->nodes[node].followers)
-        if (--run.missing[follower] == 0) run.startable.push_back(follower);   // room was reserved
-}
-
 bool Batch::advance_run(GraphRun& run) noexcept {
-    if (!run.begun) {
-        run.begun = true;
-        for (uint32_t i = uint32_t(run.commands.size()); i-- > 0;)
-            if (!run.missing[i]) run.startable.push_back(i);
-    }
-    while (!run.startable.empty() && !machine_.dropping(*run.owner.stream)) {
+    while (!run.startable.empty() && !machine_.dropping(*run.owner->stream)) {
         const uint32_t node = run.startable.back();
         run.startable.pop_back();
         ++run.in_flight;
-        if (start(run.commands[node]) == Started::running) continue;
+        if (start(*run.commands[node]) == Started::running) continue;
         --run.in_flight;
-        release_followers(run, node);
+        run.node_done(node);
     }
     return run.in_flight == 0;
 }
 
 void Batch::completed(Command& command, CUresult result, const char* text) noexcept {
     if (result != CUDA_SUCCESS && !machine_.closing_) fail(command, result, text);
-    Stream& stream = stream_of(command);
+    Stream& stream = *command.stream;
     if (GraphRun* run = command.run) {
         --run->in_flight;
-        release_followers(*run, command.node);
+        run->node_done(command.node);
         if (!advance_run(*run)) return;
     }
     retire(stream);
@@ -198,12 +186,12 @@ void Batch::completed(Command& command, CUresult result, const char* text) noexc
 void Batch::fail(const Command& command, CUresult result, const char* text) noexcept {
     if (machine_.fault_code.load(std::memory_order_relaxed)) return;
     machine_.fault_code.store(result, std::memory_order_release);
-    const Stream& stream = stream_of(command);
+    const Stream& stream = *command.stream;
     try {
         driver::Fault fault;
         fault.result = result;
         fault.stream = stream.legacy ? nullptr : stream.as<CUstream>();
-        fault.number = command.run ? command.run->owner.number : command.number;
+        fault.number = command.run ? command.run->owner->number : command.number;
         machine_.fault = fault;   // the texts are less sure to find room than the rest
         if (command.kind == CommandKind::kernel && command.launch_kernel)
             machine_.fault->kernel = command.launch_kernel->name;

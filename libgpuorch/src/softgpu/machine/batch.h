@@ -41,7 +41,6 @@ private:
     void start_kernel(Command&, Device&) noexcept;
     /// Starts what can be started of a graph; true when the run is over.
     bool advance_run(GraphRun&) noexcept;
-    void release_followers(GraphRun&, uint32_t node) noexcept;
     /// The stream's current command is over.
     void retire(Stream&) noexcept;
     void wake_later(std::atomic<uint32_t>& word) noexcept;

@@ -40,7 +40,7 @@ Machine::Machine(int count, uint64_t bytes_per_device, bool guard, const Rates& 
       modules(HandleKind::module, number * 7919),
       functions(HandleKind::function, number * 7919),
       pools(HandleKind::pool, number * 7919),
-      graphs(HandleKind::graph, number * 7919),
+      graphs(number * 7919),
       graph_execs(HandleKind::graph_exec, number * 7919),
       memory(count, bytes_per_device, guard),
       rates(first_rates),
@@ -127,17 +127,17 @@ void Machine::give_command(Command* command) noexcept {
 }
 
 void Machine::prepare(Command& command, Multiprocessors& multiprocessors, KernelLaunch asked) {
-    asked.done = [this, &command](const KernelOutcome& outcome) { kernel_done(command, outcome); };
+    asked.done = [this, &command](const KernelOutcome& outcome, Launches& ended) {
+        kernel_done(command, outcome, ended);
+    };
     command.prepared = multiprocessors.prepare(std::move(asked));
 }
 
-std::shared_ptr<GraphRun> Machine::prepare_run(std::shared_ptr<const GraphNodes> graph, Command& owner) {
-    auto run = std::make_shared<GraphRun>(std::move(graph), owner);
-    for (Command& command : run->commands) {
-        if (command.kind != CommandKind::kernel) continue;
-        const GraphNodes::Node& node = run->nodes->nodes[command.node];
-        prepare(command, *node.context->device->multiprocessors, node.work->launch);
-    }
+std::shared_ptr<GraphRun> Machine::prepare_run(const Graph& graph) {
+    auto run = std::make_shared<GraphRun>(graph);
+    for (const auto& command : run->commands)
+        if (command->kind == CommandKind::kernel)
+            prepare(*command, *command->context->device->multiprocessors, command->launch);
     return run;
 }
 
@@ -185,7 +185,11 @@ void Machine::finish(Command& command, CUresult result, const char* text) noexce
     batch.completed(command, result, text);
 }
 
-void Machine::kernel_done(Command& command, const KernelOutcome& outcome) noexcept {
+void Machine::kernel_done(Command& command, const KernelOutcome& outcome, Launches& ended) noexcept {
+    if (command.run) {   // for the next run
+        ended.front().rewind();
+        command.prepared = std::move(ended);
+    }
     if (command.due && outcome.result == CUDA_SUCCESS && host::now() < command.due) {
         host::Lock hold(lock);
         if (!closing_ && clock) {

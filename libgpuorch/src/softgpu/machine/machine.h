@@ -20,7 +20,7 @@
 
 #include "driver/driver.h"
 #include "host/host.h"
-#include "softgpu/graph/graph.h"
+#include "softgpu/graph/run.h"
 #include "softgpu/machine/objects.h"
 #include "softgpu/machine/rates.h"
 #include "softgpu/memory/memory.h"
@@ -50,7 +50,7 @@ struct Machine {
     HandleTable<Module> modules;
     HandleTable<Function> functions;
     HandleTable<Pool> pools;
-    HandleTable<Graph> graphs;
+    Graphs graphs;
     HandleTable<GraphExec> graph_execs;
     AddressSpace memory;
     std::vector<std::unique_ptr<Device>> devices;
@@ -88,8 +88,8 @@ struct Machine {
     /// Takes what a kernel's command needs to run, so that it can't fail for lack of memory later. Throws
     /// std::bad_alloc.
     void prepare(Command&, Multiprocessors&, KernelLaunch);
-    /// A run of a graph by the command `owner`, with its kernels prepared. Throws std::bad_alloc.
-    std::shared_ptr<GraphRun> prepare_run(std::shared_ptr<const GraphNodes>, Command& owner);
+    /// What an executable of a graph runs, with its kernels prepared. Throws std::bad_alloc.
+    std::shared_ptr<GraphRun> prepare_run(const Graph&);
     /// A mark with one reference.
     Mark* take_mark();
     void release_mark(Mark*) noexcept;
@@ -99,7 +99,7 @@ struct Machine {
 
     /// An engine, the multiprocessors or the clock have done with a command.
     void finish(Command&, CUresult, const char* text) noexcept;
-    void kernel_done(Command&, const KernelOutcome&) noexcept;
+    void kernel_done(Command&, const KernelOutcome&, Launches& ended) noexcept;
     bool closing() const noexcept { return closing_; }
     /// True while commands of this stream are to be dropped instead of run.
     bool dropping(const Stream&) const noexcept;

@@ -28,6 +28,7 @@ namespace gpo::softgpu {
 
 struct Capture;
 struct Context;
+struct GraphNode;
 struct Machine;
 
 struct Device {
@@ -84,7 +85,7 @@ struct Stream : Handled {
     // Capture. `depends` are the nodes that the next one follows.
     std::shared_ptr<Capture> capture;
     bool capture_origin = false;
-    std::vector<uint32_t> depends;
+    std::vector<GraphNode*> depends;
 
     bool blocking() const noexcept { return !legacy && !(flags & CU_STREAM_NON_BLOCKING); }
     bool idle() const noexcept {
@@ -101,7 +102,7 @@ struct Event : Handled {
     uint64_t time = 0;                               // of the latest record that was done while it was the latest
 
     std::shared_ptr<Capture> capture;                // recorded while its stream was captured
-    std::vector<uint32_t> captured;                  // … after these nodes
+    std::vector<GraphNode*> captured;                 // … after these nodes
 };
 
 struct Function;

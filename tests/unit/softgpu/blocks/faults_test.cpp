@@ -216,7 +216,7 @@ extern "C" __global__ void start(int *go, int *turn) { *turn = 0; *(volatile int
             launch.arguments.resize(16);
             std::memcpy(launch.arguments.data(), &first, 8);
             std::memcpy(launch.arguments.data() + 8, &second, 8);
-            launch.done = [&](const KernelOutcome& outcome) {
+            launch.done = [&](const KernelOutcome& outcome, gpo::softgpu::Launches&) {
                 CHECK(outcome.result == CUDA_SUCCESS);
                 left.fetch_sub(1);
             };
