@@ -19,6 +19,7 @@ enum class Side : uint8_t { device, host, any };
 /// One end of a copy.
 struct End {
     bool on_device = false;
+    int device = -1;
     bool pageable = false;
     bool ordered = false;
 };
@@ -35,15 +36,27 @@ End end_of(Machine& machine, Side side, uint64_t address, uint64_t bytes) {
     }
     require(place.holds(address, bytes));
     end.on_device = place.on_device();
+    end.device = place.ordinal;
     require(!(side == Side::host && place.kind == Place::device));
     if (side == Side::host) end.on_device = false;   // a module's variable is host memory too
     end.ordered = place.ordered;
     return end;
 }
 
+Whereabouts whereabouts(Side side, const End& end) {
+    const bool host = side == Side::host || (side == Side::any && !end.on_device);
+    return {host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, end.device};
+}
+
 struct Checked {
     Copy copy;
     bool reads_pageable = false, writes_pageable = false;
+
+    static Checked nothing() {
+        Checked checked;
+        checked.copy.height = 0;
+        return checked;
+    }
 };
 
 Checked check(Machine& machine, Side to, uint64_t destination, size_t destination_pitch, Side from, uint64_t source,
@@ -60,6 +73,8 @@ Checked check(Machine& machine, Side to, uint64_t destination, size_t destinatio
     checked.copy.source_pitch = source_pitch;
     checked.copy.width = width;
     checked.copy.height = height;
+    checked.copy.to = whereabouts(to, target);
+    checked.copy.from = whereabouts(from, origin);
     checked.copy.check = target.ordered || origin.ordered;
     checked.copy.engine = target.on_device == origin.on_device ? EngineKind::local
                           : target.on_device                   ? EngineKind::in
@@ -101,7 +116,7 @@ CUresult submit(Machine& machine, CUstream handle, const Checked& checked) {
 
 CUresult copy_flat(Machine& machine, Side to, uint64_t destination, Side from, uint64_t source, size_t bytes,
                    CUstream stream) {
-    if (!bytes) return submit(machine, stream, Checked{Copy{.height = 0}});
+    if (!bytes) return submit(machine, stream, Checked::nothing());
     return submit(machine, stream, check(machine, to, destination, bytes, from, source, bytes, bytes, 1));
 }
 
@@ -146,6 +161,9 @@ CUresult CUDAAPI copy_peer(CUdeviceptr destination, CUcontext destination_contex
     });
 }
 
+/// A pitch of 0 is that of one row.
+size_t row_of(const CUDA_MEMCPY3D& d, size_t pitch) { return pitch || d.Height > 1 ? pitch : d.WidthInBytes; }
+
 /// One side of a 2D copy's description: where it starts.
 uint64_t start_of(CUmemorytype type, const void* host, CUdeviceptr device, size_t x, size_t y, size_t pitch,
                   size_t width, Side* side) {
@@ -177,7 +195,7 @@ CUresult CUDAAPI copy_2d(const CUDA_MEMCPY2D* description, CUstream stream) {
                                          d.WidthInBytes, &from);
         const uint64_t destination =
             start_of(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstXInBytes, d.dstY, d.dstPitch, d.WidthInBytes, &to);
-        if (!d.WidthInBytes || !d.Height) return submit(machine, stream, Checked{Copy{.height = 0}});
+        if (!d.WidthInBytes || !d.Height) return submit(machine, stream, Checked::nothing());
         return submit(machine, stream, check(machine, to, destination, d.dstPitch, from, source, d.srcPitch,
                                              d.WidthInBytes, d.Height));
     });
@@ -246,6 +264,7 @@ Fill checked_fill(Machine& machine, CUdeviceptr destination, size_t pitch, uint3
         const Place place = machine.memory.find(destination);
         require(place.holds(destination, bytes));
         fill.check = place.ordered;
+        fill.to.device = place.ordinal;
     }
     fill.destination = destination;
     fill.pitch = pitch;
@@ -294,13 +313,33 @@ void make_copy_node(Machine& machine, const CUDA_MEMCPY3D& d, Work& work) {
     // Of copies in three dimensions those of one layer.
     require(d.Depth == 1 && !d.srcZ && !d.dstZ && !d.srcLOD && !d.dstLOD, CUDA_ERROR_NOT_SUPPORTED);
     Side to = Side::any, from = Side::any;
-    const uint64_t source =
-        start_of(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcXInBytes, d.srcY, d.srcPitch, d.WidthInBytes, &from);
-    const uint64_t destination = start_of(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstXInBytes, d.dstY, d.dstPitch,
-                                          d.WidthInBytes, &to);
+    const uint64_t source = start_of(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcXInBytes, d.srcY,
+                                     row_of(d, d.srcPitch), d.WidthInBytes, &from);
+    const uint64_t destination = start_of(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstXInBytes, d.dstY,
+                                          row_of(d, d.dstPitch), d.WidthInBytes, &to);
     require(d.WidthInBytes && d.Height);
-    work.copy = check(machine, to, destination, d.dstPitch, from, source, d.srcPitch, d.WidthInBytes, d.Height).copy;
+    work.copy = check(machine, to, destination, row_of(d, d.dstPitch), from, source, row_of(d, d.srcPitch),
+                      d.WidthInBytes, d.Height)
+                    .copy;
+    work.copy.to.type = d.dstMemoryType;
+    work.copy.from.type = d.srcMemoryType;
     work.kind = CommandKind::copy;
+}
+
+void read_copy_node(const Work& work, CUDA_MEMCPY3D* d) {
+    const Copy& copy = work.copy;
+    *d = CUDA_MEMCPY3D{};
+    d->srcMemoryType = copy.from.type;
+    d->dstMemoryType = copy.to.type;
+    if (copy.from.type == CU_MEMORYTYPE_HOST) d->srcHost = reinterpret_cast<const void*>(copy.source);
+    else d->srcDevice = copy.source;
+    if (copy.to.type == CU_MEMORYTYPE_HOST) d->dstHost = reinterpret_cast<void*>(copy.destination);
+    else d->dstDevice = copy.destination;
+    d->srcPitch = copy.source_pitch;
+    d->dstPitch = copy.destination_pitch;
+    d->WidthInBytes = copy.width;
+    d->Height = copy.height;
+    d->Depth = 1;
 }
 
 void make_fill_node(Machine& machine, const CUDA_MEMSET_NODE_PARAMS_v2& d, Work& work) {
@@ -308,6 +347,16 @@ void make_fill_node(Machine& machine, const CUDA_MEMSET_NODE_PARAMS_v2& d, Work&
     require(d.width && d.height && (d.elementSize == 4 || d.value >> 8 * d.elementSize == 0));
     work.fill = checked_fill(machine, d.dst, d.pitch, d.value, uint8_t(d.elementSize), d.width, d.height);
     work.kind = CommandKind::fill;
+}
+
+void read_fill_node(const Work& work, CUDA_MEMSET_NODE_PARAMS* d) {
+    const Fill& fill = work.fill;
+    d->dst = fill.destination;
+    d->pitch = fill.height > 1 ? fill.pitch : 0;
+    d->value = fill.value;
+    d->elementSize = fill.element;
+    d->width = fill.width;
+    d->height = fill.height;
 }
 
 void fill_copy_entries(driver::Table& table) noexcept {

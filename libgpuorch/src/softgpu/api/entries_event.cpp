@@ -45,16 +45,7 @@ CUresult CUDAAPI record(CUevent handle, CUstream stream) {
         Mark* mark = command.mark = machine.take_mark();
         submission.submit();
         // Nothing has run yet: the batch advances the stream when the submission goes.
-        if (event.mark) {
-            if (event.mark->event == &event) event.mark->event = nullptr;
-            machine.release_mark(event.mark);
-        }
-        event.capture.reset();
-        event.captured.clear();
-        event.mark = mark;
-        ++mark->references;
-        mark->event = &event;
-        event.recorded.fetch_add(1, std::memory_order_release);
+        machine.set_record(event, *mark);
         return CUDA_SUCCESS;
     });
 }

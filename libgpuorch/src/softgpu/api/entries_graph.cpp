@@ -1,29 +1,23 @@
-// Graphs: their nodes, executable graphs, launches.
+// Graphs: their nodes, what follows what, copies.
 #include <algorithm>
 
 #include "softgpu/api/entries.h"
 #include "softgpu/api/nodes.h"
-#include "softgpu/api/submission.h"
 
 namespace gpo::softgpu {
 
-namespace {
-
-/// Lock held.
 Graph& graph_of(Machine& machine, CUgraph handle) {
     Graph* graph = machine.graphs.find(handle);
-    require(graph != nullptr, CUDA_ERROR_INVALID_VALUE);
+    require(graph != nullptr);
     return *graph;
 }
 
-/// Lock held.
 GraphNode& node_of(Machine& machine, CUgraphNode handle) {
     GraphNode* node = machine.graphs.find(handle);
     require(node != nullptr);
     return *node;
 }
 
-/// Lock held. Nodes of the graph, none of them twice.
 std::vector<GraphNode*> nodes_of(Machine& machine, const Graph& graph, const CUgraphNode* handles, size_t count) {
     std::vector<GraphNode*> nodes;
     nodes.reserve(count);
@@ -35,6 +29,8 @@ std::vector<GraphNode*> nodes_of(Machine& machine, const Graph& graph, const CUg
     return nodes;
 }
 
+namespace {
+
 CUresult CUDAAPI create(CUgraph* handle, unsigned flags) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(handle != nullptr && flags == 0);
@@ -44,29 +40,71 @@ CUresult CUDAAPI create(CUgraph* handle, unsigned flags) {
     });
 }
 
-Work make_work(Machine& machine, Context& context, const CUgraphNodeParams& parameters) {
+/// A graph that may be copied, and be in another one.
+const Graph& plain_graph_of(Machine& machine, CUgraph handle) {
+    const Graph& graph = graph_of(machine, handle);
+    require(!graph.capturing);
+    require(!single(graph), CUDA_ERROR_NOT_SUPPORTED);
+    return graph;
+}
+
+Work make_work(Machine& machine, const Graph& graph, CUgraphNodeParams& parameters) {
     Work work;
-    work.context = &context;
+    work.context = &current_context(machine);
     switch (parameters.type) {
-        case CU_GRAPH_NODE_TYPE_KERNEL: make_kernel_node(machine, context, parameters.kernel, work); break;
-        case CU_GRAPH_NODE_TYPE_MEMCPY: make_copy_node(machine, parameters.memcpy.copyParams, work); break;
-        case CU_GRAPH_NODE_TYPE_MEMSET: make_fill_node(machine, parameters.memset, work); break;
+        case CU_GRAPH_NODE_TYPE_KERNEL: make_kernel_node(machine, kernel_parameters(parameters.kernel), work); break;
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+            work.context = &context_or_current(machine, parameters.memcpy.copyCtx);
+            make_copy_node(machine, parameters.memcpy.copyParams, work);
+            break;
+        case CU_GRAPH_NODE_TYPE_MEMSET:
+            work.context = &context_or_current(machine, parameters.memset.ctx);
+            make_fill_node(machine, parameters.memset, work);
+            break;
+        case CU_GRAPH_NODE_TYPE_HOST: make_host_node(parameters.host, work); break;
         case CU_GRAPH_NODE_TYPE_EMPTY: break;
+        case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+            make_event_node(machine, parameters.eventRecord.event, CommandKind::record, work);
+            break;
+        case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+            make_event_node(machine, parameters.eventWait.event, CommandKind::wait, work);
+            break;
+        case CU_GRAPH_NODE_TYPE_MEM_ALLOC: make_allocation_node(machine, graph, parameters.alloc, work); break;
+        case CU_GRAPH_NODE_TYPE_MEM_FREE: make_free_node(machine, graph, parameters.free, work); break;
         default: refuse(CUDA_ERROR_NOT_SUPPORTED);
     }
     return work;
+}
+
+GraphNode& add_child(Machine& machine, Graph& graph, std::vector<GraphNode*> depends,
+                     const CUDA_CHILD_GRAPH_NODE_PARAMS& parameters) {
+    require(parameters.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE, CUDA_ERROR_NOT_SUPPORTED);
+    NewGraph child(machine.graphs, machine.graphs.copy(plain_graph_of(machine, parameters.graph)));
+    Work work;
+    work.kind = CommandKind::child;
+    work.context = &current_context(machine);
+    GraphNode& node = machine.graphs.add(graph, std::move(work), std::move(depends), {&*child});
+    child.release();
+    return node;
 }
 
 CUresult CUDAAPI add_node(CUgraphNode* out, CUgraph handle, const CUgraphNode* dependencies, size_t count,
                           CUgraphNodeParams* parameters) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(out != nullptr && parameters != nullptr && (count == 0 || dependencies != nullptr));
+        if (parameters->type == CU_GRAPH_NODE_TYPE_HOST) machine.need_host_caller();
         host::Lock hold(machine.lock);
-        Context& context = current_context(machine);
+        current_context(machine);
         Graph& graph = graph_of(machine, handle);
         std::vector<GraphNode*> depends = nodes_of(machine, graph, dependencies, count);
-        Work work = make_work(machine, context, *parameters);
-        *out = machine.graphs.add(graph, std::move(work), std::move(depends)).as<CUgraphNode>();
+        if (parameters->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+            *out = add_child(machine, graph, std::move(depends), parameters->graph).as<CUgraphNode>();
+            return CUDA_SUCCESS;
+        }
+        Work work = make_work(machine, graph, *parameters);
+        GraphNode& node = machine.graphs.add(graph, std::move(work), std::move(depends));
+        added_node(node, *parameters);
+        *out = node.as<CUgraphNode>();
         return CUDA_SUCCESS;
     });
 }
@@ -76,33 +114,98 @@ CUresult CUDAAPI destroy_node(CUgraphNode handle) {
         host::Lock hold(machine.lock);
         GraphNode& node = node_of(machine, handle);
         require(!node.graph->capturing);
+        require(!single(*node.graph), CUDA_ERROR_NOT_SUPPORTED);
         machine.graphs.remove(node);
         return CUDA_SUCCESS;
     });
 }
 
-CUresult CUDAAPI set_kernel_node_attribute(CUgraphNode handle, CUkernelNodeAttrID id,
-                                           const CUkernelNodeAttrValue* value) {
-    return enter_live([&](Machine& machine) -> CUresult {
-        require(value != nullptr);
-        host::Lock hold(machine.lock);
-        Work& work = node_of(machine, handle).work;
-        set_kernel_attribute(machine, *work.context, work, id, *value);
-        return CUDA_SUCCESS;
-    });
+/// As the driver lists nodes: without room, how many there are; else what fits, and NULL behind the last.
+void list(const std::vector<GraphNode*>& nodes, CUgraphNode* out, size_t* count) {
+    if (out) {
+        for (size_t i = 0; i < *count; ++i) out[i] = i < nodes.size() ? nodes[i]->as<CUgraphNode>() : nullptr;
+        *count = std::min(*count, nodes.size());
+    } else {
+        *count = nodes.size();
+    }
 }
 
 CUresult CUDAAPI get_nodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
     return enter([&](Machine& machine) -> CUresult {
         require(count != nullptr);
         host::Lock hold(machine.lock);
-        const std::vector<GraphNode*>& all = graph_of(machine, handle).nodes;
-        if (nodes) {
-            for (size_t i = 0; i < *count; ++i) nodes[i] = i < all.size() ? all[i]->as<CUgraphNode>() : nullptr;
-            *count = std::min(*count, all.size());
-        } else {
-            *count = all.size();
-        }
+        list(graph_of(machine, handle).nodes, nodes, count);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI get_dependencies(CUgraphNode handle, CUgraphNode* nodes, size_t* count) {
+    return enter([&](Machine& machine) -> CUresult {
+        require(count != nullptr);
+        host::Lock hold(machine.lock);
+        list(node_of(machine, handle).depends, nodes, count);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUgraphNodeType type_of(CommandKind kind) noexcept {
+    switch (kind) {
+        case CommandKind::kernel: return CU_GRAPH_NODE_TYPE_KERNEL;
+        case CommandKind::copy: return CU_GRAPH_NODE_TYPE_MEMCPY;
+        case CommandKind::fill: return CU_GRAPH_NODE_TYPE_MEMSET;
+        case CommandKind::host_call: return CU_GRAPH_NODE_TYPE_HOST;
+        case CommandKind::child: return CU_GRAPH_NODE_TYPE_GRAPH;
+        case CommandKind::wait: return CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+        case CommandKind::record: return CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+        case CommandKind::allocation: return CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+        case CommandKind::release: return CU_GRAPH_NODE_TYPE_MEM_FREE;
+        case CommandKind::write_value:
+        case CommandKind::wait_value: return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+        case CommandKind::graph:
+        case CommandKind::nothing: break;
+    }
+    return CU_GRAPH_NODE_TYPE_EMPTY;
+}
+
+CUresult CUDAAPI get_type(CUgraphNode handle, CUgraphNodeType* type) {
+    return enter([&](Machine& machine) -> CUresult {
+        require(type != nullptr);
+        host::Lock hold(machine.lock);
+        *type = type_of(node_of(machine, handle).work.kind);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI get_child(CUgraphNode handle, CUgraph* graph) {
+    return enter([&](Machine& machine) -> CUresult {
+        require(graph != nullptr);
+        host::Lock hold(machine.lock);
+        const GraphNode& node = node_of(machine, handle);
+        require(node.work.kind == CommandKind::child);
+        *graph = node.inner.front()->as<CUgraph>();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI clone(CUgraph* out, CUgraph handle) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(out != nullptr);
+        host::Lock hold(machine.lock);
+        *out = machine.graphs.copy(plain_graph_of(machine, handle)).as<CUgraph>();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI find_in_clone(CUgraphNode* out, CUgraphNode original, CUgraph handle) {
+    return enter([&](Machine& machine) -> CUresult {
+        require(out != nullptr);
+        host::Lock hold(machine.lock);
+        node_of(machine, original);
+        const std::vector<GraphNode*>& nodes = graph_of(machine, handle).nodes;
+        const auto found =
+            std::find_if(nodes.begin(), nodes.end(), [&](const GraphNode* node) { return node->original == original; });
+        require(found != nodes.end());
+        *out = (*found)->as<CUgraphNode>();
         return CUDA_SUCCESS;
     });
 }
@@ -111,69 +214,8 @@ CUresult CUDAAPI destroy(CUgraph handle) {
     return enter([&](Machine& machine) -> CUresult {
         host::Lock hold(machine.lock);
         Graph& graph = graph_of(machine, handle);
-        require(!graph.capturing);
+        require(!graph.capturing && !graph.owner);
         machine.graphs.destroy(graph);
-        return CUDA_SUCCESS;
-    });
-}
-
-CUresult CUDAAPI instantiate(CUgraphExec* exec, CUgraph handle, unsigned long long flags) {
-    return enter_live([&](Machine& machine) -> CUresult {
-        require(exec != nullptr);
-        // Nothing here can be launched from the device, or holds memory to free.
-        require(
-            !(flags & ~uint64_t(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                                CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)),
-            CUDA_ERROR_NOT_SUPPORTED);
-        host::Lock hold(machine.lock);
-        current_context(machine);
-        const Graph& graph = graph_of(machine, handle);
-        require(!graph.capturing);
-        std::shared_ptr<GraphRun> run = machine.prepare_run(graph);
-        GraphExec* made = machine.graph_execs.create();
-        made->run = std::move(run);
-        *exec = made->as<CUgraphExec>();
-        return CUDA_SUCCESS;
-    });
-}
-
-/// Lock held.
-GraphExec& exec_of(Machine& machine, CUgraphExec handle) {
-    GraphExec* exec = machine.graph_execs.find(handle);
-    require(exec != nullptr, CUDA_ERROR_INVALID_VALUE);
-    return *exec;
-}
-
-CUresult CUDAAPI launch(CUgraphExec handle, CUstream stream) {
-    return enter_live([&](Machine& machine) -> CUresult {
-        machine.need_host_caller();
-        Submission submission(machine, stream);
-        if (submission.captured()) refuse_in_capture(submission.stream());
-        GraphExec& exec = exec_of(machine, handle);
-        for (const auto& command : exec.run->commands)
-            require(command->context->alive.load(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        // The launches of one executable graph run one after the other.
-        if (exec.last) submission.follow(*exec.last);
-        Command& command = submission.command(CommandKind::graph);
-        command.graph = exec.run;
-        Mark* end = command.mark = machine.take_mark();
-        submission.submit();
-        if (exec.last) machine.release_mark(exec.last);
-        exec.last = end;
-        ++end->references;
-        return CUDA_SUCCESS;
-    });
-}
-
-CUresult CUDAAPI destroy_exec(CUgraphExec handle) {
-    return enter([&](Machine& machine) -> CUresult {
-        host::Lock hold(machine.lock);
-        GraphExec& exec = exec_of(machine, handle);
-        exec.run.reset();
-        if (exec.last) machine.release_mark(exec.last);
-        exec.last = nullptr;
-        machine.graph_execs.retire(&exec);
-        machine.graph_execs.recycle(&exec);
         return CUDA_SUCCESS;
     });
 }
@@ -184,37 +226,14 @@ void fill_graph_entries(driver::Table& table) noexcept {
     table.cuGraphCreate = create;
     table.cuGraphAddNode = add_node;
     table.cuGraphDestroyNode = destroy_node;
-    table.cuGraphKernelNodeSetAttribute = set_kernel_node_attribute;
     table.cuGraphGetNodes = get_nodes;
+    table.cuGraphNodeGetDependencies = get_dependencies;
+    table.cuGraphNodeGetType = get_type;
+    table.cuGraphChildGraphNodeGetGraph = get_child;
+    table.cuGraphClone = clone;
+    table.cuGraphNodeFindInClone = find_in_clone;
     table.cuGraphDestroy = destroy;
-    table.cuGraphInstantiateWithFlags = instantiate;
-    table.cuGraphLaunch = launch;
-    table.cuGraphExecDestroy = destroy_exec;
-    table.cuGraphNodeGetType = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphNodeGetDependencies = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphKernelNodeGetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphKernelNodeSetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphKernelNodeGetAttribute = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphKernelNodeCopyAttributes = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphMemcpyNodeGetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphMemsetNodeGetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphHostNodeGetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphChildGraphNodeGetGraph = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphEventRecordNodeGetEvent = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphEventWaitNodeGetEvent = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphClone = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphNodeFindInClone = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
     table.cuGraphConditionalHandleCreate = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphInstantiateWithParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphUpload = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphExecKernelNodeSetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphExecMemcpyNodeSetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphExecMemsetNodeSetParams = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphNodeSetEnabled = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuGraphExecUpdate = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuDeviceGetGraphMemAttribute = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuDeviceGraphMemTrim = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
-    table.cuStreamUpdateCaptureDependencies = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
 }
 
 }  // namespace gpo::softgpu

@@ -122,6 +122,7 @@ CUresult launch(Machine& machine, CUfunction handle, const Shape& shape, CUstrea
     Command& command = submission.command(CommandKind::kernel);
     command.launch_kernel = function.kernel;
     command.keeps = function.module->image;
+    command.function = handle;
     if (submission.captured()) command.launch = std::move(asked);
     else machine.prepare(command, *submission.context().device->multiprocessors, std::move(asked));
     submission.submit();
@@ -240,45 +241,99 @@ CUresult CUDAAPI max_active_clusters(int* clusters, CUfunction handle, const CUl
 
 }  // namespace
 
-void make_kernel_node(Machine& machine, Context& context, const CUDA_KERNEL_NODE_PARAMS_v3& parameters, Work& work) {
-    require(parameters.func != nullptr && parameters.kern == nullptr, CUDA_ERROR_INVALID_HANDLE);
-    const Function& function = function_in(machine, context, parameters.func);
+namespace {
+
+/// The shape that a node's launches have.
+Shape shape_of(const KernelLaunch& launch) {
     Shape shape;
+    shape.grid = launch.grid;
+    shape.block = launch.block;
+    shape.cluster = launch.cluster;
+    shape.has_cluster = launch.cluster.x * launch.cluster.y * launch.cluster.z != 1;
+    shape.shared = launch.dynamic_shared_bytes;
+    shape.cooperative = launch.cooperative;
+    return shape;
+}
+
+/// Other attributes of a node's launches, the arguments as they are.
+void change_shape(Machine& machine, Work& work, const Shape& shape) {
+    const Function& function = function_in(machine, *work.context, work.function);
+    KernelLaunch asked = ask(machine, function, shape, work.launch.priority);
+    asked.arguments = work.launch.arguments;
+    work.launch = std::move(asked);
+}
+
+}  // namespace
+
+void make_kernel_node(Machine& machine, const CUDA_KERNEL_NODE_PARAMS& parameters, Work& work,
+                      const KernelLaunch* attributes) {
+    const Function& function = function_of(machine, parameters.func);
+    Shape shape = attributes ? shape_of(*attributes) : Shape();
     shape.grid = {parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ};
     shape.block = {parameters.blockDimX, parameters.blockDimY, parameters.blockDimZ};
     shape.shared = parameters.sharedMemBytes;
     check_shape(shape);
-    KernelLaunch asked = ask(machine, function, shape, 0);
+    KernelLaunch asked = ask(machine, function, shape, attributes ? attributes->priority : 0);
     read_arguments(function, parameters.kernelParams, parameters.extra, asked.arguments);
     work.kind = CommandKind::kernel;
+    work.context = function.module->context;
     work.launch_kernel = function.kernel;
+    work.function = parameters.func;
     work.keeps = function.module->image;
     work.launch = std::move(asked);
 }
 
-void set_kernel_attribute(Machine& machine, Context& context, Work& work, CUlaunchAttributeID id,
-                          const CUlaunchAttributeValue& value) {
-    require(work.kind == CommandKind::kernel);
-    const Function* function = nullptr;
-    machine.functions.for_each([&](const Function& one) {
-        if (one.kernel == work.launch_kernel && one.module->context == &context) function = &one;
-    });
-    require(function != nullptr, CUDA_ERROR_INVALID_HANDLE);
-    const KernelLaunch& before = work.launch;
-    Shape shape;
-    shape.grid = before.grid;
-    shape.block = before.block;
-    shape.cluster = before.cluster;
-    shape.has_cluster = before.cluster.x * before.cluster.y * before.cluster.z != 1;
-    shape.shared = before.dynamic_shared_bytes;
-    shape.cooperative = before.cooperative;
+void read_kernel_node(GraphNode& node, CUDA_KERNEL_NODE_PARAMS* parameters) {
+    const KernelLaunch& launch = node.work.launch;
+    std::vector<void*> arguments;
+    for (uint32_t i = 0; i < launch.kernel->parameter_count; ++i)
+        arguments.push_back(node.work.launch.arguments.data() + launch.kernel->parameters[i].offset);
+    node.arguments = std::move(arguments);
+    *parameters = CUDA_KERNEL_NODE_PARAMS{};
+    parameters->func = node.work.function;
+    parameters->gridDimX = launch.grid.x;
+    parameters->gridDimY = launch.grid.y;
+    parameters->gridDimZ = launch.grid.z;
+    parameters->blockDimX = launch.block.x;
+    parameters->blockDimY = launch.block.y;
+    parameters->blockDimZ = launch.block.z;
+    parameters->sharedMemBytes = unsigned(launch.dynamic_shared_bytes);
+    parameters->kernelParams = node.arguments.empty() ? nullptr : node.arguments.data();
+    parameters->ctx = node.work.context->as<CUcontext>();
+}
+
+void set_kernel_attribute(Machine& machine, Work& work, CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+    Shape shape = shape_of(work.launch);
     CUlaunchAttribute attribute{};
     attribute.id = id;
     attribute.value = value;
     read_attribute(shape, attribute);
-    KernelLaunch asked = ask(machine, *function, shape, before.priority);
-    asked.arguments = before.arguments;
-    work.launch = std::move(asked);
+    change_shape(machine, work, shape);
+}
+
+void get_kernel_attribute(const Work& work, CUlaunchAttributeID id, CUlaunchAttributeValue* value) {
+    const KernelLaunch& launch = work.launch;
+    switch (id) {
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: value->cooperative = launch.cooperative; break;
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            value->clusterDim.x = launch.cluster.x;
+            value->clusterDim.y = launch.cluster.y;
+            value->clusterDim.z = launch.cluster.z;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY: value->priority = launch.priority; break;
+        default: refuse(CUDA_ERROR_NOT_SUPPORTED);
+    }
+}
+
+void copy_kernel_attributes(Machine& machine, Work& to, const Work& from) {
+    Shape shape = shape_of(to.launch);
+    const Shape other = shape_of(from.launch);
+    shape.cluster = other.cluster;
+    shape.has_cluster = other.has_cluster;
+    shape.cooperative = other.cooperative;
+    shape.has_priority = true;
+    shape.priority = from.launch.priority;
+    change_shape(machine, to, shape);
 }
 
 void fill_launch_entries(driver::Table& table) noexcept {

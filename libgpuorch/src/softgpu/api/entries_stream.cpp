@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "softgpu/api/entries.h"
+#include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
 
 namespace gpo::softgpu {
@@ -85,6 +86,11 @@ CUresult CUDAAPI wait_event(CUstream handle, CUevent event_handle, unsigned flag
         require(!(flags & ~unsigned(CU_EVENT_WAIT_EXTERNAL)));
         Submission submission(machine, handle);
         Event& event = event_of(machine, event_handle);
+        if ((flags & CU_EVENT_WAIT_EXTERNAL) && submission.captured()) {
+            make_event_node(machine, event_handle, CommandKind::wait, submission.command(CommandKind::wait));
+            submission.submit();
+            return CUDA_SUCCESS;
+        }
         if (capture_wait(submission.stream(), event)) return CUDA_SUCCESS;
         if (!event.mark || event.mark->done.load(std::memory_order_acquire)) {
             submission.count();
@@ -234,6 +240,21 @@ CUresult CUDAAPI capture_info(CUstream handle, CUstreamCaptureStatus* status, cu
     });
 }
 
+CUresult CUDAAPI update_dependencies(CUstream handle, CUgraphNode* nodes, size_t count, unsigned flags) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require((nodes != nullptr || count == 0) &&
+                (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES || flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+        host::Lock hold(machine.lock);
+        current_context(machine);
+        Stream& stream = stream_of(machine, handle);
+        require(stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+        require_valid(stream);
+        set_dependencies(stream, nodes_of(machine, *stream.capture->graph, nodes, count),
+                         flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+        return CUDA_SUCCESS;
+    });
+}
+
 }  // namespace
 
 void fill_stream_entries(driver::Table& table) noexcept {
@@ -252,6 +273,7 @@ void fill_stream_entries(driver::Table& table) noexcept {
     table.cuStreamBeginCapture = begin_capture_entry;
     table.cuStreamEndCapture = end_capture_entry;
     table.cuStreamGetCaptureInfo = capture_info;
+    table.cuStreamUpdateCaptureDependencies = update_dependencies;
 }
 
 }  // namespace gpo::softgpu

@@ -54,6 +54,8 @@ public:
         fill_module_entries(table);
         fill_launch_entries(table);
         fill_graph_entries(table);
+        fill_node_entries(table);
+        fill_exec_entries(table);
         driver::hide_later(table, driver::version_cap());
         g_machine.store(machine_.get(), std::memory_order_release);
     }

@@ -50,10 +50,11 @@ void Submission::follow(Stream& other) {
     follow_reserved(other);
 }
 
-void Submission::follow(Mark& mark) {
+void Submission::follow_launch(Mark& mark) {
     if (mark.done.load(std::memory_order_acquire)) return;
     Command& wait = *machine_.take_command();
     wait.kind = CommandKind::wait;
+    wait.flags = kWaitsForLaunch;
     wait.mark = &mark;
     ++mark.references;
     batch_.append(*stream_, wait);

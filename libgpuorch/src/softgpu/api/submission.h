@@ -31,8 +31,8 @@ public:
     /// The same in two steps, of which the second can't fail.
     void reserve_follow();
     void follow_reserved(Stream& other) noexcept;
-    /// Orders the stream after a mark, if that isn't done. Throws std::bad_alloc.
-    void follow(Mark&);
+    /// Orders the stream after the end of an executable graph's launch, if that isn't done. Throws std::bad_alloc.
+    void follow_launch(Mark&);
     /// Counts a call whose work was done already.
     void count() noexcept { ++stream_->number; }
 

@@ -19,10 +19,11 @@ void leave(Stream& stream) noexcept {
     stream.depends.clear();
 }
 
-/// Every node of the graph is before one of `ends`, or one of them.
-bool joined(const Graph& graph, const std::vector<GraphNode*>& ends) {
-    std::vector<bool> reached(graph.nodes.size());
-    std::vector<GraphNode*> open = ends;
+/// What each stream of the capture was to follow is before what the origin is to follow, or is that. Nodes that no
+/// stream follows, which were added by hand or were replaced by cuStreamUpdateCaptureDependencies, don't count.
+bool joined(const Capture& capture) {
+    std::vector<bool> reached(capture.graph->nodes.size());
+    std::vector<GraphNode*> open = capture.origin->depends;
     while (!open.empty()) {
         const GraphNode& node = *open.back();
         open.pop_back();
@@ -30,7 +31,10 @@ bool joined(const Graph& graph, const std::vector<GraphNode*>& ends) {
         reached[node.position] = true;
         open.insert(open.end(), node.depends.begin(), node.depends.end());
     }
-    return std::all_of(reached.begin(), reached.end(), [](bool is) { return is; });
+    return std::all_of(capture.streams.begin(), capture.streams.end(), [&](const Stream* stream) {
+        return std::all_of(stream->depends.begin(), stream->depends.end(),
+                           [&](const GraphNode* node) { return reached[node->position]; });
+    });
 }
 
 void add_dependencies(std::vector<GraphNode*>& to, const std::vector<GraphNode*>& more) {
@@ -109,7 +113,7 @@ CUresult end_capture(Machine& machine, Stream& stream, CUgraph* graph) {
             CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     CUresult result = CUDA_SUCCESS;
     if (capture->invalidated) result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    else if (!joined(*capture->graph, stream.depends)) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    else if (!joined(*capture)) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (result != CUDA_SUCCESS) {
         abandon_capture(machine, *capture);
         return result;
@@ -145,12 +149,20 @@ void refuse_implicit(Machine& machine, Stream& legacy) {
     if (any) refuse(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 }
 
-void capture_work(Machine& machine, Stream& stream, Work work) {
+void capture_work(Machine& machine, Stream& stream, Work work, std::vector<Graph*> inner) {
     work.context = stream.context;
     std::vector<GraphNode*> next;
     next.reserve(1);
-    next.push_back(&machine.graphs.add(*stream.capture->graph, std::move(work), stream.depends));
+    Graph& graph = *stream.capture->graph;
+    next.push_back(&machine.graphs.add(graph, std::move(work), stream.depends, std::move(inner)));
     stream.depends = std::move(next);
+}
+
+void set_dependencies(Stream& stream, const std::vector<GraphNode*>& nodes, bool instead) {
+    std::vector<GraphNode*> depends;
+    if (!instead) depends = stream.depends;
+    add_dependencies(depends, nodes);
+    stream.depends = std::move(depends);
 }
 
 void capture_record(Stream& stream, Event& event) {

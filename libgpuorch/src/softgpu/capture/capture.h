@@ -56,7 +56,10 @@ void require_valid(const Stream&);
 /// where it is, invalidates those captures and refuses.
 bool is_implicit(const Machine&, const Stream& legacy) noexcept;
 void refuse_implicit(Machine&, Stream& legacy);
-void capture_work(Machine&, Stream&, Work);
+/// With the graphs within the node, which are its own from here on. Throws std::bad_alloc, with no effect.
+void capture_work(Machine&, Stream&, Work, std::vector<Graph*> inner = {});
+/// The stream's next node follows these nodes of the capture's graph, instead of or besides what it was to follow.
+void set_dependencies(Stream&, const std::vector<GraphNode*>&, bool instead);
 void capture_record(Stream&, Event&);
 /// False: neither side is captured, an ordinary wait.
 bool capture_wait(Stream&, Event&);

@@ -10,11 +10,14 @@ void Command::clear() noexcept {
     fill = Fill();
     launch = KernelLaunch();
     launch_kernel = nullptr;
+    function = nullptr;
     host_function = nullptr;
     user_data = nullptr;
     address = 0;
     value = flags = 0;
     pool = nullptr;
+    event = nullptr;
+    memory.reset();
     keeps.reset();
     staged = false;
     next = next_launch = nullptr;
@@ -26,6 +29,7 @@ void Command::clear() noexcept {
     mark = nullptr;
     free_id = 0;
     graph.reset();
+    marks.clear();
 }
 
 }  // namespace gpo::softgpu

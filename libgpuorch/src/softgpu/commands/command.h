@@ -20,6 +20,7 @@ namespace gpo::softgpu {
 struct Command;
 struct Context;
 struct Event;
+struct GraphMemory;
 struct GraphRun;
 struct Pool;
 struct Stream;
@@ -31,12 +32,13 @@ struct Mark {
     uint32_t references = 0;
     uint64_t time = 0;                   // ns, when done
     Event* event = nullptr;              // whose latest record this is
-    Stream* waiting = nullptr;           // streams whose current command waits for it, by Stream::next_waiting
+    Command* waiting = nullptr;          // commands that wait for it, by Command::next
     Mark* next_free = nullptr;
 };
 
 enum class CommandKind : uint8_t {
     nothing,      // a join in a graph
+    child,        // in a graph, another graph: where its nodes begin
     kernel,
     copy,         // one, or the pieces of a batch
     fill,
@@ -50,6 +52,10 @@ enum class CommandKind : uint8_t {
     graph,
 };
 
+/// Flag of a wait for the launch before of the same executable graph. It ends by itself, and is given up only when the
+/// devices are lost: two launches must not run at once.
+inline constexpr unsigned kWaitsForLaunch = 1;
+
 /// What there is to do, as it was asked for and checked: a value, which graphs keep and copy.
 struct Work {
     CommandKind kind = CommandKind::nothing;
@@ -59,19 +65,22 @@ struct Work {
     Fill fill;
     KernelLaunch launch;                 // of a graph's node: what its command is prepared from
     const gpo_soft_kernel* launch_kernel = nullptr;
+    CUfunction function = nullptr;       // of a graph's kernel: its handle, which may be stale
     CUhostFn host_function = nullptr;
     void* user_data = nullptr;
     uint64_t address = 0;                // value, allocation, release
     uint32_t value = 0;
     unsigned flags = 0;
     Pool* pool = nullptr;
+    CUevent event = nullptr;             // of a graph's node: what it records or waits for
+    std::shared_ptr<GraphMemory> memory; // … what it allocates or frees
     std::shared_ptr<void> keeps;         // what must outlive it: the image of a kernel
 };
 
 /// One entry of a stream's queue, or one node of an executable graph.
 struct Command : Work {
     bool staged = false;                 // copy.source is a staging block
-    Command* next = nullptr;             // in the stream's queue, then in an engine's
+    Command* next = nullptr;             // in the stream's queue, then in an engine's or a mark's list
     Command* next_launch = nullptr;      // in a batch's list of kernels to submit
     Stream* stream = nullptr;            // on whose behalf it runs
     GraphRun* run = nullptr;             // a node of it
@@ -83,6 +92,7 @@ struct Command : Work {
     Mark* mark = nullptr;                // holds a reference; of a graph: done when the run is over
     uint64_t free_id = 0;
     std::shared_ptr<GraphRun> graph;     // what a graph command runs
+    std::vector<Mark*> marks;            // … of the events that its nodes record or wait for; each holds a reference
 
     /// Back to a new one's state; keeps the memory of its vectors.
     void clear() noexcept;

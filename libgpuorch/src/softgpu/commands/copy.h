@@ -12,9 +12,17 @@ namespace gpo::softgpu {
 enum class EngineKind : uint8_t { in, out, local };
 inline constexpr int kEngines = 3;
 
+/// Where memory is, as far as a graph's node may not be changed to have it elsewhere.
+struct Whereabouts {
+    CUmemorytype type = CU_MEMORYTYPE_DEVICE;   // as the caller called it
+    int device = -1;                            // −1: the host
+    bool operator==(const Whereabouts&) const = default;
+};
+
 /// Rows of `width` bytes. `check`: an end is stream-ordered memory, looked up again when the copy runs.
 struct Copy {
     uint64_t destination = 0, source = 0;
+    Whereabouts to, from;
     size_t destination_pitch = 0, source_pitch = 0;
     size_t width = 0, height = 1;
     EngineKind engine = EngineKind::local;
@@ -22,11 +30,13 @@ struct Copy {
 
     size_t bytes() const noexcept { return width * height; }
     void perform() const noexcept;
+    bool operator==(const Copy&) const = default;
 };
 
 /// Rows of `width` elements of `element` bytes (1, 2 or 4).
 struct Fill {
     uint64_t destination = 0;
+    Whereabouts to;
     size_t pitch = 0, width = 0, height = 1;
     uint32_t value = 0;
     uint8_t element = 1;
@@ -34,6 +44,7 @@ struct Fill {
 
     size_t bytes() const noexcept { return width * height * element; }
     void perform() const noexcept;
+    bool operator==(const Fill&) const = default;
 };
 
 }  // namespace gpo::softgpu

@@ -1,24 +1,40 @@
 #include "softgpu/graph/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpo::softgpu {
 
-GraphNode& Graphs::add(Graph& graph, Work work, std::vector<GraphNode*> depends) {
+bool single(CommandKind kind) noexcept { return kind == CommandKind::allocation || kind == CommandKind::release; }
+
+bool single(const Graph& graph) noexcept {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode* node) {
+        return single(node->work.kind) ||
+               std::any_of(node->inner.begin(), node->inner.end(), [](const Graph* inner) { return single(*inner); });
+    });
+}
+
+GraphNode& Graphs::add(Graph& graph, Work work, std::vector<GraphNode*> depends, std::vector<Graph*> inner) {
     graph.nodes.reserve(graph.nodes.size() + 1);
     GraphNode& node = *nodes_.create();
     node.graph = &graph;
     node.position = uint32_t(graph.nodes.size());
     node.work = std::move(work);
     node.depends = std::move(depends);
+    node.inner = std::move(inner);
+    for (Graph* within : node.inner) within->owner = &node;
     graph.nodes.push_back(&node);
     return node;
 }
 
 void Graphs::recycle(GraphNode& node) noexcept {
+    for (Graph* within : node.inner) destroy(*within);
     node.graph = nullptr;
     node.work = Work();
     node.depends = {};
+    node.inner = {};
+    node.original = nullptr;
+    node.arguments = {};
     nodes_.retire(&node);
     nodes_.recycle(&node);
 }
@@ -38,8 +54,32 @@ void Graphs::destroy(Graph& graph) noexcept {
     graph.nodes = {};
     graph.natives = {};
     graph.capturing = false;
+    graph.owner = nullptr;
+    graph.execs = 0;
     graphs_.retire(&graph);
     graphs_.recycle(&graph);
+}
+
+void Graphs::destroy_all() noexcept {
+    graphs_.for_each([&](Graph& graph) {
+        if (!graph.owner) destroy(graph);
+    });
+}
+
+Graph& Graphs::copy(const Graph& from) {
+    NewGraph made(*this, create());
+    for (const GraphNode* node : from.nodes) {
+        std::vector<GraphNode*> depends;
+        for (const GraphNode* before : node->depends) depends.push_back((*made).nodes[before->position]);
+        GraphNode& own = add(*made, node->work, std::move(depends));
+        own.original = node->as<CUgraphNode>();
+        own.inner.reserve(node->inner.size());
+        for (const Graph* within : node->inner) {
+            own.inner.push_back(&copy(*within));
+            own.inner.back()->owner = &own;
+        }
+    }
+    return made.release();
 }
 
 }  // namespace gpo::softgpu

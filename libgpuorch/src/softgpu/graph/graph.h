@@ -1,13 +1,14 @@
 // Graphs: recorded work, node by node. What runs is an executable graph (graph/run.h), which is made of a graph once
 // and has copies of its nodes' work.
 //
-// Graphs and nodes are behind handles (handles.h), so that a stale or foreign node is found by one look-up. A graph owns
-// its nodes. Everything here is guarded by the machine's lock.
+// Graphs and nodes are behind handles (handles.h), so that a stale or foreign node is found by one look-up. A graph
+// owns its nodes, and a node owns the graphs within it. Everything here is guarded by the machine's lock.
 #pragma once
 
 #include <cuda.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "softgpu/commands/command.h"
@@ -19,16 +20,26 @@ struct Graph;
 
 struct GraphNode : Handled {
     Graph* graph = nullptr;
-    uint32_t position = 0;                 // in the graph's nodes
+    uint32_t position = 0;  // in the graph's nodes
     Work work;
-    std::vector<GraphNode*> depends;       // nodes before it, in the order in which they were given
+    std::vector<GraphNode*> depends;  // nodes before it, in the order in which they were given
+    std::vector<Graph*> inner;        // the child graph
+    CUgraphNode original = nullptr;   // in a copy of a graph: what it is the copy of
+    std::vector<void*> arguments;     // what cuGraphKernelNodeGetParams points to
 };
 
 struct Graph : Handled {
-    std::vector<GraphNode*> nodes;         // in the order in which they were added
-    std::vector<CUgraphNode> natives;      // what cuStreamGetCaptureInfo points to
-    bool capturing = false;                // not the caller's to destroy yet
+    std::vector<GraphNode*> nodes;     // in the order in which they were added
+    std::vector<CUgraphNode> natives;  // what cuStreamGetCaptureInfo points to
+    bool capturing = false;            // not the caller's to destroy yet
+    GraphNode* owner = nullptr;        // whose inner graph it is
+    uint32_t execs = 0;                // executables of it that exist
 };
+
+/// Whether a node's kind forbids that its graph is copied, or is within another, or has two executables.
+bool single(CommandKind) noexcept;
+/// The same of a graph: whether one of its nodes does.
+bool single(const Graph&) noexcept;
 
 /// All graphs of a machine, and their nodes.
 class Graphs {
@@ -41,16 +52,36 @@ public:
     /// Throws std::bad_alloc.
     Graph& create() { return *graphs_.create(); }
     void destroy(Graph&) noexcept;
-    /// Throws std::bad_alloc, with no effect.
-    GraphNode& add(Graph&, Work, std::vector<GraphNode*> depends);
+    void destroy_all() noexcept;
+    /// With inner graphs, which are the node's from here on. Throws std::bad_alloc, with no effect.
+    GraphNode& add(Graph&, Work, std::vector<GraphNode*> depends, std::vector<Graph*> inner = {});
     /// The nodes behind it lose that dependency, and get no other for it.
     void remove(GraphNode&) noexcept;
+    /// A copy with its inner graphs. Throws std::bad_alloc, with no effect.
+    Graph& copy(const Graph&);
 
 private:
     void recycle(GraphNode&) noexcept;
 
     HandleTable<Graph> graphs_;
     HandleTable<GraphNode> nodes_;
+};
+
+/// A graph under construction, destroyed unless it is released.
+class NewGraph {
+public:
+    explicit NewGraph(Graphs& graphs, Graph& graph) noexcept : graphs_(graphs), graph_(&graph) {}
+    ~NewGraph() {
+        if (graph_) graphs_.destroy(*graph_);
+    }
+    NewGraph(const NewGraph&) = delete;
+    NewGraph& operator=(const NewGraph&) = delete;
+    Graph& operator*() const noexcept { return *graph_; }
+    Graph& release() noexcept { return *std::exchange(graph_, nullptr); }
+
+private:
+    Graphs& graphs_;
+    Graph* graph_;
 };
 
 }  // namespace gpo::softgpu

@@ -1,13 +1,14 @@
 // Executable graphs: the nodes' commands, ready to run, and the state of the run that is under way.
 //
-// A graph is instantiated once: its nodes' work is copied and each command is prepared, so that a launch takes no memory
-// for them. Launches of one executable run one after the other; so one GraphRun serves them all. It is held by the
-// executable and by each launch that is not done yet. A change of an executable that has such launches makes another
-// GraphRun, which shares the nodes that stay as they are. So a change affects later launches only, and an executable may
-// be destroyed while it runs.
+// A graph is instantiated once: its nodes' work is copied and each command is prepared, so that a launch takes no
+// memory for them. Launches of one executable run one after the other; so one GraphRun serves them all. It is held by
+// the executable and by each launch that is not done yet. A change of an executable that has such launches makes
+// another GraphRun, which shares the nodes that stay as they are. So a change affects later launches only, and an
+// executable may be destroyed while it runs.
 //
-// Nodes are numbered from 0. They are in regions: what runs as a whole, perhaps several times in one run. Region 0 is
-// the graph itself.
+// The nodes of the graph and of all inner graphs are numbered together from 0. They are in regions: what runs as a
+// whole, perhaps several times in one run. Region 0 is the graph itself, with its child graphs. A child graph's node
+// stands for its beginning; a node without an origin stands for its end.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +24,24 @@ namespace gpo::softgpu {
 struct GraphShape {
     static constexpr uint32_t kNone = UINT32_MAX;
     struct Node {
-        CUgraphNode origin = nullptr;      // the graph's node that it was made of
-        std::vector<uint32_t> depends, followers;
+        CUgraphNode origin = nullptr;     // the graph's node that it was made of
+        std::vector<uint32_t> depends;    // as they were given
+        std::vector<uint32_t> inner;      // the levels of its inner graphs
+        std::vector<uint32_t> followers;  // what is held up by it
+        uint32_t holders = 0;             // how many nodes hold it up
+        uint32_t end = 0;                 // the node that holds up what depends on this one
         uint32_t region = 0;
     };
-    std::vector<Node> nodes;
-    std::vector<std::vector<uint32_t>> regions;                // the nodes of each
-    std::vector<std::pair<CUgraphNode, uint32_t>> by_origin;   // in the order of the handles
+    /// The nodes of one graph, in its order: of the graph itself (level 0) or of an inner one.
+    using Level = std::vector<uint32_t>;
 
-    /// Throws std::bad_alloc.
-    static std::shared_ptr<const GraphShape> of(const Graph&);
+    std::vector<Node> nodes;
+    std::vector<Level> levels;
+    std::vector<std::vector<uint32_t>> regions;               // the nodes of each
+    std::vector<uint32_t> events;                             // nodes that record events or wait for them
+    std::vector<uint32_t> memory;                             // nodes that allocate or free
+    std::vector<std::pair<CUgraphNode, uint32_t>> by_origin;  // in the order of the handles
+
     /// The number of the node that was made of a graph's node; kNone: none was.
     uint32_t find(CUgraphNode origin) const noexcept;
 };
@@ -40,15 +49,18 @@ struct GraphShape {
 struct GraphRun {
     /// Commands with the work of the graph's nodes, not prepared yet. Throws std::bad_alloc.
     explicit GraphRun(const Graph&);
+    /// The same nodes, with no run under way. Throws std::bad_alloc.
+    GraphRun(const GraphRun&);
 
     std::shared_ptr<const GraphShape> shape;
     std::vector<std::shared_ptr<Command>> commands;
+    std::vector<bool> disabled;
 
     // The run that is under way.
-    Command* owner = nullptr;              // the stream's command
-    std::vector<uint32_t> missing;         // of each node: dependencies that are not done yet
-    std::vector<uint32_t> left;            // of each region: nodes that are not done yet
-    std::vector<uint32_t> startable;       // has room for all nodes
+    Command* owner = nullptr;         // the stream's command
+    std::vector<uint32_t> missing;    // of each node: those that still hold it up
+    std::vector<uint32_t> left;       // of each region: nodes that are not done yet
+    std::vector<uint32_t> startable;  // has room for all nodes
     uint32_t in_flight = 0;
 
     /// What of the graph can start at its beginning is startable.
@@ -58,9 +70,14 @@ struct GraphRun {
     bool node_done(uint32_t node) noexcept;
 };
 
+/// A graph with the work that the executable has now. Throws std::bad_alloc, with no effect.
+Graph& graph_of(Graphs&, const GraphRun&);
+
 struct GraphExec : Handled {
-    std::shared_ptr<GraphRun> run;         // what the next launch runs
-    Mark* last = nullptr;                  // done when the latest launch is; holds a reference
+    std::shared_ptr<GraphRun> run;  // what the next launch runs
+    Mark* last = nullptr;           // done when the latest launch is; holds a reference
+    CUgraph graph = nullptr;        // that it was made of, which may be gone
+    uint64_t flags = 0;             // CUDA_GRAPH_INSTANTIATE_FLAG_*
 };
 
 }  // namespace gpo::softgpu

@@ -1,5 +1,7 @@
 #include "softgpu/machine/batch.h"
 
+#include <utility>
+
 #include "host/fence.h"
 
 namespace gpo::softgpu {
@@ -64,10 +66,9 @@ void Batch::mark_done(Mark& mark) noexcept {
     mark.done.store(1, std::memory_order_seq_cst);
     if (mark.sleepers.load(std::memory_order_seq_cst)) wake_later(mark.done);
     if (mark.event) tell(*mark.event->context);
-    while (Stream* stream = mark.waiting) {
-        mark.waiting = stream->next_waiting;
-        retire(*stream);
-        ready(*stream);
+    while (Command* command = mark.waiting) {
+        mark.waiting = std::exchange(command->next, woken_);
+        woken_ = command;
     }
 }
 
@@ -84,7 +85,7 @@ void Batch::tell(const Context& context) noexcept {
 
 void Batch::retire(Stream& stream) noexcept {
     Command& command = *stream.current;
-    if (command.kind == CommandKind::graph) mark_done(*command.mark);
+    if (command.kind == CommandKind::graph) end_run(command);
     stream.current = nullptr;
     stream.completed.store(command.ticket, std::memory_order_seq_cst);
     machine_.give_command(&command);
@@ -101,15 +102,15 @@ void Batch::start_kernel(Command& command, Device& device) noexcept {
 Batch::Started Batch::start(Command& command) noexcept {
     Device& device = *context_of(command).device;
     switch (command.kind) {
-        case CommandKind::nothing: return Started::done;
+        case CommandKind::nothing:
+        case CommandKind::child: return Started::done;
         case CommandKind::kernel: start_kernel(command, device); return Started::running;
         case CommandKind::copy: push(device.engines[int(command.copy.engine)].get(), command); return Started::running;
         case CommandKind::fill: push(device.engines[int(EngineKind::local)].get(), command); return Started::running;
         case CommandKind::record: mark_done(*command.mark); return Started::done;
         case CommandKind::wait:
-            if (command.mark->done.load(std::memory_order_relaxed)) return Started::done;
-            command.stream->next_waiting = command.mark->waiting;
-            command.mark->waiting = command.stream;
+            if (!command.mark || command.mark->done.load(std::memory_order_relaxed)) return Started::done;
+            command.next = std::exchange(command.mark->waiting, &command);
             return Started::running;
         case CommandKind::host_call: push(machine_.host_caller.get(), command); return Started::running;
         case CommandKind::write_value:
@@ -127,7 +128,7 @@ Batch::Started Batch::start(Command& command) noexcept {
         }
         case CommandKind::release: drop(command); return Started::done;
         case CommandKind::graph:
-            command.graph->begin(command);
+            begin_run(command);
             return advance_run(*command.graph) ? Started::done : Started::running;
     }
     return Started::done;
@@ -159,12 +160,32 @@ void Batch::advance(Stream& stream) noexcept {
     if (stream.destroyed && !stream.current && !stream.queued) machine_.recycle_stream(stream);
 }
 
+void Batch::begin_run(Command& command) noexcept {
+    GraphRun& run = *command.graph;
+    run.begin(command);
+    for (size_t i = 0; i < command.marks.size(); ++i) run.commands[run.shape->events[i]]->mark = command.marks[i];
+}
+
+/// Also of a run that has never begun: nobody is to wait for ever for an event that it was to record.
+void Batch::end_run(Command& command) noexcept {
+    GraphRun& run = *command.graph;
+    const bool begun = run.owner == &command;
+    if (begun) run.owner = nullptr;
+    for (size_t i = 0; i < command.marks.size(); ++i) {
+        Command& node = *run.commands[run.shape->events[i]];
+        if (begun) node.mark = nullptr;
+        if (node.kind == CommandKind::record && !command.marks[i]->done.load(std::memory_order_relaxed))
+            mark_done(*command.marks[i]);
+    }
+    mark_done(*command.mark);
+}
+
 bool Batch::advance_run(GraphRun& run) noexcept {
     while (!run.startable.empty() && !machine_.dropping(*run.owner->stream)) {
         const uint32_t node = run.startable.back();
         run.startable.pop_back();
         ++run.in_flight;
-        if (start(*run.commands[node]) == Started::running) continue;
+        if (!run.disabled[node] && start(*run.commands[node]) == Started::running) continue;
         --run.in_flight;
         run.node_done(node);
     }
@@ -217,18 +238,32 @@ void Batch::give_up_waits(const Context* only) noexcept {
     for (auto& context : machine_.live_contexts) {
         if (only && context != only) continue;
         for (Stream* stream : context->streams) {
-            if (!stream->current || stream->current->kind != CommandKind::wait) continue;
-            Stream** at = &stream->current->mark->waiting;
-            while (*at != stream) at = &(*at)->next_waiting;
-            *at = stream->next_waiting;
-            retire(*stream);
-            ready(*stream);
+            if (!stream->current) continue;
+            const bool ordered = only && (stream->current->flags & kWaitsForLaunch);
+            if (stream->current->kind == CommandKind::wait && !ordered) give_up_wait(*stream->current);
+            else if (const std::shared_ptr<GraphRun> run = stream->current->graph)   // may end by that
+                for (uint32_t node : run->shape->events) give_up_wait(*run->commands[node]);
         }
     }
 }
 
+void Batch::give_up_wait(Command& command) noexcept {
+    if (command.kind != CommandKind::wait || !command.mark) return;
+    Command** at = &command.mark->waiting;
+    while (*at && *at != &command) at = &(*at)->next;
+    if (!*at) return;   // it doesn't wait, or not any more
+    *at = command.next;
+    completed(command, CUDA_SUCCESS, "");
+}
+
 void Batch::settle() noexcept {
-    while (Stream* stream = ready_first_) {
+    while (woken_ || ready_first_) {
+        if (Command* command = woken_) {
+            woken_ = command->next;
+            completed(*command, CUDA_SUCCESS, "");
+            continue;
+        }
+        Stream* stream = ready_first_;
         ready_first_ = stream->next_ready;
         if (!ready_first_) ready_last_ = nullptr;
         stream->queued = false;

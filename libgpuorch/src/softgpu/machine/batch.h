@@ -39,6 +39,9 @@ private:
     Started start(Command&) noexcept;
     void drop(Command&) noexcept;
     void start_kernel(Command&, Device&) noexcept;
+    void give_up_wait(Command&) noexcept;
+    void begin_run(Command&) noexcept;
+    void end_run(Command&) noexcept;
     /// Starts what can be started of a graph; true when the run is over.
     bool advance_run(GraphRun&) noexcept;
     /// The stream's current command is over.
@@ -50,6 +53,7 @@ private:
     Machine& machine_;
     host::Lock lock_;
     Stream *ready_first_ = nullptr, *ready_last_ = nullptr;
+    Command* woken_ = nullptr;            // commands whose mark is done, by Command::next
     Command* kernels_ = nullptr;
     Command** kernels_last_ = &kernels_;
     std::atomic<uint32_t>* wakes_[kWakes] = {};

@@ -54,6 +54,11 @@ Machine::Machine(int count, uint64_t bytes_per_device, bool guard, const Rates& 
         device.default_pool->device = i;
         device.default_pool->is_default = true;
         device.default_pool->readable = device.default_pool->writable = uint64_t(1) << i;
+        device.graph_pool = pools.create();
+        device.graph_pool->device = i;
+        device.graph_pool->is_default = true;
+        device.graph_pool->threshold = UINT64_MAX;   // only cuDeviceGraphMemTrim gives its memory back
+        device.graph_pool->readable = device.graph_pool->writable = uint64_t(1) << i;
         device.primary = contexts.create();
         device.primary->device = &device;
         device.primary->primary = true;
@@ -80,6 +85,9 @@ Machine::~Machine() {
     for (auto& chunk : command_chunks_)
         for (size_t i = 0; i < kCommandChunk; ++i)
             if (chunk[i].staged) give_staging(reinterpret_cast<void*>(chunk[i].copy.source));
+    // What they refer to goes after them.
+    graph_execs.for_each([](GraphExec& exec) { exec.run.reset(); });
+    graphs.destroy_all();
     while (auto* block = static_cast<FreeStaging*>(free_staging_)) {
         free_staging_ = block->next;
         ::operator delete(block);
@@ -121,6 +129,8 @@ Command* Machine::take_command() {
 void Machine::give_command(Command* command) noexcept {
     if (command->staged) give_staging(reinterpret_cast<void*>(command->copy.source));
     if (command->mark) release_mark(command->mark);
+    for (Mark* mark : command->marks)
+        if (mark) release_mark(mark);
     command->clear();
     command->next = free_commands_;
     free_commands_ = command;
@@ -133,11 +143,14 @@ void Machine::prepare(Command& command, Multiprocessors& multiprocessors, Kernel
     command.prepared = multiprocessors.prepare(std::move(asked));
 }
 
+void Machine::prepare_node(Command& command) {
+    if (command.kind != CommandKind::kernel) return;
+    prepare(command, *command.context->device->multiprocessors, command.launch);
+}
+
 std::shared_ptr<GraphRun> Machine::prepare_run(const Graph& graph) {
     auto run = std::make_shared<GraphRun>(graph);
-    for (const auto& command : run->commands)
-        if (command->kind == CommandKind::kernel)
-            prepare(*command, *command->context->device->multiprocessors, command->launch);
+    for (const auto& command : run->commands) prepare_node(*command);
     return run;
 }
 
@@ -247,6 +260,19 @@ void Machine::destroy_event(Event& event) noexcept {
     event.captured.clear();
     events.retire(&event);
     events.recycle(&event);
+}
+
+void Machine::set_record(Event& event, Mark& mark) noexcept {
+    if (event.mark) {
+        if (event.mark->event == &event) event.mark->event = nullptr;
+        release_mark(event.mark);
+    }
+    event.capture.reset();
+    event.captured.clear();
+    event.mark = &mark;
+    ++mark.references;
+    mark.event = &event;
+    event.recorded.fetch_add(1, std::memory_order_release);
 }
 
 void Machine::begin_context(Context& context) {

@@ -14,6 +14,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "driver/driver.h"
 #include "host/host.h"
 #include "softgpu/graph/run.h"
+#include "softgpu/machine/graph_memory.h"
 #include "softgpu/machine/objects.h"
 #include "softgpu/machine/rates.h"
 #include "softgpu/memory/memory.h"
@@ -53,6 +55,7 @@ struct Machine {
     Graphs graphs;
     HandleTable<GraphExec> graph_execs;
     AddressSpace memory;
+    std::map<uint64_t, std::weak_ptr<GraphMemory>> graph_memory;   // by address
     std::vector<std::unique_ptr<Device>> devices;
     Rates rates;                                    // guarded by `lock`
     std::atomic<bool> rated{false};
@@ -90,6 +93,8 @@ struct Machine {
     void prepare(Command&, Multiprocessors&, KernelLaunch);
     /// What an executable of a graph runs, with its kernels prepared. Throws std::bad_alloc.
     std::shared_ptr<GraphRun> prepare_run(const Graph&);
+    /// Prepares the node of an executable graph: its kernel is ready to run again and again. Throws std::bad_alloc.
+    void prepare_node(Command&);
     /// A mark with one reference.
     Mark* take_mark();
     void release_mark(Mark*) noexcept;
@@ -109,6 +114,8 @@ struct Machine {
     /// The handle stops working; what the stream has been given still runs.
     void destroy_stream(Batch&, Stream&) noexcept;
     void destroy_event(Event&) noexcept;
+    /// The mark is the event's latest record.
+    void set_record(Event&, Mark&) noexcept;
     /// The default streams and a new id. The device's threads must have been started.
     void begin_context(Context&);
     /// Drops what has not begun, waits for what runs, then takes all that was made in the context with it.

@@ -43,6 +43,7 @@ struct Device {
     std::unique_ptr<Multiprocessors> multiprocessors;  // constant once started
     std::unique_ptr<Engine> engines[kEngines];
     Pool* default_pool = nullptr;
+    Pool* graph_pool = nullptr;                      // what graphs' allocation nodes allocate
     Context* primary = nullptr;                      // keeps its handle over all its lives
     uint64_t kernels_busy_until = 0;                 // with rates: when the last kernel submitted will have ended
 };
@@ -73,7 +74,6 @@ struct Stream : Handled {
     bool queued = false;                             // in a batch's list of streams to advance
     Command* current = nullptr;  // with an engine, the multiprocessors or the clock, or waits for a mark
     Command *head = nullptr, *tail = nullptr;        // not begun
-    Stream* next_waiting = nullptr;                  // in a mark's list
     Stream* next_ready = nullptr;                    // in a batch's list
     std::atomic<uint64_t> submitted{0};              // tickets; never reset, so that a waiter can outlive the stream
     std::atomic<uint64_t> completed{0};

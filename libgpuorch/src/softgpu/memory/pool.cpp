@@ -17,7 +17,7 @@ Place Pool::find(uint64_t address) const noexcept {
     auto after = blocks_.upper_bound(address);
     if (after == blocks_.begin()) return place;
     const Block& block = std::prev(after)->second;
-    if (!block.handed || address - block.address >= block.size) return place;
+    if (!(block.handed || block.fixed) || address - block.address >= block.size) return place;
     place.kind = Place::device;
     place.ordered = true;
     place.ordinal = device;
@@ -35,6 +35,13 @@ Pool::Block* Pool::reuse(uint64_t bytes, Stream* stream, bool same) noexcept {
         if ((block->freed_on == stream) == same && block->capacity >= bytes && block->capacity / 2 <= bytes)
             return block;
     return nullptr;
+}
+
+void Pool::pend(Block& block) noexcept {
+    block.previous = pending_last_;
+    block.next = nullptr;
+    (pending_last_ ? pending_last_->next : pending_first_) = &block;
+    pending_last_ = &block;
 }
 
 void Pool::unpend(Block& block) noexcept {
@@ -126,26 +133,64 @@ bool Pool::call_free(AddressSpace& space, uint64_t address, Stream* stream, uint
     block.handed = false;
     block.freed_on = stream;
     *id = block.freed_id = space.next_id();
-    block.previous = pending_last_;
-    block.next = nullptr;
-    (pending_last_ ? pending_last_->next : pending_first_) = &block;
-    pending_last_ = &block;
+    if (!block.fixed) pend(block);
     return true;
 }
 
+void Pool::set_live(Block& block, bool live) noexcept {
+    if (block.live == live) return;
+    block.live = live;
+    live_bytes += live ? block.capacity : -block.capacity;
+    live_high = std::max(live_high, live_bytes);
+}
+
+void Pool::erase(std::map<uint64_t, Block>::iterator at) noexcept {
+    set_live(at->second, false);
+    ranges_.give(at->first);
+    blocks_.erase(at);
+}
+
 void Pool::reach_allocation(uint64_t address) noexcept {
-    if (auto found = blocks_.find(address); found != blocks_.end()) found->second.live = true;
+    if (auto found = blocks_.find(address); found != blocks_.end()) set_live(found->second, true);
 }
 
 void Pool::reach_free(uint64_t address, uint64_t id) noexcept {
     auto found = blocks_.find(address);
     if (found == blocks_.end()) return;
     Block& block = found->second;
-    block.live = false;
+    if (block.fixed) {
+        set_live(block, false);
+        if (block.freed_id == id) block.freed_id = 0;
+        return;
+    }
+    set_live(block, false);
     if (block.handed || block.freed_id != id) return;   // handed out again meanwhile
     unpend(block);
-    blocks_.erase(found);
-    ranges_.give(address);
+    erase(found);
+}
+
+CUresult Pool::fix(AddressSpace& space, CUcontext context, uint64_t bytes, uint64_t* address, uint64_t* id) {
+    const CUresult result = take(space, nullptr, context, bytes, address);
+    if (result != CUDA_SUCCESS) return result;
+    Block& block = blocks_.find(*address)->second;
+    block.fixed = true;
+    block.handed = false;
+    *id = block.id;
+    return CUDA_SUCCESS;
+}
+
+void Pool::unfix(uint64_t address, uint64_t id) noexcept {
+    Block* block = fixed(address, id);
+    if (!block) return;
+    block->fixed = false;
+    if (block->handed) return;
+    if (block->freed_id) pend(*block);   // a stream has yet to reach the free
+    else erase(blocks_.find(address));
+}
+
+Pool::Block* Pool::fixed(uint64_t address, uint64_t id) noexcept {
+    auto found = blocks_.find(address);
+    return found != blocks_.end() && found->second.fixed && found->second.id == id ? &found->second : nullptr;
 }
 
 bool Pool::live(uint64_t address, uint64_t bytes) const noexcept {
@@ -174,16 +219,15 @@ void Pool::clear(AddressSpace& space) noexcept {
     trim(space, 0);
     is_default = destroyed = false;
     follow_events = opportunistic = internal_dependencies = 1;
-    threshold = max_bytes = reserved_high = used_high = readable = writable = 0;
+    threshold = max_bytes = reserved_high = used_high = live_bytes = live_high = readable = writable = 0;
 }
 
 void Pool::forget(CUcontext context) noexcept {
     for (auto at = blocks_.begin(); at != blocks_.end();) {
         auto here = at++;
         if (here->second.context != context) continue;
-        if (!here->second.handed) unpend(here->second);
-        ranges_.give(here->first);
-        blocks_.erase(here);
+        if (!here->second.handed && !here->second.fixed) unpend(here->second);
+        erase(here);
     }
 }
 

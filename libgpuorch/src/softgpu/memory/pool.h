@@ -29,8 +29,9 @@ struct Pool : Handled {
         uint64_t id = 0;
         CUcontext context = nullptr;
         bool handed = false, live = false;
+        bool fixed = false;              // a graph's: it stays when it has been freed, and nobody else gets it
         Stream* freed_on = nullptr;      // pending: who frees it; NULL: a call that waits for all streams
-        uint64_t freed_id = 0;           // which free it is pending for
+        uint64_t freed_id = 0;           // which free it is pending for; 0: it isn't
         uint64_t address = 0;
         Block *previous = nullptr, *next = nullptr;   // list of pending blocks, oldest first
     };
@@ -42,6 +43,7 @@ struct Pool : Handled {
     uint64_t threshold = 0;
     uint64_t max_bytes = 0;              // 0: the device's memory
     uint64_t reserved = 0, reserved_high = 0, used_high = 0;
+    uint64_t live_bytes = 0, live_high = 0;
     uint64_t readable = 0, writable = 0; // bit per device
 
     Place find(uint64_t address) const noexcept;
@@ -52,8 +54,16 @@ struct Pool : Handled {
     /// The call of the free: `id` names it to reach_free(). False unless `address` is the start of a handed-out block.
     bool call_free(AddressSpace&, uint64_t address, Stream* stream, uint64_t* id) noexcept;
     void reach_allocation(uint64_t address) noexcept;
+    /// `id` 0: the free node of a graph.
     void reach_free(uint64_t address, uint64_t id) noexcept;
     bool live(uint64_t address, uint64_t bytes) const noexcept;
+
+    /// Takes a block that keeps its address, allocated or not, until unfix(). Throws std::bad_alloc.
+    CUresult fix(AddressSpace&, CUcontext, uint64_t bytes, uint64_t* address, uint64_t* id);
+    /// An allocated block is an ordinary one from here on; another one is given back.
+    void unfix(uint64_t address, uint64_t id) noexcept;
+    /// NULL: it went with its context.
+    Block* fixed(uint64_t address, uint64_t id) noexcept;
 
     /// Gives unused segments back until at most `keep` bytes are reserved.
     void trim(AddressSpace&, uint64_t keep) noexcept;
@@ -66,7 +76,10 @@ struct Pool : Handled {
 private:
     Block* reuse(uint64_t bytes, Stream* stream, bool same) noexcept;
     void hand_out(AddressSpace&, Block&, CUcontext, uint64_t bytes) noexcept;
+    void pend(Block&) noexcept;
     void unpend(Block&) noexcept;
+    void set_live(Block&, bool live) noexcept;
+    void erase(std::map<uint64_t, Block>::iterator) noexcept;
 
     RangeAllocator ranges_;
     std::map<uint64_t, uint64_t> segments_;

@@ -1,0 +1,244 @@
+// Executable graphs: made, launched, patched, updated.
+#include "softgpu/api/entries.h"
+#include "softgpu/api/graph_update.h"
+#include "softgpu/api/nodes.h"
+#include "softgpu/api/submission.h"
+
+namespace gpo::softgpu {
+
+namespace {
+
+/// Lock held.
+GraphExec& exec_of(Machine& machine, CUgraphExec handle) {
+    GraphExec* exec = machine.graph_execs.find(handle);
+    require(exec != nullptr);
+    return *exec;
+}
+
+void check_flags(uint64_t flags, const Graph& graph) {
+    constexpr uint64_t kKnown = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                                CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    require(!(flags & ~kKnown));
+    // Nothing here can be launched from the device.
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+        refuse(graph.nodes.empty() ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED);
+}
+
+/// Lock held.
+CUgraphExec instantiate(Machine& machine, CUgraph handle, uint64_t flags) {
+    current_context(machine);
+    Graph& graph = graph_of(machine, handle);
+    check_flags(flags, graph);
+    require(!graph.capturing);
+    require(!graph.execs || !single(graph), CUDA_ERROR_NOT_SUPPORTED);
+    std::shared_ptr<GraphRun> run = machine.prepare_run(graph);
+    GraphExec& made = *machine.graph_execs.create();
+    made.run = std::move(run);
+    made.graph = handle;
+    made.flags = flags;
+    ++graph.execs;
+    return made.as<CUgraphExec>();
+}
+
+CUresult CUDAAPI instantiate_with_flags(CUgraphExec* exec, CUgraph handle, unsigned long long flags) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(exec != nullptr);
+        host::Lock hold(machine.lock);
+        *exec = instantiate(machine, handle, flags);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI instantiate_with_params(CUgraphExec* exec, CUgraph handle, CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(exec != nullptr && parameters != nullptr);
+        parameters->hErrNode_out = nullptr;
+        parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+        host::Lock hold(machine.lock);
+        if (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) stream_of(machine, parameters->hUploadStream);
+        *exec = instantiate(machine, handle, parameters->flags);
+        parameters->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+        return CUDA_SUCCESS;
+    });
+}
+
+/// The graph becomes a child graph of what the stream's capture records.
+void capture_launch(Machine& machine, Stream& stream, const GraphExec& exec) {
+    if (!exec.run->shape->memory.empty()) refuse_in_capture(stream);
+    NewGraph child(machine.graphs, graph_of(machine.graphs, *exec.run));
+    Work work;
+    work.kind = CommandKind::child;
+    capture_work(machine, stream, std::move(work), {&*child});
+    child.release();
+}
+
+/// What the events' nodes of a launch record or wait for, in `command`. Throws std::bad_alloc.
+void take_marks(Machine& machine, const GraphRun& run, Command& command) {
+    command.marks.reserve(run.shape->events.size());
+    for (uint32_t node : run.shape->events) {
+        const Event& event = event_of(machine, run.commands[node]->event);
+        const bool waits = run.commands[node]->kind == CommandKind::wait;
+        Mark* mark = waits ? event.mark : machine.take_mark();
+        if (waits && mark) ++mark->references;
+        command.marks.push_back(mark);
+    }
+}
+
+/// From here on the events that the launch records are what it records.
+void set_events(Machine& machine, const GraphRun& run, const Command& command) noexcept {
+    for (size_t i = 0; i < command.marks.size(); ++i) {
+        const Command& node = *run.commands[run.shape->events[i]];
+        if (node.kind != CommandKind::record) continue;
+        machine.set_record(*machine.events.find(node.event), *command.marks[i]);
+    }
+}
+
+void check_launch(Machine& machine, const GraphExec& exec) {
+    for (const auto& command : exec.run->commands)
+        require(!command->context || command->context->alive.load(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    require(can_launch_memory(machine, *exec.run, exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+}
+
+CUresult CUDAAPI launch(CUgraphExec handle, CUstream stream) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        Submission submission(machine, stream);
+        GraphExec& exec = exec_of(machine, handle);
+        if (submission.captured()) {
+            capture_launch(machine, submission.stream(), exec);
+            return CUDA_SUCCESS;
+        }
+        check_launch(machine, exec);
+        // The launches of one executable graph run one after the other.
+        if (exec.last) submission.follow_launch(*exec.last);
+        Command& command = submission.command(CommandKind::graph);
+        command.graph = exec.run;
+        Mark* end = command.mark = machine.take_mark();
+        take_marks(machine, *exec.run, command);
+        submission.submit();
+        set_events(machine, *exec.run, command);
+        launch_memory(machine, *exec.run);
+        if (exec.last) machine.release_mark(exec.last);
+        exec.last = end;
+        ++end->references;
+        return CUDA_SUCCESS;
+    });
+}
+
+/// There is nothing to upload: the call only takes its place on the stream.
+CUresult CUDAAPI upload(CUgraphExec handle, CUstream stream) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        Submission submission(machine, stream);
+        exec_of(machine, handle);
+        if (submission.captured()) refuse_in_capture(submission.stream());
+        submission.count();
+        return CUDA_SUCCESS;
+    });
+}
+
+/// The number of the node in an executable that was made of a graph's node.
+uint32_t number_of(Machine& machine, const GraphExec& exec, CUgraphNode handle, CommandKind kind) {
+    node_of(machine, handle);  // it must still be in its graph
+    const uint32_t number = exec.run->shape->find(handle);
+    require(number != GraphShape::kNone && exec.run->commands[number]->kind == kind);
+    return number;
+}
+
+/// What a function that patches a node does. `make(was, work)` makes the node's new work.
+template <class Make>
+CUresult patch(CUgraphExec handle, CUgraphNode node, CommandKind kind, bool given, Make make) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(given);
+        host::Lock hold(machine.lock);
+        GraphExec& exec = exec_of(machine, handle);
+        const uint32_t number = number_of(machine, exec, node, kind);
+        const Work& was = *exec.run->commands[number];
+        Work work;
+        make(machine, was, work);
+        require(obstacle(was, work, exec.flags) == CU_GRAPH_EXEC_UPDATE_SUCCESS);
+        std::shared_ptr<Command> command = prepared_node(machine, number, std::move(work));
+        own_run(exec).commands[number] = std::move(command);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI patch_kernel(CUgraphExec handle, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters) {
+    return patch(handle, node, CommandKind::kernel, parameters, [&](Machine& machine, const Work& was, Work& work) {
+        make_kernel_node(machine, *parameters, work, &was.launch);
+    });
+}
+
+CUresult CUDAAPI patch_copy(CUgraphExec handle, CUgraphNode node, const CUDA_MEMCPY3D* parameters, CUcontext context) {
+    return patch(handle, node, CommandKind::copy, parameters, [&](Machine& machine, const Work&, Work& work) {
+        work.context = &context_or_current(machine, context);
+        make_copy_node(machine, *parameters, work);
+    });
+}
+
+CUresult CUDAAPI patch_fill(CUgraphExec handle, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* parameters,
+                            CUcontext context) {
+    return patch(handle, node, CommandKind::fill, parameters, [&](Machine& machine, const Work&, Work& work) {
+        work.context = &context_or_current(machine, context);
+        make_fill_node(machine,
+                       {parameters->dst, parameters->pitch, parameters->value, parameters->elementSize,
+                        parameters->width, parameters->height, context},
+                       work);
+    });
+}
+
+CUresult CUDAAPI set_enabled(CUgraphExec handle, CUgraphNode node, unsigned enabled) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        host::Lock hold(machine.lock);
+        GraphExec& exec = exec_of(machine, handle);
+        const CommandKind kind = node_of(machine, node).work.kind;
+        require(kind == CommandKind::kernel || kind == CommandKind::copy || kind == CommandKind::fill);
+        const uint32_t number = number_of(machine, exec, node, kind);
+        if (exec.run->disabled[number] == !enabled) return CUDA_SUCCESS;
+        own_run(exec).disabled[number] = !enabled;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult CUDAAPI update_exec(CUgraphExec handle, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
+    return enter_live([&](Machine& machine) -> CUresult {
+        require(info != nullptr);
+        *info = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
+        host::Lock hold(machine.lock);
+        GraphExec& exec = exec_of(machine, handle);
+        const Graph& wanted = graph_of(machine, graph);
+        require(!wanted.capturing);
+        *info = update(machine, exec, wanted);
+        return info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    });
+}
+
+CUresult CUDAAPI destroy(CUgraphExec handle) {
+    return enter([&](Machine& machine) -> CUresult {
+        host::Lock hold(machine.lock);
+        GraphExec& exec = exec_of(machine, handle);
+        if (Graph* graph = machine.graphs.find(exec.graph)) --graph->execs;
+        exec.run.reset();
+        if (exec.last) machine.release_mark(exec.last);
+        exec.last = nullptr;
+        machine.graph_execs.retire(&exec);
+        machine.graph_execs.recycle(&exec);
+        return CUDA_SUCCESS;
+    });
+}
+
+}  // namespace
+
+void fill_exec_entries(driver::Table& table) noexcept {
+    table.cuGraphInstantiateWithFlags = instantiate_with_flags;
+    table.cuGraphInstantiateWithParams = instantiate_with_params;
+    table.cuGraphLaunch = launch;
+    table.cuGraphUpload = upload;
+    table.cuGraphExecKernelNodeSetParams = patch_kernel;
+    table.cuGraphExecMemcpyNodeSetParams = patch_copy;
+    table.cuGraphExecMemsetNodeSetParams = patch_fill;
+    table.cuGraphNodeSetEnabled = set_enabled;
+    table.cuGraphExecUpdate = update_exec;
+    table.cuGraphExecDestroy = destroy;
+}
+
+}  // namespace gpo::softgpu

@@ -1,0 +1,20 @@
+// Changes of executable graphs: which CUDA permits, and how they are made. All of it with the machine's lock held.
+#pragma once
+
+#include "softgpu/api/call.h"
+
+namespace gpo::softgpu {
+
+/// Why a node of an executable can't become `is`; CU_GRAPH_EXEC_UPDATE_SUCCESS: it can. `flags`: the executable's.
+CUgraphExecUpdateResult obstacle(const Work& was, const Work& is, uint64_t flags) noexcept;
+
+/// A node of an executable. Throws std::bad_alloc.
+std::shared_ptr<Command> prepared_node(Machine&, uint32_t number, Work);
+/// What the executable runs, once no launch that has been accepted does: it may be changed. Throws std::bad_alloc.
+GraphRun& own_run(GraphExec&);
+
+/// Gives the executable's nodes the work of a graph of the same shape, all or none. Throws std::bad_alloc, with no
+/// effect.
+CUgraphExecUpdateResultInfo update(Machine&, GraphExec&, const Graph&);
+
+}  // namespace gpo::softgpu
