@@ -227,7 +227,8 @@ CUgraphNodeParams allocation_node(CUdevice device, size_t bytes) {
     CUgraphNodeParams parameters{};
     parameters.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
     parameters.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    parameters.alloc.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
+    parameters.alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    parameters.alloc.poolProps.location.id = device;
     parameters.alloc.bytesize = bytes;
     return parameters;
 }
