@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define GPO_SOFT_KERNEL_ABI 4
+#define GPO_SOFT_KERNEL_ABI 5
 #define GPO_SOFT_REGION_BITS 28
 
 typedef __UINT32_TYPE__ gpo_soft_u32;
@@ -72,6 +72,12 @@ enum {
     GPO_SOFT_BARRIER_AND = 2,
     GPO_SOFT_BARRIER_OR = 3,
 };
+/// How a kernel launches a graph: CUDA's names of streams, without their zeros.
+enum {
+    GPO_SOFT_GRAPH_TAIL = 1,
+    GPO_SOFT_GRAPH_FIRE_AND_FORGET = 2,
+    GPO_SOFT_GRAPH_SIBLING = 3,
+};
 
 /// What a kernel may ask of the device.
 struct gpo_soft_services {
@@ -103,6 +109,12 @@ struct gpo_soft_services {
     /// for too long (CUDA_ERROR_LAUNCH_TIMEOUT). `since`: 0 at the loop's first call, then the answer of the one
     /// before.
     gpo_soft_u64 (*spin)(gpo_soft_block*, gpo_soft_u64 since, const char* file, gpo_soft_u32 line);
+    /// Sets the condition of a conditional node of the graph that the kernel is in. Any other handle is ignored.
+    void (*set_condition)(gpo_soft_block*, gpo_soft_u64 handle, gpo_soft_u32 value);
+    /// Launches an executable graph, as GPO_SOFT_GRAPH_* says. The answer is a cudaError.
+    int (*launch_graph)(gpo_soft_block*, gpo_soft_u64 graph, gpo_soft_u32 how);
+    /// The executable graph that the kernel is in, if kernels may launch that; else 0.
+    gpo_soft_u64 (*current_graph)(gpo_soft_block*);
 };
 
 struct gpo_soft_parameter { gpo_soft_u32 offset, size; };

@@ -553,15 +553,33 @@ GPO_NO_TSAN uint64_t service_warp(gpo_soft_block* block, uint32_t operation, uin
     return block_of(block).warp(operation, mask, value, argument);
 }
 
+constexpr int kNotInAGraph = 801;  // cudaErrorNotSupported
+
+void service_set_condition(gpo_soft_block* block, gpo_soft_u64 handle, gpo_soft_u32 value) {
+    const KernelLaunch& request = block_of(block).owner().request;
+    if (request.graph) request.graph->set_condition(*request.node, handle, value);
+}
+
+int service_launch_graph(gpo_soft_block* block, gpo_soft_u64 graph, gpo_soft_u32 how) {
+    const KernelLaunch& request = block_of(block).owner().request;
+    return request.graph ? request.graph->launch(*request.node, graph, how) : kNotInAGraph;
+}
+
+gpo_soft_u64 service_current_graph(gpo_soft_block* block) {
+    const KernelLaunch& request = block_of(block).owner().request;
+    return request.graph ? request.graph->current(*request.node) : 0;
+}
+
 GPO_NO_TSAN void service_cluster_arrive(gpo_soft_block* block) { block_of(block).cluster_arrive(); }
 GPO_NO_TSAN void service_cluster_wait(gpo_soft_block* block) { block_of(block).cluster_wait(); }
 
 }  // namespace
 
 const gpo_soft_services kServices = {
-    GPO_SOFT_KERNEL_ABI, service_yield,     service_fail,        service_print,   service_clock, service_clock,
-    service_grid_arrive, service_grid_wait, service_run_threads, service_barrier, service_warp,  service_cluster_arrive,
-    service_cluster_wait, service_spin,
+    GPO_SOFT_KERNEL_ABI,  service_yield,          service_fail,         service_print,       service_clock,
+    service_clock,        service_grid_arrive,    service_grid_wait,    service_run_threads, service_barrier,
+    service_warp,         service_cluster_arrive, service_cluster_wait, service_spin,        service_set_condition,
+    service_launch_graph, service_current_graph,
 };
 
 }  // namespace gpo::softgpu

@@ -46,6 +46,21 @@ struct KernelOutcome {
     char text[320] = "";  // for an assert or trap: file, line, block, thread; an array, for it must find room
 };
 
+struct Command;
+
+/// What kernels may ask of the graph that they are in: the node whose kernel asks is `caller`. Any worker, no lock
+/// held.
+class GraphCalls {
+public:
+    virtual void set_condition(Command& caller, uint64_t handle, uint32_t value) noexcept = 0;
+    /// `how` is one of GPO_SOFT_GRAPH_*; the answer is a cudaError.
+    virtual int launch(Command& caller, uint64_t graph, uint32_t how) noexcept = 0;
+    virtual uint64_t current(Command& caller) noexcept = 0;
+
+protected:
+    ~GraphCalls() = default;
+};
+
 struct KernelLaunch {
     const gpo_soft_kernel* kernel = nullptr;
     gpo_soft_dim3 grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
@@ -53,6 +68,8 @@ struct KernelLaunch {
     bool cooperative = false;
     int priority = 0;                 // lower runs first among blocks not yet resident
     ParameterBytes arguments;         // parameter buffer, laid out by kernel->parameters
+    GraphCalls* graph = nullptr;      // NULL: the kernel isn't in a graph
+    Command* node = nullptr;          // the graph's node
     /// Called on a worker, with no lock held, when the last block has ended. It may take the launch out of the list, to
     /// submit it again after a rewind(), and it may destroy the launch.
     std::function<void(const KernelOutcome&, Launches& ended)> done;

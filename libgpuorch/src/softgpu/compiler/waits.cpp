@@ -12,9 +12,11 @@ namespace gpo::softgpu {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kObserving = {
-    "volatile", "__threadfence", "__threadfence_block", "__threadfence_system", "__nanosleep",
-    "clock",    "clock64",       "__ldcv",              "__ldcg"};
+constexpr std::array<std::string_view, 14> kObserving = {
+    "volatile", "__threadfence", "__threadfence_block", "__threadfence_system", "__nanosleep", "clock", "clock64",
+    "__ldcv", "__ldcg",
+    // A launch is refused while the graph still runs: a loop may try until it isn't.
+    "cudaGraphLaunch", "launch_fire_and_forget", "launch_tail", "launch_sibling", "relaunch_self"};
 constexpr std::array<std::string_view, 15> kObservingMembers = {
     "load",      "exchange",  "compare_exchange_weak", "compare_exchange_strong",
     "fetch_add", "fetch_sub", "test_and_set",          "wait",

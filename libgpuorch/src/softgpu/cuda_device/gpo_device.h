@@ -8,6 +8,7 @@
 #include "gpo_atomics.h"
 #include "gpo_warp.h"
 #include "gpo_cluster.h"
+#include "gpo_graphs.h"
 #include "gpo_spaces.h"
 #include "gpo_special.h"
 #include "gpo_lanes.h"

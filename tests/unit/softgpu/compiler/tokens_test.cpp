@@ -172,4 +172,10 @@ TEST_CASE(
         CHECK(rewritten(loop).find("__gpo_watch") == std::string::npos);
     }
     CHECK(rewritten("while (*flag == 0) { ++i; }").find("__gpo_spinner") != std::string::npos);
+    // A graph can't be launched while it runs: so the loop waits for others.
+    for (const std::string loop :
+         {"while (gpo::launch_tail(graph)) ++i;", "do { n = cudaGraphLaunch(graph, 0); } while (n);"}) {
+        CAPTURE(loop);
+        CHECK(rewritten(loop).find("__gpo_spinner") != std::string::npos);
+    }
 }
