@@ -166,7 +166,7 @@ std::string NvrtcCompiler::identity() {
     for (const std::string& include : library->includes.folders) identity += " " + include + nvrtc::state_of(include);
     // Ours too: what an older libgpuorch has compiled with other ones isn't what this one would.
     std::string ours;
-    for (const auto& [name, body] : nvrtc::standard_headers()) ours += text(name, "\n", body);
+    for (const auto& [name, body] : nvrtc::own_headers()) ours += text(name, "\n", body);
     return identity + text(" headers ", uint64_t{std::hash<std::string>()(ours)});
 }
 
@@ -195,7 +195,7 @@ CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_versi
         header_names.push_back(name.c_str());
         header_texts.push_back(body.c_str());
     }
-    for (const auto& [name, body] : standard_headers()) {
+    for (const auto& [name, body] : own_headers()) {
         const bool given = std::any_of(request.headers.begin(), request.headers.end(),
                                        [name = name](const auto& header) { return header.first == name; });
         if (given) continue;

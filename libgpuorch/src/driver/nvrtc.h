@@ -27,8 +27,9 @@ namespace nvrtc {
 /// Names and places that are tried, in order. GPUORCH_NVRTC, where it is set, is the only one.
 std::vector<std::string> candidates(int driver_version);
 
-/// Standard headers that kernels include and NVRTC doesn't have (nvrtc_headers.cpp): include name, text.
-const std::vector<std::pair<const char*, const char*>>& standard_headers();
+/// Headers that every source may include without a folder: standard headers that NVRTC doesn't have
+/// (nvrtc_headers.cpp), and those of gpuorch/device. Include name, text.
+const std::vector<std::pair<const char*, const char*>>& own_headers();
 
 }  // namespace nvrtc
 

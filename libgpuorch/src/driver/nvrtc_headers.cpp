@@ -1,6 +1,7 @@
-// Standard headers that kernel sources include out of habit and that NVRTC doesn't have, since it compiles only for the
-// device. NVRTC knows most of what they declare without any header. Types are those of libcu++, so that both may be
-// included.
+// Headers that kernel sources may include without a folder: those of gpuorch/device, and standard headers that sources
+// include out of habit and that NVRTC doesn't have, since it compiles only for the device. NVRTC knows most of what the
+// latter declare without any header. Types are those of libcu++, so that both may be included.
+#include "base/device_headers.h"
 #include "driver/nvrtc.h"
 
 namespace gpo::driver::nvrtc {
@@ -163,18 +164,39 @@ constexpr const char kCstdlib[] = "#pragma once\nnamespace std { using ::malloc;
 
 }  // namespace
 
-const std::vector<std::pair<const char*, const char*>>& standard_headers() {
-    static const auto& headers = *new std::vector<std::pair<const char*, const char*>>{
-        {"stdint.h", kStdint},      {"cstdint", kCstdint},   {"inttypes.h", kStdint},
-        {"limits.h", kLimits},      {"climits", kLimits},    {"float.h", kFloat},
-        {"cfloat", kFloat},         {"math.h", kMath},       {"cmath", kCmath},
-        {"assert.h", kAssert},      {"cassert", kAssert},    {"stddef.h", kNothing},
-        {"cstddef", kCstddef},      {"string.h", kNothing},  {"cstring", kCstring},
-        {"stdio.h", kNothing},      {"cstdio", kCstdio},     {"stdlib.h", kNothing},
-        {"cstdlib", kCstdlib},      {"stdbool.h", kNothing}, {"time.h", kNothing},
-        {"cuda_runtime.h", kNothing}, {"cuda_runtime_api.h", kNothing}, {"device_launch_parameters.h", kNothing},
-        {"cuda.h", kNothing},       {"new", kNothing},   // NVRTC knows placement new
-    };
+const std::vector<std::pair<const char*, const char*>>& own_headers() {
+    static const auto& headers = *[] {
+        std::vector<std::pair<const char*, const char*>> all{
+            {"stdint.h", kStdint},
+            {"cstdint", kCstdint},
+            {"inttypes.h", kStdint},
+            {"limits.h", kLimits},
+            {"climits", kLimits},
+            {"float.h", kFloat},
+            {"cfloat", kFloat},
+            {"math.h", kMath},
+            {"cmath", kCmath},
+            {"assert.h", kAssert},
+            {"cassert", kAssert},
+            {"stddef.h", kNothing},
+            {"cstddef", kCstddef},
+            {"string.h", kNothing},
+            {"cstring", kCstring},
+            {"stdio.h", kNothing},
+            {"cstdio", kCstdio},
+            {"stdlib.h", kNothing},
+            {"cstdlib", kCstdlib},
+            {"stdbool.h", kNothing},
+            {"time.h", kNothing},
+            {"cuda_runtime.h", kNothing},
+            {"cuda_runtime_api.h", kNothing},
+            {"device_launch_parameters.h", kNothing},
+            {"cuda.h", kNothing},
+            {"new", kNothing},  // NVRTC knows placement new
+        };
+        for (const DeviceHeader& header : device_headers()) all.emplace_back(header.name, header.text);
+        return new auto(std::move(all));
+    }();
     return headers;
 }
 

@@ -88,7 +88,7 @@ private:
     bool is_given(std::string_view name) const {
         return std::any_of(request_.headers.begin(), request_.headers.end(),
                            [&](const auto& header) { return header.first == name; }) ||
-               std::any_of(standard_headers().begin(), standard_headers().end(),
+               std::any_of(own_headers().begin(), own_headers().end(),
                            [&](const auto& header) { return header.first == name; });
     }
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/device_headers.h"
 #include "base/environment.h"
 #include "host/host.h"
 #include "softgpu/compiler/cccl.h"
@@ -225,6 +226,9 @@ private:
                 own ? std::string(header.text) : curtain.down + std::string(header.text) + curtain.up;
             if (!write("device/" + std::string(header.name), text)) return false;
         }
+        for (const DeviceHeader& header : device_headers())
+            if (!write(std::string("device/include/") + header.name, curtain.down + header.text + curtain.up))
+                return false;
         const std::string macros = kPrefixEnd + std::string("# 1 \"<command-line>\"\n") + options_.macros +
                                    "#ifdef NDEBUG\n#include \"device/assert.h\"\n#endif\n";
         if (!write("macros.h", macros)) return false;
@@ -492,6 +496,7 @@ public:
         if (path.empty()) return "none";
         uint64_t headers = 14695981039346656037ull;
         for (const EmbeddedHeader& header : embedded_headers()) headers = hash(header.text, headers);
+        for (const DeviceHeader& header : device_headers()) headers = hash(header.text, headers);
         char numbers[80];
         snprintf(numbers, sizeof numbers, " abi %d cpu %016llx header %016llx", GPO_SOFT_KERNEL_ABI,
                  static_cast<unsigned long long>(hash(processor_features())), static_cast<unsigned long long>(headers));
