@@ -85,9 +85,23 @@ void shared_user(gpo_soft_block* block) {
     if (block->dynamic_shared_bytes) static_cast<char*>(block->dynamic_shared)[block->dynamic_shared_bytes - 1] = 1;
 }
 
+/// Sets the condition to --*left.
+void count_down(gpo_soft_block* block) {
+    block->services->set_condition(block, argument<unsigned long long>(block, 0), --*argument<unsigned*>(block, 1));
+}
+
+/// Launches graphs[i] for i < count, and has answers[i] what the launch returns.
+void launch_graphs(gpo_soft_block* block) {
+    auto graphs = argument<const unsigned long long*>(block, 0);
+    auto answers = argument<int*>(block, 3);
+    for (unsigned i = 0; i < argument<unsigned>(block, 1); ++i)
+        answers[i] = block->services->launch_graph(block, graphs[i], argument<unsigned>(block, 2));
+}
+
 const gpo_soft_parameter add_parameters[] = {{0, 8}, {8, 4}, {16, 8}};
 const gpo_soft_parameter two_pointers[] = {{0, 8}, {8, 8}};
 const gpo_soft_parameter pointer_and_int[] = {{0, 8}, {8, 4}};
+const gpo_soft_parameter launch_parameters[] = {{0, 8}, {8, 4}, {12, 4}, {16, 8}};
 const gpo_soft_parameter large_parameters[] = {{0, 8}, {8, sizeof(Large)}};
 
 const gpo_soft_kernel kernels[] = {
@@ -96,6 +110,8 @@ const gpo_soft_kernel kernels[] = {
     {"fail_when", pointer_and_int, 2, GPO_SOFT_KERNEL_WAITS, 0, 1024, fail_when, {}},
     {"count", two_pointers, 1, 0, 0, 1024, count, {}},
     {"occupy", two_pointers, 2, 0, 0, 1024, occupy, {}},
+    {"count_down", two_pointers, 2, 0, 0, 1024, count_down, {}},
+    {"launch_graphs", launch_parameters, 4, 0, 0, 1024, launch_graphs, {}},
     {"sign", pointer_and_int, 2, 0, 0, 1024, sign, {}},
     {"sum_large", large_parameters, 2, 0, 0, 1024, sum_large, {}},
     {"read_table", two_pointers, 1, 0, 0, 1024, read_table, {}},

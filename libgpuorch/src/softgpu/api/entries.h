@@ -16,6 +16,7 @@ void fill_copy_entries(driver::Table&) noexcept;
 void fill_module_entries(driver::Table&) noexcept;
 void fill_launch_entries(driver::Table&) noexcept;
 void fill_graph_entries(driver::Table&) noexcept;
+void fill_conditional_entries(driver::Table&) noexcept;
 void fill_node_entries(driver::Table&) noexcept;
 void fill_exec_entries(driver::Table&) noexcept;
 

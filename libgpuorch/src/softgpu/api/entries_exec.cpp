@@ -1,5 +1,6 @@
 // Executable graphs: made, launched, patched, updated.
 #include "softgpu/api/entries.h"
+#include "softgpu/api/graph_checks.h"
 #include "softgpu/api/graph_update.h"
 #include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
@@ -15,37 +16,39 @@ GraphExec& exec_of(Machine& machine, CUgraphExec handle) {
     return *exec;
 }
 
-void check_flags(uint64_t flags, const Graph& graph) {
+void check_flags(uint64_t flags) {
     constexpr uint64_t kKnown = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                                 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
                                 CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     require(!(flags & ~kKnown));
-    // Nothing here can be launched from the device.
-    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
-        refuse(graph.nodes.empty() ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED);
 }
 
-/// Lock held.
-CUgraphExec instantiate(Machine& machine, CUgraph handle, uint64_t flags) {
+/// Lock held. Refuses a graph with a flaw, which `flaw` says then.
+CUgraphExec instantiate(Machine& machine, CUgraph handle, uint64_t flags, Flaw& flaw) {
+    flaw.result = CUDA_GRAPH_INSTANTIATE_ERROR;
+    check_flags(flags);
     current_context(machine);
     Graph& graph = graph_of(machine, handle);
-    check_flags(flags, graph);
     require(!graph.capturing);
-    require(!graph.execs || !single(graph), CUDA_ERROR_NOT_SUPPORTED);
+    flaw = find_flaw(machine, graph, flags);
+    require(flaw.result == CUDA_GRAPH_INSTANTIATE_SUCCESS, flaw.code);
     std::shared_ptr<GraphRun> run = machine.prepare_run(graph);
     GraphExec& made = *machine.graph_execs.create();
     made.run = std::move(run);
     made.graph = handle;
     made.flags = flags;
+    made.uploaded = flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) made.run->launchable = made.as<CUgraphExec>();
     ++graph.execs;
     return made.as<CUgraphExec>();
 }
 
 CUresult CUDAAPI instantiate_with_flags(CUgraphExec* exec, CUgraph handle, unsigned long long flags) {
     return enter_live([&](Machine& machine) -> CUresult {
-        require(exec != nullptr);
+        require(exec != nullptr && !(flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD));
+        Flaw flaw;
         host::Lock hold(machine.lock);
-        *exec = instantiate(machine, handle, flags);
+        *exec = instantiate(machine, handle, flags, flaw);
         return CUDA_SUCCESS;
     });
 }
@@ -53,19 +56,29 @@ CUresult CUDAAPI instantiate_with_flags(CUgraphExec* exec, CUgraph handle, unsig
 CUresult CUDAAPI instantiate_with_params(CUgraphExec* exec, CUgraph handle, CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(exec != nullptr && parameters != nullptr);
-        parameters->hErrNode_out = nullptr;
-        parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+        Flaw flaw{CUDA_GRAPH_INSTANTIATE_ERROR};
+        const auto answer = [&] {
+            parameters->hErrNode_out = flaw.node;
+            parameters->result_out = flaw.result;
+        };
+        answer();
         host::Lock hold(machine.lock);
         if (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) stream_of(machine, parameters->hUploadStream);
-        *exec = instantiate(machine, handle, parameters->flags);
-        parameters->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+        try {
+            *exec = instantiate(machine, handle, parameters->flags, flaw);
+        } catch (...) {
+            if (flaw.result == CUDA_GRAPH_INSTANTIATE_SUCCESS) flaw.result = CUDA_GRAPH_INSTANTIATE_ERROR;
+            answer();
+            throw;
+        }
+        answer();
         return CUDA_SUCCESS;
     });
 }
 
 /// The graph becomes a child graph of what the stream's capture records.
 void capture_launch(Machine& machine, Stream& stream, const GraphExec& exec) {
-    if (!exec.run->shape->memory.empty()) refuse_in_capture(stream);
+    if (!exec.run->shape->memory.empty() || !exec.run->conditions.empty()) refuse_in_capture(stream);
     NewGraph child(machine.graphs, graph_of(machine.graphs, *exec.run));
     Work work;
     work.kind = CommandKind::child;
@@ -121,17 +134,19 @@ CUresult CUDAAPI launch(CUgraphExec handle, CUstream stream) {
         if (exec.last) machine.release_mark(exec.last);
         exec.last = end;
         ++end->references;
+        exec.uploaded = true;
         return CUDA_SUCCESS;
     });
 }
 
-/// There is nothing to upload: the call only takes its place on the stream.
+/// Kernels may launch it from here on. There is nothing to upload: the call only takes its place on the stream.
 CUresult CUDAAPI upload(CUgraphExec handle, CUstream stream) {
     return enter_live([&](Machine& machine) -> CUresult {
         Submission submission(machine, stream);
-        exec_of(machine, handle);
+        GraphExec& exec = exec_of(machine, handle);
         if (submission.captured()) refuse_in_capture(submission.stream());
         submission.count();
+        exec.uploaded = true;
         return CUDA_SUCCESS;
     });
 }

@@ -101,6 +101,10 @@ CUresult CUDAAPI add_node(CUgraphNode* out, CUgraph handle, const CUgraphNode* d
             *out = add_child(machine, graph, std::move(depends), parameters->graph).as<CUgraphNode>();
             return CUDA_SUCCESS;
         }
+        if (parameters->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+            *out = add_conditional_node(machine, graph, std::move(depends), parameters->conditional).as<CUgraphNode>();
+            return CUDA_SUCCESS;
+        }
         Work work = make_work(machine, graph, *parameters);
         GraphNode& node = machine.graphs.add(graph, std::move(work), std::move(depends));
         added_node(node, *parameters);
@@ -114,7 +118,7 @@ CUresult CUDAAPI destroy_node(CUgraphNode handle) {
         host::Lock hold(machine.lock);
         GraphNode& node = node_of(machine, handle);
         require(!node.graph->capturing);
-        require(!single(*node.graph), CUDA_ERROR_NOT_SUPPORTED);
+        require(!has_memory(*node.graph), CUDA_ERROR_NOT_SUPPORTED);
         machine.graphs.remove(node);
         return CUDA_SUCCESS;
     });
@@ -155,6 +159,7 @@ CUgraphNodeType type_of(CommandKind kind) noexcept {
         case CommandKind::fill: return CU_GRAPH_NODE_TYPE_MEMSET;
         case CommandKind::host_call: return CU_GRAPH_NODE_TYPE_HOST;
         case CommandKind::child: return CU_GRAPH_NODE_TYPE_GRAPH;
+        case CommandKind::conditional: return CU_GRAPH_NODE_TYPE_CONDITIONAL;
         case CommandKind::wait: return CU_GRAPH_NODE_TYPE_WAIT_EVENT;
         case CommandKind::record: return CU_GRAPH_NODE_TYPE_EVENT_RECORD;
         case CommandKind::allocation: return CU_GRAPH_NODE_TYPE_MEM_ALLOC;
@@ -233,7 +238,6 @@ void fill_graph_entries(driver::Table& table) noexcept {
     table.cuGraphClone = clone;
     table.cuGraphNodeFindInClone = find_in_clone;
     table.cuGraphDestroy = destroy;
-    table.cuGraphConditionalHandleCreate = [](auto...) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
 }
 
 }  // namespace gpo::softgpu

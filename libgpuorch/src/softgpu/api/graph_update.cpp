@@ -114,6 +114,8 @@ private:
             if (run_.commands[number]->kind != node.work.kind)
                 return {CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, node.as<CUgraphNode>(), nullptr};
             const std::vector<uint32_t>& inner = run_.shape->nodes[number].inner;
+            if (inner.size() != node.inner.size())
+                return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, node.as<CUgraphNode>(), nullptr};
             for (size_t i = 0; i < inner.size(); ++i) {
                 const CUgraphExecUpdateResultInfo info = pair(run_.shape->levels[inner[i]], *node.inner[i]);
                 if (info.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return info;
@@ -139,6 +141,9 @@ CUgraphExecUpdateResult obstacle(const Work& was, const Work& is, uint64_t flags
         case CommandKind::fill: return unless(was.context == is.context && can_become(was.fill, is.fill));
         case CommandKind::allocation:
         case CommandKind::release: return unless(was.memory == is.memory);
+        case CommandKind::conditional:
+            return unless(was.conditional.handle == is.conditional.handle &&
+                          was.conditional.type == is.conditional.type);
         default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     }
 }
@@ -151,7 +156,13 @@ std::shared_ptr<Command> prepared_node(Machine& machine, uint32_t number, Work w
     return command;
 }
 
+void begin_change(GraphExec& exec) {
+    require(!exec.run->keeps);
+    exec.uploaded = false;
+}
+
 GraphRun& own_run(GraphExec& exec) {
+    begin_change(exec);
     if (exec.run.use_count() > 1) exec.run = std::make_shared<GraphRun>(*exec.run);
     return *exec.run;
 }
@@ -171,7 +182,12 @@ CUgraphExecUpdateResultInfo update(Machine& machine, GraphExec& exec, const Grap
         }
         if (!same(*next->commands[number], node->work))
             next->commands[number] = prepared_node(machine, number, node->work);
+        if (Condition* condition = next->find_condition(node->work.conditional.handle)) {
+            condition->initial = node->work.conditional.initial;
+            condition->assigned = node->work.conditional.assigned;
+        }
     }
+    begin_change(exec);
     exec.run = std::move(next);
     return info;
 }

@@ -10,6 +10,8 @@ CUgraphExecUpdateResult obstacle(const Work& was, const Work& is, uint64_t flags
 
 /// A node of an executable. Throws std::bad_alloc.
 std::shared_ptr<Command> prepared_node(Machine&, uint32_t number, Work);
+/// Refuses a change of what a kernel has launched. From here on kernels can't launch it before it is uploaded.
+void begin_change(GraphExec&);
 /// What the executable runs, once no launch that has been accepted does: it may be changed. Throws std::bad_alloc.
 GraphRun& own_run(GraphExec&);
 

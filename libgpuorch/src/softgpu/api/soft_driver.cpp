@@ -55,6 +55,7 @@ public:
         fill_launch_entries(table);
         fill_graph_entries(table);
         fill_node_entries(table);
+        fill_conditional_entries(table);
         fill_exec_entries(table);
         driver::hide_later(table, driver::version_cap());
         g_machine.store(machine_.get(), std::memory_order_release);

@@ -18,6 +18,7 @@ void Command::clear() noexcept {
     pool = nullptr;
     event = nullptr;
     memory.reset();
+    conditional = Conditional();
     keeps.reset();
     staged = false;
     next = next_launch = nullptr;
@@ -29,6 +30,7 @@ void Command::clear() noexcept {
     mark = nullptr;
     free_id = 0;
     graph.reset();
+    lines = 0;
     marks.clear();
 }
 

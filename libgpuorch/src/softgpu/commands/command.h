@@ -50,6 +50,15 @@ enum class CommandKind : uint8_t {
     allocation,   // a stream-ordered block becomes live
     release,      // … is given back
     graph,
+    conditional,  // in a graph: a body of it, or none
+};
+
+/// What a conditional node decides by.
+struct Conditional {
+    CUgraphConditionalHandle handle = 0;
+    CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
+    uint32_t initial = 0;
+    bool assigned = false;               // the condition is `initial` at each start of the graph
 };
 
 /// Flag of a wait for the launch before of the same executable graph. It ends by itself, and is given up only when the
@@ -74,6 +83,7 @@ struct Work {
     Pool* pool = nullptr;
     CUevent event = nullptr;             // of a graph's node: what it records or waits for
     std::shared_ptr<GraphMemory> memory; // … what it allocates or frees
+    Conditional conditional;
     std::shared_ptr<void> keeps;         // what must outlive it: the image of a kernel
 };
 
@@ -92,6 +102,7 @@ struct Command : Work {
     Mark* mark = nullptr;                // holds a reference; of a graph: done when the run is over
     uint64_t free_id = 0;
     std::shared_ptr<GraphRun> graph;     // what a graph command runs
+    uint32_t lines = 0;                  // … and how many lines of graphs aren't done (graph/run.h)
     std::vector<Mark*> marks;            // … of the events that its nodes record or wait for; each holds a reference
 
     /// Back to a new one's state; keeps the memory of its vectors.

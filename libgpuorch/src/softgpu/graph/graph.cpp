@@ -5,13 +5,26 @@
 
 namespace gpo::softgpu {
 
-bool single(CommandKind kind) noexcept { return kind == CommandKind::allocation || kind == CommandKind::release; }
+namespace {
+
+bool is_memory(CommandKind kind) noexcept { return kind == CommandKind::allocation || kind == CommandKind::release; }
+
+}  // namespace
+
+bool single(CommandKind kind) noexcept { return is_memory(kind) || kind == CommandKind::conditional; }
+
+bool is_body(const Graph& graph) noexcept { return graph.owner && graph.owner->work.kind == CommandKind::conditional; }
+
+bool has_memory(const Graph& graph) noexcept {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                       [](const GraphNode* node) { return is_memory(node->work.kind); });
+}
 
 bool single(const Graph& graph) noexcept {
-    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode* node) {
-        return single(node->work.kind) ||
-               std::any_of(node->inner.begin(), node->inner.end(), [](const Graph* inner) { return single(*inner); });
-    });
+    return is_body(graph) || std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode* node) {
+               return single(node->work.kind) || std::any_of(node->inner.begin(), node->inner.end(),
+                                                             [](const Graph* inner) { return single(*inner); });
+           });
 }
 
 GraphNode& Graphs::add(Graph& graph, Work work, std::vector<GraphNode*> depends, std::vector<Graph*> inner) {
@@ -33,6 +46,7 @@ void Graphs::recycle(GraphNode& node) noexcept {
     node.work = Work();
     node.depends = {};
     node.inner = {};
+    node.bodies = {};
     node.original = nullptr;
     node.arguments = {};
     nodes_.retire(&node);
@@ -55,9 +69,31 @@ void Graphs::destroy(Graph& graph) noexcept {
     graph.natives = {};
     graph.capturing = false;
     graph.owner = nullptr;
+    graph.conditions = {};
     graph.execs = 0;
     graphs_.retire(&graph);
     graphs_.recycle(&graph);
+}
+
+bool Graphs::used(const GraphCondition& condition) const noexcept {
+    const GraphNode* node = nodes_.find(condition.node);
+    return node && node->work.conditional.handle == condition.handle;
+}
+
+bool Graphs::conditions_used(const Graph& graph) const noexcept {
+    for (const GraphCondition& condition : graph.conditions)
+        if (!used(condition)) return false;
+    for (const GraphNode* node : graph.nodes)
+        for (const Graph* within : node->inner)
+            if (!conditions_used(*within)) return false;
+    return true;
+}
+
+GraphCondition* Graphs::find_condition(Graph& graph, CUgraphConditionalHandle handle) const noexcept {
+    for (Graph* at = &graph; at; at = at->owner ? at->owner->graph : nullptr)
+        for (GraphCondition& condition : at->conditions)
+            if (condition.handle == handle) return &condition;
+    return nullptr;
 }
 
 void Graphs::destroy_all() noexcept {

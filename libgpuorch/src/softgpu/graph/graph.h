@@ -18,12 +18,22 @@ namespace gpo::softgpu {
 
 struct Graph;
 
+/// A handle that kernels set conditions by.
+struct GraphCondition {
+    CUgraphConditionalHandle handle = 0;  // never used twice
+    CUcontext context = nullptr;
+    uint32_t initial = 0;
+    bool assigned = false;
+    CUgraphNode node = nullptr;  // that decides by it; NULL or stale: none does
+};
+
 struct GraphNode : Handled {
     Graph* graph = nullptr;
     uint32_t position = 0;  // in the graph's nodes
     Work work;
     std::vector<GraphNode*> depends;  // nodes before it, in the order in which they were given
-    std::vector<Graph*> inner;        // the child graph
+    std::vector<Graph*> inner;        // the child graph, or the bodies of a conditional node
+    std::vector<CUgraph> bodies;      // the latter's handles, for the caller
     CUgraphNode original = nullptr;   // in a copy of a graph: what it is the copy of
     std::vector<void*> arguments;     // what cuGraphKernelNodeGetParams points to
 };
@@ -33,13 +43,18 @@ struct Graph : Handled {
     std::vector<CUgraphNode> natives;  // what cuStreamGetCaptureInfo points to
     bool capturing = false;            // not the caller's to destroy yet
     GraphNode* owner = nullptr;        // whose inner graph it is
-    uint32_t execs = 0;                // executables of it that exist
+    std::vector<GraphCondition> conditions;
+    uint32_t execs = 0;  // executables of it that exist
 };
 
 /// Whether a node's kind forbids that its graph is copied, or is within another, or has two executables.
 bool single(CommandKind) noexcept;
-/// The same of a graph: whether one of its nodes does.
+/// The same of a graph: whether one of its nodes does, or it is the body of a conditional node.
 bool single(const Graph&) noexcept;
+/// Whether the graph has nodes that allocate or free.
+bool has_memory(const Graph&) noexcept;
+/// Whether the graph is the body of a conditional node.
+bool is_body(const Graph&) noexcept;
 
 /// All graphs of a machine, and their nodes.
 class Graphs {
@@ -57,6 +72,12 @@ public:
     GraphNode& add(Graph&, Work, std::vector<GraphNode*> depends, std::vector<Graph*> inner = {});
     /// The nodes behind it lose that dependency, and get no other for it.
     void remove(GraphNode&) noexcept;
+    /// The condition by its handle, of the graph or of one that it is within; NULL: there is none.
+    GraphCondition* find_condition(Graph&, CUgraphConditionalHandle) const noexcept;
+    /// A node of the graph, or of one within it, decides by each condition.
+    bool conditions_used(const Graph&) const noexcept;
+    /// Whether a node decides by it.
+    bool used(const GraphCondition&) const noexcept;
     /// A copy with its inner graphs. Throws std::bad_alloc, with no effect.
     Graph& copy(const Graph&);
 

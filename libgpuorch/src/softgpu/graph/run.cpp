@@ -1,6 +1,8 @@
 #include "softgpu/graph/run.h"
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
 namespace gpo::softgpu {
 
@@ -11,8 +13,9 @@ class Layout {
 public:
     Layout(GraphShape& shape, std::vector<const Work*>& work) : shape_(shape), work_(work) {}
 
-    uint32_t new_region() {
+    uint32_t new_region(uint32_t decider) {
         shape_.regions.emplace_back();
+        shape_.deciders.push_back(decider);
         return uint32_t(shape_.regions.size() - 1);
     }
 
@@ -52,6 +55,7 @@ private:
         const uint32_t number = new_node(node, region);
         switch (node->work.kind) {
             case CommandKind::child: add_child(number, *node->inner.front(), region); break;
+            case CommandKind::conditional: add_bodies(number, *node); break;
             case CommandKind::record:
             case CommandKind::wait: shape_.events.push_back(number); break;
             case CommandKind::allocation:
@@ -59,6 +63,15 @@ private:
             default: break;
         }
         return number;
+    }
+
+    void add_bodies(uint32_t number, const GraphNode& node) {
+        for (const Graph* body : node.inner) {
+            const uint32_t region = new_region(number);
+            shape_.nodes[number].bodies.push_back(region);
+            const uint32_t level = add(*body, region);
+            shape_.nodes[number].inner.push_back(level);
+        }
     }
 
     /// The child's nodes are between its node and one that stands for its end.
@@ -112,14 +125,18 @@ GraphRun::GraphRun(const Graph& graph) {
     auto made = std::make_shared<GraphShape>();
     std::vector<const Work*> work;
     Layout layout(*made, work);
-    layout.add(graph, layout.new_region());
+    layout.add(graph, layout.new_region(GraphShape::kNone));
     std::sort(made->by_origin.begin(), made->by_origin.end());
     for (uint32_t i = 0; i < work.size(); ++i) {
         auto command = std::make_shared<Command>();
         if (work[i]) static_cast<Work&>(*command) = *work[i];
         command->node = i;
+        const Conditional& decides = command->conditional;
+        if (decides.handle) conditions.push_back({decides.handle, decides.initial, decides.assigned, decides.initial});
         commands.push_back(std::move(command));
     }
+    std::sort(conditions.begin(), conditions.end(),
+              [](const Condition& a, const Condition& b) { return a.handle < b.handle; });
     shape = std::move(made);
     disabled.resize(work.size());
     missing.resize(work.size());
@@ -128,19 +145,35 @@ GraphRun::GraphRun(const Graph& graph) {
 }
 
 GraphRun::GraphRun(const GraphRun& other)
-    : shape(other.shape), commands(other.commands), disabled(other.disabled), missing(other.missing), left(other.left) {
+    : shape(other.shape),
+      commands(other.commands),
+      disabled(other.disabled),
+      conditions(other.conditions),
+      launchable(other.launchable),
+      missing(other.missing),
+      left(other.left) {
     startable.reserve(commands.size());
 }
 
 void GraphRun::begin(Command& by) noexcept {
     owner = &by;
-    in_flight = 0;
+    in_flight = lines = launched = queued = 0;
+    moved = false;
+    running = true;
     startable.clear();
+    for (Condition& condition : conditions)
+        if (condition.assigned) condition.value = condition.initial;
     for (const auto& command : commands) {
         command->run = this;
         command->stream = by.stream;
     }
     begin_region(0);
+}
+
+void GraphRun::begin_line(GraphRun* parent) noexcept {
+    own_line.first = this;
+    own_line.parent = parent;
+    line = &own_line;
 }
 
 void GraphRun::begin_region(uint32_t region) noexcept {
@@ -157,6 +190,47 @@ bool GraphRun::node_done(uint32_t done) noexcept {
     for (uint32_t follower : node.followers)
         if (--missing[follower] == 0) startable.push_back(follower);
     return --left[node.region] == 0;
+}
+
+Condition* GraphRun::find_condition(CUgraphConditionalHandle handle) noexcept {
+    const auto at = std::lower_bound(conditions.begin(), conditions.end(), handle,
+                                     [](const Condition& condition, auto other) { return condition.handle < other; });
+    return at != conditions.end() && at->handle == handle ? &*at : nullptr;
+}
+
+void GraphRun::set_condition(CUgraphConditionalHandle handle, uint32_t value) noexcept {
+    if (Condition* condition = find_condition(handle))
+        std::atomic_ref(condition->value).store(value, std::memory_order_release);
+}
+
+uint32_t GraphRun::chosen(uint32_t node) noexcept {
+    const Conditional& decides = commands[node]->conditional;
+    uint32_t body = std::atomic_ref(find_condition(decides.handle)->value).load(std::memory_order_acquire);
+    if (decides.type != CU_GRAPH_COND_TYPE_SWITCH) body = body ? 0 : 1;   // a while has no body 1
+    const std::vector<uint32_t>& bodies = shape->nodes[node].bodies;
+    return body < bodies.size() ? bodies[body] : GraphShape::kNone;
+}
+
+void Tails::push(GraphRun& run) noexcept {
+    run.next_tail = nullptr;
+    (back ? back->next_tail : front) = &run;
+    back = &run;
+}
+
+void Tails::put_first(Tails& others) noexcept {
+    if (!others.front) return;
+    others.back->next_tail = front;
+    if (!front) back = others.back;
+    front = others.front;
+    others = Tails();
+}
+
+GraphRun* Tails::take() noexcept {
+    GraphRun* taken = front;
+    if (!taken) return nullptr;
+    front = taken->next_tail;
+    if (!front) back = nullptr;
+    return taken;
 }
 
 Graph& graph_of(Graphs& graphs, const GraphRun& run) { return graph_of(graphs, run, run.shape->levels.front()); }

@@ -8,7 +8,13 @@
 //
 // The nodes of the graph and of all inner graphs are numbered together from 0. They are in regions: what runs as a
 // whole, perhaps several times in one run. Region 0 is the graph itself, with its child graphs. A child graph's node
-// stands for its beginning; a node without an origin stands for its end.
+// stands for its beginning; a node without an origin stands for its end. The other regions are bodies of conditional
+// nodes.
+//
+// Kernels launch executables, too. The *environment* of a run is the run with all that its kernels launch into it. A
+// *line* is what is launched at one place in an environment: a graph, and then its tails, one after the other. The
+// *first* of a line is the graph that was launched there. A run is done when nothing of it is in flight and all lines
+// in its environment are done.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +33,7 @@ struct GraphShape {
         CUgraphNode origin = nullptr;     // the graph's node that it was made of
         std::vector<uint32_t> depends;    // as they were given
         std::vector<uint32_t> inner;      // the levels of its inner graphs
+        std::vector<uint32_t> bodies;     // of a conditional node: their regions
         std::vector<uint32_t> followers;  // what is held up by it
         uint32_t holders = 0;             // how many nodes hold it up
         uint32_t end = 0;                 // the node that holds up what depends on this one
@@ -38,12 +45,39 @@ struct GraphShape {
     std::vector<Node> nodes;
     std::vector<Level> levels;
     std::vector<std::vector<uint32_t>> regions;               // the nodes of each
+    std::vector<uint32_t> deciders;                           // of each region the conditional node; kNone: region 0's
     std::vector<uint32_t> events;                             // nodes that record events or wait for them
     std::vector<uint32_t> memory;                             // nodes that allocate or free
     std::vector<std::pair<CUgraphNode, uint32_t>> by_origin;  // in the order of the handles
 
     /// The number of the node that was made of a graph's node; kNone: none was.
     uint32_t find(CUgraphNode origin) const noexcept;
+};
+
+struct GraphRun;
+
+/// Launches of one run that have to wait until it is done, in their order, by GraphRun::next_tail.
+struct Tails {
+    GraphRun *front = nullptr, *back = nullptr;
+
+    void push(GraphRun&) noexcept;
+    /// All of `others` before those that are here.
+    void put_first(Tails& others) noexcept;
+    GraphRun* take() noexcept;
+};
+
+/// What graphs decide by, in the order of the handles.
+struct Condition {
+    CUgraphConditionalHandle handle = 0;
+    uint32_t initial = 0;
+    bool assigned = false;
+    uint32_t value = 0;  // kernels write it, on any thread
+};
+
+struct Line {
+    GraphRun* first = nullptr;   // NULL: the line is done
+    GraphRun* parent = nullptr;  // in whose environment it is; NULL: in the stream's command's
+    Tails tails;
 };
 
 struct GraphRun {
@@ -55,6 +89,8 @@ struct GraphRun {
     std::shared_ptr<const GraphShape> shape;
     std::vector<std::shared_ptr<Command>> commands;
     std::vector<bool> disabled;
+    std::vector<Condition> conditions;
+    CUgraphExec launchable = nullptr;  // what kernels launch it by; NULL: they can't
 
     // The run that is under way.
     Command* owner = nullptr;         // the stream's command
@@ -62,6 +98,28 @@ struct GraphRun {
     std::vector<uint32_t> left;       // of each region: nodes that are not done yet
     std::vector<uint32_t> startable;  // has room for all nodes
     uint32_t in_flight = 0;
+    bool moved = false;  // something was in flight since a body was repeated
+
+    // Launches by kernels.
+    bool running = false, waiting = false;  // waiting: as a tail
+    Line* line = nullptr;                   // that it runs in
+    Line own_line;                          // whose first it is
+    uint32_t lines = 0;                     // in its environment, that are not done
+    uint32_t launched = 0, queued = 0;      // how many there have been in this run: into environments; as tails
+    Tails tails;                            // that the run's kernels have launched
+    GraphRun* next_tail = nullptr;
+    std::shared_ptr<GraphRun> keeps;  // itself, as long as a kernel's launch of it isn't done
+    Command* held_up = nullptr;       // a stream's command that is to run it when that is so
+
+    /// The run that begins is the first of a line.
+    void begin_line(GraphRun* parent) noexcept;
+    /// Something launched it, and isn't done with it.
+    bool busy() const noexcept { return running || waiting || own_line.first; }
+    /// The region that a conditional node runs by its condition; kNone: none.
+    uint32_t chosen(uint32_t node) noexcept;
+    /// Any thread. Unknown handles are ignored.
+    void set_condition(CUgraphConditionalHandle, uint32_t value) noexcept;
+    Condition* find_condition(CUgraphConditionalHandle) noexcept;
 
     /// What of the graph can start at its beginning is startable.
     void begin(Command& owner) noexcept;
@@ -78,6 +136,7 @@ struct GraphExec : Handled {
     Mark* last = nullptr;           // done when the latest launch is; holds a reference
     CUgraph graph = nullptr;        // that it was made of, which may be gone
     uint64_t flags = 0;             // CUDA_GRAPH_INSTANTIATE_FLAG_*
+    bool uploaded = false;          // since the latest change: kernels may launch it
 };
 
 }  // namespace gpo::softgpu

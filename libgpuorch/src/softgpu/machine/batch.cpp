@@ -8,8 +8,6 @@ namespace gpo::softgpu {
 
 namespace {
 
-Context& context_of(const Command& command) { return command.context ? *command.context : *command.stream->context; }
-
 /// Adds to `due` what the modelled device would need for a kernel; kernels of a device take turns.
 uint64_t kernel_due(const Rates& rates, Device& device, const KernelLaunch& launch) {
     const uint64_t begin = std::max(host::now(), device.kernels_busy_until);
@@ -21,6 +19,10 @@ uint64_t kernel_due(const Rates& rates, Device& device, const KernelLaunch& laun
 }
 
 }  // namespace
+
+Context& context_of(const Command& command) noexcept {
+    return command.context ? *command.context : *command.stream->context;
+}
 
 void Batch::ready(Stream& stream) noexcept {
     if (stream.queued || stream.current) return;
@@ -127,9 +129,8 @@ Batch::Started Batch::start(Command& command) noexcept {
             return Started::done;
         }
         case CommandKind::release: drop(command); return Started::done;
-        case CommandKind::graph:
-            begin_run(command);
-            return advance_run(*command.graph) ? Started::done : Started::running;
+        case CommandKind::graph: return start_run(command);
+        case CommandKind::conditional: return decide(command, false);
     }
     return Started::done;
 }
@@ -185,9 +186,10 @@ bool Batch::advance_run(GraphRun& run) noexcept {
         const uint32_t node = run.startable.back();
         run.startable.pop_back();
         ++run.in_flight;
-        if (!run.disabled[node] && start(*run.commands[node]) == Started::running) continue;
+        const Started started = run.disabled[node] ? Started::done : start(*run.commands[node]);
+        if (started == Started::running) continue;
         --run.in_flight;
-        run.node_done(node);
+        if (started == Started::done) node_done(run, node);
     }
     return run.in_flight == 0;
 }
@@ -197,8 +199,10 @@ void Batch::completed(Command& command, CUresult result, const char* text) noexc
     Stream& stream = *command.stream;
     if (GraphRun* run = command.run) {
         --run->in_flight;
-        run->node_done(command.node);
-        if (!advance_run(*run)) return;
+        run->moved = true;
+        if (command.kind != CommandKind::conditional) node_done(*run, command.node);
+        else repeat(command);
+        if (!advance_run(*run) || !finish_run(*run)) return;
     }
     retire(stream);
     ready(stream);

@@ -6,6 +6,9 @@
 
 namespace gpo::softgpu {
 
+/// Whose device does it.
+Context& context_of(const Command&) noexcept;
+
 class Batch {
 public:
     explicit Batch(Machine& machine) : machine_(machine), lock_(machine.lock) {}
@@ -21,6 +24,10 @@ public:
     void completed(Command&, CUresult, const char* text) noexcept;
     /// The first failure of a kernel: all devices are lost.
     void fail(const Command&, CUresult, const char* text) noexcept;
+    // A kernel of `by` launches an executable, which has to be possible (machine/kernel_calls.cpp).
+    void launch_tail(GraphRun& by, std::shared_ptr<GraphRun>) noexcept;
+    /// Into the environment of `by`, or the one that `by` is in.
+    void launch_beside(GraphRun& by, std::shared_ptr<GraphRun>, bool sibling) noexcept;
     /// What the streams of a context (NULL: of all) wait for, values and marks, is given up.
     void give_up_waits(const Context* only) noexcept;
     void mark_done(Mark&) noexcept;
@@ -34,7 +41,7 @@ public:
     host::Lock& lock() noexcept { return lock_; }
 
 private:
-    enum class Started : uint8_t { done, running };
+    enum class Started : uint8_t { done, running, inside };   // inside: a body of the conditional node has begun
     void advance(Stream&) noexcept;
     Started start(Command&) noexcept;
     void drop(Command&) noexcept;
@@ -44,6 +51,14 @@ private:
     void end_run(Command&) noexcept;
     /// Starts what can be started of a graph; true when the run is over.
     bool advance_run(GraphRun&) noexcept;
+    // Conditional nodes, and runs that belong together (machine/graph_runs.cpp).
+    Started start_run(Command&) noexcept;
+    void node_done(GraphRun&, uint32_t node) noexcept;
+    Started decide(Command& node, bool again) noexcept;
+    bool repeat(Command& node) noexcept;
+    bool finish_run(GraphRun&) noexcept;
+    void release_run(GraphRun&) noexcept;
+    void start_again(Command&) noexcept;
     /// The stream's current command is over.
     void retire(Stream&) noexcept;
     void wake_later(std::atomic<uint32_t>& word) noexcept;

@@ -183,6 +183,7 @@ CUresult perform_copy(Machine& machine, Command& command) {
     const uint64_t begin = rated ? host::now() : 0;
     uint64_t bytes = 0;
     EngineKind engine = EngineKind::local;
+    if (command.kind == CommandKind::conditional) return CUDA_SUCCESS;   // a turn of a loop
     if (command.kind == CommandKind::fill) {
         uint64_t span = 0;
         span_of_rows(command.fill.pitch, command.fill.width * command.fill.element, command.fill.height, &span);

@@ -23,6 +23,7 @@
 #include "host/host.h"
 #include "softgpu/graph/run.h"
 #include "softgpu/machine/graph_memory.h"
+#include "softgpu/machine/kernel_calls.h"
 #include "softgpu/machine/objects.h"
 #include "softgpu/machine/rates.h"
 #include "softgpu/memory/memory.h"
@@ -54,6 +55,8 @@ struct Machine {
     HandleTable<Pool> pools;
     Graphs graphs;
     HandleTable<GraphExec> graph_execs;
+    uint64_t next_condition = 0;                    // handles of conditions: never used twice
+    KernelCalls kernel_calls{*this};
     AddressSpace memory;
     std::map<uint64_t, std::weak_ptr<GraphMemory>> graph_memory;   // by address
     std::vector<std::unique_ptr<Device>> devices;
