@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <lualib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "binding.h"
@@ -40,7 +39,7 @@ int is_gone(const array_object *array) { return array->root->base.closed || arra
 
 array_object *check_array(lua_State *L, state *s, int index) {
     array_object *array = check_object_even_closed(L, s, index, CLASS_ARRAY);
-    if (is_gone(array)) luaL_argerror(L, index, "the array is closed");
+    if (is_gone(array) || !s->bridge) luaL_argerror(L, index, s->bridge ? "the array is closed" : state_is_closed);
     return array;
 }
 
@@ -183,8 +182,8 @@ static void free_host_memory(lua_State *L, state *s, array_object *array, int in
     if (array->registered && !*array->ended && device &&
         s->api->host_unregister(HANDLE(device, gpo_device_t), memory) != GPO_SUCCESS)
         busy = 1;
-    /* Where a copy may still write there, it is better lost than reused. */
-    if (!busy) free(memory);
+    /* Where a copy may still write there, it is kept until the state is closed. */
+    if (!busy) owned_free(s, memory);
 }
 
 static void forget_streams(lua_State *L, state *s, array_object *array, int index) {
@@ -232,8 +231,8 @@ void destroy_array(lua_State *L, state *s, object *o, int collected) {
     let_go(L, s, array, index);
 }
 
-void free_in_child(array_object *array) {
-    if (array->kind == MEMORY_HOST && array->root == array) free((void *)(uintptr_t)array->address);
+void free_in_child(state *s, array_object *array) {
+    if (array->kind == MEMORY_HOST && array->root == array) owned_free(s, (void *)(uintptr_t)array->address);
 }
 
 void forget_array(lua_State *L, state *s, array_object *array, int index) {
@@ -369,7 +368,7 @@ static int array_pointer(lua_State *L) {
 /* Pushes a host array of as many bytes as a device array has, to be copied through; its index. */
 static int push_stage(lua_State *L, state *s, stream_object *stream, uint64_t bytes) {
     array_object *stage = new_array(L, s, 0, MEMORY_HOST, ELEMENT_U8, 0, bytes);
-    void *memory = malloc(bytes ? bytes : 1);
+    void *memory = owned_resize(s, NULL, bytes);
     if (!memory) return luaL_error(L, "not enough memory");
     stage->address = (uint64_t)(uintptr_t)memory;
     stage->base.handle = stage;
@@ -523,7 +522,7 @@ int make_host_array(lua_State *L) {
     const enum element type = check_element_type(L, 1);
     const uint64_t count = check_element_count(L, 2, type);
     array_object *array = new_array(L, s, 0, MEMORY_HOST, type, 0, count);
-    array->address = (uint64_t)(uintptr_t)calloc(count, element_sizes[type]);
+    array->address = (uint64_t)(uintptr_t)owned_make(s, count * element_sizes[type], NULL);
     if (!array->address) return failure_with(L, s, GPO_OUT_OF_MEMORY, "there is no host memory for the array");
     array->base.handle = array;
     account(L, s, (int64_t)ARRAY_BYTES(array));

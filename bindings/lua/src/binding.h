@@ -12,6 +12,7 @@
 
 #include <gpuorch/api.h>
 #include <pthread.h>
+#include <stddef.h>
 
 #include "compat.h"
 
@@ -71,6 +72,7 @@ typedef struct state {
     int unheard_teller;   /* and what reports errors that nobody will ask for */
     object *recognised[RECOGNISED]; /* userdata that are known to be objects, by their address (object.c) */
     struct request *request;
+    struct owned *owned;  /* what userdata own outside Lua, in a list (owned.c) */
     const struct call *call;
     struct runtime_context *contexts;
     int64_t held_bytes;   /* of arrays that are alive */
@@ -127,6 +129,16 @@ void push_kept(lua_State *L, int index, int slot);
 int remember(lua_State *L, state *s, int index);
 int push_known(lua_State *L, state *s, int number); /* 0, and nil is pushed, if it is gone */
 struct runtime_context *context_of(lua_State *L, state *s, const object *o); /* NULL: its runtime is gone */
+
+/* --- owned.c: memory that a userdata owns outside Lua --- */
+
+/* Frees what the block refers to; the block itself is freed behind it. */
+typedef void (*owned_release)(state *s, void *block);
+void *owned_make(state *s, size_t bytes, owned_release release); /* zeroed; NULL: out of memory. `release` may be NULL */
+void *owned_resize(state *s, void *block, size_t bytes); /* as realloc: NULL makes a block, which isn't zeroed */
+char *owned_text(state *s, const char *text);
+void owned_free(state *s, void *block); /* NULL: nothing happens */
+void owned_free_all(state *s);
 
 /* --- status.c --- */
 
@@ -225,6 +237,7 @@ typedef struct runtime_context {
     state *owner;                /* dead once this is closed */
     struct bridge *bridge;
     int number;                  /* the runtime is known by it */
+    gpo_runtime_t runtime;
     gpo_cq_t home;               /* the queue of operations that name no other */
     int closed;                  /* its callbacks are answered with GPO_CANCELLED */
     int busy;                    /* depth of its callbacks that run here */
@@ -271,7 +284,7 @@ int raise_again(lua_State *L, state *s);
 /* Pops a callback's message and gives it to gpuorch.on_error, or keeps Ctrl-C's for pass_interrupt. */
 void report(lua_State *L, state *s);
 int is_interrupt(const char *text); /* whether Ctrl-C raised it */
-/* Takes a text of malloc's, or NULL: an error that nobody will ask for. gpuorch.on_error gets it from report_unheard, or
+/* Takes a text of owned_text, or NULL: an error that nobody will ask for. gpuorch.on_error gets it from report_unheard, or
  * standard error from print_unheard, once the state is closed. Calls nothing of Lua's: finalizers may call it. */
 void leave_unheard(state *s, char *text);
 void report_unheard(lua_State *L, state *s);
@@ -300,10 +313,15 @@ void account(lua_State *L, state *s, int64_t bytes); /* of a new array: steps th
 
 /* --- queue.c --- */
 
+typedef struct cq_hold {
+    gpo_cq_t handle;             /* a queue outlives its runtime */
+    int fd;                      /* -1: not asked for */
+} cq_hold;
+
 typedef struct cq_object {
     object base;
     int last[2];                 /* newest number of an entry with a value, and of an operation */
-    int fd;                      /* -1: not asked for */
+    struct cq_hold *hold;        /* what has to be released though the finalizer isn't called */
     gpo_completion *stash;       /* entries with values, drained from C and not yet by Lua */
     uint64_t stashed, stash_room;
 } cq_object;
@@ -366,7 +384,7 @@ void watch_runtime(lua_State *L, state *s, array_object *array);
 int on_host(const array_object *array);
 void push_root(lua_State *L, int index); /* of the array at `index` */
 void forget_array(lua_State *L, state *s, array_object *array, int index); /* its memory was freed by hand */
-void free_in_child(array_object *array); /* memory of the host's own, in a forked child, where nothing else is freed */
+void free_in_child(state *s, array_object *array); /* memory of the host's own, in a forked child, where nothing else is freed */
 uint64_t check_element_count(lua_State *L, int index, enum element type);
 int array_index(lua_State *L);
 int array_newindex(lua_State *L);
@@ -422,6 +440,7 @@ typedef struct pipeline_object {
 } pipeline_object;
 
 int runtime_create(lua_State *L);
+void end_runtimes(lua_State *L, state *s); /* all that are left, as the state is closed */
 int has_callers(state *s); /* a pipeline is running that may call back here */
 void free_pipeline_contexts(lua_State *L, state *s, runtime_context *context);
 void make_caller(lua_State *L, state *s, int state_index);
@@ -444,9 +463,9 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected);
 void destroy_executor(lua_State *L, state *s, object *o, int collected);
 void destroy_array(lua_State *L, state *s, object *o, int collected);
 /* Frees what a userdata holds beyond its closing, when the collector takes it. */
-void free_kernel(object *o);
-void free_operation(object *o);
-void free_cq(object *o);
+void free_kernel(state *s, object *o);
+void free_operation(state *s, object *o);
+void free_cq(state *s, object *o);
 
 #pragma GCC visibility pop
 

@@ -315,7 +315,7 @@ struct unheard {
 static void take_first_unheard(state *s) {
     struct unheard *first = s->unheard;
     s->unheard = first->next;
-    free(first->text);
+    owned_free(s, first->text);
     free(first);
 }
 
@@ -323,7 +323,7 @@ void leave_unheard(state *s, char *text) {
     struct unheard *u = text ? malloc(sizeof *u) : NULL, **last = &s->unheard;
     if (!u) {
         if (text) print_text(text);
-        free(text);
+        owned_free(s, text);
         return;
     }
     *u = (struct unheard){NULL, text};

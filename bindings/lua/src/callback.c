@@ -25,7 +25,7 @@ static int keep_failure(request *r, const char *text) {
     snprintf(p->message, sizeof p->message, "%.*s", length < sizeof p->message ? (int)length : (int)sizeof p->message, text);
     if (is_interrupt(text)) return 0;
     p->heard = 0;
-    return (p->failure = strdup(text)) != NULL;
+    return (p->failure = owned_text(r->context->owner, text)) != NULL;
 }
 
 /* Pushes the function, below its arguments. False: the pipeline's object is gone. */

@@ -1,7 +1,6 @@
 /* kernel.c: modules, kernels and their launch. A kernel has a signature, "u32 f32 ptr bytes:12": Lua's numbers have no
  * type, so it says how each argument is converted, and what it is checked against. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "methods.h"
@@ -166,12 +165,12 @@ static int read_word(const char *word, size_t length, parameter *p) {
 }
 
 /* Reads the signature at `index` into the kernel, whose memory the collector frees. */
-static void read_signature(lua_State *L, int index, kernel_object *kernel) {
+static void read_signature(lua_State *L, state *s, int index, kernel_object *kernel) {
     const char *text = luaL_optstring(L, index, "");
     uint32_t words = 0, total = 0;
     for (const char *at = text; *(at += strspn(at, " ,\t\n")); at += strcspn(at, " ,\t\n")) ++words;
     const size_t entry = sizeof(parameter) + sizeof(void *) + sizeof(uint32_t);
-    char *block = malloc(entry * (words + 1));
+    char *block = owned_resize(s, NULL, entry * (words + 1));
     if (!block) luaL_error(L, "not enough memory");
     kernel->pointers = (const void **)block;
     kernel->parameters = (parameter *)(block + (words + 1) * sizeof(void *));
@@ -191,7 +190,7 @@ static void read_signature(lua_State *L, int index, kernel_object *kernel) {
     }
     luaL_argcheck(L, total <= 4 * MOST_PARAMETER_BYTES, index, "the parameters are too many");
     kernel->bytes = total;
-    kernel->values = calloc(1, total + 1);
+    kernel->values = owned_make(s, total + 1, NULL);
     if (!kernel->values) luaL_error(L, "not enough memory");
     for (uint32_t i = 0; i < kernel->count; ++i) kernel->pointers[i] = kernel->values + kernel->parameters[i].offset;
 }
@@ -203,7 +202,7 @@ static int module_get_kernel(lua_State *L) {
     const char *name = luaL_checkstring(L, 2);
     lua_settop(L, 3);
     kernel_object *kernel = new_object(L, s, CLASS_KERNEL, 1);
-    read_signature(L, 3, kernel);
+    read_signature(L, s, 3, kernel);
     gpo_kernel_t handle = NULL;
     gpo_status status = s->api->module_get_kernel(HANDLE(module, gpo_module_t), name, &handle);
     kernel->base.handle = handle;
@@ -222,10 +221,10 @@ void destroy_kernel(lua_State *L, state *s, object *o, int collected) {
     s->api->kernel_destroy(HANDLE(o, gpo_kernel_t));
 }
 
-void free_kernel(object *o) {
+void free_kernel(state *s, object *o) {
     kernel_object *kernel = (kernel_object *)o;
-    free(kernel->pointers);
-    free(kernel->values);
+    owned_free(s, kernel->pointers);
+    owned_free(s, kernel->values);
     kernel->pointers = NULL;
     kernel->values = NULL;
 }

@@ -64,20 +64,19 @@ static int print_error(lua_State *L) {
     return 0;
 }
 
-/* Comes last of the module's finalizers. Not every Lua runs those of what others' finalizers made meanwhile: runtimes among
- * that are shut down here. */
+/* The last of the module's finalizers. Some of the others may not have been called: if Lua had no memory for the call, and in
+ * some Luas if the object was made by a finalizer while the Lua state was closed. What such objects hold is released here. */
 static int close_state(lua_State *L) {
     state *s = lua_touserdata(L, 1);
     if (!s->bridge) return 0;
-    if (belongs_here(s)) {
-        for (runtime_context *context = s->contexts, *next; context; context = next) {
-            next = context->next;
-            if (push_known(L, s, context->number)) close_object(L, s, lua_gettop(L), 1);
-            lua_pop(L, 1);
-        }
-        close_bridge(s->bridge);
+    const int here = belongs_here(s);
+    if (here) {
+        end_runtimes(L, s);
         print_unheard(s);
     }
+    /* A runtime that didn't end in time may still use memory of a userdata's: then nothing is freed. */
+    if (!here || !s->contexts) owned_free_all(s);
+    if (here) close_bridge(s->bridge);
     s->bridge = NULL;
     return 0;
 }
@@ -95,6 +94,9 @@ static state *push_state(lua_State *L) {
     lua_pushcfunction(L, close_state);
     lua_setfield(L, -2, "__gc");
     lua_setmetatable(L, -2);
+    /* The state lives as long as the Lua state: lua_close has room to call close_state, a collection may have none. */
+    lua_pushvalue(L, -1);
+    luaL_ref(L, LUA_REGISTRYINDEX);
     s->api = open_library(L);
     stay_loaded();
     if (!watch_forks() || !(s->bridge = make_bridge(s->api))) luaL_error(L, "not enough memory");

@@ -133,8 +133,9 @@ void close_object(lua_State *L, state *s, int index, int collected) {
     object *o = lua_touserdata(L, index);
     if (o->closed || !o->handle) return;
     o->closed = 1;
-    if (o->id == CLASS_ARRAY && !belongs_here(s)) free_in_child((array_object *)o);
-    if (!belongs_here(s)) o->handle = NULL;
+    if (o->id == CLASS_ARRAY && !belongs_here(s)) free_in_child(s, (array_object *)o);
+    /* Once the state is closed, close_state has released whatever the object had. */
+    if (!belongs_here(s) || !s->bridge) o->handle = NULL;
     else if (!is_needed(s, o)) destroy(L, s, index, collected);
 }
 
@@ -160,9 +161,9 @@ static int metamethod_gc(lua_State *L) {
     close_object(L, s, 1, 1);
     o->closed = 1;
     if (*place_of(s, o) == o) *place_of(s, o) = NULL;
-    if (o->id == CLASS_KERNEL) free_kernel(o);
-    if (o->id == CLASS_OPERATION) free_operation(o);
-    if (o->id == CLASS_CQ) free_cq(o);
+    if (o->id == CLASS_KERNEL) free_kernel(s, o);
+    if (o->id == CLASS_OPERATION) free_operation(s, o);
+    if (o->id == CLASS_CQ) free_cq(s, o);
     return 0;
 }
 

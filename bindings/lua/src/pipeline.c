@@ -1,6 +1,5 @@
 /* pipeline.c: pipelines: what they are made of, their runs and their ends. What they call of Lua's is in callback.c. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "methods.h"
@@ -44,7 +43,7 @@ static void release_arguments(lua_State *L, state *s, int kept) {
 
 /* A run's failure is forgotten; where no wait has given it to anybody, it will be reported. */
 static void drop_failure(state *s, pipeline_context *p) {
-    if (p->heard) free(p->failure);
+    if (p->heard) owned_free(s, p->failure);
     else leave_unheard(s, p->failure);
     p->failure = NULL;
     p->message[0] = '\0';
@@ -247,7 +246,7 @@ static int pipeline_create(lua_State *L) {
     runtime_context *context = context_of(L, s, device);
     if (!context) return failure_with(L, s, GPO_INVALID_HANDLE, "the runtime is shut down");
     pipeline->number = remember(L, s, 3);
-    pipeline_context *p = calloc(1, sizeof *p);
+    pipeline_context *p = owned_make(s, sizeof *p, NULL);
     if (!p) return luaL_error(L, "not enough memory");
     p->runtime = context;
     p->number = pipeline->number;
@@ -279,7 +278,7 @@ void free_pipeline_contexts(lua_State *L, state *s, runtime_context *context) {
         p->reference = 0;
         if (p->held) continue;
         drop_failure(s, p);
-        free(p);
+        owned_free(s, p);
     }
 }
 
@@ -306,7 +305,7 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
         release_arguments(L, s, lua_gettop(L));
         lua_pop(L, 1);
         unlink_context(p);
-        free(p);
+        owned_free(s, p);
     } else {
         p->reference = luaL_ref(L, LUA_REGISTRYINDEX);
     }

@@ -27,7 +27,7 @@ typedef struct pipeline_context {
     uint64_t result_bytes;
     size_t rest;        /* where the rest of a string begins that the source gave and had no room; 0: there is none */
     char message[512];  /* of the error that a callback raised in this run */
-    char *failure;      /* that error with its traceback, of malloc's; NULL: there was none */
+    char *failure;      /* that error with its traceback, of owned_text; NULL: there was none */
     int heard;          /* whether a wait has given it to somebody */
     struct stage_context {
         struct pipeline_context *pipeline;

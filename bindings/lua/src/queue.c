@@ -1,7 +1,6 @@
 /* queue.c: completion queues, and operations: points that somebody waits for. An entry's user_data is a number under which
  * its queue keeps, until it is drained, whose it is: odd for an operation, even for a value of the caller's. */
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,10 +29,19 @@ void push_completion(lua_State *L, state *s, const gpo_completion *entry) {
 static const field cq_option_fields[] = {FIELD(gpo_cq_options, capacity, U32), FIELD(gpo_cq_options, label, STRING),
                                          FIELDS_END};
 
+/* What is left of a queue when its block is freed: after its finalizer the descriptor alone. */
+static void release_cq(state *s, void *block) {
+    const cq_hold *hold = block;
+    if (hold->handle && belongs_here(s)) s->api->cq_destroy(hold->handle);
+    if (hold->fd >= 0) close(hold->fd);
+}
+
 /* Pushes a new queue of the runtime at `parent`. */
 static cq_object *new_cq(lua_State *L, state *s, int parent) {
     cq_object *queue = new_object(L, s, CLASS_CQ, parent);
-    queue->fd = -1;
+    queue->hold = owned_make(s, sizeof *queue->hold, release_cq);
+    if (!queue->hold) luaL_error(L, "not enough memory");
+    queue->hold->fd = -1;
     queue->last[1] = 1; /* odd numbers are operations' */
     lua_newtable(L);
     keep(L, -2, QUEUE_OWNERS, -1);
@@ -41,13 +49,18 @@ static cq_object *new_cq(lua_State *L, state *s, int parent) {
     return queue;
 }
 
+static gpo_status open_cq(state *s, cq_object *queue, gpo_runtime_t runtime, const gpo_cq_options *options) {
+    const gpo_status status = s->api->cq_create(runtime, options, &queue->hold->handle);
+    queue->base.handle = queue->hold->handle;
+    return status;
+}
+
 static int cq_create(lua_State *L) {
     state *s = the_state(L);
     object *runtime = check_object(L, s, 1, CLASS_RUNTIME);
     gpo_cq_options options = {.struct_size = sizeof options};
     read_record(L, 2, cq_option_fields, &options);
-    cq_object *queue = new_cq(L, s, 1);
-    return created(L, s, s->api->cq_create(HANDLE(runtime, gpo_runtime_t), &options, (gpo_cq_t *)&queue->base.handle));
+    return created(L, s, open_cq(s, new_cq(L, s, 1), HANDLE(runtime, gpo_runtime_t), &options));
 }
 
 cq_object *keep_home(lua_State *L, state *s, int runtime) {
@@ -60,7 +73,7 @@ cq_object *keep_home(lua_State *L, state *s, int runtime) {
 gpo_status open_home(state *s, cq_object *home, gpo_runtime_t runtime) {
     const gpo_cq_options options = {.struct_size = sizeof options, .capacity = 1 << 16, .label = "lua"};
     home->base.above = runtime;
-    return s->api->cq_create(runtime, &options, (gpo_cq_t *)&home->base.handle);
+    return open_cq(s, home, runtime, &options);
 }
 
 /* Pushes the queue of the runtime of the object at `index`; false, and anything is pushed, if that is shut down. */
@@ -93,7 +106,7 @@ static char *failure_text(state *s, const cq_object *queue, const gpo_completion
     if (s->api->cq_get_error(HANDLE(&queue->base, gpo_cq_t), entry->error_id, &error) != GPO_SUCCESS ||
         !error.message[0])
         return NULL;
-    return strdup(error.message);
+    return owned_text(s, error.message);
 }
 
 static int is_operation(const gpo_completion *entry) { return (int)(entry->user_data & 1); }
@@ -123,7 +136,7 @@ static gpo_status take_entries(lua_State *L, state *s, int index) {
     while (count == BATCH && queue->base.handle) {
         if (queue->stashed + BATCH > queue->stash_room) {
             const uint64_t room = (queue->stash_room + BATCH) * 2;
-            gpo_completion *larger = realloc(queue->stash, room * sizeof *larger);
+            gpo_completion *larger = owned_resize(s, queue->stash, room * sizeof *larger);
             if (!larger) return GPO_OUT_OF_MEMORY;
             queue->stash = larger;
             queue->stash_room = room;
@@ -206,11 +219,11 @@ PLAIN_METHOD(cq_wake, cq)
 
 /* The descriptor, which is asked for once. Somebody may have asked for a call here before there was one to tell it by. */
 static gpo_status get_fd(state *s, cq_object *queue) {
-    if (queue->fd >= 0) return GPO_SUCCESS;
+    if (queue->hold->fd >= 0) return GPO_SUCCESS;
     int32_t descriptor = -1;
     const gpo_status status = s->api->cq_get_fd(HANDLE(&queue->base, gpo_cq_t), &descriptor);
     if (status != GPO_SUCCESS) return status;
-    queue->fd = descriptor;
+    queue->hold->fd = descriptor;
     return s->api->cq_wake(HANDLE(&queue->base, gpo_cq_t));
 }
 
@@ -220,7 +233,7 @@ static int cq_get_fd(lua_State *L) {
     cq_object *queue = check_object(L, s, 1, CLASS_CQ);
     const gpo_status status = get_fd(s, queue);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    lua_pushinteger(L, queue->fd);
+    lua_pushinteger(L, queue->hold->fd);
     return 1;
 }
 
@@ -266,17 +279,18 @@ void destroy_cq(lua_State *L, state *s, object *o, int collected) {
     cq_object *queue = (cq_object *)o;
     const int index = lua_gettop(L);
     s->api->cq_destroy(HANDLE(o, gpo_cq_t));
+    queue->hold->handle = NULL;
     queue->stashed = 0;
     o->handle = NULL; /* who is told looks at it */
     if (!collected) cancel_operations(L, s, index);
 }
 
 /* The descriptor stays until the userdata goes: loops may not have stopped watching it when the queue is closed. */
-void free_cq(object *o) {
+void free_cq(state *s, object *o) {
     cq_object *queue = (cq_object *)o;
-    if (queue->fd >= 0) close(queue->fd);
-    queue->fd = -1;
-    free(queue->stash);
+    owned_free(s, queue->hold);
+    owned_free(s, queue->stash);
+    queue->hold = NULL;
     queue->stash = NULL;
 }
 
@@ -335,7 +349,7 @@ static int operation_result_of(lua_State *L, state *s, operation_object *operati
     }
     const gpo_status status = operation->entry.status;
     if (status != GPO_SUCCESS)
-        return failure_with(L, s, status, operation->message ? operation->message : s->api->status_text(status));
+        return failure_with(L, s, status, operation->message && s->bridge ? operation->message : s->api->status_text(status));
     lua_pushboolean(L, 1);
     return 1;
 }
@@ -424,9 +438,9 @@ static int operation_when_done(lua_State *L) {
 /* Closing one forgets nothing: who waits for it is still told. */
 void destroy_operation(lua_State *L, state *s, object *o, int collected) { (void)L, (void)s, (void)o, (void)collected; }
 
-void free_operation(object *o) {
+void free_operation(state *s, object *o) {
     operation_object *operation = (operation_object *)o;
-    free(operation->message);
+    owned_free(s, operation->message);
     operation->message = NULL;
 }
 
@@ -443,7 +457,7 @@ int poll_queues(lua_State *L) {
         cq_object *queue = check_object(L, s, lua_gettop(L), CLASS_CQ);
         const gpo_status status = get_fd(s, queue);
         if (status != GPO_SUCCESS) return failure(L, s, status);
-        watched[i] = (struct pollfd){.fd = queue->fd, .events = POLLIN};
+        watched[i] = (struct pollfd){.fd = queue->hold->fd, .events = POLLIN};
         lua_pop(L, 1);
     }
     for (;;) {

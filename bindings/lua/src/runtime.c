@@ -53,6 +53,7 @@ int runtime_create(lua_State *L) {
     if (!belongs_here(s)) settle_here(s); /* no runtime can be made in a child of a process that has used the library */
     o->base.handle = runtime;
     o->context = context;
+    context->runtime = runtime;
     status = open_home(s, home, runtime);
     context->home = HANDLE(&home->base, gpo_cq_t);
     if (status == GPO_SUCCESS) return 1;
@@ -125,6 +126,23 @@ void destroy_runtime(lua_State *L, state *s, object *o, int collected) {
         forget_runtime(L, s, runtime, index, 1);
     else
         runtime->ended = 1;
+}
+
+/* Ends a runtime whose userdata is gone, though its finalizer wasn't called. */
+static void end_lost_runtime(lua_State *L, state *s, runtime_context *context) {
+    close_calls(context, &context->closed);
+    if (s->api->runtime_shutdown(context->runtime, COLLECTED_SHUTDOWN_NS) != GPO_SUCCESS) return;
+    free_pipeline_contexts(L, s, context);
+    free_context(context);
+}
+
+void end_runtimes(lua_State *L, state *s) {
+    for (runtime_context *context = s->contexts, *next; context; context = next) {
+        next = context->next;
+        if (push_known(L, s, context->number)) close_object(L, s, lua_gettop(L), 1);
+        else if (!context->closed) end_lost_runtime(L, s, context); /* else it didn't end in time before */
+        lua_pop(L, 1);
+    }
 }
 
 static const field driver_fields[] = {
