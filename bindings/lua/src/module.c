@@ -143,6 +143,9 @@ EXPORT int luaopen_gpuorch(lua_State *L) {
     s->unheard_teller = refer(L, tell_unheard);
     make_caller(L, s, 1);
     make_await(L, 2, 3, 1);
+    /* Makes the registry's list of free references, so that luaL_unref in a finalizer needs no memory. */
+    lua_pushboolean(L, 1);
+    luaL_unref(L, LUA_REGISTRYINDEX, luaL_ref(L, LUA_REGISTRYINDEX));
     lua_settop(L, 2);
     return 1;
 }

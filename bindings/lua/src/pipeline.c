@@ -34,6 +34,18 @@ static void release_source_and_sink(lua_State *L, state *s, int kept) {
     release(L, s, kept, PIPELINE_SINK);
 }
 
+/* A string that a run reads is held by the registry. The pipeline's own table isn't enough: if Lua has no memory to call the
+ * pipeline's finalizer, it frees the table while the run goes on. */
+static void hold_string(lua_State *L, pipeline_context *p, int index) {
+    lua_pushvalue(L, index);
+    p->string = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static void release_string(lua_State *L, pipeline_context *p) {
+    if (p->string) luaL_unref(L, LUA_REGISTRYINDEX, p->string);
+    p->string = 0;
+}
+
 static void release_arguments(lua_State *L, state *s, int kept) {
     lua_rawgeti(L, kept, PIPELINE_ARGUMENTS);
     const int arguments = lua_gettop(L);
@@ -277,6 +289,7 @@ void free_pipeline_contexts(lua_State *L, state *s, runtime_context *context) {
         }
         p->reference = 0;
         if (p->held) continue;
+        release_string(L, p);
         drop_failure(s, p);
         owned_free(s, p);
     }
@@ -304,6 +317,7 @@ void destroy_pipeline(lua_State *L, state *s, object *o, int collected) {
         release_source_and_sink(L, s, lua_gettop(L));
         release_arguments(L, s, lua_gettop(L));
         lua_pop(L, 1);
+        release_string(L, p);
         unlink_context(p);
         owned_free(s, p);
     } else {
@@ -433,6 +447,8 @@ static int pipeline_start(lua_State *L) {
     lua_getuservalue(L, 1);
     const int kept = lua_gettop(L);
     release_source_and_sink(L, s, kept);
+    release_string(L, p);
+    if (read_from && lua_type(L, read_from) == LUA_TSTRING) hold_string(L, p, read_from);
     /* The memory itself: the tables are the caller's to change. */
     keep(L, 1, PIPELINE_SOURCE, read_from ? read_from : 2);
     hold(L, s, kept, PIPELINE_SOURCE);
@@ -501,6 +517,7 @@ static int pipeline_wait(lua_State *L) {
     lua_getuservalue(L, 1);
     release_source_and_sink(L, s, lua_gettop(L));
     lua_pop(L, 1);
+    release_string(L, p);
     push_record(L, s, result_fields, &outcome);
     if (raised && p->failure) {
         lua_pushstring(L, p->failure);

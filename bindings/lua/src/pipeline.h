@@ -23,6 +23,7 @@ typedef struct pipeline_context {
     int started;        /* and may be running */
     int busy;           /* depth of its callbacks in progress */
     int reference;      /* registry reference to what a run uses that outlived its object; 0: none */
+    int string;         /* registry reference to the string that a run reads; 0: none */
     int closed;         /* they are answered with GPO_CANCELLED */
     uint64_t result_bytes;
     size_t rest;        /* where the rest of a string begins that the source gave and had no room; 0: there is none */
