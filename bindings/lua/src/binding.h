@@ -50,6 +50,7 @@ typedef struct object {
     int borrowed;         /* 1: closing it destroys nothing */
     int users;            /* what needs the handle: arrays to be freed, runs their memory; a closed object keeps it for them */
     int runtime;          /* the runtime is known by this number; 0: it has none */
+    const struct state *state; /* that it was made in */
     void *above;          /* the handle of the parent that it was made from, to be compared only; NULL: none */
     void *handle;         /* the library's; NULL: none yet, or none any more */
 } object;
@@ -102,8 +103,9 @@ void push_functions(lua_State *L, int state_index, const luaL_Reg *functions); /
 /* Pushes a new object without a handle; its parent is the value at `parent`, or none if that is 0. */
 void *new_object(lua_State *L, state *s, enum class_id id, int parent);
 /* Which userdata are known to be the module's: asking Lua for a metatable is most of what a short call costs. An object
- * leaves its place when it is collected, so that nothing else at that address is ever taken for it; no light userdata has it,
- * since nobody is given the address as one. */
+ * leaves its place when its finalizer runs, so that nothing else at that address is taken for it; no light userdata has it,
+ * since nobody is given the address as one. If Lua had no memory to call the finalizer, the place still has the address, and
+ * the userdata there may be another library's: o->state tells, since only the module's objects have that address in them. */
 static inline object **place_of(state *s, const void *memory) {
     const uintptr_t number = (uintptr_t)memory / 16;
     return &s->recognised[(number ^ number >> 8) % RECOGNISED];
@@ -113,7 +115,7 @@ static inline int is_open(const state *s, const object *o) { return !o->closed &
 void *check_unknown_object(lua_State *L, state *s, int index, enum class_id id);
 static inline void *check_object(lua_State *L, state *s, int index, enum class_id id) {
     object *o = lua_touserdata(L, index);
-    if (o && *place_of(s, o) == o && o->id == id && is_open(s, o)) return o;
+    if (o && *place_of(s, o) == o && o->state == s && o->id == id && is_open(s, o)) return o;
     return check_unknown_object(L, s, index, id);
 }
 void *check_object_even_closed(lua_State *L, state *s, int index, enum class_id id);

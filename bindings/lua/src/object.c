@@ -8,7 +8,7 @@ void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     object *memory = lua_touserdata(L, index);
     if (!memory) return NULL;
     object **place = place_of(s, memory);
-    if (*place == memory) return memory->id == id ? memory : NULL;
+    if (*place == memory && memory->state == s) return memory->id == id ? memory : NULL;
     if (lua_type(L, index) != LUA_TUSERDATA) return NULL;
     /* The metatable's address says what a userdata is: nothing is looked up by name. */
     if (!lua_getmetatable(L, index)) return NULL;
@@ -60,6 +60,7 @@ void *new_object(lua_State *L, state *s, enum class_id id, int parent) {
     object *o = lua_newuserdata(L, classes[id].size);
     memset(o, 0, classes[id].size);
     o->id = id;
+    o->state = s;
     lua_createtable(L, 1, 0);
     if (parent) {
         const object *above = lua_touserdata(L, parent);
