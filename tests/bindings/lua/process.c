@@ -4,9 +4,11 @@
  * states(count, path): the same one after the other. setenv(name, value). held(): how many descriptors and threads the process
  * has. start(path): runs a script on a thread that nobody waits for. exit(code): ends the process with nothing of its own being
  * run. limited(path, first, failures): runs a script in a state of which so many allocations fail, from the first one on; how
- * many there were, and the message it ended with, or nil. interrupt_allocation(): Ctrl-C comes when this state allocates next. */
+ * many there were, and the message it ended with, or nil. Such a script has starve(true), from which on each of its allocations
+ * fails, until starve(false). interrupt_allocation(): Ctrl-C comes when this state allocates next. */
 #include <dirent.h>
 #include <lauxlib.h>
+#include <limits.h>
 #include <lua.h>
 #include <lualib.h>
 #include <pthread.h>
@@ -74,6 +76,13 @@ static void *allocate(void *user, void *memory, size_t old_bytes, size_t bytes) 
     return realloc(memory, bytes);
 }
 
+static int starve(lua_State *L) {
+    struct limit *l = lua_touserdata(L, lua_upvalueindex(1));
+    l->first = 0;
+    l->failures = lua_toboolean(L, 1) ? LONG_MAX : 0;
+    return 0;
+}
+
 /* LuaJIT leaves a file open when it finds no memory while it reads a script, so the module's own are read before. */
 static const char read_scripts[] =
     "for path in package.path:gmatch('[^;]+') do\n"
@@ -86,6 +95,9 @@ static int limited(lua_State *L) {
     lua_State *other = lua_newstate(allocate, &l);
     if (!other) return 0;
     luaL_openlibs(other);
+    lua_pushlightuserdata(other, &l);
+    lua_pushcclosure(other, starve, 1);
+    lua_setglobal(other, "starve");
     if (luaL_dostring(other, read_scripts) != 0 || luaL_loadfile(other, luaL_checkstring(L, 1)) != 0)
         return luaL_error(L, "%s", lua_tostring(other, -1));
     l.on = 1;

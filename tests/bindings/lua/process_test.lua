@@ -179,6 +179,16 @@ test("a state of which an allocation fails, or all from one on, goes on as far a
     same(held(), before)
 end)
 
+test("what a state holds by objects whose finalizers Lua had no memory to call is released when the state is closed", function()
+    local script = folder .. "/starved.lua"
+    process.limited(script, 1, 0)
+    h.collect()
+    local before = held()
+    local _, message = process.limited(script, 1, 0)
+    same(tonumber(message:match "^lost: (%d+)$") > 0, true, message)
+    same(held(), before)
+end)
+
 test("two copies of the library serve two modules in one state", function()
     local library, copy = os.getenv "GPUORCH_LIBRARY", os.tmpname()
     assert(os.execute(("cp '%s' '%s'"):format(os.getenv "GPUORCH_COUNTED_LIBRARY", copy)))
