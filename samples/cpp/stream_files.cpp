@@ -25,10 +25,10 @@ static bool writable = true;  // the standard output
 struct Figures {  // of a file, or of all
     Result sum{};
     double bytes = 0, elapsed = 0, copied = 0, hidden = 0;
-    void add(const Result& next, double of_bytes) {
-        for (int i = 0; i < 256; ++i) sum.histogram[i] += next.histogram[i];
-        sum.crc = with_zeros(sum.crc, static_cast<std::uint64_t>(of_bytes), tables.powers) ^ next.crc;
-        bytes += of_bytes;
+    void add(const Figures& next) {
+        for (int i = 0; i < 256; ++i) sum.histogram[i] += next.sum.histogram[i];
+        sum.crc = with_zeros(sum.crc, static_cast<std::uint64_t>(next.bytes), tables.powers) ^ next.sum.crc;
+        bytes += next.bytes, elapsed += next.elapsed, copied += next.copied, hidden += next.hidden;
     }
 };
 
@@ -53,28 +53,29 @@ static std::string read(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-static Figures stream_file(gpuorch::pipeline& pipeline, const std::string& path, const std::string& folder) {
+static int stream_file(gpuorch::pipeline& pipeline, const std::string& path, const std::string& folder,
+                       Figures& total) try {
     const fs::path target = folder.empty() ? fs::path() : folder / fs::path(path).filename();
     std::error_code none;
-    if (fs::equivalent(path, target, none)) throw std::runtime_error("it would be written over itself");
-    if (fs::is_regular_file(path, none) && fs::file_size(path, none) == 0 && read(path).empty())  // else one of /proc
-        throw std::runtime_error("it is empty");
+    if (fs::equivalent(path, target, none)) return end(1, path + ": it would be written over itself");
+    if (fs::is_regular_file(path, none) && fs::is_empty(path, none) && read(path).empty())  // else one of /proc
+        return end(1, path + ": it is empty");
     Figures f;
     const auto take = [&](const gpo_chunk& done) {  // called for each chunk, in order
-        f.add(*static_cast<const Result*>(done.result), static_cast<double>(done.bytes));
+        f.add({*static_cast<const Result*>(done.result), static_cast<double>(done.bytes)});
     };
     pipeline.start(gpuorch::from_file(path).unchanged(),
                    folder.empty() ? gpuorch::to_callable(take) : gpuorch::to_file(target).take(take));
-    std::optional<gpo_pipeline_result> run;
-    while (!(run = pipeline.wait(std::chrono::milliseconds(100)))) {
+    const auto run = pipeline.wait(std::chrono::milliseconds(100), [&](const gpo_pipeline_progress& now) {
         if (interrupted) pipeline.cancel();
-        const auto now = pipeline.progress();
         const auto megabytes = [](std::uint64_t bytes) { return std::to_string((bytes + 500000) / 1000000); };
         show(path + ": " + megabytes(now.bytes_done) + " of " + megabytes(now.bytes_total) + " MB");
-    }
+    });
     show("");
-    f.elapsed = static_cast<double>(run->elapsed_ns), f.hidden = static_cast<double>(run->copy_hidden_ns);
-    return f.copied = static_cast<double>(run->copy_in_ns + run->copy_out_ns), f;
+    f.add({{}, 0, double(run.elapsed_ns), double(run.copy_in_ns + run.copy_out_ns), double(run.copy_hidden_ns)});
+    return print(path, f), total.add(f), 0;
+} catch (const gpuorch::error& error) {
+    return end(1, path + ": " + error.message());
 }
 
 static std::vector<std::string> largest() {
@@ -97,12 +98,12 @@ int main(int count, char** words) try {
     }
     const std::string &folder = options["-o"], &table = options["--table"], &trace = options["--trace"];
     const auto files = next == count ? largest() : std::vector<std::string>(words + next, words + count);
-    for (int i = 0; i < 256; ++i) tables.map[i] = static_cast<unsigned char>(~i);
-    for (int k = 0; k < 32; ++k) tables.powers[k] = k ? multiply(tables.powers[k - 1], tables.powers[k - 1]) : 1u << 23;
     if (std::error_code none; !folder.empty()) fs::create_directory(folder, none);  // the library says what is wrong
     for (const auto& file : files)
         if (const auto [first, is_new] = named.emplace(fs::path(file).filename(), file); !folder.empty() && !is_new)
             return end(2, first->second + " and " + file + " would be one in " + folder);
+    for (int i = 0; i < 256; ++i) tables.map[i] = static_cast<unsigned char>(~i);
+    for (int k = 0; k < 32; ++k) tables.powers[k] = k ? multiply(tables.powers[k - 1], tables.powers[k - 1]) : 1u << 23;
     if (const auto map = read(table); map.size() == 256) map.copy(reinterpret_cast<char*>(tables.map), 256);
     else if (!table.empty()) return end(2, table + " is not a file of 256 bytes");
     struct sigaction once{};
@@ -120,24 +121,17 @@ int main(int count, char** words) try {
     gpo_pipeline_options settings{};
     settings.flags = GPO_PIPELINE_TIMES, settings.result_bytes = sizeof(Result);
     auto pipeline = device.create_pipeline({stage.block(64).bytes_per_block(64 << 10)}, settings);
-    const std::string picture = trace + "/timeline.svg", json = trace + "/trace.json";
-    gpo_trace_options traced{};
-    traced.picture = picture.c_str(), traced.path = json.c_str();
-    if (!trace.empty()) runtime.start_trace(traced);
+    if (!trace.empty()) runtime.start_trace(trace + "/trace.json", trace + "/timeline.svg");
     std::printf("device: %s\n", device.properties().name);
     Figures total;
-    bool failed = false;
-    for (auto file = files.begin(); file != files.end() && !interrupted && (!folder.empty() || writable); ++file) try {
-        const Figures f = stream_file(pipeline, *file, folder);
-        print(*file, f);
-        total.add(f.sum, f.bytes), total.elapsed += f.elapsed, total.copied += f.copied, total.hidden += f.hidden;
-    } catch (const gpuorch::error& error) {
-        failed = end(1, *file + ": " + error.message());
-    } catch (const std::runtime_error& error) {
-        failed = end(1, *file + ": " + error.what());
-    }
+    int failed = 0;
+    for (const auto& file : files)
+        if (!interrupted && (!folder.empty() || writable)) failed |= stream_file(pipeline, file, folder, total);
     print("total", total);
-    if (!trace.empty()) runtime.stop_trace(), std::printf("trace: %s, %s\n", picture.c_str(), json.c_str());
+    if (!trace.empty()) {
+        runtime.stop_trace();
+        std::printf("trace: %s/timeline.svg, %s/trace.json\n", trace.c_str(), trace.c_str());
+    }
     return interrupted ? 128 + interrupted : failed || !writable;
 } catch (const std::exception& error) {
     return end(1, error.what());

@@ -65,6 +65,11 @@ gpo_status status_of(Call&& call) {
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+std::string file_name(const char* name) {
+    const char* folder = std::getenv("TMPDIR");
+    return std::string(folder ? folder : "/tmp") + "/gpuorch_cpp_" + std::to_string(getpid()) + "_" + name;
+}
+
 /// Whether the handle is of something that is still there.
 bool alive(const void* handle) {
     char label[64];
@@ -233,6 +238,23 @@ TEST("a runtime tells of its driver, its devices and its figures") {
     gpu.stream.wait();
     gpu.runtime.stop_trace();
     REQUIRE(!gpu.runtime.trace_summary().empty());
+}
+
+TEST("a trace goes to a file and a picture, or to one of them") {
+    Gpu gpu;
+    const std::string path = file_name("trace.json"), picture = file_name("timeline.svg");
+    const auto size = [](const std::string& file) { return std::ifstream(file, std::ios::ate).tellg(); };
+    for (const bool both : {true, false}) {
+        gpu.runtime.start_trace(path, both ? picture : "");
+        gpu.stream.wait();
+        gpu.runtime.stop_trace();
+        REQUIRE(size(path) > 0 && (size(picture) > 0) == both);
+        std::remove(path.c_str()), std::remove(picture.c_str());
+    }
+    gpu.runtime.start_trace("", picture);
+    gpu.runtime.stop_trace();
+    REQUIRE(size(path) < 0 && size(picture) > 0);
+    std::remove(picture.c_str());
 }
 
 // --- errors and answers ---
@@ -691,11 +713,6 @@ TEST("a pipeline goes from memory to memory, and again") {
             GPO_LIMIT_EXCEEDED);
 }
 
-std::string file_name(const char* name) {
-    const char* folder = std::getenv("TMPDIR");
-    return std::string(folder ? folder : "/tmp") + "/gpuorch_cpp_" + std::to_string(getpid()) + "_" + name;
-}
-
 TEST("a pipeline goes from file to file, from an offset on, and names a file that isn't there") {
     Inverter gpu;
     const auto in = file_name("in"), out = file_name("out");
@@ -744,6 +761,41 @@ TEST("a pipeline goes from callable to callable, and its sink sees the results i
     REQUIRE(seen == 3 && std::equal(memory.begin(), memory.begin() + 3 * 4096, inverted(input).begin()));
 }
 
+/// A source without an end, which counts itself.
+struct Endless {
+    Counted counted;
+    std::size_t operator()(void* buffer, std::size_t capacity) {
+        std::memset(buffer, 1, capacity);
+        counted();
+        return capacity;
+    }
+};
+
+TEST("a wait for a run can show its progress meanwhile, and cancel it") {
+    Inverter gpu;
+    const auto input = numbers(10000);
+    std::vector<unsigned char> output(10000);
+    std::atomic<std::uint64_t> shown{0};
+    std::size_t given = 0;
+    const auto fill = [&](void* buffer, std::size_t capacity) {  // holds back its end until progress was shown twice
+        while (given == input.size() && shown < 2) std::this_thread::yield();
+        const std::size_t bytes = std::min(capacity, input.size() - given);
+        std::memcpy(buffer, input.data() + given, bytes);
+        return given += bytes, bytes;
+    };
+    gpu.pipeline.start(gpuorch::from_callable(fill), gpuorch::to_memory(output));
+    bool sane = true;
+    const auto result = gpu.pipeline.wait(1ms, [&](const gpo_pipeline_progress& now) {
+        sane = sane && now.bytes_done <= input.size();
+        ++shown;
+    });
+    REQUIRE(result.bytes_out == 10000 && sane && shown >= 2 && output == inverted(input));
+    std::atomic<int> living{0}, calls{0};
+    gpu.pipeline.start(gpuorch::from_callable(Endless{Counted(living, calls)}), gpuorch::to_nothing());
+    const auto cancel = [&](const gpo_pipeline_progress&) { gpu.pipeline.cancel(); };
+    REQUIRE(status_of([&] { gpu.pipeline.wait(1ms, cancel); }) == GPO_CANCELLED);
+}
+
 TEST("a stage may be a callable, several stages run one after the other") {
     Inverter gpu;
     const auto change = gpu.device.compile(kernels).kernel("change");
@@ -784,16 +836,6 @@ TEST("an exception in a source, a stage or a sink ends the run, and the next one
     REQUIRE(status_of([&] { other.run(gpuorch::from_memory(input), gpuorch::to_memory(output)); }) ==
             GPO_CALLBACK_FAILED);
 }
-
-/// A source without an end, which counts itself.
-struct Endless {
-    Counted counted;
-    std::size_t operator()(void* buffer, std::size_t capacity) {
-        std::memset(buffer, 1, capacity);
-        counted();
-        return capacity;
-    }
-};
 
 TEST("a pipeline that goes ends its run first, and then what that calls") {
     Inverter gpu;

@@ -1025,6 +1025,15 @@ public:
         if (!detail::done(gpo_pipeline_wait(get(), detail::timeout(time), &result), GPO_TIMEOUT)) return std::nullopt;
         return result;
     }
+    /// Waits for the run's end. Meanwhile, each time that `interval` has passed, it calls
+    /// `callable(const gpo_pipeline_progress&)` on this thread. The callable may cancel the run.
+    template <class Callable>
+    gpo_pipeline_result wait(std::chrono::nanoseconds interval, Callable&& callable) const {
+        for (;;) {
+            if (const auto result = wait(interval)) return *result;
+            callable(progress());
+        }
+    }
     /// Starts a run and waits for its end.
     gpo_pipeline_result run(source from, sink to) {
         start(std::move(from), std::move(to));
@@ -1205,6 +1214,13 @@ public:
 
     void start_trace(gpo_trace_options options = {}) const {
         check(gpo_trace_start(get(), detail::with_size(options)));
+    }
+    /// A trace's file and its picture; an empty path: none.
+    void start_trace(const std::string& path, const std::string& picture) const {
+        gpo_trace_options options{};
+        options.path = path.empty() ? nullptr : path.c_str();
+        options.picture = picture.empty() ? nullptr : picture.c_str();
+        start_trace(options);
     }
     void stop_trace() const { check(gpo_trace_stop(get())); }
     std::string trace_summary() const {
