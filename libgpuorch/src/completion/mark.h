@@ -28,15 +28,15 @@ struct Outcome {
     int64_t gpu_ns = -1;
 };
 
-/// Told when a mark (or a timeline's value, or a pipeline's end) is reached or has failed: exactly once, on the thread
-/// that has found out, of a mark the scanner's (inside its driver scope), under no lock. Must be quick, must not throw,
-/// must not wait, runs no code of the user's.
-class Reached : public Counted {
+/// Is notified when a mark (or a timeline's value, or a pipeline's run) has completed or failed: exactly once, under no
+/// lock, on the thread that has found out. For a mark that is the scanner's thread, inside its driver scope. A handler
+/// must be quick, must not throw or wait, and runs no code of the user's.
+class CompletionHandler : public Counted {
 public:
-    virtual void reached(const Outcome&) noexcept = 0;
+    virtual void on_completed(const Outcome&) noexcept = 0;
     /// Somebody is blocked until then.
     virtual bool awaited() const noexcept { return false; }
-    /// It may be reached soon: fetches the memory that `reached` will write. Called again and again, in latency mode.
+    /// `on_completed` may be called soon: fetches the memory that it will write. Called again and again, in latency mode.
     virtual void fetch_ahead() const noexcept {}
 };
 
@@ -67,7 +67,7 @@ struct MarkFields {
 /// Marks go from one core to another. What most of them have lies on the first of a mark's two cache lines, and a move
 /// touches the other, and writes to the mark that it moves from, only where there is something.
 struct alignas(64) Mark : MarkFields {
-    Ref<Reached> target;
+    Ref<CompletionHandler> target;
 
     Mark() noexcept = default;
     Mark(const Mark&) = default;
@@ -93,7 +93,7 @@ private:
     ErrorPtr error_;
     uint64_t since_recording_ = 0;     // of since_
 };
-static_assert(sizeof(Mark) == 128 && sizeof(MarkFields) + sizeof(Ref<Reached>) <= 64);
+static_assert(sizeof(Mark) == 128 && sizeof(MarkFields) + sizeof(Ref<CompletionHandler>) <= 64);
 
 /// Unbounded queue of marks, one producer and one consumer, in blocks that are used again.
 class MarkQueue {

@@ -116,11 +116,11 @@ private:
 };
 
 /// An entry that is delivered when something other than a mark is reached. Room is reserved for it: it must be reached.
-class QueueEntry final : public Reached {
+class QueueEntry final : public CompletionHandler {
 public:
     QueueEntry(CompletionQueue& queue, uint64_t user_data, uint32_t origin) noexcept
         : queue_(queue), user_data_(user_data), origin_(origin) {}
-    void reached(const Outcome& outcome) noexcept override {
+    void on_completed(const Outcome& outcome) noexcept override {
         queue_.deliver(entry_of(outcome, user_data_, origin_), outcome.error);
     }
 

@@ -283,7 +283,7 @@ uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, co
     if (mark.queue) {
         put(*mark.queue, entry_of(outcome, mark.user_data, mark.origin), outcome.error);
     } else if (mark.target) {
-        mark.target->reached(outcome);
+        mark.target->on_completed(outcome);
     }
     return outcome.error ? 0 : outcome.operation;
 }
@@ -310,10 +310,10 @@ void Scanner::tell() noexcept {
 // How many marks from the oldest have been reached. A question that is answered "not yet" costs 1.3 us, in which the
 // driver keeps whoever submits waiting, and one that is answered "done" a tenth of that. So the oldest is asked first,
 // and the second "not yet" ends the turn; and in balanced mode a mark that was made within the last few microseconds,
-// which a GPU hardly has got to, waits for the next turn. A driver that is asked has its lines on this core, and
-// whoever submits next waits for them: where all had been reached the last time, the newest is asked first, and one
-// question does; if that was too soon, marks are left alone for longer.
-size_t Scanner::reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept {
+// which a GPU hardly has got to, waits for the next turn. A query pulls the driver's cache lines to this core, which
+// delays the next submission from another core. So if all marks had been reached the last time, the newest is asked
+// first, and one question does; if that was too soon, marks are left alone for longer.
+size_t Scanner::count_reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept {
     MarkQueue& marks = watched.marks;
     if (watched.deferring.load(std::memory_order_acquire)) {
         // A mark that is not recorded yet holds up those behind it.
@@ -376,7 +376,7 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
         stream.fail(failure);
     } else {
         CUresult result = CUDA_SUCCESS;
-        done = reached(stream, watched, size, result);
+        done = count_reached(stream, watched, size, result);
         if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) {
             failure = stream.failure_of_work(result, "cuEventQuery");
             stream.fail(failure);

@@ -1,5 +1,5 @@
 // One thread per context that finds out which marks have been reached, which means that the GPU has passed them, and
-// delivers what they promise: a queue's entry, or a call of Reached::reached (completion/mark.h).
+// delivers what they promise: a queue's entry, or a call of CompletionHandler::on_completed (completion/mark.h).
 //
 // In each turn the scanner asks for the oldest mark of each stream, then for the newest: when the newest is reached,
 // all marks before it are. Where all marks of a stream were reached the last time, it asks for the newest first. In
@@ -45,7 +45,7 @@ private:
                      Returns& returns) noexcept;
     void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept;
     void tell() noexcept;
-    size_t reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept;
+    size_t count_reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept;
     size_t count_old(MarkQueue& marks, size_t size, uint64_t youth) const noexcept;
     uint64_t time_of(uint64_t ticks) const noexcept;
     uint64_t begin_of_wait(Watched& watched) const noexcept;

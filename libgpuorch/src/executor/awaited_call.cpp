@@ -36,7 +36,7 @@ private:
 bool call_on(Executor& executor, const std::function<void()>& function) {
     const auto call = make<AwaitedCall>(executor, function);
     executor.accept(*call, nullptr);
-    call->reached({});
+    call->on_completed({});
     return call->wait();
 }
 

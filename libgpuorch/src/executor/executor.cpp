@@ -23,7 +23,7 @@ Task::Task(Executor& executor) : executor_(&executor), awaited_(false) {}
 Task::Task(Executor& executor, Awaited) : executor_(&executor), awaited_(true) {}
 Task::~Task() = default;
 
-void Task::reached(const Outcome& outcome) noexcept { executor_->due(*this, outcome); }
+void Task::on_completed(const Outcome& outcome) noexcept { executor_->due(*this, outcome); }
 
 void Task::fetch_ahead() const noexcept {
     __builtin_prefetch(&state_, 1);

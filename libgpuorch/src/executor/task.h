@@ -29,7 +29,7 @@ public:
     alignas(std::max_align_t) std::byte posted[kPosted];  // what Asio notes while it is posted: run_queue.h
 };
 
-class Task : public Reached {
+class Task : public CompletionHandler {
 public:
     /// Of a task that a thread of the library's waits for: it is accepted beyond the executor's capacity, and abandoned
     /// when nobody is left to run it.
@@ -40,7 +40,7 @@ public:
     Task(Executor& executor, Awaited);
 
     /// What it waits for has happened. Any thread; the first time counts.
-    void reached(const Outcome& outcome) noexcept final;
+    void on_completed(const Outcome& outcome) noexcept final;
     void fetch_ahead() const noexcept final;
 
 protected:

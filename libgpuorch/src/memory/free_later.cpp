@@ -56,7 +56,7 @@ void FreeLater::mark_open(Stream& stream) noexcept {
     mark(due);
 }
 
-void FreeLater::Batch::reached(const Outcome& outcome) noexcept {
+void FreeLater::Batch::on_completed(const Outcome& outcome) noexcept {
     const Ref<Batch> self(this);
     if (!outcome.error || stream_->context().lost()) {
         of_.passed(*stream_, this);

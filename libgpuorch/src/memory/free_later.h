@@ -47,10 +47,10 @@ private:
     static constexpr uint64_t kLarge = 4 << 20;
     static constexpr size_t kLines = 64;   // beyond so many, lines with nothing in them are swept
 
-    class Batch final : public Reached, public Errand {
+    class Batch final : public CompletionHandler, public Errand {
     public:
         Batch(FreeLater& of, Stream& stream) noexcept : of_(of), owner_(&of.owner_), stream_(&stream) {}
-        void reached(const Outcome& outcome) noexcept override;
+        void on_completed(const Outcome& outcome) noexcept override;
         void run() noexcept override;
 
         FreeLater& of_;

@@ -39,10 +39,10 @@ struct Flow final : Counted {
 };
 
 /// Tells the writing thread that a chunk is back.
-class Arrival final : public Reached {
+class Arrival final : public CompletionHandler {
 public:
     Arrival(Ref<Flow> flow, Chunk* chunk) noexcept : flow_(std::move(flow)), chunk_(chunk) {}
-    void reached(const Outcome& outcome) noexcept override {
+    void on_completed(const Outcome& outcome) noexcept override {
         host::Lock lock(flow_->lock);
         chunk_->error = chunk_->dropped ? chunk_->dropped : outcome.error;
         chunk_->completed_ns = outcome.completed_ns;
@@ -57,10 +57,10 @@ private:
 };
 
 /// Tells the reading thread that a stream has nothing left to do.
-class Settled final : public Reached {
+class Settled final : public CompletionHandler {
 public:
     explicit Settled(Ref<Flow> flow) noexcept : flow_(std::move(flow)) {}
-    void reached(const Outcome&) noexcept override {
+    void on_completed(const Outcome&) noexcept override {
         host::Lock lock(flow_->lock);
         ++flow_->settled;
         flow_->room.notify_one();

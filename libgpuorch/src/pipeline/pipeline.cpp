@@ -202,7 +202,7 @@ gpo_status Pipeline::notify(CompletionQueue& queue, uint64_t user_data) {
     return GPO_SUCCESS;
 }
 
-void Pipeline::then(Ref<Reached> target) {
+void Pipeline::then(Ref<CompletionHandler> target) {
     Outcome outcome;
     {
         host::Lock lock(flow_->lock);
@@ -217,7 +217,7 @@ void Pipeline::then(Ref<Reached> target) {
         outcome.error = error_;
         outcome.submitted_ns = outcome.completed_ns = now;
     }
-    target->reached(outcome);
+    target->on_completed(outcome);
 }
 
 gpo_pipeline_progress Pipeline::progress() {

@@ -71,8 +71,8 @@ public:
     gpo_status wait(uint64_t deadline, gpo_pipeline_result* result, ErrorPtr* error);
     void cancel();
     gpo_status notify(CompletionQueue& queue, uint64_t user_data);
-    /// `target->reached` is called when the run has ended; perhaps before this returns.
-    void then(Ref<Reached> target);
+    /// `target->on_completed` is called when the run has ended; perhaps before this returns.
+    void then(Ref<CompletionHandler> target);
     gpo_pipeline_progress progress();
 
     void close() noexcept override;
@@ -91,7 +91,7 @@ private:
         host::Thread reader, writer;
     };
     struct Notice {
-        Ref<Reached> target;
+        Ref<CompletionHandler> target;
         uint64_t submitted_ns;
     };
     /// Somebody who waits for the run's end: the next run may have ended too before they come to look.

@@ -203,7 +203,7 @@ void Pipeline::end(Run& run) noexcept {
         outcome.error = error;
         outcome.submitted_ns = notice.submitted_ns;
         outcome.completed_ns = now;
-        notice.target->reached(outcome);
+        notice.target->on_completed(outcome);
     }
     if (closing) dismiss();
     host::Lock lock(flow.lock);

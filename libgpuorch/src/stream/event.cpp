@@ -73,8 +73,8 @@ public:
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
         if (recording_) return issue_kept(stream);
-        // What was the newest isn't any more: whoever lets it go has to see that, or to have done so before; and so has
-        // whoever copies it, from before until behind the copy.
+        // Replaces the event's newest recording. A thread that releases or copies the old recording must either finish
+        // before this store or observe it; a copy takes part in this from before it begins until it has ended.
         Ref<Recording> before;   // given up behind the lock
         std::unique_lock lock(event_->newest_lock_, std::defer_lock);
         if (event_->watched_.load(std::memory_order_acquire)) [[unlikely]] lock.lock();
@@ -241,8 +241,8 @@ struct Claimed {
     /// A wait was put on the stream, and no mark behind it. This puts a mark there, so that the stream isn't taken for
     /// idle until the wait is over. If no mark can be made, the stream fails, and is never used again.
     void occupy() noexcept {
-        struct Unheard final : Reached {
-            void reached(const Outcome&) noexcept override {}
+        struct Unheard final : CompletionHandler {
+            void on_completed(const Outcome&) noexcept override {}
         };
         try {
             stream.mark(make<Unheard>());
@@ -430,10 +430,10 @@ gpo_status Event::notify(CompletionQueue& queue, uint64_t user_data) {
     return GPO_SUCCESS;
 }
 
-gpo_status Event::then(const Ref<Reached>& target) {
+gpo_status Event::then(const Ref<CompletionHandler>& target) {
     ErrorPtr failed;
     const gpo_status status = watch([&](Stream& stream) { return stream.then(target, GPO_ORIGIN_EVENT); }, failed);
-    if (failed) target->reached(fail_at_once(failed));
+    if (failed) target->on_completed(fail_at_once(failed));
     return status;
 }
 

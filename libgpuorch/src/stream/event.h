@@ -21,7 +21,7 @@ public:
     gpo_status query();
     gpo_status wait(uint64_t deadline);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data);
-    gpo_status then(const Ref<Reached>& target);
+    gpo_status then(const Ref<CompletionHandler>& target);
     static gpo_status elapsed(Event& start, Event& end, int64_t* nanoseconds);
 
     /// The number of the newest recording, be it held or failed. Throws Failure where there is none, or where it is one

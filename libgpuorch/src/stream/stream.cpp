@@ -57,9 +57,9 @@ namespace {
 constexpr uint32_t kDefaultMaxHeld = 65536;
 
 // What gpo_stream_wait waits on.
-class Waiter final : public Reached {
+class Waiter final : public CompletionHandler {
 public:
-    void reached(const Outcome& outcome) noexcept override {
+    void on_completed(const Outcome& outcome) noexcept override {
         error_ = outcome.error;
         done_.store(1, std::memory_order_release);
         host::wake_all(done_);
@@ -244,7 +244,7 @@ void Stream::hand_over_watched(Operation& operation, uint64_t number) {
 
 // --- marks ---
 
-void Stream::mark(Ref<Reached> target) {
+void Stream::mark(Ref<CompletionHandler> target) {
     Mark mark;
     mark.target = std::move(target);
     mark.submitted = host::ticks();
@@ -293,7 +293,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
     }
 }
 
-gpo_status Stream::then(Ref<Reached> target, uint32_t origin) {
+gpo_status Stream::then(Ref<CompletionHandler> target, uint32_t origin) {
     refuse_shut_down();
     Mark mark;
     mark.target = std::move(target);
@@ -445,7 +445,7 @@ gpo_status Stream::wait(uint64_t deadline) {
     const gpo_status now = runs_out && deadline != 0 ? GPO_NOT_READY : query();
     if (now == GPO_SUCCESS || deadline == 0) return now == GPO_SUCCESS ? now : GPO_TIMEOUT;
     const uint64_t behind = submission_.accepted(), drops = held_.drops();
-    Ref<Reached> target = newest_waiter(behind);
+    Ref<CompletionHandler> target = newest_waiter(behind);
     if (!target) {
         target = make<Waiter>();
         mark(target);
@@ -461,14 +461,14 @@ gpo_status Stream::wait(uint64_t deadline) {
 
 // Of the wait before, if that timed out and nothing was put on or dropped since: somebody who asks again and again
 // leaves one mark.
-Ref<Reached> Stream::newest_waiter(uint64_t behind) noexcept {
+Ref<CompletionHandler> Stream::newest_waiter(uint64_t behind) noexcept {
     if (given_out()) return nullptr;   // what the program has put on isn't known
     const Submission::Lock lock(submission_);
     const bool same = waiter_ && waiter_behind_ == behind && waiter_drops_ == held_.drops();
     return same && !static_cast<Waiter&>(*waiter_).done() ? waiter_ : nullptr;
 }
 
-void Stream::keep_waiter(Ref<Reached> waiter, uint64_t behind, uint64_t drops) noexcept {
+void Stream::keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept {
     if (blocking_) return;   // nor what is on the legacy stream
     const Submission::Lock lock(submission_);
     waiter_.swap(waiter);

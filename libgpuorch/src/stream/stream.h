@@ -63,12 +63,12 @@ public:
         refuse_shut_down();
         return put(operation);
     }
-    /// A mark behind all that is on the stream: `target->reached` is called exactly once, also if the stream has
+    /// A mark behind all that is on the stream: `target->on_completed` is called exactly once, also if the stream has
     /// failed, is held or is being captured. Throws only where nothing was marked (no memory, no thread).
-    void mark(Ref<Reached> target);
+    void mark(Ref<CompletionHandler> target);
     gpo_status notify(CompletionQueue& queue, uint64_t user_data, Event* since, uint32_t origin = GPO_ORIGIN_STREAM);
     /// The same for a target of the user's instead of a queue.
-    gpo_status then(Ref<Reached> target, uint32_t origin = GPO_ORIGIN_STREAM);
+    gpo_status then(Ref<CompletionHandler> target, uint32_t origin = GPO_ORIGIN_STREAM);
     gpo_status query();
     /// Deadline 0: asks.
     gpo_status wait(uint64_t deadline);
@@ -165,8 +165,8 @@ private:
 
     bool running();   // whether the GPU is at work for it
     bool may_run() noexcept;
-    Ref<Reached> newest_waiter(uint64_t behind) noexcept;
-    void keep_waiter(Ref<Reached> waiter, uint64_t behind, uint64_t drops) noexcept;
+    Ref<CompletionHandler> newest_waiter(uint64_t behind) noexcept;
+    void keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept;
     void leave_mark() noexcept;
     void go() noexcept;   // it is gone() from there on
     uint64_t completed() const noexcept { return marks_.completed(); }
@@ -186,8 +186,10 @@ private:
     Submission submission_;
     Held held_;
     Traced traced_{*this};
-    Ref<Reached> waiter_;                              // under the submit lock: of a wait that timed out, whose mark is
-    uint64_t waiter_behind_ = 0, waiter_drops_ = 0;    // behind this operation, for the next wait for the same
+    // Under the submit lock: the handler of a wait that timed out, whose mark is behind this operation. The next wait for
+    // the same uses it again.
+    Ref<CompletionHandler> waiter_;
+    uint64_t waiter_behind_ = 0, waiter_drops_ = 0;
     host::Mutex native_lock_;  // taken after the submit lock; a leaf, but for driver calls: see stay()
     std::atomic<bool> gone_{false};                    // written under both
     // Written by the scanner as well.

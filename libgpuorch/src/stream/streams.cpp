@@ -29,13 +29,13 @@ private:
 };
 
 // Called for each pass of a stream. The last mark lets go of it, and then all have passed.
-class AllPassed final : public Reached, private Errand {
+class AllPassed final : public CompletionHandler, private Errand {
 public:
     AllPassed(Context& context, std::unique_ptr<Action> action, std::vector<Ref<Stream>> streams) noexcept
         : context_(&context), action_(std::move(action)), unmarked_(std::move(streams)) {
         for (const auto& stream : unmarked_) stream->marks().owe();
     }
-    void reached(const Outcome&) noexcept override {}
+    void on_completed(const Outcome&) noexcept override {}
     void mark_all() noexcept {
         retain();
         run();
@@ -48,7 +48,7 @@ private:
         for (; !unmarked_.empty() && !context_->ended(); unmarked_.pop_back()) {
             Stream& stream = *unmarked_.back();
             try {
-                stream.mark(Ref<Reached>(this));
+                stream.mark(Ref<CompletionHandler>(this));
             } catch (const std::exception& error) {
                 // Where there is only no memory for a mark now, there will be: the action never runs too early.
                 if (is_passing(error)) {

@@ -71,12 +71,12 @@ private:
 };
 
 // Raises the timeline when the stream has got there.
-class SignalReached final : public Reached, private Errand {
+class SignalReached final : public CompletionHandler, private Errand {
 public:
     SignalReached(Ref<Timeline> timeline, uint64_t value) : timeline_(std::move(timeline)), value_(value) {}
-    void reached(const Outcome& outcome) noexcept override {
+    void on_completed(const Outcome& outcome) noexcept override {
         if (!outcome.error) {
-            timeline_->reached(value_);
+            timeline_->advance(value_);
             return;
         }
         // Releases streams, which the scanner may not do itself.
@@ -218,11 +218,11 @@ void Timeline::tell(Notices& notices, const ErrorPtr& error) noexcept {
         outcome.submitted_ns = notice.submitted_ns;
         outcome.completed_ns = host::now();
         runtime().counters.count_completion(outcome.completed_ns - outcome.submitted_ns, outcome.status());
-        notice.target->reached(outcome);
+        notice.target->on_completed(outcome);
     }
 }
 
-void Timeline::then(uint64_t value, Ref<Reached> target) {
+void Timeline::then(uint64_t value, Ref<CompletionHandler> target) {
     Notices one;
     one.emplace(value, Notice{std::move(target), host::now()});
     ErrorPtr error;
@@ -240,7 +240,7 @@ void Timeline::then(uint64_t value, Ref<Reached> target) {
     tell(one, error);
 }
 
-void Timeline::reached(uint64_t value) noexcept {
+void Timeline::advance(uint64_t value) noexcept {
     std::map<uint64_t, Signal> passed;  // given back outside the lock
     Notices told;
     {

@@ -17,8 +17,8 @@ public:
     void fail(gpo_status status, const char* message);
     uint64_t value();
     gpo_status wait(uint64_t value, uint64_t deadline);
-    /// `target->reached` is called once the value is reached or can't be any more; perhaps before this returns.
-    void then(uint64_t value, Ref<Reached> target);
+    /// `target->on_completed` is called once the value is reached or can't be any more; perhaps before this returns.
+    void then(uint64_t value, Ref<CompletionHandler> target);
 
     gpo_status put_wait(Stream& stream, uint64_t value);
     gpo_status put_signal(Stream& stream, uint64_t value);
@@ -47,14 +47,14 @@ private:
     void withdraw(uint64_t value) noexcept;             // a promise that was not accepted
     void came(uint64_t value, Ref<Point> point) noexcept;
     void release_waiting() noexcept;
-    void reached(uint64_t value) noexcept;
+    void advance(uint64_t value) noexcept;
     ErrorPtr failure(gpo_status status, const char* message);
     void fail_with(ErrorPtr error) noexcept;
     static void flush(std::vector<Ref<Stream>> streams) noexcept;
 
     /// Who is to be told of a value, in its order.
     struct Notice {
-        Ref<Reached> target;
+        Ref<CompletionHandler> target;
         uint64_t submitted_ns;
     };
     using Notices = std::multimap<uint64_t, Notice>;
