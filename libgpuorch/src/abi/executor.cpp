@@ -29,7 +29,7 @@ gpo_status then(const char* function, Handle handle, gpo_executor_t executor, gp
         return abi::blame(*pinned, [&] {
             const Ref<Task> task = make<Continuation>(*on, callback, user, origin);
             const void* const order = origin == GPO_ORIGIN_STREAM ? &*pinned : nullptr;
-            return owe(*on, task, order, [&] { return submit(*pinned, task); });
+            return accept_and_submit(*on, task, order, [&] { return submit(*pinned, task); });
         });
     });
 }

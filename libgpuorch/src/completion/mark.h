@@ -36,7 +36,8 @@ public:
     virtual void on_completed(const Outcome&) noexcept = 0;
     /// Somebody is blocked until then.
     virtual bool awaited() const noexcept { return false; }
-    /// `on_completed` may be called soon: fetches the memory that it will write. Called again and again, in latency mode.
+    /// `on_completed` may be called soon: fetches the memory that it will write. Called again and again, in latency
+    /// mode.
     virtual void fetch_ahead() const noexcept {}
 };
 

@@ -84,7 +84,7 @@ void CompletionQueue::put(const gpo_completion& entry, ErrorPtr error) noexcept 
     cell.turn.store(turn + 1, std::memory_order_release);
 }
 
-void CompletionQueue::tell(uint64_t count) noexcept {
+void CompletionQueue::notify(uint64_t count) noexcept {
     signal_.fetch_add(1, std::memory_order_seq_cst);
     if (waiters_.load(std::memory_order_seq_cst) != 0) host::wake_all(signal_);
     if (belled_.load(std::memory_order_seq_cst)) announce();

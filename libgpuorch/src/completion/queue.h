@@ -14,7 +14,7 @@
 
 namespace gpo {
 
-/// How an outcome is told to the user. Without an error_id, which is the queue's.
+/// How an outcome is reported to the user. Without an error_id, which is the queue's.
 gpo_completion entry_of(const Outcome& outcome, uint64_t user_data, uint32_t origin) noexcept;
 
 class CompletionQueue final : public Object {
@@ -37,12 +37,12 @@ public:
     /// Delivers an entry into reserved room. Any thread; quick.
     void deliver(const gpo_completion& entry, ErrorPtr error) noexcept {
         put(entry, std::move(error));
-        tell(1);
+        notify(1);
     }
     /// The two halves of it, for whoever has many: each entry is put, and is there for whoever looks; then, soon, those
-    /// who sleep are told of `count` of them at once. The queue lives until it is told of the last.
+    /// who sleep are notified of `count` of them at once. The queue lives until it has notified of the last.
     void put(const gpo_completion& entry, ErrorPtr error) noexcept;
-    void tell(uint64_t count) noexcept;
+    void notify(uint64_t count) noexcept;
 
     /// An entry may be put soon: fetches the memory that this will write.
     void fetch_ahead() const noexcept {

@@ -20,7 +20,7 @@ using pace::kLeastSleep;
 using pace::Move;
 
 constexpr unsigned kYield = 64;  // spins that host::step takes for a yield
-constexpr uint64_t kTellOf = 64;  // entries, at most, before a sleeping waiter is told
+constexpr uint64_t kNotifyEach = 64;  // entries, at most, before a sleeping waiter is notified
 constexpr unsigned kRefusals = 3;
 constexpr uint64_t kYouth = 4'000;   // ns that even an empty kernel takes until it is seen done
 
@@ -95,7 +95,7 @@ void Scanner::add(WatchedStream& stream) {
 void Scanner::wake(const MarkQueue* marks) noexcept {
     host::light_fence();  // between the push and the look; the heavy one is in run()
     if (!asleep_.load(std::memory_order_acquire)) [[likely]] return;
-    // It will be told of the mark before this one, which is reached first.
+    // It will be notified of the mark before this one, which is reached first.
     if (listener_.listening.load(std::memory_order_relaxed) && marks && marks->size() > 1) return;
     asleep_.store(false, std::memory_order_relaxed);  // one waker is enough
     listener_.signal.fetch_add(1, std::memory_order_seq_cst);
@@ -244,7 +244,7 @@ CUresult Scanner::ask(WatchedStream& stream, Watched& watched, Mark& mark) noexc
     const driver::Table& table = context_.table();
     if (mark.deferred) {
         const auto staying = stream.stay();
-        if (stream.gone()) return CUDA_SUCCESS;
+        if (stream.detached()) return CUDA_SUCCESS;
         if (const CUresult result = ask_for_capture(stream); result != CUDA_SUCCESS) return result;
         const CUresult recorded = table.cuEventRecord(mark.event, stream.native());
         if (recorded != CUDA_SUCCESS) return is_sticky(recorded) ? recorded : CUDA_ERROR_NOT_READY;
@@ -275,9 +275,9 @@ uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, co
             outcome.gpu_ns = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     }
     if (mark.event && mark.timing && !context_.lost()) returns.add(mark.event);
-    if (mark.origin != 0)  // somebody has asked to be told
+    if (mark.origin != 0)  // somebody has asked to be notified
         stream.runtime().counters.count_completion(now - outcome.submitted_ns, outcome.status());
-    // Before anybody is told: who has been may ask the stream, or end the trace.
+    // Before anybody is notified: who has been may ask the stream, or end the trace.
     if (!outcome.error) watched.seen_done(outcome.operation);
     if (mark.origin != 0 && trace::on()) [[unlikely]] trace_completion(stream, mark, outcome);
     if (mark.queue) {
@@ -291,20 +291,20 @@ uint64_t Scanner::deliver(WatchedStream& stream, Watched& watched, Mark mark, co
 // Whoever sleeps is woken by the first entry of a turn, and comes while the others are put; a wake for each would cost
 // more than all else.
 void Scanner::put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept {
-    const bool first = untold_queue_ != &queue;
-    if (first) tell();
+    const bool first = unnotified_queue_ != &queue;
+    if (first) notify();
     queue.put(entry, error);
-    untold_queue_ = &queue;
-    if (++untold_ == kTellOf || first) {
-        queue.tell(untold_);
-        untold_ = 0;
+    unnotified_queue_ = &queue;
+    if (++unnotified_ == kNotifyEach || first) {
+        queue.notify(unnotified_);
+        unnotified_ = 0;
     }
 }
 
-void Scanner::tell() noexcept {
-    if (untold_) untold_queue_->tell(untold_);
-    untold_ = 0;
-    untold_queue_ = nullptr;
+void Scanner::notify() noexcept {
+    if (unnotified_) unnotified_queue_->notify(unnotified_);
+    unnotified_ = 0;
+    unnotified_queue_ = nullptr;
 }
 
 // How many marks from the oldest have been reached. A question that is answered "not yet" costs 1.3 us, in which the
@@ -402,7 +402,7 @@ size_t Scanner::scan(WatchedStream& stream, Watched& watched, size_t size) noexc
         newest = deliver(stream, watched, marks.pop(size - i), lost_before ? failure : nullptr, seen, returns);
     if (failure)
         for (size_t i = done; i < size; ++i) deliver(stream, watched, marks.pop(size - i), failure, seen, returns);
-    tell();
+    notify();
     if (newest) watched.seen_done(newest);
     return failure ? size : done;
 }

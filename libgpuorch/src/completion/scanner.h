@@ -44,7 +44,7 @@ private:
     uint64_t deliver(WatchedStream& stream, Watched& watched, Mark mark, const ErrorPtr& failure, uint64_t now,
                      Returns& returns) noexcept;
     void put(CompletionQueue& queue, const gpo_completion& entry, const ErrorPtr& error) noexcept;
-    void tell() noexcept;
+    void notify() noexcept;
     size_t count_reached(WatchedStream& stream, Watched& watched, size_t size, CUresult& result) noexcept;
     size_t count_old(MarkQueue& marks, size_t size, uint64_t youth) const noexcept;
     uint64_t time_of(uint64_t ticks) const noexcept;
@@ -58,8 +58,8 @@ private:
     Context& context_;
     uint64_t first_ticks_, first_now_;           // one moment on both clocks, before all marks
     uint64_t ticks_ = 0, now_ = 0;               // the scanner's latest look at both
-    CompletionQueue* untold_queue_ = nullptr;    // the queue of the entry put last, in this turn
-    uint64_t untold_ = 0;                        // entries put into it that it wasn't told of: they keep it alive
+    CompletionQueue* unnotified_queue_ = nullptr;  // the queue of the entry put last, in this turn
+    uint64_t unnotified_ = 0;                      // entries put into it and not notified of: they keep it alive
     host::Mutex lock_;
     struct Entry {
         Ref<WatchedStream> stream;

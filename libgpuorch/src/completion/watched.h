@@ -39,9 +39,9 @@ public:
     virtual CUstream native() const noexcept = 0;
     /// Where the program may destroy the native stream: not while this is held.
     virtual std::unique_lock<host::Mutex> stay() noexcept = 0;
-    /// The program may have destroyed the native stream: nobody names it to the driver any more. What was put on it
+    /// The program may have destroyed the native stream: no thread names it to the driver any more. What was put on it
     /// lies before its last recorded mark, so that a mark without an event completes with that one.
-    virtual bool gone() const noexcept = 0;
+    virtual bool detached() const noexcept = 0;
     /// The program has the native handle, and may capture the stream.
     virtual bool given_out() const noexcept = 0;
     /// The failure of this stream's work, for what the driver answered.

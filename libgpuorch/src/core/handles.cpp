@@ -103,7 +103,7 @@ void detail::finish(Slot& slot) noexcept {
     slot.object = nullptr;
     object->close();
     object->runtime().handles().recycle(slot, object->runtime().lease());
-    object->let_go();
+    object->release_handle();
 }
 
 Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* status) noexcept {

@@ -121,7 +121,7 @@ public:
     virtual void close() noexcept {}
 
     /// After close(): gives up the handle's reference.
-    virtual void let_go() noexcept { release(); }
+    virtual void release_handle() noexcept { release(); }
 
     /// Its handle has just been destroyed, calls may still be inside: whoever waits in one returns GPO_CANCELLED.
     virtual void destroyed() noexcept {}

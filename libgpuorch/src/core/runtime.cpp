@@ -123,7 +123,7 @@ Runtime::Runtime(const gpo_runtime_options& options)
     }
 }
 
-void Runtime::let_go() noexcept {
+void Runtime::release_handle() noexcept {
     end_use();
     release();
 }
@@ -215,7 +215,7 @@ const char* Runtime::intern(std::string_view label) {
     return found->c_str();
 }
 
-void Runtime::tell_user(int32_t level, const char* line) noexcept {
+void Runtime::log_and_print(int32_t level, const char* line) noexcept {
     if (options_.log != log_to_stderr || level > options_.log_level) log_to_stderr(nullptr, level, line);
     log(level, line);
 }

@@ -126,7 +126,7 @@ public:
     }
     /// Logs what went wrong with something that the environment asked for, of which the program knows nothing: on
     /// stderr too, whatever is logged there otherwise.
-    void tell_user(int32_t level, const char* line) noexcept;
+    void log_and_print(int32_t level, const char* line) noexcept;
     /// From now on lines are given to `route` (NULL: called where they arise). Threads may be logging meanwhile.
     void set_log_route(Ref<LogRoute> route) noexcept;
     /// Calls the user's function. For routes.
@@ -227,7 +227,7 @@ private:
     void end_use() noexcept {
         if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
     }
-    void let_go() noexcept override;
+    void release_handle() noexcept override;
     void end() noexcept;
     void write_log(int32_t level, const char* line) noexcept;
     uint64_t insert(Object& object);

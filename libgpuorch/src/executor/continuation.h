@@ -29,11 +29,11 @@ private:
     const uint32_t origin_;
 };
 
-/// Accepts a task on its executor and gives it to `submit`, which sees to it that it is reached, or throws or returns
-/// another status than success, and then has done nothing. That is told on, unless the executor was destroyed
+/// Accepts a task on its executor and gives it to `submit`, which sees to it that it completes, or throws or returns
+/// another status than success, and then has done nothing. The failure is passed on, unless the executor was destroyed
 /// meanwhile: the task is called with GPO_CANCELLED then, and so has been accepted.
 template <class Submit>
-gpo_status owe(Executor& executor, Ref<Task> task, const void* order, Submit&& submit) {
+gpo_status accept_and_submit(Executor& executor, Ref<Task> task, const void* order, Submit&& submit) {
     gpo_status status = executor.accept(*task, order);
     if (status != GPO_SUCCESS) return status;
     try {

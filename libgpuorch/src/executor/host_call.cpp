@@ -8,11 +8,11 @@ namespace gpo {
 class HostCallOperation final : public Operation {
 public:
     explicit HostCallOperation(Ref<HostCall> call) : Operation("host call", nullptr), call_(std::move(call)) {}
-    HostCallOperation(const HostCallOperation& other) : Operation(other), call_(other.call_), kept_(true) {}
+    HostCallOperation(const HostCallOperation& other) : Operation(other), call_(other.call_), held_(true) {}
 
-    // Only a kept one begins: then nothing can refuse it any more.
+    // Only a held one begins: then nothing can refuse it any more.
     bool ready(Stream& stream) override {
-        if (!kept_) return false;
+        if (!held_) return false;
         if (!call_->begun_) begin(stream);
         std::lock_guard lock(call_->lock_);
         return call_->finished_;
@@ -23,8 +23,8 @@ public:
         if (call_->failure_) throw NeverPossible(call_->failure_);
     }
 
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<HostCallOperation>(*this); }
-    void kept_behind(uint64_t operation) noexcept override { call_->behind_ = operation; }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<HostCallOperation>(*this); }
+    void held_behind(uint64_t operation) noexcept override { call_->behind_ = operation; }
 
     void drop(Stream& stream, const ErrorPtr& error) noexcept override {
         if (std::exchange(call_->begun_, true)) {
@@ -53,7 +53,7 @@ private:
     }
 
     const Ref<HostCall> call_;
-    const bool kept_ = false;
+    const bool held_ = false;
 };
 
 gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn function, void* user) {
@@ -62,7 +62,7 @@ gpo_status HostCall::put(Stream& stream, Executor& executor, gpo_host_fn functio
     executor.add_call(*call, call->number_);
     gpo_status status;
     try {
-        status = owe(executor, call, &stream, [&] {
+        status = accept_and_submit(executor, call, &stream, [&] {
             if (stream.given_out()) {
                 DriverScope scope(stream.context());
                 stream.refuse_capture("host call");

@@ -175,7 +175,7 @@ void LaunchKernel::fail_launch(Stream& stream, const Issued& issued) const {
     throw Failure(std::move(error));
 }
 
-std::unique_ptr<Operation> LaunchKernel::keep() const {
+std::unique_ptr<Operation> LaunchKernel::held_copy() const {
     const Function& function = kernel_.function();
     if (count_ && !function.parameters_known && !sizes_)
         fail(GPO_NOT_SUPPORTED, "the stream is held, so the arguments of ", kernel_.describe(),

@@ -27,11 +27,11 @@ public:
     /// A launch that has to load its function first is not.
     bool plain() const noexcept override { return kernel_.function().loaded; }
     void issue(Stream& stream) override;
-    std::unique_ptr<Operation> keep() const override;
+    std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
 
 protected:
-    /// Of a kept one: checked already.
+    /// Of a held one: checked already.
     LaunchKernel(const LaunchKernel& other, void** arguments) noexcept
         : Operation(other), kernel_(other.kernel_), work_(other.work_) {
         work_.arguments = arguments;

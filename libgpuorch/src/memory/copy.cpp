@@ -117,7 +117,7 @@ void Copy::issue_unknown(Stream& stream) {
     if (work_.bytes == 0) return;
     std::optional<host::NoCancel> no_cancel;
     if (!plain()) no_cancel.emplace();
-    const bool pageable = kept_pageable_ || touches_pageable(context_);
+    const bool pageable = held_pageable_ || touches_pageable(context_);
     if (pageable) [[unlikely]]
         refuse_pageable_capture(stream, work_.way == Way::to_host ? work_.destination : work_.source);
     if (work_.way == Way::peer)
@@ -139,19 +139,19 @@ trace::Work Copy::work() const noexcept {
     }
 }
 
-std::unique_ptr<Operation> Copy::keep() const {
-    std::unique_ptr<Copy> kept(new Copy(*this));
-    if (work_.bytes == 0) return kept;
+std::unique_ptr<Operation> Copy::held_copy() const {
+    std::unique_ptr<Copy> held(new Copy(*this));
+    if (work_.bytes == 0) return held;
     check_fully(context_);
     if (touches_pageable(context_)) {
-        kept->kept_pageable_ = true;
+        held->held_pageable_ = true;
         if (work_.way == Way::to_device) {
-            kept->taken_ = std::make_unique_for_overwrite<std::byte[]>(work_.bytes);
-            std::memcpy(kept->taken_.get(), reinterpret_cast<const void*>(work_.source), work_.bytes);
-            kept->work_.source = reinterpret_cast<uint64_t>(kept->taken_.get());
+            held->taken_ = std::make_unique_for_overwrite<std::byte[]>(work_.bytes);
+            std::memcpy(held->taken_.get(), reinterpret_cast<const void*>(work_.source), work_.bytes);
+            held->work_.source = reinterpret_cast<uint64_t>(held->taken_.get());
         }
     }
-    return kept;
+    return held;
 }
 
 // --- rows ---
@@ -214,24 +214,24 @@ trace::Work CopyRows::work() const noexcept {
     return {engine_of(context_, work_.destination, work_.source), bytes_of(work_)};
 }
 
-std::unique_ptr<Operation> CopyRows::keep() const {
-    std::unique_ptr<CopyRows> kept(new CopyRows(*this));
-    if (work_.height == 0) return kept;
+std::unique_ptr<Operation> CopyRows::held_copy() const {
+    std::unique_ptr<CopyRows> held(new CopyRows(*this));
+    if (work_.height == 0) return held;
     const Accesses touched = accesses(work_);
     const Place target = place_of(context_, work_.destination);
     if (!target.pageable()) check_room("destination", target, work_.destination, touched.writes.bytes);
     const Place source = place_of(context_, work_.source);
     if (!source.pageable()) {
         check_room("source", source, work_.source, touched.reads.bytes);
-        return kept;
+        return held;
     }
-    kept->taken_ = std::make_unique_for_overwrite<std::byte[]>(bytes_of(work_));
+    held->taken_ = std::make_unique_for_overwrite<std::byte[]>(bytes_of(work_));
     for (uint64_t row = 0; row < work_.height; ++row)
-        std::memcpy(kept->taken_.get() + row * work_.width,
+        std::memcpy(held->taken_.get() + row * work_.width,
                     reinterpret_cast<const std::byte*>(work_.source) + row * work_.source_pitch, work_.width);
-    kept->work_.source = reinterpret_cast<uint64_t>(kept->taken_.get());
-    kept->work_.source_pitch = work_.width;
-    return kept;
+    held->work_.source = reinterpret_cast<uint64_t>(held->taken_.get());
+    held->work_.source_pitch = work_.width;
+    return held;
 }
 
 // --- many ranges ---
@@ -373,24 +373,24 @@ trace::Work CopyBatch::work() const noexcept {
     return {engine_of(context_, destinations_[0], sources_[0]), total_};
 }
 
-std::unique_ptr<Operation> CopyBatch::keep() const {
-    std::unique_ptr<CopyBatch> kept(new CopyBatch(*this));
-    kept->check_pieces();
+std::unique_ptr<Operation> CopyBatch::held_copy() const {
+    std::unique_ptr<CopyBatch> held(new CopyBatch(*this));
+    held->check_pieces();
     // Sources that are pageable come along; their destinations are device or pinned memory, or the driver refuses them
     // later.
     uint64_t bytes = 0;
-    for (size_t i = kept->pageable_from_; i < kept->count_; ++i)
-        if (place_of(context_, kept->sources_[i]).pageable()) bytes += kept->sizes_[i];
-    if (bytes == 0) return kept;
-    kept->taken_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    std::byte* at = kept->taken_.get();
-    for (size_t i = kept->pageable_from_; i < kept->count_; ++i) {
-        if (!place_of(context_, kept->sources_[i]).pageable()) continue;
-        std::memcpy(at, reinterpret_cast<const void*>(kept->sources_[i]), kept->sizes_[i]);
-        kept->sources_[i] = reinterpret_cast<uint64_t>(at);
-        at += kept->sizes_[i];
+    for (size_t i = held->pageable_from_; i < held->count_; ++i)
+        if (place_of(context_, held->sources_[i]).pageable()) bytes += held->sizes_[i];
+    if (bytes == 0) return held;
+    held->taken_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    std::byte* at = held->taken_.get();
+    for (size_t i = held->pageable_from_; i < held->count_; ++i) {
+        if (!place_of(context_, held->sources_[i]).pageable()) continue;
+        std::memcpy(at, reinterpret_cast<const void*>(held->sources_[i]), held->sizes_[i]);
+        held->sources_[i] = reinterpret_cast<uint64_t>(at);
+        at += held->sizes_[i];
     }
-    return kept;
+    return held;
 }
 
 }  // namespace gpo

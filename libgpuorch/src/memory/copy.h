@@ -2,8 +2,8 @@
 //
 // What is known without the driver is checked when the operation is made. What only the driver knows is asked when it
 // is issued, and only where that changes what happens: host memory that isn't ours may be pageable, device memory that
-// isn't ours is left to the driver's own check, whose refusal is then explained. An operation that is kept for later is
-// checked in full when it is kept, and takes pageable sources with it: they are the caller's again when the call
+// isn't ours is left to the driver's own check, whose refusal is then explained. An operation that is held for later is
+// checked in full when it is held, and takes pageable sources with it: they are the caller's again when the call
 // returns.
 #pragma once
 
@@ -49,7 +49,7 @@ public:
         if (issued.result != CUDA_SUCCESS) [[unlikely]] refused(issued);
         stream.submission().count(work_);
     }
-    std::unique_ptr<Operation> keep() const override;
+    std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override;
 
 private:
@@ -64,16 +64,16 @@ private:
     Context& context_;
     CopyWork work_;
     bool known_ = false;       // the host side, if there is one, is pinned memory of ours
-    bool kept_pageable_ = false;
+    bool held_pageable_ = false;
     Ref<Context> destination_context_, source_context_;
-    std::unique_ptr<std::byte[]> taken_;   // a pageable source, of a kept copy
+    std::unique_ptr<std::byte[]> taken_;  // a pageable source, of a held copy
 };
 
 class CopyRows final : public Operation {
 public:
     CopyRows(Context& context, const gpo_copy_2d& copy);
     void issue(Stream& stream) override;
-    std::unique_ptr<Operation> keep() const override;
+    std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override;
 
 private:
@@ -88,7 +88,7 @@ public:
     /// Reads the caller's array. Throws Failure(GPO_INVALID_ARGUMENT), std::bad_alloc.
     CopyBatch(Context& context, const gpo_copy* copies, uint64_t stride, uint64_t count);
     void issue(Stream& stream) override;
-    std::unique_ptr<Operation> keep() const override;
+    std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override;
 
 private:

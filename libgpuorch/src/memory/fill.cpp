@@ -69,7 +69,7 @@ void Fill::issue(Stream& stream) {
     stream.submission().count(work_);
 }
 
-std::unique_ptr<Operation> Fill::keep() const {
+std::unique_ptr<Operation> Fill::held_copy() const {
     if (!empty()) check_fully();
     return std::make_unique<Fill>(*this);
 }

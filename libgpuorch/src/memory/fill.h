@@ -17,7 +17,7 @@ public:
     const FillWork& record() const noexcept { return work_; }
 
     void issue(Stream& stream) override;
-    std::unique_ptr<Operation> keep() const override;
+    std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::fill, bytes_of(work_)}; }
 
 private:

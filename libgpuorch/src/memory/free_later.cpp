@@ -22,7 +22,7 @@ void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
         Line& line = lines_[&stream];
         if (line.open.empty()) {
             line.open.push_back(make<Batch>(*this, stream));
-            stream.marks().owe();
+            stream.marks().expect_mark();
         }
         Batch& batch = *line.open.front();
         batch.pieces[batch.count++] = piece;
@@ -41,7 +41,7 @@ void FreeLater::mark(const Ref<Batch>& batch) noexcept {
         // No mark can be had. The next one of this stream, or poll(), frees the batch too; or else this does.
         wait_for_all(batch);
     }
-    batch->stream_->marks().pay();
+    batch->stream_->marks().end_expecting_mark();
 }
 
 // Under no lock. When a batch is closed here nothing of the line was under way.
@@ -59,7 +59,7 @@ void FreeLater::mark_open(Stream& stream) noexcept {
 void FreeLater::Batch::on_completed(const Outcome& outcome) noexcept {
     const Ref<Batch> self(this);
     if (!outcome.error || stream_->context().lost()) {
-        of_.passed(*stream_, this);
+        of_.free_through(*stream_, this);
         return;
     }
     retain();
@@ -74,7 +74,7 @@ void FreeLater::Batch::run() noexcept {
 void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
     try {
         Streams::of(batch->stream_->context()).when_all_pass([batch](bool) {
-            batch->of_.passed(*batch->stream_, batch.get());
+            batch->of_.free_through(*batch->stream_, batch.get());
         });
     } catch (...) {
         Batch& again = *batch.leak();
@@ -82,10 +82,9 @@ void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
     }
 }
 
-// All of the stream's batches up to `last` may be freed. If it isn't there any more, somebody else found that out
-// first.
-void FreeLater::passed(Stream& stream, const Batch* last) noexcept {
-    Batches done;   // let go of under no lock
+// Frees all of the stream's batches up to `last`. If `last` isn't there any more, another thread has freed them.
+void FreeLater::free_through(Stream& stream, const Batch* last) noexcept {
+    Batches done;  // released under no lock
     bool open = false;
     {
         std::lock_guard lock(lock_);
@@ -132,10 +131,10 @@ void FreeLater::poll() noexcept {
     for (const auto& batch : unmarked) mark(batch);
     for (const auto& batch : newest) {
         try {
-            if (batch->stream_->query() == GPO_SUCCESS) passed(*batch->stream_, batch.get());
+            if (batch->stream_->query() == GPO_SUCCESS) free_through(*batch->stream_, batch.get());
         } catch (...) {
             // Captured, or failed: its marks tell.
-            if (batch->stream_->context().lost()) passed(*batch->stream_, batch.get());
+            if (batch->stream_->context().lost()) free_through(*batch->stream_, batch.get());
         }
     }
 }

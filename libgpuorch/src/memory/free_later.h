@@ -69,7 +69,7 @@ private:
 
     void mark(const Ref<Batch>& batch) noexcept;
     void mark_open(Stream& stream) noexcept;
-    void passed(Stream& stream, const Batch* last) noexcept;
+    void free_through(Stream& stream, const Batch* last) noexcept;
     void wait_for_all(Ref<Batch> batch) noexcept;
     static Ref<Batch> close(Line& line) noexcept;
 

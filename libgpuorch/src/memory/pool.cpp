@@ -26,7 +26,7 @@ public:
         }
         address_ = address;
     }
-    std::unique_ptr<Operation> keep() const override { refuse_held(); }
+    std::unique_ptr<Operation> held_copy() const override { refuse_held(); }
     [[noreturn]] static void refuse_held() {
         fail(GPO_INVALID_STATE, "the stream is held: the address of what is allocated on it wouldn't be known yet");
     }
@@ -60,7 +60,7 @@ public:
         pool_->frees_.fetch_add(1, std::memory_order_relaxed);
         pool_->give_room(bytes_);
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<PoolFree>(*this); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<PoolFree>(*this); }
     /// It never happened: the piece can be freed again.
     void drop(Stream&, const ErrorPtr&) noexcept override { undo(); }
     void undo() noexcept { pool_->registry_.device.retag(address_, pool_.get(), kFreeingTag, kPieceTag); }

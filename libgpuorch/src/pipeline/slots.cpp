@@ -30,7 +30,7 @@ protected:
     Chunk& chunk() const noexcept { return *chunk_; }
 
 private:
-    Chunk* chunk_;  // lives until the run has ended, and with it all that is kept
+    Chunk* chunk_;  // lives until the run has ended, and with it all that is held
 };
 
 class CopyIn final : public ChunkOperation {
@@ -43,7 +43,7 @@ public:
         gpo::issue(stream, CopyWork{CopyWork::Way::to_device, c.input, reinterpret_cast<uint64_t>(c.from), c.bytes});
         record(stream, c.in_end);
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyIn>(*this); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<CopyIn>(*this); }
     trace::Work work() const noexcept override { return {trace::Engine::copy_in, chunk().bytes, true}; }
 };
 
@@ -59,7 +59,7 @@ public:
         stream.traced().begin_work();
         gpo::issue(stream, FillWork{c.result, result_bytes_});
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<BeginStages>(*this); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<BeginStages>(*this); }
     // What isn't put on yet would run before its input is there.
     void drop(Stream& stream, const ErrorPtr& error) noexcept override { stream.fail(error); }
     trace::Work work() const noexcept override {
@@ -78,12 +78,12 @@ public:
         record(stream, chunk().stages_end);
         chunk().stages.store(Chunk::kIssued, std::memory_order_release);
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<EndStages>(*this); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<EndStages>(*this); }
     void drop(Stream&, const ErrorPtr& error) noexcept override {
         chunk().dropped = error;
         chunk().stages.store(Chunk::kDropped, std::memory_order_release);
     }
-    // Of a kept one: a copy out may be held for it.
+    // Of a held one: a copy out may be held for it.
     void afterwards(const ErrorPtr&) noexcept override { out_->held().flush(); }
 
 private:
@@ -107,7 +107,7 @@ public:
         if (c.result_to) copy(stream, c.result_to, c.result, result_bytes_);
         record(stream, c.out_end);
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyOut>(*this); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<CopyOut>(*this); }
     trace::Work work() const noexcept override {
         const Chunk& c = chunk();
         if (c.stages.load(std::memory_order_acquire) == Chunk::kDropped) return {};
@@ -128,7 +128,7 @@ public:
     void issue(Stream& stream) override {
         gpo::issue(stream, EventWork{event_, false});
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<RecordBase>(*this); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<RecordBase>(*this); }
 
 private:
     CUevent event_;

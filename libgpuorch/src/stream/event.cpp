@@ -67,12 +67,12 @@ public:
     RecordEvent(Event& event, Stream& stream)
         : Operation("record event", event.label()), event_(&event), stream_(&stream) {}
     RecordEvent(const RecordEvent& other)
-        : Operation(other), event_(other.event_), stream_(other.stream_), kept_(Ref<Event>(other.event_)),
+        : Operation(other), event_(other.event_), stream_(other.stream_), event_reference_(Ref<Event>(other.event_)),
           recording_(make<Recording>(stream_->context(), stream_)) {}
 
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override {
-        if (recording_) return issue_kept(stream);
+        if (recording_) return issue_held(stream);
         // Replaces the event's newest recording. A thread that releases or copies the old recording must either finish
         // before this store or observe it; a copy takes part in this from before it begins until it has ended.
         Ref<Recording> before;   // given up behind the lock
@@ -85,14 +85,14 @@ public:
             before = event_->set_newest(nullptr);
         }
     }
-    std::unique_ptr<Operation> keep() const override {
-        auto kept = std::make_unique<RecordEvent>(*this);
+    std::unique_ptr<Operation> held_copy() const override {
+        auto held = std::make_unique<RecordEvent>(*this);
         Ref<Recording> before;
         std::lock_guard lock(event_->newest_lock_);
-        before = event_->set_newest(kept->recording_);
-        kept->number_ = event_->begin_recording();
+        before = event_->set_newest(held->recording_);
+        held->number_ = event_->begin_recording();
         event_->capture_.store(0, std::memory_order_release);   // none is held in a capture
-        return kept;
+        return held;
     }
     void drop(Stream&, const ErrorPtr& error) noexcept override { recording_->end(error); }
     void afterwards(const ErrorPtr&) noexcept override { recording_->release_waiting(); }
@@ -105,7 +105,7 @@ private:
         event_->recorded_.store(true, std::memory_order_release);
         event_->issued_.store(recording_ ? number_ : event_->begin_recording(), std::memory_order_release);
     }
-    void issue_kept(Stream& stream) {
+    void issue_held(Stream& stream) {
         gpo::issue(stream, EventWork{recording_->point(), false});
         {
             std::lock_guard lock(event_->newest_lock_);
@@ -115,7 +115,7 @@ private:
     }
     Event* event_;
     Stream* stream_;
-    Ref<Event> kept_;  // of a kept one, as are:
+    Ref<Event> event_reference_;  // of a held one, as are:
     Ref<Recording> recording_;
     uint64_t number_ = 0;
 };
@@ -129,7 +129,7 @@ public:
     explicit WaitEvent(Event& event) : Operation("wait for event", event.label()), event_(&event) {}
     WaitEvent(const WaitEvent& other)
         : Operation(other), event_(other.event_), recording_(other.recording_), bound_(other.bound_),
-          itself_(other.itself_), kept_(true) {}
+          itself_(other.itself_), held_(true) {}
     bool plain() const noexcept override { return true; }
 
     bool may_join_capture() const noexcept override {
@@ -158,7 +158,7 @@ public:
             bound_ = true;
         }
         if (!recording_) return true;
-        return !(kept_ ? recording_->wait(stream) : recording_->pending());   // the stream may refuse to hold it
+        return !(held_ ? recording_->wait(stream) : recording_->pending());  // the stream may refuse to hold it
     }
     void issue(Stream& stream) override {
         if (bound_) return issue_bound(stream);
@@ -173,7 +173,7 @@ public:
         if (of_event && !of_stream) stream.expose();   // by this wait it joins the capture
         wait(stream, event_->native());
     }
-    std::unique_ptr<Operation> keep() const override {
+    std::unique_ptr<Operation> held_copy() const override {
         if (!bound_) throw Unbound{};
         return std::make_unique<WaitEvent>(*this);
     }
@@ -208,7 +208,7 @@ private:
     Ref<Event> event_;
     Ref<Recording> recording_;   // what is meant, once that is bound
     bool bound_ = false, itself_ = false;   // bound to the event itself; else, without a recording, to none
-    const bool kept_ = false;
+    const bool held_ = false;
 };
 
 // Makes an event of the library's that is reached with the newest recording of the user's.
@@ -223,7 +223,7 @@ public:
         to_->end(nullptr);
     }
     // It is put on streams of the library's that hold nothing.
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<CopyRecording>(*this); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<CopyRecording>(*this); }
     void drop(Stream&, const ErrorPtr& error) noexcept override { to_->end(error); }
     void afterwards(const ErrorPtr&) noexcept override { to_->release_waiting(); }
 

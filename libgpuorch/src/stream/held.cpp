@@ -12,41 +12,41 @@ void Held::conclude(Spent& spent) noexcept {
     for (; !spent.empty(); spent.pop_front()) spent.front().operation->afterwards(spent.front().dropped);
 }
 
-// --- keeping and issuing ---
+// --- holding and issuing ---
 
-void Held::reserve_marks() { stream_.marks().reserve(kept_.size() + 1); }
+void Held::reserve_marks() { stream_.marks().reserve(operations_.size() + 1); }
 
-void Held::keep(const Operation& operation, bool internal) {
-    reserve_marks();   // whatever is kept may have to be dropped, all at once and without failing: a mark each
+void Held::add(const Operation& operation, bool internal) {
+    reserve_marks();  // whatever is held may have to be dropped, all at once and without failing: a mark each
     Spent fresh(1);
-    Kept& kept = fresh.front();
-    kept.internal = internal;
-    kept.operation = operation.keep();   // the last that may fail: some have effects once they are kept
-    kept_.splice(kept_.end(), fresh);
-    kept.operation->kept_behind(stream_.submission().accepted());
-    count_.store(kept_.size(), std::memory_order_release);   // before it is counted as accepted: see Stream::query
+    HeldOperation& held = fresh.front();
+    held.internal = internal;
+    held.operation = operation.held_copy();  // the last that may fail: some have effects once they are held
+    operations_.splice(operations_.end(), fresh);
+    held.operation->held_behind(stream_.submission().accepted());
+    count_.store(operations_.size(), std::memory_order_release);  // before it is counted as accepted: see Stream::query
     stream_.note(operation);
-    kept.operation->set_number(stream_.submission().accepted());
-    stream_.history().note_held(*kept.operation);
+    held.operation->set_number(stream_.submission().accepted());
+    stream_.history().note_held(*held.operation);
     if (!internal) users_.store(users() + 1, std::memory_order_relaxed);
 }
 
 void Held::issue_ready(Spent& spent) noexcept {
-    while (!kept_.empty()) {
+    while (!operations_.empty()) {
         try {
             if (stream_.capturing()) {  // it was accepted to run, before the capture began: the graph is not to have it
                 try_again();
                 break;
             }
-            Operation& operation = *kept_.front().operation;
+            Operation& operation = *operations_.front().operation;
             if (!operation.ready(stream_)) {
                 watch_work();
                 break;
             }
             stream_.hand_over(operation, operation.number());
             stream_.history().note_issued(operation);
-            count_spent(kept_.front());
-            spent.splice(spent.end(), kept_, kept_.begin());
+            count_spent(operations_.front());
+            spent.splice(spent.end(), operations_, operations_.begin());
         } catch (const NeverPossible& failure) {
             drop(failure.error(), spent);
         } catch (const std::exception& error) {
@@ -63,18 +63,18 @@ void Held::issue_ready(Spent& spent) noexcept {
                  spent);
         }
     }
-    count_.store(kept_.size(), std::memory_order_release);
-    if (kept_.empty()) stream_.traced().end_holding();
+    count_.store(operations_.size(), std::memory_order_release);
+    if (operations_.empty()) stream_.traced().end_holding();
 }
 
-// Work without a mark that fails is found out about by the next that is put on. What is kept isn't put on, and whoever
+// Work without a mark that fails is found out about by the next that is put on. What is held isn't put on, and whoever
 // waits for it would wait for ever: so the scanner is given the end of what the stream is held behind.
 void Held::watch_work() {
-    const Operation& next = *kept_.front().operation;
+    const Operation& next = *operations_.front().operation;
     const uint64_t before = next.number() - (next.numbered() ? 1 : 0);
     StreamMarks& marks = stream_.marks();
-    if (marks.newest() || stream_.completed() >= before || stream_.gone()) return;
-    reserve_marks();   // those that are kept keep what is reserved for them
+    if (marks.newest() || stream_.completed() >= before || stream_.detached()) return;
+    reserve_marks();  // those that are held keep what is reserved for them
     Mark mark;
     mark.operation = before;
     marks.record(mark);
@@ -117,7 +117,7 @@ void Held::Failing::run() noexcept {
 
 // --- flushing ---
 
-// Streams may release each other as often as they keep operations: one after the other, not each inside the one before,
+// Streams may release each other as often as they hold operations: one after the other, not each inside the one before,
 // which would take a thread's whole stack. The list takes no memory; a stream that is on one already is flushed by that
 // thread.
 void Held::flush() noexcept {
@@ -156,7 +156,7 @@ void Held::flush_now() noexcept {
     {
         DriverTry scope(context);
         const Submission::Lock lock(stream_.submission());
-        if (kept_.empty()) return;
+        if (operations_.empty()) return;
         if (const ErrorPtr failure = stream_.failure())
             drop(failure, spent);
         else if (scope.entered())
@@ -167,14 +167,14 @@ void Held::flush_now() noexcept {
             try_again();   // the driver refuses, for now
     }
     conclude(spent);
-    // Its handle may have been destroyed long ago, and what it waits for next kept behind it.
+    // Its handle may have been destroyed long ago, and what it waits for next held behind it.
     if (stream_.orphaned() && any()) Streams::of(context).look_for_cycles();
 }
 
 Held::For Held::what_for() {
     const Submission::Lock lock(stream_.submission());
-    if (kept_.empty()) return {};
-    const Operation& next = *kept_.front().operation;
+    if (operations_.empty()) return {};
+    const Operation& next = *operations_.front().operation;
     return {next.number(), next.awaits()};
 }
 
@@ -183,8 +183,8 @@ Held::For Held::what_for() {
 void Held::drop(const ErrorPtr& error, Spent& spent) noexcept {
     stream_.set_failed(error);
     // What was to notify is counted when it does.
-    const auto failures =
-        std::count_if(kept_.begin(), kept_.end(), [](const Kept& kept) { return kept.operation->numbered(); });
+    const auto failures = std::count_if(operations_.begin(), operations_.end(),
+                                        [](const HeldOperation& held) { return held.operation->numbered(); });
     stream_.runtime().counters.failures.fetch_add(static_cast<uint64_t>(failures), std::memory_order_relaxed);
     drop_all(error, spent);
 }
@@ -193,12 +193,12 @@ void Held::drop(const ErrorPtr& error, Spent& spent) noexcept {
 uint64_t Held::drop_all(const ErrorPtr& error, Spent& spent) noexcept {
     const uint64_t count = users();
     drops_.store(drops_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    while (!kept_.empty()) {
-        Kept& kept = kept_.front();
-        kept.dropped = error;
-        count_spent(kept);
-        kept.operation->drop(stream_, error);
-        spent.splice(spent.end(), kept_, kept_.begin());
+    while (!operations_.empty()) {
+        HeldOperation& held = operations_.front();
+        held.dropped = error;
+        count_spent(held);
+        held.operation->drop(stream_, error);
+        spent.splice(spent.end(), operations_, operations_.begin());
     }
     count_.store(0, std::memory_order_release);
     stream_.traced().end_holding();
@@ -223,7 +223,7 @@ void Held::fail(const ErrorPtr& error) noexcept {
     Spent spent;
     {
         const Submission::Lock lock(stream_.submission());
-        if (kept_.empty()) return;
+        if (operations_.empty()) return;
         stream_.set_failed(error);
         drop_all(error, spent);
     }

@@ -1,11 +1,11 @@
 // What a stream holds back: operations that were accepted and that the driver doesn't have yet.
 //
 // A stream is *held* while its next operation waits for something that isn't on the GPU's way: a timeline value whose
-// signal nobody has submitted, a host call that runs. What is put on it meanwhile is *kept*, and later *issued* in
+// signal nobody has submitted, a host call that runs. What is put on it meanwhile is *held*, and later *issued* in
 // order by whoever makes the stream ready (flush), or *dropped* with an error. Either happens once.
 //
-// What was accepted isn't lost. Kept work takes memory when it is issued, ours and the driver's: where there is none it
-// stays kept and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
+// What was accepted isn't lost. Held work takes memory when it is issued, ours and the driver's: where there is none it
+// stays held and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
 #pragma once
 
 #include <list>
@@ -18,38 +18,38 @@ namespace gpo {
 
 class Held {
 public:
-    /// Not more than `most` operations of the user's are kept at a time.
+    /// Not more than `most` operations of the user's are held at a time.
     Held(Stream& stream, uint32_t most) noexcept : stream_(stream), most_(most) {}
 
-    struct Kept {
+    struct HeldOperation {
         std::unique_ptr<Operation> operation;
         bool internal = false;                // one of the library's own marks: not counted
-        ErrorPtr dropped;                     // why it was dropped; NULL: it is kept, or was issued
+        ErrorPtr dropped;                     // why it was dropped; NULL: it is held, or was issued
     };
     /// Operations that are done with, as Held is: their consequences come after the submit lock is released (conclude).
     /// With an operation goes what it refers to, and that may need a submit lock (a module that is unloaded when all
     /// streams have passed).
-    using Spent = std::list<Kept>;
+    using Spent = std::list<HeldOperation>;
     static void conclude(Spent& spent) noexcept;
 
     // --- any thread ---
-    /// Anything is kept.
+    /// Anything is held.
     bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
     /// How many operations, the library's own marks included; and of the user's.
     uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     uint64_t users() const noexcept { return users_.load(std::memory_order_relaxed); }
-    /// How often what was kept was dropped.
+    /// How often what was held was dropped.
     uint64_t drops() const noexcept { return drops_.load(std::memory_order_acquire); }
 
-    /// Issues what is kept as far as it is ready. Called by whoever made it ready, with no lock held.
+    /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held.
     void flush() noexcept;
-    /// Drops what is kept; how many of the user's operations that were. With no lock held.
+    /// Drops what is held; how many of the user's operations that were. With no lock held.
     uint64_t cancel() noexcept;
-    /// The same, and the stream has failed from then on. Nothing where none is kept.
+    /// The same, and the stream has failed from then on. Nothing where none is held.
     void fail(const ErrorPtr& error) noexcept;
-    /// The stream has failed: the errands drop what is kept.
+    /// The stream has failed: the errands drop what is held.
     void drop_later() noexcept;
-    /// What the stream is held for now, and the number of the operation that is: 0 if nothing is kept. Throws
+    /// What the stream is held for now, and the number of the operation that is: 0 if nothing is held. Throws
     /// std::bad_alloc.
     struct For {
         uint64_t operation = 0;
@@ -58,15 +58,15 @@ public:
     For what_for();
 
     // --- under the submit lock ---
-    bool empty() const noexcept { return kept_.empty(); }
+    bool empty() const noexcept { return operations_.empty(); }
     bool full() const noexcept { return users() >= most_; }
     /// Room in the queue of marks for those that would have to be dropped, and one more. Throws.
     void reserve_marks();
-    /// Keeps a copy of an operation behind what is kept, and gives it its number. Throws, and then has had no effect.
-    void keep(const Operation& operation, bool internal);
+    /// Adds a copy of an operation behind what is held, and gives it its number. Throws, and then has had no effect.
+    void add(const Operation& operation, bool internal);
     /// Inside a DriverScope.
     void issue_ready(Spent& spent) noexcept;
-    /// The stream has failed: drops what is kept.
+    /// The stream has failed: drops what is held.
     void drop(const ErrorPtr& error, Spent& spent) noexcept;
     /// Calls flush() from the errands, soon; and then also Stream::leave_mark, where `leave_mark`.
     void try_again(bool leave_mark = false) noexcept;
@@ -75,14 +75,14 @@ private:
     void watch_work();
     uint64_t drop_all(const ErrorPtr& error, Spent& spent) noexcept;
     void flush_now() noexcept;
-    void count_spent(const Kept& kept) noexcept {
-        if (!kept.internal) users_.store(users() - 1, std::memory_order_relaxed);
+    void count_spent(const HeldOperation& held) noexcept {
+        if (!held.internal) users_.store(users() - 1, std::memory_order_relaxed);
     }
 
     Stream& stream_;
     const uint32_t most_;
-    Spent kept_;                              // under the submit lock
-    std::atomic<uint64_t> count_{0};          // of kept_, and of these the user's: written under the submit lock
+    Spent operations_;                        // under the submit lock
+    std::atomic<uint64_t> count_{0};          // of operations_, and of these the user's: written under the submit lock
     std::atomic<uint64_t> users_{0};
     std::atomic<uint64_t> drops_{0};          // likewise
     class Again final : public Errand {
@@ -100,7 +100,7 @@ private:
 
     private:
         Held& held_;                          // likewise
-    } failing_{*this};  // drops what is kept: posted once, by whoever finds that the stream has failed
+    } failing_{*this};  // drops what is held: posted once, by whoever finds that the stream has failed
     bool trying_again_ = false;               // `again_` is posted; under the submit lock
     bool leave_mark_ = false;                 // and is to leave the last mark; likewise
     std::atomic<bool> to_flush_{false};       // a thread has it on its list, and

@@ -71,7 +71,7 @@ void StreamMarks::record(Mark& mark) {
 
 void StreamMarks::record_failed(Mark& mark) noexcept {
     mark.timing = false;
-    if (stream_.gone()) return;
+    if (stream_.detached()) return;
     const DriverTry scope(stream_.context());
     if (!scope.entered()) return;   // nothing runs any more
     try {
@@ -82,7 +82,7 @@ void StreamMarks::record_failed(Mark& mark) noexcept {
 }
 
 void StreamMarks::push(Mark&& mark) noexcept {
-    if (mark.operation == Mark::kNewest) mark.operation = stream_.submission().accepted();  // else it was kept
+    if (mark.operation == Mark::kNewest) mark.operation = stream_.submission().accepted();  // else it was held
     if (!mark.submitted) mark.submitted = host::ticks();
     if (mark.deferred) watched_.deferring.store(true, std::memory_order_release);
     if (mark.origin != 0) {

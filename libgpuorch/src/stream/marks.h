@@ -58,11 +58,11 @@ public:
     /// A mark was recorded, and nothing lies behind it yet (true); or something is put behind it (false).
     void set_newest(bool newest) noexcept { newest_.store(newest, std::memory_order_relaxed); }
 
-    /// Somebody waits for what is on the stream, also for what only the program knows of, and marks it later: the
-    /// stream doesn't go without a mark. `pay`: that mark is made. Any thread.
-    void owe() noexcept { owed_.fetch_add(1, std::memory_order_acq_rel); }
-    void pay() noexcept { owed_.fetch_sub(1, std::memory_order_acq_rel); }
-    bool owed() const noexcept { return owed_.load(std::memory_order_acquire) != 0; }
+    /// A mark will be made later, for somebody who waits for all that is on the stream, also for what only the program
+    /// has put there. Until then the stream isn't destroyed without a mark. Any thread.
+    void expect_mark() noexcept { expected_.fetch_add(1, std::memory_order_acq_rel); }
+    void end_expecting_mark() noexcept { expected_.fetch_sub(1, std::memory_order_acq_rel); }
+    bool expects_mark() const noexcept { return expected_.load(std::memory_order_acquire) != 0; }
 
 private:
     void make_known();
@@ -72,7 +72,7 @@ private:
     Stream& stream_;
     std::atomic<bool> scanned_{false};
     std::atomic<bool> newest_{false};      // changed under the submit lock
-    std::atomic<uint32_t> owed_{0};
+    std::atomic<uint32_t> expected_{0};
     std::vector<CUevent> spares_[2];       // without timing, with timing
     Watched watched_;
 };

@@ -1,6 +1,6 @@
 // An operation: what can be put on a stream, as a value built on the caller's stack.
 //
-// A stream *issues* an operation to the driver at once. A held stream *keeps* a copy instead, which owns everything
+// A stream *issues* an operation to the driver at once. A held stream *holds* a copy instead, which owns everything
 // that it refers to. Later the copy is issued, or *dropped* with an error; one of the two happens, once. Errors call an
 // operation by its kind and label.
 #pragma once
@@ -21,7 +21,7 @@ public:
     using Failure::Failure;
 };
 
-/// What a kept operation that isn't ready waits for, for whoever looks for streams that hold each other up
+/// What a held operation that isn't ready waits for, for whoever looks for streams that hold each other up
 /// (stream/cycles.h).
 struct Awaits {
     bool others = true;  // the host, a callback, the GPU, or nothing any more: no stream's held work alone
@@ -50,33 +50,33 @@ public:
     const char* kind() const noexcept { return kind_; }
     const char* label() const noexcept { return label_; }
     bool numbered() const noexcept { return numbered_; }
-    /// Of a kept operation: its number, given when it was accepted.
+    /// Of a held operation: its number, given when it was accepted.
     uint64_t number() const noexcept { return number_; }
     void set_number(uint64_t number) noexcept { number_ = number; }
 
-    /// False: the operation can't be issued yet. A kept operation has then arranged for a call of
-    /// `stream.held().flush()` when it can be. An operation that isn't kept has arranged nothing, for the stream may
-    /// refuse to keep it.
+    /// False: the operation can't be issued yet. A held operation has then arranged for a call of
+    /// `stream.held().flush()` when it can be. An operation that isn't held has arranged nothing, for the stream may
+    /// refuse to hold it.
     virtual bool ready(Stream&) { return true; }
 
-    /// Of a kept operation that isn't ready. Under the stream's submit lock. Throws std::bad_alloc.
+    /// Of a held operation that isn't ready. Under the stream's submit lock. Throws std::bad_alloc.
     virtual Awaits awaits() const { return {}; }
 
     /// Gives it to the driver: under the stream's submit lock, inside a DriverScope. Throws Failure, and then has had
-    /// no effect but such as doing it again repeats: where there was no memory, a kept one is issued again later.
+    /// no effect but such as doing it again repeats: where there was no memory, a held one is issued again later.
     virtual void issue(Stream& stream) = 0;
 
-    /// A copy that owns everything it refers to. Throws std::bad_alloc.
-    virtual std::unique_ptr<Operation> keep() const = 0;
+    /// A copy for a held stream, which owns everything that it refers to. Throws std::bad_alloc.
+    virtual std::unique_ptr<Operation> held_copy() const = 0;
 
-    /// Of a kept operation: what it is behind, as the number of the newest operation before it. Under the submit lock.
-    virtual void kept_behind(uint64_t operation) noexcept { static_cast<void>(operation); }
+    /// Of a held operation: what it is behind, as the number of the newest operation before it. Under the submit lock.
+    virtual void held_behind(uint64_t operation) noexcept { static_cast<void>(operation); }
 
-    /// Of a kept operation: it will never be issued. Under the stream's submit lock.
+    /// Of a held operation: it will never be issued. Under the stream's submit lock.
     virtual void drop(Stream&, const ErrorPtr&) noexcept {}
 
     /// What follows on other streams, once it has been issued (`dropped` NULL) or dropped: with no lock held. Called
-    /// for every kept one, for others only where `consequences()`.
+    /// for every held one, for others only where `consequences()`.
     virtual void afterwards(const ErrorPtr& dropped) noexcept { static_cast<void>(dropped); }
     bool consequences() const noexcept { return consequences_; }
 

@@ -26,7 +26,7 @@ public:
         StreamMarks& marks = stream.marks();
         marks.reserve();
         mark_.timing = mark_.since() != nullptr;
-        if (stream.gone()) return marks.push(std::move(mark_));
+        if (stream.detached()) return marks.push(std::move(mark_));
         if (follows_ && !mark_.timing) {
             marks.push(std::move(mark_));
             marks.set_newest(true);
@@ -37,8 +37,8 @@ public:
         marks.push(std::move(mark_));
         if (recorded) marks.set_newest(true);
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<MarkOperation>(mark_); }
-    void kept_behind(uint64_t operation) noexcept override { mark_.operation = operation; }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<MarkOperation>(mark_); }
+    void held_behind(uint64_t operation) noexcept override { mark_.operation = operation; }
     void drop(Stream& stream, const ErrorPtr& error) noexcept override {
         mark_.set_error(error);
         stream.marks().record_failed(mark_);
@@ -134,7 +134,7 @@ Stream::~Stream() {
     if (scope.entered()) table().cuStreamDestroy(native_);  // the driver lets pending work finish
 }
 
-void Stream::let_go() noexcept {
+void Stream::release_handle() noexcept {
     const Ref<Context> context = context_;
     orphaned_.store(true, std::memory_order_release);
     leave_mark();
@@ -150,7 +150,7 @@ void Stream::leave_mark() noexcept {
     try {
         // Nothing of ours runs; what the host has put on a stream of its own is its business, unless somebody waits for
         // that.
-        const bool ours = load() != 0 || (wrapped_ ? marks_.owed() : given_out());
+        const bool ours = load() != 0 || (wrapped_ ? marks_.expects_mark() : given_out());
         if (ours && (held_.any() || running())) mark(nullptr);
     } catch (const std::exception& error) {
         if (is_passing(error)) {
@@ -159,13 +159,13 @@ void Stream::leave_mark() noexcept {
             return;
         }
     }
-    if (wrapped_) go();
+    if (wrapped_) detach();
 }
 
-void Stream::go() noexcept {
+void Stream::detach() noexcept {
     const Submission::Lock lock(submission_);
     const auto staying = stay();
-    gone_.store(true, std::memory_order_release);
+    detached_.store(true, std::memory_order_release);
 }
 
 // Of a stream with a mark on it: false if the scanner just hasn't looked.
@@ -193,7 +193,7 @@ void Stream::fail_shut_down() { gpo::fail(GPO_SHUT_DOWN, "the runtime is shuttin
 gpo_status Stream::hold(Operation& operation, bool internal) {
     refuse_lost();
     host::crossing();   // a shutdown may begin, and cancel what is held
-    bool kept = false;
+    bool held = false;
     Held::Spent spent;
     std::optional<Releasing> releasing;
     {
@@ -206,7 +206,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
         } else {
             if (!internal) {
                 // A shutdown that has begun cancels what is held on one stream after the other, each under this lock:
-                // nobody would release what is kept behind that.
+                // nobody would release what is held behind that.
                 refuse_shut_down();
                 // It would run when it is released, and be missing in what is recorded.
                 refuse_capture(operation.kind());
@@ -215,17 +215,17 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
                               operation.kind(), "` would have to be");
                 if (held_.full()) return GPO_WOULD_BLOCK;
             }
-            held_.keep(operation, internal);
+            held_.add(operation, internal);
             traced_.begin_holding(!internal);
             if (!internal) runtime().counters.holds.fetch_add(1, std::memory_order_relaxed);
-            // What it waits for may have come while it was being kept.
+            // What it waits for may have come while it was being held.
             RelaxedCapture relaxed(table());
             held_.issue_ready(spent);
             if (!spent.empty()) releasing.emplace(runtime());
-            kept = true;
+            held = true;
         }
     }
-    if (kept)
+    if (held)
         Held::conclude(spent);
     else if (operation.consequences())
         operation.afterwards(nullptr);
@@ -382,7 +382,7 @@ void Stream::push_failed(Mark mark, ErrorPtr error) {
 // --- capture ---
 
 bool Stream::capturing() {
-    if (!exposed_.load(std::memory_order_acquire) || gone()) return false;
+    if (!exposed_.load(std::memory_order_acquire) || detached()) return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = table().cuStreamIsCapturing(native_, &status);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
@@ -417,7 +417,7 @@ gpo_status Stream::query() {
     {
         const auto staying = stay();
         refuse_capture("query");
-        result = !gone() ? table().cuStreamQuery(native_) : !marks_.any() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+        result = !detached() ? table().cuStreamQuery(native_) : !marks_.any() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     }
     if (result == CUDA_ERROR_NOT_READY) return GPO_NOT_READY;
     if (result != CUDA_SUCCESS) {
@@ -432,7 +432,7 @@ gpo_status Stream::query() {
 bool Stream::running() {
     DriverScope scope(*context_);
     const auto staying = stay();
-    if (gone()) return marks_.any();
+    if (detached()) return marks_.any();
     return !capturing() && table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
 }
 

@@ -44,7 +44,7 @@ public:
     CUstream expose() noexcept;
     bool given_out() const noexcept override { return exposed_.load(std::memory_order_acquire); }
     /// Of a wrapped stream whose handle was destroyed.
-    bool gone() const noexcept override { return gone_.load(std::memory_order_acquire); }
+    bool detached() const noexcept override { return detached_.load(std::memory_order_acquire); }
 
     // --- its parts ---
     Submission& submission() noexcept { return submission_; }
@@ -124,7 +124,7 @@ private:
     }
     /// A stream on which something runs or is held gets a last mark, and with it the scanner holds it until then. A
     /// stream that only the scanner holds is destroyed when the scanner looks the next time: it looks now.
-    void let_go() noexcept override;
+    void release_handle() noexcept override;
     void stop() noexcept override { held_.cancel(); }
     bool drain(uint64_t deadline) noexcept override;
     bool claim_unused() noexcept override;
@@ -168,7 +168,7 @@ private:
     Ref<CompletionHandler> newest_waiter(uint64_t behind) noexcept;
     void keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_t drops) noexcept;
     void leave_mark() noexcept;
-    void go() noexcept;   // it is gone() from there on
+    void detach() noexcept;
     uint64_t completed() const noexcept { return marks_.completed(); }
     friend class History;
 
@@ -186,12 +186,12 @@ private:
     Submission submission_;
     Held held_;
     Traced traced_{*this};
-    // Under the submit lock: the handler of a wait that timed out, whose mark is behind this operation. The next wait for
-    // the same uses it again.
+    // Under the submit lock: the handler of a wait that timed out, whose mark is behind this operation. The next wait
+    // for the same uses it again.
     Ref<CompletionHandler> waiter_;
     uint64_t waiter_behind_ = 0, waiter_drops_ = 0;
     host::Mutex native_lock_;  // taken after the submit lock; a leaf, but for driver calls: see stay()
-    std::atomic<bool> gone_{false};                    // written under both
+    std::atomic<bool> detached_{false};  // written under both
     // Written by the scanner as well.
     StreamMarks marks_{*this};
     History history_;

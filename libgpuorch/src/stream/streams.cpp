@@ -33,7 +33,7 @@ class AllPassed final : public CompletionHandler, private Errand {
 public:
     AllPassed(Context& context, std::unique_ptr<Action> action, std::vector<Ref<Stream>> streams) noexcept
         : context_(&context), action_(std::move(action)), unmarked_(std::move(streams)) {
-        for (const auto& stream : unmarked_) stream->marks().owe();
+        for (const auto& stream : unmarked_) stream->marks().expect_mark();
     }
     void on_completed(const Outcome&) noexcept override {}
     void mark_all() noexcept {
@@ -56,9 +56,9 @@ private:
                     return;
                 }
                 DriverTry scope(*context_);
-                if (scope.entered() && !stream.gone()) context_->table().cuStreamSynchronize(stream.native());
+                if (scope.entered() && !stream.detached()) context_->table().cuStreamSynchronize(stream.native());
             }
-            stream.marks().pay();
+            stream.marks().end_expecting_mark();
         }
         release();
     }

@@ -15,14 +15,14 @@ public:
     WaitTimeline(Timeline& timeline, uint64_t value)
         : Operation("wait for timeline", timeline.label()), timeline_(&timeline), value_(value) {}
     WaitTimeline(const WaitTimeline& other)
-        : Operation(other), timeline_(other.timeline_), value_(other.value_), kept_(true) {}
+        : Operation(other), timeline_(other.timeline_), value_(other.value_), held_(true) {}
 
     bool ready(Stream& stream) override {
         std::lock_guard lock(timeline_->lock_);
         if (timeline_->reached_ >= value_) return true;
         if (const ErrorPtr error = timeline_->never(value_)) throw NeverPossible(error);
         if (on_the_way() != timeline_->coming_.end()) return true;
-        if (!kept_) return false;   // the stream may refuse to hold it
+        if (!held_) return false;  // the stream may refuse to hold it
         auto& waiting = timeline_->waiting_;
         const Ref<Stream> self(&stream);
         if (std::find(waiting.begin(), waiting.end(), self) == waiting.end()) waiting.push_back(self);
@@ -42,7 +42,7 @@ public:
         gpo::issue(stream, EventWork{point->event, true});
     }
 
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<WaitTimeline>(*this); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<WaitTimeline>(*this); }
 
     Awaits awaits() const override {
         Awaits out;
@@ -67,7 +67,7 @@ private:
 
     Ref<Timeline> timeline_;
     uint64_t value_;
-    const bool kept_ = false;
+    const bool held_ = false;
 };
 
 // Raises the timeline when the stream has got there.
@@ -125,8 +125,8 @@ public:
         stream.marks().push(std::move(mark));
         timeline_->came(value_, std::move(point));
     }
-    std::unique_ptr<Operation> keep() const override { return std::make_unique<SignalTimeline>(*this); }
-    void kept_behind(uint64_t operation) noexcept override { behind_ = operation; }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<SignalTimeline>(*this); }
+    void held_behind(uint64_t operation) noexcept override { behind_ = operation; }
     void afterwards(const ErrorPtr& dropped) noexcept override {
         if (dropped)
             timeline_->fail_with(dropped);
@@ -137,7 +137,7 @@ public:
 private:
     Ref<Timeline> timeline_;
     uint64_t value_;
-    uint64_t behind_ = Mark::kNewest;   // of a kept one: more is accepted by the time it is issued
+    uint64_t behind_ = Mark::kNewest;  // of a held one: more is accepted by the time it is issued
 };
 
 Timeline::Timeline(Runtime& runtime, uint64_t value, const char* label)
@@ -168,16 +168,16 @@ void Timeline::promise(uint64_t value, const Stream& stream) {
 void Timeline::withdraw(uint64_t value) noexcept {
     const Releasing releasing(runtime());
     std::vector<Ref<Stream>> streams;
-    Notices told;
+    Notices due;
     {
         std::lock_guard lock(lock_);
         coming_.erase(value);
         if (!closed_) return;
         streams.swap(waiting_);
-        take_never(told);
+        take_never(due);
         changed_.notify_all();
     }
-    tell(told, cancelled_);
+    notify(due, cancelled_);
     flush(std::move(streams));
 }
 
@@ -196,8 +196,8 @@ void Timeline::release_waiting() noexcept {
     flush(std::move(streams));
 }
 
-void Timeline::take_reached(Notices& told) noexcept {
-    while (!notices_.empty() && notices_.begin()->first <= reached_) told.insert(notices_.extract(notices_.begin()));
+void Timeline::take_reached(Notices& due) noexcept {
+    while (!notices_.empty() && notices_.begin()->first <= reached_) due.insert(notices_.extract(notices_.begin()));
 }
 
 ErrorPtr Timeline::never(uint64_t value) const noexcept {
@@ -205,12 +205,12 @@ ErrorPtr Timeline::never(uint64_t value) const noexcept {
     return closed_ && coming_.lower_bound(value) == coming_.end() ? cancelled_ : nullptr;
 }
 
-void Timeline::take_never(Notices& told) noexcept {
+void Timeline::take_never(Notices& due) noexcept {
     auto from = coming_.empty() ? notices_.begin() : notices_.upper_bound(coming_.rbegin()->first);
-    while (from != notices_.end()) told.insert(notices_.extract(from++));
+    while (from != notices_.end()) due.insert(notices_.extract(from++));
 }
 
-void Timeline::tell(Notices& notices, const ErrorPtr& error) noexcept {
+void Timeline::notify(Notices& notices, const ErrorPtr& error) noexcept {
     for (auto& [value, notice] : notices) {
         Outcome outcome;
         outcome.error = error;
@@ -237,35 +237,35 @@ void Timeline::then(uint64_t value, Ref<CompletionHandler> target) {
             }
         }
     }
-    tell(one, error);
+    notify(one, error);
 }
 
 void Timeline::advance(uint64_t value) noexcept {
     std::map<uint64_t, Signal> passed;  // given back outside the lock
-    Notices told;
+    Notices due;
     {
         std::lock_guard lock(lock_);
         reached_ = std::max(reached_, value);
         while (!coming_.empty() && coming_.begin()->first <= reached_) passed.insert(coming_.extract(coming_.begin()));
-        take_reached(told);
+        take_reached(due);
         changed_.notify_all();
     }
-    tell(told, nullptr);
+    notify(due, nullptr);
 }
 
 void Timeline::fail_with(ErrorPtr error) noexcept {
     const Releasing releasing(runtime());
     std::vector<Ref<Stream>> streams;
-    Notices told;
+    Notices due;
     {
         std::lock_guard lock(lock_);
         if (!failed_) failed_ = error;
         streams.swap(waiting_);
-        told.swap(notices_);
+        due.swap(notices_);
         changed_.notify_all();
     }
     note_sticky_error(error);
-    tell(told, error);
+    notify(due, error);
     flush(std::move(streams));
 }
 
@@ -277,16 +277,16 @@ void Timeline::signal(uint64_t value) {
     {
         const Releasing releasing(runtime());
         std::vector<Ref<Stream>> streams;
-        Notices told;
+        Notices due;
         {
             std::lock_guard lock(lock_);
             refuse(value);
             reached_ = value;
             streams.swap(waiting_);
-            take_reached(told);
+            take_reached(due);
             changed_.notify_all();
         }
-        tell(told, nullptr);
+        notify(due, nullptr);
         flush(std::move(streams));
     }
     Releasing::wait_for_others(runtime());
@@ -338,17 +338,17 @@ gpo_status Timeline::wait(uint64_t value, uint64_t deadline) {
 void Timeline::destroyed() noexcept {
     const Releasing releasing(runtime());
     std::vector<Ref<Stream>> streams;
-    Notices told;
+    Notices due;
     {
         std::lock_guard lock(lock_);
         closed_ = true;
         // A signal that is on the way still counts; nobody else can send one.
         if (!failed_ && coming_.empty()) failed_ = cancelled_;
         streams.swap(waiting_);   // those whose value may still be reached come back
-        take_never(told);
+        take_never(due);
         changed_.notify_all();
     }
-    tell(told, cancelled_);   // of one that has failed all were told
+    notify(due, cancelled_);  // of one that has failed all were notified
     flush(std::move(streams));
 }
 

@@ -52,17 +52,17 @@ private:
     void fail_with(ErrorPtr error) noexcept;
     static void flush(std::vector<Ref<Stream>> streams) noexcept;
 
-    /// Who is to be told of a value, in its order.
+    /// Who is to be notified of a value, in its order.
     struct Notice {
         Ref<CompletionHandler> target;
         uint64_t submitted_ns;
     };
     using Notices = std::multimap<uint64_t, Notice>;
     // Under lock_:
-    void take_reached(Notices& told) noexcept;
+    void take_reached(Notices& due) noexcept;
     ErrorPtr never(uint64_t value) const noexcept;      // why a value that isn't reached won't be; NULL: it may be
-    void take_never(Notices& told) noexcept;            // those who wait for such values, once it is closed
-    void tell(Notices& notices, const ErrorPtr& error) noexcept;
+    void take_never(Notices& due) noexcept;             // those who wait for such values, once it is closed
+    void notify(Notices& notices, const ErrorPtr& error) noexcept;
 
     host::Mutex lock_;
     host::Condition changed_{host::Sleep::light};

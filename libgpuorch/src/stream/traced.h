@@ -35,7 +35,7 @@ public:
     void begin_work() noexcept;
 
     void note_notify(const Mark& mark) noexcept;
-    /// An operation is kept; `counts`: it is the user's.
+    /// An operation is held; `counts`: it is the user's.
     void begin_holding(bool counts) noexcept;
     /// Nothing is held any more.
     void end_holding() noexcept;

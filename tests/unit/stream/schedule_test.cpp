@@ -112,7 +112,7 @@ namespace {
 class Slow final : public gpo::Operation {
 public:
     struct Counts {
-        int kept = 0, dropped = 0;
+        int held = 0, dropped = 0;
     };
     explicit Slow(Counts& counts) : Operation("slow", nullptr), counts_(counts) {}
     bool plain() const noexcept override {
@@ -122,8 +122,8 @@ public:
     }
     bool ready(gpo::Stream&) override { return false; }
     void issue(gpo::Stream&) override {}
-    std::unique_ptr<Operation> keep() const override {
-        ++counts_.kept;
+    std::unique_ptr<Operation> held_copy() const override {
+        ++counts_.held;
         return std::make_unique<Slow>(*this);
     }
     void drop(gpo::Stream&, const gpo::ErrorPtr&) noexcept override { ++counts_.dropped; }
@@ -161,7 +161,7 @@ TEST_CASE(
             CHECK(gpo_runtime_shutdown(std::exchange(held.runtime, nullptr), kPatience) == GPO_SUCCESS);
         }
         CHECK((status == GPO_SHUT_DOWN || status == GPO_INVALID_HANDLE || status == GPO_STALE_HANDLE));
-        CHECK(counts.kept == counts.dropped);
+        CHECK(counts.held == counts.dropped);
         CHECK(gpo_cq_destroy(queue) == GPO_SUCCESS);
     });
 }

@@ -56,9 +56,9 @@ Options named_by(const char* value, const std::string& added) {
 
 void tell_untraced(Runtime& runtime, std::string_view why) noexcept {
     try {
-        runtime.tell_user(GPO_LOG_WARNING, text("GPUORCH_TRACE: nothing is traced: ", why).c_str());
+        runtime.log_and_print(GPO_LOG_WARNING, text("GPUORCH_TRACE: nothing is traced: ", why).c_str());
     } catch (const std::bad_alloc&) {
-        runtime.tell_user(GPO_LOG_WARNING, "GPUORCH_TRACE: nothing is traced: out of memory");
+        runtime.log_and_print(GPO_LOG_WARNING, "GPUORCH_TRACE: nothing is traced: out of memory");
     }
 }
 

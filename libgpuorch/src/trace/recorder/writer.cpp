@@ -102,7 +102,8 @@ void Recorder::drain(bool last) noexcept {
     publish();
     // The user's code, under no lock.
     for (const std::string& line : std::exchange(log_, {})) {
-        if (options_.of_environment) runtime_.tell_user(GPO_LOG_ERROR, line.c_str());
+        if (options_.of_environment)
+            runtime_.log_and_print(GPO_LOG_ERROR, line.c_str());
         else runtime_.log(GPO_LOG_ERROR, line);
     }
 }

@@ -18,7 +18,7 @@ constinit std::atomic<Claim*> g_claims[64] = {};
 constexpr int kMostNames = 100;
 
 /// Unlocks first: a process that is just being started may have the descriptor until its exec.
-void let_go(int descriptor) noexcept {
+void unlock_and_close(int descriptor) noexcept {
     flock(descriptor, LOCK_UN);
     ::close(descriptor);
 }
@@ -52,7 +52,7 @@ Claim::Claim(const std::string& path) : path_(path) {
         // don't last.)
         if (stat(path_.c_str(), &now) == 0 && now.st_dev == opened.st_dev && now.st_ino == opened.st_ino) break;
         if (tries == kMostNames) break;
-        let_go(descriptor_);
+        unlock_and_close(descriptor_);
     }
     host::on_fork(in_child);
     for (auto& place : g_claims)
@@ -64,7 +64,7 @@ Claim::~Claim() {
         if (Claim* self = this; place.compare_exchange_strong(self, nullptr)) break;
     if (host::forked()) return;
     remove_unkept();
-    let_go(descriptor_);
+    unlock_and_close(descriptor_);
 }
 
 void Claim::in_child() noexcept {
@@ -87,7 +87,7 @@ int Claim::replace(PartFile& part) noexcept {
     if (number == 0) number = part.put_in_place();
     if (number == 0) keep_file();
     if (number == 0 && next >= 0) std::swap(descriptor_, next);
-    if (next >= 0) let_go(next);
+    if (next >= 0) unlock_and_close(next);
     return number;
 }
 
