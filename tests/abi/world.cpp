@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "support/pipeline_ends.h"
+
 namespace gpo::test {
 
 namespace {
@@ -300,13 +302,7 @@ gpo_copy_2d World::good_gpo_copy_2d() {
     return copy;
 }
 
-gpo_source World::good_gpo_source() {
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
-    source.memory = pinned.memory;
-    source.bytes = 4096;
-    return source;
-}
+gpo_source World::good_gpo_source() { return from_memory(pinned.memory, 4096); }
 
 gpo_pipeline_options World::good_gpo_pipeline_options() { return pipeline_options(); }
 

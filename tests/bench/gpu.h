@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "gpuorch/gpuorch.h"
+#include "support/owned.h"
+#include "support/sized.h"
 
 namespace gpo::bench {
 
@@ -18,42 +20,16 @@ inline void check_call(const char* call, gpo_status status) {
 }
 #define CHECK_GPO(...) ::gpo::bench::check_call(#__VA_ARGS__, (__VA_ARGS__))
 
-/// A struct of the API with its size set.
-template <class T>
-T sized() noexcept {
-    T value{};
-    value.struct_size = sizeof value;
-    return value;
-}
-
-/// A handle with its destroy function.
-template <class Handle, gpo_status (*destroy)(Handle)>
-class Owned {
-public:
-    Owned() = default;
-    Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    Owned& operator=(Owned&& other) noexcept {
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~Owned() {
-        if (handle_) destroy(handle_);
-    }
-    operator Handle() const noexcept { return handle_; }
-    Handle* out() noexcept { return &handle_; }
-
-private:
-    Handle handle_ = nullptr;
-};
-using Stream = Owned<gpo_stream_t, gpo_stream_destroy>;
-using Event = Owned<gpo_event_t, gpo_event_destroy>;
-using Queue = Owned<gpo_cq_t, gpo_cq_destroy>;
-using Arena = Owned<gpo_arena_t, gpo_arena_destroy>;
-using Pool = Owned<gpo_pool_t, gpo_pool_destroy>;
-using Module = Owned<gpo_module_t, gpo_module_destroy>;
-using Kernel = Owned<gpo_kernel_t, gpo_kernel_destroy>;
-using Pipeline = Owned<gpo_pipeline_t, gpo_pipeline_destroy>;
-using Executor = Owned<gpo_executor_t, gpo_executor_destroy>;
+using test::Arena;
+using test::Event;
+using test::Executor;
+using test::Kernel;
+using test::Module;
+using test::Pipeline;
+using test::Pool;
+using test::Queue;
+using test::sized;
+using test::Stream;
 
 class Gpu {
 public:

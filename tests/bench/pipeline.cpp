@@ -7,6 +7,7 @@
 #include "bench/gpu.h"
 #include "bench/pairs.h"
 #include "bench/raw.h"
+#include "support/pipeline_ends.h"
 
 using namespace gpo::bench;
 
@@ -75,14 +76,8 @@ Pipeline make_pipeline(const Gpu& gpu, gpo_kernel_t kernel, uint32_t flags = 0) 
 }
 
 gpo_pipeline_result run(gpo_pipeline_t pipeline, const Plain& in, const Plain& out) {
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
-    source.memory = in.memory;
-    source.bytes = in.bytes;
-    auto sink = sized<gpo_sink>();
-    sink.kind = GPO_SINK_MEMORY;
-    sink.memory = out.memory;
-    sink.bytes = out.bytes;
+    const gpo_source source = gpo::test::from_memory(in.memory, in.bytes);
+    const gpo_sink sink = gpo::test::to_memory(out.memory, out.bytes);
     auto result = sized<gpo_pipeline_result>();
     CHECK_GPO(gpo_pipeline_start(pipeline, &source, &sink));
     CHECK_GPO(gpo_pipeline_wait(pipeline, -1, &result));

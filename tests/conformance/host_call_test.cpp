@@ -9,6 +9,7 @@
 
 #include "support/arrivals.h"
 #include "support/gpu.h"
+#include "support/pipeline_ends.h"
 
 using namespace gpo::test;
 
@@ -416,11 +417,8 @@ TEST_CASE("a pipeline calls back when its run has ended") {
     } told;
     CHECK_STATUS(GPO_INVALID_STATE, gpo_pipeline_then(pipeline, executor, Told::callback, &told));
     std::vector<char> data(1 << 16);
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
-    source.memory = data.data();
-    source.bytes = data.size();
-    const auto sink = sized<gpo_sink>();
+    const gpo_source source = from_memory(data.data(), data.size());
+    const gpo_sink sink = to_nothing();
     REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
     REQUIRE_OK(gpo_pipeline_then(pipeline, executor, Told::callback, &told));
     CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));

@@ -8,6 +8,7 @@
 
 #include "support/files.h"
 #include "support/gpu.h"
+#include "support/pipeline_ends.h"
 
 namespace gpo::test {
 
@@ -88,38 +89,6 @@ inline std::vector<uint8_t> complement(std::vector<uint8_t> data) {
     for (uint8_t& byte : data) byte = static_cast<uint8_t>(~byte);
     return data;
 }
-
-inline gpo_source from_memory(const void* memory, uint64_t bytes) {
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
-    source.memory = memory;
-    source.bytes = bytes;
-    return source;
-}
-
-inline gpo_source from_file(const std::string& path) {
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_FILE;
-    source.path = path.c_str();
-    return source;
-}
-
-inline gpo_sink to_memory(void* memory, uint64_t bytes) {
-    auto sink = sized<gpo_sink>();
-    sink.kind = GPO_SINK_MEMORY;
-    sink.memory = memory;
-    sink.bytes = bytes;
-    return sink;
-}
-
-inline gpo_sink to_file(const std::string& path) {
-    auto sink = sized<gpo_sink>();
-    sink.kind = GPO_SINK_FILE;
-    sink.path = path.c_str();
-    return sink;
-}
-
-inline gpo_sink to_nothing() { return sized<gpo_sink>(); }
 
 /// Starts a run and waits for its end.
 inline gpo_status run(gpo_pipeline_t pipeline, const gpo_source& source, const gpo_sink& sink,

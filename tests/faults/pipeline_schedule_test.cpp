@@ -18,6 +18,7 @@
 #include "support/explore.h"
 #include "support/files.h"
 #include "support/gpu.h"
+#include "support/pipeline_ends.h"
 
 using namespace gpo::test;
 namespace faults = gpo::driver::faults;
@@ -289,16 +290,8 @@ private:
                 source.fill = fill;
                 source.user = &rig_;
                 break;
-            case 1:
-                source.kind = GPO_SOURCE_KIND_MEMORY;
-                source.memory = data_.data();
-                source.bytes = data_.size();
-                break;
-            case 2:
-                source.kind = GPO_SOURCE_KIND_MEMORY;
-                source.memory = std::memcpy(pinned_in_, data_.data(), data_.size());
-                source.bytes = data_.size();
-                break;
+            case 1: source = from_memory(data_.data(), data_.size()); break;
+            case 2: source = from_memory(std::memcpy(pinned_in_, data_.data(), data_.size()), data_.size()); break;
             default:
                 std::ofstream(files_.folder / "in", std::ios::binary)
                     .write(reinterpret_cast<const char*>(data_.data()), static_cast<std::streamsize>(data_.size()));
@@ -454,10 +447,7 @@ private:
         rig_.now = &account;
         std::vector<uint8_t> memory(data_.size());
         const gpo_source source = choose_source(account);
-        auto sink = sized<gpo_sink>();
-        sink.kind = GPO_SINK_MEMORY;
-        sink.memory = memory.data();
-        sink.bytes = memory.size();
+        gpo_sink sink = to_memory(memory.data(), memory.size());
         sink.take = take_chunk;
         sink.user = &rig_;
         auto result = sized<gpo_pipeline_result>();

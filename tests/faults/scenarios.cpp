@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/pipeline_ends.h"
+
 namespace gpo::test {
 
 namespace {
@@ -521,14 +523,8 @@ void pipelines(Attempt& a) {
     Pipeline pipeline;
     untouched(pipeline, STEP(a, gpo_pipeline_create(a.device, &options, pipeline.out())));
     if (!pipeline) return;
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
-    source.memory = in;
-    source.bytes = sizeof in;
-    auto sink = sized<gpo_sink>();
-    sink.kind = GPO_SINK_MEMORY;
-    sink.memory = out;
-    sink.bytes = sizeof out;
+    const gpo_source source = from_memory(in, sizeof in);
+    const gpo_sink sink = to_memory(out, sizeof out);
     auto result = sized<gpo_pipeline_result>();
     auto progress = sized<gpo_pipeline_progress>();
     for (int run = 0; run < 2; ++run) {

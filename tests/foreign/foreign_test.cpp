@@ -9,6 +9,7 @@
 
 #include "faults/attempt.h"
 #include "foreign/raw.h"
+#include "support/pipeline_ends.h"
 #include "support/report.h"
 
 using namespace gpo::test;
@@ -232,14 +233,8 @@ TEST_CASE("CUDA can be called inside every kind of callback: none runs on a thre
         pipeline_options.stages = &stage;
         Pipeline pipeline;
         REQUIRE_OK(gpo_pipeline_create(gpu.device, &pipeline_options, pipeline.out()));
-        auto source = sized<gpo_source>();
-        source.kind = GPO_SOURCE_KIND_MEMORY;
-        source.memory = in.data();
-        source.bytes = in.size();
-        auto sink = sized<gpo_sink>();
-        sink.kind = GPO_SINK_MEMORY;
-        sink.memory = out.data();
-        sink.bytes = out.size();
+        const gpo_source source = from_memory(in.data(), in.size());
+        const gpo_sink sink = to_memory(out.data(), out.size());
         auto result = sized<gpo_pipeline_result>();
         REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
         REQUIRE_OK(gpo_pipeline_wait(pipeline, kPatience, &result));

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "process/process.h"
+#include "support/pipeline_ends.h"
 
 using namespace gpo::test;
 
@@ -72,10 +73,7 @@ const Blocking kBlocking[] = {
          auto source = sized<gpo_source>();
          source.kind = GPO_SOURCE_KIND_CALLBACK;
          source.fill = end_when_let_go;
-         auto sink = sized<gpo_sink>();
-         sink.kind = GPO_SINK_MEMORY;
-         sink.memory = out;
-         sink.bytes = sizeof out;
+         const gpo_sink sink = to_memory(out, sizeof out);
          EXPECT_OK(gpo_pipeline_start(pipeline, &source, &sink));
      },
      [] { return gpo_pipeline_wait(pipeline, kPatience, nullptr); }, [] { go_on = true; }, GPO_SUCCESS},

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "process/process.h"
+#include "support/pipeline_ends.h"
 
 using namespace gpo::test;
 
@@ -110,10 +111,7 @@ gpo_pipeline_t pipeline(const Opened& a, gpo_executor_t executor) {
 
 void start(gpo_pipeline_t pipeline, gpo_sink_fn take) {
     static char input[65536];
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
-    source.memory = input;
-    source.bytes = sizeof input;
+    const gpo_source source = from_memory(input, sizeof input);
     auto sink = sized<gpo_sink>();
     sink.kind = GPO_SINK_CALLBACK;
     sink.take = take;

@@ -7,11 +7,12 @@
 
 #include "gpuorch/gpuorch.h"
 #include "softgpu/machine/rates.h"
+#include "support/pipeline_ends.h"
 #include "support/soft.h"
 
 namespace {
 
-using gpo::test::sized;
+using namespace gpo::test;
 
 constexpr uint64_t kBytes = uint64_t{128} << 20;
 constexpr double kCopyRate = 50.8e9;  // bytes/s each way, both at once: LIMITS.md
@@ -65,14 +66,8 @@ Outcome run(uint64_t seed, uint64_t chunk, bool pinned, uint64_t kernel_ns) {
         REQUIRE(gpo_host_register(device, in.data(), in.size(), 0) == GPO_SUCCESS);
         REQUIRE(gpo_host_register(device, out.data(), out.size(), 0) == GPO_SUCCESS);
     }
-    auto source = sized<gpo_source>();
-    source.kind = GPO_SOURCE_KIND_MEMORY;
-    source.memory = in.data();
-    source.bytes = in.size();
-    auto sink = sized<gpo_sink>();
-    sink.kind = GPO_SINK_MEMORY;
-    sink.memory = out.data();
-    sink.bytes = out.size();
+    const gpo_source source = from_memory(in.data(), in.size());
+    const gpo_sink sink = to_memory(out.data(), out.size());
     Outcome outcome{sized<gpo_pipeline_result>(), sized<gpo_pipeline_result>()};
     for (gpo_pipeline_result* result : {&outcome.first, &outcome.second}) {
         REQUIRE(gpo_pipeline_start(pipeline, &source, &sink) == GPO_SUCCESS);
