@@ -28,8 +28,8 @@ typedef struct gpo_memory_statistics {
     uint64_t reserved;        /* taken from the driver */
     uint64_t peak_in_use;
     uint64_t peak_reserved;
-    uint64_t waiting;         /* arenas: the part of in_use whose free waits for a stream. Pools: 0, since a piece is no
-                                 longer in use once its free was submitted to the stream */
+    uint64_t waiting;         /* arenas: the part of in_use whose free waits for a stream or a graph. Pools: 0, since a
+                                 piece is no longer in use once its free was submitted to the stream */
     uint64_t allocations;     /* how many, since creation */
     uint64_t frees;           /* how many, since creation */
     uint64_t driver_calls;    /* how many calls took memory from the driver or gave memory back */
@@ -68,13 +68,15 @@ GPO_API gpo_status gpo_arena_destroy(gpo_arena_t arena);
  * A piece that fits into the arena's slabs needs no driver call. A new slab serialises the device. */
 GPO_API gpo_status gpo_arena_allocate(gpo_arena_t arena, uint64_t bytes, uint64_t alignment, void **memory);
 
-/* Frees a piece at once: no GPU may be using it. NULL succeeds. Any thread may free any piece.
+/* Frees a piece at once: no GPU may be using it. NULL succeeds. Any thread may free any piece. A piece that a graph
+ * refers to is freed when no graph refers to it any more and all work that is on the runtime's streams then is done.
  * GPO_INVALID_ARGUMENT: `memory` is not the start of an allocated piece of this arena (it was never allocated, is freed
  *     already, or points into a piece) */
 GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void *memory);
 
 /* Frees a piece when all work that is on `stream` now is done: for memory that a copy still reads. If the stream is in
- * capture, the piece is freed when the capture has ended too. Statuses as gpo_arena_free. */
+ * capture, the piece is freed when the capture has ended too. A piece that a graph refers to is freed later, as with
+ * gpo_arena_free. Statuses as gpo_arena_free. */
 GPO_API gpo_status gpo_arena_free_after(gpo_arena_t arena, void *memory, gpo_stream_t stream);
 
 /* Gives empty slabs back to the driver until at most `keep_bytes` are reserved. Serialises the device. */
@@ -104,7 +106,8 @@ GPO_API gpo_status gpo_host_unregister(gpo_device_t device, void *memory);
 GPO_API gpo_status gpo_memory_allocate(gpo_device_t device, uint64_t bytes, const char *label, uint64_t *address);
 
 /* Frees memory of gpo_memory_allocate. Returns at once. The memory is freed when all work is done that is now on the
- * device's streams of this runtime. Address 0 succeeds.
+ * device's streams of this runtime. Memory that a graph refers to is freed when no graph refers to it any more and all
+ * work that is on the runtime's streams then is done. Address 0 succeeds.
  * GPO_INVALID_ARGUMENT: `address` is not the start of an allocation of this device that exists */
 GPO_API gpo_status gpo_memory_free(gpo_device_t device, uint64_t address);
 
@@ -158,8 +161,9 @@ GPO_API gpo_status gpo_pool_destroy(gpo_pool_t pool);
 GPO_API gpo_status gpo_pool_allocate(gpo_pool_t pool, gpo_stream_t stream, uint64_t bytes, uint64_t *address);
 
 /* Frees a piece when all work that was put on `stream` before is done. Make `stream` wait for uses on other streams
- * first. A free that is held and then cancelled or failed has not happened: the piece can be freed again. Address 0
- * succeeds.
+ * first. A free that is held and then cancelled or failed has not happened: the piece can be freed again. A piece that
+ * a graph refers to is freed in the order of `stream` too, but only when no graph refers to the piece any more and all
+ * work that is on the runtime's streams then is done. Address 0 succeeds.
  * GPO_INVALID_ARGUMENT: `address` is not the start of an allocated piece of this pool
  * GPO_CAPTURE_REFUSED: the stream is in capture */
 GPO_API gpo_status gpo_pool_free(gpo_pool_t pool, gpo_stream_t stream, uint64_t address);

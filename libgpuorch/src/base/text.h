@@ -60,11 +60,14 @@ FixedText<N> fixed_text(const Pieces&... pieces) noexcept {
 }
 
 /// 0x7f00…, for addresses in messages.
-inline std::string hex(uint64_t value) {
+inline FixedText<24> fixed_hex(uint64_t value) noexcept {
     char digits[24];
     auto [end, error] = std::to_chars(digits, digits + sizeof digits, value, 16);
     static_cast<void>(error);
-    return std::string("0x").append(digits, end);
+    return fixed_text<24>("0x", std::string_view(digits, static_cast<size_t>(end - digits)));
+}
+inline std::string hex(uint64_t value) {
+    return std::string(std::string_view(fixed_hex(value)));
 }
 
 /// Copies `from` into a fixed field of a C struct, cut to fit and terminated.

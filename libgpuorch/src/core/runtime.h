@@ -50,8 +50,8 @@ struct Counters {
 /// asked for, deleted with the runtime's last use.
 class Annex {
 public:
-    enum class Slot : uint8_t { recorder, registry, contexts };   // in the order in which they are deleted
-    static constexpr size_t kSlots = 3;
+    enum class Slot : uint8_t { recorder, holds, registry, contexts };   // in the order in which they are deleted
+    static constexpr size_t kSlots = 4;
     Annex() = default;
     Annex(const Annex&) = delete;
     Annex& operator=(const Annex&) = delete;

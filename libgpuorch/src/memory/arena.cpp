@@ -20,8 +20,32 @@ SlabHeap::Options heap_options(const gpo_arena_options& options) {
 
 }  // namespace
 
+// Of a piece of an arena that was claimed. Until it is freed it counts with those that wait for streams.
+class WaitingArenaFree final : public WaitingFree {
+public:
+    /// `after`: see Arena::free_unless_held. A wrapped stream whose handle is destroyed meanwhile leaves a mark behind
+    /// its work, and so is waited for as well.
+    WaitingArenaFree(Arena& arena, const SlabHeap::Piece& piece, Stream* after) noexcept
+        : WaitingFree(*arena.context_, piece.address, piece.bytes), arena_(&arena), piece_(piece), after_(after) {
+        if (after_) after_->marks().expect_mark();
+        arena_->later_.count(piece_);
+    }
+    ~WaitingArenaFree() override {
+        if (after_) after_->marks().end_expecting_mark();
+    }
+    FixedText<160> describe() const noexcept override {
+        return fixed_text<160>("a piece of ", bytes(), " bytes of ", arena_->describe());
+    }
+    void free() noexcept override { arena_->later_.free_counted(piece_); }
+
+private:
+    const Ref<Arena> arena_;
+    const SlabHeap::Piece piece_;
+    const Ref<Stream> after_;
+};
+
 Arena::Arena(Ref<Context> context, const gpo_arena_options& options)
-    : Object(context->runtime(), Type::arena, options.label),
+    : Object(context->runtime(), Type::arena, options.label), context_(context), holds_(Holds::of(context->runtime())),
       source_(context, options.flags & GPO_ARENA_WRITE_COMBINED,
               options.flags & GPO_ARENA_NUMA ? options.numa_node : -1, options.flags & GPO_ARENA_NUMA),
       heap_(source_, Registry::of(context->runtime()).host, heap_options(options)), later_(*this, heap_) {
@@ -45,9 +69,10 @@ void* Arena::allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread
 }
 
 void Arena::fail_full(uint64_t bytes) {
-    const auto [totals, waiting] = later_.account();
+    const auto [totals, waiting, pieces] = later_.account();
     fail(GPO_LIMIT_EXCEEDED, describe(), " has no room for ", bytes, " bytes: of at most ", heap_.max_bytes(), ", ",
-         totals.reserved, " are taken and ", totals.in_use, " in use, ", waiting, " of these waiting for streams");
+         totals.reserved, " are taken and ", totals.in_use, " in use, ", waiting,
+         " of these waiting for streams or graphs");
 }
 
 void Arena::fail_free(const void* memory) {
@@ -57,10 +82,19 @@ void Arena::fail_free(const void* memory) {
 void Arena::free_after(void* memory, Stream& stream) {
     if (&stream.runtime() != &runtime())
         fail(GPO_INVALID_HANDLE, stream.describe(), " is of another runtime than ", describe());
+    free_unless_held(memory, &stream);
+}
+
+void Arena::free_unless_held(void* memory, Stream* after) {
     SlabHeap::Piece piece;
     if (!heap_.claim(reinterpret_cast<uint64_t>(memory), piece)) fail_free(memory);
     try {
-        later_.add(stream, piece);
+        const auto waiting_free = [&] { return std::make_unique<WaitingArenaFree>(*this, piece, after); };
+        if (holds_.defer(piece.address, piece.bytes, waiting_free)) return;
+        if (after)
+            later_.add(*after, piece);
+        else
+            heap_.release(piece);
     } catch (...) {
         heap_.unclaim(piece);
         throw;
@@ -75,7 +109,7 @@ void Arena::trim(uint64_t keep_bytes) {
 gpo_memory_statistics Arena::statistics() {
     later_.poll();
     gpo_memory_statistics out{};
-    const auto [totals, waiting] = later_.account();
+    const auto [totals, waiting, pieces] = later_.account();
     out.waiting = waiting;
     out.slabs = totals.slabs;
     out.in_use = totals.in_use;
@@ -92,7 +126,7 @@ gpo_memory_statistics Arena::statistics() {
 // more.
 void Arena::close() noexcept {
     later_.poll();
-    const auto [totals, waiting] = later_.account();
+    const auto [totals, waiting, pieces] = later_.account();
     if (waiting) source_.give_elsewhere();
     if (totals.in_use > waiting) Registry::of(runtime()).keep_until_shutdown(*this, node_);
 }
@@ -104,9 +138,10 @@ bool Arena::drain(uint64_t) noexcept {
 
 FixedText<128> Arena::leaks() noexcept {
     if (reported_.exchange(true)) return {};
-    const auto [totals, waiting] = later_.account();
+    const auto [totals, waiting, pieces] = later_.account();
     if (totals.in_use <= waiting) return {};
-    return fixed_text<128>(totals.in_use - waiting, " bytes in ", totals.allocations - totals.frees, " pieces");
+    return fixed_text<128>(totals.in_use - waiting, " bytes in ", totals.allocations - totals.frees - pieces,
+                           " pieces");
 }
 
 }  // namespace gpo

@@ -5,6 +5,7 @@
 #include "gpuorch/memory.h"
 #include "memory/free_later.h"
 #include "memory/heap.h"
+#include "memory/holds.h"
 #include "memory/registry.h"
 #include "memory/slabs.h"
 
@@ -22,6 +23,7 @@ public:
         return allocate_slowly(bytes, alignment, thread, bytes != 0 && alignment == 0);
     }
     void free(void* memory, uint32_t thread) {
+        if (holds_.any()) [[unlikely]] return free_unless_held(memory, nullptr);
         if (!heap_.free(reinterpret_cast<uint64_t>(memory), thread)) [[unlikely]] fail_free(memory);
     }
     void free_after(void* memory, Stream& stream);
@@ -33,11 +35,16 @@ public:
     FixedText<128> leaks() noexcept override;
 
 private:
+    friend class WaitingArenaFree;
+    /// `after`: the stream that the free is behind, or NULL.
+    void free_unless_held(void* memory, Stream* after);
     /// `tried`: the heap has nothing at hand.
     void* allocate_slowly(uint64_t bytes, uint64_t alignment, uint32_t thread, bool tried);
     [[noreturn]] void fail_full(uint64_t bytes);
     [[noreturn]] void fail_free(const void* memory);
 
+    const Ref<Context> context_;
+    Holds& holds_;
     DriverSlabs source_;
     SlabHeap heap_;
     FreeLater later_;

@@ -28,6 +28,7 @@ void FreeLater::add(Stream& stream, const SlabHeap::Piece& piece) {
         batch.pieces[batch.count++] = piece;
         batch.bytes += piece.bytes;
         waiting_.fetch_add(piece.bytes, std::memory_order_acq_rel);
+        ++pieces_;
         if (line.under_way.empty() || batch.count == kPieces || batch.bytes >= kLarge) due = close(line);
     }
     if (due) mark(due);
@@ -100,6 +101,7 @@ void FreeLater::free_through(Stream& stream, const Batch* last) noexcept {
         for (const auto& batch : done) {
             for (unsigned i = 0; i < batch->count; ++i) heap_.release(batch->pieces[i]);
             waiting_.fetch_sub(batch->bytes, std::memory_order_acq_rel);
+            pieces_ -= batch->count;
         }
     }
     if (open)
@@ -110,7 +112,20 @@ void FreeLater::free_through(Stream& stream, const Batch* last) noexcept {
 // Under the lock nothing goes from those that wait to those that are free.
 FreeLater::Account FreeLater::account() noexcept {
     std::lock_guard lock(lock_);
-    return {heap_.totals(), waiting()};
+    return {heap_.totals(), waiting(), pieces_};
+}
+
+void FreeLater::count(const SlabHeap::Piece& piece) noexcept {
+    std::lock_guard lock(lock_);
+    waiting_.fetch_add(piece.bytes, std::memory_order_acq_rel);
+    ++pieces_;
+}
+
+void FreeLater::free_counted(const SlabHeap::Piece& piece) noexcept {
+    std::lock_guard lock(lock_);
+    heap_.release(piece);
+    waiting_.fetch_sub(piece.bytes, std::memory_order_acq_rel);
+    --pieces_;
 }
 
 void FreeLater::poll() noexcept {

@@ -32,13 +32,17 @@ public:
     /// Frees what streams have passed by now, without waiting for the scanner to see it. Asks the driver, once a
     /// stream.
     void poll() noexcept;
+    /// A claimed piece whose free waits for something other than a stream: the piece counts with those that wait, until
+    /// free_counted() frees it.
+    void count(const SlabHeap::Piece& piece) noexcept;
+    void free_counted(const SlabHeap::Piece& piece) noexcept;
     /// Bytes that wait.
     uint64_t waiting() const noexcept { return waiting_.load(std::memory_order_acquire); }
-    /// The heap's, and the bytes that wait, of one moment: these are part of those in use, and the others are the
-    /// user's.
+    /// The heap's, and what waits, of one moment: that is part of what is in use, and the rest is the user's.
     struct Account {
         SlabHeap::Totals totals;
-        uint64_t waiting = 0;
+        uint64_t waiting = 0;   // bytes
+        uint64_t pieces = 0;
     };
     Account account() noexcept;
 
@@ -78,6 +82,7 @@ private:
     std::atomic<uint64_t> waiting_{0};
     host::Mutex lock_;   // the heap's locks are taken inside
     std::unordered_map<const Stream*, Line> lines_;   // under lock_
+    uint64_t pieces_ = 0;                             // that wait; likewise
 };
 
 }  // namespace gpo

@@ -40,10 +40,12 @@ private:
 
 class PoolFree final : public Operation {
 public:
-    PoolFree(Pool& pool, uint64_t address, uint64_t bytes) noexcept
-        : Operation("free", pool.label()), pool_(&pool), address_(address), bytes_(bytes) {}
+    /// `waited`: the free waited for a graph (memory/holds.h), and the program has been told that it is done.
+    PoolFree(Pool& pool, uint64_t address, uint64_t bytes, bool waited = false) noexcept
+        : Operation("free", pool.label()), pool_(&pool), address_(address), bytes_(bytes), waited_(waited) {}
 
     void issue(Stream& stream) override {
+        if (stream.detached()) fail(GPO_INVALID_STATE, stream.describe(), " was destroyed");
         stream.refuse_capture("a free into a pool");
         RangeMap& ranges = pool_->registry_.device;
         ranges.erase(address_, pool_.get());
@@ -61,18 +63,56 @@ public:
         pool_->give_room(bytes_);
     }
     std::unique_ptr<Operation> held_copy() const override { return std::make_unique<PoolFree>(*this); }
-    /// It never happened: the piece can be freed again.
-    void drop(Stream&, const ErrorPtr&) noexcept override { undo(); }
+    /// The free never happened, and the program can free the piece again. A free that waited is done without the stream
+    /// instead: see afterwards().
+    void drop(Stream&, const ErrorPtr&) noexcept override {
+        if (!waited_) undo();
+    }
+    void afterwards(const ErrorPtr& dropped) noexcept override {
+        if (dropped && waited_)
+            pool_->runtime().errands().post_body(
+                [pool = pool_, address = address_, bytes = bytes_] { pool->free_now(address, bytes); });
+    }
     void undo() noexcept { pool_->registry_.device.retag(address_, pool_.get(), kFreeingTag, kPieceTag); }
 
 private:
     Ref<Pool> pool_;
     uint64_t address_, bytes_;
+    bool waited_;
+};
+
+// Of a piece of a pool, which is tagged as being freed. The piece is freed in the order of the stream that the program
+// gave, or without the stream if that takes no work any more.
+class WaitingPoolFree final : public WaitingFree {
+public:
+    /// A wrapped stream whose handle is destroyed meanwhile leaves a mark behind its work, and so is waited for.
+    WaitingPoolFree(Pool& pool, Stream& stream, const Range& piece) noexcept
+        : WaitingFree(*pool.context_, piece.start, piece.bytes()), pool_(&pool), stream_(&stream) {
+        stream_->marks().expect_mark();
+    }
+    ~WaitingPoolFree() override { stream_->marks().end_expecting_mark(); }
+    FixedText<160> describe() const noexcept override {
+        return fixed_text<160>("a piece of ", bytes(), " bytes of ", pool_->describe());
+    }
+    void free() noexcept override {
+        try {
+            PoolFree operation(*pool_, start(), bytes(), true);
+            if (stream_->submit(operation) == GPO_SUCCESS) return;
+        } catch (const std::exception&) {
+            // The stream has failed, is captured or detached, or the runtime shuts down.
+        }
+        pool_->free_now(start(), bytes());
+    }
+
+private:
+    const Ref<Pool> pool_;
+    const Ref<Stream> stream_;
 };
 
 Pool::Pool(Ref<Context> context, const gpo_pool_options& options)
     : Object(context->runtime(), Type::pool, options.label), context_(std::move(context)),
-      registry_(Registry::of(context_->runtime())), max_bytes_(options.max_bytes) {
+      registry_(Registry::of(context_->runtime())), holds_(Holds::of(context_->runtime())),
+      max_bytes_(options.max_bytes) {
     DriverScope scope(*context_);
     const driver::Table& table = context_->table();
     CUmemPoolProps properties{};
@@ -168,8 +208,15 @@ gpo_status Pool::free(Stream& stream, uint64_t address) {
     check_runtime(stream);
     if (!registry_.device.retag(address, this, kPieceTag, kFreeingTag))
         fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live piece of ", describe());
-    PoolFree operation(*this, address, registry_.device.find(address).bytes());
+    const Range piece = registry_.device.find(address);
+    PoolFree operation(*this, address, piece.bytes());
     try {
+        if (holds_.any()) [[unlikely]] {
+            check_free(stream);
+            if (holds_.defer(address, piece.bytes(),
+                             [&] { return std::make_unique<WaitingPoolFree>(*this, stream, piece); }))
+                return GPO_SUCCESS;
+        }
         const gpo_status status = stream.submit(operation);
         if (status != GPO_SUCCESS) operation.undo();
         return status;
@@ -177,6 +224,27 @@ gpo_status Pool::free(Stream& stream, uint64_t address) {
         operation.undo();
         throw;
     }
+}
+
+void Pool::check_free(Stream& stream) {
+    if (stream.runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+    if (ErrorPtr failure = stream.failure()) throw Failure(std::move(failure));
+    DriverScope scope(stream.context());
+    stream.refuse_capture("a free into a pool");
+}
+
+void Pool::free_now(uint64_t address, uint64_t bytes) noexcept {
+    registry_.device.erase(address, this);
+    {
+        DriverTry scope(*context_);
+        if (scope.entered()) {
+            const SerialisingScope serialising(runtime(), Serialising::device_allocation);
+            driver_calls_.fetch_add(1, std::memory_order_relaxed);
+            context_->table().cuMemFree(address);
+        }
+    }
+    frees_.fetch_add(1, std::memory_order_relaxed);
+    give_room(bytes);
 }
 
 void Pool::trim(uint64_t keep_bytes) {
@@ -226,9 +294,14 @@ FixedText<128> Pool::leaks() noexcept {
     try {
         const auto pieces = registry_.device.of(this);
         uint64_t bytes = 0;
-        for (const Range& piece : pieces) bytes += piece.bytes();
-        if (pieces.empty()) return {};
-        return fixed_text<128>(bytes, " bytes in ", pieces.size(), " pieces");
+        size_t count = 0;
+        for (const Range& piece : pieces) {
+            if (piece.tag == kFreeingTag) continue;   // its free waits
+            bytes += piece.bytes();
+            ++count;
+        }
+        if (count == 0) return {};
+        return fixed_text<128>(bytes, " bytes in ", count, " pieces");
     } catch (const std::bad_alloc&) {
         return fixed_text<128>("more pieces than there is memory to list");
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "gpuorch/memory.h"
+#include "memory/holds.h"
 #include "memory/registry.h"
 #include "stream/stream.h"
 
@@ -27,14 +28,20 @@ public:
 private:
     friend class PoolAllocation;
     friend class PoolFree;
+    friend class WaitingPoolFree;
     ~Pool() override;
     void warm_up(uint64_t bytes);
     void take_room(uint64_t bytes);
     void give_room(uint64_t bytes) noexcept;
     void check_runtime(Stream& stream);
+    /// Throws what a free on this stream would throw now.
+    static void check_free(Stream& stream);
+    /// Frees a piece that nothing on any stream uses, outside of any stream's order. Serialises.
+    void free_now(uint64_t address, uint64_t bytes) noexcept;
 
     const Ref<Context> context_;
     Registry& registry_;
+    Holds& holds_;
     Registry::Nodes node_ = Registry::make_node();
     const uint64_t max_bytes_;
     CUmemoryPool native_ = nullptr;

@@ -7,6 +7,30 @@
 
 namespace gpo {
 
+// Of device memory. The memory stays in the registry's map until it is freed, since graphs use it as any other.
+class WaitingMemoryFree final : public WaitingFree {
+public:
+    WaitingMemoryFree(Context& context, RangeMap& ranges, const void* owner, const Range& memory, const char* label)
+        : WaitingFree(context, memory.start, memory.bytes()), ranges_(ranges), owner_(owner), label_(label) {}
+
+    FixedText<160> describe() const noexcept override {
+        return fixed_text<160>("device memory", *label_ ? " `" : "", label_, *label_ ? "`, " : ", ", bytes(),
+                               " bytes at ", fixed_hex(start()));
+    }
+    void free() noexcept override {
+        ranges_.erase(start(), owner_);
+        DriverTry scope(context());
+        if (!scope.entered()) return;
+        const SerialisingScope serialising(context().runtime(), Serialising::device_allocation);
+        context().table().cuMemFree(start());
+    }
+
+private:
+    RangeMap& ranges_;
+    const void* const owner_;
+    const char* const label_;
+};
+
 void Registry::register_host(Context& context, void* memory, uint64_t bytes, uint32_t flags) {
     const auto address = reinterpret_cast<uint64_t>(memory);
     if (past_addresses(address, bytes))
@@ -119,7 +143,6 @@ uint64_t Registry::allocate(Context& context, uint64_t bytes, const char* label)
 
 void Registry::free(Context& context, uint64_t address) {
     decltype(allocations_)::node_type node;
-    uint64_t bytes = 0;
     {
         std::lock_guard lock(lock_);
         const auto found = allocations_.find(address);
@@ -127,23 +150,32 @@ void Registry::free(Context& context, uint64_t address) {
             fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live allocation");
         if (found->second.context.get() != &context)
             fail(GPO_INVALID_ARGUMENT, "the allocation at ", hex(address), " is of another device");
-        bytes = found->second.bytes;
         node = allocations_.extract(found);
     }
-    device.erase(address, this);
+    const Range memory{address, address + node.mapped().bytes, kAllocatedTag, this};
     try {
-        Streams::of(context).when_all_pass([address, &table = context.table(), &runtime = runtime_](bool ok) {
+        const auto waiting_free = [&] {
+            return std::make_unique<WaitingMemoryFree>(context, device, this, memory, node.mapped().label);
+        };
+        if (!holds_.defer(address, memory.bytes(), waiting_free)) free_behind_streams(context, memory);
+    } catch (...) {
+        std::lock_guard lock(lock_);
+        allocations_.insert(std::move(node));
+        throw;
+    }
+}
+
+void Registry::free_behind_streams(Context& context, const Range& memory) {
+    device.erase(memory.start, this);
+    try {
+        Streams::of(context).when_all_pass([at = memory.start, &table = context.table(), &runtime = runtime_](bool ok) {
             if (!ok) return;
             const SerialisingScope serialising(runtime, Serialising::device_allocation);
-            table.cuMemFree(address);
+            table.cuMemFree(at);
         });
     } catch (...) {
-        {
-            std::lock_guard lock(lock_);
-            allocations_.insert(std::move(node));
-        }
         try {
-            device.insert({address, address + bytes, kAllocatedTag, this});
+            device.insert(memory);
         } catch (const std::bad_alloc&) {
             // Its bounds are then left to the driver to check.
         }

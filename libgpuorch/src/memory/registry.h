@@ -6,6 +6,7 @@
 #include <map>
 
 #include "device/context.h"
+#include "memory/holds.h"
 #include "memory/ranges.h"
 
 namespace gpo {
@@ -16,7 +17,7 @@ inline constexpr uint64_t kRegisteredTag = 2, kAllocatedTag = 3, kPieceTag = 4, 
 class Registry final : public Annex {
 public:
     static constexpr Slot kSlot = Slot::registry;
-    explicit Registry(Runtime& runtime) : runtime_(runtime) {}
+    explicit Registry(Runtime& runtime) : runtime_(runtime), holds_(Holds::of(runtime)) {}
     static Registry& of(Runtime& runtime) { return runtime.annex<Registry>(); }
 
     /// Host memory that GPUs reach: slabs of arenas, registrations. Read by every copy.
@@ -62,7 +63,10 @@ private:
         const char* label;
     };
 
+    void free_behind_streams(Context& context, const Range& memory);
+
     Runtime& runtime_;
+    Holds& holds_;
     host::Mutex lock_;
     std::map<uint64_t, Registration> registrations_;   // under lock_, as the following
     std::map<uint64_t, Allocation> allocations_;

@@ -1,6 +1,7 @@
 #include "runtime/shutdown.h"
 
 #include "device/contexts.h"
+#include "memory/holds.h"
 #include "memory/registry.h"
 #include "trace/recorder/recorder.h"
 
@@ -28,6 +29,7 @@ void end_contexts(Runtime& runtime) noexcept {
     std::map<Contexts::Key, Ref<Context>> contexts;
     if (Contexts* all = made<Contexts>(runtime)) contexts = all->take_all();
     if (trace::Recorder* recorder = made<trace::Recorder>(runtime)) recorder->finish();
+    if (Holds* holds = made<Holds>(runtime)) holds->shut_down();
     for (auto& [key, context] : contexts) context->begin_end();
     runtime.errands().finish();
     for (auto& [key, context] : contexts) context->finish();

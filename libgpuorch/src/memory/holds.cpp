@@ -1,0 +1,173 @@
+#include "memory/holds.h"
+
+#include "device/contexts.h"
+#include "stream/streams.h"
+
+namespace gpo {
+
+// --- a free that waits ---
+
+void WaitingFree::become_due() noexcept {
+    due_.emplace(Streams::of(*context_).deferred());
+    context_->runtime().errands().post(*this);
+}
+
+// Waits for the streams of one context after the other: a graph may use memory of another device. At the end of a
+// shutdown the runtime has no contexts any more; nothing runs then.
+void WaitingFree::run() noexcept {
+    Runtime& runtime = context_->runtime();
+    Ref<Context> next;
+    if (const Contexts* contexts = runtime.find_annex<Contexts>()) {
+        unsigned number = 0;
+        contexts->each([&](Context& context) {
+            if (number++ < passed_) return true;
+            next = Ref<Context>(&context);
+            return false;
+        });
+    }
+    if (!next) {
+        free();
+        delete this;
+        return;
+    }
+    try {
+        Streams::of(*next).when_all_pass([this](bool) {
+            ++passed_;
+            run();
+        });
+    } catch (...) {
+        // There is no memory to wait with, now.
+        runtime.errands().post(*this, host::now() + Errands::kTryAgain);
+    }
+}
+
+// --- holding ---
+
+// Under lock_, as the following. The first hold at the free's memory or behind it.
+std::map<Holds::Key, uint64_t>::const_iterator Holds::first_in(const WaitingFree& free) const noexcept {
+    const auto first = holds_.lower_bound({free.start(), nullptr});
+    return first != holds_.end() && first->first.first - free.start() < free.bytes() ? first : holds_.end();
+}
+
+void Holds::count(uint64_t address, uint32_t change) noexcept {
+    held_.fetch_add(change, std::memory_order_relaxed);
+    cells_[cell_of(address >> kRegionShift)].fetch_add(change, std::memory_order_relaxed);
+}
+
+void Holds::add(const Key& key) {
+    const auto [place, added] = holds_.try_emplace(key, 0);
+    if (added) count(key.first, 1);
+    ++place->second;
+}
+
+void Holds::drop(const Key& key) noexcept {
+    const auto found = holds_.find(key);
+    if (found == holds_.end() || --found->second != 0) return;
+    holds_.erase(found);
+    count(key.first, 0u - 1);
+}
+
+// Frees of the memory that `address` is in, if nothing in that is held any more.
+void Holds::take_due(uint64_t address, Frees& due) noexcept {
+    for (auto behind = waiting_.upper_bound(address); behind != waiting_.begin();) {
+        const auto at = std::prev(behind);
+        const WaitingFree& free = *at->second;
+        if (address - free.start() >= free.bytes()) return;
+        if (first_in(free) != holds_.end())
+            behind = at;
+        else
+            due.insert(waiting_.extract(at));
+    }
+}
+
+void Holds::become_due(Frees& frees) noexcept {
+    for (auto& entry : frees) entry.second.release()->become_due();
+}
+
+void Holds::hold(uint64_t address, const Object& holder) {
+    std::lock_guard lock(lock_);
+    add({address, &holder});
+}
+
+void Holds::release(uint64_t address, const Object& holder) noexcept {
+    Frees due;
+    {
+        std::lock_guard lock(lock_);
+        drop({address, &holder});
+        take_due(address, due);
+    }
+    become_due(due);
+}
+
+void Holds::replace(uint64_t from, uint64_t to, const Object& holder) {
+    if (from == to) return;
+    Frees due;
+    {
+        std::lock_guard lock(lock_);
+        const auto found = holds_.find({from, &holder});
+        if (found != holds_.end() && found->second == 1 && !holds_.contains({to, &holder})) {
+            auto node = holds_.extract(found);
+            node.key().first = to;
+            holds_.insert(std::move(node));
+            count(to, 1);
+            count(from, 0u - 1);
+        } else {
+            add({to, &holder});
+            drop({from, &holder});
+        }
+        take_due(from, due);
+    }
+    become_due(due);
+}
+
+// --- freeing ---
+
+bool Holds::holds(uint64_t start, uint64_t bytes) const noexcept {
+    std::lock_guard lock(lock_);
+    const auto first = holds_.lower_bound({start, nullptr});
+    return first != holds_.end() && first->first.first - start < bytes;
+}
+
+void Holds::accept(Frees::node_type node) noexcept {
+    const auto what = node.mapped()->describe();
+    FixedText<96> holder;
+    bool others = false;
+    {
+        std::lock_guard lock(lock_);
+        const WaitingFree& free = *node.mapped();
+        if (const auto first = first_in(free); first != holds_.end()) {
+            holder = first->first.second->describe();
+            for (auto at = first; !others && at != holds_.end() && at->first.first - free.start() < free.bytes(); ++at)
+                others = at->first.second != first->first.second;
+            waiting_.insert(std::move(node));
+        }
+    }
+    if (node)   // it was released meanwhile
+        node.mapped().release()->become_due();
+    else
+        runtime_.log(GPO_LOG_INFO, what, " is freed when ", holder,
+                     others ? " and others no longer refer to it" : " no longer refers to it");
+}
+
+uint64_t Holds::waiting_frees(const Object& holder) const noexcept {
+    uint64_t frees = 0;
+    std::lock_guard lock(lock_);
+    for (const auto& [start, free] : waiting_)
+        for (auto at = first_in(*free); at != holds_.end() && at->first.first - start < free->bytes(); ++at)
+            if (at->first.second == &holder) {
+                ++frees;
+                break;
+            }
+    return frees;
+}
+
+void Holds::shut_down() noexcept {
+    Frees due;
+    {
+        std::lock_guard lock(lock_);
+        due.swap(waiting_);
+    }
+    become_due(due);
+}
+
+}  // namespace gpo
