@@ -29,6 +29,7 @@ public:
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
+    Ref<const Counted> owner() const noexcept override { return Ref<const Counted>(&kernel_); }
 
 protected:
     /// Of a held one: checked already.

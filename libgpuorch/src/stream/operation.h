@@ -44,6 +44,9 @@ public:
     /// Whether issuing the operation may bring a stream into a capture that the stream was not in.
     virtual bool may_join_capture() const noexcept { return false; }
 
+    /// What has to stay for as long as the operation may run again, as a node of a graph: its kernel. NULL: nothing.
+    virtual Ref<const Counted> owner() const noexcept { return nullptr; }
+
     /// Which engine of the GPU does the work, for the trace. Called under the submit lock, while somebody traces.
     virtual trace::Work work() const noexcept { return {}; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "completion/queue.h"
+#include "stream/captures.h"
 #include "stream/event.h"
 #include "stream/releasing.h"
 #include "stream/streams.h"
@@ -233,13 +234,19 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
 }
 
 void Stream::hand_over_watched(Operation& operation, uint64_t number) {
-    if (trace::on() && operation.numbered()) {
-        trace::Recorder* recorder = trace::Recorder::of(runtime());
-        if (recorder && recorder->running()) return traced_.hand_over(operation, number, *recorder);
+    trace::Recorder* recorder = trace::on() && operation.numbered() ? trace::Recorder::of(runtime()) : nullptr;
+    if (recorder && recorder->running()) {
+        traced_.hand_over(operation, number, *recorder);
+    } else {
+        const History::Attributing attributing(*this, operation, number);
+        operation.issue(*this);
+        attributing.issued();
     }
-    const History::Attributing attributing(*this, operation, number);
-    operation.issue(*this);
-    attributing.issued();
+    if (captures::any()) captures::note_captured(*this, operation);
+}
+
+void Stream::note_refused(const char* operation, const Failure& failure) noexcept {
+    if (captures::any()) captures::note_refused(*this, operation, failure.error());
 }
 
 // --- marks ---
@@ -264,10 +271,7 @@ gpo_status Stream::notify(CompletionQueue& queue, uint64_t user_data, Event* sin
             gpo::fail(GPO_INVALID_HANDLE, "since: ", since->describe(), " is of another runtime than ", describe());
         if (&since->context() != &*context_ || !since->timing())
             gpo::fail(GPO_INVALID_ARGUMENT, "since: ", since->describe(), " has no timing, or is of another device");
-        if (exposed_.load(std::memory_order_acquire)) {
-            DriverScope scope(*context_);
-            refuse_capture("timed notify");
-        }
+        refuse_captured_notify("timed notify");
     }
     const uint64_t recording = since ? since->newest_recording("timed notify") : 0;
     const uint64_t ticks = host::ticks();   // behind the locked instructions it would have to wait for them
@@ -301,13 +305,21 @@ gpo_status Stream::then(Ref<CompletionHandler> target, uint32_t origin) {
     return put_notify(std::move(mark));
 }
 
+void Stream::refuse_captured_notify(const char* what) {
+    if (!exposed_.load(std::memory_order_acquire)) return;
+    DriverScope scope(*context_);
+    try {
+        refuse_capture(what);
+    } catch (const Failure& failure) {
+        note_refused(what, failure);
+        throw;
+    }
+}
+
 gpo_status Stream::put_notify(Mark mark) {
     mark.submitted = host::ticks();
     MarkOperation operation(std::move(mark));
-    if (exposed_.load(std::memory_order_acquire)) {
-        DriverScope scope(*context_);
-        refuse_capture("notify");
-    }
+    refuse_captured_notify("notify");
     try {
         return put(operation);
     } catch (const Failure& failed) {

@@ -140,6 +140,8 @@ private:
     template <class Any>
     void hand_over(Any& operation, uint64_t number);
     void hand_over_watched(Operation& operation, uint64_t number);
+    /// To whoever records what the stream is given while it is captured.
+    [[gnu::cold]] void note_refused(const char* operation, const Failure& failure) noexcept;
     /// Gives an operation that was accepted the next number, if it has one.
     void note(const Operation& operation) noexcept {
         if (!operation.numbered()) return;
@@ -159,6 +161,7 @@ private:
     [[noreturn]] void fail_lost();
     void set_failed(const ErrorPtr& error) noexcept;
 
+    void refuse_captured_notify(const char* what);
     gpo_status put_notify(Mark mark);
     bool notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks);
     void push_failed(Mark mark, ErrorPtr error);
@@ -222,7 +225,12 @@ inline bool Stream::issue(Any& operation) {
 
 template <class Any>
 inline gpo_status Stream::put(Any& operation) {
-    if (!issue(operation)) [[unlikely]] return hold(operation, false);
+    try {
+        if (!issue(operation)) [[unlikely]] return hold(operation, false);
+    } catch (const Failure& failure) {
+        note_refused(operation.kind(), failure);
+        throw;
+    }
     if (operation.consequences()) [[unlikely]] operation.afterwards(nullptr);
     return GPO_SUCCESS;
 }
