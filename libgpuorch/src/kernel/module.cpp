@@ -34,7 +34,17 @@ uint32_t attribute(Context& context, CUdevice_attribute which) {
     return static_cast<uint32_t>(std::max(device_attribute(context, which), 0));
 }
 
-LaunchLimits limits_of(Context& context) {
+}  // namespace
+
+int device_attribute(Context& context, CUdevice_attribute which) {
+    CUdevice device = 0;
+    context.check(context.table().cuDeviceGet(&device, context.ordinal()), "cuDeviceGet");
+    int value = 0;
+    context.check(context.table().cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+    return value;
+}
+
+LaunchLimits launch_limits(Context& context) {
     LaunchLimits limits;
     limits.max_threads = attribute(context, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     constexpr CUdevice_attribute kBlock[] = {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
@@ -51,23 +61,13 @@ LaunchLimits limits_of(Context& context) {
     return limits;
 }
 
-}  // namespace
-
-int device_attribute(Context& context, CUdevice_attribute which) {
-    CUdevice device = 0;
-    context.check(context.table().cuDeviceGet(&device, context.ordinal()), "cuDeviceGet");
-    int value = 0;
-    context.check(context.table().cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
-    return value;
-}
-
 Module::Module(Ref<Context> context, kernel::ImageBytes image, Lowered lowered, const char* label, std::string* log)
     : Object(context->runtime(), Type::module, label),
       context_(std::move(context)),
       image_(std::move(image)),
       lowered_(std::move(lowered)) {
     DriverScope scope(*context_);
-    limits_ = limits_of(*context_);
+    limits_ = launch_limits(*context_);
     load(log);
 }
 

@@ -84,6 +84,8 @@ template <>
 struct TypeOf<Module> { static constexpr Type value = Type::module; };
 
 /// Needs no DriverScope. Throws.
+LaunchLimits launch_limits(Context& context);
+/// Needs no DriverScope. Throws.
 int device_attribute(Context& context, CUdevice_attribute which);
 
 /// From source, by way of the cache. Throws Failure with GPO_COMPILE_FAILED, GPO_NO_COMPILER, …

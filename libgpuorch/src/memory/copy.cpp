@@ -80,6 +80,31 @@ void Copy::set_contexts(Ref<Context> destination, Ref<Context> source) noexcept 
     source_context_ = std::move(source);
 }
 
+RowsWork row_between(Context& context, const gpo_copy& copy) {
+    refuse_unknown_flags(copy.flags, 0, "copy.flags");
+    if (copy.bytes == 0) fail(GPO_INVALID_ARGUMENT, "copy.bytes is 0");
+    if (copy.destination < copy.source + copy.bytes && copy.source < copy.destination + copy.bytes)
+        fail(GPO_INVALID_ARGUMENT, "destination ", hex(copy.destination), " and source ", hex(copy.source),
+             " overlap: ", copy.bytes, " bytes");
+    const auto on_device = [&](const char* role, uint64_t address) {
+        check_addresses(role, address, copy.bytes);
+        const Place place = place_of(context, address);
+        if (place.pageable())
+            fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is ", kind_name(place.kind),
+                 ", which a graph can't copy from or to");
+        check_room(role, place, address, copy.bytes);
+        return place.kind != GPO_MEMORY_PINNED;
+    };
+    RowsWork out;
+    out.to_device = on_device("destination", copy.destination);
+    out.from_device = on_device("source", copy.source);
+    out.destination = copy.destination;
+    out.source = copy.source;
+    out.destination_pitch = out.source_pitch = out.width = copy.bytes;
+    out.height = 1;
+    return out;
+}
+
 bool Copy::touches_pageable(Context& context) const {
     if (known_ || (work_.way != Way::to_device && work_.way != Way::to_host)) return false;
     const bool from = work_.way == Way::to_device;

@@ -83,6 +83,10 @@ private:
     std::unique_ptr<std::byte[]> taken_;
 };
 
+/// A copy between any two of device memory and pinned host memory, for a graph. Inside a DriverScope. Throws
+/// Failure(GPO_INVALID_ARGUMENT).
+RowsWork row_between(Context& context, const gpo_copy& copy);
+
 class CopyBatch final : public Operation {
 public:
     /// Reads the caller's array. Throws Failure(GPO_INVALID_ARGUMENT), std::bad_alloc.

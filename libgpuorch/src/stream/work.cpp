@@ -39,19 +39,41 @@ CUgraphNodeParams node_of(CUgraphNodeType type) noexcept {
     return node;
 }
 
-// Both ends by unified addressing: a graph has one kind of copy, and the driver finds out which memory is whose.
+void set_rows(CUDA_MEMCPY3D& copy, const RowsWork& work) noexcept {
+    copy.srcPitch = work.source_pitch;
+    copy.dstPitch = work.destination_pitch;
+    copy.WidthInBytes = work.width;
+    copy.Height = work.height;
+    copy.Depth = 1;
+}
+
+// The kind of memory is said, since the driver takes no other kind when the node is changed later.
 CUgraphNodeParams copy_node(const Context& context, const RowsWork& work) noexcept {
+    CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);
+    node.memcpy.copyCtx = context.native();
+    CUDA_MEMCPY3D& copy = node.memcpy.copyParams;
+    copy.srcMemoryType = work.from_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    copy.dstMemoryType = work.to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    if (work.from_device) copy.srcDevice = work.source;
+    else copy.srcHost = reinterpret_cast<const void*>(work.source);
+    if (work.to_device) copy.dstDevice = work.destination;
+    else copy.dstHost = reinterpret_cast<void*>(work.destination);
+    set_rows(copy, work);
+    return node;
+}
+
+// One row, both ends by unified addressing: the driver finds out which memory is whose.
+CUgraphNodeParams copy_node(const Context& context, const CopyWork& work) noexcept {
     CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_MEMCPY);
     node.memcpy.copyCtx = context.native();
     CUDA_MEMCPY3D& copy = node.memcpy.copyParams;
     copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
     copy.srcDevice = work.source;
     copy.dstDevice = work.destination;
-    copy.srcPitch = work.source_pitch;
-    copy.dstPitch = work.destination_pitch;
-    copy.WidthInBytes = work.width;
-    copy.Height = work.height;
-    copy.Depth = 1;
+    RowsWork row;
+    row.destination_pitch = row.source_pitch = row.width = work.bytes;
+    row.height = 1;
+    set_rows(copy, row);
     return node;
 }
 
@@ -148,12 +170,8 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
 
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const CopyWork& work,
            CUgraphNode* node) noexcept {
-    RowsWork row;
-    row.destination = work.destination;
-    row.source = work.source;
-    row.destination_pitch = row.source_pitch = row.width = work.bytes;
-    row.height = 1;
-    return add(context, graph, dependencies, row, node);
+    CUgraphNodeParams params = copy_node(context, work);
+    return add_node(context, graph, dependencies, params, node);
 }
 
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const RowsWork& work,
