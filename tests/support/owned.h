@@ -48,5 +48,7 @@ using Module = Owned<gpo_module_t, gpo_module_destroy>;
 using Kernel = Owned<gpo_kernel_t, gpo_kernel_destroy>;
 using Pipeline = Owned<gpo_pipeline_t, gpo_pipeline_destroy>;
 using Executor = Owned<gpo_executor_t, gpo_executor_destroy>;
+using Template = Owned<gpo_template_t, gpo_template_destroy>;
+using Graph = Owned<gpo_graph_t, gpo_graph_destroy>;
 
 }  // namespace gpo::test

@@ -12,6 +12,7 @@
 #include "executor.h"
 #include "metrics.h"
 #include "pipeline.h"
+#include "template.h"
 #include "trace.h"
 
 #ifdef __cplusplus
@@ -169,6 +170,53 @@ typedef struct gpo_api {
     gpo_status (*trace_get_info)(gpo_runtime_t runtime, gpo_trace_info *info);
     gpo_status (*trace_get_summary)(gpo_runtime_t runtime, char *buffer, size_t capacity, size_t *needed);
     gpo_status (*kernel_get_parameter)(gpo_kernel_t kernel, uint32_t index, uint64_t *offset, uint64_t *bytes);
+    gpo_status (*template_create)(gpo_device_t device, const gpo_template_options *options,
+                                  gpo_template_t *graph_template);
+    gpo_status (*template_destroy)(gpo_template_t graph_template);
+    gpo_status (*template_begin)(gpo_template_t graph_template, gpo_stream_t stream);
+    gpo_status (*template_end)(gpo_template_t graph_template);
+    gpo_status (*template_cancel)(gpo_template_t graph_template);
+    gpo_status (*template_get_last_node)(gpo_template_t graph_template, gpo_stream_t stream, uint32_t *node);
+    gpo_status (*template_set_last_node)(gpo_template_t graph_template, gpo_stream_t stream, uint32_t node);
+    gpo_status (*template_add_kernel)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                      gpo_kernel_t kernel, const gpo_launch *launch, const void *const *arguments,
+                                      const uint32_t *sizes, uint32_t count, uint32_t *node);
+    gpo_status (*template_add_copy)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                    const gpo_copy *copy, uint32_t *node);
+    gpo_status (*template_add_fill)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                    uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count,
+                                    uint32_t *node);
+    gpo_status (*template_add_empty)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                     uint32_t *node);
+    gpo_status (*template_add_event_record)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                            gpo_event_t event, uint32_t *node);
+    gpo_status (*template_add_event_wait)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                          gpo_event_t event, uint32_t *node);
+    gpo_status (*template_add_host_call)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                         gpo_host_node_fn function, void *user, uint32_t *node);
+    gpo_status (*template_add_child)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                     gpo_template_t child, const char *prefix, uint32_t *node);
+    gpo_status (*template_add_parameter)(gpo_template_t graph_template, const char *name, uint32_t node, uint32_t what,
+                                         uint32_t index);
+    gpo_status (*template_get_parameter)(gpo_template_t graph_template, const char *name, uint32_t *parameter,
+                                         uint64_t *bytes);
+    gpo_status (*template_find_node)(gpo_template_t graph_template, const char *label, uint32_t *node);
+    gpo_status (*template_get_native)(gpo_template_t graph_template, void **native);
+    gpo_status (*template_clear)(gpo_template_t graph_template);
+    gpo_status (*template_get_statistics)(gpo_template_t graph_template, gpo_template_statistics *statistics);
+    gpo_status (*graph_create)(gpo_template_t graph_template, const gpo_graph_options *options, gpo_graph_t *graph);
+    gpo_status (*graph_destroy)(gpo_graph_t graph);
+    gpo_status (*graph_set)(gpo_graph_t graph, const char *name, const void *value, uint64_t bytes);
+    gpo_status (*graph_set_parameter)(gpo_graph_t graph, uint32_t parameter, const void *value, uint64_t bytes);
+    gpo_status (*graph_set_all)(gpo_graph_t graph, const gpo_setting *settings, uint64_t stride, uint64_t count);
+    gpo_status (*graph_get)(gpo_graph_t graph, const char *name, void *value, uint64_t bytes);
+    gpo_status (*graph_launch)(gpo_graph_t graph, gpo_stream_t stream);
+    gpo_status (*graph_upload)(gpo_graph_t graph, gpo_stream_t stream);
+    gpo_status (*graph_update)(gpo_graph_t graph, gpo_graph_update_report *report);
+    gpo_status (*template_launch)(gpo_template_t graph_template, gpo_stream_t stream, const gpo_setting *settings,
+                                  uint64_t stride, uint64_t count);
+    gpo_status (*template_prepare)(gpo_template_t graph_template, uint32_t count, gpo_stream_t stream);
+    gpo_status (*graph_get_native)(gpo_graph_t graph, void **native);
 } gpo_api;
 
 #ifdef __cplusplus

@@ -12,6 +12,7 @@
  *     completion.h  completion queues: the host learns that GPU work is done
  *     executor.h    callbacks when GPU work is done; host functions in the order of a stream
  *     pipeline.h    files, memory and callbacks streamed through a GPU
+ *     template.h    work that is recorded once and launched again and again, with other values
  *     metrics.h     gauges and counters for monitoring
  *     trace.h       a timeline of what the host and the GPUs did
  *     api.h         the same functions as a table, for dlopen

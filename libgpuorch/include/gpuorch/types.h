@@ -104,6 +104,8 @@ typedef struct gpo_module_s *gpo_module_t;           /* module.h */
 typedef struct gpo_kernel_s *gpo_kernel_t;           /* module.h */
 typedef struct gpo_pipeline_s *gpo_pipeline_t;       /* pipeline.h */
 typedef struct gpo_executor_s *gpo_executor_t;       /* executor.h */
+typedef struct gpo_template_s *gpo_template_t;       /* template.h */
+typedef struct gpo_graph_s *gpo_graph_t;             /* template.h */
 
 #ifdef __cplusplus
 }

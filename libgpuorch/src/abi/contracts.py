@@ -17,7 +17,12 @@ MAY_BE_NULL = {
     ("gpo_device_get_priority_range", "least"), ("gpo_device_get_priority_range", "greatest"),
     ("gpo_trace_start", "options"), ("gpo_kernel_suggest_shape", "threads"), ("gpo_kernel_suggest_shape", "blocks"),
     ("gpo_kernel_get_parameter", "offset"), ("gpo_kernel_get_parameter", "bytes"),
-}
+    ("gpo_template_create", "options"), ("*", "after"), ("gpo_template_add_kernel", "sizes"),
+    ("gpo_template_add_child", "prefix"), ("gpo_template_get_parameter", "parameter"),
+    ("gpo_template_get_parameter", "bytes"), ("gpo_template_launch", "settings"), ("gpo_graph_create", "options"),
+    ("gpo_graph_set_all", "settings"), ("gpo_graph_update", "report"),
+} | {(f"gpo_template_add_{kind}", "node") for kind in
+     ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child")}
 
 # Handles that may be NULL; beside those that end, whose NULL succeeds.
 NO_HANDLE = {("gpo_runtime_set_log_executor", "executor")}
@@ -41,6 +46,7 @@ RELEASED_BY = {
 LIBRARYS = {
     ("gpo_device_get_native", "context"), ("gpo_event_get_native", "native"), ("gpo_stream_get_native", "native"),
     ("gpo_kernel_get_native", "function"), ("gpo_module_get_symbol", "address"),
+    ("gpo_template_get_native", "native"), ("gpo_graph_get_native", "native"),
 }
 
 # What has to stay when the call has returned, and until when; for structs by their name and the field. All other memory
@@ -53,6 +59,8 @@ STAYS = {
     ("gpo_copy_2d", "destination"): "the stream has got past the copy",
     ("gpo_copy_2d", "source"): "the stream has got past the copy",
     ("gpo_host_register", "memory"): "gpo_host_unregister",
+    ("gpo_template_add_host_call", "function"): "the template and its graphs are destroyed and done",
+    ("gpo_template_add_host_call", "user"): "the template and its graphs are destroyed and done",
     ("gpo_stream_wrap", "native"): "the last work of the handle is done",
     ("gpo_stream_then", "callback"): "it has been called", ("gpo_stream_then", "user"): "the callback has returned",
     ("gpo_event_then", "callback"): "it has been called", ("gpo_event_then", "user"): "the callback has returned",
@@ -72,7 +80,7 @@ STAYS = {
 }
 
 # Memory that is written, where the type doesn't tell, or it isn't a struct whose size is to be set before.
-WRITTEN = {("*", "buffer"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries")}
+WRITTEN = {("*", "buffer"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"), ("gpo_graph_get", "value")}
 
 # How much memory a pointer leads to: the parameter that says so, and its unit.
 LENGTH = {
@@ -81,7 +89,10 @@ LENGTH = {
     ("gpo_stream_launch_kernel", "arguments"): ("count", "pointers"),
     ("gpo_stream_launch_kernel", "sizes"): ("count", "numbers"), ("gpo_copy_to_device", "source"): ("bytes", "bytes"),
     ("gpo_copy_to_host", "destination"): ("bytes", "bytes"), ("gpo_module_load", "image"): ("bytes", "bytes"),
-    ("gpo_host_register", "memory"): ("bytes", "bytes"),
+    ("gpo_host_register", "memory"): ("bytes", "bytes"), ("*", "after"): ("after_count", "numbers"),
+    ("gpo_template_add_kernel", "arguments"): ("count", "pointers"),
+    ("gpo_template_add_kernel", "sizes"): ("count", "numbers"), ("*", "value"): ("bytes", "bytes"),
+    ("*", "settings"): ("count", "structs"),
 }
 
 

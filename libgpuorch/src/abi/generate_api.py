@@ -81,6 +81,7 @@ def main():
 #include "executor.h"
 #include "metrics.h"
 #include "pipeline.h"
+#include "template.h"
 #include "trace.h"
 
 #ifdef __cplusplus

@@ -19,6 +19,8 @@ const char* type_name(Type type) noexcept {
         case Type::kernel: return "kernel";
         case Type::pipeline: return "pipeline";
         case Type::executor: return "executor";
+        case Type::graph_template: return "template";
+        case Type::graph: return "graph";
         case Type::none: break;
     }
     return "object";

@@ -21,7 +21,7 @@ class Runtime;
 
 enum class Type : uint8_t {
     none, runtime, device, stream, stream_pool, event, timeline, cq, arena, pool, module, kernel, pipeline,
-    executor,
+    executor, graph_template, graph,
 };
 const char* type_name(Type type) noexcept;
 

@@ -501,6 +501,56 @@ inline constexpr StructField kStructFields<gpo_stream_pool_options>[] = {
 };
 
 template <>
+inline constexpr StructField kStructFields<gpo_template_options>[] = {
+    GPO_FIELD(gpo_template_options, struct_size),
+    GPO_FIELD(gpo_template_options, flags),
+    GPO_FIELD(gpo_template_options, max_instances),
+    GPO_FIELD(gpo_template_options, reserved),
+    GPO_FIELD(gpo_template_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_template_statistics>[] = {
+    GPO_FIELD(gpo_template_statistics, struct_size),
+    GPO_FIELD(gpo_template_statistics, nodes),
+    GPO_FIELD(gpo_template_statistics, parameters),
+    GPO_FIELD(gpo_template_statistics, instances),
+    GPO_FIELD(gpo_template_statistics, pooled),
+    GPO_FIELD(gpo_template_statistics, recordings),
+    GPO_FIELD(gpo_template_statistics, launches),
+    GPO_FIELD(gpo_template_statistics, patches),
+    GPO_FIELD(gpo_template_statistics, updates),
+    GPO_FIELD(gpo_template_statistics, rebuilds),
+    GPO_FIELD(gpo_template_statistics, instance_bytes),
+    GPO_FIELD(gpo_template_statistics, last_rebuild),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_graph_options>[] = {
+    GPO_FIELD(gpo_graph_options, struct_size),
+    GPO_FIELD(gpo_graph_options, flags),
+    GPO_FIELD(gpo_graph_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_setting>[] = {
+    GPO_FIELD(gpo_setting, struct_size),
+    GPO_FIELD(gpo_setting, parameter),
+    GPO_FIELD(gpo_setting, name),
+    GPO_FIELD(gpo_setting, value),
+    GPO_FIELD(gpo_setting, bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_graph_update_report>[] = {
+    GPO_FIELD(gpo_graph_update_report, struct_size),
+    GPO_FIELD(gpo_graph_update_report, rebuilt),
+    GPO_FIELD(gpo_graph_update_report, node),
+    GPO_FIELD(gpo_graph_update_report, reserved),
+    GPO_FIELD(gpo_graph_update_report, reason),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_timeline_options>[] = {
     GPO_FIELD(gpo_timeline_options, struct_size),
     GPO_FIELD(gpo_timeline_options, flags),

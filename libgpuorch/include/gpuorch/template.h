@@ -1,0 +1,288 @@
+/* template.h: graph templates: work that is recorded once, patched by name, and launched for little.
+ *
+ * A *template* (gpo_template_t) is a graph of nodes: kernels, copies, fills and more, and what has to be done before
+ * what. It is recorded from streams, or built node by node. A *graph* (gpo_graph_t) is an instance of a template. A
+ * launch of a graph puts all of its nodes on a stream with one call.
+ *
+ *     gpo_template_create(device, NULL, &step);
+ *     gpo_template_begin(step, stream);                               what is put on `stream` is recorded, and
+ *     gpo_stream_launch_kernel(stream, scale, &shape, args, NULL, 3); doesn't run
+ *     gpo_template_get_last_node(step, stream, &node);
+ *     gpo_template_add_parameter(step, "factor", node, GPO_PARAMETER_ARGUMENT, 1);
+ *     gpo_template_end(step);
+ *     gpo_graph_create(step, NULL, &graph);
+ *     gpo_graph_set(graph, "factor", &factor, sizeof factor);
+ *     gpo_graph_launch(graph, stream);
+ *
+ * Nodes
+ *   A node is a number of its template: from 1, in the order in which nodes were added; 0 is no node. A function
+ *   that adds a node takes the nodes that the new node comes after.
+ *
+ * Recording
+ *   A recording is a transaction. If gpo_template_end fails, or anything between, the template has what it had before,
+ *   and the streams can be used as before.
+ *   A recording begins at one stream. Other streams join when they wait for an event that was recorded on a stream of
+ *   the recording, and must be waited for in turn by the first stream before the recording ends. Work that other
+ *   libraries put on these streams is recorded too. A call that can't be recorded is refused with GPO_CAPTURE_REFUSED:
+ *   waits, queries, notifications, host calls, copies with pageable memory, allocations of a pool. A call of a stream
+ *   operation that was refused makes gpo_template_end fail too, so that no recording lacks a piece.
+ *
+ * Parameters
+ *   Anything that may change from launch to launch is named: gpo_template_add_parameter. Each graph has its own
+ *   values, which begin as what was recorded. Setting a value only notes it. The next launch gives the driver what has
+ *   changed since the last, and nothing else.
+ *
+ * Lifetime
+ *   A template or graph keeps the kernels, events and templates alive that its nodes use. Device memory and arena
+ *   pieces that a node uses by an argument that is a parameter, by a copy or by a fill, are kept as well: a free of
+ *   such memory is accepted, and done when the last graph that refers to it is destroyed or was set to something else
+ *   (gpo_graph_statistics and the log say which template holds it up).
+ *
+ * Threads
+ *   Only the thread that began a recording may use the streams of a recording, add to the template and end it. A graph
+ *   may be set and launched by any thread. Launches of one graph run one after the other, on whichever streams. Create
+ *   several graphs, or use gpo_template_launch, to have several run at the same time.
+ */
+#ifndef GPUORCH_TEMPLATE_H
+#define GPUORCH_TEMPLATE_H
+
+#include "memory.h"
+#include "module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpo_template_options {
+    uint32_t struct_size;
+    uint32_t flags;         /* 0: there are none yet */
+    uint32_t max_instances; /* most graphs that gpo_template_launch makes; GPO_AUTO: 64 */
+    uint32_t reserved;      /* 0 */
+    const char *label;
+} gpo_template_options;
+
+/* Creates an empty template for graphs on `device`. `options` may be NULL. */
+GPO_API gpo_status gpo_template_create(gpo_device_t device, const gpo_template_options *options,
+                                       gpo_template_t *graph_template);
+
+/* Destroys a template's handle. A recording is discarded. Graphs of the template remain usable. */
+GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template);
+
+/* --- recording from streams --- */
+
+/* Begins a recording: until gpo_template_end, work that is put on `stream` is recorded and doesn't run. If the template
+ * has nodes already, the recording replaces them when it ends (see gpo_graph_update).
+ * GPO_INVALID_STATE: the template is being recorded already, or the stream is held (stream.h)
+ * GPO_CAPTURE_REFUSED: the stream is in capture, or is the legacy default stream
+ * GPO_INVALID_ARGUMENT: template and stream are of different devices */
+GPO_API gpo_status gpo_template_begin(gpo_template_t graph_template, gpo_stream_t stream);
+
+/* Ends the recording. Parameters of an earlier recording are dropped.
+ * GPO_CAPTURE_REFUSED: something was refused during the recording, or a call of another library broke it, or a stream
+ *     was left that doesn't join the first one again. The message names the first call that was refused and why
+ * GPO_INVALID_STATE: no recording was begun, or another thread began it */
+GPO_API gpo_status gpo_template_end(gpo_template_t graph_template);
+
+/* Discards the recording. The streams can be used as before. Any thread. */
+GPO_API gpo_status gpo_template_cancel(gpo_template_t graph_template);
+
+/* During a recording: writes the node that was recorded last on `stream`; 0 if there is none, or if the stream waits
+ * for several nodes.
+ * GPO_INVALID_STATE: the stream isn't in the template's recording */
+GPO_API gpo_status gpo_template_get_last_node(gpo_template_t graph_template, gpo_stream_t stream, uint32_t *node);
+
+/* During a recording: later work on `stream` comes after `node` instead of what it was to come after. So nodes that are
+ * added by the functions below, a conditional for example, get their place in a recording. `stream` must be in the
+ * recording. */
+GPO_API gpo_status gpo_template_set_last_node(gpo_template_t graph_template, gpo_stream_t stream, uint32_t node);
+
+/* --- building node by node ---
+ *
+ * `after` are `after_count` nodes that the new node comes after; NULL if there are none. `node`, which may be NULL,
+ * gets XX
+ *
+ * For all of them:
+ * GPO_INVALID_ARGUMENT: a node of `after` isn't one of this template or is named twice
+ * GPO_INVALID_STATE: the template has had a graph: record it anew, or call gpo_template_clear first */
+
+/* A kernel: as gpo_stream_launch_kernel. */
+GPO_API gpo_status gpo_template_add_kernel(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                           gpo_kernel_t kernel, const gpo_launch *launch, const void *const *arguments,
+                                           const uint32_t *sizes, uint32_t count, uint32_t *node);
+
+/* A copy. Addresses may be of device memory or of pinned host memory (host pointers converted to uint64_t).
+ * GPO_INVALID_ARGUMENT: an address is of pageable memory; or as gpo_copy_batch */
+GPO_API gpo_status gpo_template_add_copy(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                         const gpo_copy *copy, uint32_t *node);
+
+/* A fill: as gpo_fill. */
+GPO_API gpo_status gpo_template_add_fill(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                         uint64_t destination, uint32_t value, uint32_t element_bytes, uint64_t count,
+                                         uint32_t *node);
+
+/* A node that does nothing, to join others. */
+GPO_API gpo_status gpo_template_add_empty(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                          uint32_t *node);
+
+/* An event is recorded; what waits for the event outside waits for each launch of the graph to come so far. */
+GPO_API gpo_status gpo_template_add_event_record(gpo_template_t graph_template, const uint32_t *after,
+                                                 uint32_t after_count, gpo_event_t event, uint32_t *node);
+/* Later nodes wait, on the GPU, for the recording of `event` that is the newest when the graph is launched. */
+GPO_API gpo_status gpo_template_add_event_wait(gpo_template_t graph_template, const uint32_t *after,
+                                               uint32_t after_count, gpo_event_t event, uint32_t *node);
+
+/* Called for a host node, on a thread of the driver: it must not block, and must call neither this library nor CUDA. */
+typedef void (*gpo_host_node_fn)(void *user);
+/* Calls `function` on the host. The launch of a graph with host nodes may block until the graph's earlier launch is
+ * done. `function` and `user` must stay valid until the template and its graphs are destroyed and done. */
+GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, const uint32_t *after,
+                                              uint32_t after_count, gpo_host_node_fn function, void *user,
+                                              uint32_t *node);
+
+/* Copies of all nodes of `child`, after `after`. `node` stands for their end. Parameters of `child` become parameters
+ * of this template, called `prefix` and the child's name; `prefix` may be NULL: as in the child. Parameters of several
+ * children that have one name are set together.
+ * GPO_NOT_SUPPORTED: `child` has a recorded node that can't be copied; the message names it */
+GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                          gpo_template_t child, const char *prefix, uint32_t *node);
+
+/* --- parameters --- */
+
+#define GPO_PARAMETER_ARGUMENT 1     /* argument `index` of a kernel, as many bytes as it has */
+#define GPO_PARAMETER_GRID 2         /* of a kernel: uint32_t[3] */
+#define GPO_PARAMETER_BLOCK 3        /* of a kernel: uint32_t[3] */
+#define GPO_PARAMETER_SHARED_BYTES 4 /* of a kernel: uint32_t, bytes of dynamic shared memory */
+#define GPO_PARAMETER_DESTINATION 5  /* of a copy or fill: uint64_t, an address of the same kind of memory */
+#define GPO_PARAMETER_SOURCE 6       /* of a copy: uint64_t, an address of the same kind of memory */
+#define GPO_PARAMETER_BYTES 7        /* of a copy of one row or of a fill: uint64_t; a fill: whole elements. Not 0 */
+#define GPO_PARAMETER_VALUE 8        /* of a fill: uint32_t */
+#define GPO_PARAMETER_ENABLED 9      /* of a kernel, copy or fill: uint32_t, 0: the node does nothing */
+
+/* Names something of a node. `index` is 0 but for arguments. If the name was given before, both are set together; they
+ * must have the same size.
+ * GPO_INVALID_ARGUMENT: the node has nothing like that, the sizes differ, or `name` is empty or longer than 63 bytes
+ * GPO_NOT_SUPPORTED: the driver can't tell the size of the argument (before CUDA 12.4), or it can't be changed (the
+ *     message says why)
+ * GPO_INVALID_STATE: as for nodes */
+GPO_API gpo_status gpo_template_add_parameter(gpo_template_t graph_template, const char *name, uint32_t node,
+                                              uint32_t what, uint32_t index);
+
+/* Writes a number by which gpo_graph_set_parameter finds the parameter faster than by its name. Numbers stay the same
+ * when the template is recorded anew.
+ * GPO_NOT_FOUND: there is no such parameter; the message lists those there are */
+GPO_API gpo_status gpo_template_get_parameter(gpo_template_t graph_template, const char *name, uint32_t *parameter,
+                                              uint64_t *bytes);
+
+/* --- what a template is --- */
+
+/* Finds a node by its label: that of gpo_launch, or the kernel's.
+ * GPO_NOT_FOUND: no node has this label; GPO_INVALID_ARGUMENT: several have it */
+GPO_API gpo_status gpo_template_find_node(gpo_template_t graph_template, const char *label, uint32_t *node);
+
+/* Writes the CUgraph behind the template. The library owns it: read it, copy it, instantiate it; don't change it. It is
+ * valid until the template is recorded anew or destroyed.
+ * GPO_INVALID_STATE: the template is being recorded */
+GPO_API gpo_status gpo_template_get_native(gpo_template_t graph_template, void **native);
+
+/* Removes all nodes and parameters, so that the template can be built anew. Its graphs keep what they have until
+ * gpo_graph_update.
+ * GPO_INVALID_STATE: the template is being recorded */
+GPO_API gpo_status gpo_template_clear(gpo_template_t graph_template);
+
+typedef struct gpo_template_statistics {
+    uint32_t struct_size;
+    uint32_t nodes;
+    uint32_t parameters;
+    uint32_t instances;      /* graphs that exist now, those of gpo_template_launch included */
+    uint32_t pooled;         /* of these, how many are those of gpo_template_launch */
+    uint32_t recordings;     /* how often it was recorded */
+    uint64_t launches;       /* of all its graphs */
+    uint64_t patches;        /* nodes that a launch gave the driver anew */
+    uint64_t updates;        /* graphs that took over a new recording in place */
+    uint64_t rebuilds;       /* graphs that had to be instantiated anew for one */
+    uint64_t instance_bytes; /* device memory that the newest graph took, as the driver reported it; 0: not known */
+    char last_rebuild[256];  /* why the last graph was rebuilt: the node and what differs; "" if none was */
+} gpo_template_statistics;
+GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gpo_template_statistics *statistics);
+
+/* --- graphs: instances of a template --- */
+
+#define GPO_GRAPH_UPLOAD 1        /* upload to the device when created, so that the first launch is as fast as others */
+
+typedef struct gpo_graph_options {
+    uint32_t struct_size;
+    uint32_t flags; /* GPO_GRAPH_* */
+    const char *label;
+} gpo_graph_options;
+
+/* Makes a graph of the template as it is now. `options` may be NULL.
+ * GPO_INVALID_STATE: the template is being recorded
+ * Blocks on the GPU until the upload is done, with GPO_GRAPH_UPLOAD. */
+GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_graph_options *options,
+                                    gpo_graph_t *graph);
+/* Destroys a graph's handle. Launches that were accepted still run. */
+GPO_API gpo_status gpo_graph_destroy(gpo_graph_t graph);
+
+/* Sets a parameter for later launches: `bytes` bytes at `value`, as many as the parameter has. Costs no call of the
+ * driver.
+ * GPO_NOT_FOUND: there is no such parameter
+ * GPO_INVALID_ARGUMENT: another size; or a value that can't be: a grid or block beyond the device's limits, a length of
+ *     0, an address of another kind of memory */
+GPO_API gpo_status gpo_graph_set(gpo_graph_t graph, const char *name, const void *value, uint64_t bytes);
+/* The same by the number of gpo_template_get_parameter. */
+GPO_API gpo_status gpo_graph_set_parameter(gpo_graph_t graph, uint32_t parameter, const void *value, uint64_t bytes);
+
+typedef struct gpo_setting {
+    uint32_t struct_size;
+    uint32_t parameter; /* number of gpo_template_get_parameter; with a name: 0 */
+    const char *name;   /* NULL: `parameter` says which */
+    const void *value;
+    uint64_t bytes;
+} gpo_setting;
+/* Sets several parameters, all or none. `settings` is an array of `count` structs, `stride` bytes apart. */
+GPO_API gpo_status gpo_graph_set_all(gpo_graph_t graph, const gpo_setting *settings, uint64_t stride, uint64_t count);
+/* Writes the value that the next launch will use. */
+GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char *name, void *value, uint64_t bytes);
+
+/* Puts all of the graph's work on a stream, as one operation. On a held stream (stream.h) the launch is held with the
+ * values of this moment. On a stream in capture the graph's nodes become a child graph of what is captured.
+ * GPO_INVALID_ARGUMENT: graph and stream are of different devices; or the driver refuses a value that was set: then
+ *     nothing was launched, the message names the node, and the graph can be launched with other values
+ * May block in the driver if the graph has host nodes or copies. */
+GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream);
+
+/* Uploads the graph in stream order, so that the next launch needn't. */
+GPO_API gpo_status gpo_graph_upload(gpo_graph_t graph, gpo_stream_t stream);
+
+typedef struct gpo_graph_update_report {
+    uint32_t struct_size;
+    uint32_t rebuilt;   /* 0: updated in place, or it was up to date; 1: instantiated anew */
+    uint32_t node;      /* of the new recording: the first that differs in kind or place; 0: none, or none to name */
+    uint32_t reserved;
+    char reason[256];   /* why it was rebuilt: node, old, new; "" if it wasn't */
+} gpo_graph_update_report;
+/* Brings the graph to the template's newest recording: in place if its shape is the same, else by instantiating it
+ * anew. Values that were set stay for parameters that still exist with the same size. If it fails, the graph can be
+ * launched as before. `report` may be NULL. Graphs of gpo_template_launch are updated by themselves. */
+GPO_API gpo_status gpo_graph_update(gpo_graph_t graph, gpo_graph_update_report *report);
+
+/* Launches the template on `stream`, with the values of `settings` (as for gpo_graph_set_all), and what was recorded
+ * for all other parameters. Each stream gets a graph of its own, made at the first launch there. So launches on
+ * different streams run beside each other, and any number of them can be in flight. Beyond `max_instances` streams,
+ * streams share graphs, and launches of one graph run one after the other. These graphs are updated to the newest
+ * recording by themselves.
+ * Statuses as gpo_graph_create, gpo_graph_set_all, gpo_graph_launch. Doesn't wait for the GPU. */
+GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream_t stream, const gpo_setting *settings,
+                                       uint64_t stride, uint64_t count);
+/* Makes graphs ahead for streams that will come, until there are `count`, and uploads them on `stream`. */
+GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t count, gpo_stream_t stream);
+
+/* Writes the CUgraphExec behind the graph, with all values that were set in it. The library owns it. It is valid until
+ * the graph is updated or destroyed. */
+GPO_API gpo_status gpo_graph_get_native(gpo_graph_t graph, void **native);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,133 @@
+// The exported functions of template.h that take graphs.
+#include "abi/call.h"
+#include "graph/instance.h"
+#include "graph/settings.h"
+#include "stream/streams.h"
+
+using namespace gpo;
+
+namespace {
+
+// Once what is on an idle stream of the library's own is done.
+void upload_and_wait(Graph& graph) {
+    const Ref<Stream> stream = Streams::of(graph.context()).idle();
+    graph.upload(*stream);
+    stream->wait(host::kForever);
+}
+
+}  // namespace
+
+extern "C" {
+
+GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_graph_options* options,
+                                    gpo_graph_t* graph) {
+    return abi::call(__func__, [&] {
+        required(graph, "graph");
+        const gpo_graph_options read = read_struct(options, "options");
+        refuse_unknown_flags(read.flags, GPO_GRAPH_UPLOAD, "options.flags");
+        Pin<Template> pinned(graph_template);
+        return abi::blame(*pinned, [&] {
+            auto made = make<Graph>(pinned.ref(), read.flags, read.label);
+            if (read.flags & GPO_GRAPH_UPLOAD) upload_and_wait(*made);
+            *graph = pinned->runtime().publish<gpo_graph_t>(*made);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_destroy(gpo_graph_t graph) { return abi::destroy(__func__, graph, Type::graph); }
+
+GPO_API gpo_status gpo_graph_set(gpo_graph_t graph, const char* name, const void* value, uint64_t bytes) {
+    return abi::submit(__func__, [&] {
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            const Graph::Setting setting{pinned->parameter(&required(name, "name")), value, bytes};
+            pinned->set({&setting, 1});
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_set_parameter(gpo_graph_t graph, uint32_t parameter, const void* value, uint64_t bytes) {
+    return abi::submit(__func__, [&] {
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            const Graph::Setting setting{parameter, value, bytes};
+            pinned->set({&setting, 1});
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_set_all(gpo_graph_t graph, const gpo_setting* settings, uint64_t stride, uint64_t count) {
+    return abi::submit(__func__, [&] {
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            const SettingArray array(settings, stride, count);
+            const std::vector<Graph::Setting> all = array.for_graph(*pinned);
+            pinned->set(all);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char* name, void* value, uint64_t bytes) {
+    return abi::call(__func__, [&] {
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            required(name, "name");
+            if (!value) fail(GPO_INVALID_ARGUMENT, "value is NULL");
+            pinned->get(pinned->parameter(name), value, bytes);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream) {
+    return abi::submit(__func__, [&] {
+        Pin<Stream> on(stream);
+        Pin<Graph> pinned(graph, on);
+        return abi::blame(*on, [&] {
+            pinned->require_device(*on);
+            LaunchGraph operation(*pinned);
+            return on->submit(operation);
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_upload(gpo_graph_t graph, gpo_stream_t stream) {
+    return abi::call(__func__, [&] {
+        Pin<Stream> on(stream);
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            pinned->require_device(*on);
+            pinned->upload(*on);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_update(gpo_graph_t graph, gpo_graph_update_report* report) {
+    return abi::call(__func__, [&] {
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            if (report) static_cast<void>(writable(*report, "report"));   // before anything is done
+            const gpo_graph_update_report made = pinned->update();
+            if (report) write_struct(report, made, "report");
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_get_native(gpo_graph_t graph, void** native) {
+    return abi::call(__func__, [&] {
+        required(native, "native");
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            *native = pinned->native();
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+}

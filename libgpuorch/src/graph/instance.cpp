@@ -1,0 +1,369 @@
+#include "graph/instance.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "stream/streams.h"
+
+namespace gpo {
+
+namespace {
+
+bool same(const Parameter& parameter, const Values& a, const Values& b) noexcept {
+    return std::memcmp(a.data() + parameter.offset, b.data() + parameter.offset, parameter.bytes) == 0;
+}
+
+/// Values for `to`: those of `from` that are `wanted`, where the parameter still has the size; else what was recorded.
+Values carry_over(const Recipe& from, const Values& values, const std::vector<bool>& wanted, const Recipe& to) {
+    Values out = to.values();
+    for (size_t i = 0; i < std::min(from.parameters().size(), to.parameters().size()); ++i) {
+        const Parameter &was = from.parameters()[i], &is = to.parameters()[i];
+        if (!wanted[i] || !was.bytes || was.bytes != is.bytes) continue;
+        std::memcpy(out.data() + is.offset, values.data() + was.offset, is.bytes);
+    }
+    return out;
+}
+
+bool same_shape(const Recipe& a, const Recipe& b) noexcept {
+    return std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(),
+                      [](const Node& one, const Node& other) { return one.work.index() == other.work.index(); });
+}
+
+const char* reason_of(CUgraphExecUpdateResult result) noexcept {
+    switch (result) {
+        case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: return "the order of nodes, or their number, differs";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: return "a node is of another kind";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
+        case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE: return "a kernel is replaced by another one";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: return "something differs that can't be changed in place";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: return "a node can't be updated in place";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED: return "a launch attribute differs";
+        default: return "the driver doesn't say why";
+    }
+}
+
+std::string node_text(const Recipe& recipe, uint32_t number) {
+    return number < recipe.nodes().size() ? describe_node(recipe.nodes()[number], number) : std::string("no node");
+}
+
+void write_text(char (&to)[256], const std::string& from) noexcept {
+    const size_t length = std::min(from.size(), sizeof to - 1);
+    std::memcpy(to, from.data(), length);
+    to[length] = '\0';
+}
+
+}  // namespace
+
+Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
+    : Object(of->runtime(), Type::graph, label && *label ? label : of->label()), of_(std::move(of)), flags_(flags) {
+    const Ref<Recipe> recipe = of_->seal();
+    Instance made = prepare(recipe, recipe);
+    wanted_ = recipe->values();
+    set_.resize(recipe->parameters().size());
+    DriverScope scope(context());
+    exec_ = instantiate(*recipe);
+    instance_ = std::move(made);
+    of_->counters().instances.fetch_add(1, std::memory_order_relaxed);
+}
+
+Graph::~Graph() {
+    destroy_exec();
+    of_->counters().instances.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Graph::destroy_exec() noexcept {
+    if (!exec_) return;
+    DriverTry scope(context());
+    if (scope.entered()) context().table().cuGraphExecDestroy(exec_);   // what is in flight runs to its end
+    exec_ = nullptr;
+}
+
+CUgraphExec Graph::instantiate(const Recipe& recipe) {
+    CUDA_GRAPH_INSTANTIATE_PARAMS params;
+    std::memset(&params, 0, sizeof params);
+    CUgraphExec exec = nullptr;
+    CUresult result;
+    {
+        std::lock_guard lock(recipe.instantiating());
+        result = context().table().cuGraphInstantiateWithParams(&exec, recipe.graph(), &params);
+    }
+    if (result == CUDA_SUCCESS) return exec;
+    const uint32_t node = params.hErrNode_out ? recipe.find(params.hErrNode_out) : Recipe::kNone;
+    auto error = std::make_shared<Error>(*context().error_of(result, "cuGraphInstantiateWithParams"));
+    error->object = of_->describe();
+    error->message = text(of_->describe(), " can't be instantiated",
+                          node == Recipe::kNone ? std::string() : text(" because of ", node_text(recipe, node)), ": ",
+                          error->message);
+    throw Failure(std::move(error));
+}
+
+// All that needs memory, for an executable graph that is made of `built` and has the nodes of `recipe`.
+Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built) const {
+    Instance out;
+    out.recipe = recipe;
+    out.built = built;
+    for (const Node& node : built->nodes()) out.natives.push_back(node.native);
+    const std::vector<Parameter>& parameters = recipe->parameters();
+    std::vector<uint32_t> patched_of(recipe->nodes().size(), UINT32_MAX);
+    out.targets.resize(parameters.size());
+    for (size_t i = 0; i < parameters.size(); ++i) {
+        out.resend.push_back(parameters[i].differs);
+        for (const NodeField& field : parameters[i].fields) {
+            uint32_t& patched = patched_of[field.node];
+            if (patched == UINT32_MAX) {
+                patched = static_cast<uint32_t>(out.patched.size());
+                out.patched.push_back({field.node, recipe->nodes()[field.node].work});
+            }
+            out.targets[i].push_back({patched, field});
+        }
+    }
+    out.changed.reserve(parameters.size());
+    out.sent = recipe->values();
+    return out;
+}
+
+void Graph::take_over(Instance next) noexcept {
+    instance_ = std::move(next);
+    unsent_ = true;
+}
+
+// --- values ---
+
+uint32_t Graph::parameter(const char* name) {
+    std::lock_guard lock(lock_);
+    return instance_.recipe->parameter(name);
+}
+
+void Graph::set(std::span<const Setting> settings) {
+    std::lock_guard lock(lock_);
+    const Recipe& recipe = *instance_.recipe;
+    for (const Setting& setting : settings) recipe.check_setting(setting.parameter, setting.value, setting.bytes);
+    for (const Setting& setting : settings) {
+        const Parameter& parameter = recipe.parameters()[setting.parameter];
+        set_[setting.parameter] = true;
+        if (std::memcmp(wanted_.data() + parameter.offset, setting.value, parameter.bytes) == 0) continue;
+        std::memcpy(wanted_.data() + parameter.offset, setting.value, parameter.bytes);
+        unsent_ = true;
+    }
+}
+
+void Graph::get(uint32_t number, void* value, uint64_t bytes) {
+    std::lock_guard lock(lock_);
+    const Parameter& parameter = instance_.recipe->parameters()[number];
+    if (bytes != parameter.bytes)
+        fail(GPO_INVALID_ARGUMENT, "parameter `", parameter.name, "` has ", parameter.bytes, " bytes, not ", bytes);
+    std::memcpy(value, wanted_.data() + parameter.offset, parameter.bytes);
+}
+
+Graph::Snapshot Graph::snapshot() {
+    std::lock_guard lock(lock_);
+    return {instance_.recipe, wanted_};
+}
+
+// --- launching ---
+
+void Graph::launch(Stream& stream, const Snapshot* values) {
+    std::lock_guard lock(lock_);
+    if (!values) {
+        if (unsent_) send(wanted_);
+        unsent_ = false;
+    } else {
+        unsent_ = true;   // the graph's own aren't what the driver has
+        if (values->recipe.get() == instance_.recipe.get()) {
+            send(values->values);
+        } else {
+            const std::vector<bool> all(values->recipe->parameters().size(), true);
+            send(carry_over(*values->recipe, values->values, all, *instance_.recipe));
+        }
+    }
+    context().check(context().table().cuGraphLaunch(exec_, stream.native()), "cuGraphLaunch");
+    of_->counters().launches.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Graph::fail_device(const Stream& stream) const {
+    if (&stream.runtime() != &runtime())
+        fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
+    fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are not of one device");
+}
+
+void Graph::upload(Stream& stream) {
+    DriverScope scope(context());
+    stream.refuse_capture("upload of a graph");
+    std::lock_guard lock(lock_);
+    send(wanted_);
+    unsent_ = false;
+    context().check(context().table().cuGraphUpload(exec_, stream.native()), "cuGraphUpload");
+}
+
+CUgraphExec Graph::native() {
+    DriverScope scope(context());
+    std::lock_guard lock(lock_);
+    send(wanted_);
+    unsent_ = false;
+    return exec_;
+}
+
+// Gives the driver the nodes in which `values` differ from what it has. Takes no memory.
+void Graph::send(const Values& values) {
+    const std::vector<Parameter>& parameters = instance_.recipe->parameters();
+    std::vector<uint32_t>& changed = instance_.changed;
+    changed.clear();
+    for (uint32_t i = 0; i < parameters.size(); ++i)
+        if (parameters[i].bytes && (instance_.resend[i] || !same(parameters[i], values, instance_.sent)))
+            changed.push_back(i);
+    if (changed.empty()) return;
+    for (const uint32_t parameter : changed) write(parameter, values);
+    uint64_t patches = 0;
+    for (uint32_t i = 0; i < instance_.patched.size(); ++i) {
+        Patched& patched = instance_.patched[i];
+        if (!patched.work_changed && !patched.enabled_changed) continue;
+        if (const CUresult result = patch(patched); result != CUDA_SUCCESS) {
+            put_back(i);
+            fail_refused(patched.node, result);
+        }
+        ++patches;
+    }
+    for (const uint32_t i : changed) {
+        std::memcpy(instance_.sent.data() + parameters[i].offset, values.data() + parameters[i].offset,
+                    parameters[i].bytes);
+        instance_.resend[i] = false;
+    }
+    for (Patched& patched : instance_.patched) patched.work_changed = patched.enabled_changed = false;
+    of_->counters().patches.fetch_add(patches, std::memory_order_relaxed);
+}
+
+void Graph::write(uint32_t parameter, const Values& values) noexcept {
+    const std::byte* value = values.data() + instance_.recipe->parameters()[parameter].offset;
+    for (const Target& target : instance_.targets[parameter]) {
+        Patched& patched = instance_.patched[target.patched];
+        if (target.field.what == GPO_PARAMETER_ENABLED) {
+            uint32_t enabled = 0;
+            std::memcpy(&enabled, value, sizeof enabled);
+            patched.enabled_changed |= patched.enabled != (enabled != 0);
+            patched.enabled = enabled != 0;
+        } else {
+            write_field(patched.work, target.field, value);
+            patched.work_changed = true;
+        }
+    }
+}
+
+CUresult Graph::patch(Patched& patched) noexcept {
+    const CUgraphNode native = instance_.natives[patched.node];
+    CUresult result = CUDA_SUCCESS;
+    if (patched.work_changed) result = patch_node(context(), exec_, native, patched.work);
+    if (result == CUDA_SUCCESS && patched.enabled_changed)
+        result = context().table().cuGraphNodeSetEnabled(exec_, native, patched.enabled);
+    return result;
+}
+
+// The driver refused a node: those before it get again what they had. What can't be put back is sent the next time,
+// whatever is wanted then.
+void Graph::put_back(uint32_t refused) noexcept {
+    for (const uint32_t parameter : instance_.changed) {
+        write(parameter, instance_.sent);
+        instance_.resend[parameter] = true;
+    }
+    bool all = true;
+    for (uint32_t i = 0; i < refused; ++i) {
+        Patched& patched = instance_.patched[i];
+        if (patched.work_changed || patched.enabled_changed) all &= patch(patched) == CUDA_SUCCESS;
+    }
+    for (Patched& patched : instance_.patched) patched.work_changed = patched.enabled_changed = false;
+    if (!all) return;
+    for (const uint32_t parameter : instance_.changed)
+        instance_.resend[parameter] = instance_.recipe->parameters()[parameter].differs;
+}
+
+void Graph::fail_refused(uint32_t refused, CUresult result) {
+    auto error = std::make_shared<Error>(*context().error_of(result, "cuGraphExec…SetParams"));
+    if (result == CUDA_ERROR_INVALID_VALUE) error->status = GPO_INVALID_ARGUMENT;
+    error->object = describe();
+    error->message = text("the driver refuses what was set for ", node_text(*instance_.recipe, refused), ", of ",
+                          describe(), ": ", error->message);
+    throw Failure(std::move(error));
+}
+
+// --- a new recording ---
+
+gpo_graph_update_report Graph::update() {
+    gpo_graph_update_report report{};
+    const Ref<Recipe> recipe = of_->seal();
+    std::lock_guard lock(lock_);
+    if (recipe.get() == instance_.recipe.get()) return report;
+    DriverScope scope(context());
+    Values wanted = carry_over(*instance_.recipe, wanted_, set_, *recipe);
+    std::vector<bool> set = set_;
+    set.resize(recipe->parameters().size());
+    if (update_in_place(recipe, report)) {
+        of_->counters().updates.fetch_add(1, std::memory_order_relaxed);
+    } else {
+        rebuild(recipe);
+        report.rebuilt = 1;
+        of_->note_rebuild(report.reason);
+    }
+    wanted_ = std::move(wanted);
+    set_ = std::move(set);
+    return report;
+}
+
+// False, with the reason, if the driver can't.
+bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& report) {
+    const Recipe& was = *instance_.recipe;
+    if (!same_shape(was, *recipe)) {
+        const auto differ = std::mismatch(
+            was.nodes().begin(), was.nodes().end(), recipe->nodes().begin(), recipe->nodes().end(),
+            [](const Node& one, const Node& other) { return one.work.index() == other.work.index(); });
+        const auto number = static_cast<uint32_t>(differ.second - recipe->nodes().begin());
+        report.node = number < recipe->nodes().size() ? number + 1 : 0;
+        write_text(report.reason, text("it was ", node_text(was, number), ", and is ", node_text(*recipe, number)));
+        return false;
+    }
+    Instance next = prepare(recipe, instance_.built);
+    CUgraphExecUpdateResultInfo info;
+    std::memset(&info, 0, sizeof info);
+    CUresult result;
+    {
+        std::lock_guard lock(recipe->instantiating());
+        result = context().table().cuGraphExecUpdate(exec_, recipe->graph(), &info);
+    }
+    if (result == CUDA_SUCCESS) {
+        // Which nodes were off stays so in the driver: all are on in what was recorded.
+        for (const Patched& patched : instance_.patched)
+            if (!patched.enabled)
+                context().table().cuGraphNodeSetEnabled(exec_, instance_.natives[patched.node], 1);
+        take_over(std::move(next));
+        return true;
+    }
+    if (result != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) context().check(result, "cuGraphExecUpdate");
+    const uint32_t number = info.errorNode ? recipe->find(info.errorNode) : Recipe::kNone;
+    report.node = number == Recipe::kNone ? 0 : number + 1;
+    write_text(report.reason, number == Recipe::kNone
+                                  ? std::string(reason_of(info.result))
+                                  : text(node_text(*recipe, number), ", which was ", node_text(was, number), ": ",
+                                         reason_of(info.result)));
+    return false;
+}
+
+void Graph::rebuild(const Ref<Recipe>& recipe) {
+    Instance next = prepare(recipe, recipe);
+    const CUgraphExec exec = instantiate(*recipe);
+    destroy_exec();
+    exec_ = exec;
+    take_over(std::move(next));
+}
+
+// --- the operation ---
+
+LaunchGraph::LaunchGraph(Graph& graph) : Operation("graph", graph.label()), graph_(&graph) {}
+
+LaunchGraph::LaunchGraph(Graph& graph, Graph::Snapshot values)
+    : Operation("graph", graph.label()), graph_(&graph), values_(std::move(values)) {}
+
+void LaunchGraph::issue(Stream& stream) { graph_->launch(stream, values_ ? &*values_ : nullptr); }
+
+std::unique_ptr<Operation> LaunchGraph::held_copy() const {
+    return std::make_unique<LaunchGraph>(*graph_, values_ ? *values_ : graph_->snapshot());
+}
+
+}  // namespace gpo

@@ -1,0 +1,126 @@
+// Graphs: instances of a template. Each has an executable graph of the driver's and values for the parameters.
+//
+// *Wanted* values are those that the next launch is to have; *sent* values are those that the driver has. A launch gives
+// the driver each node that has a value in which these differ, and then the launch itself. If the driver refuses a node,
+// what was sent before is put back and nothing is launched.
+//
+// A graph is of one recipe. Updating it to its template's newest one keeps the executable graph where the driver can,
+// and otherwise makes another. What is in flight isn't disturbed by either: the driver has its own copy of that.
+//
+// Locks. `lock_` guards all of it. A launch takes it inside the stream's submit lock, and calls the driver under both:
+// the driver's executable graphs may not be used by two threads at once.
+#pragma once
+
+#include <optional>
+
+#include "graph/template.h"
+#include "stream/operation.h"
+
+namespace gpo {
+
+class Graph final : public Object {
+public:
+    /// Throws Failure.
+    Graph(Ref<Template> of, uint32_t flags, const char* label);
+
+    Context& context() const noexcept { return of_->context(); }
+    Template& of() const noexcept { return *of_; }
+    /// Throws Failure(GPO_INVALID_HANDLE, GPO_INVALID_ARGUMENT) if it can't run on the stream's device.
+    void require_device(const Stream& stream) const {
+        if (&stream.context() != &context()) [[unlikely]] fail_device(stream);
+    }
+
+    /// A parameter and its new value.
+    struct Setting {
+        uint32_t parameter;
+        const void* value;
+        uint64_t bytes;
+    };
+    /// All or none. Throws Failure.
+    void set(std::span<const Setting> settings);
+    void get(uint32_t parameter, void* value, uint64_t bytes);
+    uint32_t parameter(const char* name);
+    /// The values of this moment, and the recipe that they are for.
+    struct Snapshot {
+        Ref<Recipe> recipe;
+        Values values;
+    };
+    Snapshot snapshot();
+
+    /// From an operation's issue(). `values` NULL: those that are wanted. Throws Failure.
+    void launch(Stream& stream, const Snapshot* values);
+    void upload(Stream& stream);
+    /// Brings it to the template's current recipe. Throws Failure, and then it is as it was.
+    gpo_graph_update_report update();
+    CUgraphExec native();
+
+private:
+    ~Graph() override;
+
+    // A node that some parameter has a field in, with its work as it was last given to the driver, or is to be.
+    struct Patched {
+        uint32_t node;
+        NodeWork work;
+        bool enabled = true;
+        bool work_changed = false, enabled_changed = false;
+    };
+    struct Target {
+        uint32_t patched;   // in patched_
+        NodeField field;
+    };
+    // What goes with an executable graph. Made whole, then swapped in.
+    struct Instance {
+        Ref<Recipe> recipe;                         // whose nodes it has
+        Ref<Recipe> built;                          // whose native nodes the driver knows its nodes by
+        std::vector<CUgraphNode> natives;           // by the number of a node in `recipe`
+        std::vector<Patched> patched;
+        std::vector<std::vector<Target>> targets;   // by parameter
+        std::vector<bool> resend;                   // parameters that the driver has to get whatever was sent
+        std::vector<uint32_t> changed;              // room for all parameters
+        Values sent;
+    };
+    [[noreturn]] void fail_device(const Stream& stream) const;
+    Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built) const;
+    CUgraphExec instantiate(const Recipe& recipe);
+    void destroy_exec() noexcept;
+    void send(const Values& values);
+    void write(uint32_t parameter, const Values& values) noexcept;
+    CUresult patch(Patched& patched) noexcept;
+    void put_back(uint32_t refused) noexcept;
+    [[noreturn]] void fail_refused(uint32_t refused, CUresult result);
+    bool update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& report);
+    void rebuild(const Ref<Recipe>& recipe);
+    void take_over(Instance next) noexcept;
+
+    const Ref<Template> of_;
+    const uint32_t flags_;
+    host::Mutex lock_;
+    // Under lock_:
+    CUgraphExec exec_ = nullptr;
+    Instance instance_;
+    Values wanted_;
+    std::vector<bool> set_;       // parameters that the user has set: they stay so in an update
+    bool unsent_ = true;          // wanted_ may differ from what was sent
+};
+
+/// The launch of a graph, as an operation.
+class LaunchGraph : public Operation {
+public:
+    /// With the graph's own values.
+    explicit LaunchGraph(Graph& graph);
+    /// With these.
+    LaunchGraph(Graph& graph, Graph::Snapshot values);
+    void issue(Stream& stream) override;
+    std::unique_ptr<Operation> held_copy() const override;
+    trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
+    Ref<const Counted> owner() const noexcept override { return Ref<const Counted>(graph_.get()); }
+
+private:
+    const Ref<Graph> graph_;
+    std::optional<Graph::Snapshot> values_;
+};
+
+template <>
+struct TypeOf<Graph> { static constexpr Type value = Type::graph; };
+
+}  // namespace gpo

@@ -1,0 +1,60 @@
+#include "graph/instances.h"
+
+#include <algorithm>
+
+#include "graph/instance.h"
+
+namespace gpo {
+
+Instances::~Instances() = default;
+
+Ref<Graph> Instances::make_graph() { return make<Graph>(Ref<Template>(&of_), 0, of_.label()); }
+
+Instances::Entry* Instances::find(const Stream* stream) noexcept {
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.stream == stream; });
+    return found == entries_.end() ? nullptr : &*found;
+}
+
+Instances::Entry& Instances::entry_of(const Stream& stream) {
+    if (Entry* own = find(&stream)) return *own;
+    Entry* entry = find(nullptr);
+    if (!entry && entries_.size() < most_) {
+        entries_.push_back({nullptr, make_graph(), 0});
+        entry = &entries_.back();
+    }
+    if (!entry)
+        entry = &*std::min_element(entries_.begin(), entries_.end(),
+                                   [](const Entry& a, const Entry& b) { return a.used < b.used; });
+    entry->stream = &stream;
+    return *entry;
+}
+
+Ref<Graph> Instances::of_stream(Stream& stream) {
+    std::lock_guard lock(lock_);
+    Entry& entry = entry_of(stream);
+    entry.used = ++launches_;
+    return entry.graph;
+}
+
+void Instances::prepare(uint32_t count, Stream& stream) {
+    std::lock_guard lock(lock_);
+    while (entries_.size() < std::min(count, most_)) entries_.push_back({nullptr, make_graph(), 0});
+    for (const Entry& entry : entries_) {
+        entry.graph->update();
+        entry.graph->upload(stream);
+    }
+}
+
+uint32_t Instances::size() noexcept {
+    std::lock_guard lock(lock_);
+    return static_cast<uint32_t>(entries_.size());
+}
+
+void Instances::clear() noexcept {
+    std::vector<Entry> entries;   // they go after the lock
+    std::lock_guard lock(lock_);
+    entries.swap(entries_);
+}
+
+}  // namespace gpo

@@ -1,0 +1,50 @@
+// The graphs of gpo_template_launch: one for each stream that a template is launched on.
+//
+// The driver runs one executable graph once at a time. Launches on one stream come one after the other anyway, so they
+// can share a graph, which is patched between them; launches on different streams get different graphs and run beside
+// each other. So nobody waits for a graph, and nobody needs to be told when one is done.
+#pragma once
+
+#include <vector>
+
+#include "core/object.h"
+#include "gpuorch/template.h"
+#include "host/host.h"
+
+namespace gpo {
+
+class Graph;
+class Stream;
+class Template;
+
+class Instances {
+public:
+    /// Of `of`, which owns this. Beyond `most` streams, streams share graphs.
+    Instances(Template& of, uint32_t most) noexcept : of_(of), most_(most) {}
+    ~Instances();
+
+    /// The stream's graph, of the template's current recipe. Throws Failure.
+    Ref<Graph> of_stream(Stream& stream);
+    /// Makes graphs for streams that will come, until there are `count`, and uploads them on `stream`.
+    void prepare(uint32_t count, Stream& stream);
+    uint32_t size() noexcept;
+    void clear() noexcept;
+
+private:
+    struct Entry {
+        const Stream* stream;    // to be compared, not followed; NULL: nobody's yet
+        Ref<Graph> graph;
+        uint64_t used;           // when, counted in launches
+    };
+    Entry* find(const Stream* stream) noexcept;
+    Entry& entry_of(const Stream& stream);
+    Ref<Graph> make_graph();
+
+    Template& of_;
+    const uint32_t most_;
+    host::Mutex lock_;
+    std::vector<Entry> entries_;   // under lock_, as is:
+    uint64_t launches_ = 0;
+};
+
+}  // namespace gpo

@@ -1,0 +1,242 @@
+#include "graph/node.h"
+
+#include <cstring>
+
+#include "core/error.h"
+
+namespace gpo {
+
+namespace {
+
+template <class... Each>
+struct Overloaded : Each... {
+    using Each::operator()...;
+};
+template <class... Each>
+Overloaded(Each...) -> Overloaded<Each...>;
+
+template <class Params>
+Params zeroed() noexcept {
+    Params params;
+    std::memset(&params, 0, sizeof params);   // the driver refuses what is reserved and not 0
+    return params;
+}
+
+// The sizes of a function's parameters; false if the driver can't tell.
+bool sizes_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params, std::vector<uint32_t>& bytes) {
+    const auto info = context.table().cuFuncGetParamInfo;
+    if (!info || !params.func || params.extra) return false;
+    for (size_t i = 0;; ++i) {
+        size_t offset = 0, size = 0;
+        const CUresult result = info(params.func, i, &offset, &size);
+        if (result == CUDA_ERROR_INVALID_VALUE) return true;   // no parameter i: that were all
+        if (result != CUDA_SUCCESS) return false;
+        bytes.push_back(static_cast<uint32_t>(size));
+    }
+}
+
+NodeWork read_kernel(Context& context, CUgraphNode native) {
+    auto params = zeroed<CUDA_KERNEL_NODE_PARAMS>();
+    context.check(context.table().cuGraphKernelNodeGetParams(native, &params), "cuGraphKernelNodeGetParams");
+    std::vector<uint32_t> bytes;
+    const bool known = sizes_of(context, params, bytes) && (bytes.empty() || params.kernelParams);
+    if (!known) bytes.clear();
+    return KernelNode(params, std::move(bytes), known);
+}
+
+NodeWork read_event(Context& context, CUgraphNode native, bool wait) {
+    EventNode node{nullptr, wait};
+    const driver::Table& table = context.table();
+    context.check(wait ? table.cuGraphEventWaitNodeGetEvent(native, &node.event)
+                       : table.cuGraphEventRecordNodeGetEvent(native, &node.event),
+                  wait ? "cuGraphEventWaitNodeGetEvent" : "cuGraphEventRecordNodeGetEvent");
+    return node;
+}
+
+CUgraphNodeParams params_of(const KernelNode& node) noexcept {
+    auto params = zeroed<CUgraphNodeParams>();
+    params.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    const CUDA_KERNEL_NODE_PARAMS& kernel = node.params();
+    params.kernel.func = kernel.func;
+    params.kernel.gridDimX = kernel.gridDimX;
+    params.kernel.gridDimY = kernel.gridDimY;
+    params.kernel.gridDimZ = kernel.gridDimZ;
+    params.kernel.blockDimX = kernel.blockDimX;
+    params.kernel.blockDimY = kernel.blockDimY;
+    params.kernel.blockDimZ = kernel.blockDimZ;
+    params.kernel.sharedMemBytes = kernel.sharedMemBytes;
+    params.kernel.kernelParams = kernel.kernelParams;
+    params.kernel.ctx = kernel.ctx;
+    return params;
+}
+
+CUgraphNodeParams params_of(const FillNode& node) noexcept {
+    auto params = zeroed<CUgraphNodeParams>();
+    params.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    params.memset.dst = node.params.dst;
+    params.memset.pitch = node.params.pitch;
+    params.memset.value = node.params.value;
+    params.memset.elementSize = node.params.elementSize;
+    params.memset.width = node.params.width;
+    params.memset.height = node.params.height;
+    return params;
+}
+
+CUgraphNodeParams params_of(const NodeWork& work, CUcontext context) {
+    auto params = zeroed<CUgraphNodeParams>();
+    params.type = CU_GRAPH_NODE_TYPE_EMPTY;
+    std::visit(Overloaded{
+                   [](const EmptyNode&) {},
+                   [&](const KernelNode& node) { params = params_of(node); },
+                   [&](const CopyNode& node) {
+                       params.type = CU_GRAPH_NODE_TYPE_MEMCPY;
+                       params.memcpy.copyParams = node.params;
+                       params.memcpy.copyCtx = context;
+                   },
+                   [&](const FillNode& node) {
+                       params = params_of(node);
+                       params.memset.ctx = context;
+                   },
+                   [&](const HostNode& node) {
+                       params.type = CU_GRAPH_NODE_TYPE_HOST;
+                       params.host.fn = node.params.fn;
+                       params.host.userData = node.params.userData;
+                   },
+                   [&](const EventNode& node) {
+                       params.type =
+                           node.wait ? CU_GRAPH_NODE_TYPE_WAIT_EVENT : CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+                       (node.wait ? params.eventWait.event : params.eventRecord.event) = node.event;
+                   },
+                   [](const OtherNode&) { fail(GPO_INTERNAL, "a node that can't be copied was to be copied"); },
+               },
+               work);
+    return params;
+}
+
+const char* name_of(CUgraphNodeType type) noexcept {
+    switch (type) {
+        case CU_GRAPH_NODE_TYPE_GRAPH: return "child graph";
+        case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL: return "signal of an external semaphore";
+        case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return "wait for an external semaphore";
+        case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return "allocation";
+        case CU_GRAPH_NODE_TYPE_MEM_FREE: return "free";
+        case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return "memory operation";
+        case CU_GRAPH_NODE_TYPE_CONDITIONAL: return "conditional";
+        default: return "node of an unknown kind";
+    }
+}
+
+}  // namespace
+
+KernelNode::KernelNode(const CUDA_KERNEL_NODE_PARAMS& params, std::vector<uint32_t> argument_bytes,
+                       bool arguments_known)
+    : arguments_(std::move(argument_bytes)), params_(params), known_(arguments_known) {
+    for (uint32_t i = 0; i < arguments_.count(); ++i) arguments_.copy(i, params.kernelParams[i]);
+    if (known_) params_.kernelParams = arguments_.pointers();
+}
+
+KernelNode::KernelNode(const KernelNode& other)
+    : KernelNode(other.params_, {other.arguments_.bytes(), other.arguments_.bytes() + other.arguments_.count()},
+                 other.known_) {}
+
+KernelNode& KernelNode::operator=(KernelNode other) noexcept {
+    arguments_ = std::move(other.arguments_);   // what pointers() points to doesn't move
+    params_ = other.params_;
+    known_ = other.known_;
+    return *this;
+}
+
+uint64_t CopyNode::destination() const noexcept {
+    return params.dstMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<uint64_t>(params.dstHost) : params.dstDevice;
+}
+
+uint64_t CopyNode::source() const noexcept {
+    return params.srcMemoryType == CU_MEMORYTYPE_HOST ? reinterpret_cast<uint64_t>(params.srcHost) : params.srcDevice;
+}
+
+void CopyNode::set_destination(uint64_t address) noexcept {
+    if (params.dstMemoryType == CU_MEMORYTYPE_HOST) params.dstHost = reinterpret_cast<void*>(address);
+    else params.dstDevice = address;
+}
+
+void CopyNode::set_source(uint64_t address) noexcept {
+    if (params.srcMemoryType == CU_MEMORYTYPE_HOST) params.srcHost = reinterpret_cast<const void*>(address);
+    else params.srcDevice = address;
+}
+
+const char* kind_of(const NodeWork& work) noexcept {
+    return std::visit(Overloaded{
+                          [](const EmptyNode&) { return "empty node"; },
+                          [](const KernelNode&) { return "kernel"; },
+                          [](const CopyNode&) { return "copy"; },
+                          [](const FillNode&) { return "fill"; },
+                          [](const HostNode&) { return "host call"; },
+                          [](const EventNode& node) { return node.wait ? "wait for event" : "record event"; },
+                          [](const OtherNode& node) { return name_of(node.type); },
+                      },
+                      work);
+}
+
+std::string describe_node(const Node& node, uint32_t number) {
+    if (!*node.label) return text("node ", number + 1, ", ", kind_of(node.work));
+    return text("node ", number + 1, ", ", kind_of(node.work), " `", node.label, "`");
+}
+
+NodeWork read_node(Context& context, CUgraphNode native) {
+    const driver::Table& table = context.table();
+    CUgraphNodeType type{};
+    context.check(table.cuGraphNodeGetType(native, &type), "cuGraphNodeGetType");
+    switch (type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(context, native);
+        case CU_GRAPH_NODE_TYPE_MEMCPY: {
+            auto node = zeroed<CopyNode>();
+            context.check(table.cuGraphMemcpyNodeGetParams(native, &node.params), "cuGraphMemcpyNodeGetParams");
+            return node;
+        }
+        case CU_GRAPH_NODE_TYPE_MEMSET: {
+            auto node = zeroed<FillNode>();
+            context.check(table.cuGraphMemsetNodeGetParams(native, &node.params), "cuGraphMemsetNodeGetParams");
+            return node;
+        }
+        case CU_GRAPH_NODE_TYPE_HOST: {
+            auto node = zeroed<HostNode>();
+            context.check(table.cuGraphHostNodeGetParams(native, &node.params), "cuGraphHostNodeGetParams");
+            return node;
+        }
+        case CU_GRAPH_NODE_TYPE_EMPTY: return EmptyNode{};
+        case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return read_event(context, native, true);
+        case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return read_event(context, native, false);
+        default: return OtherNode{type};
+    }
+}
+
+std::string why_not_copied(const NodeWork& work) {
+    if (const auto* kernel = std::get_if<KernelNode>(&work); kernel && !kernel->arguments_known())
+        return "this driver can't tell the sizes of its arguments";
+    if (std::get_if<OtherNode>(&work)) return "the driver has no way to copy a node of this kind by itself";
+    return "";
+}
+
+CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraphNode original, CUgraph to,
+                      std::span<const CUgraphNode> after) {
+    const driver::Table& table = context.table();
+    CUgraphNodeParams params = params_of(work, context.native());
+    CUgraphNode made = nullptr;
+    context.check(table.cuGraphAddNode(&made, to, after.data(), after.size(), &params), "cuGraphAddNode");
+    if (original && std::get_if<KernelNode>(&work))
+        context.check(table.cuGraphKernelNodeCopyAttributes(made, original), "cuGraphKernelNodeCopyAttributes");
+    return made;
+}
+
+CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, const NodeWork& work) noexcept {
+    const driver::Table& table = context.table();
+    if (const auto* kernel = std::get_if<KernelNode>(&work))
+        return table.cuGraphExecKernelNodeSetParams(exec, native, &kernel->params());
+    if (const auto* copy = std::get_if<CopyNode>(&work))
+        return table.cuGraphExecMemcpyNodeSetParams(exec, native, &copy->params, context.native());
+    if (const auto* fill = std::get_if<FillNode>(&work))
+        return table.cuGraphExecMemsetNodeSetParams(exec, native, &fill->params, context.native());
+    return CUDA_SUCCESS;   // nothing of the others can be changed
+}
+
+}  // namespace gpo

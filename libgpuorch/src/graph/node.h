@@ -1,0 +1,106 @@
+// A node of a graph, as the driver has it: what it does, what it comes after, what it is called; and how it is read,
+// changed, copied and patched.
+//
+// However a node came about (recorded on a stream, added by itself, another library's), it is read back from the driver
+// in the same form. What isn't understood in all its parts is kept by the driver and can't be changed or copied.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "device/context.h"
+#include "gpuorch/template.h"
+#include "kernel/arguments.h"
+
+namespace gpo {
+
+/// A kernel with its arguments, which are ours. Copies have their own.
+class KernelNode {
+public:
+    KernelNode(const CUDA_KERNEL_NODE_PARAMS& params, std::vector<uint32_t> argument_bytes, bool arguments_known);
+    KernelNode(const KernelNode& other);
+    KernelNode(KernelNode&&) noexcept = default;
+    KernelNode& operator=(KernelNode other) noexcept;
+
+    /// To give to the driver.
+    const CUDA_KERNEL_NODE_PARAMS& params() const noexcept { return params_; }
+    CUDA_KERNEL_NODE_PARAMS& params() noexcept { return params_; }
+    /// False: the driver can't tell how many arguments there are, and how large; so the node can't be changed.
+    bool arguments_known() const noexcept { return known_; }
+    uint32_t arguments() const noexcept { return arguments_.count(); }
+    uint32_t argument_bytes(uint32_t index) const noexcept { return arguments_.bytes()[index]; }
+    void* argument(uint32_t index) const noexcept { return params_.kernelParams[index]; }
+
+private:
+    Arguments arguments_;
+    CUDA_KERNEL_NODE_PARAMS params_;
+    bool known_;
+};
+
+struct CopyNode {
+    CUDA_MEMCPY3D params;
+    /// Memory is not an array's, so that both ends are plain addresses.
+    bool plain() const noexcept {
+        return params.srcMemoryType != CU_MEMORYTYPE_ARRAY && params.dstMemoryType != CU_MEMORYTYPE_ARRAY;
+    }
+    bool one_row() const noexcept { return params.Height <= 1 && params.Depth <= 1; }
+    uint64_t destination() const noexcept;
+    uint64_t source() const noexcept;
+    void set_destination(uint64_t address) noexcept;
+    void set_source(uint64_t address) noexcept;
+};
+
+struct FillNode {
+    CUDA_MEMSET_NODE_PARAMS params;
+};
+
+struct HostNode {
+    CUDA_HOST_NODE_PARAMS params;
+};
+
+struct EventNode {
+    CUevent event;
+    bool wait;
+};
+
+struct EmptyNode {};
+
+/// Another library's, of a kind that can be launched and neither changed nor copied.
+struct OtherNode {
+    CUgraphNodeType type;
+};
+
+using NodeWork = std::variant<EmptyNode, KernelNode, CopyNode, FillNode, HostNode, EventNode, OtherNode>;
+
+struct Node {
+    NodeWork work;
+    CUgraphNode native = nullptr;          // in the graph that it was recorded in
+    std::vector<uint32_t> after;           // nodes of the same graph, from 0
+    const char* label = "";                // interned
+    Ref<const Counted> owner;              // what has to stay while it may be launched: its kernel, its event
+};
+
+/// "kernel", "copy", …
+const char* kind_of(const NodeWork& work) noexcept;
+/// "node 3, kernel `scale`"; `number` is from 0.
+std::string describe_node(const Node& node, uint32_t number);
+
+// Inside a DriverScope of the context. Throw Failure, std::bad_alloc.
+
+/// What the driver has.
+NodeWork read_node(Context& context, CUgraphNode native);
+/// Why a node can't be copied into another graph; "" if it can.
+std::string why_not_copied(const NodeWork& work);
+/// A copy of a node in `to`, with the launch attributes of `original`, if that isn't NULL.
+CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraphNode original, CUgraph to,
+                      std::span<const CUgraphNode> after);
+/// Gives the node of an executable graph the work as it is now. Doesn't throw: what the driver answered.
+CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, const NodeWork& work) noexcept;
+
+}  // namespace gpo

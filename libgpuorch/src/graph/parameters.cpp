@@ -1,0 +1,223 @@
+#include "graph/parameters.h"
+
+#include <cstring>
+
+#include "memory/place.h"
+
+namespace gpo {
+
+namespace {
+
+template <class T>
+T value_of(const void* from) noexcept {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+template <class T>
+void put(void* to, T value) noexcept {
+    std::memcpy(to, &value, sizeof value);
+}
+
+const char* name_of(uint32_t what) noexcept {
+    switch (what) {
+        case GPO_PARAMETER_ARGUMENT: return "argument";
+        case GPO_PARAMETER_GRID: return "grid";
+        case GPO_PARAMETER_BLOCK: return "block";
+        case GPO_PARAMETER_SHARED_BYTES: return "shared memory";
+        case GPO_PARAMETER_DESTINATION: return "destination";
+        case GPO_PARAMETER_SOURCE: return "source";
+        case GPO_PARAMETER_BYTES: return "length";
+        case GPO_PARAMETER_VALUE: return "value";
+        default: return "switch";
+    }
+}
+
+[[noreturn]] void fail_none(const Node& node, const NodeField& field) {
+    fail(GPO_INVALID_ARGUMENT, describe_node(node, field.node), ", has no ", name_of(field.what), " that can be set");
+}
+
+uint32_t size_in_kernel(const Node& node, const KernelNode& kernel, const NodeField& field) {
+    if (!kernel.arguments_known())
+        fail(GPO_NOT_SUPPORTED, describe_node(node, field.node),
+             ", can't be changed: this driver can't tell the sizes of its arguments");
+    switch (field.what) {
+        case GPO_PARAMETER_ARGUMENT:
+            if (field.index >= kernel.arguments())
+                fail(GPO_INVALID_ARGUMENT, describe_node(node, field.node), ", has ", kernel.arguments(),
+                     " arguments and no argument ", field.index);
+            return kernel.argument_bytes(field.index);
+        case GPO_PARAMETER_GRID:
+        case GPO_PARAMETER_BLOCK: return 3 * sizeof(uint32_t);
+        case GPO_PARAMETER_SHARED_BYTES: return sizeof(uint32_t);
+        default: fail_none(node, field);
+    }
+}
+
+uint32_t size_in_copy(const Node& node, const CopyNode& copy, const NodeField& field) {
+    if (!copy.plain())
+        fail(GPO_NOT_SUPPORTED, describe_node(node, field.node), ", copies from or to a CUDA array and can't be changed");
+    switch (field.what) {
+        case GPO_PARAMETER_DESTINATION:
+        case GPO_PARAMETER_SOURCE: return sizeof(uint64_t);
+        case GPO_PARAMETER_BYTES:
+            if (copy.one_row()) return sizeof(uint64_t);
+            fail(GPO_NOT_SUPPORTED, describe_node(node, field.node), ", copies several rows: its length can't be set");
+        default: fail_none(node, field);
+    }
+}
+
+uint32_t size_in_fill(const Node& node, const FillNode& fill, const NodeField& field) {
+    switch (field.what) {
+        case GPO_PARAMETER_DESTINATION: return sizeof(uint64_t);
+        case GPO_PARAMETER_VALUE: return sizeof(uint32_t);
+        case GPO_PARAMETER_BYTES:
+            if (fill.params.height <= 1) return sizeof(uint64_t);
+            gpo::fail(GPO_NOT_SUPPORTED, describe_node(node, field.node),
+                      ", fills several rows: its length can't be set");
+        default: fail_none(node, field);
+    }
+}
+
+void check_shape(const uint32_t (&most)[3], const std::string& name, const void* value, const char* of) {
+    uint32_t shape[3];
+    std::memcpy(shape, value, sizeof shape);
+    for (int i = 0; i < 3; ++i)
+        if (shape[i] - 1 >= most[i])   // a 0 wraps
+            fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", of, "[", i, "] is ", shape[i], ", and 1 to ", most[i],
+                 " are possible");
+}
+
+void check_block(const LaunchLimits& limits, const std::string& name, const void* value) {
+    check_shape(limits.max_block, name, value, "block");
+    uint32_t block[3];
+    std::memcpy(block, value, sizeof block);
+    const uint64_t threads = uint64_t{block[0]} * block[1] * block[2];
+    if (threads > limits.max_threads)
+        fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: a block of ", threads, " threads, and at most ",
+             limits.max_threads, " are possible");
+}
+
+// As far as our own maps tell: the driver refuses the rest.
+void check_address(Context& context, const std::string& name, uint64_t address, bool host) {
+    if (!address) fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: the address is 0");
+    Registry& registry = Registry::of(context.runtime());
+    const RangeMap& other = host ? registry.device : registry.host;
+    if (other.find(address))
+        fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", hex(address), host ? " is device" : " is host",
+             " memory, and the node was recorded with ", host ? "host" : "device", " memory there");
+}
+
+bool is_host(const NodeWork& work, bool destination) noexcept {
+    const auto* copy = std::get_if<CopyNode>(&work);
+    if (!copy) return false;
+    return (destination ? copy->params.dstMemoryType : copy->params.srcMemoryType) == CU_MEMORYTYPE_HOST;
+}
+
+void check_bytes(const Node& node, const std::string& name, uint64_t bytes) {
+    if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: a length of 0; disable the node instead");
+    const auto* fill = std::get_if<FillNode>(&node.work);
+    if (fill && bytes % fill->params.elementSize)
+        gpo::fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", bytes, " bytes are no whole elements of ",
+                  fill->params.elementSize);
+}
+
+void read_kernel(const KernelNode& kernel, const NodeField& field, void* value) noexcept {
+    const CUDA_KERNEL_NODE_PARAMS& params = kernel.params();
+    const uint32_t grid[3] = {params.gridDimX, params.gridDimY, params.gridDimZ};
+    const uint32_t block[3] = {params.blockDimX, params.blockDimY, params.blockDimZ};
+    switch (field.what) {
+        case GPO_PARAMETER_ARGUMENT:
+            std::memcpy(value, kernel.argument(field.index), kernel.argument_bytes(field.index));
+            break;
+        case GPO_PARAMETER_GRID: std::memcpy(value, grid, sizeof grid); break;
+        case GPO_PARAMETER_BLOCK: std::memcpy(value, block, sizeof block); break;
+        default: put(value, uint32_t{params.sharedMemBytes});
+    }
+}
+
+void write_kernel(KernelNode& kernel, const NodeField& field, const void* value) noexcept {
+    CUDA_KERNEL_NODE_PARAMS& params = kernel.params();
+    uint32_t shape[3];
+    switch (field.what) {
+        case GPO_PARAMETER_ARGUMENT:
+            std::memcpy(kernel.argument(field.index), value, kernel.argument_bytes(field.index));
+            break;
+        case GPO_PARAMETER_GRID:
+            std::memcpy(shape, value, sizeof shape);
+            params.gridDimX = shape[0];
+            params.gridDimY = shape[1];
+            params.gridDimZ = shape[2];
+            break;
+        case GPO_PARAMETER_BLOCK:
+            std::memcpy(shape, value, sizeof shape);
+            params.blockDimX = shape[0];
+            params.blockDimY = shape[1];
+            params.blockDimZ = shape[2];
+            break;
+        default: params.sharedMemBytes = value_of<uint32_t>(value);
+    }
+}
+
+}  // namespace
+
+uint32_t size_of_field(const Node& node, const NodeField& field) {
+    if (field.what < GPO_PARAMETER_ARGUMENT || field.what > GPO_PARAMETER_ENABLED)
+        fail(GPO_INVALID_ARGUMENT, "what is ", field.what, ", none of GPO_PARAMETER_*");
+    if (field.index && field.what != GPO_PARAMETER_ARGUMENT)
+        fail(GPO_INVALID_ARGUMENT, "index is ", field.index, ", which only arguments have");
+    const auto* kernel = std::get_if<KernelNode>(&node.work);
+    const auto* copy = std::get_if<CopyNode>(&node.work);
+    const auto* fill = std::get_if<FillNode>(&node.work);
+    if (field.what == GPO_PARAMETER_ENABLED && (kernel || copy || fill)) return sizeof(uint32_t);
+    if (kernel) return size_in_kernel(node, *kernel, field);
+    if (copy) return size_in_copy(node, *copy, field);
+    if (fill) return size_in_fill(node, *fill, field);
+    fail_none(node, field);
+}
+
+void check_value(Context& context, const LaunchLimits& limits, const Node& node, const NodeField& field,
+                 const std::string& name, const void* value) {
+    switch (field.what) {
+        case GPO_PARAMETER_GRID: return check_shape(limits.max_grid, name, value, "grid");
+        case GPO_PARAMETER_BLOCK: return check_block(limits, name, value);
+        case GPO_PARAMETER_DESTINATION:
+            return check_address(context, name, value_of<uint64_t>(value), is_host(node.work, true));
+        case GPO_PARAMETER_SOURCE:
+            return check_address(context, name, value_of<uint64_t>(value), is_host(node.work, false));
+        case GPO_PARAMETER_BYTES: return check_bytes(node, name, value_of<uint64_t>(value));
+        default: return;
+    }
+}
+
+void read_field(const NodeWork& work, const NodeField& field, void* value) noexcept {
+    if (field.what == GPO_PARAMETER_ENABLED) return put(value, uint32_t{1});
+    if (const auto* kernel = std::get_if<KernelNode>(&work)) return read_kernel(*kernel, field, value);
+    if (const auto* copy = std::get_if<CopyNode>(&work)) {
+        put<uint64_t>(value, field.what == GPO_PARAMETER_DESTINATION ? copy->destination()
+                             : field.what == GPO_PARAMETER_SOURCE    ? copy->source()
+                                                                     : copy->params.WidthInBytes);
+    } else if (const auto* fill = std::get_if<FillNode>(&work)) {
+        if (field.what == GPO_PARAMETER_VALUE) put(value, uint32_t{fill->params.value});
+        else if (field.what == GPO_PARAMETER_DESTINATION) put<uint64_t>(value, fill->params.dst);
+        else put<uint64_t>(value, fill->params.width * fill->params.elementSize);
+    }
+}
+
+void write_field(NodeWork& work, const NodeField& field, const void* value) noexcept {
+    if (field.what == GPO_PARAMETER_ENABLED) return;
+    if (auto* kernel = std::get_if<KernelNode>(&work)) return write_kernel(*kernel, field, value);
+    if (auto* copy = std::get_if<CopyNode>(&work)) {
+        const auto to = value_of<uint64_t>(value);
+        if (field.what == GPO_PARAMETER_DESTINATION) copy->set_destination(to);
+        else if (field.what == GPO_PARAMETER_SOURCE) copy->set_source(to);
+        else copy->params.WidthInBytes = to;
+    } else if (auto* fill = std::get_if<FillNode>(&work)) {
+        if (field.what == GPO_PARAMETER_VALUE) fill->params.value = value_of<uint32_t>(value);
+        else if (field.what == GPO_PARAMETER_DESTINATION) fill->params.dst = value_of<uint64_t>(value);
+        else fill->params.width = value_of<uint64_t>(value) / fill->params.elementSize;
+    }
+}
+
+}  // namespace gpo

@@ -1,0 +1,131 @@
+#include "graph/recording.h"
+
+#include <algorithm>
+
+#include "kernel/launch.h"
+
+namespace gpo {
+
+GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)), thread_(handle::thread_number()) {
+    Context& context = stream_->context();
+    const driver::Table& table = context.table();
+    DriverScope scope(context);
+    const Submission::Lock lock(stream_->submission());
+    if (const ErrorPtr failed = stream_->failure()) throw Failure(failed);
+    if (!stream_->held().empty())
+        fail(GPO_INVALID_STATE, stream_->describe(), " is held: what it holds would be recorded when it is released");
+    stream_->expose();
+    stream_->refuse_capture("begin of a recording");
+    CUresult result = table.cuStreamBeginCapture(stream_->native(), CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        fail(GPO_CAPTURE_REFUSED, stream_->describe(), " is the legacy default stream, which can't be captured");
+    context.check(result, "cuStreamBeginCapture");
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t number = 0;
+    const CUgraphNode* after = nullptr;
+    size_t count = 0;
+    result = table.cuStreamGetCaptureInfo(stream_->native(), &status, &number, &graph_, &after, &count);
+    number_ = number;
+    try {
+        context.check(result, "cuStreamGetCaptureInfo");
+        captures::add(*this, number_);
+    } catch (...) {
+        CUgraph graph = nullptr;
+        if (table.cuStreamEndCapture(stream_->native(), &graph) == CUDA_SUCCESS && graph) table.cuGraphDestroy(graph);
+        throw;
+    }
+}
+
+GraphRecording::~GraphRecording() {
+    captures::remove(*this);
+    if (ended_) return;
+    DriverTry scope(stream_->context());
+    if (!scope.entered()) return;
+    CUgraph graph = nullptr;
+    if (end_capture(&graph) == CUDA_SUCCESS && graph) stream_->table().cuGraphDestroy(graph);
+}
+
+bool GraphRecording::on_this_thread() const noexcept { return thread_ == handle::thread_number(); }
+
+CUresult GraphRecording::end_capture(CUgraph* graph) noexcept {
+    ended_ = true;
+    const Submission::Lock lock(stream_->submission());
+    return stream_->table().cuStreamEndCapture(stream_->native(), graph);
+}
+
+CUgraph GraphRecording::end() {
+    captures::remove(*this);
+    CUgraph graph = nullptr;
+    const CUresult result = end_capture(&graph);
+    const bool broken = result != CUDA_SUCCESS || !graph;
+    if (!broken && !first_refusal_) return graph;
+    if (graph) stream_->table().cuGraphDestroy(graph);
+    if (broken && is_sticky(result)) stream_->context().check(result, "cuStreamEndCapture");
+    auto error = std::make_shared<Error>();
+    error->status = GPO_CAPTURE_REFUSED;
+    error->native_code = result;
+    error->native_domain = result ? GPO_NATIVE_CUDA : GPO_NATIVE_NONE;
+    error->message = first_refusal_ ? text("the recording lacks what was refused: ", first_refusal_->sentence())
+                                    : why_broken(result);
+    throw Failure(std::move(error));
+}
+
+std::string GraphRecording::why_broken(CUresult result) const {
+    if (result != CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+        return "a call that can't be recorded, of another library or of the program, has broken the recording";
+    std::string names;
+    for (const std::string& name : joined_) names += (names.empty() ? "" : ", ") + name;
+    return text("a stream joined the recording, and ", stream_->describe(), " doesn't wait for it at the end",
+                names.empty() ? "" : text("; these were given work: ", names));
+}
+
+// --- what streams report ---
+
+void GraphRecording::captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept {
+    std::lock_guard lock(lock_);
+    try {
+        if (&stream != &*stream_) {
+            const std::string name(stream.describe().c_str());
+            if (std::find(joined_.begin(), joined_.end(), name) == joined_.end()) joined_.push_back(name);
+        }
+        if (!node || operation.work().engine == trace::Engine::none) return;
+        made_.push_back({node, operation.label(), operation.owner()});
+    } catch (const std::bad_alloc&) {
+        if (!first_refusal_) first_refusal_ = bare_error(GPO_OUT_OF_MEMORY);
+    }
+}
+
+void GraphRecording::refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept {
+    std::lock_guard lock(lock_);
+    if (!first_refusal_)
+        first_refusal_ = make_error(error->status, operation, " on ", stream.describe(), ": ", error->sentence());
+}
+
+std::vector<GraphRecording::Made> GraphRecording::take_made() noexcept {
+    std::lock_guard lock(lock_);
+    return std::move(made_);
+}
+
+// --- where a stream is ---
+
+CUgraphNode GraphRecording::last(Stream& stream) const {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t number = 0;
+    CUgraph graph = nullptr;
+    const CUgraphNode* after = nullptr;
+    size_t count = 0;
+    const CUresult result =
+        stream.table().cuStreamGetCaptureInfo(stream.native(), &status, &number, &graph, &after, &count);
+    if (result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_ACTIVE || number != number_)
+        fail(GPO_INVALID_STATE, stream.describe(), " is not in this recording");
+    return count == 1 ? after[0] : nullptr;
+}
+
+void GraphRecording::set_last(Stream& stream, CUgraphNode node) {
+    static_cast<void>(last(stream));   // it has to be in the recording
+    stream.context().check(
+        stream.table().cuStreamUpdateCaptureDependencies(stream.native(), &node, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES),
+        "cuStreamUpdateCaptureDependencies");
+}
+
+}  // namespace gpo

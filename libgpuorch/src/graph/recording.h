@@ -1,0 +1,67 @@
+// A recording: the capture of a stream and of all that join it, as a transaction.
+//
+// The capture is in relaxed mode, so that calls on other threads, and allocations, don't break it. It ends with the
+// recording in any case, and then all streams can be used again. While it goes on, streams report what they were given
+// (stream/captures.h): from that nodes have their labels and what they keep, and a failure its reason.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "stream/captures.h"
+#include "stream/stream.h"
+
+namespace gpo {
+
+class GraphRecording final : public CaptureListener {
+public:
+    /// Begins. Throws Failure(GPO_CAPTURE_REFUSED, GPO_INVALID_STATE, …), and then the stream is as it was.
+    explicit GraphRecording(Ref<Stream> stream);
+    /// Discards what was recorded, unless it has ended.
+    ~GraphRecording();
+    GraphRecording(const GraphRecording&) = delete;
+    GraphRecording& operator=(const GraphRecording&) = delete;
+
+    Stream& stream() const noexcept { return *stream_; }
+    bool on_this_thread() const noexcept;
+    /// Being captured: it isn't ours.
+    CUgraph graph() const noexcept { return graph_; }
+
+    /// What an operation of ours made.
+    struct Made {
+        CUgraphNode node;
+        const char* label;               // interned
+        Ref<const Counted> owner;
+    };
+    /// All of these since the last call.
+    std::vector<Made> take_made() noexcept;
+
+    // Inside a DriverScope.
+    /// The node that later work on the stream comes after; NULL if there is none or there are several. Throws
+    /// Failure(GPO_INVALID_STATE) if the stream isn't in this recording.
+    CUgraphNode last(Stream& stream) const;
+    void set_last(Stream& stream, CUgraphNode node);
+    /// Ends. The graph is the caller's. Throws Failure(GPO_CAPTURE_REFUSED) with the first reason; the recording has
+    /// ended then too.
+    CUgraph end();
+
+private:
+    void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept override;
+    void refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept override;
+    CUresult end_capture(CUgraph* graph) noexcept;
+    std::string why_broken(CUresult result) const;
+
+    const Ref<Stream> stream_;
+    const uint64_t thread_;
+    uint64_t number_ = 0;                // of the capture
+    CUgraph graph_ = nullptr;
+    bool ended_ = false;
+    // Under the lock of the list of listeners while the recording is in it.
+    mutable host::Mutex lock_;
+    std::vector<Made> made_;
+    ErrorPtr first_refusal_;
+    std::vector<std::string> joined_;    // the other streams that were given something
+};
+
+}  // namespace gpo

@@ -1,0 +1,23 @@
+// Arrays of gpo_setting, as they cross the ABI.
+#pragma once
+
+#include <vector>
+
+#include "graph/instance.h"
+
+namespace gpo {
+
+class SettingArray {
+public:
+    /// Reads the caller's array, which has to stay. Throws Failure(GPO_INVALID_ARGUMENT).
+    SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count);
+    /// With names looked up in the graph's recipe. Throws Failure(GPO_NOT_FOUND).
+    std::vector<Graph::Setting> for_graph(Graph& graph) const;
+    /// What the template's newest recording has, and these settings over it; the graph is brought to that recording.
+    Graph::Snapshot values_for(Template& of, Graph& graph) const;
+
+private:
+    std::vector<gpo_setting> settings_;
+};
+
+}  // namespace gpo

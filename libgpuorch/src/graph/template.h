@@ -1,0 +1,110 @@
+// Templates: graphs that are recorded or built, and instantiated as graphs (graph/instance.h).
+//
+// A template has a current recipe (graph/recipe.h), which is its newest finished recording or what was added node by
+// node, and, while it is recorded, another one that is being built. A recording that fails leaves the current one.
+//
+// Locks. `lock_` guards the recipes while they are built; driver calls that build them are made under it, and submit
+// locks are taken inside. No operation of a stream takes it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/recipe.h"
+#include "graph/recording.h"
+#include "gpuorch/template.h"
+
+namespace gpo {
+
+class Graph;
+class Instances;
+
+/// What is counted of a template and its graphs, which add to it.
+struct TemplateCounters {
+    std::atomic<uint64_t> launches{0}, patches{0}, updates{0}, rebuilds{0}, instance_bytes{0};
+    std::atomic<uint32_t> instances{0}, recordings{0};
+};
+
+class Template final : public Object {
+public:
+    /// Throws Failure.
+    Template(Ref<Context> context, const gpo_template_options& options);
+
+    Context& context() const noexcept { return *context_; }
+    TemplateCounters& counters() noexcept { return counters_; }
+
+    // --- recording. Throw Failure ---
+    void begin(Ref<Stream> stream);
+    void end();
+    void cancel();
+    uint32_t last_node(Stream& stream);
+    void set_last_node(Stream& stream, uint32_t node);
+    /// Drops all nodes and parameters.
+    void clear();
+
+    // --- node by node. Throw Failure ---
+    /// `work`: a record of stream/work.h.
+    template <class Work>
+    uint32_t add(std::span<const uint32_t> after, const Work& work, const char* label, Ref<const Counted> owner) {
+        return build(after, [&](Recipe& recipe, std::vector<uint32_t> numbers) {
+            std::vector<CUgraphNode> before;
+            for (const uint32_t number : numbers) before.push_back(recipe.nodes()[number].native);
+            CUgraphNode node = nullptr;
+            const Issued added = gpo::add(*context_, recipe.graph(), before, work, &node);
+            context_->check(added.result, added.function);
+            return recipe.add(node, label, std::move(owner), std::move(numbers));
+        });
+    }
+    /// The same for a node of another kind.
+    uint32_t add_node(std::span<const uint32_t> after, const NodeWork& work);
+    uint32_t add_child(std::span<const uint32_t> after, Template& child, const char* prefix);
+    void add_parameter(const char* name, uint32_t node, uint32_t what, uint32_t index);
+
+    // --- what it is. Throw Failure ---
+    uint32_t parameter(const char* name, uint64_t* bytes);
+    uint32_t find_node(const char* label);
+    CUgraph native();
+    gpo_template_statistics statistics();
+    /// The current recipe, sealed. Throws Failure(GPO_INVALID_STATE) while it is recorded.
+    Ref<Recipe> seal();
+    /// A graph has been rebuilt for a new recording.
+    void note_rebuild(const std::string& reason) noexcept;
+
+    /// The graphs of gpo_template_launch.
+    Instances& instances() noexcept { return *instances_; }
+
+    void close() noexcept override;
+
+private:
+    friend class Building;
+    ~Template() override;
+    template <class Add>
+    uint32_t build(std::span<const uint32_t> after, Add add);
+    Recipe& buildable();
+    void read_made();
+    GraphRecording& required_recording(const char* what);
+
+    const Ref<Context> context_;
+    TemplateCounters counters_;
+    const std::unique_ptr<Instances> instances_;
+    host::Mutex lock_;
+    // Under lock_:
+    Ref<Recipe> current_, recorded_;         // recorded_: NULL unless it is being recorded
+    std::unique_ptr<GraphRecording> recording_;   // of recorded_
+    std::string last_rebuild_;
+};
+
+/// Adds a node to what is being recorded, or to the current recipe, unless that is sealed.
+template <class Add>
+uint32_t Template::build(std::span<const uint32_t> after, Add add) {
+    std::lock_guard lock(lock_);
+    DriverScope scope(*context_);
+    Recipe& recipe = buildable();
+    return add(recipe, recipe.numbers_of(after)) + 1;
+}
+
+template <>
+struct TypeOf<Template> { static constexpr Type value = Type::graph_template; };
+
+}  // namespace gpo
