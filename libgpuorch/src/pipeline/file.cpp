@@ -85,7 +85,7 @@ private:
     bool watched_;
 };
 
-class FileRange final : public Range {
+class FileRange final : public Bytes {
 public:
     explicit FileRange(InputFile file) : file_(std::move(file)) {}
 

@@ -10,7 +10,7 @@ namespace {
 
 class RangeSource final : public Source {
 public:
-    RangeSource(std::unique_ptr<const Range> range, uint64_t at, uint64_t bytes, Team& team) noexcept
+    RangeSource(std::unique_ptr<const Bytes> range, uint64_t at, uint64_t bytes, Team& team) noexcept
         : range_(std::move(range)), total_(bytes), at_(at), left_(bytes), team_(team) {}
     ~RangeSource() override {
         for (; finished_ != begun_; ++finished_) team_.abandon(fetch(finished_));
@@ -51,7 +51,7 @@ private:
             const int number = range->fetch(to + offset, at + offset, count);
             if (number != 0) error.store(number, std::memory_order_relaxed);
         }
-        const Range* range = nullptr;
+        const Bytes* range = nullptr;
         char* to = nullptr;
         uint64_t at = 0, bytes = 0;
         std::atomic<int> error{0};
@@ -59,7 +59,7 @@ private:
 
     Fetch& fetch(uint64_t number) noexcept { return fetches_[number % kAhead]; }
 
-    const std::unique_ptr<const Range> range_;
+    const std::unique_ptr<const Bytes> range_;
     const uint64_t total_;
     uint64_t at_, left_;
     Team& team_;
@@ -70,7 +70,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Source> read_range(std::unique_ptr<const Range> range, uint64_t at, uint64_t bytes, Team& team) {
+std::unique_ptr<Source> read_range(std::unique_ptr<const Bytes> range, uint64_t at, uint64_t bytes, Team& team) {
     return std::make_unique<RangeSource>(std::move(range), at, bytes, team);
 }
 

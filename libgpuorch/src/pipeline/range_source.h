@@ -7,9 +7,9 @@
 namespace gpo::pipeline {
 
 /// Bytes that are there. Any thread may call.
-class Range {
+class Bytes {
 public:
-    virtual ~Range() = default;
+    virtual ~Bytes() = default;
     /// 0, or what `fail` makes a failure of.
     virtual int fetch(char* to, uint64_t at, uint64_t bytes) const noexcept = 0;
     [[noreturn]] virtual void fail(int error) const = 0;
@@ -20,6 +20,6 @@ public:
 };
 
 /// Bytes [at, at + bytes) of the range.
-std::unique_ptr<Source> read_range(std::unique_ptr<const Range> range, uint64_t at, uint64_t bytes, Team& team);
+std::unique_ptr<Source> read_range(std::unique_ptr<const Bytes> range, uint64_t at, uint64_t bytes, Team& team);
 
 }  // namespace gpo::pipeline

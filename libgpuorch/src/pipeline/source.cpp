@@ -11,7 +11,7 @@ namespace gpo::pipeline {
 
 namespace {
 
-class MemoryRange final : public Range {
+class MemoryRange final : public Bytes {
 public:
     MemoryRange(const void* memory, bool pinned) : memory_(static_cast<const char*>(memory)), pinned_(pinned) {}
 
