@@ -181,6 +181,37 @@ TEST_CASE("a call that can't be recorded fails the recording, is named, and leav
     CHECK(read(words[1]) == 0);
 }
 
+TEST_CASE("a graph can't be launched in a recording; its template can be a child of it") {
+    Gpu gpu;
+    Writer writer(gpu);
+    Pinned<uint32_t> words = gpu.pinned<uint32_t>(2);
+    Stream stream = gpu.stream();
+    Template inner = template_of(gpu), outer = template_of(gpu);
+    REQUIRE_OK(gpo_template_begin(inner, stream));
+    CHECK_OK(writer.write(stream, &words[0], 1));
+    REQUIRE_OK(gpo_template_end(inner));
+    Graph graph = graph_of(inner);
+    REQUIRE_OK(gpo_template_begin(outer, stream));
+    CHECK_OK(writer.write(stream, &words[1], 2));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_graph_launch(graph, stream));
+    uint32_t node = last_node(outer, stream), end = 0;
+    CHECK_OK(gpo_template_add_child(outer, &node, 1, inner, nullptr, &end));
+    CHECK_OK(gpo_template_set_last_node(outer, stream, end));
+    CHECK_STATUS(GPO_CAPTURE_REFUSED, gpo_template_end(outer));   // it lacks the launch
+    CHECK(contains(last_message(), "graph"));
+    REQUIRE_OK(gpo_template_begin(outer, stream));
+    CHECK_OK(writer.write(stream, &words[1], 2));
+    node = last_node(outer, stream);
+    CHECK_OK(gpo_template_add_child(outer, &node, 1, inner, nullptr, &end));
+    CHECK_OK(gpo_template_set_last_node(outer, stream, end));
+    REQUIRE_OK(gpo_template_end(outer));
+    Graph both = graph_of(outer);
+    CHECK_OK(gpo_graph_launch(both, stream));
+    CHECK_OK(gpo_stream_wait(stream, kPatience));
+    CHECK(read(words[0]) == 1);
+    CHECK(read(words[1]) == 2);
+}
+
 TEST_CASE("a query of a stream in a recording is refused and doesn't fail the recording") {
     Gpu gpu;
     Writer writer(gpu);

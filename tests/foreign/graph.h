@@ -102,7 +102,8 @@ private:
     void* arguments_[2] = {&word_, &by_};
 };
 
-inline CUgraphNodeParams fill_node(uint64_t address, uint32_t value, size_t count = 1) {
+/// `context`: needed where the memory is a graph's own.
+inline CUgraphNodeParams fill_node(uint64_t address, uint32_t value, size_t count = 1, CUcontext context = nullptr) {
     CUgraphNodeParams parameters{};
     parameters.type = CU_GRAPH_NODE_TYPE_MEMSET;
     parameters.memset.dst = address;
@@ -110,6 +111,7 @@ inline CUgraphNodeParams fill_node(uint64_t address, uint32_t value, size_t coun
     parameters.memset.elementSize = 4;
     parameters.memset.width = count;
     parameters.memset.height = 1;
+    parameters.memset.ctx = context;
     return parameters;
 }
 

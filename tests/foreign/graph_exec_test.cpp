@@ -54,11 +54,18 @@ TEST_CASE("executables: a copy keeps the kinds of its memory") {
     CUDA_MEMCPY3D unified = copy;
     unified.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
     CHECK(rig.cu.cuGraphExecMemcpyNodeSetParams(exec, nodes[0], &unified, context) == CUDA_ERROR_INVALID_VALUE);
-    CUDA_MEMCPY3D pinned = copy_within(rig.word(1), host.address(), 4);
-    CHECK(rig.cu.cuGraphExecMemcpyNodeSetParams(exec, nodes[1], &pinned, context) == CUDA_ERROR_INVALID_VALUE);
+    CUDA_MEMCPY3D called_host = copy_within(rig.word(1), 0, 4);
+    called_host.srcMemoryType = CU_MEMORYTYPE_HOST;
+    called_host.srcHost = host.data();
+    CHECK(rig.cu.cuGraphExecMemcpyNodeSetParams(exec, nodes[1], &called_host, context) == CUDA_ERROR_INVALID_VALUE);
     exec.launch();
     CHECK(rig.value(0) == 3);
     CHECK(rig.value(1) == 3);  // the second copy is what it was
+    // Pinned memory has a device address.
+    CUDA_MEMCPY3D pinned = copy_within(rig.word(1), host.address() + 4, 4);
+    RAW_OK(rig.cu.cuGraphExecMemcpyNodeSetParams(exec, nodes[1], &pinned, context));
+    exec.launch();
+    CHECK(rig.value(1) == 4);
 }
 
 TEST_CASE("executables: a disabled node does nothing until it is enabled again, and what follows it runs") {

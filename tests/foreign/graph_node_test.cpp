@@ -35,9 +35,9 @@ TEST_CASE("graph nodes: captured work reads back as it was given") {
     CHECK(copy.WidthInBytes == 16);
     CHECK(copy.Height == 1);
     CHECK(copy.Depth == 1);
-    RAW_OK(rig.cu.cuGraphMemcpyNodeGetParams(nodes[3], &copy));
-    CHECK(copy.srcMemoryType == CU_MEMORYTYPE_DEVICE);
-    CHECK(copy.dstMemoryType == CU_MEMORYTYPE_DEVICE);
+    RAW_OK(rig.cu.cuGraphMemcpyNodeGetParams(nodes[3], &copy));  // of a call that doesn't say what memory it is
+    CHECK(copy.srcMemoryType == CU_MEMORYTYPE_UNIFIED);
+    CHECK(copy.dstMemoryType == CU_MEMORYTYPE_UNIFIED);
     CHECK(copy.srcDevice == rig.word(8));
 
     CUDA_KERNEL_NODE_PARAMS kernel{};

@@ -245,7 +245,9 @@ GPO_API gpo_status gpo_graph_set_all(gpo_graph_t graph, const gpo_setting *setti
 GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char *name, void *value, uint64_t bytes);
 
 /* Puts all of the graph's work on a stream, as one operation. On a held stream (stream.h) the launch is held with the
- * values of this moment. On a stream in capture the graph's nodes become a child graph of what is captured.
+ * values of this moment.
+ * GPO_CAPTURE_REFUSED: the stream is in capture, where the driver launches no graphs; gpo_template_add_child adds the
+ *     nodes of a template to a recording
  * GPO_INVALID_ARGUMENT: graph and stream are of different devices; or the driver refuses a value that was set: then
  *     nothing was launched, the message names the node, and the graph can be launched with other values
  * May block in the driver if the graph has host nodes or copies. */

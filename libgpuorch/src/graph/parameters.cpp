@@ -99,9 +99,11 @@ void check_block(const LaunchLimits& limits, const std::string& name, const void
              limits.max_threads, " are possible");
 }
 
-// As far as our own maps tell: the driver refuses the rest.
-void check_address(Context& context, const std::string& name, uint64_t address, bool host) {
+// As far as our own maps tell: the driver refuses the rest. `recorded`: what the node calls its memory.
+void check_address(Context& context, const std::string& name, uint64_t address, CUmemorytype recorded) {
     if (!address) fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: the address is 0");
+    if (recorded == CU_MEMORYTYPE_UNIFIED) return;
+    const bool host = recorded == CU_MEMORYTYPE_HOST;
     Registry& registry = Registry::of(context.runtime());
     const RangeMap& other = host ? registry.device : registry.host;
     if (other.find(address))
@@ -109,10 +111,10 @@ void check_address(Context& context, const std::string& name, uint64_t address, 
              " memory, and the node was recorded with ", host ? "host" : "device", " memory there");
 }
 
-bool is_host(const NodeWork& work, bool destination) noexcept {
+CUmemorytype memory_of(const NodeWork& work, bool destination) noexcept {
     const auto* copy = std::get_if<CopyNode>(&work);
-    if (!copy) return false;
-    return (destination ? copy->params.dstMemoryType : copy->params.srcMemoryType) == CU_MEMORYTYPE_HOST;
+    if (!copy) return CU_MEMORYTYPE_DEVICE;
+    return destination ? copy->params.dstMemoryType : copy->params.srcMemoryType;
 }
 
 void check_bytes(const Node& node, const std::string& name, uint64_t bytes) {
@@ -183,9 +185,9 @@ void check_value(Context& context, const LaunchLimits& limits, const Node& node,
         case GPO_PARAMETER_GRID: return check_shape(limits.max_grid, name, value, "grid");
         case GPO_PARAMETER_BLOCK: return check_block(limits, name, value);
         case GPO_PARAMETER_DESTINATION:
-            return check_address(context, name, value_of<uint64_t>(value), is_host(node.work, true));
+            return check_address(context, name, value_of<uint64_t>(value), memory_of(node.work, true));
         case GPO_PARAMETER_SOURCE:
-            return check_address(context, name, value_of<uint64_t>(value), is_host(node.work, false));
+            return check_address(context, name, value_of<uint64_t>(value), memory_of(node.work, false));
         case GPO_PARAMETER_BYTES: return check_bytes(node, name, value_of<uint64_t>(value));
         default: return;
     }

@@ -44,8 +44,10 @@ End end_of(Machine& machine, Side side, uint64_t address, uint64_t bytes) {
 }
 
 Whereabouts whereabouts(Side side, const End& end) {
-    const bool host = side == Side::host || (side == Side::any && !end.on_device);
-    return {host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, end.device};
+    const CUmemorytype type = side == Side::any    ? CU_MEMORYTYPE_UNIFIED
+                              : side == Side::host ? CU_MEMORYTYPE_HOST
+                                                   : CU_MEMORYTYPE_DEVICE;
+    return {type, end.device};
 }
 
 struct Checked {

@@ -76,16 +76,6 @@ CUresult CUDAAPI instantiate_with_params(CUgraphExec* exec, CUgraph handle, CUDA
     });
 }
 
-/// The graph becomes a child graph of what the stream's capture records.
-void capture_launch(Machine& machine, Stream& stream, const GraphExec& exec) {
-    if (!exec.run->shape->memory.empty() || !exec.run->conditions.empty()) refuse_in_capture(stream);
-    NewGraph child(machine.graphs, graph_of(machine.graphs, *exec.run));
-    Work work;
-    work.kind = CommandKind::child;
-    capture_work(machine, stream, std::move(work), {&*child});
-    child.release();
-}
-
 /// What the events' nodes of a launch record or wait for, in `command`. Throws std::bad_alloc.
 void take_marks(Machine& machine, const GraphRun& run, Command& command) {
     command.marks.reserve(run.shape->events.size());
@@ -117,10 +107,7 @@ CUresult CUDAAPI launch(CUgraphExec handle, CUstream stream) {
     return enter_live([&](Machine& machine) -> CUresult {
         Submission submission(machine, stream);
         GraphExec& exec = exec_of(machine, handle);
-        if (submission.captured()) {
-            capture_launch(machine, submission.stream(), exec);
-            return CUDA_SUCCESS;
-        }
+        if (submission.captured()) refuse_in_capture(submission.stream());
         check_launch(machine, exec);
         // The launches of one executable graph run one after the other.
         if (exec.last) submission.follow_launch(*exec.last);

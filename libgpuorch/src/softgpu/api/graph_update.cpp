@@ -33,12 +33,12 @@ CUgraphExecUpdateResult kernel_obstacle(const Work& was, const Work& is, uint64_
 
 /// Only a single row may become another one, between the same places.
 bool can_become(const Copy& was, const Copy& is) noexcept {
-    return was == is || (was.to == is.to && was.from == is.from && was.height == 1 && is.height == 1);
+    return was == is || (was.to.may_become(is.to) && was.from.may_become(is.from) && was.height == 1 && is.height == 1);
 }
 
 /// Of several rows only the address and the value may change.
 bool can_become(const Fill& was, const Fill& is) noexcept {
-    if (!(was.to == is.to) || was.height != is.height) return false;
+    if (!was.to.may_become(is.to) || was.height != is.height) return false;
     return was.height == 1 || (was.width == is.width && was.pitch == is.pitch && was.element == is.element);
 }
 

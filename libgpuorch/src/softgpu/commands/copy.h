@@ -17,6 +17,10 @@ struct Whereabouts {
     CUmemorytype type = CU_MEMORYTYPE_DEVICE;   // as the caller called it
     int device = -1;                            // −1: the host
     bool operator==(const Whereabouts&) const = default;
+    /// Called the same, and not on another device; pinned memory has a device address.
+    bool may_become(const Whereabouts& other) const noexcept {
+        return type == other.type && (device == other.device || device < 0 || other.device < 0);
+    }
 };
 
 /// Rows of `width` bytes. `check`: an end is stream-ordered memory, looked up again when the copy runs.
