@@ -217,6 +217,20 @@ typedef struct gpo_api {
                                   uint64_t stride, uint64_t count);
     gpo_status (*template_prepare)(gpo_template_t graph_template, uint32_t count, gpo_stream_t stream);
     gpo_status (*graph_get_native)(gpo_graph_t graph, void **native);
+    gpo_status (*template_add_if)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                  const gpo_condition *condition, gpo_template_t *body, gpo_template_t *otherwise,
+                                  uint32_t *node);
+    gpo_status (*template_add_while)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                     const gpo_condition *condition, gpo_template_t *body, uint32_t *node);
+    gpo_status (*template_add_switch)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                      const gpo_condition *condition, gpo_template_t *bodies, uint32_t count,
+                                      uint32_t *node);
+    gpo_status (*template_bind_condition)(gpo_template_t kernel_in, uint32_t kernel_node, uint32_t index,
+                                          gpo_template_t conditional_in, uint32_t conditional);
+    gpo_status (*graph_get_loop)(gpo_graph_t graph, gpo_template_t conditional_in, uint32_t node, uint64_t *iterations,
+                                 uint32_t *limited);
+    gpo_status (*graph_get_device_handle)(gpo_graph_t graph, uint64_t *native, uint64_t *status);
+    gpo_status (*graph_get_device_status)(gpo_graph_t graph, gpo_status *device_status);
 } gpo_api;
 
 #ifdef __cplusplus

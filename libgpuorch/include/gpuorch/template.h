@@ -146,6 +146,59 @@ GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, con
 GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                           gpo_template_t child, const char *prefix, uint32_t *node);
 
+/* --- decisions on the GPU ---
+ *
+ * A conditional node has *bodies*: templates of their own, which are recorded or built like any other and belong to the
+ * node. The condition is a comparison of a 32-bit word with a constant, or is set by a kernel. A body may have kernels,
+ * copies, fills, empty nodes, child templates and conditional nodes. Anything else is refused when it is added, or, of
+ * what was recorded, by gpo_template_end, with the node's name. No graph can be made of a body alone. Destroy the
+ * handles of bodies by gpo_template_destroy when they are built. Parameters of bodies become parameters of the template
+ * when it gets its first graph.
+ *
+ * Several graphs of a template with conditional nodes need nodes that can be copied (see gpo_template_add_child). */
+
+#define GPO_COMPARE_KERNEL 0        /* no comparison: a kernel sets the condition (gpo_template_bind_condition) */
+#define GPO_COMPARE_EQUAL 1         /* the word == constant */
+#define GPO_COMPARE_NOT_EQUAL 2     /* the word != constant */
+#define GPO_COMPARE_LESS 3          /* the word < constant, both unsigned */
+#define GPO_COMPARE_GREATER_EQUAL 4 /* the word >= constant, both unsigned */
+#define GPO_COMPARE_VALUE 5         /* the word itself: which body of a switch */
+
+typedef struct gpo_condition {
+    uint32_t struct_size;
+    uint32_t comparison;     /* GPO_COMPARE_* */
+    uint64_t word;           /* address of the word, a multiple of 4, in device or pinned memory */
+    uint32_t constant;
+    uint32_t initial;        /* with GPO_COMPARE_KERNEL: the condition when the graph starts */
+    uint64_t max_iterations; /* of a while: after that many the loop ends; GPO_AUTO: 2^32 - 1; at most that */
+} gpo_condition;
+
+/* Runs `body` if the condition isn't 0, else `otherwise`, if `otherwise` isn't NULL. The condition is evaluated when
+ * the graph gets to the node.
+ * GPO_NOT_SUPPORTED: the driver has no conditional nodes (before CUDA 12.3), or no else (before 12.8) */
+GPO_API gpo_status gpo_template_add_if(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                       const gpo_condition *condition, gpo_template_t *body, gpo_template_t *otherwise,
+                                       uint32_t *node);
+/* Runs `body` again and again as long as the condition isn't 0. The condition is evaluated when the graph gets to the
+ * node, and at the end of each run of the body. gpo_graph_get_loop says how often it ran. A graph that loops for ever
+ * can't be stopped, and destroying it blocks until the loop ends: set condition.max_iterations. */
+GPO_API gpo_status gpo_template_add_while(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                          const gpo_condition *condition, gpo_template_t *body, uint32_t *node);
+/* Runs the body whose number the condition is, from 0; none if there is no such body. `bodies` gets `count` templates
+ * (1 to 1024).
+ * GPO_NOT_SUPPORTED: the driver has no switch nodes (before CUDA 12.8) */
+GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                           const gpo_condition *condition, gpo_template_t *bodies, uint32_t count,
+                                           uint32_t *node);
+
+/* Gives a kernel node the condition of a node that was made with GPO_COMPARE_KERNEL: argument `index` becomes the
+ * handle that gpo::set_condition takes (gpuorch/device/graph.cuh; 8 bytes, of type gpo::condition). The kernel must
+ * come before the conditional node, or be in the body of the while that it decides. `kernel_in` and `conditional_in` are the
+ * templates that the nodes were added to: of one template and its bodies.
+ * GPO_INVALID_ARGUMENT: a node isn't what it has to be, or the kernel has no such argument of 8 bytes */
+GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_t kernel_node, uint32_t index,
+                                               gpo_template_t conditional_in, uint32_t conditional);
+
 /* --- parameters --- */
 
 #define GPO_PARAMETER_ARGUMENT 1     /* argument `index` of a kernel, as many bytes as it has */
@@ -191,7 +244,7 @@ GPO_API gpo_status gpo_template_clear(gpo_template_t graph_template);
 
 typedef struct gpo_template_statistics {
     uint32_t struct_size;
-    uint32_t nodes;
+    uint32_t nodes;          /* with those of bodies, once it has a graph */
     uint32_t parameters;
     uint32_t instances;      /* graphs that exist now, those of gpo_template_launch included */
     uint32_t pooled;         /* of these, how many are those of gpo_template_launch */
@@ -208,6 +261,7 @@ GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gp
 /* --- graphs: instances of a template --- */
 
 #define GPO_GRAPH_UPLOAD 1        /* upload to the device when created, so that the first launch is as fast as others */
+#define GPO_GRAPH_DEVICE_LAUNCH 2 /* kernels may launch it (gpo_graph_get_device_handle); with its upload */
 
 typedef struct gpo_graph_options {
     uint32_t struct_size;
@@ -216,8 +270,12 @@ typedef struct gpo_graph_options {
 } gpo_graph_options;
 
 /* Makes a graph of the template as it is now. `options` may be NULL.
- * GPO_INVALID_STATE: the template is being recorded
- * Blocks on the GPU until the upload is done, with GPO_GRAPH_UPLOAD. */
+ * GPO_INVALID_STATE: the template or a body of it is being recorded, or it is a body
+ * GPO_NOT_SUPPORTED: with GPO_GRAPH_DEVICE_LAUNCH, the template has a node that such a graph can't have (only kernels,
+ *     copies of device and pinned memory, and fills): the message names the node. Or it has conditional nodes and a
+ *     graph already, and a node that can't be copied
+ * GPO_INVALID_ARGUMENT: an empty template with GPO_GRAPH_DEVICE_LAUNCH
+ * Blocks on the GPU until the upload is done, with GPO_GRAPH_UPLOAD and GPO_GRAPH_DEVICE_LAUNCH. */
 GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_graph_options *options,
                                     gpo_graph_t *graph);
 /* Destroys a graph's handle. Launches that were accepted still run. */
@@ -279,9 +337,27 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
 /* Makes graphs ahead for streams that will come, until there are `count`, and uploads them on `stream`. */
 GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t count, gpo_stream_t stream);
 
+/* How often the body of a while ran in the newest launch that is done, and whether `max_iterations` ended it.
+ * `conditional_in` is the template that `node` was added to: the graph's, or a body. Either pointer may be NULL. With
+ * a condition that a kernel sets, `limited` is 1 also if the kernel ended the loop just then.
+ * Blocks on the GPU until work that is on all blocking streams is done. */
+GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditional_in, uint32_t node,
+                                      uint64_t *iterations, uint32_t *limited);
+
 /* Writes the CUgraphExec behind the graph, with all values that were set in it. The library owns it. It is valid until
  * the graph is updated or destroyed. */
 GPO_API gpo_status gpo_graph_get_native(gpo_graph_t graph, void **native);
+
+/* Writes what kernels launch the graph by: `native` names the graph, and `status` is the address of a word that gets
+ * the last failure of such a launch. A kernel takes both as one argument of 16 bytes, a gpo::device_graph
+ * (gpuorch/device/graph.cuh). They are valid until the graph is rebuilt or destroyed. Values that are set, and updates,
+ * reach launches of the device with gpo_graph_upload or a launch of the host.
+ * GPO_INVALID_STATE: the graph was made without GPO_GRAPH_DEVICE_LAUNCH */
+GPO_API gpo_status gpo_graph_get_device_handle(gpo_graph_t graph, uint64_t *native, uint64_t *status);
+/* Reads that word: the last failure of a device launch by this handle since the last call; GPO_SUCCESS if there was
+ * none. GPO_LIMIT_EXCEEDED: one launch too many: of the 120 fire-and-forget or 255 tail launches that one run of a
+ * graph may make, or of this graph, which can be launched once at a time. GPO_INVALID_ARGUMENT: anything else */
+GPO_API gpo_status gpo_graph_get_device_status(gpo_graph_t graph, gpo_status *device_status);
 
 #ifdef __cplusplus
 }

@@ -175,6 +175,13 @@ constexpr gpo_api kApi = {
     gpo_template_launch,
     gpo_template_prepare,
     gpo_graph_get_native,
+    gpo_template_add_if,
+    gpo_template_add_while,
+    gpo_template_add_switch,
+    gpo_template_bind_condition,
+    gpo_graph_get_loop,
+    gpo_graph_get_device_handle,
+    gpo_graph_get_device_status,
 };
 
 }  // namespace

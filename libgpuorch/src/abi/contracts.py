@@ -22,7 +22,9 @@ MAY_BE_NULL = {
     ("gpo_template_get_parameter", "bytes"), ("gpo_template_launch", "settings"), ("gpo_graph_create", "options"),
     ("gpo_graph_set_all", "settings"), ("gpo_graph_update", "report"),
 } | {(f"gpo_template_add_{kind}", "node") for kind in
-     ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child")}
+     ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "if", "while",
+      "switch")} | {("gpo_template_add_if", "otherwise"), ("gpo_graph_get_loop", "iterations"),
+                    ("gpo_graph_get_loop", "limited")}
 
 # Handles that may be NULL; beside those that end, whose NULL succeeds.
 NO_HANDLE = {("gpo_runtime_set_log_executor", "executor")}
@@ -80,7 +82,8 @@ STAYS = {
 }
 
 # Memory that is written, where the type doesn't tell, or it isn't a struct whose size is to be set before.
-WRITTEN = {("*", "buffer"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"), ("gpo_graph_get", "value")}
+WRITTEN = {("*", "buffer"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"), ("gpo_graph_get", "value"),
+           ("gpo_template_add_switch", "bodies")}
 
 # How much memory a pointer leads to: the parameter that says so, and its unit.
 LENGTH = {
@@ -92,7 +95,7 @@ LENGTH = {
     ("gpo_host_register", "memory"): ("bytes", "bytes"), ("*", "after"): ("after_count", "numbers"),
     ("gpo_template_add_kernel", "arguments"): ("count", "pointers"),
     ("gpo_template_add_kernel", "sizes"): ("count", "numbers"), ("*", "value"): ("bytes", "bytes"),
-    ("*", "settings"): ("count", "structs"),
+    ("*", "settings"): ("count", "structs"), ("gpo_template_add_switch", "bodies"): ("count", "pointers"),
 }
 
 

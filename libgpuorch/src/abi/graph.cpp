@@ -24,11 +24,11 @@ GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_gra
     return abi::call(__func__, [&] {
         required(graph, "graph");
         const gpo_graph_options read = read_struct(options, "options");
-        refuse_unknown_flags(read.flags, GPO_GRAPH_UPLOAD, "options.flags");
+        refuse_unknown_flags(read.flags, GPO_GRAPH_UPLOAD | GPO_GRAPH_DEVICE_LAUNCH, "options.flags");
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
             auto made = make<Graph>(pinned.ref(), read.flags, read.label);
-            if (read.flags & GPO_GRAPH_UPLOAD) upload_and_wait(*made);
+            if (read.flags) upload_and_wait(*made);
             *graph = pinned->runtime().publish<gpo_graph_t>(*made);
             return GPO_SUCCESS;
         });
@@ -125,6 +125,43 @@ GPO_API gpo_status gpo_graph_get_native(gpo_graph_t graph, void** native) {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
             *native = pinned->native();
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditional_in, uint32_t node,
+                                      uint64_t* iterations, uint32_t* limited) {
+    return abi::call(__func__, [&] {
+        Pin<Graph> pinned(graph);
+        Pin<Template> of(conditional_in);
+        return abi::blame(*pinned, [&] {
+            const auto [count, ended] = pinned->loop(*of, node);
+            if (iterations) *iterations = count;
+            if (limited) *limited = ended;
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_get_device_handle(gpo_graph_t graph, uint64_t* native, uint64_t* status) {
+    return abi::call(__func__, [&] {
+        required(native, "native");
+        required(status, "status");
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            std::tie(*native, *status) = pinned->device_handle();
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_graph_get_device_status(gpo_graph_t graph, gpo_status* device_status) {
+    return abi::call(__func__, [&] {
+        required(device_status, "device_status");
+        Pin<Graph> pinned(graph);
+        return abi::blame(*pinned, [&] {
+            *device_status = pinned->take_device_status();
             return GPO_SUCCESS;
         });
     });

@@ -33,6 +33,12 @@ gpo_status add(const char* function, gpo_template_t graph_template, uint32_t* no
     });
 }
 
+constexpr uint32_t kMostBodies = 1024;
+
+gpo_condition read_condition(const gpo_condition* condition) {
+    return read_struct(&required(condition, "condition"), "condition");
+}
+
 template <class Thing>
 void require_device(const Template& of, const Thing& thing) {
     if (&of.runtime() != &thing.runtime())
@@ -208,6 +214,55 @@ GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const u
     });
 }
 
+// --- decisions on the GPU ---
+
+GPO_API gpo_status gpo_template_add_if(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
+                                       const gpo_condition* condition, gpo_template_t* body, gpo_template_t* otherwise,
+                                       uint32_t* node) {
+    return add(__func__, graph_template, node, [&](Template& to) {
+        required(body, "body");
+        gpo_template_t bodies[2] = {};
+        const uint32_t made = to.add_conditional(nodes_of(after, after_count), CU_GRAPH_COND_TYPE_IF,
+                                                 read_condition(condition), {bodies, otherwise ? 2u : 1u});
+        *body = bodies[0];
+        if (otherwise) *otherwise = bodies[1];
+        return made;
+    });
+}
+
+GPO_API gpo_status gpo_template_add_while(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
+                                          const gpo_condition* condition, gpo_template_t* body, uint32_t* node) {
+    return add(__func__, graph_template, node, [&](Template& to) {
+        required(body, "body");
+        return to.add_conditional(nodes_of(after, after_count), CU_GRAPH_COND_TYPE_WHILE, read_condition(condition),
+                                  {body, 1});
+    });
+}
+
+GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
+                                           const gpo_condition* condition, gpo_template_t* bodies, uint32_t count,
+                                           uint32_t* node) {
+    return add(__func__, graph_template, node, [&](Template& to) {
+        required(bodies, "bodies");
+        if (count == 0 || count > kMostBodies)
+            fail(GPO_INVALID_ARGUMENT, "count is ", count, ": a switch has 1 to ", kMostBodies, " bodies");
+        return to.add_conditional(nodes_of(after, after_count), CU_GRAPH_COND_TYPE_SWITCH, read_condition(condition),
+                                  {bodies, count});
+    });
+}
+
+GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_t kernel_node, uint32_t index,
+                                               gpo_template_t conditional_in, uint32_t conditional) {
+    return abi::call(__func__, [&] {
+        Pin<Template> pinned(kernel_in);
+        Pin<Template> other(conditional_in);
+        return abi::blame(*pinned, [&] {
+            pinned->bind_condition(kernel_node, index, *other, conditional);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
 // --- parameters, and what a template is ---
 
 GPO_API gpo_status gpo_template_add_parameter(gpo_template_t graph_template, const char* name, uint32_t node,
@@ -273,6 +328,7 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
         Pin<Stream> on(stream);
         return abi::blame(*on, [&] {
             require_device(*pinned, *on);
+            static_cast<void>(pinned->seal());   // a body has no graphs
             const SettingArray array(settings, stride, count);
             const Ref<Graph> graph = pinned->instances().of_stream(*on);
             LaunchGraph operation(*graph, array.values_for(*pinned, *graph));
@@ -287,6 +343,7 @@ GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t 
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] {
             require_device(*pinned, *on);
+            static_cast<void>(pinned->seal());
             pinned->instances().prepare(count, *on);
             return GPO_SUCCESS;
         });

@@ -510,6 +510,16 @@ inline constexpr StructField kStructFields<gpo_template_options>[] = {
 };
 
 template <>
+inline constexpr StructField kStructFields<gpo_condition>[] = {
+    GPO_FIELD(gpo_condition, struct_size),
+    GPO_FIELD(gpo_condition, comparison),
+    GPO_FIELD(gpo_condition, word),
+    GPO_FIELD(gpo_condition, constant),
+    GPO_FIELD(gpo_condition, initial),
+    GPO_FIELD(gpo_condition, max_iterations),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_template_statistics>[] = {
     GPO_FIELD(gpo_template_statistics, struct_size),
     GPO_FIELD(gpo_template_statistics, nodes),

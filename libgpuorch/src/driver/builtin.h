@@ -8,5 +8,7 @@ namespace gpo::driver {
 
 /// builtin.ptx, terminated by a NUL that is not counted. Made at build time from the committed file (embed.cmake).
 std::string_view builtin_ptx() noexcept;
+/// condition.ptx, likewise: the kernel that decides conditional nodes of graphs. For drivers of CUDA 12.3 and newer.
+std::string_view condition_ptx() noexcept;
 
 }  // namespace gpo::driver

@@ -30,6 +30,7 @@ public:
     CudaDriver() {
         name = "cuda";
         builtin_image = builtin_ptx();
+        condition_image = condition_ptx();
     }
     Compiler& compiler() override { return compiler_; }
     void set_version(int value) {

@@ -98,6 +98,8 @@ struct Driver {
     bool software = false;            // for messages and properties only
     /// The built-in kernels (kernel/builtin.h), as cuModuleLoadDataEx of this driver takes them; static.
     std::string_view builtin_image;
+    /// The kernel gpo_decide (driver/condition.cu), likewise.
+    std::string_view condition_image;
     virtual Compiler& compiler() = 0;
     /// What failed, exactly; nothing while nothing has, and never on a driver that can't tell. Any thread.
     virtual std::optional<Fault> fault() { return std::nullopt; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes builtin.ptx from builtin.cu with the pinned nvcc: make_builtin.py NVCC [OUTPUT].
+"""Makes builtin.ptx and condition.ptx from the sources of these names with the pinned nvcc: make_builtin.py NVCC [FOLDER].
 
-The PTX is for the oldest architecture that this nvcc knows, so that every newer device's driver can translate it, and
-its `.version`, which is the compiler's own, is lowered to 8.2: the floor is the driver of CUDA 12.2, and nothing newer
-is used.
+The PTX is for the oldest architecture that this nvcc knows, so that every newer device's driver can translate it. Its
+`.version`, which is the compiler's own, is lowered to that of the oldest driver that can use it: 8.2, of CUDA 12.2, and
+for conditional nodes 8.3, of CUDA 12.3.
 """
 import pathlib
 import re
@@ -12,22 +12,24 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-ARCHITECTURE, PTX_VERSION = "compute_75", "8.2"
+ARCHITECTURE = "compute_75"
+PTX_VERSIONS = {"builtin": "8.2", "condition": "8.3"}
 
 
-def make(nvcc):
+def make(nvcc, name):
     with tempfile.TemporaryDirectory() as folder:
-        output = pathlib.Path(folder) / "builtin.ptx"
+        output = pathlib.Path(folder) / f"{name}.ptx"
         # Run beside the source: no path of this machine comes into the text.
-        subprocess.run([nvcc, "-ptx", f"-arch={ARCHITECTURE}", "-std=c++17", "-o", str(output), "builtin.cu"], cwd=HERE,
-                       check=True)
+        subprocess.run([nvcc, "-ptx", f"-arch={ARCHITECTURE}", "-std=c++17", "-o", str(output), f"{name}.cu"],
+                       cwd=HERE, check=True)
         text = output.read_text()
-    return re.sub(r"^\.version .*$", f".version {PTX_VERSION}", text, count=1, flags=re.M)
+    return re.sub(r"^\.version .*$", f".version {PTX_VERSIONS[name]}", text, count=1, flags=re.M)
 
 
 def main():
-    output = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else HERE / "builtin.ptx"
-    output.write_text(make(str(pathlib.Path(sys.argv[1]).resolve())))
+    folder = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else HERE
+    for name in PTX_VERSIONS:
+        (folder / f"{name}.ptx").write_text(make(str(pathlib.Path(sys.argv[1]).resolve()), name))
 
 
 if __name__ == "__main__":

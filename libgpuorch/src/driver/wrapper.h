@@ -26,6 +26,7 @@ public:
         version = wrapped_->version;
         software = wrapped_->software;
         builtin_image = wrapped_->builtin_image;
+        condition_image = wrapped_->condition_image;
         // Entries are replaced only after the originals can be reached.
         inner = wrapped_->table;
         table = wrapped_->table;

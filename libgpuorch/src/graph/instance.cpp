@@ -9,6 +9,8 @@ namespace gpo {
 
 namespace {
 
+constexpr uint64_t kLoopBytes = 2 * sizeof(uint32_t);
+
 bool same(const Parameter& parameter, const Values& a, const Values& b) noexcept {
     return std::memcmp(a.data() + parameter.offset, b.data() + parameter.offset, parameter.bytes) == 0;
 }
@@ -57,18 +59,95 @@ void write_text(char (&to)[256], const std::string& from) noexcept {
 Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
     : Object(of->runtime(), Type::graph, label && *label ? label : of->label()), of_(std::move(of)), flags_(flags) {
     const Ref<Recipe> recipe = of_->seal();
-    Instance made = prepare(recipe, recipe);
-    wanted_ = recipe->values();
-    set_.resize(recipe->parameters().size());
     DriverScope scope(context());
-    exec_ = instantiate(*recipe);
-    instance_ = std::move(made);
+    const Ref<Recipe> built = buildable(recipe);
+    try {
+        instance_ = prepare(recipe, built);
+        wanted_ = recipe->values();
+        set_.resize(recipe->parameters().size());
+        if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) make_device_status(*recipe);
+        exec_ = instantiate(*built);
+    } catch (...) {
+        if (built->single()) built->give_back();
+        free_memory();
+        throw;
+    }
     of_->counters().instances.fetch_add(1, std::memory_order_relaxed);
 }
 
 Graph::~Graph() {
     destroy_exec();
+    free_memory();
     of_->counters().instances.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// What may still be in flight uses it: it is freed when the device's streams are past that.
+void Graph::free_memory() noexcept {
+    try {
+        if (const uint64_t loops = std::exchange(loops_, 0)) Registry::of(runtime()).free(context(), loops);
+        if (uint32_t* status = std::exchange(device_status_, nullptr))
+            Streams::of(context()).when_all_pass([status, context = &context()](bool ok) {
+                if (ok) context->table().cuMemFreeHost(status);
+            });
+    } catch (...) {
+        // The device is lost, and the memory with it; or there is no memory to wait with, and it goes with the context.
+    }
+}
+
+void Graph::make_device_status(const Recipe& recipe) {
+    if (recipe.nodes().empty())
+        fail(GPO_INVALID_ARGUMENT, of_->describe(), " is empty, and kernels can't launch a graph without work");
+    void* memory = nullptr;
+    context().check(context().table().cuMemHostAlloc(&memory, sizeof(uint32_t),
+                                                     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+                    "cuMemHostAlloc");
+    device_status_ = new (memory) uint32_t(0);
+}
+
+Ref<Recipe> Graph::buildable(const Ref<Recipe>& recipe) {
+    return !recipe->single() || recipe->claim() ? recipe : recipe->rebuild();
+}
+
+// Where the loops of a graph of this recipe count: two words each.
+uint64_t Graph::loop_memory(const Recipe& recipe) {
+    const uint32_t count = recipe.scope().loops;
+    if (count <= loop_count_) return loops_;
+    Registry& registry = Registry::of(runtime());
+    const uint64_t made = registry.allocate(context(), count * kLoopBytes, "loops of a graph");
+    if (loops_) registry.free(context(), loops_);
+    loops_ = made;
+    loop_count_ = count;
+    return loops_;
+}
+
+std::pair<uint32_t, bool> Graph::loop(Template& in, uint32_t node) {
+    const uint32_t number = in.loop(node);
+    std::lock_guard lock(lock_);
+    if (number >= loop_count_) fail(GPO_INVALID_STATE, describe(), " has no such while: it was made before");
+    uint32_t words[2] = {};
+    const Ref<Stream> stream = Streams::of(context()).idle();
+    DriverScope scope(context());
+    context().check(context().table().cuMemcpyDtoHAsync(words, loops_ + number * kLoopBytes, sizeof words,
+                                                        stream->native()),
+                    "cuMemcpyDtoHAsync");
+    context().check(context().table().cuStreamSynchronize(stream->native()), "cuStreamSynchronize");
+    return {words[0], words[1] != 0};
+}
+
+void Graph::require_device_launch() const {
+    if (!(flags_ & GPO_GRAPH_DEVICE_LAUNCH))
+        fail(GPO_INVALID_STATE, describe(), " was made without GPO_GRAPH_DEVICE_LAUNCH");
+}
+
+std::pair<uint64_t, uint64_t> Graph::device_handle() {
+    require_device_launch();
+    std::lock_guard lock(lock_);
+    return {reinterpret_cast<uint64_t>(exec_), reinterpret_cast<uint64_t>(device_status_)};
+}
+
+gpo_status Graph::take_device_status() {
+    require_device_launch();
+    return static_cast<gpo_status>(std::atomic_ref(*device_status_).exchange(0, std::memory_order_relaxed));
 }
 
 void Graph::destroy_exec() noexcept {
@@ -76,11 +155,13 @@ void Graph::destroy_exec() noexcept {
     DriverTry scope(context());
     if (scope.entered()) context().table().cuGraphExecDestroy(exec_);   // what is in flight runs to its end
     exec_ = nullptr;
+    if (instance_.built->single()) instance_.built->give_back();
 }
 
 CUgraphExec Graph::instantiate(const Recipe& recipe) {
     CUDA_GRAPH_INSTANTIATE_PARAMS params;
     std::memset(&params, 0, sizeof params);
+    if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
     CUgraphExec exec = nullptr;
     CUresult result;
     {
@@ -90,6 +171,7 @@ CUgraphExec Graph::instantiate(const Recipe& recipe) {
     if (result == CUDA_SUCCESS) return exec;
     const uint32_t node = params.hErrNode_out ? recipe.find(params.hErrNode_out) : Recipe::kNone;
     auto error = std::make_shared<Error>(*context().error_of(result, "cuGraphInstantiateWithParams"));
+    if ((flags_ & GPO_GRAPH_DEVICE_LAUNCH) && result == CUDA_ERROR_INVALID_VALUE) error->status = GPO_NOT_SUPPORTED;
     error->object = of_->describe();
     error->message = text(of_->describe(), " can't be instantiated",
                           node == Recipe::kNone ? std::string() : text(" because of ", node_text(recipe, node)), ": ",
@@ -98,7 +180,7 @@ CUgraphExec Graph::instantiate(const Recipe& recipe) {
 }
 
 // All that needs memory, for an executable graph that is made of `built` and has the nodes of `recipe`.
-Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built) const {
+Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built) {
     Instance out;
     out.recipe = recipe;
     out.built = built;
@@ -107,7 +189,8 @@ Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& bui
     std::vector<uint32_t> patched_of(recipe->nodes().size(), UINT32_MAX);
     out.targets.resize(parameters.size());
     for (size_t i = 0; i < parameters.size(); ++i) {
-        out.resend.push_back(parameters[i].differs);
+        out.resend.push_back(parameters[i].differs || parameters[i].hidden);
+        out.hidden.push_back(parameters[i].hidden ? loop_memory(*recipe) + parameters[i].loop * kLoopBytes : 0);
         for (const NodeField& field : parameters[i].fields) {
             uint32_t& patched = patched_of[field.node];
             if (patched == UINT32_MAX) {
@@ -209,7 +292,8 @@ void Graph::send(const Values& values) {
     std::vector<uint32_t>& changed = instance_.changed;
     changed.clear();
     for (uint32_t i = 0; i < parameters.size(); ++i)
-        if (parameters[i].bytes && (instance_.resend[i] || !same(parameters[i], values, instance_.sent)))
+        if (parameters[i].bytes && (instance_.resend[i] || (!parameters[i].hidden &&
+                                                            !same(parameters[i], values, instance_.sent))))
             changed.push_back(i);
     if (changed.empty()) return;
     for (const uint32_t parameter : changed) write(parameter, values);
@@ -233,7 +317,9 @@ void Graph::send(const Values& values) {
 }
 
 void Graph::write(uint32_t parameter, const Values& values) noexcept {
-    const std::byte* value = values.data() + instance_.recipe->parameters()[parameter].offset;
+    const Parameter& of = instance_.recipe->parameters()[parameter];
+    const void* value = values.data() + of.offset;
+    if (of.hidden) value = &instance_.hidden[parameter];
     for (const Target& target : instance_.targets[parameter]) {
         Patched& patched = instance_.patched[target.patched];
         if (target.field.what == GPO_PARAMETER_ENABLED) {
@@ -272,7 +358,8 @@ void Graph::put_back(uint32_t refused) noexcept {
     for (Patched& patched : instance_.patched) patched.work_changed = patched.enabled_changed = false;
     if (!all) return;
     for (const uint32_t parameter : instance_.changed)
-        instance_.resend[parameter] = instance_.recipe->parameters()[parameter].differs;
+        instance_.resend[parameter] = instance_.recipe->parameters()[parameter].differs ||
+                                      instance_.recipe->parameters()[parameter].hidden;
 }
 
 void Graph::fail_refused(uint32_t refused, CUresult result) {
@@ -346,8 +433,16 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
 }
 
 void Graph::rebuild(const Ref<Recipe>& recipe) {
-    Instance next = prepare(recipe, recipe);
-    const CUgraphExec exec = instantiate(*recipe);
+    const Ref<Recipe> built = buildable(recipe);
+    CUgraphExec exec = nullptr;
+    Instance next;
+    try {
+        next = prepare(recipe, built);
+        exec = instantiate(*built);
+    } catch (...) {
+        if (built->single()) built->give_back();
+        throw;
+    }
     destroy_exec();
     exec_ = exec;
     take_over(std::move(next));

@@ -53,6 +53,12 @@ public:
     /// Brings it to the template's current recipe. Throws Failure, and then it is as it was.
     gpo_graph_update_report update();
     CUgraphExec native();
+    /// How often a while's body ran in the newest launch that is done, and whether its limit ended it.
+    std::pair<uint32_t, bool> loop(Template& in, uint32_t node);
+    /// What kernels launch it by: the executable graph, and where they leave a failure. Throws
+    /// Failure(GPO_INVALID_STATE).
+    std::pair<uint64_t, uint64_t> device_handle();
+    gpo_status take_device_status();
 
 private:
     ~Graph() override;
@@ -78,11 +84,18 @@ private:
         std::vector<bool> resend;                   // parameters that the driver has to get whatever was sent
         std::vector<uint32_t> changed;              // room for all parameters
         Values sent;
+        std::vector<uint64_t> hidden;               // by parameter: where the while that has it counts
     };
     [[noreturn]] void fail_device(const Stream& stream) const;
-    Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built) const;
+    // A recipe with a driver's graph that is free to be instantiated.
+    static Ref<Recipe> buildable(const Ref<Recipe>& recipe);
+    Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built);
+    uint64_t loop_memory(const Recipe& recipe);
     CUgraphExec instantiate(const Recipe& recipe);
     void destroy_exec() noexcept;
+    void free_memory() noexcept;
+    void require_device_launch() const;
+    void make_device_status(const Recipe& recipe);
     void send(const Values& values);
     void write(uint32_t parameter, const Values& values) noexcept;
     CUresult patch(Patched& patched) noexcept;
@@ -101,6 +114,9 @@ private:
     Values wanted_;
     std::vector<bool> set_;       // parameters that the user has set: they stay so in an update
     bool unsent_ = true;          // wanted_ may differ from what was sent
+    uint64_t loops_ = 0;          // device memory in which loops count
+    uint32_t loop_count_ = 0;     // for how many there is room
+    uint32_t* device_status_ = nullptr;   // pinned memory, of a graph that kernels may launch
 };
 
 /// The launch of a graph, as an operation.

@@ -107,6 +107,7 @@ CUgraphNodeParams params_of(const NodeWork& work, CUcontext context) {
                            node.wait ? CU_GRAPH_NODE_TYPE_WAIT_EVENT : CU_GRAPH_NODE_TYPE_EVENT_RECORD;
                        (node.wait ? params.eventWait.event : params.eventRecord.event) = node.event;
                    },
+                   [](const ConditionalNode&) { fail(GPO_INTERNAL, "a conditional node is copied with its bodies"); },
                    [](const OtherNode&) { fail(GPO_INTERNAL, "a node that can't be copied was to be copied"); },
                },
                work);
@@ -172,6 +173,11 @@ const char* kind_of(const NodeWork& work) noexcept {
                           [](const FillNode&) { return "fill"; },
                           [](const HostNode&) { return "host call"; },
                           [](const EventNode& node) { return node.wait ? "wait for event" : "record event"; },
+                          [](const ConditionalNode& node) {
+                              return node.type == CU_GRAPH_COND_TYPE_IF      ? "if"
+                                     : node.type == CU_GRAPH_COND_TYPE_WHILE ? "while"
+                                                                             : "switch";
+                          },
                           [](const OtherNode& node) { return name_of(node.type); },
                       },
                       work);
@@ -225,6 +231,24 @@ CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraphNode origin
     context.check(table.cuGraphAddNode(&made, to, after.data(), after.size(), &params), "cuGraphAddNode");
     if (original && std::get_if<KernelNode>(&work))
         context.check(table.cuGraphKernelNodeCopyAttributes(made, original), "cuGraphKernelNodeCopyAttributes");
+    return made;
+}
+
+CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgraph to,
+                            std::span<const CUgraphNode> after, std::vector<CUgraph>& bodies) {
+    auto params = zeroed<CUgraphNodeParams>();
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.handle = work.handle;
+    params.conditional.type = work.type;
+    params.conditional.size = work.bodies;
+    params.conditional.ctx = context.native();
+    bodies.reserve(work.bodies);
+    CUgraphNode made = nullptr;
+    const CUresult result = context.table().cuGraphAddNode(&made, to, after.data(), after.size(), &params);
+    if (result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_INVALID_VALUE)
+        fail(GPO_NOT_SUPPORTED, "this driver has no ", kind_of(NodeWork(work)), " with ", work.bodies, " bodies");
+    context.check(result, "cuGraphAddNode");
+    bodies.assign(params.conditional.phGraph_out, params.conditional.phGraph_out + work.bodies);
     return made;
 }
 

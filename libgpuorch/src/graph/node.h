@@ -71,12 +71,22 @@ struct EventNode {
 
 struct EmptyNode {};
 
+/// A decision, of which the bodies are graphs of their own.
+struct ConditionalNode {
+    CUgraphConditionalNodeType type;
+    CUgraphConditionalHandle handle;
+    uint32_t bodies;
+    gpo_condition condition;       // as it was asked for
+    uint32_t loop;                 // number of the while in its template, from 0; of others 0
+};
+
 /// Another library's, of a kind that can be launched and neither changed nor copied.
 struct OtherNode {
     CUgraphNodeType type;
 };
 
-using NodeWork = std::variant<EmptyNode, KernelNode, CopyNode, FillNode, HostNode, EventNode, OtherNode>;
+using NodeWork =
+    std::variant<EmptyNode, KernelNode, CopyNode, FillNode, HostNode, EventNode, ConditionalNode, OtherNode>;
 
 struct Node {
     NodeWork work;
@@ -84,6 +94,7 @@ struct Node {
     std::vector<uint32_t> after;           // nodes of the same graph, from 0
     const char* label = "";                // interned
     Ref<const Counted> owner;              // what has to stay while it may be launched: its kernel, its event
+    uint32_t section = 0;                  // 0: the graph itself; else a body (graph/recipe.h)
 };
 
 /// "kernel", "copy", …
@@ -100,6 +111,10 @@ std::string why_not_copied(const NodeWork& work);
 /// A copy of a node in `to`, with the launch attributes of `original`, if that isn't NULL.
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraphNode original, CUgraph to,
                       std::span<const CUgraphNode> after);
+/// A conditional node in `to`, by its handle, which is of `to`. Its bodies' graphs, which the driver owns, go to
+/// `bodies`.
+CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgraph to,
+                            std::span<const CUgraphNode> after, std::vector<CUgraph>& bodies);
 /// Gives the node of an executable graph the work as it is now. Doesn't throw: what the driver answered.
 CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, const NodeWork& work) noexcept;
 

@@ -24,6 +24,8 @@ struct Parameter {
     uint64_t offset = 0;            // of the value, in the values of all parameters
     std::vector<NodeField> fields;
     bool differs = false;           // the fields were recorded with different values
+    bool hidden = false;            // the library's own: where a while counts, different in each graph
+    uint32_t loop = 0;              // of a hidden one: which while
 };
 
 /// The values of all parameters, one behind the other.

@@ -6,25 +6,23 @@
 namespace gpo {
 
 Recipe::Recipe(Ref<Context> context, const Recipe* before)
-    : context_(std::move(context)), limits_(launch_limits(*context_)) {
+    : context_(std::move(context)), limits_(launch_limits(*context_)), scope_(make<Scope>()) {
     if (!before) return;
-    for (const Parameter& parameter : before->parameters_) named(parameter.name);
+    for (const Parameter& parameter : before->parameters_) named(parameter.name).hidden = parameter.hidden;
 }
 
+Recipe::Recipe(Ref<Context> context, Ref<Scope> scope, CUgraph body)
+    : context_(std::move(context)), limits_(launch_limits(*context_)), scope_(std::move(scope)), body_(true),
+      graph_(body) {}
+
 Recipe::~Recipe() {
+    if (!body_) {
+        std::lock_guard lock(scope_->building);
+        scope_->gone = true;
+    }
     if (!graph_ || !owned_) return;
     DriverTry scope(*context_);
     if (scope.entered()) context_->table().cuGraphDestroy(graph_);
-}
-
-std::string Recipe::why_single() const {
-    for (uint32_t i = 0; i < nodes_.size(); ++i) {
-        const auto* other = std::get_if<OtherNode>(&nodes_[i].work);
-        if (other && (other->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || other->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
-                      other->type == CU_GRAPH_NODE_TYPE_CONDITIONAL))
-            return describe_node(nodes_[i], i);
-    }
-    return "";
 }
 
 // --- nodes ---
@@ -114,32 +112,35 @@ uint32_t Recipe::add(CUgraphNode native, const char* label, Ref<const Counted> o
     return number;
 }
 
-// Numbers such that each node comes behind those that it is after.
-std::vector<uint32_t> Recipe::order() const {
+// Numbers of a section's nodes such that each comes behind those that it is after.
+std::vector<uint32_t> Recipe::order(uint32_t section) const {
     std::vector<uint32_t> out;
     std::vector<bool> placed(nodes_.size());
-    out.reserve(nodes_.size());
-    while (out.size() < nodes_.size()) {
-        const size_t before = out.size();
+    for (bool found = true; found;) {
+        found = false;
         for (uint32_t i = 0; i < nodes_.size(); ++i) {
             const auto& after = nodes_[i].after;
-            if (placed[i] || !std::all_of(after.begin(), after.end(), [&](uint32_t node) { return placed[node]; }))
+            if (nodes_[i].section != section || placed[i] ||
+                !std::all_of(after.begin(), after.end(), [&](uint32_t node) { return placed[node]; }))
                 continue;
-            placed[i] = true;
+            placed[i] = found = true;
             out.push_back(i);
         }
-        if (out.size() == before) fail(GPO_INTERNAL, "the graph's nodes come after one another in a circle");
     }
     return out;
 }
 
 uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after, const char* prefix) {
     for (uint32_t i = 0; i < child.nodes_.size(); ++i)
-        if (const std::string why = why_not_copied(child.nodes_[i].work); !why.empty())
+        if (const std::string why =
+                child.nodes_[i].section || std::get_if<ConditionalNode>(&child.nodes_[i].work)
+                    ? std::string("a conditional node belongs to one template")
+                    : why_not_copied(child.nodes_[i].work);
+            !why.empty())
             fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(child.nodes_[i], i), ", can't be copied: ", why);
     std::vector<uint32_t> numbers(child.nodes_.size());   // here, by the child's
     std::vector<bool> followed(child.nodes_.size());
-    for (const uint32_t i : child.order()) {
+    for (const uint32_t i : child.order(0)) {
         const Node& node = child.nodes_[i];
         std::vector<uint32_t> before;
         for (const uint32_t each : node.after) {
@@ -160,6 +161,8 @@ uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after,
 uint32_t Recipe::add_copy(const NodeWork& work, CUgraphNode original, std::span<const uint32_t> after) {
     std::vector<CUgraphNode> before;
     for (const uint32_t number : after) before.push_back(nodes_[number].native);
+    if (const std::string why = body_ ? why_not_in_body(work) : std::string(); !why.empty())
+        fail(GPO_NOT_SUPPORTED, why);
     const uint32_t number = see(copy_node(*context_, work, original, graph_, before), "", nullptr);
     nodes_[number].after.assign(after.begin(), after.end());
     return number;
@@ -209,7 +212,7 @@ void Recipe::add_parameter(const char* name, const NodeField& field) {
 }
 
 void Recipe::check_setting(uint32_t number, const void* value, uint64_t bytes) const {
-    if (number >= parameters_.size() || !parameters_[number].bytes)
+    if (number >= parameters_.size() || !parameters_[number].bytes || parameters_[number].hidden)
         fail(GPO_NOT_FOUND, "there is no parameter with the number ", number);
     const Parameter& parameter = parameters_[number];
     if (!value) fail(GPO_INVALID_ARGUMENT, "the value of parameter `", parameter.name, "` is NULL");
@@ -222,11 +225,222 @@ void Recipe::check_setting(uint32_t number, const void* value, uint64_t bytes) c
 
 uint32_t Recipe::parameter(std::string_view name) const {
     const auto found = numbers_.find(name);
-    if (found != numbers_.end() && parameters_[found->second].bytes) return found->second;
+    if (found != numbers_.end() && parameters_[found->second].bytes && !parameters_[found->second].hidden)
+        return found->second;
     std::string known;
     for (const Parameter& parameter : parameters_)
-        if (parameter.bytes) known += text(known.empty() ? "" : ", ", "`", parameter.name, "`");
+        if (parameter.bytes && !parameter.hidden) known += text(known.empty() ? "" : ", ", "`", parameter.name, "`");
     fail(GPO_NOT_FOUND, "there is no parameter `", name, "`; there ", known.empty() ? "are none" : "are ", known);
+}
+
+// --- conditional nodes ---
+
+uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodies, gpo_condition condition,
+                                 std::span<const uint32_t> after, std::vector<Ref<Recipe>>& made) {
+    const auto create = context_->table().cuGraphConditionalHandleCreate;
+    if (!create) fail(GPO_NOT_SUPPORTED, "conditional nodes need a driver of CUDA 12.3 or newer");
+    check_condition(*context_, condition, type);
+    if (!condition.max_iterations) condition.max_iterations = UINT32_MAX;
+    ConditionalNode node{type, 0, bodies, condition, type == CU_GRAPH_COND_TYPE_WHILE ? scope_->loops : 0};
+    context_->check(create(&node.handle, graph_, context_->native(), condition.initial, CU_GRAPH_COND_ASSIGN_DEFAULT),
+                    "cuGraphConditionalHandleCreate");
+    const auto first = static_cast<uint32_t>(nodes_.size());
+    try {
+        std::vector<uint32_t> behind(after.begin(), after.end());
+        const bool loop = type == CU_GRAPH_COND_TYPE_WHILE;
+        if (condition.comparison != GPO_COMPARE_KERNEL || loop)
+            behind = {add_decision(node, kNone, *this, loop ? Decision::before_loop : Decision::once, after)};
+        std::vector<CUgraphNode> before;
+        for (const uint32_t number : behind) before.push_back(nodes_[number].native);
+        std::vector<CUgraph> graphs;
+        nodes_.reserve(nodes_.size() + 1);
+        Node entry{node, gpo::add_conditional(*context_, node, graph_, before, graphs), std::move(behind), "", nullptr};
+        nodes_.push_back(std::move(entry));
+        const auto number = static_cast<uint32_t>(nodes_.size() - 1);
+        for (Scope::Binding& binding : scope_->bindings)
+            if (binding.conditional_in == this && binding.conditional == kNone) binding.conditional = number;
+        for (uint32_t i = 0; i < bodies; ++i) {
+            made.push_back(make<Recipe>(context_, scope_, graphs[i]));
+            bodies_.push_back({number, i, made.back()});
+        }
+        scope_->loops += loop;
+        return number;
+    } catch (...) {
+        remove_from(first);
+        throw;
+    }
+}
+
+// `number` of the conditional node in `in`; kNone: it comes next.
+uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t number, const Recipe& in, Decision when,
+                              std::span<const uint32_t> after) {
+    const Ref<Kernel> kernel = scope_->decide(context_);
+    scope_->bindings.reserve(scope_->bindings.size() + 1);
+    const uint32_t made = add_copy(decision(*kernel, conditional, when), nullptr, after);
+    nodes_[made].label = kernel->label();
+    nodes_[made].owner = Ref<const Counted>(kernel.get());
+    scope_->bindings.push_back({this, made, kDecisionHandle, &in, number});
+    if (when == Decision::once) return made;
+    const std::string name = text("\1loop ", conditional.loop);
+    add_parameter(name.c_str(), {made, GPO_PARAMETER_ARGUMENT, kDecisionState});
+    named(name).hidden = true;
+    named(name).loop = conditional.loop;
+    return made;
+}
+
+void Recipe::bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_in, uint32_t conditional) {
+    auto* work = std::get_if<KernelNode>(&nodes_[kernel].work);
+    const auto* decided = std::get_if<ConditionalNode>(&conditional_in.nodes_[conditional].work);
+    if (!decided || decided->condition.comparison != GPO_COMPARE_KERNEL)
+        fail(GPO_INVALID_ARGUMENT, describe_node(conditional_in.nodes_[conditional], conditional),
+             ", is no conditional node that a kernel decides");
+    if (!work || !work->arguments_known() || argument >= work->arguments() ||
+        work->argument_bytes(argument) != sizeof(CUgraphConditionalHandle))
+        fail(GPO_INVALID_ARGUMENT, describe_node(nodes_[kernel], kernel), ", has no argument ", argument,
+             " of 8 bytes");
+    scope_->bindings.reserve(scope_->bindings.size() + 1);
+    KernelNode changed = *work;
+    std::memcpy(changed.argument(argument), &decided->handle, sizeof decided->handle);
+    context_->check(context_->table().cuGraphKernelNodeSetParams(nodes_[kernel].native, &changed.params()),
+                    "cuGraphKernelNodeSetParams");
+    *work = std::move(changed);
+    scope_->bindings.push_back({this, kernel, argument, &conditional_in, conditional});
+}
+
+void Recipe::remove_from(uint32_t number) noexcept {
+    while (nodes_.size() > number) {
+        const auto last = static_cast<uint32_t>(nodes_.size() - 1);
+        std::erase_if(bodies_, [&](const Body& body) { return body.node == last; });
+        std::erase_if(scope_->bindings, [&](const Scope::Binding& binding) {
+            return (binding.kernel_in == this && binding.kernel == last) ||
+                   (binding.conditional_in == this && (binding.conditional == last || binding.conditional == kNone));
+        });
+        for (Parameter& parameter : parameters_) {
+            std::erase_if(parameter.fields, [&](const NodeField& field) { return field.node == last; });
+            if (parameter.fields.empty()) parameter.bytes = 0;
+        }
+        context_->table().cuGraphDestroyNode(nodes_.back().native);
+        nodes_.pop_back();
+    }
+}
+
+// --- sealing ---
+
+void Recipe::seal() {
+    if (sealed_) return;
+    close_loops();
+    const auto own = static_cast<ptrdiff_t>(nodes_.size());
+    const std::vector<Parameter> parameters = parameters_;
+    try {
+        take_in_bodies();
+    } catch (...) {
+        nodes_.erase(nodes_.begin() + own, nodes_.end());
+        parameters_ = parameters;
+        sections_.resize(1);
+        bound_.clear();
+        throw;
+    }
+    for (const Node& node : nodes_) {
+        const auto* other = std::get_if<OtherNode>(&node.work);
+        single_ |= std::get_if<ConditionalNode>(&node.work) != nullptr ||
+                   (other && (other->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || other->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+                              other->type == CU_GRAPH_NODE_TYPE_CONDITIONAL));
+    }
+    bodies_.clear();
+    scope_->sealed = sealed_ = true;
+}
+
+void Recipe::take_in_bodies() {
+    std::map<const Recipe*, uint32_t> offsets{{this, 0}};
+    for (const Body& body : bodies_) take_in(*body.recipe, body.node, body.index, offsets);
+    for (const Scope::Binding& binding : scope_->bindings)
+        bound_.push_back({offsets.at(binding.kernel_in) + binding.kernel, binding.argument,
+                          offsets.at(binding.conditional_in) + binding.conditional});
+}
+
+// At the end of each body of a while it is decided whether it runs again.
+void Recipe::close_loops() {
+    for (Body& body : bodies_) {
+        body.recipe->close_loops();
+        const auto& conditional = std::get<ConditionalNode>(nodes_[body.node].work);
+        if (conditional.type != CU_GRAPH_COND_TYPE_WHILE || body.closed) continue;
+        std::vector<bool> followed(body.recipe->nodes_.size());
+        for (const Node& node : body.recipe->nodes_)
+            for (const uint32_t before : node.after) followed[before] = true;
+        std::vector<uint32_t> ends;
+        for (uint32_t i = 0; i < followed.size(); ++i)
+            if (!followed[i]) ends.push_back(i);
+        body.recipe->add_decision(conditional, body.node, *this, Decision::end_of_body, ends);
+        body.closed = true;
+    }
+}
+
+void Recipe::take_in(const Recipe& body, uint32_t node, uint32_t index, std::map<const Recipe*, uint32_t>& offsets) {
+    const auto offset = static_cast<uint32_t>(nodes_.size()), section = static_cast<uint32_t>(sections_.size());
+    sections_.push_back({node, index});
+    offsets[&body] = offset;
+    for (const Node& each : body.nodes_) {
+        nodes_.push_back(each);
+        nodes_.back().section = section;
+        for (uint32_t& before : nodes_.back().after) before += offset;
+    }
+    for (const Parameter& parameter : body.parameters_)
+        for (const NodeField& field : parameter.fields) {
+            add_parameter(parameter.name.c_str(), {offset + field.node, field.what, field.index});
+            named(parameter.name).hidden = parameter.hidden;
+            named(parameter.name).loop = parameter.loop;
+        }
+    for (const Body& inner : body.bodies_) take_in(*inner.recipe, offset + inner.node, inner.index, offsets);
+}
+
+// --- another driver's graph like it ---
+
+Ref<Recipe> Recipe::rebuild() const {
+    for (uint32_t i = 0; i < nodes_.size(); ++i)
+        if (const std::string why = why_not_copied(nodes_[i].work); !why.empty())
+            fail(GPO_NOT_SUPPORTED, "only one graph at a time can be made of this template, which has conditional or ",
+                 "memory nodes, because ", describe_node(nodes_[i], i), ", can't be copied: ", why);
+    auto out = make<Recipe>(context_, nullptr);
+    out->nodes_ = nodes_;
+    out->parameters_ = parameters_;
+    out->numbers_ = numbers_;
+    out->values_ = values_;
+    out->sections_ = sections_;
+    out->bound_ = bound_;
+    out->sealed_ = out->single_ = out->claimed_ = true;
+    out->make_graph();
+    out->build(0, out->graph_, *this);
+    return out;
+}
+
+// The nodes of a section, in `graph`. Handles of conditions first: kernels that come before the node set them.
+void Recipe::build(uint32_t section, CUgraph graph, const Recipe& like) {
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+        auto* conditional = nodes_[i].section == section ? std::get_if<ConditionalNode>(&nodes_[i].work) : nullptr;
+        if (!conditional) continue;
+        context_->check(
+            context_->table().cuGraphConditionalHandleCreate(&conditional->handle, graph, context_->native(),
+                                                             conditional->condition.initial,
+                                                             CU_GRAPH_COND_ASSIGN_DEFAULT),
+            "cuGraphConditionalHandleCreate");
+        for (const Bound& bound : bound_)
+            if (bound.conditional == i)
+                std::memcpy(std::get<KernelNode>(nodes_[bound.kernel].work).argument(bound.argument),
+                            &conditional->handle, sizeof conditional->handle);
+    }
+    for (const uint32_t i : order(section)) {
+        std::vector<CUgraphNode> before;
+        for (const uint32_t number : nodes_[i].after) before.push_back(nodes_[number].native);
+        const auto* conditional = std::get_if<ConditionalNode>(&nodes_[i].work);
+        if (!conditional) {
+            nodes_[i].native = copy_node(*context_, nodes_[i].work, like.nodes_[i].native, graph, before);
+            continue;
+        }
+        std::vector<CUgraph> bodies;
+        nodes_[i].native = gpo::add_conditional(*context_, *conditional, graph, before, bodies);
+        for (uint32_t inner = 1; inner < sections_.size(); ++inner)
+            if (sections_[inner].node == i) build(inner, bodies[sections_[inner].index], like);
+    }
 }
 
 }  // namespace gpo

@@ -3,6 +3,9 @@
 // A recipe is built while it is recorded or while nodes are added. With the first graph that is made of it, it is
 // *sealed*: from then on nothing of it changes, and any number of threads may read it. A template that is recorded anew
 // gets another recipe; graphs keep the one that they were made of.
+//
+// The bodies of conditional nodes are recipes too, until the template is sealed: then their nodes become nodes of this
+// recipe, each body a *section* of them.
 #pragma once
 
 #include <map>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "device/context.h"
+#include "graph/conditional.h"
 #include "graph/node.h"
 #include "graph/parameters.h"
 #include "graph/recording.h"
@@ -21,20 +25,18 @@ class Recipe final : public Counted {
 public:
     /// Names of parameters keep their numbers from `before`, which may be NULL. Throws std::bad_alloc.
     Recipe(Ref<Context> context, const Recipe* before);
+    /// A body, whose graph belongs to the driver.
+    Recipe(Ref<Context> context, Ref<Scope> scope, CUgraph body);
 
     Context& context() const noexcept { return *context_; }
     CUgraph graph() const noexcept { return graph_; }
+    Scope& scope() const noexcept { return *scope_; }
+    bool body() const noexcept { return body_; }
     const std::vector<Node>& nodes() const noexcept { return nodes_; }
     const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
     /// What was recorded for them.
     const Values& values() const noexcept { return values_; }
     const LaunchLimits& limits() const noexcept { return limits_; }
-    bool empty() const noexcept { return nodes_.empty(); }
-
-    bool sealed() const noexcept { return sealed_; }
-    void seal() noexcept { sealed_ = true; }
-    /// "": any number of graphs can be made of it at a time. Otherwise why only one can.
-    std::string why_single() const;
 
     // --- while it is built. Inside a DriverScope. Throw Failure, std::bad_alloc ---
 
@@ -61,33 +63,75 @@ public:
     uint32_t checked(uint32_t number, const char* what) const;
     /// All nodes of `child` behind `after`, and one node behind all of them, whose number is returned.
     uint32_t add_child(const Recipe& child, std::span<const uint32_t> after, const char* prefix);
+    /// A conditional node behind `after`, with empty bodies.
+    uint32_t add_conditional(CUgraphConditionalNodeType type, uint32_t bodies, gpo_condition condition,
+                             std::span<const uint32_t> after, std::vector<Ref<Recipe>>& made);
+    /// An argument of a kernel becomes the handle of a condition.
+    void bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_in, uint32_t conditional);
     void add_parameter(const char* name, const NodeField& field);
+    /// Removes the nodes from this number on, which nothing refers to yet.
+    void remove_from(uint32_t number) noexcept;
+    /// Takes in the bodies; nothing changes any more.
+    void seal();
 
     // --- once it is sealed ---
+    bool sealed() const noexcept { return sealed_; }
+    /// Whether only one executable graph can be made of the driver's graph at a time.
+    bool single() const noexcept { return single_; }
+    /// Of one that is single: true for the first who asks, until give_back().
+    bool claim() const noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
+    void give_back() const noexcept { claimed_.store(false, std::memory_order_release); }
+    /// Another driver's graph like this, with the same numbers of nodes. Inside a DriverScope. Throws
+    /// Failure(GPO_NOT_SUPPORTED) if a node can't be copied.
+    Ref<Recipe> rebuild() const;
     /// To be held while the driver makes or updates an executable graph of it: two threads may not read one at a time.
     host::Mutex& instantiating() const noexcept { return instantiating_; }
     /// Throws Failure if a parameter can't have this value.
     void check_setting(uint32_t parameter, const void* value, uint64_t bytes) const;
-
     /// The number of a parameter that there is. Throws Failure(GPO_NOT_FOUND), with a list of those there are.
     uint32_t parameter(std::string_view name) const;
+    /// A body: of which node, and which of its bodies. The section 0 is the graph itself.
+    struct Section {
+        uint32_t node, index;
+    };
+    const std::vector<Section>& sections() const noexcept { return sections_; }
 
 private:
+    struct Body {
+        uint32_t node, index;
+        Ref<Recipe> recipe;
+        bool closed = false;       // of a while: it has the node that decides
+    };
+    struct Bound {
+        uint32_t kernel, argument, conditional;
+    };
     ~Recipe() override;
     Parameter& named(std::string_view name);
     void read_dependencies();
-    std::vector<uint32_t> order() const;
+    std::vector<uint32_t> order(uint32_t section) const;
     void add_child_parameters(const Recipe& child, std::span<const uint32_t> numbers, std::string_view prefix);
+    uint32_t add_decision(const ConditionalNode& conditional, uint32_t number, const Recipe& in, Decision when,
+                          std::span<const uint32_t> after);
+    void close_loops();
+    void take_in_bodies();
+    void take_in(const Recipe& body, uint32_t node, uint32_t index, std::map<const Recipe*, uint32_t>& offsets);
+    void build(uint32_t section, CUgraph graph, const Recipe& like);
 
     const Ref<Context> context_;
     const LaunchLimits limits_;
+    const Ref<Scope> scope_;
+    const bool body_ = false;
     CUgraph graph_ = nullptr;
     bool owned_ = false;
     std::vector<Node> nodes_;
     std::vector<Parameter> parameters_;
     Values values_;
     std::map<std::string, uint32_t, std::less<>> numbers_;   // of parameters_, by name
-    bool sealed_ = false;
+    std::vector<Body> bodies_;                               // until it is sealed
+    std::vector<Section> sections_ = {{0, 0}};
+    std::vector<Bound> bound_;
+    bool sealed_ = false, single_ = false;
+    mutable std::atomic<bool> claimed_{false};
     mutable host::Mutex instantiating_;
 };
 

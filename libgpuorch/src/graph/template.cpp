@@ -15,13 +15,25 @@ Template::Template(Ref<Context> context, const gpo_template_options& options)
       instances_(std::make_unique<Instances>(*this, options.max_instances ? options.max_instances : kDefaultInstances)),
       current_(make<Recipe>(context_, nullptr)) {}
 
+Template::Template(Ref<Context> context, Ref<Recipe> body)
+    : Object(context->runtime(), Type::graph_template, nullptr), context_(std::move(context)),
+      instances_(std::make_unique<Instances>(*this, 0)), current_(std::move(body)) {}
+
 Template::~Template() = default;
 
 void Template::close() noexcept {
     instances_->clear();
     std::lock_guard lock(lock_);
+    if (recording_) stop_recording();
+}
+
+// The streams are as they were.
+void Template::stop_recording() noexcept {
     recording_.reset();
     recorded_ = nullptr;
+    if (!current_->body()) return;
+    std::lock_guard building(current_->scope().building);
+    --current_->scope().recordings;
 }
 
 // --- recording ---
@@ -34,10 +46,15 @@ void Template::begin(Ref<Stream> stream) {
     std::lock_guard lock(lock_);
     if (recording_)
         fail(GPO_INVALID_STATE, describe(), " is being recorded already, on ", recording_->stream().describe());
-    auto recipe = make<Recipe>(context_, current_.get());
+    if (current_->body() && !current_->nodes().empty())
+        fail(GPO_INVALID_STATE, describe(), " is a body and has nodes already");
+    auto recipe = make<Recipe>(context_, current_->body() ? nullptr : current_.get());
     recording_ = std::make_unique<GraphRecording>(std::move(stream));
     recipe->borrow(recording_->graph());
     recorded_ = std::move(recipe);
+    if (!current_->body()) return;
+    std::lock_guard building(current_->scope().building);
+    ++current_->scope().recordings;
 }
 
 GraphRecording& Template::required_recording(const char* what) {
@@ -58,18 +75,35 @@ void Template::end() {
     required_recording("the end");
     DriverScope scope(*context_);
     const std::unique_ptr<GraphRecording> recording = std::move(recording_);
-    const Ref<Recipe> recorded = std::move(recorded_);
+    const Ref<Recipe> recorded = recorded_;
+    stop_recording();
     const CUgraph graph = recording->end();
     recorded->own(graph, recording->take_made());
-    current_ = recorded;
+    if (current_->body()) end_body(*recorded);
+    else current_ = recorded;
     counters_.recordings.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A body's graph is the driver's: what was recorded is copied there.
+void Template::end_body(Recipe& recorded) {
+    for (uint32_t i = 0; i < recorded.nodes().size(); ++i)
+        if (const std::string why = why_not_in_body(recorded.nodes()[i].work); !why.empty())
+            fail(GPO_CAPTURE_REFUSED, describe_node(recorded.nodes()[i], i), ", can't be in ", describe(), ": ", why);
+    Recipe& body = *current_;
+    std::lock_guard building(body.scope().building);
+    refuse_finished(body);
+    try {
+        body.add_child(recorded, {}, nullptr);
+    } catch (...) {
+        body.remove_from(0);
+        throw;
+    }
 }
 
 void Template::cancel() {
     std::lock_guard lock(lock_);
     if (!recording_) fail(GPO_INVALID_STATE, describe(), " is not being recorded");
-    recording_.reset();
-    recorded_ = nullptr;
+    stop_recording();
 }
 
 uint32_t Template::last_node(Stream& stream) {
@@ -92,6 +126,7 @@ void Template::set_last_node(Stream& stream, uint32_t node) {
 void Template::clear() {
     std::lock_guard lock(lock_);
     if (recording_) fail(GPO_INVALID_STATE, describe(), " is being recorded");
+    if (current_->body()) fail(GPO_INVALID_STATE, describe(), " is a body: clear the template that it belongs to");
     current_ = make<Recipe>(context_, current_.get());
 }
 
@@ -103,10 +138,21 @@ Recipe& Template::buildable() {
         read_made();
         return *recorded_;
     }
-    if (current_->sealed())
-        fail(GPO_INVALID_STATE, describe(), " has graphs, so it can't be added to: record it anew, or clear it first");
+    std::lock_guard building(current_->scope().building);
+    refuse_finished(*current_);
     current_->make_graph();
     return *current_;
+}
+
+void Template::refuse_finished(const Recipe& recipe) const {
+    if (recipe.scope().gone)
+        fail(GPO_INVALID_STATE, describe(), " is a body of a template that was recorded anew, cleared or destroyed");
+    if (recipe.scope().sealed)
+        fail(GPO_INVALID_STATE, describe(), " has graphs, so it can't be added to: record it anew, or clear it first");
+}
+
+void Template::refuse_in_body(const Recipe& recipe, const char* kind, bool forbidden) {
+    if (recipe.body() && forbidden) fail(GPO_NOT_SUPPORTED, "a body can't have a node of this kind: ", kind);
 }
 
 uint32_t Template::add_node(std::span<const uint32_t> after, const NodeWork& work) {
@@ -125,10 +171,58 @@ uint32_t Template::add_child(std::span<const uint32_t> after, Template& child, c
     });
 }
 
+uint32_t Template::add_conditional(std::span<const uint32_t> after, CUgraphConditionalNodeType type,
+                                   const gpo_condition& condition, std::span<gpo_template_t> bodies) {
+    return build(after, [&](Recipe& recipe, const std::vector<uint32_t>& numbers) {
+        const auto first = static_cast<uint32_t>(recipe.nodes().size());
+        std::vector<Ref<Recipe>> made;
+        const uint32_t number =
+            recipe.add_conditional(type, static_cast<uint32_t>(bodies.size()), condition, numbers, made);
+        std::vector<gpo_template_t> handles;
+        try {
+            handles.reserve(made.size());
+            for (const Ref<Recipe>& body : made)
+                handles.push_back(runtime().publish<gpo_template_t>(*make<Template>(context_, body)));
+        } catch (...) {
+            for (const gpo_template_t handle : handles) gpo_template_destroy(handle);
+            recipe.remove_from(first);
+            throw;
+        }
+        std::copy(handles.begin(), handles.end(), bodies.begin());
+        return number;
+    });
+}
+
+void Template::bind_condition(uint32_t kernel, uint32_t argument, Template& conditional_in, uint32_t conditional) {
+    const Recipe* decided = nullptr;
+    {
+        std::lock_guard lock(conditional_in.lock_);
+        decided = conditional_in.recorded_ ? conditional_in.recorded_.get() : conditional_in.current_.get();
+    }
+    std::lock_guard lock(lock_);
+    DriverScope scope(*context_);
+    Recipe& recipe = buildable();
+    std::lock_guard building(recipe.scope().building);
+    if (&decided->scope() != &recipe.scope())
+        fail(GPO_INVALID_ARGUMENT, describe(), " and ", conditional_in.describe(), " are not of one template");
+    recipe.bind(recipe.checked(kernel, "kernel_node"), argument, *decided,
+                decided->checked(conditional, "conditional"));
+}
+
+uint32_t Template::loop(uint32_t node) {
+    std::lock_guard lock(lock_);
+    const Node& found = current_->nodes()[current_->checked(node, "node")];
+    const auto* conditional = std::get_if<ConditionalNode>(&found.work);
+    if (!conditional || conditional->type != CU_GRAPH_COND_TYPE_WHILE)
+        fail(GPO_INVALID_ARGUMENT, describe_node(found, node - 1), ", is no while");
+    return conditional->loop;
+}
+
 void Template::add_parameter(const char* name, uint32_t node, uint32_t what, uint32_t index) {
     std::lock_guard lock(lock_);
     DriverScope scope(*context_);
     Recipe& recipe = buildable();
+    std::lock_guard building(recipe.scope().building);
     recipe.add_parameter(name, {recipe.checked(node, "node"), what, index});
 }
 
@@ -154,11 +248,13 @@ uint32_t Template::find_node(const char* label) {
 Ref<Recipe> Template::seal() {
     std::lock_guard lock(lock_);
     if (recording_) fail(GPO_INVALID_STATE, describe(), " is being recorded");
-    if (!current_->sealed()) {
-        DriverScope scope(*context_);
-        current_->make_graph();
-        current_->seal();
-    }
+    if (current_->body()) fail(GPO_INVALID_STATE, describe(), " is a body of a conditional node, and no graph by itself");
+    if (current_->sealed()) return current_;
+    DriverScope scope(*context_);
+    std::lock_guard building(current_->scope().building);
+    if (current_->scope().recordings) fail(GPO_INVALID_STATE, "a body of ", describe(), " is being recorded");
+    current_->make_graph();
+    current_->seal();
     return current_;
 }
 
@@ -176,7 +272,8 @@ gpo_template_statistics Template::statistics() {
     out.recordings = counters_.recordings.load(std::memory_order_relaxed);
     std::lock_guard lock(lock_);
     out.nodes = static_cast<uint32_t>(current_->nodes().size());
-    for (const Parameter& parameter : current_->parameters()) out.parameters += parameter.bytes != 0;
+    for (const Parameter& parameter : current_->parameters())
+        out.parameters += parameter.bytes != 0 && !parameter.hidden;
     const size_t length = std::min(last_rebuild_.size(), sizeof out.last_rebuild - 1);
     std::memcpy(out.last_rebuild, last_rebuild_.data(), length);
     return out;

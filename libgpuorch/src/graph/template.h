@@ -30,6 +30,8 @@ class Template final : public Object {
 public:
     /// Throws Failure.
     Template(Ref<Context> context, const gpo_template_options& options);
+    /// A body of a conditional node.
+    Template(Ref<Context> context, Ref<Recipe> body);
 
     Context& context() const noexcept { return *context_; }
     TemplateCounters& counters() noexcept { return counters_; }
@@ -50,6 +52,7 @@ public:
         return build(after, [&](Recipe& recipe, std::vector<uint32_t> numbers) {
             std::vector<CUgraphNode> before;
             for (const uint32_t number : numbers) before.push_back(recipe.nodes()[number].native);
+            refuse_in_body(recipe, name(work), std::is_same_v<Work, EventWork>);
             CUgraphNode node = nullptr;
             const Issued added = gpo::add(*context_, recipe.graph(), before, work, &node);
             context_->check(added.result, added.function);
@@ -59,6 +62,10 @@ public:
     /// The same for a node of another kind.
     uint32_t add_node(std::span<const uint32_t> after, const NodeWork& work);
     uint32_t add_child(std::span<const uint32_t> after, Template& child, const char* prefix);
+    /// With as many bodies as `bodies` has room for, whose handles it gets.
+    uint32_t add_conditional(std::span<const uint32_t> after, CUgraphConditionalNodeType type,
+                             const gpo_condition& condition, std::span<gpo_template_t> bodies);
+    void bind_condition(uint32_t kernel, uint32_t argument, Template& conditional_in, uint32_t conditional);
     void add_parameter(const char* name, uint32_t node, uint32_t what, uint32_t index);
 
     // --- what it is. Throw Failure ---
@@ -68,6 +75,8 @@ public:
     gpo_template_statistics statistics();
     /// The current recipe, sealed. Throws Failure(GPO_INVALID_STATE) while it is recorded.
     Ref<Recipe> seal();
+    /// Which while of its template a node is. Throws Failure(GPO_INVALID_ARGUMENT).
+    uint32_t loop(uint32_t node);
     /// A graph has been rebuilt for a new recording.
     void note_rebuild(const std::string& reason) noexcept;
 
@@ -77,11 +86,14 @@ public:
     void close() noexcept override;
 
 private:
-    friend class Building;
     ~Template() override;
+    static void refuse_in_body(const Recipe& recipe, const char* kind, bool forbidden);
     template <class Add>
     uint32_t build(std::span<const uint32_t> after, Add add);
     Recipe& buildable();
+    void refuse_finished(const Recipe& recipe) const;
+    void end_body(Recipe& recorded);
+    void stop_recording() noexcept;
     void read_made();
     GraphRecording& required_recording(const char* what);
 
@@ -101,6 +113,7 @@ uint32_t Template::build(std::span<const uint32_t> after, Add add) {
     std::lock_guard lock(lock_);
     DriverScope scope(*context_);
     Recipe& recipe = buildable();
+    std::lock_guard building(recipe.scope().building);
     return add(recipe, recipe.numbers_of(after)) + 1;
 }
 

@@ -43,6 +43,7 @@ public:
         name = "soft";
         software = true;
         builtin_image = softgpu::builtin_image();
+        condition_image = softgpu::builtin_image();   // it has gpo_decide too
         fill_error_entries(table);
         fill_device_entries(table);
         fill_context_entries(table);

@@ -106,6 +106,32 @@ void reduce_add_f32(gpo_soft_block* block) {
     }
 }
 
+// driver/condition.cu.
+void decide(gpo_soft_block* block) {
+    const auto handle = argument<uint64_t>(block, 0);
+    const auto comparison = argument<uint32_t>(block, 2), constant = argument<uint32_t>(block, 3);
+    auto* state = argument<uint32_t*>(block, 4);
+    const auto limit = argument<uint32_t>(block, 5), when = argument<uint32_t>(block, 6);
+    uint32_t value = 0;
+    if (comparison) value = std::atomic_ref(*argument<uint32_t*>(block, 1)).load(std::memory_order_relaxed);
+    switch (comparison) {
+        case 1: value = value == constant; break;
+        case 2: value = value != constant; break;
+        case 3: value = value < constant; break;
+        case 4: value = value >= constant; break;
+        default: break;
+    }
+    if (when == 1 && state) state[0] = state[1] = 0;
+    if (when == 2 && state) {
+        const bool ends = ++state[0] >= limit;
+        if (ends && (comparison == 0 || value)) state[1] = 1;
+        if (ends) value = 0;
+        if (ends && comparison == 0) block->services->set_condition(block, handle, 0);
+    }
+    if (comparison) block->services->set_condition(block, handle, value);
+}
+
+constexpr gpo_soft_parameter kDecide[] = {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 8}, {32, 4}, {36, 4}};
 constexpr gpo_soft_parameter kFill[] = {{0, 8}, {8, 4}, {16, 8}};
 constexpr gpo_soft_parameter kThreeWords[] = {{0, 8}, {8, 8}, {16, 8}};
 constexpr gpo_soft_parameter kScaleAdd[] = {{0, 8}, {8, 8}, {16, 4}, {24, 8}};
@@ -124,6 +150,7 @@ constexpr gpo_soft_kernel kKernels[] = {
     kernel("gpo_add_f32", kAdd, add_f32),
     kernel("gpo_histogram_u8", kThreeWords, histogram_u8, kHistogramBytes),
     kernel("gpo_reduce_add_f32", kThreeWords, reduce_add_f32),
+    kernel("gpo_decide", kDecide, decide),
 };
 
 }  // namespace

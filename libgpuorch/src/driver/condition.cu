@@ -1,0 +1,25 @@
+// How the library decides conditional nodes of graphs (graph/conditional.h), with no kernel of the user's. condition.ptx is
+// made of this by make_builtin.py; softgpu/image/builtin.cpp has the same for the software GPU.
+//
+// `handle`: the condition. `comparison`: GPO_COMPARE_*; with GPO_COMPARE_KERNEL the condition is somebody else's, and is only
+// set to 0 where a loop ends. `state`: of a while: how often its body ran, and whether `limit` ended
+// it; may be NULL. `when`: 0: an if or a switch, 1: before a while, 2: at the end of its body.
+extern "C" __global__ void gpo_decide(cudaGraphConditionalHandle handle, const unsigned* word, unsigned comparison,
+                                      unsigned constant, unsigned* state, unsigned limit, unsigned when) {
+    unsigned value = 0;
+    if (comparison != 0) value = *(const volatile unsigned*)word;
+    if (comparison == 1) value = value == constant;
+    if (comparison == 2) value = value != constant;
+    if (comparison == 3) value = value < constant;
+    if (comparison == 4) value = value >= constant;
+    if (when == 1 && state) state[0] = state[1] = 0;
+    if (when == 2 && state) {
+        const unsigned runs = state[0] + 1;
+        const bool ends = runs >= limit;
+        state[0] = runs;
+        if (ends && (comparison == 0 || value != 0)) state[1] = 1;
+        if (ends) value = 0;
+        if (ends && comparison == 0) cudaGraphSetConditional(handle, 0);
+    }
+    if (comparison != 0) cudaGraphSetConditional(handle, value);
+}
