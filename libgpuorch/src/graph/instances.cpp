@@ -6,6 +6,9 @@
 
 namespace gpo {
 
+// Here, where a Graph is a complete type.
+Instances::Instances(Template& of, uint32_t most) noexcept : of_(of), most_(most) {}
+
 Instances::~Instances() = default;
 
 Ref<Graph> Instances::make_graph() { return make<Graph>(Ref<Template>(&of_), 0, of_.label()); }

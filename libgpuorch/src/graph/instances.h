@@ -20,7 +20,7 @@ class Template;
 class Instances {
 public:
     /// Of `of`, which owns this. Beyond `most` streams, streams share graphs.
-    Instances(Template& of, uint32_t most) noexcept : of_(of), most_(most) {}
+    Instances(Template& of, uint32_t most) noexcept;
     ~Instances();
 
     /// The stream's graph, of the template's current recipe. Throws Failure.
