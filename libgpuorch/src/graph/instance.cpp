@@ -450,18 +450,20 @@ void Graph::rebuild(const Ref<Recipe>& recipe) {
 
 // --- the operation ---
 
-LaunchGraph::LaunchGraph(Graph& graph) : Operation("graph", graph.label()), graph_(&graph) {}
+LaunchGraph::LaunchGraph(Graph& graph) : Operation("graph", graph.label()), graph_(graph) {}
 
 LaunchGraph::LaunchGraph(Graph& graph, Graph::Snapshot values)
-    : Operation("graph", graph.label()), graph_(&graph), values_(std::move(values)) {}
+    : Operation("graph", graph.label()), graph_(graph), values_(std::move(values)) {}
 
 void LaunchGraph::issue(Stream& stream) {
     if (stream.given_out()) stream.refuse_capture("launch of a graph");   // the driver would break the capture
-    graph_->launch(stream, values_ ? &*values_ : nullptr);
+    graph_.launch(stream, values_ ? &*values_ : nullptr);
 }
 
 std::unique_ptr<Operation> LaunchGraph::held_copy() const {
-    return std::make_unique<LaunchGraph>(*graph_, values_ ? *values_ : graph_->snapshot());
+    auto copy = std::make_unique<LaunchGraph>(graph_, values_ ? *values_ : graph_.snapshot());
+    copy->kept_ = Ref<Graph>(&graph_);
+    return copy;
 }
 
 }  // namespace gpo

@@ -120,20 +120,21 @@ private:
 };
 
 /// The launch of a graph, as an operation.
-class LaunchGraph : public Operation {
+class LaunchGraph final : public Operation {
 public:
-    /// With the graph's own values.
+    /// With the graph's own values. Refers to `graph`, which must outlive it.
     explicit LaunchGraph(Graph& graph);
     /// With these.
     LaunchGraph(Graph& graph, Graph::Snapshot values);
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
-    Ref<const Counted> owner() const noexcept override { return Ref<const Counted>(graph_.get()); }
+    Ref<const Counted> owner() const noexcept override { return Ref<const Counted>(&graph_); }
 
 private:
-    const Ref<Graph> graph_;
+    Graph& graph_;
     std::optional<Graph::Snapshot> values_;
+    Ref<Graph> kept_;   // graph_ too; of a held copy
 };
 
 template <>
