@@ -41,8 +41,7 @@ GPO_API gpo_status gpo_graph_set(gpo_graph_t graph, const char* name, const void
     return abi::submit(__func__, [&] {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
-            const Graph::Setting setting{pinned->parameter(&required(name, "name")), value, bytes};
-            pinned->set({&setting, 1});
+            pinned->set(&required(name, "name"), value, bytes);
             return GPO_SUCCESS;
         });
     });

@@ -219,6 +219,16 @@ uint32_t Graph::parameter(const char* name) {
 
 void Graph::set(std::span<const Setting> settings) {
     std::lock_guard lock(lock_);
+    apply(settings);
+}
+
+void Graph::set(const char* name, const void* value, uint64_t bytes) {
+    std::lock_guard lock(lock_);
+    const Setting setting{instance_.recipe->parameter(name), value, bytes};
+    apply({&setting, 1});
+}
+
+void Graph::apply(std::span<const Setting> settings) {
     const Recipe& recipe = *instance_.recipe;
     for (const Setting& setting : settings) recipe.check_setting(setting.parameter, setting.value, setting.bytes);
     for (const Setting& setting : settings) {

@@ -38,6 +38,7 @@ public:
     };
     /// All or none. Throws Failure.
     void set(std::span<const Setting> settings);
+    void set(const char* name, const void* value, uint64_t bytes);
     void get(uint32_t parameter, void* value, uint64_t bytes);
     uint32_t parameter(const char* name);
     /// The values of this moment, and the recipe that they are for.
@@ -96,6 +97,7 @@ private:
     void free_memory() noexcept;
     void require_device_launch() const;
     void make_device_status(const Recipe& recipe);
+    void apply(std::span<const Setting> settings);
     void send(const Values& values);
     void write(uint32_t parameter, const Values& values) noexcept;
     CUresult patch(Patched& patched) noexcept;
