@@ -331,7 +331,7 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
             static_cast<void>(pinned->seal());   // a body has no graphs
             const SettingArray array(settings, stride, count);
             const Ref<Graph> graph = pinned->instances().of_stream(*on);
-            LaunchGraph operation(*graph, array.values_for(*pinned, *graph));
+            LaunchGraph operation(*graph, array.values_for(*graph));
             return on->submit(operation);
         });
     });

@@ -253,6 +253,16 @@ Graph::Snapshot Graph::snapshot() {
     return {instance_.recipe, wanted_};
 }
 
+Graph::Snapshot Graph::recorded() {
+    std::unique_lock lock(lock_);
+    if (!of_->is_current(*instance_.recipe)) [[unlikely]] {
+        lock.unlock();
+        update();
+        lock.lock();
+    }
+    return {instance_.recipe, instance_.recipe->values()};
+}
+
 // --- launching ---
 
 void Graph::launch(Stream& stream, const Snapshot* values) {

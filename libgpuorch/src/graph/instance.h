@@ -47,6 +47,8 @@ public:
         Values values;
     };
     Snapshot snapshot();
+    /// What the template's current recipe has, to which the graph is brought. Throws Failure.
+    Snapshot recorded();
 
     /// From an operation's issue(). `values` NULL: those that are wanted. Throws Failure.
     void launch(Stream& stream, const Snapshot* values);

@@ -29,14 +29,13 @@ std::vector<Graph::Setting> SettingArray::for_graph(Graph& graph) const {
     return out;
 }
 
-Graph::Snapshot SettingArray::values_for(Template& of, Graph& graph) const {
-    const Ref<Recipe> recipe = of.seal();
-    graph.update();
-    Graph::Snapshot out{recipe, recipe->values()};
+Graph::Snapshot SettingArray::values_for(Graph& graph) const {
+    Graph::Snapshot out = graph.recorded();
+    const Recipe& recipe = *out.recipe;
     for (const gpo_setting& setting : settings_) {
-        const uint32_t number = setting.name ? recipe->parameter(setting.name) : setting.parameter;
-        recipe->check_setting(number, setting.value, setting.bytes);
-        std::memcpy(out.values.data() + recipe->parameters()[number].offset, setting.value, setting.bytes);
+        const uint32_t number = setting.name ? recipe.parameter(setting.name) : setting.parameter;
+        recipe.check_setting(number, setting.value, setting.bytes);
+        std::memcpy(out.values.data() + recipe.parameters()[number].offset, setting.value, setting.bytes);
     }
     return out;
 }

@@ -13,8 +13,9 @@ public:
     SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count);
     /// With names looked up in the graph's recipe. Throws Failure(GPO_NOT_FOUND).
     std::vector<Graph::Setting> for_graph(Graph& graph) const;
-    /// What the template's newest recording has, and these settings over it; the graph is brought to that recording.
-    Graph::Snapshot values_for(Template& of, Graph& graph) const;
+    /// What the newest recording of the graph's template has, and these settings over it; the graph is brought to that
+    /// recording. Throws Failure.
+    Graph::Snapshot values_for(Graph& graph) const;
 
 private:
     std::vector<gpo_setting> settings_;

@@ -52,9 +52,15 @@ void Template::begin(Ref<Stream> stream) {
     recording_ = std::make_unique<GraphRecording>(std::move(stream));
     recipe->borrow(recording_->graph());
     recorded_ = std::move(recipe);
+    usable_.store(nullptr, std::memory_order_release);
     if (!current_->body()) return;
     std::lock_guard building(current_->scope().building);
     ++current_->scope().recordings;
+}
+
+void Template::make_current(Ref<Recipe> recipe) noexcept {
+    usable_.store(nullptr, std::memory_order_release);
+    current_ = std::move(recipe);
 }
 
 GraphRecording& Template::required_recording(const char* what) {
@@ -80,7 +86,7 @@ void Template::end() {
     const CUgraph graph = recording->end();
     recorded->own(graph, recording->take_made());
     if (current_->body()) end_body(*recorded);
-    else current_ = recorded;
+    else make_current(recorded);
     counters_.recordings.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -127,7 +133,7 @@ void Template::clear() {
     std::lock_guard lock(lock_);
     if (recording_) fail(GPO_INVALID_STATE, describe(), " is being recorded");
     if (current_->body()) fail(GPO_INVALID_STATE, describe(), " is a body: clear the template that it belongs to");
-    current_ = make<Recipe>(context_, current_.get());
+    make_current(make<Recipe>(context_, current_.get()));
 }
 
 // --- node by node ---
@@ -249,12 +255,14 @@ Ref<Recipe> Template::seal() {
     std::lock_guard lock(lock_);
     if (recording_) fail(GPO_INVALID_STATE, describe(), " is being recorded");
     if (current_->body()) fail(GPO_INVALID_STATE, describe(), " is a body of a conditional node, and no graph by itself");
-    if (current_->sealed()) return current_;
-    DriverScope scope(*context_);
-    std::lock_guard building(current_->scope().building);
-    if (current_->scope().recordings) fail(GPO_INVALID_STATE, "a body of ", describe(), " is being recorded");
-    current_->make_graph();
-    current_->seal();
+    if (!current_->sealed()) {
+        DriverScope scope(*context_);
+        std::lock_guard building(current_->scope().building);
+        if (current_->scope().recordings) fail(GPO_INVALID_STATE, "a body of ", describe(), " is being recorded");
+        current_->make_graph();
+        current_->seal();
+    }
+    usable_.store(current_.get(), std::memory_order_release);
     return current_;
 }
 

@@ -77,6 +77,10 @@ public:
     Ref<Recipe> seal();
     /// Which while of its template a node is. Throws Failure(GPO_INVALID_ARGUMENT).
     uint32_t loop(uint32_t node);
+    /// Whether seal() would return this recipe. Takes no lock: for whoever has a reference to it.
+    bool is_current(const Recipe& recipe) const noexcept {
+        return usable_.load(std::memory_order_acquire) == &recipe;
+    }
     /// A graph has been rebuilt for a new recording.
     void note_rebuild(const std::string& reason) noexcept;
 
@@ -94,6 +98,7 @@ private:
     void refuse_finished(const Recipe& recipe) const;
     void end_body(Recipe& recorded);
     void stop_recording() noexcept;
+    void make_current(Ref<Recipe> recipe) noexcept;
     void read_made();
     GraphRecording& required_recording(const char* what);
 
@@ -101,6 +106,8 @@ private:
     TemplateCounters counters_;
     const std::unique_ptr<Instances> instances_;
     host::Mutex lock_;
+    // current_ where it is sealed and nothing is recorded, else NULL. To be compared, not followed. Written under lock_.
+    std::atomic<const Recipe*> usable_{nullptr};
     // Under lock_:
     Ref<Recipe> current_, recorded_;         // recorded_: NULL unless it is being recorded
     std::unique_ptr<GraphRecording> recording_;   // of recorded_
