@@ -6,33 +6,37 @@
 
 namespace gpo {
 
-SettingArray::SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count) {
+SettingArray::SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count)
+    : settings_(reinterpret_cast<const std::byte*>(settings)), stride_(stride), count_(count) {
     if (count == 0) return;
     required(settings, "settings");
     check_stride<gpo_setting>(stride);
-    settings_.reserve(count);
-    for (uint64_t i = 0; i < count; ++i) {
-        const auto* one = reinterpret_cast<const std::byte*>(settings) + i * stride;
-        settings_.push_back(read_struct(reinterpret_cast<const gpo_setting*>(one), "a setting"));
-        const gpo_setting& read = settings_.back();
-        if (read.struct_size > stride) fail(GPO_INVALID_ARGUMENT, "setting ", i, " is larger than the stride");
-        if (read.name && read.parameter)
-            fail(GPO_INVALID_ARGUMENT, "setting ", i, " has both a name, `", read.name, "`, and a number");
-    }
+}
+
+gpo_setting SettingArray::read(uint64_t index) const {
+    const auto* one = reinterpret_cast<const gpo_setting*>(settings_ + index * stride_);
+    const gpo_setting read = read_struct(one, "a setting");
+    if (read.struct_size > stride_) fail(GPO_INVALID_ARGUMENT, "setting ", index, " is larger than the stride");
+    if (read.name && read.parameter)
+        fail(GPO_INVALID_ARGUMENT, "setting ", index, " has both a name, `", read.name, "`, and a number");
+    return read;
 }
 
 std::vector<Graph::Setting> SettingArray::for_graph(Graph& graph) const {
     std::vector<Graph::Setting> out;
-    out.reserve(settings_.size());
-    for (const gpo_setting& setting : settings_)
+    out.reserve(count_);
+    for (uint64_t i = 0; i < count_; ++i) {
+        const gpo_setting setting = read(i);
         out.push_back({setting.name ? graph.parameter(setting.name) : setting.parameter, setting.value, setting.bytes});
+    }
     return out;
 }
 
 Graph::Snapshot SettingArray::values_for(Graph& graph) const {
     Graph::Snapshot out = graph.recorded();
     const Recipe& recipe = *out.recipe;
-    for (const gpo_setting& setting : settings_) {
+    for (uint64_t i = 0; i < count_; ++i) {
+        const gpo_setting setting = read(i);
         const uint32_t number = setting.name ? recipe.parameter(setting.name) : setting.parameter;
         recipe.check_setting(number, setting.value, setting.bytes);
         std::memcpy(out.values.data() + recipe.parameters()[number].offset, setting.value, setting.bytes);

@@ -9,16 +9,19 @@ namespace gpo {
 
 class SettingArray {
 public:
-    /// Reads the caller's array, which has to stay. Throws Failure(GPO_INVALID_ARGUMENT).
+    /// Of the caller's array, which has to stay. Throws Failure(GPO_INVALID_ARGUMENT).
     SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count);
-    /// With names looked up in the graph's recipe. Throws Failure(GPO_NOT_FOUND).
+    /// With names looked up in the graph's recipe. Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_FOUND).
     std::vector<Graph::Setting> for_graph(Graph& graph) const;
     /// What the newest recording of the graph's template has, and these settings over it; the graph is brought to that
     /// recording. Throws Failure.
     Graph::Snapshot values_for(Graph& graph) const;
 
 private:
-    std::vector<gpo_setting> settings_;
+    gpo_setting read(uint64_t index) const;
+
+    const std::byte* const settings_;
+    const uint64_t stride_, count_;
 };
 
 }  // namespace gpo
