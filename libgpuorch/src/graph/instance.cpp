@@ -260,12 +260,14 @@ Graph::Snapshot Graph::recorded() {
         update();
         lock.lock();
     }
-    return {instance_.recipe, instance_.recipe->values()};
+    Snapshot out{instance_.recipe, std::move(spare_)};
+    out.values = instance_.recipe->values();
+    return out;
 }
 
 // --- launching ---
 
-void Graph::launch(Stream& stream, const Snapshot* values) {
+void Graph::launch(Stream& stream, Snapshot* values) {
     std::lock_guard lock(lock_);
     if (!values) {
         if (unsent_) send(wanted_);
@@ -281,6 +283,7 @@ void Graph::launch(Stream& stream, const Snapshot* values) {
     }
     context().check(context().table().cuGraphLaunch(exec_, stream.native()), "cuGraphLaunch");
     of_->counters().launches.fetch_add(1, std::memory_order_relaxed);
+    if (values) spare_ = std::move(values->values);
 }
 
 void Graph::fail_device(const Stream& stream) const {

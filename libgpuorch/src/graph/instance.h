@@ -50,8 +50,9 @@ public:
     /// What the template's current recipe has, to which the graph is brought. Throws Failure.
     Snapshot recorded();
 
-    /// From an operation's issue(). `values` NULL: those that are wanted. Throws Failure.
-    void launch(Stream& stream, const Snapshot* values);
+    /// From an operation's issue(). `values` NULL: those that are wanted. Otherwise it takes their memory for the next
+    /// launch, unless it throws Failure.
+    void launch(Stream& stream, Snapshot* values);
     void upload(Stream& stream);
     /// Brings it to the template's current recipe. Throws Failure, and then it is as it was.
     gpo_graph_update_report update();
@@ -118,6 +119,7 @@ private:
     Values wanted_;
     std::vector<bool> set_;       // parameters that the user has set: they stay so in an update
     bool unsent_ = true;          // wanted_ may differ from what was sent
+    Values spare_;                // memory for recorded(), which a launch has given back
     uint64_t loops_ = 0;          // device memory in which loops count
     uint32_t loop_count_ = 0;     // for how many there is room
     uint32_t* device_status_ = nullptr;   // pinned memory, of a graph that kernels may launch
