@@ -23,6 +23,7 @@ inline void check_call(const char* call, gpo_status status) {
 using test::Arena;
 using test::Event;
 using test::Executor;
+using test::Graph;
 using test::Kernel;
 using test::Module;
 using test::Pipeline;
@@ -30,6 +31,7 @@ using test::Pool;
 using test::Queue;
 using test::sized;
 using test::Stream;
+using test::Template;
 
 class Gpu {
 public:
