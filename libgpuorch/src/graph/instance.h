@@ -132,6 +132,8 @@ public:
     explicit LaunchGraph(Graph& graph);
     /// With these.
     LaunchGraph(Graph& graph, Graph::Snapshot values);
+    /// Neither launching nor patching an executable graph is unsafe beside a capture.
+    bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
