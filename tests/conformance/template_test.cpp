@@ -657,6 +657,31 @@ TEST_CASE("graphs live on without their template, and kernels without their hand
     CHECK(read(word[0]) == 1);
 }
 
+TEST_CASE("memory that a graph refers to can be freed, and is gone when the graph no longer refers to it") {
+    Gpu gpu;
+    Recorded work(gpu);
+    Graph graph = graph_of(work.recorded);
+    uint64_t memory = 0, other = 0;
+    REQUIRE_OK(gpo_memory_allocate(gpu.device, 64 * sizeof(uint32_t), "weights", &memory));
+    REQUIRE_OK(gpo_memory_allocate(gpu.device, 64 * sizeof(uint32_t), "weights", &other));
+    REQUIRE_OK(set(graph, "memory", memory));
+    CHECK_OK(gpo_memory_free(gpu.device, memory));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_memory_free(gpu.device, memory));
+    CHECK(statistics_of(work.recorded).waiting_frees == 1);
+    CHECK(work.run(graph) == Recorded::Words{8, 8});
+    REQUIRE_OK(set(graph, "memory", other));
+    CHECK(statistics_of(work.recorded).waiting_frees == 0);
+    CHECK_OK(gpo_memory_free(gpu.device, other));
+    CHECK(statistics_of(work.recorded).waiting_frees == 1);
+    CHECK(work.run(graph) == Recorded::Words{8, 8});
+    graph.reset();
+    CHECK(statistics_of(work.recorded).waiting_frees == 0);
+    CHECK_OK(gpo_device_wait(gpu.device, kPatience));
+    auto info = sized<gpo_memory_info>();
+    CHECK_OK(gpo_memory_describe(gpu.device, other, &info));
+    CHECK(info.kind == GPO_MEMORY_PAGEABLE);   // nobody's any more
+}
+
 // --- graphs of a template's own ---
 
 TEST_CASE("a template is launched on several streams at once, each launch with its values" * gated) {

@@ -33,10 +33,11 @@
  *   changed since the last, and nothing else.
  *
  * Lifetime
- *   A template or graph keeps the kernels, events and templates alive that its nodes use. Device memory and arena
- *   pieces that a node uses by an argument that is a parameter, by a copy or by a fill, are kept as well: a free of
- *   such memory is accepted, and done when the last graph that refers to it is destroyed or was set to something else
- *   (gpo_graph_statistics and the log say which template holds it up).
+ *   A template or graph keeps the kernels and events alive that its nodes use. Memory that its graphs refer to can be
+ *   freed at any time (gpo_memory_free, gpo_arena_free, gpo_pool_free): the call succeeds, and the free is done when
+ *   the last graph that refers to the memory is destroyed or set to something else. The log says which template holds
+ *   a free up. What a graph refers to are the addresses of its copies and fills, and its kernels' arguments of 8 bytes;
+ *   memory to which only other memory points isn't known.
  *
  * Threads
  *   Only the thread that began a recording may use the streams of a recording, add to the template and end it. A graph
@@ -254,6 +255,7 @@ typedef struct gpo_template_statistics {
     uint64_t updates;        /* graphs that took over a new recording in place */
     uint64_t rebuilds;       /* graphs that had to be instantiated anew for one */
     uint64_t instance_bytes; /* device memory that the newest graph took, as the driver reported it; 0: not known */
+    uint64_t waiting_frees;  /* frees of memory that wait for graphs of this template (see Lifetime) */
     char last_rebuild[256];  /* why the last graph was rebuilt: the node and what differs; "" if none was */
 } gpo_template_statistics;
 GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gpo_template_statistics *statistics);

@@ -532,6 +532,7 @@ inline constexpr StructField kStructFields<gpo_template_statistics>[] = {
     GPO_FIELD(gpo_template_statistics, updates),
     GPO_FIELD(gpo_template_statistics, rebuilds),
     GPO_FIELD(gpo_template_statistics, instance_bytes),
+    GPO_FIELD(gpo_template_statistics, waiting_frees),
     GPO_FIELD(gpo_template_statistics, last_rebuild),
 };
 

@@ -57,13 +57,15 @@ void write_text(char (&to)[256], const std::string& from) noexcept {
 }  // namespace
 
 Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
-    : Object(of->runtime(), Type::graph, label && *label ? label : of->label()), of_(std::move(of)), flags_(flags) {
+    : Object(of->runtime(), Type::graph, label && *label ? label : of->label()), of_(std::move(of)), flags_(flags),
+      addresses_(*of_) {
     const Ref<Recipe> recipe = of_->seal();
     DriverScope scope(context());
     const Ref<Recipe> built = buildable(recipe);
     try {
         instance_ = prepare(recipe, built);
         wanted_ = recipe->values();
+        addresses_ = HeldAddresses(*of_, *recipe, wanted_);
         set_.resize(recipe->parameters().size());
         if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) make_device_status(*recipe);
         exec_ = instantiate(*built);
@@ -231,12 +233,32 @@ void Graph::set(const char* name, const void* value, uint64_t bytes) {
 void Graph::apply(std::span<const Setting> settings) {
     const Recipe& recipe = *instance_.recipe;
     for (const Setting& setting : settings) recipe.check_setting(setting.parameter, setting.value, setting.bytes);
+    hold(settings);
     for (const Setting& setting : settings) {
         const Parameter& parameter = recipe.parameters()[setting.parameter];
         set_[setting.parameter] = true;
         if (std::memcmp(wanted_.data() + parameter.offset, setting.value, parameter.bytes) == 0) continue;
         std::memcpy(wanted_.data() + parameter.offset, setting.value, parameter.bytes);
         unsent_ = true;
+    }
+}
+
+// The addresses among the new values, instead of those before. Throws std::bad_alloc.
+void Graph::hold(std::span<const Setting> settings) {
+    size_t done = 0;
+    const auto replace = [&](const Setting& setting, const void* value) {
+        uint64_t address = 0;
+        if (!addresses_.has(setting.parameter)) return;
+        std::memcpy(&address, value, sizeof address);
+        addresses_.replace(setting.parameter, address);
+    };
+    try {
+        for (; done < settings.size(); ++done) replace(settings[done], settings[done].value);
+    } catch (...) {
+        while (done-- > 0)
+            replace(settings[done],
+                    wanted_.data() + instance_.recipe->parameters()[settings[done].parameter].offset);
+        throw;
     }
 }
 
@@ -405,6 +427,7 @@ gpo_graph_update_report Graph::update() {
     Values wanted = carry_over(*instance_.recipe, wanted_, set_, *recipe);
     std::vector<bool> set = set_;
     set.resize(recipe->parameters().size());
+    HeldAddresses addresses(*of_, *recipe, wanted);
     if (update_in_place(recipe, report)) {
         of_->counters().updates.fetch_add(1, std::memory_order_relaxed);
     } else {
@@ -414,6 +437,7 @@ gpo_graph_update_report Graph::update() {
     }
     wanted_ = std::move(wanted);
     set_ = std::move(set);
+    addresses_ = std::move(addresses);
     return report;
 }
 

@@ -13,6 +13,7 @@
 
 #include <optional>
 
+#include "graph/held_addresses.h"
 #include "graph/template.h"
 #include "stream/operation.h"
 
@@ -96,6 +97,7 @@ private:
     Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built);
     uint64_t loop_memory(const Recipe& recipe);
     CUgraphExec instantiate(const Recipe& recipe);
+    void hold(std::span<const Setting> settings);
     void destroy_exec() noexcept;
     void free_memory() noexcept;
     void require_device_launch() const;
@@ -117,6 +119,7 @@ private:
     CUgraphExec exec_ = nullptr;
     Instance instance_;
     Values wanted_;
+    HeldAddresses addresses_;
     std::vector<bool> set_;       // parameters that the user has set: they stay so in an update
     bool unsent_ = true;          // wanted_ may differ from what was sent
     Values spare_;                // memory for recorded(), which a launch has given back

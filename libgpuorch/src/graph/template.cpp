@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "graph/instances.h"
+#include "memory/holds.h"
 
 namespace gpo {
 
@@ -271,6 +272,7 @@ CUgraph Template::native() { return seal()->graph(); }
 gpo_template_statistics Template::statistics() {
     gpo_template_statistics out{};
     out.pooled = instances_->size();
+    out.waiting_frees = Holds::of(runtime()).waiting_frees(*this);
     out.launches = counters_.launches.load(std::memory_order_relaxed);
     out.patches = counters_.patches.load(std::memory_order_relaxed);
     out.updates = counters_.updates.load(std::memory_order_relaxed);
