@@ -59,6 +59,7 @@ void push_root(lua_State *L, int index) {
 
 void use_array(lua_State *L, state *s, int array_index, array_object *array, int stream_index, stream_object *stream) {
     array_object *root = array->root;
+    if (stream->recorder) record_array(L, s, array_index, stream);
     if (root->last_stream == stream) return;
     /* C frees it behind all streams of its own device. */
     if (root->kind == MEMORY_DEVICE && root->base.above == stream->base.above) return;
@@ -127,6 +128,18 @@ static void wait_until_idle(lua_State *L, state *s, array_object *array, int ind
         lua_pop(L, 1);
         if (used->handle && s->api->stream_wait(HANDLE(used, gpo_stream_t), LONGEST_FREE_NS) == GPO_TIMEOUT) *busy = 1;
     }
+}
+
+int is_recorded(lua_State *L, state *s, int index) {
+    const array_object *array = lua_touserdata(L, index);
+    int waits = 0;
+    luaL_checkstack(L, 10, NULL);
+    for (int i = 0; i < array->streams && !waits; ++i) {
+        push_kept(L, index, ARRAY_STREAMS + i);
+        waits = wait_for_recording(L, s, index, lua_touserdata(L, -1));
+        lua_pop(L, 1);
+    }
+    return waits;
 }
 
 static void free_pool_piece(lua_State *L, state *s, array_object *array, int index, gpo_pool_t pool, gpo_device_t device) {

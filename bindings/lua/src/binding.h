@@ -31,6 +31,8 @@ enum class_id {
     CLASS_MODULE,
     CLASS_KERNEL,
     CLASS_PIPELINE,
+    CLASS_TEMPLATE,
+    CLASS_GRAPH,
     CLASS_EXECUTOR,
     CLASS_ARRAY,
     CLASS_OPERATION,
@@ -64,6 +66,7 @@ typedef struct state {
     lua_State *running;   /* who is inside a call that calls back here (executors, shutdown); NULL: nobody */
     int serving;          /* depth of callbacks in progress: nothing may yield */
     int interrupted;      /* Ctrl-C ended a callback, and has yet to end what served it */
+    int recorder;         /* number of the template that began to be recorded last; 0: none is being recorded */
     int traced;           /* the error on its way through protected calls has its traceback */
     struct unheard *unheard; /* errors of callbacks that nobody will ask for, in order: to be reported */
     int classes, module;  /* registry references: metatables by number, the module's table, */
@@ -188,6 +191,8 @@ extern const char *const element_names[ELEMENT_COUNT + 1];
 extern const uint8_t element_sizes[ELEMENT_COUNT];
 /* Converts the value at an index; why it can't be, or NULL. `out` has room for 8 bytes. */
 const char *read_element(lua_State *L, int index, enum element type, void *out);
+/* … as what a fill repeats: 1, 2 or 4 bytes, `*count` times; an element of 8 bytes with equal halves is two of 4. */
+const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count);
 void push_element(lua_State *L, enum element type, const void *value);
 enum element check_element_type(lua_State *L, int index);
 int find_element_type(const char *name, size_t length); /* -1: none */
@@ -356,7 +361,20 @@ enum { STREAM_POOL = 2 };        /* slot */
 typedef struct stream_object {
     object base;
     int pooled;                  /* 1: given back to its pool, not destroyed */
+    int recorder;                /* number of the template whose recording it may be in; 0: in none */
 } stream_object;
+
+/* --- recipe.c: recordings of templates --- */
+
+/* A stream that waits for an event or for another stream may have joined a recording. `other`: that stream, or NULL. */
+void join_recording(state *s, stream_object *stream, const stream_object *other);
+/* What a recording has to know of the work that is put on a stream with a recorder: the array that it uses; and, popped from
+ * the stack, the kernel that was launched, or the type of a fill's value. */
+void record_array(lua_State *L, state *s, int array_index, stream_object *stream);
+void record_node(lua_State *L, state *s, stream_object *stream);
+/* Leaves an array that is to be freed to the end of the stream's recording. 0: the stream is in none. */
+int wait_for_recording(lua_State *L, state *s, int array_index, stream_object *stream);
+void push_fill_type(lua_State *L, enum element type); /* for record_node; parameters.c */
 
 /* --- array.c --- */
 
@@ -386,6 +404,8 @@ void watch_runtime(lua_State *L, state *s, array_object *array);
 int on_host(const array_object *array);
 void push_root(lua_State *L, int index); /* of the array at `index` */
 void forget_array(lua_State *L, state *s, array_object *array, int index); /* its memory was freed by hand */
+/* Whether the array at `index` has to wait with its free for a recording, and does so from now on. */
+int is_recorded(lua_State *L, state *s, int index);
 void free_in_child(state *s, array_object *array); /* memory of the host's own, in a forked child, where nothing else is freed */
 uint64_t check_element_count(lua_State *L, int index, enum element type);
 int array_index(lua_State *L);
@@ -418,6 +438,10 @@ typedef struct launch_object {
 /* Writes the value at `index` as a parameter; why it can't be, or NULL. `*array`: what it points into; NULL before, else. */
 const char *read_parameter(lua_State *L, state *s, int index, const parameter *p, void *out, array_object **array);
 const char *parameter_name(const parameter *p, char text[32]);
+/* A word of a signature. 0: it is none. */
+int read_parameter_type(const char *word, size_t length, parameter *p);
+/* A number, or a table of up to three; why it is none, or NULL. Numbers that aren't given stay what they are. */
+const char *read_shape(lua_State *L, int index, uint32_t out[3]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
 int make_launch(lua_State *L);
 int last_compile_log(lua_State *L);
@@ -454,7 +478,8 @@ extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device
     device_pipeline_methods[], stream_methods[], stream_copy_methods[], stream_launch_methods[], stream_executor_methods[],
     stream_pool_methods[], event_methods[], event_executor_methods[], timeline_methods[], timeline_executor_methods[],
     cq_methods[], arena_methods[], pool_methods[], module_methods[], kernel_methods[], pipeline_methods[],
-    pipeline_executor_methods[], executor_methods[], array_methods[], operation_methods[];
+    pipeline_executor_methods[], executor_methods[], array_methods[], operation_methods[], device_template_methods[],
+    template_methods[], template_kernel_methods[], template_copy_methods[], template_graph_methods[], graph_methods[];
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);
 void destroy_stream(lua_State *L, state *s, object *o, int collected);
@@ -462,6 +487,8 @@ void destroy_cq(lua_State *L, state *s, object *o, int collected);
 void destroy_operation(lua_State *L, state *s, object *o, int collected);
 void destroy_kernel(lua_State *L, state *s, object *o, int collected);
 void destroy_pipeline(lua_State *L, state *s, object *o, int collected);
+void destroy_template(lua_State *L, state *s, object *o, int collected);
+void destroy_graph(lua_State *L, state *s, object *o, int collected);
 void destroy_executor(lua_State *L, state *s, object *o, int collected);
 void destroy_array(lua_State *L, state *s, object *o, int collected);
 /* Frees what a userdata holds beyond its closing, when the collector takes it. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "binding.h"
+#include "template.h"
 
 typedef struct end {
     uint64_t address;
@@ -181,20 +181,6 @@ static int copy_rows(lua_State *L) {
     return result(L, s, s->api->copy_rows(HANDLE(&stream->base, gpo_stream_t), &copy));
 }
 
-/* The value at `index` as a pattern of 1, 2 or 4 bytes, of which `*count` elements are set. */
-static const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count) {
-    uint32_t halves[2] = {0, 0};
-    const char *problem = read_element(L, index, type, halves);
-    if (problem) return problem;
-    *pattern = halves[0];
-    *bytes = element_sizes[type];
-    if (*bytes < 8) return NULL;
-    if (halves[0] != halves[1]) return "a fill with elements of 8 bytes needs two equal halves: launch a kernel instead";
-    *bytes = 4;
-    *count *= 2;
-    return NULL;
-}
-
 /* fill(array, value), or fill(address, value, type, count) */
 static int fill(lua_State *L) {
     state *s = the_state(L);
@@ -206,7 +192,12 @@ static int fill(lua_State *L) {
     const char *problem = read_pattern(L, 3, type, &pattern, &bytes, &count);
     if (problem) return luaL_argerror(L, 3, problem);
     use_end(L, s, &to, stream);
-    return result(L, s, s->api->fill(HANDLE(&stream->base, gpo_stream_t), to.address, pattern, bytes, count));
+    const gpo_status status = s->api->fill(HANDLE(&stream->base, gpo_stream_t), to.address, pattern, bytes, count);
+    if (stream->recorder && status == GPO_SUCCESS) {
+        push_fill_type(L, type);
+        record_node(L, s, stream);
+    }
+    return result(L, s, status);
 }
 
 /* fill_rows(destination, pitch, value, width, height): bytes. */
@@ -221,6 +212,58 @@ static int fill_rows(lua_State *L) {
     return result(L, s, s->api->fill_rows(HANDLE(&stream->base, gpo_stream_t), to.address, pitch, (uint32_t)value, width, height));
 }
 
+/* --- nodes of templates --- */
+
+static void hold_end(lua_State *L, state *s, const end *e, int recipe) {
+    if (e->array) hold_array(L, s, recipe, e->index);
+}
+
+/* add_copy(after, {destination = , source = [, bytes = ]}) */
+static int template_add_copy(lua_State *L) {
+    state *s = the_state(L);
+    const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    uint32_t one, count, node = 0;
+    const uint32_t *after = check_after(L, 2, &one, &count);
+    take_table(L, 3, piece_fields, "field");
+    lua_settop(L, 3);
+    lua_getfield(L, 3, "destination");
+    lua_getfield(L, 3, "source");
+    lua_getfield(L, 3, "bytes");
+    const end to = read_end(L, s, 4, "destination", HOST_END | DEVICE_END),
+              from = read_end(L, s, 5, "source", HOST_END | DEVICE_END);
+    const gpo_copy copy = {.struct_size = sizeof copy, .destination = to.address, .source = from.address,
+                           .bytes = check_bytes(L, 6, "bytes", &to, &from)};
+    push_recipe(L, 1);
+    hold_end(L, s, &to, 7);
+    hold_end(L, s, &from, 7);
+    return added(L, s, s->api->template_add_copy(HANDLE(t, gpo_template_t), after, count, &copy, &node), &node);
+}
+
+/* add_fill(after, array, value), or add_fill(after, address, value, type, count) */
+static int template_add_fill(lua_State *L) {
+    state *s = the_state(L);
+    const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    uint32_t one, after_count, node = 0, pattern = 0, bytes = 0;
+    const uint32_t *after = check_after(L, 2, &one, &after_count);
+    const end to = read_end(L, s, 3, NULL, HOST_END | DEVICE_END);
+    const enum element type = to.array ? to.array->type : check_element_type(L, 5);
+    uint64_t count = to.array ? to.array->count : check_element_count(L, 6, type);
+    const char *problem = read_pattern(L, 4, type, &pattern, &bytes, &count);
+    if (problem) return luaL_argerror(L, 4, problem);
+    push_recipe(L, 1);
+    const int recipe = lua_gettop(L);
+    hold_end(L, s, &to, recipe);
+    const gpo_status status = s->api->template_add_fill(HANDLE(t, gpo_template_t), after, after_count, to.address,
+                                                        pattern, bytes, count, &node);
+    if (status == GPO_SUCCESS) {
+        push_fill_type(L, type);
+        note_node(L, recipe, node);
+    }
+    return added(L, s, status, &node);
+}
+
+const luaL_Reg template_copy_methods[] = {
+    {"add_copy", template_add_copy}, {"add_fill", template_add_fill}, {NULL, NULL}};
 const luaL_Reg stream_copy_methods[] = {{"copy_to_device", copy_to_device},
                                         {"copy_to_host", copy_to_host},
                                         {"copy_on_device", copy_on_device},

@@ -65,6 +65,19 @@ const char *read_element(lua_State *L, int index, enum element type, void *out) 
     return NULL;
 }
 
+const char *read_pattern(lua_State *L, int index, enum element type, uint32_t *pattern, uint32_t *bytes, uint64_t *count) {
+    uint32_t halves[2] = {0, 0};
+    const char *problem = read_element(L, index, type, halves);
+    if (problem) return problem;
+    *pattern = halves[0];
+    *bytes = element_sizes[type];
+    if (*bytes < 8) return NULL;
+    if (halves[0] != halves[1]) return "a fill with elements of 8 bytes needs two equal halves: launch a kernel instead";
+    *bytes = 4;
+    *count *= 2;
+    return NULL;
+}
+
 #define PUSH(type, push)               \
     {                                  \
         type element;                  \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "methods.h"
+#include "template.h"
 
 #define MOST_PARAMETER_BYTES 32764 /* of a kernel, in CUDA 12.1 and later */
 
@@ -143,8 +144,7 @@ const char *parameter_name(const parameter *p, char text[32]) {
     return text;
 }
 
-/* One word of a signature; 0 if it is none. */
-static int read_word(const char *word, size_t length, parameter *p) {
+int read_parameter_type(const char *word, size_t length, parameter *p) {
     const int type = find_element_type(word, length);
     if (type >= 0) {
         *p = (parameter){(uint8_t)type, element_sizes[type], 0};
@@ -178,7 +178,7 @@ static void read_signature(lua_State *L, state *s, int index, kernel_object *ker
     for (const char *at = text; *(at += strspn(at, " ,\t\n"));) {
         const size_t length = strcspn(at, " ,\t\n");
         parameter *p = &kernel->parameters[kernel->count];
-        if (!read_word(at, length, p)) {
+        if (!read_parameter_type(at, length, p)) {
             lua_pushlstring(L, at, length);
             luaL_error(L, "'%s' is no type of a parameter: u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ptr or bytes:N expected",
                        lua_tostring(L, -1));
@@ -293,24 +293,29 @@ static int kernel_suggest_shape(lua_State *L) {
 
 /* --- launches --- */
 
-/* A number, or a table of up to three. */
-void read_three(lua_State *L, int index, const char *name, uint32_t out[3]) {
+const char *read_shape(lua_State *L, int index, uint32_t out[3]) {
     uint64_t value = 0;
-    if (lua_istable(L, index)) {
-        const int count = (int)lua_rawlen(L, index);
-        if (count < 1 || count > 3) luaL_error(L, "option '%s': one to three numbers expected", name);
-        for (int i = 0; i < count; ++i) {
-            lua_rawgeti(L, index, i + 1);
-            const char *problem = read_unsigned(L, -1, UINT32_MAX, &value);
-            if (problem) luaL_error(L, "option '%s': %s", name, problem);
-            out[i] = (uint32_t)value;
-            lua_pop(L, 1);
-        }
-        return;
+    const char *problem = NULL;
+    if (!lua_istable(L, index)) {
+        problem = read_unsigned(L, index, UINT32_MAX, &value);
+        if (!problem) out[0] = (uint32_t)value;
+        return problem;
     }
-    const char *problem = read_unsigned(L, index, UINT32_MAX, &value);
+    const int count = (int)lua_rawlen(L, index);
+    if (count < 1 || count > 3) return "one to three numbers expected";
+    for (int i = 0; i < count; ++i) {
+        lua_rawgeti(L, index, i + 1);
+        problem = read_unsigned(L, lua_gettop(L), UINT32_MAX, &value); /* a message stays above it */
+        if (problem) break;
+        out[i] = (uint32_t)value;
+        lua_pop(L, 1);
+    }
+    return problem;
+}
+
+void read_three(lua_State *L, int index, const char *name, uint32_t out[3]) {
+    const char *problem = read_shape(L, index, out);
     if (problem) luaL_error(L, "option '%s': %s", name, problem);
-    out[0] = (uint32_t)value;
 }
 
 static const field launch_fields[] = {
@@ -373,29 +378,74 @@ static int bad_parameter(lua_State *L, const kernel_object *kernel, uint32_t whi
                       parameter_name(&kernel->parameters[which], name), problem);
 }
 
+/* The shape at `index`, reused or read into `*read`. */
+static const gpo_launch *check_shape(lua_State *L, state *s, int index, gpo_launch *read) {
+    const launch_object *reused = test_object(L, s, index, CLASS_LAUNCH);
+    if (reused) return &reused->launch;
+    read_launch(L, index, read);
+    return read;
+}
+
+static void check_argument_count(lua_State *L, const kernel_object *kernel, int first) {
+    const int given = lua_gettop(L) - (first - 1);
+    if (given != (int)kernel->count)
+        luaL_error(L, "the kernel has %d parameters, got %d arguments", (int)kernel->count, given);
+}
+
+/* Puts the argument at `index` into the kernel's values. The array that it is; NULL: it is none. */
+static array_object *read_argument(lua_State *L, state *s, kernel_object *kernel, uint32_t which, int index) {
+    array_object *array = NULL;
+    const parameter *p = &kernel->parameters[which];
+    const char *problem = read_parameter(L, s, index, p, kernel->values + p->offset, &array);
+    if (problem) bad_parameter(L, kernel, which, problem);
+    return array;
+}
+
 /* stream_launch_kernel(kernel, launch or options, arguments...) */
 static int stream_launch_kernel(lua_State *L) {
     state *s = the_state(L);
     stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
     kernel_object *kernel = check_object(L, s, 2, CLASS_KERNEL);
-    const launch_object *reused = test_object(L, s, 3, CLASS_LAUNCH);
     gpo_launch read;
-    if (!reused) read_launch(L, 3, &read);
-    const int given = lua_gettop(L) - (FIRST_ARGUMENT - 1);
-    if (given != (int)kernel->count)
-        return luaL_error(L, "the kernel has %d parameters, got %d arguments", (int)kernel->count, given);
+    const gpo_launch *shape = check_shape(L, s, 3, &read);
+    check_argument_count(L, kernel, FIRST_ARGUMENT);
     for (uint32_t i = 0; i < kernel->count; ++i) {
-        array_object *array = NULL;
         const int index = FIRST_ARGUMENT + (int)i;
-        const char *problem =
-            read_parameter(L, s, index, &kernel->parameters[i], kernel->values + kernel->parameters[i].offset, &array);
-        if (problem) return bad_parameter(L, kernel, i, problem);
-        if (array && array->root->last_stream != stream) use_array(L, s, index, array, 1, stream);
+        array_object *array = read_argument(L, s, kernel, i, index);
+        if (array && (array->root->last_stream != stream || stream->recorder)) use_array(L, s, index, array, 1, stream);
     }
     const gpo_status status =
-        s->api->stream_launch_kernel(HANDLE(&stream->base, gpo_stream_t), HANDLE(&kernel->base, gpo_kernel_t),
-                              reused ? &reused->launch : &read, kernel->pointers, kernel->sizes, kernel->count);
+        s->api->stream_launch_kernel(HANDLE(&stream->base, gpo_stream_t), HANDLE(&kernel->base, gpo_kernel_t), shape,
+                                     kernel->pointers, kernel->sizes, kernel->count);
+    if (stream->recorder && status == GPO_SUCCESS) {
+        lua_pushvalue(L, 2);
+        record_node(L, s, stream);
+    }
     return result(L, s, status);
+}
+
+/* add_kernel(after, kernel, launch or options, arguments...): a node of a template. */
+static int template_add_kernel(lua_State *L) {
+    enum { FIRST = 5 };
+    state *s = the_state(L);
+    const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    kernel_object *kernel = check_object(L, s, 3, CLASS_KERNEL);
+    uint32_t one, after_count, node = 0;
+    check_argument_count(L, kernel, FIRST);
+    const uint32_t *after = check_after(L, 2, &one, &after_count);
+    gpo_launch read;
+    const gpo_launch *shape = check_shape(L, s, 4, &read);
+    for (uint32_t i = 0; i < kernel->count; ++i) read_argument(L, s, kernel, i, FIRST + (int)i);
+    const gpo_status status =
+        s->api->template_add_kernel(HANDLE(t, gpo_template_t), after, after_count, HANDLE(&kernel->base, gpo_kernel_t),
+                                    shape, kernel->pointers, kernel->sizes, kernel->count, &node);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_recipe(L, 1);
+    const int recipe = lua_gettop(L);
+    lua_pushvalue(L, 3);
+    note_node(L, recipe, node);
+    for (uint32_t i = 0; i < kernel->count; ++i) hold_array(L, s, recipe, FIRST + (int)i);
+    return added(L, s, status, &node);
 }
 
 const luaL_Reg module_methods[] = {
@@ -412,4 +462,5 @@ const luaL_Reg device_kernel_methods[] = {{"module_compile", module_compile},
                                           {"module_load", module_load},
                                           {"module_load_builtin", module_load_builtin},
                                           {NULL, NULL}};
+const luaL_Reg template_kernel_methods[] = {{"add_kernel", template_add_kernel}, {NULL, NULL}};
 const luaL_Reg stream_launch_methods[] = {{"launch_kernel", stream_launch_kernel}, {NULL, NULL}};

@@ -18,6 +18,8 @@ enum {
     CLASS_OF_module = CLASS_MODULE,
     CLASS_OF_kernel = CLASS_KERNEL,
     CLASS_OF_pipeline = CLASS_PIPELINE,
+    CLASS_OF_template = CLASS_TEMPLATE,
+    CLASS_OF_graph = CLASS_GRAPH,
     CLASS_OF_executor = CLASS_EXECUTOR,
 };
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "binding.h"
+#include "template.h"
 
 void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     object *memory = lua_touserdata(L, index);
@@ -117,6 +117,7 @@ runtime_context *context_of(lua_State *L, state *s, const object *o) {
 
 static void destroy(lua_State *L, state *s, int index, int collected) {
     object *o = lua_touserdata(L, index);
+    if (o->id == CLASS_ARRAY && s->recorder && is_recorded(L, s, index)) return;
     lua_pushvalue(L, index);
     /* Of what is another's only an array has something to let go: its streams. */
     if (!o->borrowed || o->id == CLASS_ARRAY) classes[o->id].destroy(L, s, o, collected);
@@ -205,7 +206,8 @@ const class_info classes[CLASS_COUNT] = {
      {runtime_methods, runtime_queue_methods, runtime_device_methods, runtime_timeline_methods, runtime_executor_methods},
      destroy_runtime},
     {"device", sizeof(object),
-     {device_methods, device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods},
+     {device_methods, device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods,
+      device_template_methods},
      destroy_device},
     {"stream", sizeof(stream_object), {stream_methods, stream_copy_methods, stream_launch_methods, stream_executor_methods},
      destroy_stream},
@@ -218,6 +220,9 @@ const class_info classes[CLASS_COUNT] = {
     {"module", sizeof(object), {module_methods}, destroy_module},
     {"kernel", sizeof(kernel_object), {kernel_methods}, destroy_kernel},
     {"pipeline", sizeof(pipeline_object), {pipeline_methods, pipeline_executor_methods}, destroy_pipeline},
+    {"template", sizeof(template_object),
+     {template_methods, template_kernel_methods, template_copy_methods, template_graph_methods}, destroy_template},
+    {"graph", sizeof(graph_object), {graph_methods}, destroy_graph},
     {"executor", sizeof(executor_object), {executor_methods}, destroy_executor},
     {"array", sizeof(array_object), {array_methods}, destroy_array},
     {"operation", sizeof(operation_object), {operation_methods}, destroy_operation},

@@ -129,9 +129,22 @@ static int stream_notify_timed(lua_State *L) {
 
 NUMBER_METHOD(stream_cancel_held, stream, uint64_t)
 
-PAIR_METHOD(stream_wait_event, stream, event)
+static int stream_wait_event(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM);
+    const gpo_status status = s->api->stream_wait_event(HANDLE(&stream->base, gpo_stream_t), CHECK_HANDLE(2, event));
+    if (s->recorder && status == GPO_SUCCESS) join_recording(s, stream, NULL);
+    return result(L, s, status);
+}
 
-PAIR_METHOD(stream_wait_stream, stream, stream)
+static int stream_wait_stream(lua_State *L) {
+    state *s = the_state(L);
+    stream_object *stream = check_object(L, s, 1, CLASS_STREAM), *other = check_object(L, s, 2, CLASS_STREAM);
+    const gpo_status status =
+        s->api->stream_wait_stream(HANDLE(&stream->base, gpo_stream_t), HANDLE(&other->base, gpo_stream_t));
+    if (s->recorder && status == GPO_SUCCESS) join_recording(s, stream, other);
+    return result(L, s, status);
+}
 
 static int stream_wait_timeline(lua_State *L) {
     state *s = the_state(L);

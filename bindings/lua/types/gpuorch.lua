@@ -75,6 +75,9 @@
 ---@field scratch_address gpuorch.exact
 ---@field result_address gpuorch.exact
 
+---@alias gpuorch.nodes integer|integer[] the nodes that a new node comes after
+---@alias gpuorch.values table<string|integer, any> values of parameters, by their names or numbers
+
 ---@class launch
 local launch = {}
 
@@ -281,6 +284,10 @@ function device:module_load_builtin() end
 ---@param options gpuorch.pipeline_options
 ---@return pipeline?
 function device:pipeline_create(options) end
+
+---@param options? {max_instances: integer?, label: string?}
+---@return template?
+function device:template(options) end
 
 ---@class stream: object
 local stream = {}
@@ -714,6 +721,150 @@ function kernel:parameter(number) end
 ---@param max_threads? integer
 ---@return integer?, integer?
 function kernel:suggest_shape(dynamic_shared_bytes, max_threads) end
+
+--- A graph template: work that is recorded once, or built node by node, and launched many times. It keeps the arrays
+--- that its nodes use.
+---@class template: object
+local template = {}
+
+--- records what f puts on the stream; an error of f's discards the recording and is raised again. Returns true and what
+--- f returned
+---@param stream stream
+---@param f fun(template: template): any
+---@return true?, any ...
+function template:record(stream, f) end
+
+---@param stream stream
+---@return true?
+function template:begin(stream) end
+
+--- gpo_template_end
+---@return true?
+function template:end_() end
+
+---@return true?
+function template:cancel() end
+
+--- 0: there is none, or the stream waits for several
+---@param stream stream
+---@return integer?
+function template:last_node(stream) end
+
+---@param stream stream
+---@param node integer
+---@return true?
+function template:set_last_node(stream, node) end
+
+---@param after? gpuorch.nodes
+---@param kernel kernel
+---@param launch launch|gpuorch.launch_options
+---@param ... any
+---@return integer? node
+function template:add_kernel(after, kernel, launch, ...) end
+
+---@param after? gpuorch.nodes
+---@param copy {destination: array|gpuorch.exact, source: array|gpuorch.exact, bytes: integer?}
+---@return integer? node
+function template:add_copy(after, copy) end
+
+--- type and count only with an address
+---@param after? gpuorch.nodes
+---@param destination array|gpuorch.exact
+---@param value number|string
+---@param type? gpuorch.element
+---@param count? integer
+---@return integer? node
+function template:add_fill(after, destination, value, type, count) end
+
+---@param after? gpuorch.nodes
+---@return integer? node
+function template:add_empty(after) end
+
+---@param after? gpuorch.nodes
+---@param event event
+---@return integer? node
+function template:add_event_record(after, event) end
+
+---@param after? gpuorch.nodes
+---@param event event
+---@return integer? node
+function template:add_event_wait(after, event) end
+
+---@param after? gpuorch.nodes
+---@param child template
+---@param prefix? string
+---@return integer? node
+function template:add_child(after, child, prefix) end
+
+--- names something of a node: an argument by its number from 1, with a type if not that of the signature; the value of a
+--- fill, with a type in place of the number if not that of the array. With the name alone: its number and size in bytes
+---@param name string
+---@param node? integer
+---@param what? "argument"|"grid"|"block"|"shared_bytes"|"destination"|"source"|"bytes"|"value"|"enabled"
+---@param number? integer|gpuorch.element
+---@param type? string a word of a signature
+---@return true|integer?, integer?
+function template:parameter(name, node, what, number, type) end
+
+---@param label string
+---@return integer? node
+function template:find_node(label) end
+
+--- the CUgraph
+---@return gpuorch.exact?
+function template:native() end
+
+---@return true?
+function template:clear() end
+
+---@return table?
+function template:statistics() end
+
+---@param options? {upload: boolean?, label: string?}
+---@return graph?
+function template:graph(options) end
+
+--- each stream gets a graph of its own; parameters without a value have what was recorded
+---@param stream stream
+---@param values? gpuorch.values
+---@return true?
+function template:launch(stream, values) end
+
+---@param count integer
+---@param stream stream
+---@return true?
+function template:prepare(count, stream) end
+
+--- An instance of a template, with values of its own, whose arrays it keeps.
+---@class graph: object
+local graph = {}
+
+--- a parameter by its name or number and a value, or a table of them, which are set together or not at all
+---@param parameter string|integer|gpuorch.values
+---@param value? any
+---@return true?
+function graph:set(parameter, value) end
+
+--- the value that the next launch uses; of an array its address
+---@param name string
+---@return any
+function graph:get(name) end
+
+---@param stream stream
+---@return true?
+function graph:launch(stream) end
+
+---@param stream stream
+---@return true?
+function graph:upload(stream) end
+
+--- takes over the template's newest recording; `rebuilt` says whether the graph was made anew, and `reason` why
+---@return {rebuilt: boolean, node: integer, reason: string}?
+function graph:update() end
+
+--- the CUgraphExec
+---@return gpuorch.exact?
+function graph:native() end
 
 ---@class executor: object
 local executor = {}

@@ -59,7 +59,7 @@ test("every method of every class refuses a closed object", function()
         end
     end
     for _, class in ipairs{"runtime", "device", "stream", "stream_pool", "event", "timeline", "cq", "arena", "pool", "module", "kernel",
-                           "pipeline", "executor", "array"} do
+                           "pipeline", "template", "graph", "executor", "array"} do
         same(seen["gpuorch." .. class], true, class)
     end
     same(methods > 150, true, tostring(methods))

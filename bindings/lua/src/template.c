@@ -1,0 +1,403 @@
+/* template.c: graph templates: recording, adding nodes, naming parameters, launching without a graph of one's own. */
+#include "template.h"
+
+#include "methods.h"
+
+#define TEMPLATE(t) HANDLE(&(t)->base, gpo_template_t)
+
+static const field template_fields[] = {FIELD(gpo_template_options, max_instances, U32),
+                                        FIELD(gpo_template_options, label, STRING), FIELDS_END};
+
+/* template([options]) */
+static int template_create(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    gpo_template_options options = {.struct_size = sizeof options};
+    read_record(L, 2, template_fields, &options);
+    lua_settop(L, 2);
+    template_object *t = new_object(L, s, CLASS_TEMPLATE, 1);
+    push_new_recipe(L);
+    keep(L, 3, TEMPLATE_RECIPE, 4);
+    keep(L, 3, TEMPLATE_RECORDING, 4); /* the place for another */
+    lua_settop(L, 3);
+    t->number = remember(L, s, 3);
+    return created(L, s, s->api->template_create(device, &options, (gpo_template_t *)&t->base.handle));
+}
+
+/* The template is on top of the stack. */
+void destroy_template(lua_State *L, state *s, object *o, int collected) {
+    template_object *t = (template_object *)o;
+    const int index = lua_gettop(L);
+    (void)collected;
+    s->api->template_destroy(TEMPLATE(t));
+    stop_recording(L, s, t, index, 0);
+    if (t->graphs) return; /* the last of them releases the recipe */
+    push_kept(L, index, TEMPLATE_RECIPE);
+    release_recipe(L, s, lua_gettop(L));
+    lua_pop(L, 1);
+}
+
+/* --- recording; the template is at 1 --- */
+
+static gpo_status begin(lua_State *L, state *s, template_object *t, stream_object *stream) {
+    if (!t->recording) {
+        push_new_recipe(L);
+        keep(L, 1, TEMPLATE_RECORDING, lua_gettop(L));
+        lua_pop(L, 1);
+    }
+    const gpo_status status = s->api->template_begin(TEMPLATE(t), HANDLE(&stream->base, gpo_stream_t));
+    if (status == GPO_SUCCESS) begin_recording(s, t, stream);
+    return status;
+}
+
+static gpo_status end(lua_State *L, state *s, template_object *t) {
+    const gpo_status status = s->api->template_end(TEMPLATE(t));
+    /* Any other failure has discarded the recording. */
+    if (status != GPO_INVALID_STATE && status != GPO_INVALID_HANDLE) stop_recording(L, s, t, 1, status == GPO_SUCCESS);
+    return status;
+}
+
+static gpo_status cancel(lua_State *L, state *s, template_object *t) {
+    const gpo_status status = s->api->template_cancel(TEMPLATE(t));
+    if (status == GPO_SUCCESS) stop_recording(L, s, t, 1, 0);
+    return status;
+}
+
+static int template_begin(lua_State *L) {
+    state *s = the_state(L);
+    template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    return result(L, s, begin(L, s, t, check_object(L, s, 2, CLASS_STREAM)));
+}
+
+static int template_end(lua_State *L) {
+    state *s = the_state(L);
+    return result(L, s, end(L, s, check_object(L, s, 1, CLASS_TEMPLATE)));
+}
+
+static int template_cancel(lua_State *L) {
+    state *s = the_state(L);
+    return result(L, s, cancel(L, s, check_object(L, s, 1, CLASS_TEMPLATE)));
+}
+
+/* record(stream, f): calls f(template) in a recording and ends that, or discards it if f raises. Gives true and what f
+ * returned. */
+static int template_record(lua_State *L) {
+    state *s = the_state(L);
+    template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_settop(L, 3);
+    gpo_status status = begin(L, s, t, stream);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    lua_pushboolean(L, 1);
+    lua_pushvalue(L, 3);
+    lua_pushvalue(L, 1);
+    ++s->serving; /* f can't yield */
+    const int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
+    --s->serving;
+    luaL_checkstack(L, 20, NULL);
+    if (failed) {
+        if (is_open(s, &t->base) && t->recording) cancel(L, s, t);
+        return lua_error(L);
+    }
+    if (!is_open(s, &t->base))
+        return failure_with(L, s, GPO_STALE_HANDLE, "the template was closed while it was recorded");
+    status = end(L, s, t);
+    return status == GPO_SUCCESS ? lua_gettop(L) - 3 : failure(L, s, status);
+}
+
+/* last_node(stream): 0 if there is none, or if the stream waits for several. */
+static int template_get_last_node(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t t = CHECK_HANDLE(1, template);
+    uint32_t node = 0;
+    const gpo_status status = s->api->template_get_last_node(t, CHECK_HANDLE(2, stream), &node);
+    return added(L, s, status, &node);
+}
+
+static int template_set_last_node(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t t = CHECK_HANDLE(1, template);
+    const gpo_stream_t stream = CHECK_HANDLE(2, stream);
+    return result(L, s, s->api->template_set_last_node(t, stream, (uint32_t)check_unsigned(L, 3, UINT32_MAX)));
+}
+
+/* Its graphs keep what they have. */
+static int template_clear(lua_State *L) {
+    state *s = the_state(L);
+    template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    push_new_recipe(L);
+    const gpo_status status = s->api->template_clear(TEMPLATE(t));
+    if (status == GPO_SUCCESS) {
+        replace_recipe(L, s, 1, TEMPLATE_RECIPE, lua_gettop(L));
+        t->marked = NULL;
+    }
+    return result(L, s, status);
+}
+
+/* --- nodes; those that launch kernels, copy and fill are in kernel.c and copy.c --- */
+
+/* add_empty(after) */
+static int template_add_empty(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t t = CHECK_HANDLE(1, template);
+    uint32_t one, count, node = 0;
+    const uint32_t *after = check_after(L, 2, &one, &count);
+    return added(L, s, s->api->template_add_empty(t, after, count, &node), &node);
+}
+
+/* add_event_record(after, event), add_event_wait(after, event) */
+#define EVENT_NODE(call)                                                                                          \
+    static int call(lua_State *L) {                                                                               \
+        state *s = the_state(L);                                                                                  \
+        const gpo_template_t t = CHECK_HANDLE(1, template);                                                       \
+        uint32_t one, count, node = 0;                                                                            \
+        const uint32_t *after = check_after(L, 2, &one, &count);                                                  \
+        return added(L, s, s->api->call(t, after, count, CHECK_HANDLE(3, event), &node), &node);                   \
+    }
+EVENT_NODE(template_add_event_record)
+EVENT_NODE(template_add_event_wait)
+
+/* Pushes the name that the child's parameter at `key` has here; its type is behind the key. 0, and nothing is pushed:
+ * the key is its number. */
+static int push_child_parameter(lua_State *L, const char *prefix, int key, setting_type *type) {
+    if (lua_type(L, key) != LUA_TSTRING) return 0;
+    *type = type_at(L, key + 1);
+    lua_pushfstring(L, "%s%s", prefix, lua_tostring(L, key));
+    return 1;
+}
+
+static void check_child_type(lua_State *L, int types, const parameter *type) {
+    const char *name = lua_tostring(L, -1);
+    lua_pushvalue(L, -1);
+    lua_rawget(L, types);
+    const setting_type here = type_at(L, lua_gettop(L));
+    lua_pop(L, 1);
+    if (here.type.kind != PARAMETER_UNKNOWN && !same_type(&here.type, type))
+        luaL_error(L, "parameter '%s' of the child has another type than that of this template", name);
+}
+
+/* Sets the type of the parameter whose name is on top, which it pops. */
+static gpo_status put_type(lua_State *L, state *s, gpo_template_t t, int types, setting_type *type, uint64_t *bytes) {
+    const int name = lua_gettop(L);
+    const gpo_status status = s->api->template_get_parameter(t, lua_tostring(L, name), &type->number, bytes);
+    if (status == GPO_SUCCESS && type->type.kind == PARAMETER_UNKNOWN)
+        type->type = (parameter){PARAMETER_BYTES, (uint32_t)*bytes, 0};
+    if (status == GPO_SUCCESS && *bytes == type->type.size) {
+        push_type(L, type);
+        push_unsigned(L, type->number);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, types);
+        lua_rawset(L, types);
+    } else {
+        lua_pop(L, 1);
+    }
+    return status;
+}
+
+/* add_child(after, child [, prefix]) */
+static int template_add_child(lua_State *L) {
+    state *s = the_state(L);
+    template_object *t = check_object(L, s, 1, CLASS_TEMPLATE), *child = check_object(L, s, 3, CLASS_TEMPLATE);
+    const char *prefix = luaL_optstring(L, 4, "");
+    lua_settop(L, 4);
+    uint32_t one, count, node = 0;
+    const uint32_t *after = check_after(L, 2, &one, &count);
+    push_recipe(L, 1);                /* 5 */
+    push_kept(L, 3, TEMPLATE_RECIPE); /* 6 */
+    lua_rawgeti(L, 5, RECIPE_TYPES);  /* 7 */
+    lua_rawgeti(L, 6, RECIPE_TYPES);  /* 8, its pairs at 9 and 10 */
+    setting_type type;
+    for (lua_pushnil(L); lua_next(L, 8); lua_settop(L, 9))
+        if (push_child_parameter(L, prefix, 9, &type)) check_child_type(L, 7, &type.type);
+    const gpo_status status =
+        s->api->template_add_child(TEMPLATE(t), after, count, TEMPLATE(child), prefix[0] ? prefix : NULL, &node);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    hold_arrays_of(L, s, 5, 6);
+    uint64_t bytes = 0;
+    for (lua_pushnil(L); lua_next(L, 8); lua_settop(L, 9))
+        if (push_child_parameter(L, prefix, 9, &type)) put_type(L, s, TEMPLATE(t), 7, &type, &bytes);
+    return added(L, s, status, &node);
+}
+
+/* --- parameters --- */
+
+static const char *const whats[] = {"argument", "grid",   "block", "shared_bytes", "destination",
+                                    "source",   "bytes", "value", "enabled",      NULL};
+
+/* The type that the word at `index` says; false if there is none. */
+static int read_type(lua_State *L, int index, parameter *type) {
+    size_t length;
+    if (lua_isnoneornil(L, index)) return 0;
+    const char *word = luaL_checklstring(L, index, &length);
+    if (!read_parameter_type(word, length, type))
+        luaL_argerror(L, index, "u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ptr or bytes:N expected");
+    type->offset = 0;
+    return 1;
+}
+
+/* Of an argument for which the call gives none: what the signature says; UNKNOWN if Lua didn't launch the kernel. */
+static parameter signature_type(lua_State *L, state *s, int recipe, uint32_t node, uint32_t argument) {
+    parameter type = {PARAMETER_UNKNOWN, 0, 0};
+    lua_rawgeti(L, recipe, RECIPE_NODES);
+    lua_rawgeti(L, -1, (int)node);
+    const kernel_object *kernel = test_object(L, s, lua_gettop(L), CLASS_KERNEL);
+    if (kernel && argument < kernel->count) type = kernel->parameters[argument];
+    type.offset = 0; /* in the signature; nothing here */
+    lua_pop(L, 2);
+    return type;
+}
+
+/* Of a fill: what the call says at `index`, else as the fill was made. */
+static parameter value_type(lua_State *L, int recipe, uint32_t node, int index) {
+    parameter type = pattern_type(ELEMENT_U32);
+    if (!lua_isnoneornil(L, index)) return pattern_type(check_element_type(L, index));
+    lua_rawgeti(L, recipe, RECIPE_NODES);
+    lua_rawgeti(L, -1, (int)node);
+    if (lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TSTRING) type = type_at(L, lua_gettop(L)).type;
+    lua_pop(L, 2);
+    return type;
+}
+
+static parameter fixed_type(uint32_t what) {
+    switch (what) {
+    case GPO_PARAMETER_GRID:
+    case GPO_PARAMETER_BLOCK: return (parameter){PARAMETER_SHAPE, 12, 0};
+    case GPO_PARAMETER_SHARED_BYTES: return (parameter){ELEMENT_U32, 4, 0};
+    case GPO_PARAMETER_BYTES: return (parameter){ELEMENT_U64, 8, 0};
+    case GPO_PARAMETER_ENABLED: return (parameter){PARAMETER_SWITCH, 4, 0};
+    default: return (parameter){PARAMETER_POINTER, 8, 0};
+    }
+}
+
+/* parameter(name): its number and size, in bytes. */
+static int find_parameter(lua_State *L, state *s, gpo_template_t t, const char *name) {
+    uint32_t number = 0;
+    uint64_t bytes = 0;
+    const gpo_status status = s->api->template_get_parameter(t, name, &number, &bytes);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, number);
+    push_unsigned(L, bytes);
+    return 2;
+}
+
+/* parameter(name, node, "argument", number [, type]), where arguments count from 1;
+ * parameter(name, node, "value" [, type]); parameter(name, node, what); parameter(name) */
+static int template_parameter(lua_State *L) {
+    state *s = the_state(L);
+    template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    const char *name = luaL_checkstring(L, 2);
+    if (lua_isnoneornil(L, 3)) return find_parameter(L, s, TEMPLATE(t), name);
+    const uint32_t node = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
+    const uint32_t what = (uint32_t)luaL_checkoption(L, 4, NULL, whats) + GPO_PARAMETER_ARGUMENT;
+    uint32_t index = 0;
+    lua_settop(L, 6);
+    push_recipe(L, 1);
+    setting_type type = {fixed_type(what), 0};
+    if (what == GPO_PARAMETER_ARGUMENT) {
+        const uint64_t number = check_unsigned(L, 5, UINT32_MAX);
+        luaL_argcheck(L, number >= 1, 5, "arguments count from 1");
+        index = (uint32_t)number - 1;
+        if (!read_type(L, 6, &type.type)) type.type = signature_type(L, s, 7, node, index);
+    } else if (what == GPO_PARAMETER_VALUE) {
+        type.type = value_type(L, 7, node, 5);
+    } else {
+        luaL_argcheck(L, lua_isnil(L, 5), 5, "only arguments have a number, and only arguments and values a type");
+    }
+    lua_rawgeti(L, 7, RECIPE_TYPES);
+    lua_getfield(L, 8, name);
+    const parameter known = type_at(L, 9).type;
+    if (known.kind != PARAMETER_UNKNOWN && type.type.kind == PARAMETER_UNKNOWN) type.type = known;
+    if (known.kind != PARAMETER_UNKNOWN && !same_type(&known, &type.type))
+        return luaL_error(L, "parameter '%s' is of another type already", name);
+    gpo_status status = s->api->template_add_parameter(TEMPLATE(t), name, node, what, index);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    uint64_t bytes = 0;
+    lua_pushvalue(L, 2);
+    status = put_type(L, s, TEMPLATE(t), 8, &type, &bytes);
+    if (status == GPO_SUCCESS && bytes != type.type.size)
+        return luaL_error(L, "parameter '%s' has %d bytes, and its type %d", name, (int)bytes, (int)type.type.size);
+    return result(L, s, status);
+}
+
+/* --- what it is --- */
+
+static int template_find_node(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t t = CHECK_HANDLE(1, template);
+    uint32_t node = 0;
+    return added(L, s, s->api->template_find_node(t, luaL_checkstring(L, 2), &node), &node);
+}
+
+NATIVE_METHOD(template_get_native, template)
+
+static const field statistics_fields[] = {
+    FIELD(gpo_template_statistics, nodes, U32),      FIELD(gpo_template_statistics, parameters, U32),
+    FIELD(gpo_template_statistics, instances, U32),  FIELD(gpo_template_statistics, pooled, U32),
+    FIELD(gpo_template_statistics, recordings, U32), FIELD(gpo_template_statistics, launches, U64),
+    FIELD(gpo_template_statistics, patches, U64),    FIELD(gpo_template_statistics, updates, U64),
+    FIELD(gpo_template_statistics, rebuilds, U64),   FIELD(gpo_template_statistics, instance_bytes, U64),
+    FIELD(gpo_template_statistics, last_rebuild, CHARS), FIELDS_END};
+
+RECORD_METHOD(template_get_statistics, template, gpo_template_statistics, statistics_fields)
+
+/* --- launches without a graph of one's own --- */
+
+static void use_recipe(lua_State *L, state *s, template_object *t, stream_object *stream) {
+    if (t->marked == stream && !stream->recorder) return;
+    push_kept(L, 1, TEMPLATE_RECIPE);
+    lua_rawgeti(L, -1, RECIPE_ARRAYS);
+    use_arrays(L, s, lua_gettop(L), 1, 2, stream);
+    lua_pop(L, 2);
+    keep(L, 1, TEMPLATE_STREAM, 2);
+    t->marked = stream;
+}
+
+/* launch(stream [, {name = value, ...}]) */
+static int template_launch(lua_State *L) {
+    state *s = the_state(L);
+    template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    stream_object *stream = check_object(L, s, 2, CLASS_STREAM);
+    uint64_t count;
+    lua_settop(L, 3);
+    push_kept(L, 1, TEMPLATE_RECIPE); /* 4 */
+    lua_rawgeti(L, 4, RECIPE_TYPES);  /* 5 */
+    use_recipe(L, s, t, stream);
+    const gpo_setting *settings = read_settings(L, s, 5, 3, &count);
+    if (count)
+        for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
+            const int value = lua_gettop(L);
+            array_object *array = test_object(L, s, value, CLASS_ARRAY);
+            if (array) use_array(L, s, value, array, 2, stream);
+        }
+    return result(L, s, s->api->template_launch(TEMPLATE(t), HANDLE(&stream->base, gpo_stream_t), settings,
+                                                sizeof *settings, count));
+}
+
+/* prepare(count, stream) */
+static int template_prepare(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t t = CHECK_HANDLE(1, template);
+    const uint32_t count = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
+    return result(L, s, s->api->template_prepare(t, count, CHECK_HANDLE(3, stream)));
+}
+
+const luaL_Reg template_methods[] = {{"begin", template_begin},
+                                     {"end_", template_end},
+                                     {"cancel", template_cancel},
+                                     {"record", template_record},
+                                     {"last_node", template_get_last_node},
+                                     {"set_last_node", template_set_last_node},
+                                     {"add_empty", template_add_empty},
+                                     {"add_event_record", template_add_event_record},
+                                     {"add_event_wait", template_add_event_wait},
+                                     {"add_child", template_add_child},
+                                     {"parameter", template_parameter},
+                                     {"find_node", template_find_node},
+                                     {"native", template_get_native},
+                                     {"clear", template_clear},
+                                     {"statistics", template_get_statistics},
+                                     {"launch", template_launch},
+                                     {"prepare", template_prepare},
+                                     {NULL, NULL}};
+const luaL_Reg device_template_methods[] = {{"template", template_create}, {NULL, NULL}};

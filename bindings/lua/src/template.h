@@ -1,0 +1,77 @@
+/* template.h: what templates (template.c) and graphs (graph.c) share, and what those tell them that put work on a
+ * stream in a recording, or add nodes (recipe.c).
+ *
+ * A *recipe* is what Lua knows of a recording beyond C: which kernel a node launches, and so the types of its
+ * arguments; the types of parameters; and the arrays that nodes use, which it keeps, and whose memory it holds even if
+ * they are closed. A template and its graphs share recipes, which count who uses them.
+ */
+#ifndef GPUORCH_LUA_TEMPLATE_H
+#define GPUORCH_LUA_TEMPLATE_H
+
+#include "binding.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { TEMPLATE_RECIPE = 2, TEMPLATE_RECORDING, TEMPLATE_STREAM };
+enum { GRAPH_RECIPE = 2, GRAPH_VALUES, GRAPH_STREAM };
+
+typedef struct template_object {
+    object base;
+    int number;                  /* known by it */
+    int recording;
+    int outer;                   /* s->recorder before it was recorded */
+    int graphs;                  /* that are alive: they may be updated to its recipe even if it is closed */
+    const stream_object *marked; /* the recipe's arrays are known to be used on it; kept */
+} template_object;
+
+typedef struct graph_object {
+    object base;
+    const stream_object *marked; /* likewise, with the values' arrays */
+} graph_object;
+
+/* --- recipe.c --- */
+
+/* Fields of a recipe, a table: the number of its users; by node the kernel, or the type of a fill's value; by name and
+ * by number the type of a parameter; as keys the arrays; and as keys those that were closed during the recording, which
+ * a free behind their streams would have spoilt. */
+enum { RECIPE_USERS = 1, RECIPE_NODES, RECIPE_TYPES, RECIPE_ARRAYS, RECIPE_WAITING };
+
+void push_new_recipe(lua_State *L); /* with one user */
+void share_recipe(lua_State *L, int recipe);
+void release_recipe(lua_State *L, state *s, int recipe);
+void push_recipe(lua_State *L, int template_index); /* the one to which nodes are added */
+void hold_array(lua_State *L, state *s, int recipe, int array_index);
+void hold_arrays_of(lua_State *L, state *s, int recipe, int other);
+void begin_recording(state *s, template_object *t, stream_object *stream);
+/* Once C has ended the recording. `taken`: its recipe is the template's from now on. */
+void stop_recording(lua_State *L, state *s, template_object *t, int index, int taken);
+void replace_recipe(lua_State *L, state *s, int index, int slot, int recipe);
+/* Before a launch: the arrays that are the keys of the table, or its values, are used on the stream. */
+void use_arrays(lua_State *L, state *s, int arrays, int keys, int stream_index, stream_object *stream);
+/* The nodes at `index`, a number, a table of them or nil, as C takes them. */
+const uint32_t *check_after(lua_State *L, int index, uint32_t *one, uint32_t *count);
+void note_node(lua_State *L, int recipe, uint32_t node); /* pops what the node is made of */
+/* The result of adding a node: its number. */
+int added(lua_State *L, state *s, gpo_status status, const uint32_t *node);
+
+/* --- parameters.c: values of parameters --- */
+
+enum { PARAMETER_SHAPE = PARAMETER_BYTES + 1, PARAMETER_SWITCH, PARAMETER_PATTERN, PARAMETER_UNKNOWN };
+/* The type of a parameter of a template: kind and size; of a PATTERN the type of its elements is `offset`. */
+typedef struct setting_type {
+    parameter type;
+    uint32_t number;             /* C's, of the parameter */
+} setting_type;
+void push_type(lua_State *L, const setting_type *type); /* as a number */
+setting_type type_at(lua_State *L, int index);          /* PARAMETER_UNKNOWN if it is nil */
+parameter pattern_type(enum element type);              /* of the value of a fill */
+int same_type(const parameter *a, const parameter *b);
+/* Settings of the table at `index`, or of none: `*count`. What they point to is on the stack or in the table. */
+gpo_setting *read_settings(lua_State *L, state *s, int types, int index, uint64_t *count);
+/* The value at `index` for the parameter at `key`, a name or number: `bytes` is 0 if the parameter isn't known. */
+void read_setting(lua_State *L, state *s, int types, int key, int index, gpo_setting *setting, char room[16]);
+void push_value(lua_State *L, const parameter *type, const void *value);
+
+#pragma GCC visibility pop
+
+#endif
