@@ -479,7 +479,8 @@ extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device
     stream_pool_methods[], event_methods[], event_executor_methods[], timeline_methods[], timeline_executor_methods[],
     cq_methods[], arena_methods[], pool_methods[], module_methods[], kernel_methods[], pipeline_methods[],
     pipeline_executor_methods[], executor_methods[], array_methods[], operation_methods[], device_template_methods[],
-    template_methods[], template_kernel_methods[], template_copy_methods[], template_graph_methods[], graph_methods[];
+    template_methods[], template_kernel_methods[], template_copy_methods[], template_conditional_methods[],
+    template_graph_methods[], graph_methods[];
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);
 void destroy_stream(lua_State *L, state *s, object *o, int collected);

@@ -233,10 +233,12 @@ static int template_add_copy(lua_State *L) {
               from = read_end(L, s, 5, "source", HOST_END | DEVICE_END);
     const gpo_copy copy = {.struct_size = sizeof copy, .destination = to.address, .source = from.address,
                            .bytes = check_bytes(L, 6, "bytes", &to, &from)};
+    const gpo_status status = s->api->template_add_copy(HANDLE(t, gpo_template_t), after, count, &copy, &node);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
     push_recipe(L, 1);
     hold_end(L, s, &to, 7);
     hold_end(L, s, &from, 7);
-    return added(L, s, s->api->template_add_copy(HANDLE(t, gpo_template_t), after, count, &copy, &node), &node);
+    return added(L, s, status, &node);
 }
 
 /* add_fill(after, array, value), or add_fill(after, address, value, type, count) */
@@ -250,15 +252,14 @@ static int template_add_fill(lua_State *L) {
     uint64_t count = to.array ? to.array->count : check_element_count(L, 6, type);
     const char *problem = read_pattern(L, 4, type, &pattern, &bytes, &count);
     if (problem) return luaL_argerror(L, 4, problem);
+    const gpo_status status = s->api->template_add_fill(HANDLE(t, gpo_template_t), after, after_count, to.address,
+                                                        pattern, bytes, count, &node);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
     push_recipe(L, 1);
     const int recipe = lua_gettop(L);
     hold_end(L, s, &to, recipe);
-    const gpo_status status = s->api->template_add_fill(HANDLE(t, gpo_template_t), after, after_count, to.address,
-                                                        pattern, bytes, count, &node);
-    if (status == GPO_SUCCESS) {
-        push_fill_type(L, type);
-        note_node(L, recipe, node);
-    }
+    push_fill_type(L, type);
+    note_node(L, recipe, node);
     return added(L, s, status, &node);
 }
 

@@ -5,6 +5,7 @@
 #define GRAPH(graph) HANDLE(&(graph)->base, gpo_graph_t)
 
 static const field graph_fields[] = {FLAG(gpo_graph_options, "upload", GPO_GRAPH_UPLOAD),
+                                     FLAG(gpo_graph_options, "device_launch", GPO_GRAPH_DEVICE_LAUNCH),
                                      FIELD(gpo_graph_options, label, STRING), FIELDS_END};
 
 /* graph([options]): of the template as it is now. */
@@ -55,34 +56,26 @@ void destroy_graph(lua_State *L, state *s, object *o, int collected) {
 
 /* --- values --- */
 
-/* Pushes the types of the graph's parameters. */
-static void push_types(lua_State *L) {
-    push_kept(L, 1, GRAPH_RECIPE);
-    lua_rawgeti(L, -1, RECIPE_TYPES);
-    lua_replace(L, -2);
-}
-
 /* The parameter at `key`, a name or number, has the value at `value` from now on: an array is held in place of the one
  * before. */
-static void hold_value(lua_State *L, state *s, graph_object *graph, int types, int key, int value) {
-    lua_pushvalue(L, key);
-    lua_rawget(L, types);
-    const setting_type type = type_at(L, lua_gettop(L));
-    lua_pop(L, 1);
-    if (type.type.kind != PARAMETER_POINTER) return;
+static void hold_value(lua_State *L, state *s, graph_object *graph, int recipe, int key, int value) {
+    if (type_of(L, recipe, key).kind != PARAMETER_POINTER) return;
     luaL_checkstack(L, 10, NULL);
     push_kept(L, 1, GRAPH_VALUES);
     const int values = lua_gettop(L);
-    lua_rawgeti(L, values, (int)type.number);
-    const int before = lua_gettop(L);
+    push_parameter_name(L, recipe, key);
+    lua_pushvalue(L, -1);
+    lua_rawget(L, values);
+    const int name = values + 1, before = values + 2;
     const array_object *array = test_object(L, s, value, CLASS_ARRAY);
+    lua_pushvalue(L, name);
     if (array) {
         push_root(L, value);
         ++array->root->base.users;
     } else {
         lua_pushnil(L);
     }
-    lua_rawseti(L, values, (int)type.number);
+    lua_rawset(L, values);
     if (!lua_isnil(L, before)) drop_user(L, s, before);
     lua_settop(L, values - 1);
     graph->marked = NULL;
@@ -94,7 +87,7 @@ static int set_one(lua_State *L, state *s, graph_object *graph) {
     luaL_argcheck(L, lua_type(L, 2) == LUA_TSTRING || lua_type(L, 2) == LUA_TNUMBER, 2,
                   "a parameter's name or number, or a table of values expected");
     lua_settop(L, 3);
-    push_types(L);
+    push_kept(L, 1, GRAPH_RECIPE); /* 4 */
     read_setting(L, s, 4, 2, 3, &setting, room);
     const gpo_status status =
         setting.name ? s->api->graph_set(GRAPH(graph), setting.name, setting.value, setting.bytes)
@@ -110,7 +103,7 @@ static int graph_set(lua_State *L) {
     if (!lua_istable(L, 2)) return set_one(L, s, graph);
     uint64_t count;
     lua_settop(L, 2);
-    push_types(L); /* 3 */
+    push_kept(L, 1, GRAPH_RECIPE); /* 3 */
     const gpo_setting *settings = read_settings(L, s, 3, 2, &count);
     const gpo_status status = s->api->graph_set_all(GRAPH(graph), settings, sizeof *settings, count);
     if (status == GPO_SUCCESS)
@@ -125,10 +118,8 @@ static int graph_get(lua_State *L) {
     graph_object *graph = check_object(L, s, 1, CLASS_GRAPH);
     const char *name = luaL_checkstring(L, 2);
     lua_settop(L, 2);
-    push_types(L);
-    lua_pushvalue(L, 2);
-    lua_rawget(L, 3);
-    const parameter type = type_at(L, 4).type;
+    push_kept(L, 1, GRAPH_RECIPE);
+    const parameter type = type_of(L, 3, 2);
     void *value = lua_newuserdata(L, type.size + 16);
     const gpo_status status = s->api->graph_get(GRAPH(graph), name, value, type.size);
     if (status != GPO_SUCCESS) return failure(L, s, status);
@@ -185,7 +176,53 @@ static int graph_update(lua_State *L) {
 
 NATIVE_METHOD(graph_get_native, graph)
 
-const luaL_Reg graph_methods[] = {{"set", graph_set},       {"get", graph_get},       {"launch", graph_launch},
-                                  {"upload", graph_upload}, {"update", graph_update}, {"native", graph_get_native},
+/* --- what the GPU decided --- */
+
+/* loop(template, node): how often the body of that while ran, and whether max_iterations ended it. */
+static int graph_get_loop(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_graph_t graph = CHECK_HANDLE(1, graph);
+    const gpo_template_t conditional_in = CHECK_HANDLE(2, template);
+    uint64_t iterations = 0;
+    uint32_t limited = 0;
+    const gpo_status status = s->api->graph_get_loop(
+        graph, conditional_in, (uint32_t)check_unsigned(L, 3, UINT32_MAX), &iterations, &limited);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, iterations);
+    lua_pushboolean(L, limited != 0);
+    return 2;
+}
+
+/* device_handle(): what a kernel takes as a gpo::device_graph, a string of 16 bytes; and its two parts. */
+static int graph_get_device_handle(lua_State *L) {
+    state *s = the_state(L);
+    uint64_t parts[2] = {0};
+    const gpo_status status = s->api->graph_get_device_handle(CHECK_HANDLE(1, graph), &parts[0], &parts[1]);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    lua_pushlstring(L, (const char *)parts, sizeof parts);
+    push_unsigned(L, parts[0]);
+    push_unsigned(L, parts[1]);
+    return 3;
+}
+
+/* device_status(): the name of the last failure of a device launch since the last call; "GPO_SUCCESS": none. */
+static int graph_get_device_status(lua_State *L) {
+    state *s = the_state(L);
+    gpo_status of_device = GPO_SUCCESS;
+    const gpo_status status = s->api->graph_get_device_status(CHECK_HANDLE(1, graph), &of_device);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    lua_pushstring(L, s->api->status_name(of_device));
+    return 1;
+}
+
+const luaL_Reg graph_methods[] = {{"set", graph_set},
+                                  {"get", graph_get},
+                                  {"launch", graph_launch},
+                                  {"upload", graph_upload},
+                                  {"update", graph_update},
+                                  {"native", graph_get_native},
+                                  {"loop", graph_get_loop},
+                                  {"device_handle", graph_get_device_handle},
+                                  {"device_status", graph_get_device_status},
                                   {NULL, NULL}};
 const luaL_Reg template_graph_methods[] = {{"graph", graph_create}, {NULL, NULL}};

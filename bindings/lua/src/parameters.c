@@ -5,28 +5,43 @@
 
 /* --- types --- */
 
-enum { KIND_BITS = 4, SIZE_BITS = 15 }; /* of a type as a number, which a double holds exactly */
+enum { KIND_BITS = 4 }; /* of a type as a number */
 _Static_assert(PARAMETER_UNKNOWN < 1 << KIND_BITS, "kinds fit");
 
-void push_type(lua_State *L, const setting_type *type) {
-    const parameter *p = &type->type;
-    const uint64_t detail = p->kind == PARAMETER_PATTERN ? p->offset : p->size;
-    push_unsigned(L, ((uint64_t)type->number << (SIZE_BITS + KIND_BITS)) + (detail << KIND_BITS) + p->kind);
+void push_type(lua_State *L, const parameter *type) {
+    const uint32_t detail = type->kind == PARAMETER_PATTERN ? type->offset : type->size;
+    lua_pushinteger(L, (lua_Integer)(detail << KIND_BITS | type->kind));
 }
 
-setting_type type_at(lua_State *L, int index) {
-    uint64_t code = PARAMETER_UNKNOWN;
-    if (!lua_isnil(L, index)) read_unsigned(L, index, UINT64_MAX, &code);
+parameter type_at(lua_State *L, int index) {
+    if (lua_isnil(L, index)) return (parameter){PARAMETER_UNKNOWN, 0, 0};
+    const uint32_t code = (uint32_t)lua_tointeger(L, index), detail = code >> KIND_BITS;
     const uint8_t kind = code & ((1 << KIND_BITS) - 1);
-    const uint32_t detail = (uint32_t)(code >> KIND_BITS) & ((1 << SIZE_BITS) - 1);
-    const parameter p = kind == PARAMETER_PATTERN ? pattern_type((enum element)detail) : (parameter){kind, detail, 0};
-    return (setting_type){p, (uint32_t)(code >> (SIZE_BITS + KIND_BITS))};
+    return kind == PARAMETER_PATTERN ? pattern_type((enum element)detail) : (parameter){kind, detail, 0};
+}
+
+void push_parameter_name(lua_State *L, int recipe, int key) {
+    lua_pushvalue(L, key);
+    if (lua_type(L, key) == LUA_TSTRING) return;
+    lua_rawgeti(L, recipe, RECIPE_NUMBERS);
+    lua_insert(L, -2);
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+}
+
+parameter type_of(lua_State *L, int recipe, int key) {
+    lua_rawgeti(L, recipe, RECIPE_TYPES);
+    push_parameter_name(L, recipe, key);
+    if (!lua_isnil(L, -1)) lua_rawget(L, -2);
+    const parameter type = type_at(L, lua_gettop(L));
+    lua_pop(L, 2);
+    return type;
 }
 
 parameter pattern_type(enum element type) { return (parameter){PARAMETER_PATTERN, 4, (uint32_t)type}; }
 
 void push_fill_type(lua_State *L, enum element type) {
-    const setting_type fill = {pattern_type(type), 0};
+    const parameter fill = pattern_type(type);
     push_type(L, &fill);
 }
 
@@ -62,12 +77,9 @@ static int complain(lua_State *L, int key, const char *problem) {
     return luaL_error(L, "parameter '%s': %s", lua_tostring(L, -1), problem);
 }
 
-void read_setting(lua_State *L, state *s, int types, int key, int index, gpo_setting *setting, char room[16]) {
+void read_setting(lua_State *L, state *s, int recipe, int key, int index, gpo_setting *setting, char room[16]) {
     array_object *array = NULL;
-    lua_pushvalue(L, key);
-    lua_rawget(L, types);
-    const setting_type known = type_at(L, lua_gettop(L));
-    lua_pop(L, 1);
+    const parameter known = type_of(L, recipe, key);
     *setting = (gpo_setting){.struct_size = sizeof *setting, .value = room};
     uint64_t number = 0;
     const char *problem = NULL;
@@ -75,16 +87,16 @@ void read_setting(lua_State *L, state *s, int types, int key, int index, gpo_set
     else problem = read_unsigned(L, key, UINT32_MAX, &number);
     if (problem) complain(L, key, problem);
     setting->parameter = (uint32_t)number;
-    if (known.type.kind == PARAMETER_UNKNOWN) return; /* C says what is wrong with the name */
-    setting->bytes = known.type.size;
-    if (known.type.kind != PARAMETER_BYTES) problem = read_value(L, s, index, &known.type, room, &array);
+    if (known.kind == PARAMETER_UNKNOWN) return; /* C says what is wrong with the name */
+    setting->bytes = known.size;
+    if (known.kind != PARAMETER_BYTES) problem = read_value(L, s, index, &known, room, &array);
     else if (lua_type(L, index) != LUA_TSTRING) problem = "a string of bytes expected";
-    else if (lua_rawlen(L, index) != known.type.size) problem = "the string has another size than the parameter";
+    else if (lua_rawlen(L, index) != known.size) problem = "the string has another size than the parameter";
     else setting->value = lua_tostring(L, index);
     if (problem) complain(L, key, problem);
 }
 
-gpo_setting *read_settings(lua_State *L, state *s, int types, int index, uint64_t *count) {
+gpo_setting *read_settings(lua_State *L, state *s, int recipe, int index, uint64_t *count) {
     struct room {
         char bytes[16];
     };
@@ -102,7 +114,7 @@ gpo_setting *read_settings(lua_State *L, state *s, int types, int index, uint64_
     struct room *rooms = (struct room *)(settings + *count);
     uint64_t at = 0;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1), ++at)
-        read_setting(L, s, types, lua_gettop(L) - 1, lua_gettop(L), &settings[at], rooms[at].bytes);
+        read_setting(L, s, recipe, lua_gettop(L) - 1, lua_gettop(L), &settings[at], rooms[at].bytes);
     return settings;
 }
 

@@ -15,7 +15,7 @@ static void put_number(lua_State *L, int table, int slot, lua_Integer number) {
     lua_rawseti(L, table, slot);
 }
 
-void push_new_recipe(lua_State *L) {
+void push_first_recipe(lua_State *L) {
     lua_createtable(L, RECIPE_WAITING, 0);
     const int recipe = lua_gettop(L);
     put_number(L, recipe, RECIPE_USERS, 1);
@@ -23,6 +23,39 @@ void push_new_recipe(lua_State *L) {
         lua_newtable(L);
         lua_rawseti(L, recipe, slot);
     }
+}
+
+static void share_field(lua_State *L, int to, int from, int slot) {
+    lua_rawgeti(L, from, slot);
+    lua_rawseti(L, to, slot);
+}
+
+static void copy_types(lua_State *L, int to, int from) {
+    lua_rawgeti(L, to, RECIPE_TYPES);
+    lua_rawgeti(L, from, RECIPE_TYPES);
+    const int types = lua_gettop(L);
+    for (lua_pushnil(L); lua_next(L, types);) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, types - 1);
+    }
+    lua_pop(L, 2);
+}
+
+void push_next_recipe(lua_State *L, int template_index) {
+    const template_object *t = lua_touserdata(L, template_index);
+    push_first_recipe(L);
+    push_kept(L, template_index, TEMPLATE_RECIPE);
+    const int before = lua_gettop(L);
+    share_field(L, before - 1, before, RECIPE_NUMBERS);
+    if (t->body) copy_types(L, before - 1, before); /* those of the whole, which its own have to agree with */
+    lua_pop(L, 1);
+}
+
+void push_body_recipe(lua_State *L, int recipe) {
+    push_first_recipe(L);
+    share_field(L, lua_gettop(L), recipe, RECIPE_TYPES);
+    share_field(L, lua_gettop(L), recipe, RECIPE_ARRAYS);
 }
 
 void push_recipe(lua_State *L, int template_index) {
@@ -38,15 +71,16 @@ static void insert_array(lua_State *L, int recipe, int slot, int array_index) {
     push_root(L, array_index);
     array_object *root = lua_touserdata(L, -1);
     lua_rawgeti(L, recipe, slot);
-    lua_pushvalue(L, -2);
-    lua_rawget(L, -2);
+    const int arrays = lua_gettop(L);
+    lua_pushvalue(L, arrays - 1);
+    lua_rawget(L, arrays);
     if (lua_isnil(L, -1)) {
-        lua_pushvalue(L, -3);
+        lua_pushvalue(L, arrays - 1);
         lua_pushboolean(L, 1);
-        lua_rawset(L, -4);
+        lua_rawset(L, arrays);
         ++root->base.users;
     }
-    lua_pop(L, 3);
+    lua_settop(L, arrays - 2);
 }
 
 void hold_array(lua_State *L, state *s, int recipe, int array_index) {
@@ -64,11 +98,13 @@ static void drop_arrays(lua_State *L, state *s, int recipe, int slot) {
     luaL_checkstack(L, 10, NULL);
     lua_rawgeti(L, recipe, slot);
     const int arrays = lua_gettop(L);
-    lua_pushboolean(L, 0);
-    lua_rawseti(L, recipe, slot); /* whatever dropping them leads to, they are dropped once */
-    if (lua_istable(L, arrays))
-        for (lua_pushnil(L); lua_next(L, arrays); lua_pop(L, 1)) drop_user(L, s, arrays + 1);
-    lua_settop(L, arrays - 1);
+    for (lua_pushnil(L); lua_next(L, arrays); lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_pushnil(L);
+        lua_rawset(L, arrays);
+        drop_user(L, s, arrays + 1);
+    }
+    lua_pop(L, 1);
 }
 
 void share_recipe(lua_State *L, int recipe) {
@@ -106,14 +142,25 @@ void begin_recording(state *s, template_object *t, stream_object *stream) {
     s->recorder = stream->recorder = t->number;
 }
 
+/* What a body recorded becomes part of the recipe of its conditional node's template. */
+static void add_to_whole(lua_State *L, state *s, int index, int recorded) {
+    push_kept(L, index, TEMPLATE_RECIPE);
+    const int recipe = lua_gettop(L);
+    hold_arrays_of(L, s, recipe, recorded);
+    copy_types(L, recipe, recorded);
+    share_field(L, recipe, recorded, RECIPE_NODES);
+    lua_pop(L, 1);
+}
+
 void stop_recording(lua_State *L, state *s, template_object *t, int index, int taken) {
     if (!t->recording) return;
     t->recording = 0;
     if (s->recorder == t->number) s->recorder = t->outer;
     push_kept(L, index, TEMPLATE_RECORDING);
     const int recipe = lua_gettop(L);
-    if (taken) replace_recipe(L, s, index, TEMPLATE_RECIPE, recipe);
-    else release_recipe(L, s, recipe);
+    if (taken && !t->body) replace_recipe(L, s, index, TEMPLATE_RECIPE, recipe);
+    if (taken && t->body) add_to_whole(L, s, index, recipe);
+    if (!taken || t->body) release_recipe(L, s, recipe);
     if (taken) t->marked = NULL;
     drop_arrays(L, s, recipe, RECIPE_WAITING);
     lua_pop(L, 1);

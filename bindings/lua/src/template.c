@@ -8,6 +8,14 @@
 static const field template_fields[] = {FIELD(gpo_template_options, max_instances, U32),
                                         FIELD(gpo_template_options, label, STRING), FIELDS_END};
 
+template_object *new_template(lua_State *L, state *s, int recipe) {
+    template_object *t = new_object(L, s, CLASS_TEMPLATE, 1);
+    keep(L, lua_gettop(L), TEMPLATE_RECIPE, recipe);
+    keep(L, lua_gettop(L), TEMPLATE_RECORDING, recipe); /* the place for another */
+    t->number = remember(L, s, lua_gettop(L));
+    return t;
+}
+
 /* template([options]) */
 static int template_create(lua_State *L) {
     state *s = the_state(L);
@@ -15,12 +23,8 @@ static int template_create(lua_State *L) {
     gpo_template_options options = {.struct_size = sizeof options};
     read_record(L, 2, template_fields, &options);
     lua_settop(L, 2);
-    template_object *t = new_object(L, s, CLASS_TEMPLATE, 1);
-    push_new_recipe(L);
-    keep(L, 3, TEMPLATE_RECIPE, 4);
-    keep(L, 3, TEMPLATE_RECORDING, 4); /* the place for another */
-    lua_settop(L, 3);
-    t->number = remember(L, s, 3);
+    push_first_recipe(L);
+    template_object *t = new_template(L, s, 3);
     return created(L, s, s->api->template_create(device, &options, (gpo_template_t *)&t->base.handle));
 }
 
@@ -31,7 +35,7 @@ void destroy_template(lua_State *L, state *s, object *o, int collected) {
     (void)collected;
     s->api->template_destroy(TEMPLATE(t));
     stop_recording(L, s, t, index, 0);
-    if (t->graphs) return; /* the last of them releases the recipe */
+    if (t->graphs || t->body) return; /* the last graph releases the recipe; that of a body is its whole's */
     push_kept(L, index, TEMPLATE_RECIPE);
     release_recipe(L, s, lua_gettop(L));
     lua_pop(L, 1);
@@ -41,7 +45,7 @@ void destroy_template(lua_State *L, state *s, object *o, int collected) {
 
 static gpo_status begin(lua_State *L, state *s, template_object *t, stream_object *stream) {
     if (!t->recording) {
-        push_new_recipe(L);
+        push_next_recipe(L, 1);
         keep(L, 1, TEMPLATE_RECORDING, lua_gettop(L));
         lua_pop(L, 1);
     }
@@ -126,7 +130,7 @@ static int template_set_last_node(lua_State *L) {
 static int template_clear(lua_State *L) {
     state *s = the_state(L);
     template_object *t = check_object(L, s, 1, CLASS_TEMPLATE);
-    push_new_recipe(L);
+    push_next_recipe(L, 1);
     const gpo_status status = s->api->template_clear(TEMPLATE(t));
     if (status == GPO_SUCCESS) {
         replace_recipe(L, s, 1, TEMPLATE_RECIPE, lua_gettop(L));
@@ -158,41 +162,9 @@ static int template_add_empty(lua_State *L) {
 EVENT_NODE(template_add_event_record)
 EVENT_NODE(template_add_event_wait)
 
-/* Pushes the name that the child's parameter at `key` has here; its type is behind the key. 0, and nothing is pushed:
- * the key is its number. */
-static int push_child_parameter(lua_State *L, const char *prefix, int key, setting_type *type) {
-    if (lua_type(L, key) != LUA_TSTRING) return 0;
-    *type = type_at(L, key + 1);
+/* Pushes the name that the child's parameter at `key` has here. */
+static void push_prefixed(lua_State *L, const char *prefix, int key) {
     lua_pushfstring(L, "%s%s", prefix, lua_tostring(L, key));
-    return 1;
-}
-
-static void check_child_type(lua_State *L, int types, const parameter *type) {
-    const char *name = lua_tostring(L, -1);
-    lua_pushvalue(L, -1);
-    lua_rawget(L, types);
-    const setting_type here = type_at(L, lua_gettop(L));
-    lua_pop(L, 1);
-    if (here.type.kind != PARAMETER_UNKNOWN && !same_type(&here.type, type))
-        luaL_error(L, "parameter '%s' of the child has another type than that of this template", name);
-}
-
-/* Sets the type of the parameter whose name is on top, which it pops. */
-static gpo_status put_type(lua_State *L, state *s, gpo_template_t t, int types, setting_type *type, uint64_t *bytes) {
-    const int name = lua_gettop(L);
-    const gpo_status status = s->api->template_get_parameter(t, lua_tostring(L, name), &type->number, bytes);
-    if (status == GPO_SUCCESS && type->type.kind == PARAMETER_UNKNOWN)
-        type->type = (parameter){PARAMETER_BYTES, (uint32_t)*bytes, 0};
-    if (status == GPO_SUCCESS && *bytes == type->type.size) {
-        push_type(L, type);
-        push_unsigned(L, type->number);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, types);
-        lua_rawset(L, types);
-    } else {
-        lua_pop(L, 1);
-    }
-    return status;
 }
 
 /* add_child(after, child [, prefix]) */
@@ -206,17 +178,23 @@ static int template_add_child(lua_State *L) {
     push_recipe(L, 1);                /* 5 */
     push_kept(L, 3, TEMPLATE_RECIPE); /* 6 */
     lua_rawgeti(L, 5, RECIPE_TYPES);  /* 7 */
-    lua_rawgeti(L, 6, RECIPE_TYPES);  /* 8, its pairs at 9 and 10 */
-    setting_type type;
-    for (lua_pushnil(L); lua_next(L, 8); lua_settop(L, 9))
-        if (push_child_parameter(L, prefix, 9, &type)) check_child_type(L, 7, &type.type);
+    lua_rawgeti(L, 6, RECIPE_TYPES);  /* 8, its pairs at 9 and 10, and the name here at 11 */
+    for (lua_pushnil(L); lua_next(L, 8); lua_settop(L, 9)) {
+        push_prefixed(L, prefix, 9);
+        const parameter theirs = type_at(L, 10), ours = type_of(L, 5, 11);
+        if (ours.kind != PARAMETER_UNKNOWN && !same_type(&ours, &theirs))
+            return luaL_error(L, "parameter '%s' of the child has another type than that of this template",
+                              lua_tostring(L, 11));
+    }
     const gpo_status status =
         s->api->template_add_child(TEMPLATE(t), after, count, TEMPLATE(child), prefix[0] ? prefix : NULL, &node);
     if (status != GPO_SUCCESS) return failure(L, s, status);
     hold_arrays_of(L, s, 5, 6);
-    uint64_t bytes = 0;
-    for (lua_pushnil(L); lua_next(L, 8); lua_settop(L, 9))
-        if (push_child_parameter(L, prefix, 9, &type)) put_type(L, s, TEMPLATE(t), 7, &type, &bytes);
+    for (lua_pushnil(L); lua_next(L, 8); lua_settop(L, 9)) {
+        push_prefixed(L, prefix, 9);
+        lua_pushvalue(L, 10);
+        lua_rawset(L, 7);
+    }
     return added(L, s, status, &node);
 }
 
@@ -254,7 +232,7 @@ static parameter value_type(lua_State *L, int recipe, uint32_t node, int index) 
     if (!lua_isnoneornil(L, index)) return pattern_type(check_element_type(L, index));
     lua_rawgeti(L, recipe, RECIPE_NODES);
     lua_rawgeti(L, -1, (int)node);
-    if (lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TSTRING) type = type_at(L, lua_gettop(L)).type;
+    if (lua_type(L, -1) == LUA_TNUMBER) type = type_at(L, lua_gettop(L));
     lua_pop(L, 2);
     return type;
 }
@@ -270,15 +248,37 @@ static parameter fixed_type(uint32_t what) {
     }
 }
 
-/* parameter(name): its number and size, in bytes. */
+/* parameter(name): its number and size, in bytes. From then on it is known here by the number, too. */
 static int find_parameter(lua_State *L, state *s, gpo_template_t t, const char *name) {
     uint32_t number = 0;
     uint64_t bytes = 0;
     const gpo_status status = s->api->template_get_parameter(t, name, &number, &bytes);
     if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_recipe(L, 1);
+    lua_rawgeti(L, -1, RECIPE_NUMBERS);
+    push_unsigned(L, number);
+    lua_pushvalue(L, 2);
+    lua_rawset(L, -3);
     push_unsigned(L, number);
     push_unsigned(L, bytes);
     return 2;
+}
+
+/* What the arguments 4 to 6 name, its index in C, and its type: UNKNOWN if Lua doesn't know it. */
+static parameter check_named(lua_State *L, state *s, uint32_t node, uint32_t *what, uint32_t *index) {
+    parameter type;
+    const int recipe = lua_gettop(L);
+    *index = 0;
+    *what = (uint32_t)luaL_checkoption(L, 4, NULL, whats) + GPO_PARAMETER_ARGUMENT;
+    if (*what == GPO_PARAMETER_VALUE) return value_type(L, recipe, node, 5);
+    if (*what != GPO_PARAMETER_ARGUMENT) {
+        luaL_argcheck(L, lua_isnil(L, 5), 5, "only arguments have a number, and only arguments and values a type");
+        return fixed_type(*what);
+    }
+    const uint64_t number = check_unsigned(L, 5, UINT32_MAX);
+    luaL_argcheck(L, number >= 1, 5, "arguments count from 1");
+    *index = (uint32_t)number - 1;
+    return read_type(L, 6, &type) ? type : signature_type(L, s, recipe, node, *index);
 }
 
 /* parameter(name, node, "argument", number [, type]), where arguments count from 1;
@@ -289,34 +289,26 @@ static int template_parameter(lua_State *L) {
     const char *name = luaL_checkstring(L, 2);
     if (lua_isnoneornil(L, 3)) return find_parameter(L, s, TEMPLATE(t), name);
     const uint32_t node = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
-    const uint32_t what = (uint32_t)luaL_checkoption(L, 4, NULL, whats) + GPO_PARAMETER_ARGUMENT;
-    uint32_t index = 0;
+    uint32_t what, index;
     lua_settop(L, 6);
-    push_recipe(L, 1);
-    setting_type type = {fixed_type(what), 0};
-    if (what == GPO_PARAMETER_ARGUMENT) {
-        const uint64_t number = check_unsigned(L, 5, UINT32_MAX);
-        luaL_argcheck(L, number >= 1, 5, "arguments count from 1");
-        index = (uint32_t)number - 1;
-        if (!read_type(L, 6, &type.type)) type.type = signature_type(L, s, 7, node, index);
-    } else if (what == GPO_PARAMETER_VALUE) {
-        type.type = value_type(L, 7, node, 5);
-    } else {
-        luaL_argcheck(L, lua_isnil(L, 5), 5, "only arguments have a number, and only arguments and values a type");
-    }
-    lua_rawgeti(L, 7, RECIPE_TYPES);
-    lua_getfield(L, 8, name);
-    const parameter known = type_at(L, 9).type;
-    if (known.kind != PARAMETER_UNKNOWN && type.type.kind == PARAMETER_UNKNOWN) type.type = known;
-    if (known.kind != PARAMETER_UNKNOWN && !same_type(&known, &type.type))
+    push_recipe(L, 1); /* 7 */
+    parameter type = check_named(L, s, node, &what, &index);
+    lua_pushvalue(L, 2);
+    const parameter known = type_of(L, 7, 8);
+    if (known.kind != PARAMETER_UNKNOWN && type.kind == PARAMETER_UNKNOWN) type = known;
+    if (known.kind != PARAMETER_UNKNOWN && !same_type(&known, &type))
         return luaL_error(L, "parameter '%s' is of another type already", name);
     gpo_status status = s->api->template_add_parameter(TEMPLATE(t), name, node, what, index);
-    if (status != GPO_SUCCESS) return failure(L, s, status);
     uint64_t bytes = 0;
+    if (status == GPO_SUCCESS) status = s->api->template_get_parameter(TEMPLATE(t), name, NULL, &bytes);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    if (type.kind == PARAMETER_UNKNOWN) type = (parameter){PARAMETER_BYTES, (uint32_t)bytes, 0};
+    if (bytes != type.size)
+        return luaL_error(L, "parameter '%s' has %d bytes, and its type %d", name, (int)bytes, (int)type.size);
+    lua_rawgeti(L, 7, RECIPE_TYPES);
     lua_pushvalue(L, 2);
-    status = put_type(L, s, TEMPLATE(t), 8, &type, &bytes);
-    if (status == GPO_SUCCESS && bytes != type.type.size)
-        return luaL_error(L, "parameter '%s' has %d bytes, and its type %d", name, (int)bytes, (int)type.type.size);
+    push_type(L, &type);
+    lua_rawset(L, -3);
     return result(L, s, status);
 }
 
@@ -361,9 +353,8 @@ static int template_launch(lua_State *L) {
     uint64_t count;
     lua_settop(L, 3);
     push_kept(L, 1, TEMPLATE_RECIPE); /* 4 */
-    lua_rawgeti(L, 4, RECIPE_TYPES);  /* 5 */
     use_recipe(L, s, t, stream);
-    const gpo_setting *settings = read_settings(L, s, 5, 3, &count);
+    const gpo_setting *settings = read_settings(L, s, 4, 3, &count);
     if (count)
         for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
             const int value = lua_gettop(L);

@@ -21,6 +21,7 @@ typedef struct template_object {
     int recording;
     int outer;                   /* s->recorder before it was recorded */
     int graphs;                  /* that are alive: they may be updated to its recipe even if it is closed */
+    int body;                    /* of a conditional node: its recipe is part of its parent's */
     const stream_object *marked; /* the recipe's arrays are known to be used on it; kept */
 } template_object;
 
@@ -31,12 +32,14 @@ typedef struct graph_object {
 
 /* --- recipe.c --- */
 
-/* Fields of a recipe, a table: the number of its users; by node the kernel, or the type of a fill's value; by name and
- * by number the type of a parameter; as keys the arrays; and as keys those that were closed during the recording, which
- * a free behind their streams would have spoilt. */
-enum { RECIPE_USERS = 1, RECIPE_NODES, RECIPE_TYPES, RECIPE_ARRAYS, RECIPE_WAITING };
+/* Fields of a recipe, a table: the number of its users; by node the kernel, or the type of a fill's value; by name the
+ * type of a parameter; by number the name of one, for all recipes of a template; as keys the arrays; and as keys those
+ * that were closed during the recording, which a free behind their streams would have spoilt. */
+enum { RECIPE_USERS = 1, RECIPE_NODES, RECIPE_TYPES, RECIPE_NUMBERS, RECIPE_ARRAYS, RECIPE_WAITING };
 
-void push_new_recipe(lua_State *L); /* with one user */
+void push_first_recipe(lua_State *L);                   /* with one user */
+void push_next_recipe(lua_State *L, int template_index);
+void push_body_recipe(lua_State *L, int recipe);        /* of a body of a node of that one */
 void share_recipe(lua_State *L, int recipe);
 void release_recipe(lua_State *L, state *s, int recipe);
 void push_recipe(lua_State *L, int template_index); /* the one to which nodes are added */
@@ -54,22 +57,26 @@ void note_node(lua_State *L, int recipe, uint32_t node); /* pops what the node i
 /* The result of adding a node: its number. */
 int added(lua_State *L, state *s, gpo_status status, const uint32_t *node);
 
+/* --- template.c --- */
+
+/* Pushes a template without a handle. It is made from the object at 1, and has the recipe at `recipe`. */
+template_object *new_template(lua_State *L, state *s, int recipe);
+
 /* --- parameters.c: values of parameters --- */
 
 enum { PARAMETER_SHAPE = PARAMETER_BYTES + 1, PARAMETER_SWITCH, PARAMETER_PATTERN, PARAMETER_UNKNOWN };
-/* The type of a parameter of a template: kind and size; of a PATTERN the type of its elements is `offset`. */
-typedef struct setting_type {
-    parameter type;
-    uint32_t number;             /* C's, of the parameter */
-} setting_type;
-void push_type(lua_State *L, const setting_type *type); /* as a number */
-setting_type type_at(lua_State *L, int index);          /* PARAMETER_UNKNOWN if it is nil */
+/* The type of a parameter is its kind and size; of a PATTERN the type of its elements is `offset`. */
+void push_type(lua_State *L, const parameter *type); /* as a number */
+parameter type_at(lua_State *L, int index);          /* PARAMETER_UNKNOWN if it is nil */
+/* Of the parameter at `key`, a name or number; nil: there is none. */
+void push_parameter_name(lua_State *L, int recipe, int key);
+parameter type_of(lua_State *L, int recipe, int key);
 parameter pattern_type(enum element type);              /* of the value of a fill */
 int same_type(const parameter *a, const parameter *b);
 /* Settings of the table at `index`, or of none: `*count`. What they point to is on the stack or in the table. */
-gpo_setting *read_settings(lua_State *L, state *s, int types, int index, uint64_t *count);
+gpo_setting *read_settings(lua_State *L, state *s, int recipe, int index, uint64_t *count);
 /* The value at `index` for the parameter at `key`, a name or number: `bytes` is 0 if the parameter isn't known. */
-void read_setting(lua_State *L, state *s, int types, int key, int index, gpo_setting *setting, char room[16]);
+void read_setting(lua_State *L, state *s, int recipe, int key, int index, gpo_setting *setting, char room[16]);
 void push_value(lua_State *L, const parameter *type, const void *value);
 
 #pragma GCC visibility pop

@@ -76,6 +76,8 @@
 ---@field result_address gpuorch.exact
 
 ---@alias gpuorch.nodes integer|integer[] the nodes that a new node comes after
+---@alias gpuorch.comparison "kernel"|"equal"|"not_equal"|"less"|"greater_equal"|"value"
+---@alias gpuorch.condition {comparison: gpuorch.comparison?, word: array|gpuorch.exact?, constant: integer?, initial: integer?, max_iterations: integer?}
 ---@alias gpuorch.values table<string|integer, any> values of parameters, by their names or numbers
 
 ---@class launch
@@ -796,6 +798,33 @@ function template:add_event_wait(after, event) end
 ---@return integer? node
 function template:add_child(after, child, prefix) end
 
+--- the bodies are templates to be recorded or built
+---@param after? gpuorch.nodes
+---@param condition gpuorch.condition
+---@param with_otherwise? boolean
+---@return integer? node, template? body, template? otherwise
+function template:add_if(after, condition, with_otherwise) end
+
+---@param after? gpuorch.nodes
+---@param condition gpuorch.condition
+---@return integer? node, template? body
+function template:add_while(after, condition) end
+
+--- the word 0 names the first of the bodies
+---@param after? gpuorch.nodes
+---@param condition gpuorch.condition
+---@param count integer
+---@return integer? node, template[]? bodies
+function template:add_switch(after, condition, count) end
+
+--- the argument, by its number from 1, of a kernel node of this template becomes the condition of a node of `conditional_in`
+---@param kernel_node integer
+---@param argument integer
+---@param conditional_in template
+---@param conditional integer
+---@return true?
+function template:bind_condition(kernel_node, argument, conditional_in, conditional) end
+
 --- names something of a node: an argument by its number from 1, with a type if not that of the signature; the value of a
 --- fill, with a type in place of the number if not that of the array. With the name alone: its number and size in bytes
 ---@param name string
@@ -820,7 +849,7 @@ function template:clear() end
 ---@return table?
 function template:statistics() end
 
----@param options? {upload: boolean?, label: string?}
+---@param options? {upload: boolean?, device_launch: boolean?, label: string?}
 ---@return graph?
 function template:graph(options) end
 
@@ -865,6 +894,20 @@ function graph:update() end
 --- the CUgraphExec
 ---@return gpuorch.exact?
 function graph:native() end
+
+--- how often the body of a while ran in the newest launch, and whether max_iterations ended it
+---@param conditional_in template the one that the node was added to
+---@param node integer
+---@return integer? iterations, boolean? limited
+function graph:loop(conditional_in, node) end
+
+--- what a kernel takes as a gpo::device_graph, for a parameter of the type bytes:16; and the two numbers that it is made of
+---@return string?, gpuorch.exact?, gpuorch.exact?
+function graph:device_handle() end
+
+--- the name of the last failure of a device launch since the last call; "GPO_SUCCESS" if there was none
+---@return string?
+function graph:device_status() end
 
 ---@class executor: object
 local executor = {}

@@ -45,6 +45,12 @@ local function world()
     assert(w.ready:parameter("value", w.node, "argument", 2))
     w.number = assert(w.ready:parameter("value"))
     w.graph = assert(w.ready:graph())
+    w.decided, w.loops = assert(w.device:template()), assert(w.device:template())
+    w.decide = assert(assert(w.device:module_compile(
+        "extern \"C\" __global__ void decide(unsigned long long) {}")):kernel("decide", "u64"))
+    w.loop = assert(w.loops:add_while(nil, {word = w.array, comparison = "less", constant = 7}))
+    w.looping = assert(w.loops:graph())
+    w.launched = assert(w.ready:graph{device_launch = true})
     w.value = 0
     return w
 end
@@ -218,6 +224,18 @@ call("template_add_event_wait", function(w) return w.built:add_event_wait(nil, w
 call("template_add_child", function(w) return w.built:add_child(nil, w.ready, "child ") end)
 call("template_add_parameter", function(w) return w.built:parameter("grid", 2, "grid") end)
 call("template_get_parameter", function(w) return w.built:parameter("grid") end)
+call("template_add_if", function(w)
+    local node, body, name = w.built:add_if(nil, {word = w.array, comparison = "equal", constant = 7})
+    w.conditional, w.body = node or 1, node and body
+    return node, body, name
+end)
+call("template_add_while", function(w) return w.built:add_while(nil, {word = w.array, comparison = "less", constant = 7}) end)
+call("template_add_switch", function(w) return w.built:add_switch(nil, {word = w.array, comparison = "value"}, 2) end)
+call("template_bind_condition", function(w)
+    local again, body, name = w.decided:add_while(nil, {initial = 1})
+    if not again then return again, body, name end
+    return body:bind_condition(assert(body:add_kernel(nil, w.decide, {grid = 1, block = 1}, 0)), 1, w.decided, again)
+end)
 call("template_find_node", function(w) return w.ready:find_node("fill") end)
 call("template_get_native", function(w) return w.ready:native() end)
 call("template_get_statistics", function(w) return w.ready:statistics() end)
@@ -231,6 +249,9 @@ call("graph_get", function(w) return w.graph:get "value" end)
 call("graph_upload", function(w) return w.graph:upload(w.other) end)
 call("graph_launch", function(w) return w.graph:launch(w.other) end)
 call("graph_update", function(w) return w.graph:update() end)
+call("graph_get_loop", function(w) return w.looping:loop(w.loops, w.loop) end)
+call("graph_get_device_handle", function(w) return w.launched:device_handle() end)
+call("graph_get_device_status", function(w) return w.launched:device_status() end)
 call("graph_get_native", function(w) return w.graph:native() end)
 call("template_clear", function(w) return w.built:clear() end)
 call("stream_wait", function(w) return w.other:wait(10) end)

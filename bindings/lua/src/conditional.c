@@ -1,0 +1,125 @@
+/* conditional.c: nodes of templates that decide on the GPU what is run. Their bodies are templates whose recipes are
+ * part of that of the template that the node is in. */
+#include "methods.h"
+#include "template.h"
+
+static const char *const comparisons[] = {"kernel", "equal", "not_equal", "less", "greater_equal", "value", NULL};
+static const field condition_fields[] = {
+    WORD(gpo_condition, comparison, comparisons), FIELD(gpo_condition, constant, U32),
+    FIELD(gpo_condition, initial, U32),           FIELD(gpo_condition, max_iterations, U64),
+    OTHER("word"),                                FIELDS_END};
+
+/* The arguments of a conditional node. */
+typedef struct conditional {
+    gpo_template_t in;
+    uint32_t one, after_count;
+    const uint32_t *after;
+    gpo_condition condition;
+    int word, recipe; /* where they are on the stack */
+} conditional;
+
+/* From (after, condition), where condition.word is an array or an address. Leaves all that on the stack. */
+static void check_conditional(lua_State *L, state *s, conditional *c) {
+    static const parameter address = {PARAMETER_POINTER, 8, 0};
+    array_object *array = NULL;
+    *c = (conditional){.in = CHECK_HANDLE(1, template), .condition = {.struct_size = sizeof c->condition}};
+    c->after = check_after(L, 2, &c->one, &c->after_count);
+    luaL_checktype(L, 3, LUA_TTABLE);
+    read_record(L, 3, condition_fields, &c->condition);
+    push_recipe(L, 1);
+    c->recipe = lua_gettop(L);
+    lua_getfield(L, 3, "word");
+    c->word = lua_gettop(L);
+    const char *problem = read_parameter(L, s, c->word, &address, &c->condition.word, &array);
+    if (problem) luaL_error(L, "option 'word': %s", problem);
+}
+
+/* Pushes a body, whose handle is yet to come. */
+static gpo_template_t *push_body(lua_State *L, state *s, const conditional *c) {
+    push_body_recipe(L, c->recipe);
+    template_object *body = new_template(L, s, lua_gettop(L));
+    lua_remove(L, -2);
+    body->body = 1;
+    return (gpo_template_t *)&body->base.handle;
+}
+
+/* Pushes the node, below the `results` - 1 values on top that are its bodies; or the failure. */
+static int conditional_added(lua_State *L, state *s, const conditional *c, gpo_status status, uint32_t node,
+                             int results) {
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    hold_array(L, s, c->recipe, c->word);
+    push_unsigned(L, node);
+    lua_insert(L, -results);
+    return results;
+}
+
+/* add_if(after, condition [, with_otherwise]): the node, its body and, if wanted, what is run otherwise. */
+static int template_add_if(lua_State *L) {
+    state *s = the_state(L);
+    conditional c;
+    uint32_t node = 0;
+    lua_settop(L, 4);
+    const int both = lua_toboolean(L, 4);
+    check_conditional(L, s, &c);
+    gpo_template_t *body = push_body(L, s, &c), *otherwise = both ? push_body(L, s, &c) : NULL;
+    const gpo_status status =
+        s->api->template_add_if(c.in, c.after, c.after_count, &c.condition, body, otherwise, &node);
+    return conditional_added(L, s, &c, status, node, both ? 3 : 2);
+}
+
+/* add_while(after, condition): the node and its body. */
+static int template_add_while(lua_State *L) {
+    state *s = the_state(L);
+    conditional c;
+    uint32_t node = 0;
+    lua_settop(L, 3);
+    check_conditional(L, s, &c);
+    gpo_template_t *body = push_body(L, s, &c);
+    const gpo_status status = s->api->template_add_while(c.in, c.after, c.after_count, &c.condition, body, &node);
+    return conditional_added(L, s, &c, status, node, 2);
+}
+
+enum { MOST_BODIES = 1024 };
+
+/* add_switch(after, condition, count): the node and a table of its bodies, of which the word 0 names the first. */
+static int template_add_switch(lua_State *L) {
+    state *s = the_state(L);
+    conditional c;
+    uint32_t node = 0;
+    lua_settop(L, 4);
+    check_conditional(L, s, &c);
+    const uint32_t count = (uint32_t)check_unsigned(L, 4, MOST_BODIES);
+    gpo_template_t *handles = lua_newuserdata(L, sizeof *handles * (count + 1));
+    lua_createtable(L, (int)count, 0);
+    const int bodies = lua_gettop(L);
+    for (uint32_t i = 1; i <= count; ++i) {
+        push_body(L, s, &c);
+        lua_rawseti(L, bodies, (int)i);
+    }
+    const gpo_status status =
+        s->api->template_add_switch(c.in, c.after, c.after_count, &c.condition, handles, count, &node);
+    for (uint32_t i = 1; status == GPO_SUCCESS && i <= count; ++i) {
+        lua_rawgeti(L, bodies, (int)i);
+        ((object *)lua_touserdata(L, -1))->handle = handles[i - 1];
+        lua_pop(L, 1);
+    }
+    return conditional_added(L, s, &c, status, node, 2);
+}
+
+/* bind_condition(kernel_node, argument, template, conditional): arguments count from 1. */
+static int template_bind_condition(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t kernel_in = CHECK_HANDLE(1, template);
+    const uint32_t kernel = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
+    const uint32_t argument = (uint32_t)check_unsigned(L, 3, UINT32_MAX);
+    luaL_argcheck(L, argument >= 1, 3, "arguments count from 1");
+    const gpo_template_t conditional_in = CHECK_HANDLE(4, template);
+    return result(L, s, s->api->template_bind_condition(kernel_in, kernel, argument - 1, conditional_in,
+                                                        (uint32_t)check_unsigned(L, 5, UINT32_MAX)));
+}
+
+const luaL_Reg template_conditional_methods[] = {{"add_if", template_add_if},
+                                                 {"add_while", template_add_while},
+                                                 {"add_switch", template_add_switch},
+                                                 {"bind_condition", template_bind_condition},
+                                                 {NULL, NULL}};
