@@ -1,8 +1,7 @@
 //! The parameters of kernels as types, and the values that launches pass for them.
 
 use crate::error::Result;
-use crate::memory::{DeviceBuffer, DeviceSlice};
-use crate::stream::Stream;
+use crate::memory::{DeviceBuffer, DeviceSlice, MemoryUser};
 use bytemuck::Pod;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -78,55 +77,63 @@ unsafe impl<T: Pod> Parameter for Slice<T> {
 /// # Safety
 ///
 /// An address that `value` returns is the address of elements of an existing buffer, as many as `value` says, and the
-/// buffer has been informed that the stream uses it. Safe code can't make up such an argument:
+/// buffer has been informed if a stream uses it. Safe code can't make up such an argument:
 ///
 /// ```compile_fail,E0200
 /// struct Anywhere;
 /// impl gpuorch::Argument<gpuorch::DeviceBuffer<f32>> for Anywhere {
-///     fn value(self, _: &gpuorch::Stream) -> gpuorch::Result<u64> {
+///     fn value(self, _: gpuorch::MemoryUser<'_>) -> gpuorch::Result<u64> {
 ///         Ok(0xbad)
 ///     }
 /// }
 /// ```
 pub unsafe trait Argument<P: Parameter> {
     #[doc(hidden)]
-    fn value(self, stream: &Stream) -> Result<P::Value>;
+    fn value(self, user: MemoryUser<'_>) -> Result<P::Value>;
 }
 
 // SAFETY: it gives no address of a buffer's.
 unsafe impl<T: Pod> Argument<T> for T {
-    fn value(self, _: &Stream) -> Result<T> {
+    fn value(self, _: MemoryUser<'_>) -> Result<T> {
         Ok(self)
+    }
+}
+
+#[inline]
+fn given<T: Pod>(slice: &DeviceSlice<'_, T>, user: MemoryUser<'_>) -> Result<()> {
+    match user {
+        MemoryUser::Stream(stream) => slice.given_to(stream, "gpo_stream_launch_kernel"),
+        MemoryUser::Node(device) => slice.given_to_node(device, "gpo_template_add_kernel"),
     }
 }
 
 // SAFETY: the address of what it borrows, which is told of the stream.
 unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for DeviceSlice<'_, T> {
-    fn value(self, stream: &Stream) -> Result<u64> {
-        self.given_to(stream, "gpo_stream_launch_kernel")?;
+    fn value(self, user: MemoryUser<'_>) -> Result<u64> {
+        given(&self, user)?;
         Ok(self.address())
     }
 }
 
 // SAFETY: likewise.
 unsafe impl<T: Pod> Argument<DeviceBuffer<T>> for &DeviceBuffer<T> {
-    fn value(self, stream: &Stream) -> Result<u64> {
-        Argument::<DeviceBuffer<T>>::value(self.all(), stream)
+    fn value(self, user: MemoryUser<'_>) -> Result<u64> {
+        Argument::<DeviceBuffer<T>>::value(self.all(), user)
     }
 }
 
 // SAFETY: likewise, with its length.
 unsafe impl<T: Pod> Argument<Slice<T>> for DeviceSlice<'_, T> {
-    fn value(self, stream: &Stream) -> Result<Counted> {
-        self.given_to(stream, "gpo_stream_launch_kernel")?;
+    fn value(self, user: MemoryUser<'_>) -> Result<Counted> {
+        given(&self, user)?;
         Ok(Counted { address: self.address(), count: self.len() as u64 })
     }
 }
 
 // SAFETY: likewise.
 unsafe impl<T: Pod> Argument<Slice<T>> for &DeviceBuffer<T> {
-    fn value(self, stream: &Stream) -> Result<Counted> {
-        Argument::<Slice<T>>::value(self.all(), stream)
+    fn value(self, user: MemoryUser<'_>) -> Result<Counted> {
+        Argument::<Slice<T>>::value(self.all(), user)
     }
 }
 
@@ -143,7 +150,7 @@ pub trait Parameters {
 /// `pass` passes as many pointers as `P` has sizes, each to a value of that size which [`Argument`] allows.
 pub unsafe trait Arguments<P: Parameters> {
     #[doc(hidden)]
-    fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()>;
+    fn pass(self, user: MemoryUser<'_>, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()>;
 }
 
 /// The sizes of the parts of a tuple's members, one behind the other.
@@ -173,9 +180,9 @@ macro_rules! tuples {
         // SAFETY: what its members give, in order.
         unsafe impl<$($parameter: Parameter, $argument: Argument<$parameter>),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
             #[inline]
-            fn pass(self, stream: &Stream, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()> {
+            fn pass(self, user: MemoryUser<'_>, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()> {
                 let ($($value,)*) = self;
-                $(let $value = $value.value(stream)?;)*
+                $(let $value = $value.value(user)?;)*
                 // Room for two parameters of the kernel's for each of the tuple's.
                 let mut pointers = [std::ptr::null(); $room];
                 let mut count = 0;
@@ -195,7 +202,7 @@ impl Parameters for () {
 
 // SAFETY: no parameters.
 unsafe impl Arguments<()> for () {
-    fn pass(self, _: &Stream, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()> {
+    fn pass(self, _: MemoryUser<'_>, launch: impl FnOnce(&[*const c_void]) -> Result<()>) -> Result<()> {
         launch(&[])
     }
 }

@@ -6,6 +6,7 @@ use crate::done::Enqueued;
 use crate::error::{Error, ErrorKind, Result};
 use crate::figures::KernelAttributes;
 use crate::handle::{Object, Owned};
+use crate::memory::MemoryUser;
 use crate::module::Module;
 use crate::stream::Stream;
 use gpuorch_sys as sys;
@@ -173,7 +174,7 @@ impl<P: Parameters> BoundKernel<P> {
         launch: &Launch<'_>,
         arguments: impl Arguments<P>,
     ) -> Result<Enqueued<'s>> {
-        arguments.pass(stream, |pointers| {
+        arguments.pass(MemoryUser::Stream(stream), |pointers| {
             // Whoever bound the kernel has said that these are its parameters.
             let (pointers, sizes, count) = (pointers.as_ptr(), P::SIZES.as_ptr(), P::SIZES.len() as u32);
             call!(stream_launch_kernel(stream.as_raw(), self.kernel.as_raw(), &launch.raw, pointers, sizes, count))

@@ -103,6 +103,8 @@ pub use handle::Object;
 pub use host::HostBuffer;
 pub use host_call::HostCall;
 pub use kernel::{BoundKernel, Dim3, Kernel, Launch};
+#[doc(hidden)]
+pub use memory::MemoryUser;
 pub use memory::{DeviceBuffer, DeviceSlice};
 pub use module::{Compile, Module, compile_log};
 pub use operation::{Failed, Operation};

@@ -42,6 +42,16 @@ struct Piece {
     home: Home,
 }
 
+/// What is about to use memory.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub enum MemoryUser<'a> {
+    /// The next operation of a stream.
+    Stream(&'a Stream),
+    /// A node of a template on this device. The memory doesn't wait for its graphs: whoever adds the node answers for that.
+    Node(&'a Device),
+}
+
 enum Home {
     /// Freed behind all that is on the device's streams.
     Device(Device),
@@ -89,6 +99,15 @@ impl Memory {
         self.reachable_from(stream.device(), function)?;
         self.used_on(stream);
         Ok(())
+    }
+
+    /// The same for a node that `function` is about to add to a template. A chunk's memory goes on to the next chunk.
+    pub(crate) fn given_to_node(&self, device: &Device, function: &'static str) -> Result<()> {
+        if self.only_on.is_some() {
+            let message = "a chunk's device memory is for its stage's work, and not for the nodes of a template";
+            return Err(Error::new(ErrorKind::InvalidState, function, message));
+        }
+        self.reachable_from(device, function)
     }
 
     /// Refuses memory of another runtime than the device's.
@@ -322,6 +341,10 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
     #[inline]
     pub(crate) fn given_to(&self, stream: &Stream, function: &'static str) -> Result<()> {
         self.memory.given_to(stream, function)
+    }
+
+    pub(crate) fn given_to_node(&self, device: &Device, function: &'static str) -> Result<()> {
+        self.memory.given_to_node(device, function)
     }
 }
 
