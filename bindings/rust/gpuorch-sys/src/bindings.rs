@@ -95,6 +95,16 @@ pub const GPO_SINK_FILE: u32 = 2;
 pub const GPO_SINK_CALLBACK: u32 = 3;
 pub const GPO_SINK_USE_DESCRIPTOR: u32 = 1;
 pub const GPO_PIPELINE_TIMES: u32 = 1;
+pub const GPO_PARAMETER_ARGUMENT: u32 = 1;
+pub const GPO_PARAMETER_GRID: u32 = 2;
+pub const GPO_PARAMETER_BLOCK: u32 = 3;
+pub const GPO_PARAMETER_SHARED_BYTES: u32 = 4;
+pub const GPO_PARAMETER_DESTINATION: u32 = 5;
+pub const GPO_PARAMETER_SOURCE: u32 = 6;
+pub const GPO_PARAMETER_BYTES: u32 = 7;
+pub const GPO_PARAMETER_VALUE: u32 = 8;
+pub const GPO_PARAMETER_ENABLED: u32 = 9;
+pub const GPO_GRAPH_UPLOAD: u32 = 1;
 pub const GPO_TRACE_NO_GPU_TIMES: u32 = 1;
 pub type gpo_status = i32;
 #[repr(C)]
@@ -175,6 +185,18 @@ pub struct gpo_executor_s {
     _unused: [u8; 0],
 }
 pub type gpo_executor_t = *mut gpo_executor_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_template_s {
+    _unused: [u8; 0],
+}
+pub type gpo_template_t = *mut gpo_template_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_graph_s {
+    _unused: [u8; 0],
+}
+pub type gpo_graph_t = *mut gpo_graph_s;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_error {
@@ -2013,6 +2035,188 @@ const _: () = {
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
+pub struct gpo_template_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub max_instances: u32,
+    pub reserved: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_template_options",
+    ][::core::mem::size_of::<gpo_template_options>() - 24usize];
+    [
+        "Alignment of gpo_template_options",
+    ][::core::mem::align_of::<gpo_template_options>() - 8usize];
+    [
+        "Offset of field: gpo_template_options::struct_size",
+    ][::core::mem::offset_of!(gpo_template_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_template_options::flags",
+    ][::core::mem::offset_of!(gpo_template_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_template_options::max_instances",
+    ][::core::mem::offset_of!(gpo_template_options, max_instances) - 8usize];
+    [
+        "Offset of field: gpo_template_options::reserved",
+    ][::core::mem::offset_of!(gpo_template_options, reserved) - 12usize];
+    [
+        "Offset of field: gpo_template_options::label",
+    ][::core::mem::offset_of!(gpo_template_options, label) - 16usize];
+};
+pub type gpo_host_node_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void),
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_template_statistics {
+    pub struct_size: u32,
+    pub nodes: u32,
+    pub parameters: u32,
+    pub instances: u32,
+    pub pooled: u32,
+    pub recordings: u32,
+    pub launches: u64,
+    pub patches: u64,
+    pub updates: u64,
+    pub rebuilds: u64,
+    pub instance_bytes: u64,
+    pub last_rebuild: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_template_statistics",
+    ][::core::mem::size_of::<gpo_template_statistics>() - 320usize];
+    [
+        "Alignment of gpo_template_statistics",
+    ][::core::mem::align_of::<gpo_template_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_template_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_template_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_template_statistics::nodes",
+    ][::core::mem::offset_of!(gpo_template_statistics, nodes) - 4usize];
+    [
+        "Offset of field: gpo_template_statistics::parameters",
+    ][::core::mem::offset_of!(gpo_template_statistics, parameters) - 8usize];
+    [
+        "Offset of field: gpo_template_statistics::instances",
+    ][::core::mem::offset_of!(gpo_template_statistics, instances) - 12usize];
+    [
+        "Offset of field: gpo_template_statistics::pooled",
+    ][::core::mem::offset_of!(gpo_template_statistics, pooled) - 16usize];
+    [
+        "Offset of field: gpo_template_statistics::recordings",
+    ][::core::mem::offset_of!(gpo_template_statistics, recordings) - 20usize];
+    [
+        "Offset of field: gpo_template_statistics::launches",
+    ][::core::mem::offset_of!(gpo_template_statistics, launches) - 24usize];
+    [
+        "Offset of field: gpo_template_statistics::patches",
+    ][::core::mem::offset_of!(gpo_template_statistics, patches) - 32usize];
+    [
+        "Offset of field: gpo_template_statistics::updates",
+    ][::core::mem::offset_of!(gpo_template_statistics, updates) - 40usize];
+    [
+        "Offset of field: gpo_template_statistics::rebuilds",
+    ][::core::mem::offset_of!(gpo_template_statistics, rebuilds) - 48usize];
+    [
+        "Offset of field: gpo_template_statistics::instance_bytes",
+    ][::core::mem::offset_of!(gpo_template_statistics, instance_bytes) - 56usize];
+    [
+        "Offset of field: gpo_template_statistics::last_rebuild",
+    ][::core::mem::offset_of!(gpo_template_statistics, last_rebuild) - 64usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_graph_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_graph_options"][::core::mem::size_of::<gpo_graph_options>() - 16usize];
+    [
+        "Alignment of gpo_graph_options",
+    ][::core::mem::align_of::<gpo_graph_options>() - 8usize];
+    [
+        "Offset of field: gpo_graph_options::struct_size",
+    ][::core::mem::offset_of!(gpo_graph_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_graph_options::flags",
+    ][::core::mem::offset_of!(gpo_graph_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_graph_options::label",
+    ][::core::mem::offset_of!(gpo_graph_options, label) - 8usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_setting {
+    pub struct_size: u32,
+    pub parameter: u32,
+    pub name: *const ::core::ffi::c_char,
+    pub value: *const ::core::ffi::c_void,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_setting"][::core::mem::size_of::<gpo_setting>() - 32usize];
+    ["Alignment of gpo_setting"][::core::mem::align_of::<gpo_setting>() - 8usize];
+    [
+        "Offset of field: gpo_setting::struct_size",
+    ][::core::mem::offset_of!(gpo_setting, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_setting::parameter",
+    ][::core::mem::offset_of!(gpo_setting, parameter) - 4usize];
+    [
+        "Offset of field: gpo_setting::name",
+    ][::core::mem::offset_of!(gpo_setting, name) - 8usize];
+    [
+        "Offset of field: gpo_setting::value",
+    ][::core::mem::offset_of!(gpo_setting, value) - 16usize];
+    [
+        "Offset of field: gpo_setting::bytes",
+    ][::core::mem::offset_of!(gpo_setting, bytes) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_graph_update_report {
+    pub struct_size: u32,
+    pub rebuilt: u32,
+    pub node: u32,
+    pub reserved: u32,
+    pub reason: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_graph_update_report",
+    ][::core::mem::size_of::<gpo_graph_update_report>() - 272usize];
+    [
+        "Alignment of gpo_graph_update_report",
+    ][::core::mem::align_of::<gpo_graph_update_report>() - 4usize];
+    [
+        "Offset of field: gpo_graph_update_report::struct_size",
+    ][::core::mem::offset_of!(gpo_graph_update_report, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_graph_update_report::rebuilt",
+    ][::core::mem::offset_of!(gpo_graph_update_report, rebuilt) - 4usize];
+    [
+        "Offset of field: gpo_graph_update_report::node",
+    ][::core::mem::offset_of!(gpo_graph_update_report, node) - 8usize];
+    [
+        "Offset of field: gpo_graph_update_report::reserved",
+    ][::core::mem::offset_of!(gpo_graph_update_report, reserved) - 12usize];
+    [
+        "Offset of field: gpo_graph_update_report::reason",
+    ][::core::mem::offset_of!(gpo_graph_update_report, reason) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
 pub struct gpo_trace_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -2905,10 +3109,241 @@ pub struct gpo_api {
             bytes: *mut u64,
         ) -> gpo_status,
     >,
+    pub template_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_template_options,
+            graph_template: *mut gpo_template_t,
+        ) -> gpo_status,
+    >,
+    pub template_destroy: ::core::option::Option<
+        unsafe extern "C" fn(graph_template: gpo_template_t) -> gpo_status,
+    >,
+    pub template_begin: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            stream: gpo_stream_t,
+        ) -> gpo_status,
+    >,
+    pub template_end: ::core::option::Option<
+        unsafe extern "C" fn(graph_template: gpo_template_t) -> gpo_status,
+    >,
+    pub template_cancel: ::core::option::Option<
+        unsafe extern "C" fn(graph_template: gpo_template_t) -> gpo_status,
+    >,
+    pub template_get_last_node: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            stream: gpo_stream_t,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_set_last_node: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            stream: gpo_stream_t,
+            node: u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_kernel: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            kernel: gpo_kernel_t,
+            launch: *const gpo_launch,
+            arguments: *const *const ::core::ffi::c_void,
+            sizes: *const u32,
+            count: u32,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_copy: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            copy: *const gpo_copy,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_fill: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            destination: u64,
+            value: u32,
+            element_bytes: u32,
+            count: u64,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_empty: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_event_record: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            event: gpo_event_t,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_event_wait: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            event: gpo_event_t,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_host_call: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            function: gpo_host_node_fn,
+            user: *mut ::core::ffi::c_void,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_child: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            child: gpo_template_t,
+            prefix: *const ::core::ffi::c_char,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_parameter: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            name: *const ::core::ffi::c_char,
+            node: u32,
+            what: u32,
+            index: u32,
+        ) -> gpo_status,
+    >,
+    pub template_get_parameter: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            name: *const ::core::ffi::c_char,
+            parameter: *mut u32,
+            bytes: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub template_find_node: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            label: *const ::core::ffi::c_char,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_get_native: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            native: *mut *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub template_clear: ::core::option::Option<
+        unsafe extern "C" fn(graph_template: gpo_template_t) -> gpo_status,
+    >,
+    pub template_get_statistics: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            statistics: *mut gpo_template_statistics,
+        ) -> gpo_status,
+    >,
+    pub graph_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            options: *const gpo_graph_options,
+            graph: *mut gpo_graph_t,
+        ) -> gpo_status,
+    >,
+    pub graph_destroy: ::core::option::Option<
+        unsafe extern "C" fn(graph: gpo_graph_t) -> gpo_status,
+    >,
+    pub graph_set: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            name: *const ::core::ffi::c_char,
+            value: *const ::core::ffi::c_void,
+            bytes: u64,
+        ) -> gpo_status,
+    >,
+    pub graph_set_parameter: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            parameter: u32,
+            value: *const ::core::ffi::c_void,
+            bytes: u64,
+        ) -> gpo_status,
+    >,
+    pub graph_set_all: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            settings: *const gpo_setting,
+            stride: u64,
+            count: u64,
+        ) -> gpo_status,
+    >,
+    pub graph_get: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            name: *const ::core::ffi::c_char,
+            value: *mut ::core::ffi::c_void,
+            bytes: u64,
+        ) -> gpo_status,
+    >,
+    pub graph_launch: ::core::option::Option<
+        unsafe extern "C" fn(graph: gpo_graph_t, stream: gpo_stream_t) -> gpo_status,
+    >,
+    pub graph_upload: ::core::option::Option<
+        unsafe extern "C" fn(graph: gpo_graph_t, stream: gpo_stream_t) -> gpo_status,
+    >,
+    pub graph_update: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            report: *mut gpo_graph_update_report,
+        ) -> gpo_status,
+    >,
+    pub template_launch: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            stream: gpo_stream_t,
+            settings: *const gpo_setting,
+            stride: u64,
+            count: u64,
+        ) -> gpo_status,
+    >,
+    pub template_prepare: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            count: u32,
+            stream: gpo_stream_t,
+        ) -> gpo_status,
+    >,
+    pub graph_get_native: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            native: *mut *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1096usize];
+    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1360usize];
     ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
     [
         "Offset of field: gpo_api::struct_size",
@@ -3324,4 +3759,103 @@ const _: () = {
     [
         "Offset of field: gpo_api::kernel_get_parameter",
     ][::core::mem::offset_of!(gpo_api, kernel_get_parameter) - 1088usize];
+    [
+        "Offset of field: gpo_api::template_create",
+    ][::core::mem::offset_of!(gpo_api, template_create) - 1096usize];
+    [
+        "Offset of field: gpo_api::template_destroy",
+    ][::core::mem::offset_of!(gpo_api, template_destroy) - 1104usize];
+    [
+        "Offset of field: gpo_api::template_begin",
+    ][::core::mem::offset_of!(gpo_api, template_begin) - 1112usize];
+    [
+        "Offset of field: gpo_api::template_end",
+    ][::core::mem::offset_of!(gpo_api, template_end) - 1120usize];
+    [
+        "Offset of field: gpo_api::template_cancel",
+    ][::core::mem::offset_of!(gpo_api, template_cancel) - 1128usize];
+    [
+        "Offset of field: gpo_api::template_get_last_node",
+    ][::core::mem::offset_of!(gpo_api, template_get_last_node) - 1136usize];
+    [
+        "Offset of field: gpo_api::template_set_last_node",
+    ][::core::mem::offset_of!(gpo_api, template_set_last_node) - 1144usize];
+    [
+        "Offset of field: gpo_api::template_add_kernel",
+    ][::core::mem::offset_of!(gpo_api, template_add_kernel) - 1152usize];
+    [
+        "Offset of field: gpo_api::template_add_copy",
+    ][::core::mem::offset_of!(gpo_api, template_add_copy) - 1160usize];
+    [
+        "Offset of field: gpo_api::template_add_fill",
+    ][::core::mem::offset_of!(gpo_api, template_add_fill) - 1168usize];
+    [
+        "Offset of field: gpo_api::template_add_empty",
+    ][::core::mem::offset_of!(gpo_api, template_add_empty) - 1176usize];
+    [
+        "Offset of field: gpo_api::template_add_event_record",
+    ][::core::mem::offset_of!(gpo_api, template_add_event_record) - 1184usize];
+    [
+        "Offset of field: gpo_api::template_add_event_wait",
+    ][::core::mem::offset_of!(gpo_api, template_add_event_wait) - 1192usize];
+    [
+        "Offset of field: gpo_api::template_add_host_call",
+    ][::core::mem::offset_of!(gpo_api, template_add_host_call) - 1200usize];
+    [
+        "Offset of field: gpo_api::template_add_child",
+    ][::core::mem::offset_of!(gpo_api, template_add_child) - 1208usize];
+    [
+        "Offset of field: gpo_api::template_add_parameter",
+    ][::core::mem::offset_of!(gpo_api, template_add_parameter) - 1216usize];
+    [
+        "Offset of field: gpo_api::template_get_parameter",
+    ][::core::mem::offset_of!(gpo_api, template_get_parameter) - 1224usize];
+    [
+        "Offset of field: gpo_api::template_find_node",
+    ][::core::mem::offset_of!(gpo_api, template_find_node) - 1232usize];
+    [
+        "Offset of field: gpo_api::template_get_native",
+    ][::core::mem::offset_of!(gpo_api, template_get_native) - 1240usize];
+    [
+        "Offset of field: gpo_api::template_clear",
+    ][::core::mem::offset_of!(gpo_api, template_clear) - 1248usize];
+    [
+        "Offset of field: gpo_api::template_get_statistics",
+    ][::core::mem::offset_of!(gpo_api, template_get_statistics) - 1256usize];
+    [
+        "Offset of field: gpo_api::graph_create",
+    ][::core::mem::offset_of!(gpo_api, graph_create) - 1264usize];
+    [
+        "Offset of field: gpo_api::graph_destroy",
+    ][::core::mem::offset_of!(gpo_api, graph_destroy) - 1272usize];
+    [
+        "Offset of field: gpo_api::graph_set",
+    ][::core::mem::offset_of!(gpo_api, graph_set) - 1280usize];
+    [
+        "Offset of field: gpo_api::graph_set_parameter",
+    ][::core::mem::offset_of!(gpo_api, graph_set_parameter) - 1288usize];
+    [
+        "Offset of field: gpo_api::graph_set_all",
+    ][::core::mem::offset_of!(gpo_api, graph_set_all) - 1296usize];
+    [
+        "Offset of field: gpo_api::graph_get",
+    ][::core::mem::offset_of!(gpo_api, graph_get) - 1304usize];
+    [
+        "Offset of field: gpo_api::graph_launch",
+    ][::core::mem::offset_of!(gpo_api, graph_launch) - 1312usize];
+    [
+        "Offset of field: gpo_api::graph_upload",
+    ][::core::mem::offset_of!(gpo_api, graph_upload) - 1320usize];
+    [
+        "Offset of field: gpo_api::graph_update",
+    ][::core::mem::offset_of!(gpo_api, graph_update) - 1328usize];
+    [
+        "Offset of field: gpo_api::template_launch",
+    ][::core::mem::offset_of!(gpo_api, template_launch) - 1336usize];
+    [
+        "Offset of field: gpo_api::template_prepare",
+    ][::core::mem::offset_of!(gpo_api, template_prepare) - 1344usize];
+    [
+        "Offset of field: gpo_api::graph_get_native",
+    ][::core::mem::offset_of!(gpo_api, graph_get_native) - 1352usize];
 };

@@ -162,14 +162,9 @@ impl Stream {
     pub fn fill<'a, T: Pod>(&self, destination: impl Into<DeviceSlice<'a, T>>, value: T) -> Result<Enqueued<'_>> {
         let destination = destination.into();
         destination.given_to(self, "gpo_fill")?;
-        let mut bits = [0; 4];
-        let bytes = bytemuck::bytes_of(&value);
-        if let Some(low) = bits.get_mut(..bytes.len()) {
-            low.copy_from_slice(bytes);
-        }
         let element = size_of::<T>() as u32;
         let count = destination.len() as u64;
-        call!(fill(self.as_raw(), destination.address(), u32::from_le_bytes(bits), element, count))?;
+        call!(fill(self.as_raw(), destination.address(), fill_bits(value), element, count))?;
         Ok(Enqueued { stream: self })
     }
 
@@ -203,7 +198,17 @@ impl Stream {
     }
 }
 
-fn same_length(host: usize, device: usize, function: &'static str) -> Result<()> {
+/// A fill's value as the library takes it, which refuses elements of other sizes than 1, 2 and 4 bytes.
+pub(crate) fn fill_bits<T: Pod>(value: T) -> u32 {
+    let mut bits = [0; 4];
+    let bytes = bytemuck::bytes_of(&value);
+    if let Some(low) = bits.get_mut(..bytes.len()) {
+        low.copy_from_slice(bytes);
+    }
+    u32::from_le_bytes(bits)
+}
+
+pub(crate) fn same_length(host: usize, device: usize, function: &'static str) -> Result<()> {
     if host == device {
         return Ok(());
     }

@@ -85,6 +85,19 @@ figures! {
     /// What the run of a pipeline has done: fields of [`gpo_pipeline_result`](sys::gpo_pipeline_result).
     RunSummary(gpo_pipeline_result) {}
 
+    /// What a template has and what became of its graphs: fields of
+    /// [`gpo_template_statistics`](sys::gpo_template_statistics).
+    TemplateStatistics(gpo_template_statistics) {
+        /// Why the last graph was rebuilt: the node, and what differs; "" if none was.
+        last_rebuild
+    }
+
+    /// How a graph came to the newest recording: fields of [`gpo_graph_update_report`](sys::gpo_graph_update_report).
+    UpdateReport(gpo_graph_update_report) {
+        /// Why the graph was rebuilt: the node, and what it was and is; "" if it was updated in place.
+        reason
+    }
+
     /// What a kernel needs: fields of [`gpo_kernel_attributes`](sys::gpo_kernel_attributes).
     KernelAttributes(gpo_kernel_attributes) {}
 
@@ -124,6 +137,7 @@ debug! {
     DeviceMetrics { memory_total, memory_used, utilization, power, temperature }
     TraceInfo { running, calls, operations, timed, completions, dropped, file_bytes }
     Progress { running, bytes_in, bytes_done, bytes_total, chunks_done, elapsed_ns }
+    TemplateStatistics { nodes, parameters, instances, recordings, launches, patches, updates, rebuilds }
     RunSummary { bytes_in, bytes_out, chunks, elapsed_ns, chunk_bytes, slots }
     KernelAttributes { max_threads_per_block, registers_per_thread, parameter_count, static_shared_bytes }
 }
@@ -134,6 +148,13 @@ impl fmt::Debug for DeviceProperties {
         out.field("name", &self.name()).field("memory_bytes", &self.memory_bytes);
         out.field("multiprocessors", &self.multiprocessors).field("copy_engines", &self.copy_engines);
         out.field("software", &(self.software != 0)).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for UpdateReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("UpdateReport");
+        out.field("rebuilt", &(self.rebuilt != 0)).field("node", &self.node).field("reason", &self.reason()).finish()
     }
 }
 

@@ -26,6 +26,7 @@ raw! {
     gpo_stream_t: stream_destroy, gpo_stream_pool_t: stream_pool_destroy, gpo_cq_t: cq_destroy,
     gpo_arena_t: arena_destroy, gpo_pool_t: pool_destroy, gpo_module_t: module_destroy,
     gpo_kernel_t: kernel_destroy, gpo_pipeline_t: pipeline_destroy, gpo_executor_t: executor_destroy,
+    gpo_template_t: template_destroy, gpo_graph_t: graph_destroy,
 }
 
 /// A handle that is destroyed with its owner, before the parent that it keeps alive.
@@ -97,6 +98,7 @@ macro_rules! objects {
 
 objects! {
     Runtime, Device, Stream, StreamPool, Event, Timeline, CompletionQueue, Executor, Arena, Pool, Module, Kernel, Pipeline,
+    Template, Graph,
 }
 
 /// What is shown of builders and the like: their name.
@@ -122,6 +124,8 @@ shown_by_name! {
     [] crate::Compile<'_> = "Compile",
     [] crate::Trace<'_> = "Trace",
     [] crate::pipeline::PipelineBuilder<'_> = "PipelineBuilder",
+    [] crate::template::TemplateBuilder<'_> = "TemplateBuilder",
+    [] crate::template::GraphBuilder<'_> = "GraphBuilder",
     [] crate::pipeline::Stage = "Stage",
     [S] crate::pipeline::Source<S> = "Source",
     [K] crate::pipeline::Sink<K> = "Sink",

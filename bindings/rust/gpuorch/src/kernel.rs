@@ -246,6 +246,10 @@ impl<'a> Launch<'a> {
         Self { raw, label: PhantomData }
     }
 
+    pub(crate) fn raw(&self) -> &sys::gpo_launch {
+        &self.raw
+    }
+
     /// A launch with a thread for each of `n` elements, in blocks of `threads` threads.
     pub fn each(n: usize, threads: u32) -> Self {
         let blocks = n.div_ceil(threads.max(1) as usize).max(1);

@@ -33,6 +33,7 @@
 //!   handle keeps the object alive that it was made from. Dropping the last handle of a runtime waits for running work.
 //! - Functions that put work on a stream return at once. Work that moves bytes from or to host memory is an
 //!   [`Operation`]: it owns that memory until it is done, and gives it back, also if it fails.
+//! - Work that is launched again and again can be recorded, with names for what changes: see [`template`].
 //! - To wait, block ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or await a future: an [`Operation`],
 //!   [`Stream::done`], [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline,
 //!   [`Device::compile_async`]. A future that isn't polled costs nothing. Dropping or forgetting a future leaves its
@@ -81,6 +82,7 @@ mod pool;
 mod runtime;
 mod signal;
 mod stream;
+pub mod template;
 mod timeline;
 mod trace;
 
@@ -96,7 +98,8 @@ pub use event::{Event, EventBuilder};
 pub use executor::{Executor, ExecutorBuilder};
 pub use figures::{
     DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes, MemoryInfo, MemoryStatistics,
-    Metrics, PeerProperties, Progress, QueueStatistics, RunSummary, Statistics, StreamInfo, TraceInfo,
+    Metrics, PeerProperties, Progress, QueueStatistics, RunSummary, Statistics, StreamInfo, TemplateStatistics,
+    TraceInfo, UpdateReport,
 };
 pub use gpuorch_sys as sys;
 pub use handle::Object;
@@ -112,5 +115,6 @@ pub use pipeline::Pipeline;
 pub use pool::{Pool, PoolBuilder};
 pub use runtime::{LogLevel, Runtime, RuntimeBuilder};
 pub use stream::{Stream, StreamBuilder, StreamPool, StreamPoolBuilder};
+pub use template::{Graph, Template};
 pub use timeline::Timeline;
 pub use trace::Trace;

@@ -3,10 +3,11 @@
 mod world;
 
 use gpuorch::pipeline::{Sink, Source, Stage};
+use gpuorch::template::{Field, GraphBuilder, Node, Parameter, Recording, Setting, TemplateBuilder};
 use gpuorch::{
     Arena, CompletionQueue, Completions, Device, DeviceBuffer, DeviceLimit, Done, Error, ErrorKind, Event, Executor,
-    Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool,
-    Timeline,
+    Graph, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime, Slice, Stream,
+    StreamPool, Template, Timeline,
 };
 use std::time::Duration;
 use world::world;
@@ -36,6 +37,8 @@ fn handles_go_from_thread_to_thread() {
     both::<(gpuorch::DeviceBuilder<'_>, gpuorch::StreamBuilder<'_>, gpuorch::Compile<'_>, gpuorch::Trace<'_>)>();
     both::<(gpuorch::ArenaBuilder<'_>, gpuorch::PoolBuilder<'_>, gpuorch::EventBuilder<'_>)>();
     both::<(gpuorch::StreamPoolBuilder<'_>, gpuorch::ExecutorBuilder<'_>)>();
+    owned::<(Template, Graph, Parameter<u32>, Field<u32>, Node, Setting)>();
+    both::<(TemplateBuilder<'_>, GraphBuilder<'_>)>();
     sent::<(
         Done,
         gpuorch::Compiling,
@@ -54,6 +57,8 @@ fn what_is_one_threads_is_not_shared() {
     is_not!(Sink<Vec<u8>>: Sync);
     is_not!(gpuorch::pipeline::Chunk<'static>: Send);
     is_not!(gpuorch::pipeline::Chunk<'static>: Sync);
+    is_not!(Recording<'static>: Send);
+    is_not!(Recording<'static>: Sync);
     is_not!(Source<std::rc::Rc<u8>>: Send);
     is_not!(gpuorch::Failed<std::rc::Rc<u8>>: Send);
 }

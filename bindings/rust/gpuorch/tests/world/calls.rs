@@ -2,9 +2,10 @@
 
 use super::{SOURCE, World};
 use gpuorch::pipeline::{Input, Output, Sink, Source, Stage};
+use gpuorch::template::{Parameter, Recording};
 use gpuorch::{
-    Arena, BoundKernel, CompletionQueue, Device, DeviceBuffer, DeviceLimit, Error, Event, Executor, Failed, Launch,
-    Module, Object, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool, Timeline,
+    Arena, BoundKernel, CompletionQueue, Device, DeviceBuffer, DeviceLimit, Error, Event, Executor, Failed, Graph,
+    Launch, Module, Object, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool, Template, Timeline,
 };
 use std::time::Duration;
 
@@ -29,6 +30,13 @@ pub struct Calls {
     fill: BoundKernel<(DeviceBuffer<u32>, u32, u64)>,
     floats: DeviceBuffer<f32>,
     pipeline: Pipeline,
+    /// Never held, as a stream that is recorded must not be.
+    recorder: Stream,
+    recorded: Template,
+    graph: Graph,
+    value: Parameter<u32>,
+    /// Has no graph, so it can be added to.
+    built: Template,
 }
 
 /// What is called by dropping, by other names of the same call, by failing, or by whoever uses these calls.
@@ -55,6 +63,10 @@ pub const ELSEWHERE: &[&str] = &[
     "cq_destroy",
     "pipeline_destroy",
     "executor_destroy",
+    "template_destroy",
+    "template_end",
+    "template_cancel",
+    "graph_destroy",
 ];
 
 impl Calls {
@@ -67,6 +79,10 @@ impl Calls {
         // SAFETY: module.h has its parameters: where, with what and how much, which is nothing wherever it is launched.
         let fill = unsafe { device.builtin_module()?.kernel("gpo_fill_u32")?.bind()? };
         let stage = Stage::kernel(&fill, (Output, 7, 0));
+        let x = device.buffer(64)?;
+        let (recorder, recorded) = (device.stream()?, device.template()?);
+        // SAFETY: the buffer is freed behind the launches, which are done by then or on their streams.
+        let value = unsafe { recorded.record(&recorder, |rec| named_fill(rec, &recorder, &x))? };
         Ok(Self {
             stream: device.stream()?,
             other: device.stream()?,
@@ -79,7 +95,12 @@ impl Calls {
             executor: w.runtime.executor_builder().run_by_caller().build()?,
             arena: device.arena()?,
             pool: device.pool()?,
-            x: device.buffer(64)?,
+            graph: recorded.graph()?,
+            recorder,
+            recorded,
+            value,
+            built: device.template()?,
+            x,
             y: device.buffer(64)?,
             floats: device.buffer(64)?,
             module,
@@ -245,12 +266,72 @@ impl Calls {
             pipeline_get_progress: self.pipeline.progress();
             stream_wait: stream.wait_for(later);
         }
+        self.every_of_templates(&mut results);
         results
+    }
+
+    fn every_of_templates(&self, results: &mut Vec<(&'static str, Result<()>)>) {
+        macro_rules! calls {
+            ($($name:ident: $call:expr;)*) => {
+                $(results.push((stringify!($name), $call.map(drop)));)*
+            };
+        }
+        let Self { device, x, floats, event, recorder, recorded, graph, value, built, scale, .. } = self;
+        let launch = Launch::each(64, 64);
+        calls! {
+            template_create: device.template();
+            template_begin: self.record(|_| Ok(()));
+            template_get_last_node: self.record(|rec| {
+                recorder.fill(x, 1)?;
+                rec.last_node(recorder)
+            });
+            template_set_last_node: self.record(|rec| rec.set_last_node(recorder, rec.add_empty(&[])?));
+            template_add_parameter: self.record(|rec| named_fill(rec, recorder, x));
+            graph_update: graph.update();
+            template_get_parameter: recorded.find_parameter::<u32>("value");
+            graph_create: recorded.graph();
+            graph_set: graph.set_by_name("value", 2u32);
+            graph_set_parameter: graph.set(value, 3);
+            graph_set_all: graph.set_all(&[value.value(4)]);
+            graph_get: graph.get(value);
+            graph_upload: graph.upload(recorder);
+            graph_launch: graph.launch(recorder);
+            graph_get_native: graph.native();
+            template_launch: recorded.launch(recorder, &[value.value(5)]);
+            template_prepare: recorded.prepare(2, recorder);
+            template_get_native: recorded.native();
+            template_get_statistics: recorded.statistics();
+            template_add_empty: built.add_empty(&[]);
+            // SAFETY: it has no graph.
+            template_add_fill: unsafe { built.add_fill(&[], x, 1) };
+            // SAFETY: likewise.
+            template_add_copy: unsafe { built.add_copy(&[], x.address(), self.y.address(), 64) };
+            // SAFETY: likewise.
+            template_add_kernel: unsafe { built.add_kernel(&[], scale, &launch.label(c"halve"), (floats, 0.5)) };
+            template_find_node: built.find_node("halve");
+            template_add_event_record: built.add_event_record(&[], event);
+            template_add_event_wait: built.add_event_wait(&[], event);
+            template_add_host_call: built.add_host_call(&[], || ());
+            template_add_child: built.add_child(&[], recorded, "child.");
+            template_clear: built.clear();
+        }
+    }
+
+    fn record<R>(&self, closure: impl FnOnce(&Recording<'_>) -> Result<R>) -> Result<R> {
+        // SAFETY: as above.
+        unsafe { self.recorded.record(&self.recorder, closure) }
     }
 
     fn run(&self) -> Result<gpuorch::pipeline::Run<Vec<u8>, ()>> {
         self.pipeline.start(Source::memory(vec![1u8]), Sink::none()).map_err(Failed::into)
     }
+}
+
+/// Records a fill, and names its value.
+fn named_fill(rec: &Recording<'_>, stream: &Stream, x: &DeviceBuffer<u8>) -> Result<Parameter<u32>> {
+    stream.fill(x, 1)?;
+    // SAFETY: any value will do.
+    unsafe { rec.parameter("value", rec.last_node(stream)?.value()) }
 }
 
 fn waited<B: Send + 'static>(operation: gpuorch::Operation<B>) -> Result<B> {

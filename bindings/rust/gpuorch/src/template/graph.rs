@@ -1,0 +1,138 @@
+//! Graphs: instances of templates.
+
+use super::{Parameter, Setting, Template, parameter};
+use crate::builder::builder;
+use crate::call::call;
+use crate::done::Enqueued;
+use crate::error::Result;
+use crate::figures::UpdateReport;
+use crate::handle::{Owned, c_string};
+use crate::stream::Stream;
+use bytemuck::Pod;
+use gpuorch_sys as sys;
+use std::ffi::c_void;
+use std::mem::size_of;
+use std::sync::Arc;
+
+/// An instance of a template, with values of its own for the template's parameters. Clones are the same graph.
+///
+/// Launches of one graph run one after the other. Launches that were accepted still run when the last clone is dropped.
+#[derive(Clone)]
+pub struct Graph {
+    inner: Arc<Owned<sys::gpo_graph_t, Template>>,
+}
+
+builder! {
+    /// Options of a graph.
+    GraphBuilder of Graph: graph_create(Template, gpo_graph_options);
+    fields {}
+    flags {
+        /// The graph is uploaded to the device when it is made, so that its first launch is as fast as others.
+        /// [`build`](Self::build) then waits for the upload.
+        upload: GPO_GRAPH_UPLOAD,
+    }
+}
+
+impl Template {
+    /// Makes a graph of the template as it is now.
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template is being recorded.
+    pub fn graph(&self) -> Result<Graph> {
+        self.graph_builder().build()
+    }
+
+    /// For a graph with options.
+    pub fn graph_builder(&self) -> GraphBuilder<'_> {
+        GraphBuilder::new(self)
+    }
+}
+
+impl Graph {
+    /// The graph's template.
+    pub fn template(&self) -> &Template {
+        &self.inner.parent
+    }
+
+    /// Sets a parameter for later launches. It costs no call of the driver: the next launch gives the driver what has
+    /// changed since the last.
+    ///
+    /// ```compile_fail,E0308
+    /// # fn set(graph: gpuorch::Graph, factor: gpuorch::template::Parameter<u32>) {
+    /// graph.set(&factor, 0.5); // its values are u32
+    /// # }
+    /// ```
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the parameter is of another template; or the value
+    /// can't be: a grid or block beyond the device's limits, a length of 0, an address of another kind of memory.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): the graph was updated to a recording without the parameter.
+    pub fn set<T: Pod>(&self, parameter: &Parameter<T>, value: T) -> Result<()> {
+        let number = parameter.number_in(self.template(), "gpo_graph_set_parameter")?;
+        let bytes = size_of::<T>() as u64;
+        call!(graph_set_parameter(self.as_raw(), number, (&raw const value).cast(), bytes))
+    }
+
+    /// The same by the parameter's name, which takes longer.
+    pub fn set_by_name<T: Pod>(&self, name: &str, value: T) -> Result<()> {
+        let name = c_string(name, "gpo_graph_set")?;
+        let bytes = size_of::<T>() as u64;
+        call!(graph_set(self.as_raw(), name.as_ptr(), (&raw const value).cast(), bytes))
+    }
+
+    /// Sets several parameters, all or none.
+    pub fn set_all(&self, settings: &[Setting]) -> Result<()> {
+        const STRIDE: u64 = size_of::<sys::gpo_setting>() as u64;
+        parameter::with_raw(self.template(), settings, "gpo_graph_set_all", |raw| {
+            call!(graph_set_all(self.as_raw(), raw.as_ptr(), STRIDE, raw.len() as u64))
+        })
+    }
+
+    /// The value that the next launch will use.
+    pub fn get<T: Pod>(&self, parameter: &Parameter<T>) -> Result<T> {
+        parameter.number_in(self.template(), "gpo_graph_get")?;
+        let mut value = T::zeroed();
+        let bytes = size_of::<T>() as u64;
+        call!(graph_get(self.as_raw(), parameter.name().as_ptr(), (&raw mut value).cast(), bytes))?;
+        Ok(value)
+    }
+
+    /// Puts all of the graph's work on a stream, as one operation. On a held stream the launch is held with the values of
+    /// this moment. May block in the driver if the graph has host calls or copies.
+    ///
+    /// [`ErrorKind::CaptureRefused`](crate::ErrorKind::CaptureRefused): the stream is being recorded, where the driver
+    /// launches no graphs; [`Template::add_child`] adds the nodes of a template to a recording.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): graph and stream are of different devices; or the
+    /// driver refuses a value that was set: then nothing was launched, the message names the node, and the graph can be
+    /// launched with other values.
+    pub fn launch<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
+        call!(graph_launch(self.as_raw(), stream.as_raw()))?;
+        Ok(Enqueued { stream })
+    }
+
+    /// Uploads the graph in stream order, so that the next launch needn't.
+    pub fn upload<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
+        call!(graph_upload(self.as_raw(), stream.as_raw()))?;
+        Ok(Enqueued { stream })
+    }
+
+    /// Brings the graph to the template's newest recording: in place if the recording has the same shape, else by
+    /// instantiating the graph anew. Values that were set stay for parameters that still exist with the same size. If this
+    /// fails, the graph can be launched as before.
+    pub fn update(&self) -> Result<UpdateReport> {
+        let mut report = UpdateReport::empty();
+        call!(graph_update(self.as_raw(), &mut report.0))?;
+        Ok(report)
+    }
+
+    /// The `CUgraphExec` behind the graph, with all values that were set in it. The library owns it. It is valid until the
+    /// graph is updated or dropped.
+    pub fn native(&self) -> Result<*mut c_void> {
+        let mut native = std::ptr::null_mut();
+        call!(graph_get_native(self.as_raw(), &mut native))?;
+        Ok(native)
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_graph_t {
+        self.inner.raw
+    }
+}
