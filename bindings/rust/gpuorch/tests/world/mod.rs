@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod calls;
+pub mod recorded;
 
 use gpuorch::{BoundKernel, Device, Launch, Result, Runtime, Slice, Stream};
 
