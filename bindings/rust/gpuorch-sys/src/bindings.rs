@@ -95,6 +95,12 @@ pub const GPO_SINK_FILE: u32 = 2;
 pub const GPO_SINK_CALLBACK: u32 = 3;
 pub const GPO_SINK_USE_DESCRIPTOR: u32 = 1;
 pub const GPO_PIPELINE_TIMES: u32 = 1;
+pub const GPO_COMPARE_KERNEL: u32 = 0;
+pub const GPO_COMPARE_EQUAL: u32 = 1;
+pub const GPO_COMPARE_NOT_EQUAL: u32 = 2;
+pub const GPO_COMPARE_LESS: u32 = 3;
+pub const GPO_COMPARE_GREATER_EQUAL: u32 = 4;
+pub const GPO_COMPARE_VALUE: u32 = 5;
 pub const GPO_PARAMETER_ARGUMENT: u32 = 1;
 pub const GPO_PARAMETER_GRID: u32 = 2;
 pub const GPO_PARAMETER_BLOCK: u32 = 3;
@@ -105,6 +111,7 @@ pub const GPO_PARAMETER_BYTES: u32 = 7;
 pub const GPO_PARAMETER_VALUE: u32 = 8;
 pub const GPO_PARAMETER_ENABLED: u32 = 9;
 pub const GPO_GRAPH_UPLOAD: u32 = 1;
+pub const GPO_GRAPH_DEVICE_LAUNCH: u32 = 2;
 pub const GPO_TRACE_NO_GPU_TIMES: u32 = 1;
 pub type gpo_status = i32;
 #[repr(C)]
@@ -2071,6 +2078,39 @@ pub type gpo_host_node_fn = ::core::option::Option<
 >;
 #[repr(C)]
 #[derive(Copy, Clone)]
+pub struct gpo_condition {
+    pub struct_size: u32,
+    pub comparison: u32,
+    pub word: u64,
+    pub constant: u32,
+    pub initial: u32,
+    pub max_iterations: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_condition"][::core::mem::size_of::<gpo_condition>() - 32usize];
+    ["Alignment of gpo_condition"][::core::mem::align_of::<gpo_condition>() - 8usize];
+    [
+        "Offset of field: gpo_condition::struct_size",
+    ][::core::mem::offset_of!(gpo_condition, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_condition::comparison",
+    ][::core::mem::offset_of!(gpo_condition, comparison) - 4usize];
+    [
+        "Offset of field: gpo_condition::word",
+    ][::core::mem::offset_of!(gpo_condition, word) - 8usize];
+    [
+        "Offset of field: gpo_condition::constant",
+    ][::core::mem::offset_of!(gpo_condition, constant) - 16usize];
+    [
+        "Offset of field: gpo_condition::initial",
+    ][::core::mem::offset_of!(gpo_condition, initial) - 20usize];
+    [
+        "Offset of field: gpo_condition::max_iterations",
+    ][::core::mem::offset_of!(gpo_condition, max_iterations) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
 pub struct gpo_template_statistics {
     pub struct_size: u32,
     pub nodes: u32,
@@ -3340,10 +3380,73 @@ pub struct gpo_api {
             native: *mut *mut ::core::ffi::c_void,
         ) -> gpo_status,
     >,
+    pub template_add_if: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            condition: *const gpo_condition,
+            body: *mut gpo_template_t,
+            otherwise: *mut gpo_template_t,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_while: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            condition: *const gpo_condition,
+            body: *mut gpo_template_t,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_switch: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            condition: *const gpo_condition,
+            bodies: *mut gpo_template_t,
+            count: u32,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_bind_condition: ::core::option::Option<
+        unsafe extern "C" fn(
+            kernel_in: gpo_template_t,
+            kernel_node: u32,
+            index: u32,
+            conditional_in: gpo_template_t,
+            conditional: u32,
+        ) -> gpo_status,
+    >,
+    pub graph_get_loop: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            conditional_in: gpo_template_t,
+            node: u32,
+            iterations: *mut u64,
+            limited: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub graph_get_device_handle: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            native: *mut u64,
+            status: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub graph_get_device_status: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph: gpo_graph_t,
+            device_status: *mut gpo_status,
+        ) -> gpo_status,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1360usize];
+    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1416usize];
     ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
     [
         "Offset of field: gpo_api::struct_size",
@@ -3858,4 +3961,25 @@ const _: () = {
     [
         "Offset of field: gpo_api::graph_get_native",
     ][::core::mem::offset_of!(gpo_api, graph_get_native) - 1352usize];
+    [
+        "Offset of field: gpo_api::template_add_if",
+    ][::core::mem::offset_of!(gpo_api, template_add_if) - 1360usize];
+    [
+        "Offset of field: gpo_api::template_add_while",
+    ][::core::mem::offset_of!(gpo_api, template_add_while) - 1368usize];
+    [
+        "Offset of field: gpo_api::template_add_switch",
+    ][::core::mem::offset_of!(gpo_api, template_add_switch) - 1376usize];
+    [
+        "Offset of field: gpo_api::template_bind_condition",
+    ][::core::mem::offset_of!(gpo_api, template_bind_condition) - 1384usize];
+    [
+        "Offset of field: gpo_api::graph_get_loop",
+    ][::core::mem::offset_of!(gpo_api, graph_get_loop) - 1392usize];
+    [
+        "Offset of field: gpo_api::graph_get_device_handle",
+    ][::core::mem::offset_of!(gpo_api, graph_get_device_handle) - 1400usize];
+    [
+        "Offset of field: gpo_api::graph_get_device_status",
+    ][::core::mem::offset_of!(gpo_api, graph_get_device_status) - 1408usize];
 };

@@ -32,5 +32,5 @@ structs! {
     gpo_memory_info, gpo_pool_options, gpo_copy, gpo_copy_2d, gpo_compile_options, gpo_kernel_attributes, gpo_launch,
     gpo_chunk, gpo_source, gpo_stage_argument, gpo_stage, gpo_sink, gpo_pipeline_progress, gpo_pipeline_options,
     gpo_pipeline_result, gpo_trace_options, gpo_trace_info, gpo_template_options, gpo_template_statistics,
-    gpo_graph_options, gpo_setting, gpo_graph_update_report,
+    gpo_graph_options, gpo_setting, gpo_graph_update_report, gpo_condition,
 }

@@ -30,13 +30,18 @@ builder! {
         /// The graph is uploaded to the device when it is made, so that its first launch is as fast as others.
         /// [`build`](Self::build) then waits for the upload.
         upload: GPO_GRAPH_UPLOAD,
+        /// Kernels may launch the graph: [`Graph::device_handle`]. It is uploaded to the device as well.
+        ///
+        /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the template has other nodes than kernels, copies and
+        /// fills; the message names one. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): it is empty.
+        device_launch: GPO_GRAPH_DEVICE_LAUNCH,
     }
 }
 
 impl Template {
     /// Makes a graph of the template as it is now.
     ///
-    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template is being recorded.
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template is being recorded, or is the body of a node.
     pub fn graph(&self) -> Result<Graph> {
         self.graph_builder().build()
     }

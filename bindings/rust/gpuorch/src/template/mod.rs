@@ -48,17 +48,26 @@
 //! copies and fills, and naming parameters are unsafe. Launching a graph is safe: whoever has recorded its work answers
 //! for it.
 //!
+//! # Decisions
+//!
+//! A template can have conditional nodes, which run bodies or don't, or again and again: [`Template::add_if`],
+//! [`Template::add_while`], [`Template::add_switch`]. Kernels can launch graphs: [`Graph::device_handle`].
+//!
 //! # Threads
 //!
 //! Only the thread that began a recording may use the streams of a recording, add to the template, and end it; calls of
 //! other threads are refused. A graph may be set and launched by any thread. Launches of one graph run one after the
 //! other, on whichever streams. Make several graphs, or use [`Template::launch`], to have several run at the same time.
 
+mod conditional;
+mod device_launch;
 mod graph;
 mod node;
 mod parameter;
 mod recording;
 
+pub use conditional::{Condition, LoopRuns};
+pub use device_launch::DeviceGraph;
 pub use graph::{Graph, GraphBuilder};
 pub use node::{Field, Node};
 pub use parameter::{Parameter, Setting};

@@ -119,6 +119,8 @@ macro_rules! add {
     }};
 }
 
+pub(super) use add;
+
 /// # Building node by node
 ///
 /// `after` are the nodes that the new node comes after. In a recording, these functions add to what is being recorded.

@@ -2,7 +2,7 @@
 
 use super::{SOURCE, World};
 use gpuorch::pipeline::{Input, Output, Sink, Source, Stage};
-use gpuorch::template::{Parameter, Recording};
+use gpuorch::template::{Condition, Node, Parameter, Recording};
 use gpuorch::{
     Arena, BoundKernel, CompletionQueue, Device, DeviceBuffer, DeviceLimit, Error, Event, Executor, Failed, Graph,
     Launch, Module, Object, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool, Template, Timeline,
@@ -37,6 +37,33 @@ pub struct Calls {
     value: Parameter<u32>,
     /// Has no graph, so it can be added to.
     built: Template,
+    looped: Looped,
+    /// For launches by kernels.
+    launchable: Graph,
+}
+
+/// A graph with a while, and a template whose if waits for a kernel's condition.
+struct Looped {
+    template: Template,
+    node: Node,
+    graph: Graph,
+    undecided: Template,
+    kernel: Node,
+    conditional: Node,
+}
+
+impl Looped {
+    fn new(device: &Device, kernel: &BoundKernel<(Slice<f32>, f32)>, floats: &DeviceBuffer<f32>) -> Result<Self> {
+        let (template, undecided) = (device.template()?, device.template()?);
+        // SAFETY: neither is launched.
+        let (node, kernel, conditional) = unsafe {
+            let (_, node) = template.add_while(&[], Condition::value(floats.address()))?;
+            let kernel = undecided.add_kernel(&[], kernel, &Launch::each(64, 64), (floats, 0.5))?;
+            let (_, conditional) = undecided.add_if(&[kernel], Condition::kernel(0))?;
+            (node, kernel, conditional)
+        };
+        Ok(Self { graph: template.graph()?, template, node, undecided, kernel, conditional })
+    }
 }
 
 /// What is called by dropping, by other names of the same call, by failing, or by whoever uses these calls.
@@ -83,6 +110,7 @@ impl Calls {
         let (recorder, recorded) = (device.stream()?, device.template()?);
         // SAFETY: the buffer is freed behind the launches, which are done by then or on their streams.
         let value = unsafe { recorded.record(&recorder, |rec| named_fill(rec, &recorder, &x))? };
+        let floats = device.buffer(64)?;
         Ok(Self {
             stream: device.stream()?,
             other: device.stream()?,
@@ -96,13 +124,15 @@ impl Calls {
             arena: device.arena()?,
             pool: device.pool()?,
             graph: recorded.graph()?,
+            launchable: recorded.graph_builder().device_launch().build()?,
             recorder,
             recorded,
             value,
             built: device.template()?,
             x,
             y: device.buffer(64)?,
-            floats: device.buffer(64)?,
+            looped: Looped::new(&device, &scale, &floats)?,
+            floats,
             module,
             scale,
             pipeline: device.pipeline().stage(stage).chunk_bytes(4096).build()?,
@@ -276,7 +306,9 @@ impl Calls {
                 $(results.push((stringify!($name), $call.map(drop)));)*
             };
         }
-        let Self { device, x, floats, event, recorder, recorded, graph, value, built, scale, .. } = self;
+        let Self {
+            device, x, floats, event, recorder, recorded, graph, value, built, scale, looped, launchable, ..
+        } = self;
         let launch = Launch::each(64, 64);
         calls! {
             template_create: device.template();
@@ -313,7 +345,21 @@ impl Calls {
             template_add_event_wait: built.add_event_wait(&[], event);
             template_add_host_call: built.add_host_call(&[], || ());
             template_add_child: built.add_child(&[], recorded, "child.");
+            // SAFETY: likewise.
+            template_add_if: unsafe { built.add_if(&[], Condition::value(x.address())) };
+            // SAFETY: likewise.
+            template_add_while: unsafe { built.add_while(&[], Condition::value(x.address())) };
+            // SAFETY: likewise.
+            template_add_switch: unsafe { built.add_switch(&[], Condition::value(x.address()), 2) };
             template_clear: built.clear();
+            // SAFETY: likewise.
+            template_bind_condition: unsafe {
+                looped.undecided.bind_condition(looped.conditional, &looped.undecided, looped.kernel, 0)
+            };
+            graph_get_loop: looped.graph.loop_runs(&looped.template, looped.node);
+            // SAFETY: no kernel has it.
+            graph_get_device_handle: unsafe { launchable.device_handle() };
+            graph_get_device_status: launchable.device_status();
         }
     }
 
