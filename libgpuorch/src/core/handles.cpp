@@ -131,7 +131,7 @@ Slot* detail::pin_slowly(uint64_t handle, Type type, Note** note, gpo_status* st
     const bool was_given_out = generation > generation_of(handle) ||
                                (generation == generation_of(handle) &&
                                 static_cast<Type>(slot->last_type.load(std::memory_order_acquire)) == type_of(handle));
-    if (was_given_out && type_of(handle) != Type::none && type_of(handle) <= Type::executor) *status = GPO_STALE_HANDLE;
+    if (was_given_out && type_of(handle) != Type::none && type_of(handle) <= kLastType) *status = GPO_STALE_HANDLE;
     return nullptr;
 }
 

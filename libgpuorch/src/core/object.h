@@ -23,6 +23,7 @@ enum class Type : uint8_t {
     none, runtime, device, stream, stream_pool, event, timeline, cq, arena, pool, module, kernel, pipeline,
     executor, graph_template, graph,
 };
+inline constexpr Type kLastType = Type::graph;
 const char* type_name(Type type) noexcept;
 
 /// Anything with an intrusive reference count. Made with one reference, which Ref::adopt takes over.
