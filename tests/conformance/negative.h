@@ -29,6 +29,8 @@ struct World {
     Pool pool;
     StreamPool streams;
     Pipeline pipeline;
+    Template graph_template;  // of one fill, whose value is the parameter "value"
+    Graph graph;
     ComplementOptions complement{gpu};
     Device second = gpu.second_device();   // none where there is one only
     gpo_device_properties properties = sized<gpo_device_properties>();
@@ -62,6 +64,11 @@ struct World {
         options.stage_count = 1;
         options.stages = &stage;
         REQUIRE_OK(gpo_pipeline_create(gpu.device, &options, pipeline.out()));
+        uint32_t node = 0;
+        REQUIRE_OK(gpo_template_create(gpu.device, nullptr, graph_template.out()));
+        REQUIRE_OK(gpo_template_add_fill(graph_template, nullptr, 0, memory, 1, 4, 4, &node));
+        REQUIRE_OK(gpo_template_add_parameter(graph_template, "value", node, GPO_PARAMETER_VALUE, 0));
+        REQUIRE_OK(gpo_graph_create(graph_template, nullptr, graph.out()));
     }
 
     gpo_status launch(const std::function<void(gpo_launch&)>& change, uint32_t arguments = 2,

@@ -29,6 +29,21 @@ gpo_status copy_rows(World& w, uint64_t width, uint64_t height, uint64_t destina
     return gpo_copy_rows(w.stream, &copy);
 }
 
+/// Of a good setting and a changed one, by both functions that take settings.
+gpo_status set(World& w, bool launch, const std::function<void(gpo_setting&)>& change,
+               uint64_t stride = sizeof(gpo_setting), uint64_t count = 2) {
+    gpo_setting settings[2];
+    for (gpo_setting& setting : settings) {
+        setting = sized<gpo_setting>();
+        setting.name = "value";
+        setting.value = &w.word;
+        setting.bytes = sizeof w.word;
+    }
+    change(settings[1]);
+    return launch ? gpo_template_launch(w.graph_template, w.stream, settings, stride, count)
+                  : gpo_graph_set_all(w.graph, settings, stride, count);
+}
+
 gpo_status compile(World& w, const std::function<void(gpo_compile_options&)>& change) {
     auto options = sized<gpo_compile_options>();
     options.source = kTwoParameters;
@@ -261,6 +276,49 @@ const std::vector<Row>& gpo::test::negative_rows() {
 }
 // clang-format on
 
+namespace {
+
+std::vector<Row> setting_rows() {
+    std::vector<Row> rows;
+    for (const bool launch : {false, true}) {
+        const std::string function = launch ? "gpo_template_launch" : "gpo_graph_set_all";
+        const auto changed = [&](const char* wrong, gpo_status expected, void (*change)(gpo_setting&),
+                                 const char* says) {
+            const auto call = [launch, change](World& w) { return set(w, launch, change); };
+            rows.push_back({function, wrong, expected, call, Needs::nothing, says});
+        };
+        const auto strided = [&](const char* wrong, uint64_t stride, uint64_t count) {
+            const auto call = [=](World& w) {
+                return set(
+                    w, launch, [](gpo_setting&) {}, stride, count);
+            };
+            rows.push_back({function, wrong, GPO_INVALID_ARGUMENT, call, Needs::nothing, "stride"});
+        };
+        changed(
+            "a parameter that isn't there", GPO_NOT_FOUND, [](auto& s) { s.name = "values"; }, "`value`");
+        changed(
+            "a number that isn't there", GPO_NOT_FOUND, [](auto& s) { s.name = nullptr, s.parameter = 9; }, "9");
+        changed(
+            "a name and a number", GPO_INVALID_ARGUMENT, [](auto& s) { s.parameter = 1; }, "settings[1]");
+        changed(
+            "a value of another size", GPO_INVALID_ARGUMENT, [](auto& s) { s.bytes = 8; }, "`value` has 4 bytes");
+        changed(
+            "a value that is NULL", GPO_INVALID_ARGUMENT, [](auto& s) { s.value = nullptr; }, "`value` is NULL");
+        changed(
+            "a struct size of 0", GPO_INVALID_ARGUMENT, [](auto& s) { s.struct_size = 0; }, "struct_size");
+        changed(
+            "a struct larger than the stride", GPO_INVALID_ARGUMENT, [](auto& s) { s.struct_size += 8; },
+            "settings[1].struct_size");
+        strided("a stride of 0", 0, 2);
+        strided("a stride that is less than a setting", sizeof(gpo_setting) - 8, 2);
+        strided("a stride that isn't aligned", sizeof(gpo_setting) + 4, 2);
+        strided("a stride past the end of addresses", kHuge - 7, 2);
+    }
+    return rows;
+}
+
+}  // namespace
+
 std::vector<Row> gpo::test::rows_for(World& world) {
     const struct {
         Needs needs;
@@ -274,6 +332,7 @@ std::vector<Row> gpo::test::rows_for(World& world) {
         {Needs::second_device, world.second != nullptr, "there is one device"}};
     std::vector<Row> table = negative_rows();
     for (Row& row : pipeline_rows()) table.push_back(std::move(row));
+    for (Row& row : setting_rows()) table.push_back(std::move(row));
     for (const auto& mean : means) {
         if (mean.present) continue;
         const size_t left_out = std::erase_if(table, [&](const Row& row) { return row.needs == mean.needs; });

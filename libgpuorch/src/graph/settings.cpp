@@ -2,28 +2,23 @@
 
 #include <cstring>
 
-#include "core/options.h"
+#include "core/struct_array.h"
 
 namespace gpo {
 
 SettingArray::SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count)
-    : settings_(reinterpret_cast<const std::byte*>(settings)), stride_(stride), count_(count) {
-    if (count == 0) return;
-    required(settings, "settings");
-    check_stride<gpo_setting>(stride);
-}
+    : array_(settings, stride, count, "settings", "stride"), count_(count) {}
 
 gpo_setting SettingArray::read(uint64_t index) const {
-    const auto* one = reinterpret_cast<const gpo_setting*>(settings_ + index * stride_);
-    const gpo_setting read = read_struct(one, "a setting");
-    if (read.struct_size > stride_) fail(GPO_INVALID_ARGUMENT, "setting ", index, " is larger than the stride");
+    const gpo_setting read = array_.read(index);
     if (read.name && read.parameter)
-        fail(GPO_INVALID_ARGUMENT, "setting ", index, " has both a name, `", read.name, "`, and a number");
+        fail(GPO_INVALID_ARGUMENT, "settings[", index, "] has both a name, `", read.name, "`, and a number");
     return read;
 }
 
 std::vector<Graph::Setting> SettingArray::for_graph(Graph& graph) const {
     std::vector<Graph::Setting> out;
+    if (count_ > out.max_size()) fail(GPO_INVALID_ARGUMENT, "count is ", count_, ", which is too large");
     out.reserve(count_);
     for (uint64_t i = 0; i < count_; ++i) {
         const gpo_setting setting = read(i);

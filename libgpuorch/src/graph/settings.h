@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/struct_array.h"
 #include "graph/instance.h"
 
 namespace gpo {
@@ -20,8 +21,8 @@ public:
 private:
     gpo_setting read(uint64_t index) const;
 
-    const std::byte* const settings_;
-    const uint64_t stride_, count_;
+    const StructArray<gpo_setting> array_;
+    const uint64_t count_;
 };
 
 }  // namespace gpo
