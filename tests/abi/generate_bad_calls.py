@@ -56,6 +56,22 @@ VALUES = {
     ("gpo_event_get_elapsed", "end"): "w.timing", ("gpo_stream_notify_timed", "since"): "w.timing",
     ("gpo_object_get_error", "object"): "w.stream", ("gpo_object_set_label", "object"): "w.stream",
     ("gpo_object_get_label", "object"): "w.stream", ("gpo_kernel_get_parameter", "index"): "1",
+    ("*", "after"): "&w.first_node", ("*", "after_count"): "1", ("*", "index"): "0",
+    ("*", "what"): "GPO_PARAMETER_VALUE", ("*", "prefix"): '"child."', ("*", "parameter"): "0",
+    ("gpo_template_set_last_node", "node"): "w.first_node", ("gpo_template_add_parameter", "node"): "w.first_node",
+    ("gpo_template_add_host_call", "function"): "no_host_node", ("gpo_template_add_kernel", "count"): "2",
+    ("gpo_template_add_fill", "value"): "1", ("gpo_template_begin", "graph_template"): "w.building()",
+    ("gpo_template_clear", "graph_template"): "w.building()", ("gpo_graph_set", "value"): "&w.launch_value",
+    ("gpo_graph_set", "bytes"): "4", ("gpo_graph_set_parameter", "value"): "&w.launch_value",
+    ("gpo_graph_set_parameter", "bytes"): "4", ("gpo_graph_get", "value"): "w.room.data()", ("gpo_graph_get", "bytes"): "4",
+    ("gpo_graph_set_all", "stride"): "sizeof(gpo_setting)", ("gpo_graph_set_all", "count"): "1",
+    ("gpo_template_launch", "stride"): "sizeof(gpo_setting)", ("gpo_template_launch", "count"): "1",
+} | {
+    (f"gpo_template_add_{node}", "graph_template"): "w.building()"
+    for node in ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "parameter")
+} | {
+    (f"gpo_template_{function}", "graph_template"): "w.recording()"
+    for function in ("end", "cancel", "get_last_node", "set_last_node")
 }
 
 # Good calls that can't be made in this world, or that would end it; and what they give instead of success.
@@ -65,15 +81,20 @@ GOOD_CALL = {
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
     "gpo_timeline_fail": None, "gpo_trace_stop": "GPO_INVALID_STATE",
 }
+# What a call gives whose struct ends before its last field, where that field has to be there.
+SMALLER = {("gpo_template_add_copy", "copy"): "GPO_INVALID_ARGUMENT"}
 # What gives something else inside: the device has what it is called from to wait for.
 INSIDE = {("gpo_device_wait", "host_call"): "GPO_TIMEOUT"}
 # What a good call gives that has to be given back, by function: of the output parameter's number.
 GIVEN_BACK = {"gpo_cq_get_fd": "if (out{0} > 0) close(out{0});"}
 DESTROYS = re.compile(r"gpo_\w+_destroy|gpo_device_close")
 # What may be NULL only where another argument is 0.
-NOT_ALONE = {"buffer": "GPO_INVALID_ARGUMENT"}
+NOT_ALONE = {"buffer": "GPO_INVALID_ARGUMENT", "after": "GPO_INVALID_ARGUMENT", "settings": "GPO_INVALID_ARGUMENT"}
 # Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.
-ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies")}
+ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies"), ("gpo_graph_set_all", "settings"),
+          ("gpo_template_launch", "settings")}
+# What the world calls its object of a type, where that is a word of C++.
+OBJECT = {"template": "graph_template"}
 
 
 def value(function, name):
@@ -96,7 +117,10 @@ class Function:
 
     def handle_type(self, number):
         kind, word = self.parameters[number]
-        return "stream" if (self.name, word) in contracts.ANY_HANDLE else HANDLE.fullmatch(kind).group(1)
+        if (self.name, word) in contracts.ANY_HANDLE:
+            return "stream"
+        type_ = HANDLE.fullmatch(kind).group(1)
+        return OBJECT.get(type_, type_)
 
     def struct_of(self, number):
         match = re.fullmatch(r"(const )?(gpo_\w+) \*", self.parameters[number][0])
@@ -189,7 +213,8 @@ class Function:
                                      f"l{number}.value.struct_size = {size};", f"l{number}.guard({size});"],
                                     [f"CHECK(l{number}.guarded({size}));"])
             else:
-                lines += self.block(f"{word} is smaller", good, number, f"&s{number}",
+                smaller = SMALLER.get((self.name, word), good)
+                lines += self.block(f"{word} is smaller", smaller, number, f"&s{number}",
                                     [f"s{number}.struct_size = offsetof({struct}, {fields[-1]});",
                                      f"std::memset(&s{number}.{fields[-1]}, 0xee, sizeof s{number}.{fields[-1]});"])
         if is_input:

@@ -96,6 +96,9 @@ Objects::Objects(const gpo_runtime_options* options) {
     kernel = fresh_kernel();
     pipeline = fresh_pipeline();
     executor = fresh_executor();
+    REQUIRE_OK(gpo_memory_allocate(device, 4096, nullptr, &memory));
+    graph_template = fresh_graph_template();
+    graph = fresh_graph();
 }
 
 Objects::~Objects() { CHECK_OK(gpo_runtime_shutdown(runtime, kPatience)); }
@@ -116,6 +119,7 @@ GPO_FRESH(arena, gpo_arena_create(device, nullptr, &handle))
 GPO_FRESH(pool, gpo_pool_create(device, nullptr, &handle))
 GPO_FRESH(kernel, gpo_module_get_kernel(module, "two", &handle))
 GPO_FRESH(executor, gpo_executor_create(runtime, nullptr, &handle))
+GPO_FRESH(graph, gpo_graph_create(graph_template, nullptr, &handle))
 #undef GPO_FRESH
 
 gpo_module_t Objects::fresh_module() {
@@ -129,6 +133,25 @@ gpo_pipeline_t Objects::fresh_pipeline() {
     const auto options = pipeline_options();
     gpo_pipeline_t handle = nullptr;
     REQUIRE_OK(gpo_pipeline_create(device, &options, &handle));
+    return handle;
+}
+
+void Objects::add_fill(gpo_template_t to) {
+    uint32_t node = 0;
+    REQUIRE_OK(gpo_template_add_fill(to, nullptr, 0, memory, 1, 4, 4, &node));
+    REQUIRE_OK(gpo_template_add_parameter(to, "two", node, GPO_PARAMETER_VALUE, 0));
+}
+
+gpo_template_t Objects::fresh_graph_template() {
+    const uint32_t fill = 1, value = 3;
+    const void* arguments[] = {&memory, &value};
+    auto launch = sized<gpo_launch>();
+    launch.grid[0] = launch.block[0] = 1;
+    launch.label = "label";
+    gpo_template_t handle = nullptr;
+    REQUIRE_OK(gpo_template_create(device, nullptr, &handle));
+    add_fill(handle);
+    REQUIRE_OK(gpo_template_add_kernel(handle, &fill, 1, kernel, &launch, arguments, nullptr, 2, nullptr));
     return handle;
 }
 
@@ -147,6 +170,8 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
         GPO_GONE(device); GPO_GONE(stream); GPO_GONE(stream_pool); GPO_GONE(event); GPO_GONE(timeline); GPO_GONE(cq);
         GPO_GONE(arena); GPO_GONE(pool); GPO_GONE(module); GPO_GONE(kernel); GPO_GONE(pipeline);
         GPO_GONE(executor);
+        GPO_GONE(graph_template);
+        GPO_GONE(graph);
 #undef GPO_GONE
     }
     stale_device = fresh_device();
@@ -157,7 +182,10 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
+    GPO_STALE(graph);
 #undef GPO_STALE
+    stale_graph_template = fresh_graph_template();
+    REQUIRE_OK(gpo_template_destroy(stale_graph_template));
 
     REQUIRE_OK(gpo_trace_start(runtime, nullptr));  // so that there is a summary
     REQUIRE_OK(gpo_trace_stop(runtime));
@@ -170,7 +198,6 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     timed.flags = GPO_EVENT_TIMING;
     REQUIRE_OK(gpo_event_create(device, &timed, &timing));
     REQUIRE_OK(gpo_event_record(timing, stream));
-    REQUIRE_OK(gpo_memory_allocate(device, 4096, nullptr, &memory));
     void* piece = nullptr;
     REQUIRE_OK(gpo_arena_allocate(arena, 4096, 0, &piece));
     pinned.memory = static_cast<uint8_t*>(piece);
@@ -202,10 +229,12 @@ void World::renew() {
     for (uint64_t address : allocations_) gpo_memory_free(device, address);
     for (uint64_t address : pooled_) gpo_pool_free(pool, stream, address);
     for (gpo_stream_t pooled : pooled_streams_) gpo_stream_pool_release(stream_pool, pooled);
+    for (gpo_template_t made : templates_) gpo_template_destroy(made);  // what is recorded is discarded
     pieces_.clear();
     allocations_.clear();
     pooled_.clear();
     pooled_streams_.clear();
+    templates_.clear();
     CHECK_OK(gpo_pipeline_wait(pipeline, kPatience, nullptr));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
@@ -276,6 +305,21 @@ gpo_stream_t World::pooled_stream() {
     return pooled;
 }
 
+gpo_template_t World::building() {
+    gpo_template_t made = nullptr;
+    REQUIRE_OK(gpo_template_create(device, nullptr, &made));
+    templates_.push_back(made);
+    add_fill(made);
+    return made;
+}
+
+gpo_template_t World::recording() {
+    const gpo_template_t made = building();
+    REQUIRE_OK(gpo_template_begin(made, stream));
+    REQUIRE_OK(gpo_fill(stream, memory, 1, 4, 4));
+    return made;
+}
+
 gpo_compile_options World::good_gpo_compile_options() { return compile_options(); }
 
 gpo_launch World::good_gpo_launch() {
@@ -302,6 +346,14 @@ gpo_copy_2d World::good_gpo_copy_2d() {
     return copy;
 }
 
+gpo_setting World::good_gpo_setting() {
+    auto setting = sized<gpo_setting>();
+    setting.name = "two";
+    setting.value = &launch_value;
+    setting.bytes = sizeof launch_value;
+    return setting;
+}
+
 gpo_source World::good_gpo_source() { return from_memory(pinned.memory, 4096); }
 
 gpo_pipeline_options World::good_gpo_pipeline_options() { return pipeline_options(); }
@@ -315,6 +367,7 @@ void end_world() {
     World& w = world();
     const auto launch = w.good_gpo_launch();
     CHECK_OK(gpo_stream_launch_kernel(w.stream, w.kernel, &launch, w.arguments, w.sizes, 2));
+    CHECK_OK(gpo_graph_launch(w.graph, w.stream));
     CHECK_OK(gpo_stream_notify(w.stream, w.cq, 1));
     CHECK(take(w.cq, 1)[0].status == GPO_SUCCESS);
     holder().reset();

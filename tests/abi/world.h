@@ -61,6 +61,9 @@ struct Objects {
     gpo_kernel_t kernel = nullptr;
     gpo_pipeline_t pipeline = nullptr;
     gpo_executor_t executor = nullptr;
+    gpo_template_t graph_template = nullptr;  // has a fill, and a kernel called "label" behind it; see add_fill()
+    gpo_graph_t graph = nullptr;
+    uint64_t memory = 0;  // 4096 bytes on the device
 
     gpo_device_t fresh_device();
     gpo_stream_t fresh_stream();
@@ -74,6 +77,12 @@ struct Objects {
     gpo_kernel_t fresh_kernel();
     gpo_pipeline_t fresh_pipeline();
     gpo_executor_t fresh_executor();
+    gpo_template_t fresh_graph_template();
+    gpo_graph_t fresh_graph();
+
+protected:
+    /// An empty template gets a fill as its first node, whose value is the parameter "two".
+    void add_fill(gpo_template_t to);
 };
 
 /// What the library calls.
@@ -91,10 +100,11 @@ struct World : Objects {
     GPO_STALE(device); GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
+    GPO_STALE(graph);
+    gpo_template_t stale_graph_template, gone_graph_template;
     gpo_runtime_t gone_runtime;
 #undef GPO_STALE
 
-    uint64_t memory = 0;             // 4096 bytes on the device
     void* pages = nullptr;           // 4096 bytes of the host's own, aligned
     void* native_stream = nullptr;
     uint64_t printf_bytes = 0;
@@ -115,6 +125,9 @@ struct World : Objects {
     uint64_t allocation();
     uint64_t pooled();
     gpo_stream_t pooled_stream();
+    const uint32_t first_node = 1;
+    gpo_template_t building();   // as add_fill() leaves it
+    gpo_template_t recording();  // on `stream`, by this thread: a fill
 
     gpo_runtime_options good_gpo_runtime_options() { return sized<gpo_runtime_options>(); }
     gpo_device_options good_gpo_device_options() { return sized<gpo_device_options>(); }
@@ -134,6 +147,9 @@ struct World : Objects {
     gpo_sink good_gpo_sink() { return sized<gpo_sink>(); }
     gpo_pipeline_options good_gpo_pipeline_options();
     gpo_executor_options good_gpo_executor_options() { return sized<gpo_executor_options>(); }
+    gpo_template_options good_gpo_template_options() { return sized<gpo_template_options>(); }
+    gpo_graph_options good_gpo_graph_options() { return sized<gpo_graph_options>(); }
+    gpo_setting good_gpo_setting();
 
     // What a call has made, to be given up by renew().
     void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }
@@ -149,6 +165,8 @@ struct World : Objects {
     void keep(gpo_kernel_t handle) { gpo_kernel_destroy(handle); }
     void keep(gpo_pipeline_t handle) { gpo_pipeline_destroy(handle); }
     void keep(gpo_executor_t handle) { gpo_executor_destroy(handle); }
+    void keep(gpo_template_t handle) { gpo_template_destroy(handle); }
+    void keep(gpo_graph_t handle) { gpo_graph_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
     /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function, all of which
@@ -169,11 +187,13 @@ private:
     std::vector<void*> pieces_;
     std::vector<uint64_t> allocations_, pooled_;
     std::vector<gpo_stream_t> pooled_streams_;
+    std::vector<gpo_template_t> templates_;
 };
 
 /// Callbacks that do nothing.
 inline void no_completion(void*, const gpo_completion*, const gpo_error*) {}
 inline gpo_status no_host_call(void*, const gpo_host_call*) { return GPO_SUCCESS; }
+inline void no_host_node(void*) {}
 
 /// The one world of the program, made on first use.
 World& world();

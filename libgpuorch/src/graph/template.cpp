@@ -39,11 +39,15 @@ void Template::stop_recording() noexcept {
 
 // --- recording ---
 
+void Template::require_device(const Stream& stream) const {
+    if (&stream.runtime() != &runtime())
+        fail(GPO_INVALID_HANDLE, describe(), " and ", stream.describe(), " are of different runtimes");
+    if (&stream.context() != &*context_)
+        fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream.describe(), " are not of one device");
+}
+
 void Template::begin(Ref<Stream> stream) {
-    if (&stream->runtime() != &runtime())
-        fail(GPO_INVALID_HANDLE, describe(), " and ", stream->describe(), " are of different runtimes");
-    if (&stream->context() != &*context_)
-        fail(GPO_INVALID_ARGUMENT, describe(), " and ", stream->describe(), " are not of one device");
+    require_device(*stream);
     std::lock_guard lock(lock_);
     if (recording_)
         fail(GPO_INVALID_STATE, describe(), " is being recorded already, on ", recording_->stream().describe());
@@ -114,6 +118,7 @@ void Template::cancel() {
 }
 
 uint32_t Template::last_node(Stream& stream) {
+    require_device(stream);
     std::lock_guard lock(lock_);
     const GraphRecording& recording = required_recording("the last node");
     DriverScope scope(*context_);
@@ -123,6 +128,7 @@ uint32_t Template::last_node(Stream& stream) {
 }
 
 void Template::set_last_node(Stream& stream, uint32_t node) {
+    require_device(stream);
     std::lock_guard lock(lock_);
     GraphRecording& recording = required_recording("the last node");
     DriverScope scope(*context_);

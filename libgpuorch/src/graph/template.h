@@ -101,6 +101,7 @@ private:
     void make_current(Ref<Recipe> recipe) noexcept;
     void read_made();
     GraphRecording& required_recording(const char* what);
+    void require_device(const Stream& stream) const;
 
     const Ref<Context> context_;
     TemplateCounters counters_;
