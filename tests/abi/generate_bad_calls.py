@@ -66,9 +66,16 @@ VALUES = {
     ("gpo_graph_set_parameter", "bytes"): "4", ("gpo_graph_get", "value"): "w.room.data()", ("gpo_graph_get", "bytes"): "4",
     ("gpo_graph_set_all", "stride"): "sizeof(gpo_setting)", ("gpo_graph_set_all", "count"): "1",
     ("gpo_template_launch", "stride"): "sizeof(gpo_setting)", ("gpo_template_launch", "count"): "1",
+    ("gpo_template_add_switch", "count"): "1", ("gpo_template_bind_condition", "kernel_in"): "w.deciding",
+    ("gpo_template_bind_condition", "kernel_node"): "2", ("gpo_template_bind_condition", "conditional_in"): "w.deciding",
+    ("gpo_template_bind_condition", "conditional"): "3", ("gpo_graph_get_loop", "graph"): "w.looping_graph",
+    ("gpo_graph_get_loop", "conditional_in"): "w.looping", ("gpo_graph_get_loop", "node"): "w.loop_node",
+    ("gpo_graph_get_device_handle", "graph"): "w.device_graph",
+    ("gpo_graph_get_device_status", "graph"): "w.device_graph",
 } | {
     (f"gpo_template_add_{node}", "graph_template"): "w.building()"
-    for node in ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "parameter")
+    for node in ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "parameter", "if", "while",
+                 "switch")
 } | {
     (f"gpo_template_{function}", "graph_template"): "w.recording()"
     for function in ("end", "cancel", "get_last_node", "set_last_node")
@@ -138,7 +145,7 @@ class Function:
         if struct:
             self.setup.append(f"[[maybe_unused]] auto s{number} = w.good_{struct}();" if is_input else f"[[maybe_unused]] auto s{number} = sized<{struct}>();")
             return f"&s{number}"
-        match = re.fullmatch(r"(gpo_\w+_t|u?int\d+_t|size_t|void \*) ?\*", kind)
+        match = re.fullmatch(r"(gpo_\w+_t|gpo_status|u?int\d+_t|size_t|void \*) ?\*", kind)
         if match and (self.name, word) not in VALUES:
             out = match.group(1)
             self.setup.append(f"[[maybe_unused]] {out}{'' if out.endswith('*') else ' '}out{number}{{}};")

@@ -213,11 +213,34 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     const auto source = good_gpo_source();
     const auto sink = good_gpo_sink();
     REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
+    make_graphs();
     renew();
+}
+
+// Graphs that only some functions take.
+void World::make_graphs() {
+    gpo_template_t body = nullptr;
+    auto condition = sized<gpo_condition>();
+    deciding = fresh_graph_template();
+    REQUIRE_OK(gpo_template_add_if(deciding, nullptr, 0, &condition, &body, nullptr, nullptr));
+    REQUIRE_OK(gpo_template_destroy(body));
+    condition = good_gpo_condition();
+    condition.max_iterations = 3;
+    REQUIRE_OK(gpo_template_create(device, nullptr, &looping));
+    REQUIRE_OK(gpo_template_add_while(looping, nullptr, 0, &condition, &body, &loop_node));
+    REQUIRE_OK(gpo_template_destroy(body));
+    REQUIRE_OK(gpo_graph_create(looping, nullptr, &looping_graph));
+    auto options = sized<gpo_graph_options>();
+    options.flags = GPO_GRAPH_DEVICE_LAUNCH;
+    REQUIRE_OK(gpo_graph_create(graph_template, &options, &device_graph));
 }
 
 World::~World() {
     renew();
+    gpo_graph_destroy(looping_graph);
+    gpo_graph_destroy(device_graph);
+    gpo_template_destroy(looping);
+    gpo_template_destroy(deciding);
     std::free(pages);
 }
 
@@ -318,6 +341,13 @@ gpo_template_t World::recording() {
     REQUIRE_OK(gpo_template_begin(made, stream));
     REQUIRE_OK(gpo_fill(stream, memory, 1, 4, 4));
     return made;
+}
+
+gpo_condition World::good_gpo_condition() {
+    auto condition = sized<gpo_condition>();
+    condition.comparison = GPO_COMPARE_EQUAL;
+    condition.word = memory;
+    return condition;
 }
 
 gpo_compile_options World::good_gpo_compile_options() { return compile_options(); }

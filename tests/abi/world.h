@@ -126,6 +126,11 @@ struct World : Objects {
     uint64_t pooled();
     gpo_stream_t pooled_stream();
     const uint32_t first_node = 1;
+    gpo_template_t deciding = nullptr;   // as fresh_graph_template(), and an if (node 3) that a kernel decides
+    gpo_template_t looping = nullptr;    // a while, node loop_node
+    gpo_graph_t looping_graph = nullptr;
+    uint32_t loop_node = 0;
+    gpo_graph_t device_graph = nullptr;  // that kernels may launch
     gpo_template_t building();   // as add_fill() leaves it
     gpo_template_t recording();  // on `stream`, by this thread: a fill
 
@@ -150,6 +155,7 @@ struct World : Objects {
     gpo_template_options good_gpo_template_options() { return sized<gpo_template_options>(); }
     gpo_graph_options good_gpo_graph_options() { return sized<gpo_graph_options>(); }
     gpo_setting good_gpo_setting();
+    gpo_condition good_gpo_condition();
 
     // What a call has made, to be given up by renew().
     void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }
@@ -187,6 +193,7 @@ private:
     std::vector<void*> pieces_;
     std::vector<uint64_t> allocations_, pooled_;
     std::vector<gpo_stream_t> pooled_streams_;
+    void make_graphs();
     std::vector<gpo_template_t> templates_;
 };
 
