@@ -78,17 +78,17 @@ impl fmt::Debug for Condition {
 pub struct LoopRuns {
     /// How often the body ran.
     pub iterations: u64,
-    /// Whether [`Condition::max_iterations`] ended the loop. If a kernel sets the condition, also if the kernel ended it
-    /// just then.
+    /// Whether [`Condition::max_iterations`] ended the loop. If a kernel sets the condition, also if the kernel ended
+    /// it just then.
     pub limited: bool,
 }
 
 /// # Decisions on the GPU
 ///
-/// A conditional node has *bodies*: templates of their own, which are recorded or built like any other and belong to the
-/// node. A body may have kernels, copies, fills, empty nodes, child templates and conditional nodes. Anything else is
-/// refused when it is added, or, of what was recorded, when the recording ends. No graph can be made of a body alone.
-/// Parameters of bodies become parameters of the template when it gets its first graph: find them there by
+/// A conditional node has *bodies*: templates of their own, which are recorded or built like any other and belong to
+/// the node. A body may have kernels, copies, fills, empty nodes, child templates and conditional nodes. Anything else
+/// is refused when it is added, or, of what was recorded, when the recording ends. No graph can be made of a body
+/// alone. Parameters of bodies become parameters of the template when it gets its first graph: find them there by
 /// [`find_parameter`](Template::find_parameter).
 ///
 /// ```
@@ -119,8 +119,8 @@ pub struct LoopRuns {
 /// For all that add a node, besides what is said [above](#building-node-by-node):
 /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the condition can't be: its word is in pageable
 /// memory, or no multiple of 4, or a limit is given and the node is no while;
-/// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported) if the driver has no such nodes (before CUDA 12.3; a switch
-/// or an otherwise: before 12.8).
+/// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported) if the driver has no such nodes (before CUDA 12.3; a
+/// switch or an otherwise: before 12.8).
 impl Template {
     /// Adds an if: its body runs if the condition isn't 0 when the graph gets to the node.
     ///
@@ -145,8 +145,8 @@ impl Template {
         Ok((self.body(body), self.body(otherwise), node))
     }
 
-    /// Adds a while: its body runs again and again as long as the condition isn't 0, which is evaluated when the graph gets to
-    /// the node and at the end of each run of the body. [`Graph::loop_runs`] says how often it ran.
+    /// Adds a while: its body runs again and again as long as the condition isn't 0, which is evaluated when the graph
+    /// gets to the node and at the end of each run of the body. [`Graph::loop_runs`] says how often it ran.
     ///
     /// A graph that loops for ever can't be stopped, and dropping it blocks until the loop ends: see
     /// [`Condition::max_iterations`].
@@ -160,8 +160,8 @@ impl Template {
         Ok((self.body(body), node))
     }
 
-    /// Adds a switch with `count` bodies, 1 to 1024: the body runs whose number, from 0, the condition is; none if there is no
-    /// such body.
+    /// Adds a switch with `count` bodies, 1 to 1024: the body runs whose number, from 0, the condition is; none if
+    /// there is no such body.
     ///
     /// # Safety
     ///
@@ -173,16 +173,16 @@ impl Template {
         Ok((bodies.into_iter().map(|body| self.body(body)).collect(), node))
     }
 
-    /// Gives a kernel the condition of this template's node `conditional`, which was made with [`Condition::kernel`]: argument
-    /// `index` of the node `kernel` of `kernel_in` becomes the handle that `gpo::set_condition` takes
-    /// (`gpuorch/device/graph.cuh`). In Rust such an argument is a `u64`; pass 0 for it. A [`Slice`](crate::Slice) is two
-    /// arguments.
+    /// Gives a kernel the condition of this template's node `conditional`, which was made with [`Condition::kernel`]:
+    /// argument `index` of the node `kernel` of `kernel_in` becomes the handle that `gpo::set_condition` takes
+    /// (`gpuorch/device/graph.cuh`). In Rust such an argument is a `u64`; pass 0 for it. A [`Slice`](crate::Slice) is
+    /// two arguments.
     ///
-    /// The kernel must come before the conditional node, or be in the body of the while that it decides. Both templates are of
-    /// one template and its bodies.
+    /// The kernel must come before the conditional node, or be in the body of the while that it decides. Both templates
+    /// are of one template and its bodies.
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a node isn't what it has to be, or the kernel has no
-    /// such argument of 8 bytes.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a node isn't what it has to be, or the kernel
+    /// has no such argument of 8 bytes.
     ///
     /// # Safety
     ///
@@ -198,8 +198,9 @@ impl Template {
 }
 
 impl Graph {
-    /// How often the body of a while ran in the newest launch that is done. `node` is the while, and `conditional_in` what it
-    /// was added to: the graph's template, or a body. Blocks until work that is on all blocking streams is done.
+    /// How often the body of a while ran in the newest launch that is done. `node` is the while, and `conditional_in`
+    /// what it was added to: the graph's template, or a body. Blocks until work that is on all blocking streams is
+    /// done.
     ///
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): the node is no while.
     pub fn loop_runs(&self, conditional_in: &Template, node: Node) -> Result<LoopRuns> {

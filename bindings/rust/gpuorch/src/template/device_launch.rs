@@ -96,8 +96,9 @@ impl Graph {
 
     /// The last failure of a launch by a kernel since the last call; `None` if there was none.
     ///
-    /// [`ErrorKind::LimitExceeded`]: one launch too many: of the 120 fire-and-forget or 255 tail launches that one run of a
-    /// graph may make, or of this graph, which can be launched once at a time. [`ErrorKind::InvalidArgument`]: anything else.
+    /// [`ErrorKind::LimitExceeded`]: one launch too many: of the 120 fire-and-forget or 255 tail launches that one run
+    /// of a graph may make, or of this graph, which can be launched once at a time. [`ErrorKind::InvalidArgument`]:
+    /// anything else.
     ///
     /// As an error, [`ErrorKind::InvalidState`]: the graph was made without
     /// [`device_launch`](super::GraphBuilder::device_launch).

@@ -32,8 +32,9 @@ builder! {
         upload: GPO_GRAPH_UPLOAD,
         /// Kernels may launch the graph: [`Graph::device_handle`]. It is uploaded to the device as well.
         ///
-        /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the template has other nodes than kernels, copies and
-        /// fills; the message names one. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): it is empty.
+        /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the template has other nodes than kernels,
+        /// copies and fills; the message names one. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument):
+        /// it is empty.
         device_launch: GPO_GRAPH_DEVICE_LAUNCH,
     }
 }
