@@ -2123,13 +2123,14 @@ pub struct gpo_template_statistics {
     pub updates: u64,
     pub rebuilds: u64,
     pub instance_bytes: u64,
+    pub waiting_frees: u64,
     pub last_rebuild: [::core::ffi::c_char; 256usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gpo_template_statistics",
-    ][::core::mem::size_of::<gpo_template_statistics>() - 320usize];
+    ][::core::mem::size_of::<gpo_template_statistics>() - 328usize];
     [
         "Alignment of gpo_template_statistics",
     ][::core::mem::align_of::<gpo_template_statistics>() - 8usize];
@@ -2167,8 +2168,11 @@ const _: () = {
         "Offset of field: gpo_template_statistics::instance_bytes",
     ][::core::mem::offset_of!(gpo_template_statistics, instance_bytes) - 56usize];
     [
+        "Offset of field: gpo_template_statistics::waiting_frees",
+    ][::core::mem::offset_of!(gpo_template_statistics, waiting_frees) - 64usize];
+    [
         "Offset of field: gpo_template_statistics::last_rebuild",
-    ][::core::mem::offset_of!(gpo_template_statistics, last_rebuild) - 64usize];
+    ][::core::mem::offset_of!(gpo_template_statistics, last_rebuild) - 72usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
