@@ -142,11 +142,16 @@ TEST_CASE("a while runs until its word says so, and says how often it ran") {
     built.put(body, built.add, 0, 1);
     built.put(body, built.add, 1, 2);
     Graph graph = graph_of(built.made);
+    uint64_t iterations = 1;
+    uint32_t limited = 1;
+    CHECK_OK(gpo_graph_get_loop(graph, built.made, node, &iterations, &limited));   // it was never launched
+    CHECK(iterations == 0);
+    Template other;
+    REQUIRE_OK(gpo_template_create(gpu.device, nullptr, other.out()));
+    CHECK_STATUS(GPO_INVALID_ARGUMENT, gpo_graph_get_loop(graph, other, node, &iterations, &limited));
     built.run(graph);
     CHECK(read(built.words[0]) == 100);
     CHECK(read(built.words[1]) == 200);
-    uint64_t iterations = 0;
-    uint32_t limited = 1;
     CHECK_OK(gpo_graph_get_loop(graph, built.made, node, &iterations, &limited));
     CHECK(iterations == 100);
     CHECK(limited == 0);

@@ -100,7 +100,7 @@ GPO_API gpo_status gpo_template_set_last_node(gpo_template_t graph_template, gpo
 /* --- building node by node ---
  *
  * `after` are `after_count` nodes that the new node comes after; NULL if there are none. `node`, which may be NULL,
- * gets XX
+ * gets the new node. Nodes can be added while the template is being recorded, and until its first graph is made.
  *
  * For all of them:
  * GPO_INVALID_ARGUMENT: a node of `after` isn't one of this template or is named twice
@@ -142,7 +142,7 @@ GPO_API gpo_status gpo_template_add_host_call(gpo_template_t graph_template, con
 
 /* Copies of all nodes of `child`, after `after`. `node` stands for their end. Parameters of `child` become parameters
  * of this template, called `prefix` and the child's name; `prefix` may be NULL: as in the child. Parameters of several
- * children that have one name are set together.
+ * children that have one name are set together. Nothing can be added to `child` any more.
  * GPO_NOT_SUPPORTED: `child` has a recorded node that can't be copied; the message names it */
 GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                           gpo_template_t child, const char *prefix, uint32_t *node);
@@ -155,6 +155,8 @@ GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const u
  * what was recorded, by gpo_template_end, with the node's name. No graph can be made of a body alone. Destroy the
  * handles of bodies by gpo_template_destroy when they are built. Parameters of bodies become parameters of the template
  * when it gets its first graph.
+ *
+ * A comparison is a node of its own, which is added before the conditional node and has the number before.
  *
  * Several graphs of a template with conditional nodes need nodes that can be copied (see gpo_template_add_child). */
 
@@ -194,8 +196,8 @@ GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const 
 
 /* Gives a kernel node the condition of a node that was made with GPO_COMPARE_KERNEL: argument `index` becomes the
  * handle that gpo::set_condition takes (gpuorch/device/graph.cuh; 8 bytes, of type gpo::condition). The kernel must
- * come before the conditional node, or be in the body of the while that it decides. `kernel_in` and `conditional_in` are the
- * templates that the nodes were added to: of one template and its bodies.
+ * come before the conditional node, or be in the body of the while that it decides. `kernel_in` and `conditional_in`
+ * are the templates that the nodes were added to: of one template and its bodies.
  * GPO_INVALID_ARGUMENT: a node isn't what it has to be, or the kernel has no such argument of 8 bytes */
 GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_t kernel_node, uint32_t index,
                                                gpo_template_t conditional_in, uint32_t conditional);

@@ -134,6 +134,8 @@ GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditio
     return abi::call(__func__, [&] {
         Pin<Graph> pinned(graph);
         Pin<Template> of(conditional_in);
+        if (&pinned->runtime() != &of->runtime())
+            fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", of->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
             const auto [count, ended] = pinned->loop(*of, node);
             if (iterations) *iterations = count;

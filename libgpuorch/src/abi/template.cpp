@@ -256,6 +256,7 @@ GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_
     return abi::call(__func__, [&] {
         Pin<Template> pinned(kernel_in);
         Pin<Template> other(conditional_in);
+        require_device(*pinned, *other);
         return abi::blame(*pinned, [&] {
             pinned->bind_condition(kernel_node, index, *other, conditional);
             return GPO_SUCCESS;

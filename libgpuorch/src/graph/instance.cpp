@@ -119,13 +119,16 @@ uint64_t Graph::loop_memory(const Recipe& recipe) {
     if (loops_) registry.free(context(), loops_);
     loops_ = made;
     loop_count_ = count;
+    const Ref<Stream> stream = Streams::of(context()).idle();
+    context().check(context().table().cuMemsetD32Async(made, 0, count * kLoopBytes / sizeof(uint32_t), stream->native()),
+                    "cuMemsetD32Async");
+    context().check(context().table().cuStreamSynchronize(stream->native()), "cuStreamSynchronize");
     return loops_;
 }
 
 std::pair<uint32_t, bool> Graph::loop(Template& in, uint32_t node) {
-    const uint32_t number = in.loop(node);
     std::lock_guard lock(lock_);
-    if (number >= loop_count_) fail(GPO_INVALID_STATE, describe(), " has no such while: it was made before");
+    const uint32_t number = in.loop(node, *instance_.recipe);
     uint32_t words[2] = {};
     const Ref<Stream> stream = Streams::of(context()).idle();
     DriverScope scope(context());

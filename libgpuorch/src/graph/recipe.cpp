@@ -138,6 +138,16 @@ uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after,
                     : why_not_copied(child.nodes_[i].work);
             !why.empty())
             fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(child.nodes_[i], i), ", can't be copied: ", why);
+    const auto first = static_cast<uint32_t>(nodes_.size());
+    try {
+        return copy_all(child, after, prefix ? prefix : "");
+    } catch (...) {
+        remove_from(first);
+        throw;
+    }
+}
+
+uint32_t Recipe::copy_all(const Recipe& child, std::span<const uint32_t> after, std::string_view prefix) {
     std::vector<uint32_t> numbers(child.nodes_.size());   // here, by the child's
     std::vector<bool> followed(child.nodes_.size());
     for (const uint32_t i : child.order(0)) {
@@ -154,7 +164,7 @@ uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after,
     std::vector<uint32_t> ends;
     for (uint32_t i = 0; i < numbers.size(); ++i)
         if (!followed[i]) ends.push_back(numbers[i]);
-    add_child_parameters(child, numbers, prefix ? prefix : "");
+    add_child_parameters(child, numbers, prefix);
     return add_copy(EmptyNode{}, nullptr, ends.empty() ? after : std::span<const uint32_t>(ends));
 }
 

@@ -109,6 +109,7 @@ private:
     Parameter& named(std::string_view name);
     void read_dependencies();
     std::vector<uint32_t> order(uint32_t section) const;
+    uint32_t copy_all(const Recipe& child, std::span<const uint32_t> after, std::string_view prefix);
     void add_child_parameters(const Recipe& child, std::span<const uint32_t> numbers, std::string_view prefix);
     uint32_t add_decision(const ConditionalNode& conditional, uint32_t number, const Recipe& in, Decision when,
                           std::span<const uint32_t> after);

@@ -222,8 +222,10 @@ void Template::bind_condition(uint32_t kernel, uint32_t argument, Template& cond
                 decided->checked(conditional, "conditional"));
 }
 
-uint32_t Template::loop(uint32_t node) {
+uint32_t Template::loop(uint32_t node, const Recipe& recipe) {
     std::lock_guard lock(lock_);
+    if (&current_->scope() != &recipe.scope())
+        fail(GPO_INVALID_ARGUMENT, "the graph is not of ", describe(), " as it is now, nor is that a body of its template");
     const Node& found = current_->nodes()[current_->checked(node, "node")];
     const auto* conditional = std::get_if<ConditionalNode>(&found.work);
     if (!conditional || conditional->type != CU_GRAPH_COND_TYPE_WHILE)

@@ -75,8 +75,8 @@ public:
     gpo_template_statistics statistics();
     /// The current recipe, sealed. Throws Failure(GPO_INVALID_STATE) while it is recorded.
     Ref<Recipe> seal();
-    /// Which while of its template a node is. Throws Failure(GPO_INVALID_ARGUMENT).
-    uint32_t loop(uint32_t node);
+    /// Which while of `recipe` a node is: of this template's, or of a body of it. Throws Failure(GPO_INVALID_ARGUMENT).
+    uint32_t loop(uint32_t node, const Recipe& recipe);
     /// Whether seal() would return this recipe. Takes no lock: for whoever has a reference to it.
     bool is_current(const Recipe& recipe) const noexcept {
         return usable_.load(std::memory_order_acquire) == &recipe;
