@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "memory/registry.h"
 #include "stream/streams.h"
 
 namespace gpo {
