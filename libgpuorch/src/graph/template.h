@@ -107,7 +107,8 @@ private:
     TemplateCounters counters_;
     const std::unique_ptr<Instances> instances_;
     host::Mutex lock_;
-    // current_ where it is sealed and nothing is recorded, else NULL. To be compared, not followed. Written under lock_.
+    // current_ where it is sealed and nothing is recorded, else NULL. To be compared, not followed. Written under
+    // lock_.
     std::atomic<const Recipe*> usable_{nullptr};
     // Under lock_:
     Ref<Recipe> current_, recorded_;         // recorded_: NULL unless it is being recorded
