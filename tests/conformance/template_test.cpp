@@ -484,6 +484,28 @@ TEST_CASE("parameters are set by name, and a launch sends only what changed") {
     CHECK(work.run(graph) == Recorded::Words{2, 25});
 }
 
+TEST_CASE("nodes are found by their labels, parameters by their numbers, and a graph can be uploaded ahead") {
+    Gpu gpu;
+    Recorded work(gpu);
+    uint32_t node = 0, number = 0;
+    uint64_t bytes = 0;
+    CHECK_OK(gpo_template_find_node(work.recorded, "scale", &node));
+    CHECK(node == 2);
+    CHECK_STATUS(GPO_NOT_FOUND, gpo_template_find_node(work.recorded, "scales", &node));
+    CHECK_OK(gpo_template_get_parameter(work.recorded, "factor", &number, &bytes));
+    CHECK(bytes == 4);
+    auto options = sized<gpo_graph_options>();
+    options.flags = GPO_GRAPH_UPLOAD;
+    Graph graph;
+    REQUIRE_OK(gpo_graph_create(work.recorded, &options, graph.out()));
+    const uint32_t factor = 20;
+    CHECK_OK(gpo_graph_set_parameter(graph, number, &factor, sizeof factor));
+    CHECK_OK(gpo_graph_upload(graph, work.stream));
+    CHECK(statistics_of(work.recorded).patches == 1);
+    CHECK(work.run(graph) == Recorded::Words{25, 25});
+    CHECK(statistics_of(work.recorded).patches == 1);
+}
+
 TEST_CASE("what has one name is set together, and graphs of one template have values of their own") {
     Gpu gpu;
     Recorded work(gpu);

@@ -1,20 +1,51 @@
 #include "stream/captures.h"
 
-#include <vector>
+#include <mutex>
+#include <utility>
 
 #include "stream/stream.h"
 
-namespace gpo::captures {
+namespace gpo {
+
+/// All listeners of the process.
+class CaptureListeners {
+public:
+    void add(CaptureListener& listener, uint64_t capture) noexcept {
+        std::lock_guard lock(lock_);
+        listener.capture_ = capture;
+        listener.next_ = std::exchange(first_, &listener);
+        count_.fetch_add(1, std::memory_order_relaxed);
+    }
+    /// False if it isn't there.
+    bool remove(CaptureListener& listener) noexcept {
+        std::lock_guard lock(lock_);
+        for (CaptureListener** at = &first_; *at; at = &(*at)->next_) {
+            if (*at != &listener) continue;
+            *at = listener.next_;
+            count_.fetch_sub(1, std::memory_order_relaxed);
+            return true;
+        }
+        return false;
+    }
+    template <class Visit>
+    void visit(uint64_t capture, Visit visit) noexcept {
+        std::lock_guard lock(lock_);
+        for (CaptureListener* each = first_; each; each = each->next_)
+            if (each->capture_ == capture) visit(*each);
+    }
+    bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
+
+private:
+    host::Mutex lock_;
+    CaptureListener* first_ = nullptr;   // under lock_
+    std::atomic<uint32_t> count_{0};
+};
+
+namespace captures {
 
 namespace {
 
-struct Entry {
-    CaptureListener* listener;
-    uint64_t capture;
-};
-host::Mutex g_lock;
-std::vector<Entry> g_listeners;   // under g_lock
-std::atomic<uint32_t> g_count{0};
+constinit CaptureListeners g_listeners;
 
 struct Point {
     uint64_t capture = 0;         // 0: the stream isn't captured
@@ -36,35 +67,23 @@ Point point_of(Stream& stream) noexcept {
     return {number, count == 1 ? after[0] : nullptr};
 }
 
-template <class Visit>
-void visit(uint64_t capture, Visit visit) noexcept {
-    std::lock_guard lock(g_lock);
-    for (const Entry& entry : g_listeners)
-        if (entry.capture == capture) visit(*entry.listener);
-}
-
 }  // namespace
 
-void add(CaptureListener& listener, uint64_t capture) {
-    std::lock_guard lock(g_lock);
-    g_listeners.push_back({&listener, capture});
-    g_count.fetch_add(1, std::memory_order_relaxed);
+void add(CaptureListener& listener, uint64_t capture) noexcept {
+    g_listeners.add(listener, capture);
     trace::add_watcher();   // so that streams look (Stream::hand_over)
 }
 
 void remove(CaptureListener& listener) noexcept {
-    std::lock_guard lock(g_lock);
-    if (std::erase_if(g_listeners, [&](const Entry& entry) { return entry.listener == &listener; }) == 0) return;
-    g_count.fetch_sub(1, std::memory_order_relaxed);
-    trace::remove_watcher();
+    if (g_listeners.remove(listener)) trace::remove_watcher();
 }
 
-bool any() noexcept { return g_count.load(std::memory_order_relaxed) != 0; }
+bool any() noexcept { return g_listeners.any(); }
 
 void note_captured(Stream& stream, const Operation& operation) noexcept {
     const Point point = point_of(stream);
     if (!point.capture) return;
-    visit(point.capture, [&](CaptureListener& listener) { listener.captured(stream, operation, point.node); });
+    g_listeners.visit(point.capture, [&](CaptureListener& listener) { listener.captured(stream, operation, point.node); });
 }
 
 void note_refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept {
@@ -72,7 +91,9 @@ void note_refused(Stream& stream, const char* operation, const ErrorPtr& error) 
     if (!scope.entered()) return;
     const Point point = point_of(stream);
     if (!point.capture) return;
-    visit(point.capture, [&](CaptureListener& listener) { listener.refused(stream, operation, error); });
+    g_listeners.visit(point.capture, [&](CaptureListener& listener) { listener.refused(stream, operation, error); });
 }
 
-}  // namespace gpo::captures
+}  // namespace captures
+
+}  // namespace gpo

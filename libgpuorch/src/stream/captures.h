@@ -22,12 +22,17 @@ public:
 
 protected:
     ~CaptureListener() = default;
+
+private:
+    friend class CaptureListeners;
+    CaptureListener* next_ = nullptr;   // in the list
+    uint64_t capture_ = 0;
 };
 
 namespace captures {
 
-/// Throws std::bad_alloc. `capture`: its number (Stream::capture).
-void add(CaptureListener& listener, uint64_t capture);
+/// `capture`: its number (Stream::capture).
+void add(CaptureListener& listener, uint64_t capture) noexcept;
 /// Nothing is called any more.
 void remove(CaptureListener& listener) noexcept;
 
