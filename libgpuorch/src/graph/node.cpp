@@ -223,14 +223,11 @@ std::string why_not_copied(const NodeWork& work) {
     return "";
 }
 
-CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraphNode original, CUgraph to,
-                      std::span<const CUgraphNode> after) {
+CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after) {
     const driver::Table& table = context.table();
     CUgraphNodeParams params = params_of(work, context.native());
     CUgraphNode made = nullptr;
     context.check(table.cuGraphAddNode(&made, to, after.data(), after.size(), &params), "cuGraphAddNode");
-    if (original && std::get_if<KernelNode>(&work))
-        context.check(table.cuGraphKernelNodeCopyAttributes(made, original), "cuGraphKernelNodeCopyAttributes");
     return made;
 }
 
@@ -250,6 +247,11 @@ CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgra
     context.check(result, "cuGraphAddNode");
     bodies.assign(params.conditional.phGraph_out, params.conditional.phGraph_out + work.bodies);
     return made;
+}
+
+void copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to) {
+    if (original && std::get_if<KernelNode>(&work))
+        context.check(context.table().cuGraphKernelNodeCopyAttributes(to, original), "cuGraphKernelNodeCopyAttributes");
 }
 
 CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, const NodeWork& work) noexcept {

@@ -108,9 +108,10 @@ std::string describe_node(const Node& node, uint32_t number);
 NodeWork read_node(Context& context, CUgraphNode native);
 /// Why a node can't be copied into another graph; "" if it can.
 std::string why_not_copied(const NodeWork& work);
-/// A copy of a node in `to`, with the launch attributes of `original`, if that isn't NULL.
-CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraphNode original, CUgraph to,
-                      std::span<const CUgraphNode> after);
+/// A copy of a node in `to`, without launch attributes.
+CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after);
+/// `original` may be NULL: then the node has none.
+void copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to);
 /// A conditional node in `to`, by its handle, which is of `to`. Its bodies' graphs, which the driver owns, go to
 /// `bodies`.
 CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgraph to,

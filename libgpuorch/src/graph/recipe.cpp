@@ -33,16 +33,27 @@ void Recipe::make_graph() {
     owned_ = true;
 }
 
-void Recipe::own(CUgraph graph, std::vector<GraphRecording::Made> made) {
-    graph_ = graph;
-    owned_ = true;
-    for (GraphRecording::Made& each : made) see(each.node, each.label, std::move(each.owner));
+std::vector<CUgraphNode> Recipe::natives() const {
     const driver::Table& table = context_->table();
     size_t count = 0;
     context_->check(table.cuGraphGetNodes(graph_, nullptr, &count), "cuGraphGetNodes");
     std::vector<CUgraphNode> all(count);
     if (count) context_->check(table.cuGraphGetNodes(graph_, all.data(), &count), "cuGraphGetNodes");
-    for (const CUgraphNode native : all) see(native, "", nullptr);
+    return all;
+}
+
+void Recipe::read_made(GraphRecording& recording) {
+    while (auto made = recording.next_made()) {
+        see(made->node, made->label, std::move(made->owner));
+        recording.passed();
+    }
+}
+
+void Recipe::own(CUgraph graph, GraphRecording& recording) {
+    graph_ = graph;
+    owned_ = true;
+    read_made(recording);
+    for (const CUgraphNode native : natives()) see(native, "", nullptr);
     read_dependencies();
 }
 
@@ -50,9 +61,11 @@ void Recipe::read_dependencies() {
     const driver::Table& table = context_->table();
     for (Node& node : nodes_) {
         size_t count = 0;
+        const CUresult result = table.cuGraphNodeGetDependencies(node.native, nullptr, &count);
         // Edges with data, which programmatic launches make, aren't shown in this form: the node then has none here,
         // and the driver's graph has them.
-        if (table.cuGraphNodeGetDependencies(node.native, nullptr, &count) != CUDA_SUCCESS) continue;
+        if (result == CUDA_ERROR_LOSSY_QUERY) continue;
+        context_->check(result, "cuGraphNodeGetDependencies");
         std::vector<CUgraphNode> before(count);
         if (count)
             context_->check(table.cuGraphNodeGetDependencies(node.native, before.data(), &count),
@@ -106,10 +119,28 @@ std::vector<uint32_t> Recipe::numbers_of(std::span<const uint32_t> nodes) const 
     return out;
 }
 
+// --- adding: all or nothing ---
+
+void Recipe::take_out(CUgraphNode native) noexcept {
+    strays_ |= context_->table().cuGraphDestroyNode(native) != CUDA_SUCCESS;
+}
+
+void Recipe::take_strays_out() {
+    if (!strays_) return;
+    for (const CUgraphNode native : natives())
+        if (find(native) == kNone) context_->check(context_->table().cuGraphDestroyNode(native), "cuGraphDestroyNode");
+    strays_ = false;
+}
+
 uint32_t Recipe::add(CUgraphNode native, const char* label, Ref<const Counted> owner, std::vector<uint32_t> after) {
-    const uint32_t number = see(native, label, std::move(owner));
-    nodes_[number].after = std::move(after);
-    return number;
+    try {
+        const uint32_t number = see(native, label, std::move(owner));
+        nodes_[number].after = std::move(after);
+        return number;
+    } catch (...) {
+        take_out(native);
+        throw;
+    }
 }
 
 // Numbers of a section's nodes such that each comes behind those that it is after.
@@ -140,32 +171,41 @@ uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after,
             fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(child.nodes_[i], i), ", can't be copied: ", why);
     const auto first = static_cast<uint32_t>(nodes_.size());
     try {
-        return copy_all(child, after, prefix ? prefix : "");
+        const std::vector<uint32_t> numbers = add_nodes_of(child, after), ends = child.ends();
+        std::vector<uint32_t> last(after.begin(), after.end());
+        if (!ends.empty()) last.clear();
+        for (const uint32_t end : ends) last.push_back(numbers[end]);
+        add_child_parameters(child, numbers, prefix ? prefix : "");
+        return add_copy(EmptyNode{}, nullptr, last);
     } catch (...) {
         remove_from(first);
         throw;
     }
 }
 
-uint32_t Recipe::copy_all(const Recipe& child, std::span<const uint32_t> after, std::string_view prefix) {
-    std::vector<uint32_t> numbers(child.nodes_.size());   // here, by the child's
-    std::vector<bool> followed(child.nodes_.size());
+// The numbers here, by the child's.
+std::vector<uint32_t> Recipe::add_nodes_of(const Recipe& child, std::span<const uint32_t> after) {
+    std::vector<uint32_t> numbers(child.nodes_.size());
     for (const uint32_t i : child.order(0)) {
         const Node& node = child.nodes_[i];
         std::vector<uint32_t> before;
-        for (const uint32_t each : node.after) {
-            before.push_back(numbers[each]);
-            followed[each] = true;
-        }
+        for (const uint32_t each : node.after) before.push_back(numbers[each]);
         numbers[i] = add_copy(node.work, node.native, before.empty() ? after : std::span<const uint32_t>(before));
         nodes_[numbers[i]].label = node.label;
         nodes_[numbers[i]].owner = node.owner;
     }
-    std::vector<uint32_t> ends;
-    for (uint32_t i = 0; i < numbers.size(); ++i)
-        if (!followed[i]) ends.push_back(numbers[i]);
-    add_child_parameters(child, numbers, prefix);
-    return add_copy(EmptyNode{}, nullptr, ends.empty() ? after : std::span<const uint32_t>(ends));
+    return numbers;
+}
+
+// Nodes that no other comes after.
+std::vector<uint32_t> Recipe::ends() const {
+    std::vector<bool> followed(nodes_.size());
+    for (const Node& node : nodes_)
+        for (const uint32_t before : node.after) followed[before] = true;
+    std::vector<uint32_t> out;
+    for (uint32_t i = 0; i < followed.size(); ++i)
+        if (!followed[i]) out.push_back(i);
+    return out;
 }
 
 uint32_t Recipe::add_copy(const NodeWork& work, CUgraphNode original, std::span<const uint32_t> after) {
@@ -173,9 +213,15 @@ uint32_t Recipe::add_copy(const NodeWork& work, CUgraphNode original, std::span<
     for (const uint32_t number : after) before.push_back(nodes_[number].native);
     if (const std::string why = body_ ? why_not_in_body(work) : std::string(); !why.empty())
         fail(GPO_NOT_SUPPORTED, why);
-    const uint32_t number = see(copy_node(*context_, work, original, graph_, before), "", nullptr);
-    nodes_[number].after.assign(after.begin(), after.end());
-    return number;
+    std::vector<uint32_t> numbers(after.begin(), after.end());
+    const CUgraphNode made = copy_node(*context_, work, graph_, before);
+    try {
+        copy_attributes(*context_, work, original, made);
+    } catch (...) {
+        take_out(made);
+        throw;
+    }
+    return add(made, "", nullptr, std::move(numbers));
 }
 
 // --- parameters ---
@@ -286,13 +332,18 @@ uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t numbe
                               std::span<const uint32_t> after) {
     const Ref<Kernel> kernel = scope_->decide(context_);
     scope_->bindings.reserve(scope_->bindings.size() + 1);
+    const std::string name = text("\1loop ", conditional.loop);
     const uint32_t made = add_copy(decision(*kernel, conditional, when), nullptr, after);
     nodes_[made].label = kernel->label();
     nodes_[made].owner = Ref<const Counted>(kernel.get());
     scope_->bindings.push_back({this, made, kDecisionHandle, &in, number});
     if (when == Decision::once) return made;
-    const std::string name = text("\1loop ", conditional.loop);
-    add_parameter(name.c_str(), {made, GPO_PARAMETER_ARGUMENT, kDecisionState});
+    try {
+        add_parameter(name.c_str(), {made, GPO_PARAMETER_ARGUMENT, kDecisionState});
+    } catch (...) {
+        remove_from(made);
+        throw;
+    }
     named(name).hidden = true;
     named(name).loop = conditional.loop;
     return made;
@@ -329,7 +380,7 @@ void Recipe::remove_from(uint32_t number) noexcept {
             std::erase_if(parameter.fields, [&](const NodeField& field) { return field.node == last; });
             if (parameter.fields.empty()) parameter.bytes = 0;
         }
-        context_->table().cuGraphDestroyNode(nodes_.back().native);
+        take_out(nodes_.back().native);
         nodes_.pop_back();
     }
 }
@@ -340,12 +391,14 @@ void Recipe::seal() {
     if (sealed_) return;
     close_loops();
     const auto own = static_cast<ptrdiff_t>(nodes_.size());
-    const std::vector<Parameter> parameters = parameters_;
+    std::vector<Parameter> parameters = parameters_;
+    auto numbers = numbers_;
     try {
         take_in_bodies();
     } catch (...) {
         nodes_.erase(nodes_.begin() + own, nodes_.end());
-        parameters_ = parameters;
+        parameters_.swap(parameters);
+        numbers_.swap(numbers);
         sections_.resize(1);
         bound_.clear();
         throw;
@@ -370,17 +423,12 @@ void Recipe::take_in_bodies() {
 
 // At the end of each body of a while it is decided whether it runs again.
 void Recipe::close_loops() {
+    take_strays_out();
     for (Body& body : bodies_) {
         body.recipe->close_loops();
         const auto& conditional = std::get<ConditionalNode>(nodes_[body.node].work);
         if (conditional.type != CU_GRAPH_COND_TYPE_WHILE || body.closed) continue;
-        std::vector<bool> followed(body.recipe->nodes_.size());
-        for (const Node& node : body.recipe->nodes_)
-            for (const uint32_t before : node.after) followed[before] = true;
-        std::vector<uint32_t> ends;
-        for (uint32_t i = 0; i < followed.size(); ++i)
-            if (!followed[i]) ends.push_back(i);
-        body.recipe->add_decision(conditional, body.node, *this, Decision::end_of_body, ends);
+        body.recipe->add_decision(conditional, body.node, *this, Decision::end_of_body, body.recipe->ends());
         body.closed = true;
     }
 }
@@ -443,7 +491,8 @@ void Recipe::build(uint32_t section, CUgraph graph, const Recipe& like) {
         for (const uint32_t number : nodes_[i].after) before.push_back(nodes_[number].native);
         const auto* conditional = std::get_if<ConditionalNode>(&nodes_[i].work);
         if (!conditional) {
-            nodes_[i].native = copy_node(*context_, nodes_[i].work, like.nodes_[i].native, graph, before);
+            nodes_[i].native = copy_node(*context_, nodes_[i].work, graph, before);
+            copy_attributes(*context_, nodes_[i].work, like.nodes_[i].native, nodes_[i].native);
             continue;
         }
         std::vector<CUgraph> bodies;

@@ -44,9 +44,12 @@ public:
     void make_graph();
     /// A graph that is being captured: it isn't ours before own().
     void borrow(CUgraph capturing) noexcept { graph_ = capturing; }
-    /// It is ours now, whether this throws or not: reads all nodes that aren't known yet, those that operations made
-    /// first, and what comes after what.
-    void own(CUgraph graph, std::vector<GraphRecording::Made> made);
+    /// Reads the nodes that operations of ours have made since the last call, in that order. If it fails, the next call
+    /// goes on where it failed.
+    void read_made(GraphRecording& recording);
+    /// The graph is ours now, whether this throws or not: reads all nodes that aren't known yet, and what comes after
+    /// what.
+    void own(CUgraph graph, GraphRecording& recording);
     /// The number, from 0, of a node of the graph; added if it isn't known. What is known already keeps its label.
     uint32_t see(CUgraphNode native, const char* label, Ref<const Counted> owner);
     static constexpr uint32_t kNone = UINT32_MAX;
@@ -55,13 +58,16 @@ public:
     uint32_t find(std::string_view label) const;
     /// Numbers from 0 of nodes by the caller's, from 1; checked.
     std::vector<uint32_t> numbers_of(std::span<const uint32_t> nodes) const;
-    /// A node that the graph has got, behind others.
+    /// A node that the graph was just given, behind others. If this fails, the graph hasn't got it any more.
     uint32_t add(CUgraphNode native, const char* label, Ref<const Counted> owner, std::vector<uint32_t> after);
     /// A copy of a node, behind others.
     uint32_t add_copy(const NodeWork& work, CUgraphNode original, std::span<const uint32_t> after);
+    /// Takes nodes out of the graph that couldn't be taken out when their addition had failed.
+    void take_strays_out();
+    bool has_strays() const noexcept { return strays_; }
     /// Throws Failure(GPO_INVALID_ARGUMENT) if there is no such node. From 0.
     uint32_t checked(uint32_t number, const char* what) const;
-    /// All nodes of `child` behind `after`, and one node behind all of them, whose number is returned.
+    /// All nodes of `child` behind `after`, and one node behind all of them, whose number is returned. All or none.
     uint32_t add_child(const Recipe& child, std::span<const uint32_t> after, const char* prefix);
     /// A conditional node behind `after`, with empty bodies.
     uint32_t add_conditional(CUgraphConditionalNodeType type, uint32_t bodies, gpo_condition condition,
@@ -107,9 +113,12 @@ private:
     };
     ~Recipe() override;
     Parameter& named(std::string_view name);
+    std::vector<CUgraphNode> natives() const;
     void read_dependencies();
     std::vector<uint32_t> order(uint32_t section) const;
-    uint32_t copy_all(const Recipe& child, std::span<const uint32_t> after, std::string_view prefix);
+    std::vector<uint32_t> ends() const;
+    void take_out(CUgraphNode native) noexcept;
+    std::vector<uint32_t> add_nodes_of(const Recipe& child, std::span<const uint32_t> after);
     void add_child_parameters(const Recipe& child, std::span<const uint32_t> numbers, std::string_view prefix);
     uint32_t add_decision(const ConditionalNode& conditional, uint32_t number, const Recipe& in, Decision when,
                           std::span<const uint32_t> after);
@@ -132,6 +141,7 @@ private:
     std::vector<Section> sections_ = {{0, 0}};
     std::vector<Bound> bound_;
     bool sealed_ = false, single_ = false;
+    bool strays_ = false;                                    // the graph has nodes that nodes_ hasn't, and that have to go
     mutable std::atomic<bool> claimed_{false};
     mutable host::Mutex instantiating_;
 };

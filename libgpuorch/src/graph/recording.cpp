@@ -38,11 +38,18 @@ GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)),
 
 GraphRecording::~GraphRecording() {
     captures::remove(*this);
-    if (ended_) return;
-    DriverTry scope(stream_->context());
-    if (!scope.entered()) return;
-    CUgraph graph = nullptr;
-    if (end_capture(&graph) == CUDA_SUCCESS && graph) stream_->table().cuGraphDestroy(graph);
+    // If the driver can't be entered, it is tried once more: a stream that is left in capture is of no use any more.
+    for (int tries = 0; !ended_ && tries < 2; ++tries) discard();
+}
+
+void GraphRecording::discard() noexcept {
+    try {
+        DriverScope scope(stream_->context());
+        CUgraph graph = nullptr;
+        if (end_capture(&graph) == CUDA_SUCCESS && graph) stream_->table().cuGraphDestroy(graph);
+    } catch (const std::exception&) {
+        // As a rule the device is lost, and with it what was recorded.
+    }
 }
 
 bool GraphRecording::on_this_thread() const noexcept { return thread_ == handle::thread_number(); }
@@ -50,7 +57,17 @@ bool GraphRecording::on_this_thread() const noexcept { return thread_ == handle:
 CUresult GraphRecording::end_capture(CUgraph* graph) noexcept {
     ended_ = true;
     const Submission::Lock lock(stream_->submission());
-    return stream_->table().cuStreamEndCapture(stream_->native(), graph);
+    const driver::Table& table = stream_->table();
+    CUresult result = table.cuStreamEndCapture(stream_->native(), graph);
+    if (result == CUDA_SUCCESS) return result;
+    // A failure of the capture has ended it. Any other, for want of memory for example, may have had no effect, and the
+    // stream must not be left in capture.
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const bool goes_on = table.cuStreamIsCapturing(stream_->native(), &status) == CUDA_SUCCESS &&
+                         status != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (goes_on) result = table.cuStreamEndCapture(stream_->native(), graph);
+    if (is_sticky(result)) stream_->context().error_of(result, "cuStreamEndCapture");  // nobody else may find that out
+    return result;
 }
 
 CUgraph GraphRecording::end() {
@@ -60,7 +77,7 @@ CUgraph GraphRecording::end() {
     const bool broken = result != CUDA_SUCCESS || !graph;
     if (!broken && !first_refusal_) return graph;
     if (graph) stream_->table().cuGraphDestroy(graph);
-    if (broken && is_sticky(result)) stream_->context().check(result, "cuStreamEndCapture");
+    if (broken && is_sticky(result)) throw Failure(stream_->context().loss());
     auto error = std::make_shared<Error>();
     error->status = GPO_CAPTURE_REFUSED;
     error->native_code = result;
@@ -101,9 +118,14 @@ void GraphRecording::refused(Stream& stream, const char* operation, const ErrorP
         first_refusal_ = make_error(error->status, operation, " on ", stream.describe(), ": ", error->sentence());
 }
 
-std::vector<GraphRecording::Made> GraphRecording::take_made() noexcept {
+std::optional<GraphRecording::Made> GraphRecording::next_made() noexcept {
     std::lock_guard lock(lock_);
-    return std::move(made_);
+    return passed_ < made_.size() ? std::optional(made_[passed_]) : std::nullopt;
+}
+
+void GraphRecording::passed() noexcept {
+    std::lock_guard lock(lock_);
+    ++passed_;
 }
 
 // --- where a stream is ---

@@ -5,6 +5,7 @@
 // (stream/captures.h): from that nodes have their labels and what they keep, and a failure its reason.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,9 @@ public:
         const char* label;               // interned
         Ref<const Counted> owner;
     };
-    /// All of these since the last call.
-    std::vector<Made> take_made() noexcept;
+    /// The oldest that passed() wasn't called for.
+    std::optional<Made> next_made() noexcept;
+    void passed() noexcept;
 
     // Inside a DriverScope.
     /// The node that later work on the stream comes after; NULL if there is none or there are several. Throws
@@ -49,6 +51,7 @@ public:
 private:
     void captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept override;
     void refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept override;
+    void discard() noexcept;
     CUresult end_capture(CUgraph* graph) noexcept;
     std::string why_broken(CUresult result) const;
 
@@ -60,6 +63,7 @@ private:
     // Under the lock of the list of listeners while the recording is in it.
     mutable host::Mutex lock_;
     std::vector<Made> made_;
+    size_t passed_ = 0;  // of made_
     ErrorPtr first_refusal_;
     std::vector<std::string> joined_;    // the other streams that were given something
 };

@@ -24,6 +24,13 @@ Template::~Template() = default;
 
 void Template::close() noexcept {
     instances_->clear();
+    discard();
+}
+
+// A stream that stays in capture can't be waited for.
+void Template::stop() noexcept { discard(); }
+
+void Template::discard() noexcept {
     std::lock_guard lock(lock_);
     if (recording_) stop_recording();
 }
@@ -49,6 +56,7 @@ void Template::require_device(const Stream& stream) const {
 void Template::begin(Ref<Stream> stream) {
     require_device(*stream);
     std::lock_guard lock(lock_);
+    if (runtime().shutting_down()) fail(GPO_SHUT_DOWN, "the runtime is shutting down");
     if (recording_)
         fail(GPO_INVALID_STATE, describe(), " is being recorded already, on ", recording_->stream().describe());
     if (current_->body() && !current_->nodes().empty())
@@ -75,21 +83,18 @@ GraphRecording& Template::required_recording(const char* what) {
     return *recording_;
 }
 
-// What streams have reported becomes nodes, in that order.
-void Template::read_made() {
-    for (GraphRecording::Made& made : recording_->take_made())
-        recorded_->see(made.node, made.label, std::move(made.owner));
-}
-
 void Template::end() {
     std::lock_guard lock(lock_);
     required_recording("the end");
-    DriverScope scope(*context_);
+    // It is over, whatever fails.
     const std::unique_ptr<GraphRecording> recording = std::move(recording_);
     const Ref<Recipe> recorded = recorded_;
     stop_recording();
+    DriverScope scope(*context_);
     const CUgraph graph = recording->end();
-    recorded->own(graph, recording->take_made());
+    recorded->own(graph, *recording);
+    if (recorded->has_strays())
+        fail(GPO_DRIVER_ERROR, describe(), ": a node that couldn't be added couldn't be taken out of the recording");
     if (current_->body()) end_body(*recorded);
     else make_current(recorded);
     counters_.recordings.fetch_add(1, std::memory_order_relaxed);
@@ -103,12 +108,7 @@ void Template::end_body(Recipe& recorded) {
     Recipe& body = *current_;
     std::lock_guard building(body.scope().building);
     refuse_finished(body);
-    try {
-        body.add_child(recorded, {}, nullptr);
-    } catch (...) {
-        body.remove_from(0);
-        throw;
-    }
+    body.add_child(recorded, {}, nullptr);
 }
 
 void Template::cancel() {
@@ -123,7 +123,7 @@ uint32_t Template::last_node(Stream& stream) {
     const GraphRecording& recording = required_recording("the last node");
     DriverScope scope(*context_);
     const CUgraphNode node = recording.last(stream);
-    read_made();
+    recorded_->read_made(*recording_);
     return node ? recorded_->see(node, "", nullptr) + 1 : 0;
 }
 
@@ -132,7 +132,7 @@ void Template::set_last_node(Stream& stream, uint32_t node) {
     std::lock_guard lock(lock_);
     GraphRecording& recording = required_recording("the last node");
     DriverScope scope(*context_);
-    read_made();
+    recorded_->read_made(*recording_);
     recording.set_last(stream, recorded_->nodes()[recorded_->checked(node, "node")].native);
 }
 
@@ -148,12 +148,13 @@ void Template::clear() {
 Recipe& Template::buildable() {
     if (recording_) {
         required_recording("adding to it");
-        read_made();
+        recorded_->read_made(*recording_);
         return *recorded_;
     }
     std::lock_guard building(current_->scope().building);
     refuse_finished(*current_);
     current_->make_graph();
+    current_->take_strays_out();
     return *current_;
 }
 
@@ -256,7 +257,7 @@ uint32_t Template::find_node(const char* label) {
     if (!recording_) return current_->find(std::string_view(label)) + 1;
     required_recording("a search");
     DriverScope scope(*context_);
-    read_made();
+    recorded_->read_made(*recording_);
     return recorded_->find(std::string_view(label)) + 1;
 }
 
@@ -297,7 +298,7 @@ gpo_template_statistics Template::statistics() {
     return out;
 }
 
-void Template::note_rebuild(const std::string& reason) noexcept {
+void Template::note_rebuild(const char* reason) noexcept {
     counters_.rebuilds.fetch_add(1, std::memory_order_relaxed);
     std::lock_guard lock(lock_);
     try {

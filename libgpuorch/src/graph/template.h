@@ -82,12 +82,13 @@ public:
         return usable_.load(std::memory_order_acquire) == &recipe;
     }
     /// A graph has been rebuilt for a new recording.
-    void note_rebuild(const std::string& reason) noexcept;
+    void note_rebuild(const char* reason) noexcept;
 
     /// The graphs of gpo_template_launch.
     Instances& instances() noexcept { return *instances_; }
 
     void close() noexcept override;
+    void stop() noexcept override;
 
 private:
     ~Template() override;
@@ -97,9 +98,9 @@ private:
     Recipe& buildable();
     void refuse_finished(const Recipe& recipe) const;
     void end_body(Recipe& recorded);
+    void discard() noexcept;
     void stop_recording() noexcept;
     void make_current(Ref<Recipe> recipe) noexcept;
-    void read_made();
     GraphRecording& required_recording(const char* what);
     void require_device(const Stream& stream) const;
 

@@ -7,6 +7,9 @@
 
 namespace gpo {
 
+// Of a stream of which the driver doesn't tell which capture it is in.
+static constexpr uint64_t kAnyCapture = UINT64_MAX;
+
 /// All listeners of the process.
 class CaptureListeners {
 public:
@@ -31,7 +34,7 @@ public:
     void visit(uint64_t capture, Visit visit) noexcept {
         std::lock_guard lock(lock_);
         for (CaptureListener* each = first_; each; each = each->next_)
-            if (each->capture_ == capture) visit(*each);
+            if (each->capture_ == capture || capture == kAnyCapture) visit(*each);
     }
     bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
 
@@ -48,22 +51,23 @@ namespace {
 constinit CaptureListeners g_listeners;
 
 struct Point {
-    uint64_t capture = 0;         // 0: the stream isn't captured
+    uint64_t capture = 0;  // 0: the stream isn't captured; kAnyCapture: the driver doesn't tell
     CUgraphNode node = nullptr;
 };
 
 // Where a captured stream is. Inside a DriverScope.
 Point point_of(Stream& stream) noexcept {
+    if (!stream.given_out() || stream.detached()) return {};
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t number = 0;
     CUgraph graph = nullptr;
     const CUgraphNode* after = nullptr;
     size_t count = 0;
-    if (!stream.given_out() || stream.detached() ||
-        stream.table().cuStreamGetCaptureInfo(stream.native(), &status, &number, &graph, &after, &count) !=
-            CUDA_SUCCESS ||
-        status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        return {};
+    const CUresult result =
+        stream.table().cuStreamGetCaptureInfo(stream.native(), &status, &number, &graph, &after, &count);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return {};
+    if (result != CUDA_SUCCESS) return {kAnyCapture};
+    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return {};
     return {number, count == 1 ? after[0] : nullptr};
 }
 
@@ -83,13 +87,17 @@ bool any() noexcept { return g_listeners.any(); }
 void note_captured(Stream& stream, const Operation& operation) noexcept {
     const Point point = point_of(stream);
     if (!point.capture) return;
-    g_listeners.visit(point.capture, [&](CaptureListener& listener) { listener.captured(stream, operation, point.node); });
+    g_listeners.visit(point.capture, [&](CaptureListener& listener) {
+        if (point.capture != kAnyCapture) return listener.captured(stream, operation, point.node);
+        // What the operation needs wouldn't be kept.
+        listener.refused(stream, operation.kind(),
+                         make_error(GPO_DRIVER_ERROR, "the driver doesn't tell which node the operation has become"));
+    });
 }
 
 void note_refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept {
-    DriverTry scope(stream.context());
-    if (!scope.entered()) return;
-    const Point point = point_of(stream);
+    const DriverTry scope(stream.context());
+    const Point point = scope.entered() ? point_of(stream) : Point{kAnyCapture};
     if (!point.capture) return;
     g_listeners.visit(point.capture, [&](CaptureListener& listener) { listener.refused(stream, operation, error); });
 }

@@ -39,7 +39,8 @@ void remove(CaptureListener& listener) noexcept;
 /// Whether there is any listener. Relaxed.
 bool any() noexcept;
 /// To be called for each operation that a stream was given, or that it refused, while there is any. Inside a
-/// DriverScope.
+/// DriverScope. If the driver can't tell in which capture the stream is, all captures have an operation refused, so
+/// that none is taken for complete.
 void note_captured(Stream& stream, const Operation& operation) noexcept;
 void note_refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept;
 

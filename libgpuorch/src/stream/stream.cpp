@@ -307,8 +307,8 @@ gpo_status Stream::then(Ref<CompletionHandler> target, uint32_t origin) {
 
 void Stream::refuse_captured_notify(const char* what) {
     if (!exposed_.load(std::memory_order_acquire)) return;
-    DriverScope scope(*context_);
     try {
+        DriverScope scope(*context_);
         refuse_capture(what);
     } catch (const Failure& failure) {
         note_refused(what, failure);

@@ -112,8 +112,14 @@ CUresult end_capture(Machine& machine, Stream& stream, CUgraph* graph) {
     require(capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread == this_thread(),
             CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     CUresult result = CUDA_SUCCESS;
-    if (capture->invalidated) result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    else if (!joined(*capture)) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    try {
+        if (capture->invalidated)
+            result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        else if (!joined(*capture))
+            result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    } catch (const std::bad_alloc&) {
+        result = CUDA_ERROR_OUT_OF_MEMORY;  // the stream leaves the capture all the same
+    }
     if (result != CUDA_SUCCESS) {
         abandon_capture(machine, *capture);
         return result;
