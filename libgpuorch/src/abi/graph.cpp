@@ -8,11 +8,17 @@ using namespace gpo;
 
 namespace {
 
-// Once what is on an idle stream of the library's own is done.
+// On a stream of the library's own, which is idle again afterwards.
+struct Borrowed {
+    ~Borrowed() { stream->unclaim(); }
+    const Ref<Stream> stream;
+};
+
 void upload_and_wait(Graph& graph) {
-    const Ref<Stream> stream = Streams::of(graph.context()).idle();
-    graph.upload(*stream);
-    stream->wait(host::kForever);
+    const Borrowed borrowed{Streams::of(graph.context()).idle()};
+    UploadGraph upload(graph);
+    borrowed.stream->submit(upload);
+    borrowed.stream->wait(host::kForever);
 }
 
 }  // namespace
@@ -100,8 +106,8 @@ GPO_API gpo_status gpo_graph_upload(gpo_graph_t graph, gpo_stream_t stream) {
         Pin<Graph> pinned(graph);
         return abi::blame(*pinned, [&] {
             pinned->require_device(*on);
-            pinned->upload(*on);
-            return GPO_SUCCESS;
+            UploadGraph upload(*pinned);
+            return on->submit(upload);
         });
     });
 }

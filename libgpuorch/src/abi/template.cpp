@@ -345,8 +345,7 @@ GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t 
         return abi::blame(*pinned, [&] {
             require_device(*pinned, *on);
             static_cast<void>(pinned->seal());
-            pinned->instances().prepare(count, *on);
-            return GPO_SUCCESS;
+            return pinned->instances().prepare(count, *on);
         });
     });
 }

@@ -319,7 +319,6 @@ void Graph::fail_device(const Stream& stream) const {
 }
 
 void Graph::upload(Stream& stream) {
-    DriverScope scope(context());
     stream.refuse_capture("upload of a graph");
     std::lock_guard lock(lock_);
     send(wanted_);
@@ -349,7 +348,7 @@ void Graph::send(const Values& values) {
     uint64_t patches = 0;
     for (uint32_t i = 0; i < instance_.patched.size(); ++i) {
         Patched& patched = instance_.patched[i];
-        if (!patched.work_changed && !patched.enabled_changed) continue;
+        if (!patched.changed()) continue;
         if (const CUresult result = patch(patched); result != CUDA_SUCCESS) {
             put_back(i);
             fail_refused(patched.node, result);
@@ -361,7 +360,7 @@ void Graph::send(const Values& values) {
                     parameters[i].bytes);
         instance_.resend[i] = false;
     }
-    for (Patched& patched : instance_.patched) patched.work_changed = patched.enabled_changed = false;
+    for (Patched& patched : instance_.patched) patched.work_changed = false;
     of_->counters().patches.fetch_add(patches, std::memory_order_relaxed);
 }
 
@@ -374,7 +373,6 @@ void Graph::write(uint32_t parameter, const Values& values) noexcept {
         if (target.field.what == GPO_PARAMETER_ENABLED) {
             uint32_t enabled = 0;
             std::memcpy(&enabled, value, sizeof enabled);
-            patched.enabled_changed |= patched.enabled != (enabled != 0);
             patched.enabled = enabled != 0;
         } else {
             write_field(patched.work, target.field, value);
@@ -387,24 +385,25 @@ CUresult Graph::patch(Patched& patched) noexcept {
     const CUgraphNode native = instance_.natives[patched.node];
     CUresult result = CUDA_SUCCESS;
     if (patched.work_changed) result = patch_node(context(), exec_, native, patched.work);
-    if (result == CUDA_SUCCESS && patched.enabled_changed)
-        result = context().table().cuGraphNodeSetEnabled(exec_, native, patched.enabled);
+    if (result != CUDA_SUCCESS || patched.enabled == patched.enabled_sent) return result;
+    result = context().table().cuGraphNodeSetEnabled(exec_, native, patched.enabled);
+    if (result == CUDA_SUCCESS) patched.enabled_sent = patched.enabled;
     return result;
 }
 
-// The driver refused a node: those before it get again what they had. What can't be put back is sent the next time,
-// whatever is wanted then.
+// The driver refused a node: those before it get again what they had, and so does the node, as its work may have been
+// taken and its switch refused. What can't be put back is sent the next time, whatever is wanted then.
 void Graph::put_back(uint32_t refused) noexcept {
     for (const uint32_t parameter : instance_.changed) {
         write(parameter, instance_.sent);
         instance_.resend[parameter] = true;
     }
     bool all = true;
-    for (uint32_t i = 0; i < refused; ++i) {
+    for (uint32_t i = 0; i <= refused; ++i) {
         Patched& patched = instance_.patched[i];
-        if (patched.work_changed || patched.enabled_changed) all &= patch(patched) == CUDA_SUCCESS;
+        if (patched.changed()) all &= patch(patched) == CUDA_SUCCESS;
     }
-    for (Patched& patched : instance_.patched) patched.work_changed = patched.enabled_changed = false;
+    for (Patched& patched : instance_.patched) patched.work_changed = false;
     if (!all) return;
     for (const uint32_t parameter : instance_.changed)
         instance_.resend[parameter] = instance_.recipe->parameters()[parameter].differs ||
@@ -458,6 +457,7 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
         return false;
     }
     Instance next = prepare(recipe, instance_.built);
+    enable_all();
     CUgraphExecUpdateResultInfo info;
     std::memset(&info, 0, sizeof info);
     CUresult result;
@@ -466,10 +466,6 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
         result = context().table().cuGraphExecUpdate(exec_, recipe->graph(), &info);
     }
     if (result == CUDA_SUCCESS) {
-        // Which nodes were off stays so in the driver: all are on in what was recorded.
-        for (const Patched& patched : instance_.patched)
-            if (!patched.enabled)
-                context().table().cuGraphNodeSetEnabled(exec_, instance_.natives[patched.node], 1);
         take_over(std::move(next));
         return true;
     }
@@ -481,6 +477,21 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
                                   : text(node_text(*recipe, number), ", which was ", node_text(was, number), ": ",
                                          reason_of(info.result)));
     return false;
+}
+
+// Before an update: all nodes are on in what was recorded, and in an update the driver leaves off what is off. If the
+// update fails, the next launch turns them off again.
+void Graph::enable_all() {
+    unsent_ = true;
+    for (uint32_t i = 0; i < instance_.targets.size(); ++i)
+        for (const Target& target : instance_.targets[i]) {
+            Patched& patched = instance_.patched[target.patched];
+            if (target.field.what != GPO_PARAMETER_ENABLED || patched.enabled_sent) continue;
+            context().check(context().table().cuGraphNodeSetEnabled(exec_, instance_.natives[patched.node], 1),
+                            "cuGraphNodeSetEnabled");
+            patched.enabled_sent = true;
+            instance_.resend[i] = true;
+        }
 }
 
 void Graph::rebuild(const Ref<Recipe>& recipe) {

@@ -54,6 +54,7 @@ public:
     /// From an operation's issue(). `values` NULL: those that are wanted. Otherwise it takes their memory for the next
     /// launch, unless it throws Failure.
     void launch(Stream& stream, Snapshot* values);
+    /// From an operation's issue(), too. Throws Failure.
     void upload(Stream& stream);
     /// Brings it to the template's current recipe. Throws Failure, and then it is as it was.
     gpo_graph_update_report update();
@@ -72,8 +73,9 @@ private:
     struct Patched {
         uint32_t node;
         NodeWork work;
-        bool enabled = true;
-        bool work_changed = false, enabled_changed = false;
+        bool enabled = true, enabled_sent = true;
+        bool work_changed = false;
+        bool changed() const noexcept { return work_changed || enabled != enabled_sent; }
     };
     struct Target {
         uint32_t patched;   // in patched_
@@ -109,6 +111,7 @@ private:
     void put_back(uint32_t refused) noexcept;
     [[noreturn]] void fail_refused(uint32_t refused, CUresult result);
     bool update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& report);
+    void enable_all();
     void rebuild(const Ref<Recipe>& recipe);
     void take_over(Instance next) noexcept;
 
@@ -146,6 +149,17 @@ private:
     Graph& graph_;
     std::optional<Graph::Snapshot> values_;
     Ref<Graph> kept_;   // graph_ too; of a held copy
+};
+
+/// Its upload.
+class UploadGraph final : public Operation {
+public:
+    explicit UploadGraph(Graph& graph) : Operation("upload of a graph", graph.label()), graph_(&graph) {}
+    void issue(Stream& stream) override { graph_->upload(stream); }
+    std::unique_ptr<Operation> held_copy() const override { return std::make_unique<UploadGraph>(*graph_); }
+
+private:
+    const Ref<Graph> graph_;
 };
 
 template <>

@@ -40,13 +40,15 @@ Ref<Graph> Instances::of_stream(Stream& stream) {
     return entry.graph;
 }
 
-void Instances::prepare(uint32_t count, Stream& stream) {
+gpo_status Instances::prepare(uint32_t count, Stream& stream) {
     std::lock_guard lock(lock_);
     while (entries_.size() < std::min(count, most_)) entries_.push_back({nullptr, make_graph(), 0});
     for (const Entry& entry : entries_) {
         entry.graph->update();
-        entry.graph->upload(stream);
+        UploadGraph upload(*entry.graph);
+        if (const gpo_status status = stream.submit(upload); status != GPO_SUCCESS) return status;
     }
+    return GPO_SUCCESS;
 }
 
 uint32_t Instances::size() noexcept {

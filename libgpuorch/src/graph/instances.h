@@ -25,8 +25,9 @@ public:
 
     /// The stream's graph, of the template's current recipe. Throws Failure.
     Ref<Graph> of_stream(Stream& stream);
-    /// Makes graphs for streams that will come, until there are `count`, and uploads them on `stream`.
-    void prepare(uint32_t count, Stream& stream);
+    /// Makes graphs for streams that will come, until there are `count`, and uploads them on `stream`. GPO_WOULD_BLOCK
+    /// if that holds too much already.
+    gpo_status prepare(uint32_t count, Stream& stream);
     uint32_t size() noexcept;
     void clear() noexcept;
 
