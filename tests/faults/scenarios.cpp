@@ -1,5 +1,6 @@
 // The scenarios: straight walks through the API, each through a part of it.
 #include "faults/attempt.h"
+#include "faults/graph_scenarios.h"
 #include "faults/job_scenarios.h"
 
 #include <sys/mman.h>
@@ -573,6 +574,9 @@ const std::vector<Scenario>& scenarios() {
         {"files", files},
         {"tuned pipeline", tuned_pipeline, 15},
         {"launches", launches},
+        {"built templates", built_templates},
+        {"recorded templates", recorded_templates, 400, 400},
+        {"launched templates", launched_templates},
         {"compile uncached", compile_uncached, 4, 40, true},
         {"compile remembered", compile_remembered, 16},
     };

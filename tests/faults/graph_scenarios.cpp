@@ -1,0 +1,367 @@
+// Whatever has failed meanwhile: what was accepted has run, once, with its values, and nothing else has.
+#include "faults/graph_scenarios.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace gpo::test {
+
+namespace {
+
+/// A step that is tried again where it has failed: it has had no effect then, so that trying again is right.
+#define TWICE(a, ...) (STEP(a, __VA_ARGS__) || STEP(a, __VA_ARGS__))
+
+constexpr uint32_t kWords = 8;
+
+/// What all scenarios of this file need.
+struct Parts {
+    explicit Parts(Attempt& a) : a(a) {}
+    /// Memory goes with the runtime where something may still use it.
+    ~Parts() {
+        if (!stream || !other || gpo_stream_wait(stream, kPatience) || gpo_stream_wait(other, kPatience)) return;
+        if (words) gpo_arena_free(arena, words);
+        if (memory) gpo_memory_free(a.device, memory);
+    }
+    bool open() {
+        void* piece = nullptr;
+        auto small = sized<gpo_arena_options>();
+        small.slab_bytes = 1 << 16;
+        const bool opened = a.open() && TWICE(a, gpo_stream_create(a.device, nullptr, stream.out())) &&
+                            TWICE(a, gpo_stream_create(a.device, nullptr, other.out())) &&
+                            TWICE(a, gpo_event_create(a.device, nullptr, forked.out())) &&
+                            TWICE(a, gpo_event_create(a.device, nullptr, joined.out())) &&
+                            TWICE(a, gpo_module_load_builtin(a.device, module.out())) &&
+                            TWICE(a, gpo_module_get_kernel(module, "gpo_fill_u32", fill.out())) &&
+                            TWICE(a, gpo_memory_allocate(a.device, 4 * kWords * sizeof(uint32_t), nullptr, &memory)) &&
+                            TWICE(a, gpo_arena_create(a.device, &small, arena.out())) &&
+                            TWICE(a, gpo_arena_allocate(arena, 4 * kWords * sizeof(uint32_t), 0, &piece));
+        words = static_cast<uint32_t*>(piece);
+        if (words) std::fill_n(words, 4 * kWords, 0);
+        return opened;
+    }
+    /// Of the words in device memory: where one of four groups begins.
+    uint64_t group(uint32_t number) const { return memory + number * kWords * sizeof(uint32_t); }
+    gpo_copy to_host() const {
+        auto copy = sized<gpo_copy>();
+        copy.destination = reinterpret_cast<uint64_t>(words);
+        copy.source = memory;
+        copy.bytes = 4 * kWords * sizeof(uint32_t);
+        return copy;
+    }
+    std::array<uint32_t, 2> seen() const { return {words[0], words[kWords]}; }
+
+    Attempt& a;
+    Stream stream, other;
+    Event forked, joined;
+    Module module;
+    Kernel fill;
+    Arena arena;
+    uint64_t memory = 0;
+    uint32_t* words = nullptr;  // where copies to the host go, pinned
+};
+
+gpo_status set(gpo_graph_t graph, const char* name, uint32_t value) {
+    return gpo_graph_set(graph, name, &value, sizeof value);
+}
+
+gpo_setting setting(const char* name, const uint32_t& value) {
+    auto made = sized<gpo_setting>();
+    made.name = name;
+    made.value = &value;
+    made.bytes = sizeof value;
+    return made;
+}
+
+bool is_lost(gpo_device_t device) {
+    auto error = sized<gpo_error>();
+    return gpo_object_get_error(device, &error) == GPO_SUCCESS && error.status == GPO_DEVICE_LOST;
+}
+
+gpo_template_statistics statistics_of(Attempt& a, gpo_template_t of) {
+    auto out = sized<gpo_template_statistics>();
+    STEP(a, gpo_template_get_statistics(of, &out));
+    return out;
+}
+
+/// Host nodes that ran, one count for each attempt: where a stream has failed, they may run after the end of the
+/// runtime.
+std::atomic<uint64_t>& fresh_count() {
+    static std::deque<std::atomic<uint64_t>> counts;
+    return counts.emplace_back(0);
+}
+void count(void* user) { ++*static_cast<std::atomic<uint64_t>*>(user); }
+
+/// A template that is built node by node; what was added is counted.
+class Builder {
+public:
+    explicit Builder(Parts& parts, gpo_template_t to, std::atomic<uint64_t>* came = nullptr)
+        : parts_(parts), a_(parts.a), to_(to), came_(came) {}
+
+    void fill(uint64_t where, uint32_t value) {
+        added(TWICE(a_, gpo_template_add_fill(to_, after(), after_count(), where, value, 4, kWords, &last_)));
+    }
+    void kernel(uint64_t where, uint32_t value) {
+        auto shape = sized<gpo_launch>();
+        shape.grid[0] = 1;
+        shape.block[0] = kWords;
+        shape.label = "kernel";
+        const uint64_t words = kWords;
+        const void* arguments[] = {&where, &value, &words};
+        added(TWICE(a_, gpo_template_add_kernel(to_, after(), after_count(), parts_.fill, &shape, arguments, nullptr, 3,
+                                                &last_)));
+    }
+    void copy() {
+        const gpo_copy what = parts_.to_host();
+        added(TWICE(a_, gpo_template_add_copy(to_, after(), after_count(), &what, &last_)));
+    }
+    void empty() { added(TWICE(a_, gpo_template_add_empty(to_, after(), after_count(), &last_))); }
+    void event() {
+        added(TWICE(a_, gpo_template_add_event_record(to_, after(), after_count(), parts_.forked, &last_)));
+        added(TWICE(a_, gpo_template_add_event_wait(to_, after(), after_count(), parts_.forked, &last_)));
+    }
+    void host_call() {
+        const bool made = TWICE(a_, gpo_template_add_host_call(to_, after(), after_count(), count, came_, &last_));
+        host_calls_ += made;
+        added(made);
+    }
+    void child(const Builder& of, const char* prefix) {
+        const bool made = TWICE(a_, gpo_template_add_child(to_, after(), after_count(), of.to_, prefix, &last_));
+        host_calls_ += made ? of.host_calls_ : 0;
+        nodes_ += made ? of.nodes_ : 0;
+        added(made);
+    }
+    void parameter(const char* name, uint32_t what, uint32_t index) {
+        whole_ &= last_ && TWICE(a_, gpo_template_add_parameter(to_, name, last_, what, index));
+    }
+
+    uint32_t host_calls() const { return host_calls_; }
+    /// Nothing is missing.
+    bool whole() const { return whole_; }
+
+private:
+    const uint32_t* after() const { return last_ ? &last_ : nullptr; }
+    uint32_t after_count() const { return last_ ? 1 : 0; }
+    void added(bool made) {
+        nodes_ += made;
+        whole_ &= made;
+        const gpo_template_statistics now = statistics_of(a_, to_);
+        if (!a_.shared()) CHECK(now.nodes == nodes_);
+    }
+
+    Parts& parts_;
+    Attempt& a_;
+    const gpo_template_t to_;
+    std::atomic<uint64_t>* const came_;  // what the host calls count
+    uint32_t last_ = 0, nodes_ = 0, host_calls_ = 0;
+    bool whole_ = true;
+};
+
+/// Puts on both streams what a template is to have: a kernel, and beside it a fill, and then a copy of both.
+gpo_status put_on_streams(Parts& parts, gpo_template_t recorded, uint32_t value, bool twice) {
+    const auto step = [&](gpo_status status) {
+        if (status != GPO_SUCCESS) throw status;
+    };
+    try {
+        uint32_t node = 0, found = 0;
+        auto shape = sized<gpo_launch>();
+        shape.grid[0] = 1;
+        shape.block[0] = kWords;
+        shape.label = "kernel";
+        const uint64_t words = kWords, where = parts.group(0);
+        const void* arguments[] = {&where, &value, &words};
+        step(gpo_event_record(parts.forked, parts.stream));
+        step(gpo_stream_wait_event(parts.other, parts.forked));
+        step(gpo_stream_launch_kernel(parts.stream, parts.fill, &shape, arguments, nullptr, 3));
+        step(gpo_template_get_last_node(recorded, parts.stream, &node));
+        step(gpo_template_add_parameter(recorded, "value", node, GPO_PARAMETER_ARGUMENT, 1));
+        step(gpo_template_find_node(recorded, "kernel", &found));
+        step(gpo_template_add_empty(recorded, &node, 1, &node));
+        step(gpo_template_set_last_node(recorded, parts.stream, node));
+        step(gpo_fill(parts.other, parts.group(1), value + 1, 4, kWords));
+        if (twice) step(gpo_fill(parts.other, parts.group(1), value + 2, 4, kWords));
+        step(gpo_template_get_last_node(recorded, parts.other, &node));
+        step(gpo_template_add_parameter(recorded, "beside", node, GPO_PARAMETER_VALUE, 0));
+        step(gpo_event_record(parts.joined, parts.other));
+        step(gpo_stream_wait_event(parts.stream, parts.joined));
+        step(gpo_copy_to_host(parts.stream, parts.words, parts.memory, 4 * kWords * sizeof(uint32_t)));
+        return GPO_SUCCESS;
+    } catch (gpo_status status) {
+        return status;
+    }
+}
+
+/// A recording that is discarded where anything of it fails.
+gpo_status record(Parts& parts, gpo_template_t recorded, uint32_t value, bool twice = false) {
+    if (const gpo_status status = gpo_template_begin(recorded, parts.stream); status != GPO_SUCCESS) return status;
+    const gpo_status status = put_on_streams(parts, recorded, value, twice);
+    if (status == GPO_SUCCESS) return gpo_template_end(recorded);
+    const gpo_status cancelled = gpo_template_cancel(recorded);
+    if (!parts.a.shared()) CHECK(cancelled == GPO_SUCCESS);
+    return status;
+}
+
+/// All that was put on both streams is done.
+bool wait(Parts& parts) {
+    return TWICE(parts.a, gpo_stream_wait(parts.stream, kPatience)) &&
+           TWICE(parts.a, gpo_stream_wait(parts.other, kPatience));
+}
+
+}  // namespace
+
+void built_templates(Attempt& a) {
+    std::atomic<uint64_t>& came = fresh_count();
+    uint64_t expected = 0;
+    {
+        Parts parts(a);
+        if (!parts.open()) return;
+        Template part, all;
+        auto options = sized<gpo_template_options>();
+        options.label = "all";
+        if (!TWICE(a, gpo_template_create(a.device, nullptr, part.out()))) return;
+        if (!TWICE(a, gpo_template_create(a.device, &options, all.out()))) return;
+        Builder child(parts, part, &came), build(parts, all, &came);
+        child.fill(parts.group(0), 5);
+        child.parameter("value", GPO_PARAMETER_VALUE, 0);
+        child.host_call();
+        build.kernel(parts.group(1), 3);
+        build.parameter("value", GPO_PARAMETER_ARGUMENT, 1);
+        build.child(child, "child.");
+        build.event();
+        build.host_call();
+        build.copy();
+        build.empty();
+        uint32_t node = 0, number = 0;
+        if (build.whole()) STEP(a, gpo_template_find_node(all, "kernel", &node));
+        void* native = nullptr;
+        STEP(a, gpo_template_get_native(all, &native));
+        Graph graph;
+        if (!TWICE(a, gpo_graph_create(all, nullptr, graph.out()))) return;
+        const auto launched = [&] {
+            expected += TWICE(a, gpo_graph_launch(graph, parts.stream)) ? build.host_calls() : 0;
+        };
+        launched();
+        bool good = build.whole() && child.whole();
+        const uint32_t seven = 7, eight = 8;
+        if (good) {
+            good = TWICE(a, set(graph, "child.value", 9)) &&
+                   TWICE(a, gpo_template_get_parameter(all, "value", &number, nullptr)) &&
+                   TWICE(a, gpo_graph_set_parameter(graph, number, &seven, sizeof seven));
+            launched();
+            const gpo_setting settings[] = {setting("child.value", seven), setting("value", eight)};
+            good = good && TWICE(a, gpo_graph_set_all(graph, settings, sizeof settings[0], 2));
+            uint32_t now = 0;
+            good = good && TWICE(a, gpo_graph_get(graph, "value", &now, sizeof now));
+            if (good) CHECK(now == 8);
+        }
+        const uint64_t asked = expected;
+        launched();
+        if (wait(parts) && good && expected > asked) CHECK(parts.seen() == std::array<uint32_t, 2>{7, 8});
+        if (TWICE(a, gpo_template_clear(all))) CHECK((a.shared() || statistics_of(a, all).nodes == 0));
+        if (is_lost(a.device)) return;
+        graph.reset();
+    }
+    a.finish();
+    if (a.shared()) return;
+    for (int looks = 0; came < expected && looks < 3000; ++looks) usleep(1000);
+    CHECK(came == expected);
+}
+
+void recorded_templates(Attempt& a) {
+    Parts parts(a);
+    if (!parts.open()) return;
+    Template recorded;
+    Graph graph;
+    if (!TWICE(a, gpo_template_create(a.device, nullptr, recorded.out()))) return;
+    if (!TWICE(a, record(parts, recorded, 1))) return;
+    if (!TWICE(a, gpo_graph_create(recorded, nullptr, graph.out()))) return;
+    const auto sees = [&](bool good, std::array<uint32_t, 2> expected) {
+        if (TWICE(a, gpo_graph_launch(graph, parts.stream)) && wait(parts) && good) CHECK(parts.seen() == expected);
+    };
+    sees(true, {1, 2});
+    bool set_beside = TWICE(a, set(graph, "beside", 7));
+    sees(set_beside, {1, 7});
+    // A recording that fails leaves the one before it.
+    a.ask("a recording that is refused", [&] {
+        const gpo_status begun = gpo_template_begin(recorded, parts.stream);
+        if (begun != GPO_SUCCESS) return begun;
+        const gpo_status notified = gpo_stream_notify(parts.stream, a.queue, 0);
+        const gpo_status ended = gpo_template_end(recorded);
+        CHECK(notified != GPO_SUCCESS);
+        CHECK(ended != GPO_SUCCESS);
+        return ended == GPO_CAPTURE_REFUSED ? GPO_SUCCESS : ended;
+    });
+    STEP(a, gpo_graph_update(graph, nullptr));
+    sees(set_beside, {1, 7});
+    auto report = sized<gpo_graph_update_report>();
+    bool again = TWICE(a, record(parts, recorded, 11));
+    bool updated = again && TWICE(a, gpo_graph_update(graph, &report));
+    sees(set_beside && again == updated, {again ? 11u : 1u, 7});
+    again = TWICE(a, record(parts, recorded, 21, true));
+    updated = again && TWICE(a, gpo_graph_update(graph, &report));
+    if (updated) CHECK((a.shared() || report.rebuilt == 1));
+    sees(set_beside && updated, {21, 7});
+    void* native = nullptr;
+    STEP(a, gpo_graph_get_native(graph, &native));
+    a.notify(parts.stream);
+    a.notify(parts.other);
+    // Left open: it is discarded with its template.
+    STEP(a, gpo_template_begin(recorded, parts.stream)) && STEP(a, gpo_template_cancel(recorded));
+    STEP(a, gpo_template_begin(recorded, parts.stream));
+    recorded.reset();
+    a.notify(parts.stream);
+}
+
+void launched_templates(Attempt& a) {
+    Parts parts(a);
+    if (!parts.open()) return;
+    Template built;
+    Timeline go;
+    if (!TWICE(a, gpo_template_create(a.device, nullptr, built.out()))) return;
+    if (!TWICE(a, gpo_timeline_create(a.runtime, nullptr, go.out()))) return;
+    Builder build(parts, built);
+    build.kernel(parts.group(0), 3);
+    build.parameter("value", GPO_PARAMETER_ARGUMENT, 1);
+    build.parameter("where", GPO_PARAMETER_ARGUMENT, 0);
+    build.copy();
+    if (!build.whole()) return;
+    STEP(a, gpo_template_prepare(built, 1, parts.stream));
+    // On two streams, each with its value in its place.
+    const auto launch = [&](gpo_stream_t stream, uint32_t group, uint32_t value) {
+        const uint64_t where = parts.group(group);
+        gpo_setting settings[] = {setting("value", value), sized<gpo_setting>()};
+        settings[1].name = "where";
+        settings[1].value = &where;
+        settings[1].bytes = sizeof where;
+        return TWICE(a, gpo_template_launch(built, stream, settings, sizeof settings[0], 2));
+    };
+    bool good = true;
+    for (uint32_t value = 1; value <= 3; ++value)
+        good = launch(parts.stream, 0, value) && launch(parts.other, 1, 10 * value) && good;
+    if (wait(parts) && good && launch(parts.stream, 2, 0) && wait(parts))
+        CHECK(parts.seen() == std::array<uint32_t, 2>{3, 30});
+    // Held, each with the value of its time, and let go when nothing but them has the graph.
+    auto options = sized<gpo_graph_options>();
+    options.flags = GPO_GRAPH_UPLOAD;
+    Graph graph;
+    if (!TWICE(a, gpo_graph_create(built, &options, graph.out()))) return;
+    STEP(a, gpo_graph_upload(graph, parts.stream));
+    const bool held = TWICE(a, gpo_stream_wait_timeline(parts.stream, go, 1));
+    const uint64_t second = parts.group(1);
+    const bool first = TWICE(a, set(graph, "value", 41)) && TWICE(a, gpo_graph_launch(graph, parts.stream));
+    const bool last = first && TWICE(a, set(graph, "value", 42)) &&
+                      TWICE(a, gpo_graph_set(graph, "where", &second, sizeof second)) &&
+                      TWICE(a, gpo_graph_launch(graph, parts.stream));
+    STEP(a, gpo_graph_destroy(graph.release()));
+    STEP(a, gpo_template_destroy(built.release()));
+    STEP(a, gpo_kernel_destroy(parts.fill.release()));
+    STEP(a, gpo_module_destroy(parts.module.release()));
+    a.notify(parts.stream);
+    if (held && !TWICE(a, gpo_timeline_signal(go, 1))) return;
+    if (wait(parts) && last) CHECK(parts.seen() == std::array<uint32_t, 2>{41, 42});
+}
+
+}  // namespace gpo::test

@@ -1,0 +1,15 @@
+// Scenarios of graph templates: built node by node, recorded from streams, launched.
+#pragma once
+
+#include "faults/attempt.h"
+
+namespace gpo::test {
+
+/// A template of nodes of every kind with another as its child, its parameters, and graphs with values.
+void built_templates(Attempt& a);
+/// Recordings of two streams, as transactions, and what becomes of graphs when their template is recorded anew.
+void recorded_templates(Attempt& a);
+/// Launches of templates on two streams, and launches that are held and outlive their handles.
+void launched_templates(Attempt& a);
+
+}  // namespace gpo::test
