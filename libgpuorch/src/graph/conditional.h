@@ -26,6 +26,7 @@ public:
     bool gone = false;                // the recipe that the bodies belong to was destroyed, and their graphs with it
     uint32_t loops = 0;
     uint32_t recordings = 0;          // of bodies, which go on
+    bool unused_handles = false;  // a conditional node couldn't be added, and the driver keeps the handle made for it
 
     /// An argument of a kernel that is the handle of a condition.
     struct Binding {

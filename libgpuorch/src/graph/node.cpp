@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "kernel/kernel.h"
 
 namespace gpo {
 
@@ -23,7 +24,12 @@ Params zeroed() noexcept {
 }
 
 // The sizes of a function's parameters; false if the driver can't tell.
-bool sizes_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params, std::vector<uint32_t>& bytes) {
+bool sizes_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params, const Kernel* kernel,
+              std::vector<uint32_t>& bytes) {
+    if (kernel && kernel->function().parameters_known) {
+        for (const Function::Parameter& parameter : kernel->function().parameters) bytes.push_back(parameter.bytes);
+        return true;
+    }
     const auto info = context.table().cuFuncGetParamInfo;
     if (!info || !params.func || params.extra) return false;
     for (size_t i = 0;; ++i) {
@@ -35,11 +41,11 @@ bool sizes_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params, std::vect
     }
 }
 
-NodeWork read_kernel(Context& context, CUgraphNode native) {
+NodeWork read_kernel(Context& context, CUgraphNode native, const Kernel* kernel) {
     auto params = zeroed<CUDA_KERNEL_NODE_PARAMS>();
     context.check(context.table().cuGraphKernelNodeGetParams(native, &params), "cuGraphKernelNodeGetParams");
     std::vector<uint32_t> bytes;
-    const bool known = sizes_of(context, params, bytes) && (bytes.empty() || params.kernelParams);
+    const bool known = sizes_of(context, params, kernel, bytes) && (bytes.empty() || params.kernelParams);
     if (!known) bytes.clear();
     return KernelNode(params, std::move(bytes), known);
 }
@@ -188,12 +194,12 @@ std::string describe_node(const Node& node, uint32_t number) {
     return text("node ", number + 1, ", ", kind_of(node.work), " `", node.label, "`");
 }
 
-NodeWork read_node(Context& context, CUgraphNode native) {
+NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
     const driver::Table& table = context.table();
     CUgraphNodeType type{};
     context.check(table.cuGraphNodeGetType(native, &type), "cuGraphNodeGetType");
     switch (type) {
-        case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(context, native);
+        case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(context, native, kernel);
         case CU_GRAPH_NODE_TYPE_MEMCPY: {
             auto node = zeroed<CopyNode>();
             context.check(table.cuGraphMemcpyNodeGetParams(native, &node.params), "cuGraphMemcpyNodeGetParams");

@@ -20,6 +20,8 @@
 
 namespace gpo {
 
+class Kernel;
+
 /// A kernel with its arguments, which are ours. Copies have their own.
 class KernelNode {
 public:
@@ -104,8 +106,8 @@ std::string describe_node(const Node& node, uint32_t number);
 
 // Inside a DriverScope of the context. Throw Failure, std::bad_alloc.
 
-/// What the driver has.
-NodeWork read_node(Context& context, CUgraphNode native);
+/// What the driver has. `kernel`: what it is a launch of, if that is known.
+NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel);
 /// Why a node can't be copied into another graph; "" if it can.
 std::string why_not_copied(const NodeWork& work);
 /// A copy of a node in `to`, without launch attributes.

@@ -5,6 +5,16 @@
 
 namespace gpo {
 
+namespace {
+
+/// So that the next push_back needs no memory.
+template <class T>
+void make_room(std::vector<T>& in) {
+    if (in.size() == in.capacity()) in.reserve(2 * in.size() + 8);
+}
+
+}  // namespace
+
 Recipe::Recipe(Ref<Context> context, const Recipe* before)
     : context_(std::move(context)), limits_(launch_limits(*context_)), scope_(make<Scope>()) {
     if (!before) return;
@@ -84,7 +94,8 @@ uint32_t Recipe::find(CUgraphNode native) const noexcept {
 
 uint32_t Recipe::see(CUgraphNode native, const char* label, Ref<const Counted> owner) {
     if (const uint32_t known = find(native); known != kNone) return known;
-    Node node{read_node(*context_, native), native, {}, label, std::move(owner)};
+    Node node{
+        read_node(*context_, native, dynamic_cast<const Kernel*>(owner.get())), native, {}, label, std::move(owner)};
     nodes_.push_back(std::move(node));
     return static_cast<uint32_t>(nodes_.size() - 1);
 }
@@ -213,15 +224,17 @@ uint32_t Recipe::add_copy(const NodeWork& work, CUgraphNode original, std::span<
     for (const uint32_t number : after) before.push_back(nodes_[number].native);
     if (const std::string why = body_ ? why_not_in_body(work) : std::string(); !why.empty())
         fail(GPO_NOT_SUPPORTED, why);
-    std::vector<uint32_t> numbers(after.begin(), after.end());
-    const CUgraphNode made = copy_node(*context_, work, graph_, before);
+    Node node{work, nullptr, {after.begin(), after.end()}, "", nullptr};
+    make_room(nodes_);
+    node.native = copy_node(*context_, work, graph_, before);
     try {
-        copy_attributes(*context_, work, original, made);
+        copy_attributes(*context_, work, original, node.native);
     } catch (...) {
-        take_out(made);
+        take_out(node.native);
         throw;
     }
-    return add(made, "", nullptr, std::move(numbers));
+    nodes_.push_back(std::move(node));
+    return static_cast<uint32_t>(nodes_.size() - 1);
 }
 
 // --- parameters ---
@@ -309,7 +322,7 @@ uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodie
         std::vector<CUgraphNode> before;
         for (const uint32_t number : behind) before.push_back(nodes_[number].native);
         std::vector<CUgraph> graphs;
-        nodes_.reserve(nodes_.size() + 1);
+        make_room(nodes_);
         Node entry{node, gpo::add_conditional(*context_, node, graph_, before, graphs), std::move(behind), "", nullptr};
         nodes_.push_back(std::move(entry));
         const auto number = static_cast<uint32_t>(nodes_.size() - 1);
@@ -322,6 +335,7 @@ uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodie
         scope_->loops += loop;
         return number;
     } catch (...) {
+        scope_->unused_handles = true;
         remove_from(first);
         throw;
     }
@@ -371,6 +385,7 @@ void Recipe::bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_
 void Recipe::remove_from(uint32_t number) noexcept {
     while (nodes_.size() > number) {
         const auto last = static_cast<uint32_t>(nodes_.size() - 1);
+        scope_->unused_handles |= std::get_if<ConditionalNode>(&nodes_[last].work) != nullptr;
         std::erase_if(bodies_, [&](const Body& body) { return body.node == last; });
         std::erase_if(scope_->bindings, [&](const Scope::Binding& binding) {
             return (binding.kernel_in == this && binding.kernel == last) ||
@@ -395,6 +410,7 @@ void Recipe::seal() {
     auto numbers = numbers_;
     try {
         take_in_bodies();
+        leave_unused_handles();
     } catch (...) {
         nodes_.erase(nodes_.begin() + own, nodes_.end());
         parameters_.swap(parameters);
@@ -451,6 +467,17 @@ void Recipe::take_in(const Recipe& body, uint32_t node, uint32_t index, std::map
     for (const Body& inner : body.bodies_) take_in(*inner.recipe, offset + inner.node, inner.index, offsets);
 }
 
+// The driver makes no executable graph of a graph with a handle that no node has, and takes no handle back: the nodes
+// move to another graph.
+void Recipe::leave_unused_handles() {
+    if (!scope_->unused_handles) return;
+    const Ref<Recipe> other = rebuild();
+    std::swap(graph_, other->graph_);
+    std::swap(owned_, other->owned_);
+    nodes_.swap(other->nodes_);
+    scope_->unused_handles = false;
+}
+
 // --- another driver's graph like it ---
 
 Ref<Recipe> Recipe::rebuild() const {
@@ -491,8 +518,9 @@ void Recipe::build(uint32_t section, CUgraph graph, const Recipe& like) {
         for (const uint32_t number : nodes_[i].after) before.push_back(nodes_[number].native);
         const auto* conditional = std::get_if<ConditionalNode>(&nodes_[i].work);
         if (!conditional) {
-            nodes_[i].native = copy_node(*context_, nodes_[i].work, graph, before);
-            copy_attributes(*context_, nodes_[i].work, like.nodes_[i].native, nodes_[i].native);
+            const CUgraphNode made = copy_node(*context_, nodes_[i].work, graph, before);
+            copy_attributes(*context_, nodes_[i].work, like.nodes_[i].native, made);
+            nodes_[i].native = made;
             continue;
         }
         std::vector<CUgraph> bodies;

@@ -126,6 +126,7 @@ private:
     void take_in_bodies();
     void take_in(const Recipe& body, uint32_t node, uint32_t index, std::map<const Recipe*, uint32_t>& offsets);
     void build(uint32_t section, CUgraph graph, const Recipe& like);
+    void leave_unused_handles();
 
     const Ref<Context> context_;
     const LaunchLimits limits_;
