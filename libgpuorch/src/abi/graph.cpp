@@ -8,17 +8,11 @@ using namespace gpo;
 
 namespace {
 
-// On a stream of the library's own, which is idle again afterwards.
-struct Borrowed {
-    ~Borrowed() { stream->unclaim(); }
-    const Ref<Stream> stream;
-};
-
 void upload_and_wait(Graph& graph) {
-    const Borrowed borrowed{Streams::of(graph.context()).idle()};
+    const BorrowedStream borrowed(graph.context());
     UploadGraph upload(graph);
-    borrowed.stream->submit(upload);
-    borrowed.stream->wait(host::kForever);
+    borrowed->submit(upload);
+    borrowed->wait(host::kForever);
 }
 
 }  // namespace
@@ -143,6 +137,8 @@ GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditio
         if (&pinned->runtime() != &of->runtime())
             fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", of->describe(), " are of different runtimes");
         return abi::blame(*pinned, [&] {
+            if (&of->runtime() != &pinned->runtime())
+                fail(GPO_INVALID_HANDLE, pinned->describe(), " and ", of->describe(), " are of different runtimes");
             const auto [count, ended] = pinned->loop(*of, node);
             if (iterations) *iterations = count;
             if (limited) *limited = ended;

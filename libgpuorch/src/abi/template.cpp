@@ -258,6 +258,7 @@ GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_
         Pin<Template> other(conditional_in);
         require_device(*pinned, *other);
         return abi::blame(*pinned, [&] {
+            require_device(*pinned, *other);
             pinned->bind_condition(kernel_node, index, *other, conditional);
             return GPO_SUCCESS;
         });

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "memory/holds.h"
 
@@ -77,6 +78,14 @@ void HeldAddresses::hold(uint64_t address) {
     if (address) Holds::of(holder_->runtime()).hold(address, *holder_);
 }
 
+void HeldAddresses::release(uint64_t address) noexcept {
+    if (address) Holds::of(holder_->runtime()).release(address, *holder_);
+}
+
+void HeldAddresses::set_held(uint32_t parameter, uint64_t address) noexcept {
+    release(std::exchange(of_parameter_[parameter].address, address));
+}
+
 void HeldAddresses::replace(uint32_t parameter, uint64_t address) {
     uint64_t& held = of_parameter_[parameter].address;
     if (held == address) return;
@@ -89,10 +98,8 @@ void HeldAddresses::replace(uint32_t parameter, uint64_t address) {
 
 void HeldAddresses::release() noexcept {
     if (!holder_) return;
-    for (const uint64_t address : fixed_)
-        if (address) Holds::of(holder_->runtime()).release(address, *holder_);
-    for (const OfParameter& of : of_parameter_)
-        if (of.address) Holds::of(holder_->runtime()).release(of.address, *holder_);
+    for (const uint64_t address : fixed_) release(address);
+    for (const OfParameter& of : of_parameter_) release(of.address);
     fixed_.clear();
     of_parameter_.clear();
 }

@@ -26,13 +26,16 @@ public:
     bool has(uint32_t parameter) const noexcept { return of_parameter_[parameter].is_address; }
     /// Of a parameter that has one, before its value changes. Throws std::bad_alloc, and then has had no effect.
     void replace(uint32_t parameter, uint64_t address);
+    /// The same in two steps, for several that change together: all new ones are held first. 0 is none.
+    void hold(uint64_t address);
+    void release(uint64_t address) noexcept;
+    void set_held(uint32_t parameter, uint64_t address) noexcept;
 
 private:
     struct OfParameter {
         bool is_address = false;
         uint64_t address = 0;
     };
-    void hold(uint64_t address);
     void release() noexcept;
 
     const Object* holder_ = nullptr;

@@ -64,7 +64,7 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
     DriverScope scope(context());
     const Ref<Recipe> built = buildable(recipe);
     try {
-        instance_ = prepare(recipe, built);
+        instance_ = prepare(recipe, built, *built);
         wanted_ = recipe->values();
         addresses_ = HeldAddresses(*of_, *recipe, wanted_);
         set_.resize(recipe->parameters().size());
@@ -87,7 +87,6 @@ Graph::~Graph() {
 // What may still be in flight uses it: it is freed when the device's streams are past that.
 void Graph::free_memory() noexcept {
     try {
-        if (const uint64_t loops = std::exchange(loops_, 0)) Registry::of(runtime()).free(context(), loops);
         if (uint32_t* status = std::exchange(device_status_, nullptr))
             Streams::of(context()).when_all_pass([status, context = &context()](bool ok) {
                 if (ok) context->table().cuMemFreeHost(status);
@@ -111,32 +110,44 @@ Ref<Recipe> Graph::buildable(const Ref<Recipe>& recipe) {
     return !recipe->single() || recipe->claim() ? recipe : recipe->rebuild();
 }
 
-// Where the loops of a graph of this recipe count: two words each.
-uint64_t Graph::loop_memory(const Recipe& recipe) {
+Graph::Loops::Loops(Context& context, uint32_t count)
+    : context_(context), count_(count),
+      memory_(Registry::of(context.runtime()).allocate(context, count * kLoopBytes, "loops of a graph")) {}
+
+// Launches that are in flight count there: it is freed when the device's streams are past them.
+Graph::Loops::~Loops() {
+    try {
+        Registry::of(context_.runtime()).free(context_, memory_);
+    } catch (...) {
+        // The device is lost, and the memory with it; or there is no memory to wait with, and it goes with the context.
+    }
+}
+
+uint64_t Graph::Loops::address(uint32_t loop) const noexcept { return memory_ + loop * kLoopBytes; }
+
+std::shared_ptr<const Graph::Loops> Graph::loops_for(const Recipe& recipe) {
     const uint32_t count = recipe.scope().loops;
-    if (count <= loop_count_) return loops_;
-    Registry& registry = Registry::of(runtime());
-    const uint64_t made = registry.allocate(context(), count * kLoopBytes, "loops of a graph");
-    if (loops_) registry.free(context(), loops_);
-    loops_ = made;
-    loop_count_ = count;
-    const Ref<Stream> stream = Streams::of(context()).idle();
-    context().check(context().table().cuMemsetD32Async(made, 0, count * kLoopBytes / sizeof(uint32_t), stream->native()),
+    if (count == 0) return nullptr;
+    if (instance_.loops && instance_.loops->count() >= count) return instance_.loops;
+    auto made = std::make_shared<const Loops>(context(), count);
+    const BorrowedStream borrowed(context());
+    const driver::Table& table = context().table();
+    context().check(table.cuMemsetD32Async(made->address(0), 0, count * kLoopBytes / sizeof(uint32_t), borrowed->native()),
                     "cuMemsetD32Async");
-    context().check(context().table().cuStreamSynchronize(stream->native()), "cuStreamSynchronize");
-    return loops_;
+    context().check(table.cuStreamSynchronize(borrowed->native()), "cuStreamSynchronize");
+    return made;
 }
 
 std::pair<uint32_t, bool> Graph::loop(Template& in, uint32_t node) {
     std::lock_guard lock(lock_);
     const uint32_t number = in.loop(node, *instance_.recipe);
     uint32_t words[2] = {};
-    const Ref<Stream> stream = Streams::of(context()).idle();
+    const BorrowedStream borrowed(context());
+    const CUstream stream = borrowed->native();
     DriverScope scope(context());
-    context().check(context().table().cuMemcpyDtoHAsync(words, loops_ + number * kLoopBytes, sizeof words,
-                                                        stream->native()),
+    context().check(context().table().cuMemcpyDtoHAsync(words, instance_.loops->address(number), sizeof words, stream),
                     "cuMemcpyDtoHAsync");
-    context().check(context().table().cuStreamSynchronize(stream->native()), "cuStreamSynchronize");
+    context().check(context().table().cuStreamSynchronize(stream), "cuStreamSynchronize");
     return {words[0], words[1] != 0};
 }
 
@@ -185,8 +196,10 @@ CUgraphExec Graph::instantiate(const Recipe& recipe) {
     throw Failure(std::move(error));
 }
 
-// All that needs memory, for an executable graph that is made of `built` and has the nodes of `recipe`.
-Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built) {
+// All that needs memory, for an executable graph that is made of `built` and has the nodes of `recipe`. What the driver
+// has got is what `sent` has: the handles of conditions, which are arguments of kernels, differ from one driver's graph
+// to the other.
+Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built, const Recipe& sent) {
     Instance out;
     out.recipe = recipe;
     out.built = built;
@@ -194,14 +207,15 @@ Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& bui
     const std::vector<Parameter>& parameters = recipe->parameters();
     std::vector<uint32_t> patched_of(recipe->nodes().size(), UINT32_MAX);
     out.targets.resize(parameters.size());
+    out.loops = loops_for(*recipe);
     for (size_t i = 0; i < parameters.size(); ++i) {
         out.resend.push_back(parameters[i].differs || parameters[i].hidden);
-        out.hidden.push_back(parameters[i].hidden ? loop_memory(*recipe) + parameters[i].loop * kLoopBytes : 0);
+        out.hidden.push_back(parameters[i].hidden ? out.loops->address(parameters[i].loop) : 0);
         for (const NodeField& field : parameters[i].fields) {
             uint32_t& patched = patched_of[field.node];
             if (patched == UINT32_MAX) {
                 patched = static_cast<uint32_t>(out.patched.size());
-                out.patched.push_back({field.node, recipe->nodes()[field.node].work});
+                out.patched.push_back({field.node, sent.nodes()[field.node].work});
             }
             out.targets[i].push_back({patched, field});
         }
@@ -249,21 +263,24 @@ void Graph::apply(std::span<const Setting> settings) {
 
 // The addresses among the new values, instead of those before. Throws std::bad_alloc.
 void Graph::hold(std::span<const Setting> settings) {
-    size_t done = 0;
-    const auto replace = [&](const Setting& setting, const void* value) {
-        uint64_t address = 0;
-        if (!addresses_.has(setting.parameter)) return;
-        std::memcpy(&address, value, sizeof address);
-        addresses_.replace(setting.parameter, address);
+    const auto address = [&](const Setting& setting) {
+        uint64_t out = 0;
+        if (addresses_.has(setting.parameter)) std::memcpy(&out, setting.value, sizeof out);
+        return out;
     };
+    if (settings.size() == 1) {  // as a rule
+        if (addresses_.has(settings[0].parameter)) addresses_.replace(settings[0].parameter, address(settings[0]));
+        return;
+    }
+    size_t held = 0;
     try {
-        for (; done < settings.size(); ++done) replace(settings[done], settings[done].value);
+        for (; held < settings.size(); ++held) addresses_.hold(address(settings[held]));
     } catch (...) {
-        while (done-- > 0)
-            replace(settings[done],
-                    wanted_.data() + instance_.recipe->parameters()[settings[done].parameter].offset);
+        while (held-- > 0) addresses_.release(address(settings[held]));
         throw;
     }
+    for (const Setting& setting : settings)
+        if (addresses_.has(setting.parameter)) addresses_.set_held(setting.parameter, address(setting));
 }
 
 void Graph::get(uint32_t number, void* value, uint64_t bytes) {
@@ -456,7 +473,7 @@ bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& 
         write_text(report.reason, text("it was ", node_text(was, number), ", and is ", node_text(*recipe, number)));
         return false;
     }
-    Instance next = prepare(recipe, instance_.built);
+    Instance next = prepare(recipe, instance_.built, *recipe);
     enable_all();
     CUgraphExecUpdateResultInfo info;
     std::memset(&info, 0, sizeof info);
@@ -499,7 +516,7 @@ void Graph::rebuild(const Ref<Recipe>& recipe) {
     CUgraphExec exec = nullptr;
     Instance next;
     try {
-        next = prepare(recipe, built);
+        next = prepare(recipe, built, *built);
         exec = instantiate(*built);
     } catch (...) {
         if (built->single()) built->give_back();

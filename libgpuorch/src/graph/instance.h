@@ -81,6 +81,21 @@ private:
         uint32_t patched;   // in patched_
         NodeField field;
     };
+    // Device memory in which loops count: two words each.
+    class Loops {
+    public:
+        Loops(Context& context, uint32_t count);
+        ~Loops();
+        Loops(const Loops&) = delete;
+        Loops& operator=(const Loops&) = delete;
+        uint32_t count() const noexcept { return count_; }
+        uint64_t address(uint32_t loop) const noexcept;
+
+    private:
+        Context& context_;  // the graph's
+        const uint32_t count_;
+        const uint64_t memory_;
+    };
     // What goes with an executable graph. Made whole, then swapped in.
     struct Instance {
         Ref<Recipe> recipe;                         // whose nodes it has
@@ -91,13 +106,14 @@ private:
         std::vector<bool> resend;                   // parameters that the driver has to get whatever was sent
         std::vector<uint32_t> changed;              // room for all parameters
         Values sent;
+        std::shared_ptr<const Loops> loops;         // NULL: there are none. Updates in place leave it if it is enough
         std::vector<uint64_t> hidden;               // by parameter: where the while that has it counts
     };
     [[noreturn]] void fail_device(const Stream& stream) const;
     // A recipe with a driver's graph that is free to be instantiated.
     static Ref<Recipe> buildable(const Ref<Recipe>& recipe);
-    Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built);
-    uint64_t loop_memory(const Recipe& recipe);
+    Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built, const Recipe& sent);
+    std::shared_ptr<const Loops> loops_for(const Recipe& recipe);
     CUgraphExec instantiate(const Recipe& recipe);
     void hold(std::span<const Setting> settings);
     void destroy_exec() noexcept;
@@ -126,8 +142,6 @@ private:
     std::vector<bool> set_;       // parameters that the user has set: they stay so in an update
     bool unsent_ = true;          // wanted_ may differ from what was sent
     Values spare_;                // memory for recorded(), which a launch has given back
-    uint64_t loops_ = 0;          // device memory in which loops count
-    uint32_t loop_count_ = 0;     // for how many there is room
     uint32_t* device_status_ = nullptr;   // pinned memory, of a graph that kernels may launch
 };
 

@@ -92,4 +92,18 @@ private:
     Scanner scanner_;                               // its thread ends first
 };
 
+/// A stream of the library's own, for something that is waited for: it is idle again afterwards.
+class BorrowedStream {
+public:
+    /// Throws.
+    explicit BorrowedStream(Context& context) : stream_(Streams::of(context).idle()) {}
+    ~BorrowedStream() { stream_->unclaim(); }
+    BorrowedStream(const BorrowedStream&) = delete;
+    BorrowedStream& operator=(const BorrowedStream&) = delete;
+    Stream* operator->() const noexcept { return stream_.get(); }
+
+private:
+    const Ref<Stream> stream_;
+};
+
 }  // namespace gpo
