@@ -12,4 +12,7 @@ void recorded_templates(Attempt& a);
 /// Launches of templates on two streams, and launches that are held and outlive their handles.
 void launched_templates(Attempt& a);
 
+/// Conditional nodes with bodies, several graphs of them, and a graph that kernels may launch.
+void conditional_templates(Attempt& a);
+
 }  // namespace gpo::test

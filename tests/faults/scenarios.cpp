@@ -577,6 +577,7 @@ const std::vector<Scenario>& scenarios() {
         {"built templates", built_templates},
         {"recorded templates", recorded_templates, 400, 400},
         {"launched templates", launched_templates},
+        {"conditional templates", conditional_templates, 400, 400},
         {"compile uncached", compile_uncached, 4, 40, true},
         {"compile remembered", compile_remembered, 16},
     };
