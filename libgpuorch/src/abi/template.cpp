@@ -330,9 +330,9 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
         Pin<Stream> on(stream);
         return abi::blame(*on, [&] {
             require_device(*pinned, *on);
-            static_cast<void>(pinned->seal());   // a body has no graphs
+            const Ref<Recipe> recipe = pinned->seal();   // a body has no graphs
             const SettingArray array(settings, stride, count);
-            const Ref<Graph> graph = pinned->instances().of_stream(*on);
+            const Ref<Graph> graph = pinned->instances().of_stream(*on, [&] { array.check(*recipe); });
             LaunchGraph operation(*graph, array.values_for(*graph));
             return on->submit(operation);
         });

@@ -19,8 +19,9 @@ Instances::Entry* Instances::find(const Stream* stream) noexcept {
     return found == entries_.end() ? nullptr : &*found;
 }
 
-Instances::Entry& Instances::entry_of(const Stream& stream) {
+Instances::Entry& Instances::entry_of(const Stream& stream, const std::function<void()>& check) {
     if (Entry* own = find(&stream)) return *own;
+    check();
     Entry* entry = find(nullptr);
     if (!entry && entries_.size() < most_) {
         entries_.push_back({nullptr, make_graph(), 0});
@@ -33,9 +34,9 @@ Instances::Entry& Instances::entry_of(const Stream& stream) {
     return *entry;
 }
 
-Ref<Graph> Instances::of_stream(Stream& stream) {
+Ref<Graph> Instances::of_stream(Stream& stream, const std::function<void()>& check) {
     std::lock_guard lock(lock_);
-    Entry& entry = entry_of(stream);
+    Entry& entry = entry_of(stream, check);
     entry.used = ++launches_;
     return entry.graph;
 }

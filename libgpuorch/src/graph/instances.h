@@ -5,6 +5,7 @@
 // each other. So nobody waits for a graph, and nobody needs to be told when one is done.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/object.h"
@@ -23,8 +24,9 @@ public:
     Instances(Template& of, uint32_t most) noexcept;
     ~Instances();
 
-    /// The stream's graph, of the template's current recipe. Throws Failure.
-    Ref<Graph> of_stream(Stream& stream);
+    /// The stream's graph, of the template's current recipe. If the stream has none yet, `check` is called before one is
+    /// made: it may throw. Throws Failure.
+    Ref<Graph> of_stream(Stream& stream, const std::function<void()>& check);
     /// Makes graphs for streams that will come, until there are `count`, and uploads them on `stream`. GPO_WOULD_BLOCK
     /// if that holds too much already.
     gpo_status prepare(uint32_t count, Stream& stream);
@@ -38,7 +40,7 @@ private:
         uint64_t used;           // when, counted in launches
     };
     Entry* find(const Stream* stream) noexcept;
-    Entry& entry_of(const Stream& stream);
+    Entry& entry_of(const Stream& stream, const std::function<void()>& check);
     Ref<Graph> make_graph();
 
     Template& of_;

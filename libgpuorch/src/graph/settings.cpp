@@ -27,13 +27,23 @@ std::vector<Graph::Setting> SettingArray::for_graph(Graph& graph) const {
     return out;
 }
 
+// The number of its parameter.
+uint32_t SettingArray::checked(const Recipe& recipe, const gpo_setting& setting) {
+    const uint32_t number = setting.name ? recipe.parameter(setting.name) : setting.parameter;
+    recipe.check_setting(number, setting.value, setting.bytes);
+    return number;
+}
+
+void SettingArray::check(const Recipe& recipe) const {
+    for (uint64_t i = 0; i < count_; ++i) checked(recipe, read(i));
+}
+
 Graph::Snapshot SettingArray::values_for(Graph& graph) const {
     Graph::Snapshot out = graph.recorded();
     const Recipe& recipe = *out.recipe;
     for (uint64_t i = 0; i < count_; ++i) {
         const gpo_setting setting = read(i);
-        const uint32_t number = setting.name ? recipe.parameter(setting.name) : setting.parameter;
-        recipe.check_setting(number, setting.value, setting.bytes);
+        const uint32_t number = checked(recipe, setting);
         std::memcpy(out.values.data() + recipe.parameters()[number].offset, setting.value, setting.bytes);
     }
     return out;

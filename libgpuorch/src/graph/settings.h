@@ -14,12 +14,15 @@ public:
     SettingArray(const gpo_setting* settings, uint64_t stride, uint64_t count);
     /// With names looked up in the graph's recipe. Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_FOUND).
     std::vector<Graph::Setting> for_graph(Graph& graph) const;
+    /// Throws Failure if a graph of the recipe can't have them.
+    void check(const Recipe& recipe) const;
     /// What the newest recording of the graph's template has, and these settings over it; the graph is brought to that
     /// recording. Throws Failure.
     Graph::Snapshot values_for(Graph& graph) const;
 
 private:
     gpo_setting read(uint64_t index) const;
+    static uint32_t checked(const Recipe& recipe, const gpo_setting& setting);
 
     const StructArray<gpo_setting> array_;
     const uint64_t count_;
