@@ -30,6 +30,10 @@ REFUSED = {
     "a host call that drops its status":
         ("stream.host_call(executor, [](const gpo_host_call&) {});", "host_call takes a callable"),
     "a C handle of an object that is about to go": ("gpo_stream_query(gpuorch::stream());", "deleted"),
+    "a host's pointer as a graph's value":
+        ("gpuorch::graph graph; float x = 0; graph.set(\"x\", &x);", "can't follow a pointer"),
+    "a recording that takes something else":
+        ("gpuorch::graph_template().record(stream, [](int) {});", "record takes a callable with"),
     "a copy of an object": ("gpuorch::stream other(stream);", "deleted"),
     "to drop what is made": ("device.create_stream();", "nodiscard"),
 }

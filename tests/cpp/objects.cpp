@@ -170,6 +170,9 @@ TEST("an object moves with its handle, and destroys it once") {
     owned_once(gpu.runtime.create_timeline(), gpu.runtime.create_timeline());
     owned_once(gpu.runtime.create_completion_queue(), gpu.runtime.create_completion_queue());
     owned_once(gpu.runtime.create_executor(), gpu.runtime.create_executor());
+    owned_once(device.create_graph_template(), device.create_graph_template());
+    const auto made = device.create_graph_template();
+    owned_once(made.create_graph(), made.create_graph());
     const auto nothing = gpuorch::callback_stage([](gpuorch::stream_ref, const gpo_chunk&) {});
     owned_once(device.create_pipeline({nothing}), device.create_pipeline({nothing}));
 }
@@ -519,6 +522,111 @@ TEST("a device variable is found by its name") {
     gpu.stream.wait();
     REQUIRE(answer == 42 && status_of([&] { static_cast<void>(module.symbol<int>("question")); }) == GPO_NOT_FOUND);
     REQUIRE(status_of([&] { static_cast<void>(module.symbol<double>("answer")); }) == GPO_INVALID_ARGUMENT);
+}
+
+// --- graph templates ---
+
+/// A template of a fill of `x` with 1, whose value is "value", and of `change`, whose data is "data" and whose number
+/// of elements is "count".
+gpuorch::graph_template recorded(const Gpu& gpu, const gpuorch::buffer<float>& x) {
+    const auto change = gpu.device.compile(kernels).kernel("change");
+    auto made = gpu.device.create_graph_template();
+    made.record(gpu.stream, [&](gpuorch::recording recording) {
+        gpu.stream.fill(x, 1.0f);
+        recording.parameter("value", GPO_PARAMETER_VALUE);
+        recording.parameter("filled", GPO_PARAMETER_ENABLED);
+        change.launch(gpu.stream, 1, 64, x, 64u, Shape{2, 1});
+        recording.argument("data", 0);
+        recording.argument("count", 1);
+        recording.parameter("grid", GPO_PARAMETER_GRID);
+    });
+    return made;
+}
+
+std::uint32_t bits_of(float value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+float first_of(const Gpu& gpu, const gpuorch::buffer<float>& x) {
+    std::array<float, 64> back{};
+    gpu.stream.copy_to_host(back, x);
+    gpu.stream.wait();
+    return back[0];
+}
+
+TEST("what a callable records runs with each launch of a graph, with the values that were set") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<float>(64), y = gpu.device.allocate<float>(64);
+    const auto recorded_once = recorded(gpu, x);
+    const auto graph = recorded_once.create_graph();
+    graph.launch(gpu.stream);
+    REQUIRE(first_of(gpu, x) == 3);
+    graph.set("value", 10.0f);
+    graph.launch(gpu.stream);
+    REQUIRE(first_of(gpu, x) == 21 && graph.value<std::uint32_t>("value") == bits_of(10.0f));
+    gpu.stream.fill(y, 5.0f);
+    graph.launch(gpu.stream, gpuorch::setting("data", y), gpuorch::setting("grid", gpuorch::dim3(1)));
+    REQUIRE(first_of(gpu, y) == 11 && first_of(gpu, x) == 10);
+    graph.enable("filled", false);
+    graph.set(gpuorch::setting(recorded_once.parameter_number("data"), x.get()), gpuorch::setting("count", 1u));
+    graph.launch(gpu.stream);
+    REQUIRE(first_of(gpu, x) == 21);
+    REQUIRE(recorded_once.statistics().launches == 4);
+}
+
+TEST("settings are checked: all are set or none") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<float>(64);
+    const auto graph = recorded(gpu, x).create_graph();
+    REQUIRE(status_of([&] { graph.set("valve", 1.0f); }) == GPO_NOT_FOUND);
+    REQUIRE(status_of([&] { graph.set("value", 1.0); }) == GPO_INVALID_ARGUMENT);
+    REQUIRE(status_of([&] { graph.set(gpuorch::setting("value", 2.0f), gpuorch::setting("count", 2.0)); }) ==
+            GPO_INVALID_ARGUMENT);
+    REQUIRE(graph.value<float>("value") == 1.0f);
+}
+
+TEST("an exception in a recording discards it: the template and the stream stay what they were") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<float>(64);
+    const auto made = recorded(gpu, x);
+    bool came = false;
+    try {
+        made.record(gpu.stream, [&] {
+            gpu.stream.fill(x, 7.0f);
+            throw 7;
+        });
+    } catch (int) {
+        came = true;
+    }
+    REQUIRE(came && made.statistics().nodes == 2);
+    REQUIRE(status_of([&] {
+                made.record(gpu.stream, [&] {
+                    gpu.stream.wait();
+                });
+            }) == GPO_CAPTURE_REFUSED);
+    made.create_graph().launch(gpu.stream);
+    REQUIRE(first_of(gpu, x) == 3);
+}
+
+TEST("a template launches by itself, and its graphs follow a new recording") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<float>(64);
+    const auto made = recorded(gpu, x);
+    const auto graph = made.create_graph();
+    made.prepare(1, gpu.stream);
+    made.launch(gpu.stream, gpuorch::setting("value", 4.0f));
+    REQUIRE(first_of(gpu, x) == 9);
+    made.launch(gpu.stream);
+    REQUIRE(first_of(gpu, x) == 3);
+    made.record(gpu.stream, [&] { gpu.stream.fill(x, 8.0f); });
+    const gpo_graph_update_report report = graph.update();
+    graph.launch(gpu.stream);
+    REQUIRE(report.rebuilt == 1 && first_of(gpu, x) == 8);
+    graph.upload(gpu.stream);
+    made.launch(gpu.stream);
+    REQUIRE(first_of(gpu, x) == 8);
 }
 
 // --- order ---

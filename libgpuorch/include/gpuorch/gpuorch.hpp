@@ -35,6 +35,14 @@
 //       options.priority = -1;
 //       auto stream = device.create_stream(options);
 //   In C++20: device.create_stream({.priority = -1}).
+// - A graph template is recorded by a callable, and its graphs take values of their parameters by name:
+//       auto step = device.create_graph_template();
+//       step.record(stream, [&](gpuorch::recording recorded) {
+//           halve.launch(stream, n / 256, 256, x, n);
+//           recorded.argument("data", 0);
+//       });
+//       auto graph = step.create_graph();
+//       graph.launch(stream, gpuorch::setting("data", y));
 // - Any thread may make any call, as in C. Moving, resetting and destroying an object needs that no other thread uses
 // it.
 // - A callable that is passed to `then`, `host_call` or a pipeline is owned by the library until it has run for the
@@ -43,6 +51,7 @@
 #ifndef GPUORCH_HPP
 #define GPUORCH_HPP
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -736,6 +745,156 @@ inline std::string compile_log() {
         [](char* buffer, std::size_t room, std::size_t* needed) { return gpo_last_compile_log(buffer, room, needed); });
 }
 
+// --- graph templates ---
+
+/// A value for a parameter, by its name or by its number: a number or struct of the parameter's size, a dim3 for a grid
+/// or block, a device_ptr, a buffer or pinned memory. It refers to the name.
+template <class T>
+class setting {
+public:
+    template <class From>
+    setting(const char* name, const From& value) : name_(name), value_(detail::kernel_argument(value)) {}
+    template <class From>
+    setting(std::uint32_t number, const From& value) : number_(number), value_(detail::kernel_argument(value)) {}
+
+    /// Refers to this object.
+    gpo_setting raw() const noexcept {
+        auto one = sized<gpo_setting>();
+        one.name = name_;
+        one.parameter = number_;
+        one.value = std::addressof(value_);
+        one.bytes = sizeof value_;
+        return one;
+    }
+
+private:
+    const char* name_ = nullptr;
+    std::uint32_t number_ = 0;
+    T value_;
+};
+template <class From>
+setting(const char*, const From&) -> setting<decltype(detail::kernel_argument(std::declval<const From&>()))>;
+template <class From>
+setting(std::uint32_t, const From&) -> setting<decltype(detail::kernel_argument(std::declval<const From&>()))>;
+
+/// A graph, from graph_template::create_graph. Each has its own values.
+class graph : public owner<ref<gpo_graph_t>, gpo_graph_destroy> {
+public:
+    using owner::owner;
+
+    /// Sets values for later launches, all or none: graph.set(setting("factor", 2.0f), setting("data", x)).
+    template <class... T>
+    void set(const setting<T>&... settings) const {
+        static_assert(sizeof...(T) > 0, "set takes settings");
+        const std::array<gpo_setting, sizeof...(T)> all{settings.raw()...};
+        check(gpo_graph_set_all(get(), all.data(), sizeof all[0], all.size()));
+    }
+    template <class T>
+    void set(const char* name, const T& value) const {
+        const auto given = detail::kernel_argument(value);
+        check(gpo_graph_set(get(), name, std::addressof(given), sizeof given));
+    }
+    /// Of a parameter that is GPO_PARAMETER_ENABLED.
+    void enable(const char* name, bool enabled = true) const { set(name, std::uint32_t{enabled}); }
+    /// The value that the next launch uses. GPO_INVALID_ARGUMENT if the parameter is of another size.
+    template <class T>
+    T value(const char* name) const {
+        static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
+        T value{};
+        check(gpo_graph_get(get(), name, std::addressof(value), sizeof value));
+        return value;
+    }
+
+    /// Sets the values, for this launch and later ones, and launches.
+    template <class... T>
+    void launch(gpo_stream_t stream, const setting<T>&... settings) const {
+        if constexpr (sizeof...(T) > 0) set(settings...);
+        check(gpo_graph_launch(get(), stream));
+    }
+    void upload(gpo_stream_t stream) const { check(gpo_graph_upload(get(), stream)); }
+    /// Brings the graph to the template's newest recording, and says how.
+    gpo_graph_update_report update() const { return detail::got(gpo_graph_update, get()); }
+};
+
+/// What the callable of graph_template::record is given, to name what it has recorded.
+class recording {
+public:
+    recording(gpo_template_t recorded, gpo_stream_t stream) noexcept : template_(recorded), stream_(stream) {}
+
+    /// The node that was recorded last on the stream that the recording began on, or on another.
+    std::uint32_t last_node() const { return last_node(stream_); }
+    std::uint32_t last_node(gpo_stream_t stream) const {
+        std::uint32_t node = 0;
+        check(gpo_template_get_last_node(template_, stream, &node));
+        return node;
+    }
+    /// Names something of the last node (GPO_PARAMETER_*).
+    void parameter(const char* name, std::uint32_t what, std::uint32_t index = 0) const {
+        check(gpo_template_add_parameter(template_, name, last_node(), what, index));
+    }
+    /// An argument of the last node, a kernel.
+    void argument(const char* name, std::uint32_t index) const { parameter(name, GPO_PARAMETER_ARGUMENT, index); }
+
+private:
+    gpo_template_t template_;
+    gpo_stream_t stream_;
+};
+
+class graph_template : public owner<ref<gpo_template_t>, gpo_template_destroy> {
+public:
+    using owner::owner;
+
+    /// Records what `callable()` or `callable(recording)` puts on the stream. The recording ends when the callable
+    /// returns. If an exception leaves the callable, the recording is discarded, and the template stays what it was.
+    template <class Callable>
+    void record(gpo_stream_t stream, Callable&& callable) const {
+        using Own = std::decay_t<Callable>;
+        static_assert(std::is_invocable_v<Own&, recording> || std::is_invocable_v<Own&>,
+                      "record takes a callable with (), or with (gpuorch::recording)");
+        check(gpo_template_begin(get(), stream));
+        try {
+            if constexpr (std::is_invocable_v<Own&, recording>)
+                callable(recording(get(), stream));
+            else
+                callable();
+        } catch (...) {
+            static_cast<void>(gpo_template_cancel(get()));
+            throw;
+        }
+        check(gpo_template_end(get()));
+    }
+
+    /// Names something of a node (GPO_PARAMETER_*).
+    void parameter(const char* name, std::uint32_t node, std::uint32_t what, std::uint32_t index = 0) const {
+        check(gpo_template_add_parameter(get(), name, node, what, index));
+    }
+    /// By which a setting finds the parameter faster than by its name.
+    std::uint32_t parameter_number(const char* name) const {
+        std::uint32_t number = 0;
+        check(gpo_template_get_parameter(get(), name, &number, nullptr));
+        return number;
+    }
+    std::uint32_t find_node(const char* label) const {
+        std::uint32_t node = 0;
+        check(gpo_template_find_node(get(), label, &node));
+        return node;
+    }
+    void clear() const { check(gpo_template_clear(get())); }
+
+    [[nodiscard]] graph create_graph(gpo_graph_options options = {}) const {
+        return detail::made<graph>(gpo_graph_create, get(), detail::with_size(options));
+    }
+    /// Launches a graph of the template's own, one for each stream, with these values and those recorded for all other
+    /// parameters.
+    template <class... T>
+    void launch(gpo_stream_t stream, const setting<T>&... settings) const {
+        const std::array<gpo_setting, sizeof...(T)> all{settings.raw()...};
+        check(gpo_template_launch(get(), stream, all.data(), sizeof(gpo_setting), all.size()));
+    }
+    void prepare(std::uint32_t count, gpo_stream_t stream) const { check(gpo_template_prepare(get(), count, stream)); }
+    gpo_template_statistics statistics() const { return detail::got(gpo_template_get_statistics, get()); }
+};
+
 // --- pipelines ---
 
 /// Arguments of a stage's kernel that differ from chunk to chunk.
@@ -1156,6 +1315,10 @@ public:
     }
     /// The kernels that need no compiler.
     [[nodiscard]] module builtin() const { return detail::made<module>(gpo_module_load_builtin, get()); }
+
+    [[nodiscard]] graph_template create_graph_template(gpo_template_options options = {}) const {
+        return detail::made<graph_template>(gpo_template_create, get(), detail::with_size(options));
+    }
 
     /// device.create_pipeline({kernel_stage(...), kernel_stage(...)}, options). Of the options the stages are set here.
     [[nodiscard]] pipeline create_pipeline(const std::vector<stage>& stages, gpo_pipeline_options options = {}) const {
