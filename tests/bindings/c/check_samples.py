@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""C's samples beside the main job: the first program, built as its first lines say, and the one that loads the library with
+"""C's samples beside the main job: the first program, built as its first lines say, the graph template, and the one that loads the library with
 dlopen, also where that is missing, older, newer or something else. The first programs as README.md shows them, and
 samples/run's choice of a language."""
 import os
@@ -35,6 +35,18 @@ def first(folder):
     report("first.c computes", (result.returncode, result.stdout, result.stderr), (0, "42: GPO_SUCCESS, x[1000] is 500\n", ""))
     result = run(program, GPUORCH_DEVICE="nonsense")
     report("first.c says what failed", (result.returncode, "gpo_runtime_create: " in result.stderr), (1, True), result.stderr)
+
+
+def recorded(folder):
+    program = build("graph_template", folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
+    result = run(program)
+    report("graph_template.c computes", (result.returncode, result.stdout, result.stderr),
+           (0, "times 2: x[100] is 200\ntimes 3: x[100] is 600\ntimes 4: x[100] is 2400\n", ""))
+    text, sample = (ROOT / "README.md").read_text(), (ROOT / "samples/c/graph_template.c").read_text()
+    shown = re.search(r"## Graphs\n.*?```c\n(.*?)```", text, flags=re.S)
+    lines = {line.strip() for line in sample.splitlines()}
+    missing = [line for line in shown.group(1).splitlines() if line.strip() not in lines] if shown else ["the section"]
+    report("README.md shows lines of graph_template.c", missing, [])
 
 
 def loaded(folder):
@@ -80,6 +92,7 @@ def languages():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         first(pathlib.Path(folder))
+        recorded(pathlib.Path(folder))
         loaded(pathlib.Path(folder))
     readme()
     languages()
