@@ -132,8 +132,8 @@ std::shared_ptr<const Graph::Loops> Graph::loops_for(const Recipe& recipe) {
     auto made = std::make_shared<const Loops>(context(), count);
     const BorrowedStream borrowed(context());
     const driver::Table& table = context().table();
-    context().check(table.cuMemsetD32Async(made->address(0), 0, count * kLoopBytes / sizeof(uint32_t), borrowed->native()),
-                    "cuMemsetD32Async");
+    const uint64_t words = count * kLoopBytes / sizeof(uint32_t);
+    context().check(table.cuMemsetD32Async(made->address(0), 0, words, borrowed->native()), "cuMemsetD32Async");
     context().check(table.cuStreamSynchronize(borrowed->native()), "cuStreamSynchronize");
     return made;
 }

@@ -24,8 +24,8 @@ public:
     Instances(Template& of, uint32_t most) noexcept;
     ~Instances();
 
-    /// The stream's graph, of the template's current recipe. If the stream has none yet, `check` is called before one is
-    /// made: it may throw. Throws Failure.
+    /// The stream's graph, of the template's current recipe. If the stream has none yet, `check`, which may throw, is
+    /// called before one is made. Throws Failure.
     Ref<Graph> of_stream(Stream& stream, const std::function<void()>& check);
     /// Makes graphs for streams that will come, until there are `count`, and uploads them on `stream`. GPO_WOULD_BLOCK
     /// if that holds too much already.

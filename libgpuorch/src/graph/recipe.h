@@ -142,7 +142,7 @@ private:
     std::vector<Section> sections_ = {{0, 0}};
     std::vector<Bound> bound_;
     bool sealed_ = false, single_ = false;
-    bool strays_ = false;                                    // the graph has nodes that nodes_ hasn't, and that have to go
+    bool strays_ = false;                                    // the graph has nodes that have to go
     mutable std::atomic<bool> claimed_{false};
     mutable host::Mutex instantiating_;
 };
