@@ -94,7 +94,8 @@ LENGTH = {
     ("gpo_copy_to_host", "destination"): ("bytes", "bytes"), ("gpo_module_load", "image"): ("bytes", "bytes"),
     ("gpo_host_register", "memory"): ("bytes", "bytes"), ("*", "after"): ("after_count", "numbers"),
     ("gpo_template_add_kernel", "arguments"): ("count", "pointers"),
-    ("gpo_template_add_kernel", "sizes"): ("count", "numbers"), ("*", "value"): ("bytes", "bytes"),
+    ("gpo_template_add_kernel", "sizes"): ("count", "numbers"), ("gpo_graph_set", "value"): ("bytes", "bytes"),
+    ("gpo_graph_set_parameter", "value"): ("bytes", "bytes"), ("gpo_graph_get", "value"): ("bytes", "bytes"),
     ("*", "settings"): ("count", "structs"), ("gpo_template_add_switch", "bodies"): ("count", "pointers"),
 }
 
