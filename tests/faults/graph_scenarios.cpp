@@ -329,7 +329,7 @@ void launched_templates(Attempt& a) {
     build.copy();
     if (!build.whole()) return;
     STEP(a, gpo_template_prepare(built, 1, parts.stream));
-    // On two streams, each with its value in its place.
+    // On two streams, each with its value in its place; in turn, as both copy all words to one place.
     const auto launch = [&](gpo_stream_t stream, uint32_t group, uint32_t value) {
         const uint64_t where = parts.group(group);
         gpo_setting settings[] = {setting("value", value), sized<gpo_setting>()};
@@ -340,7 +340,8 @@ void launched_templates(Attempt& a) {
     };
     bool good = true;
     for (uint32_t value = 1; value <= 3; ++value)
-        good = launch(parts.stream, 0, value) && launch(parts.other, 1, 10 * value) && good;
+        good = good && launch(parts.stream, 0, value) && TWICE(a, gpo_stream_wait_stream(parts.other, parts.stream)) &&
+               launch(parts.other, 1, 10 * value) && TWICE(a, gpo_stream_wait_stream(parts.stream, parts.other));
     if (wait(parts) && good && launch(parts.stream, 2, 0) && wait(parts))
         CHECK(parts.seen() == std::array<uint32_t, 2>{3, 30});
     // Held, each with the value of its time, and let go when nothing but them has the graph.
