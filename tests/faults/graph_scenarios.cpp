@@ -1,8 +1,6 @@
 // Whatever has failed meanwhile: what was accepted has run, once, with its values, and nothing else has.
 #include "faults/graph_scenarios.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <deque>
 #include <string>
@@ -93,7 +91,11 @@ std::atomic<uint64_t>& fresh_count() {
     static std::deque<std::atomic<uint64_t>> counts;
     return counts.emplace_back(0);
 }
-void count(void* user) { ++*static_cast<std::atomic<uint64_t>*>(user); }
+void count(void* user) {
+    auto& calls = *static_cast<std::atomic<uint64_t>*>(user);
+    ++calls;
+    calls.notify_all();
+}
 
 /// A template that is built node by node; what was added is counted.
 class Builder {
@@ -266,7 +268,7 @@ void built_templates(Attempt& a) {
     }
     a.finish();
     if (a.shared()) return;
-    for (int looks = 0; came < expected && looks < 3000; ++looks) usleep(1000);
+    for (uint64_t now = came; now < expected; now = came) came.wait(now);   // attempt() ends a wait for ever
     CHECK(came == expected);
 }
 

@@ -125,6 +125,11 @@ struct Gpu {
     }
 };
 
+/// Until a kernel has written the word. It can wake nobody, so the word is looked at.
+inline void await_nonzero(const uint32_t* word) {
+    while (!__atomic_load_n(word, __ATOMIC_ACQUIRE)) usleep(50);
+}
+
 /// Holds a stream up: a kernel on it spins until open() is called. Opens by itself at the end of its life.
 class Gate {
 public:
@@ -134,9 +139,7 @@ public:
     ~Gate() { open(); }
     void open() { __atomic_store_n(words_ + 1, 1u, __ATOMIC_RELEASE); }
     bool begun() const { return __atomic_load_n(words_, __ATOMIC_ACQUIRE) != 0; }
-    void wait_until_begun() const {
-        while (!begun()) usleep(50);
-    }
+    void wait_until_begun() const { await_nonzero(words_); }
 
 private:
     uint32_t* words_;

@@ -70,7 +70,7 @@ TEST_CASE("a stream's launch of what a kernel has launched waits until that is d
     gpu.node(waits, "count", {gpu.node(waits, "wait_for", {}, words, words + 1)}, words + 2);
     const CUgraphExec child = gpu.launchable(waits, first), parent = gpu.launcher({child}, kFireAndForget);
     OK(gpu.cu->cuGraphLaunch(parent, first));
-    while (!__atomic_load_n(words, __ATOMIC_ACQUIRE)) usleep(50);
+    await_nonzero(words);
     OK(gpu.cu->cuGraphLaunch(child, second));
     OK(gpu.launch(second, "count", words + 3));
     // Kernels can't launch what a stream has.
@@ -94,7 +94,7 @@ TEST_CASE("what a kernel has launched can't be changed until it is done, and has
     const CUgraphNode node = gpu.node(waits, "wait_for", {}, words, words + 1);
     const CUgraphExec child = gpu.launchable(waits, stream), parent = gpu.launcher({child}, kFireAndForget);
     OK(gpu.cu->cuGraphLaunch(parent, stream));
-    while (!__atomic_load_n(words, __ATOMIC_ACQUIRE)) usleep(50);
+    await_nonzero(words);
     IS(gpu.cu->cuGraphNodeSetEnabled(child, node, 0), CUDA_ERROR_INVALID_VALUE);
     __atomic_store_n(words + 1, 1u, __ATOMIC_RELEASE);
     OK(gpu.cu->cuStreamSynchronize(stream));
@@ -123,7 +123,7 @@ TEST_CASE("a graph that waits as a tail runs though its executable is destroyed,
             gpu.node(graph, "launch_graphs", {queued}, gpu.graphs + 1, 1u, unsigned(kFireAndForget), gpu.answers + 1);
         gpu.node(graph, "wait_for", {launched}, words, words + 1);
         OK(gpu.cu->cuGraphLaunch(gpu.instantiate(graph), stream));
-        while (!__atomic_load_n(words, __ATOMIC_ACQUIRE)) usleep(50);
+        await_nonzero(words);
         CHECK(gpu.answers[0] == 0);
         CHECK(gpu.answers[1] == 0);
         OK(gpu.cu->cuGraphExecDestroy(tail));

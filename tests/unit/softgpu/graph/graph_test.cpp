@@ -187,7 +187,7 @@ TEST_CASE("a context that goes takes along the launches on its streams, and laun
     OK(gpu.cu->cuCtxCreate(&other, 0, 0));  // current from here on
     const CUstream dying = gpu.stream();
     OK(gpu.cu->cuGraphLaunch(exec, stream));
-    while (!__atomic_load_n(words, __ATOMIC_ACQUIRE)) usleep(50);
+    await_nonzero(words);
     OK(gpu.cu->cuGraphLaunch(exec, dying));
     std::thread destroyer([&] { OK(gpu.cu->cuCtxDestroy(other)); });
     OK(gpu.cu->cuCtxSetCurrent(gpu.context));

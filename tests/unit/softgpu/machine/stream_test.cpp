@@ -84,7 +84,7 @@ TEST_CASE("a kernel sees a host write made after its launch returned, and two ke
     uint32_t* words = gpu.pinned(3);
     OK(gpu.launch(a, "wait_for", words, words + 1));       // a waits for b's word
     OK(gpu.launch(b, "wait_for", words + 1, words + 2));   // b waits for the host's
-    while (!__atomic_load_n(words + 1, __ATOMIC_ACQUIRE)) usleep(50);
+    await_nonzero(words + 1);
     OK(gpu.cu->cuStreamSynchronize(a));
     __atomic_store_n(words + 2, 1u, __ATOMIC_RELEASE);
     OK(gpu.cu->cuStreamSynchronize(b));
