@@ -139,13 +139,17 @@ std::shared_ptr<const Graph::Loops> Graph::loops_for(const Recipe& recipe) {
 }
 
 std::pair<uint32_t, bool> Graph::loop(Template& in, uint32_t node) {
-    std::lock_guard lock(lock_);
-    const uint32_t number = in.loop(node, *instance_.recipe);
-    uint32_t words[2] = {};
+    std::shared_ptr<const Loops> loops;   // stays while they are read, under no lock
+    uint32_t number = 0, words[2] = {};
+    {
+        std::lock_guard lock(lock_);
+        number = in.loop(node, *instance_.recipe);
+        loops = instance_.loops;
+    }
     const BorrowedStream borrowed(context());
     const CUstream stream = borrowed->native();
     DriverScope scope(context());
-    context().check(context().table().cuMemcpyDtoHAsync(words, instance_.loops->address(number), sizeof words, stream),
+    context().check(context().table().cuMemcpyDtoHAsync(words, loops->address(number), sizeof words, stream),
                     "cuMemcpyDtoHAsync");
     context().check(context().table().cuStreamSynchronize(stream), "cuStreamSynchronize");
     return {words[0], words[1] != 0};

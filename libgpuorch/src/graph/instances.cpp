@@ -19,26 +19,37 @@ Instances::Entry* Instances::find(const Stream* stream) noexcept {
     return found == entries_.end() ? nullptr : &*found;
 }
 
-Instances::Entry& Instances::entry_of(const Stream& stream, const std::function<void()>& check) {
-    if (Entry* own = find(&stream)) return *own;
-    check();
-    Entry* entry = find(nullptr);
-    if (!entry && entries_.size() < most_) {
-        entries_.push_back({nullptr, make_graph(), 0});
-        entry = &entries_.back();
-    }
-    if (!entry)
-        entry = &*std::min_element(entries_.begin(), entries_.end(),
-                                   [](const Entry& a, const Entry& b) { return a.used < b.used; });
-    entry->stream = &stream;
-    return *entry;
+// The stream's own, nobody's, or, once there are as many as there may be, the one that was used longest ago.
+Instances::Entry* Instances::ready_for(const Stream& stream) noexcept {
+    if (Entry* own = find(&stream)) return own;
+    if (Entry* nobodys = find(nullptr)) return nobodys;
+    if (entries_.size() < most_) return nullptr;
+    return &*std::min_element(entries_.begin(), entries_.end(),
+                              [](const Entry& a, const Entry& b) { return a.used < b.used; });
 }
 
+// A graph is made under no lock: launches on other streams go on meanwhile.
 Ref<Graph> Instances::of_stream(Stream& stream, const std::function<void()>& check) {
-    std::lock_guard lock(lock_);
-    Entry& entry = entry_of(stream, check);
-    entry.used = ++launches_;
-    return entry.graph;
+    Ref<Graph> made;   // goes after the lock, where another thread was faster
+    std::unique_lock lock(lock_);
+    if (!find(&stream)) {
+        lock.unlock();
+        check();
+        lock.lock();
+    }
+    if (!ready_for(stream)) {
+        lock.unlock();
+        made = make_graph();
+        lock.lock();
+    }
+    Entry* entry = ready_for(stream);
+    if (!entry) {
+        entries_.push_back({nullptr, made, 0});
+        entry = &entries_.back();
+    }
+    entry->stream = &stream;
+    entry->used = ++launches_;
+    return entry->graph;
 }
 
 gpo_status Instances::prepare(uint32_t count, Stream& stream) {

@@ -40,7 +40,7 @@ private:
         uint64_t used;           // when, counted in launches
     };
     Entry* find(const Stream* stream) noexcept;
-    Entry& entry_of(const Stream& stream, const std::function<void()>& check);
+    Entry* ready_for(const Stream& stream) noexcept;
     Ref<Graph> make_graph();
 
     Template& of_;
