@@ -208,10 +208,10 @@ uint32_t Template::add_conditional(std::span<const uint32_t> after, CUgraphCondi
 }
 
 void Template::bind_condition(uint32_t kernel, uint32_t argument, Template& conditional_in, uint32_t conditional) {
-    const Recipe* decided = nullptr;
+    Ref<Recipe> decided;
     {
         std::lock_guard lock(conditional_in.lock_);
-        decided = conditional_in.recorded_ ? conditional_in.recorded_.get() : conditional_in.current_.get();
+        decided = conditional_in.recorded_ ? conditional_in.recorded_ : conditional_in.current_;
     }
     std::lock_guard lock(lock_);
     DriverScope scope(*context_);
