@@ -236,8 +236,8 @@ GPO_API gpo_status gpo_template_get_parameter(gpo_template_t graph_template, con
 GPO_API gpo_status gpo_template_find_node(gpo_template_t graph_template, const char *label, uint32_t *node);
 
 /* Writes the CUgraph behind the template. The library owns it: read it, copy it, instantiate it; don't change it. It is
- * valid until the template is recorded anew or destroyed.
- * GPO_INVALID_STATE: the template is being recorded */
+ * valid until the template is recorded anew, cleared or destroyed. Nothing can be added to the template any more.
+ * GPO_INVALID_STATE: the template is being recorded, or is a body */
 GPO_API gpo_status gpo_template_get_native(gpo_template_t graph_template, void **native);
 
 /* Removes all nodes and parameters, so that the template can be built anew. Its graphs keep what they have until
@@ -256,7 +256,8 @@ typedef struct gpo_template_statistics {
     uint64_t patches;        /* nodes that a launch gave the driver anew */
     uint64_t updates;        /* graphs that took over a new recording in place */
     uint64_t rebuilds;       /* graphs that had to be instantiated anew for one */
-    uint64_t instance_bytes; /* device memory that the newest graph took, as the driver reported it; 0: not known */
+    uint64_t instance_bytes; /* by how much free device memory fell while the newest graph with GPO_GRAPH_UPLOAD or
+                                GPO_GRAPH_DEVICE_LAUNCH was made; 0: by nothing, or there was none */
     uint64_t waiting_frees;  /* frees of memory that wait for graphs of this template (see Lifetime) */
     char last_rebuild[256];  /* why the last graph was rebuilt: the node and what differs; "" if none was */
 } gpo_template_statistics;
@@ -344,7 +345,7 @@ GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t 
 /* How often the body of a while ran in the newest launch that is done, and whether `max_iterations` ended it.
  * `conditional_in` is the template that `node` was added to: the graph's, or a body. Either pointer may be NULL. With
  * a condition that a kernel sets, `limited` is 1 also if the kernel ended the loop just then.
- * Blocks on the GPU until work that is on all blocking streams is done. */
+ * Blocks for a copy from the device. */
 GPO_API gpo_status gpo_graph_get_loop(gpo_graph_t graph, gpo_template_t conditional_in, uint32_t node,
                                       uint64_t *iterations, uint32_t *limited);
 

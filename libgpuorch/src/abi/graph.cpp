@@ -15,6 +15,13 @@ void upload_and_wait(Graph& graph) {
     borrowed->wait(host::kForever);
 }
 
+// Of the device; 0 if the driver doesn't tell.
+uint64_t free_memory(Context& context) {
+    DriverScope scope(context);
+    size_t left = 0, total = 0;
+    return context.table().cuMemGetInfo(&left, &total) == CUDA_SUCCESS ? left : 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -27,8 +34,13 @@ GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_gra
         refuse_unknown_flags(read.flags, GPO_GRAPH_UPLOAD | GPO_GRAPH_DEVICE_LAUNCH, "options.flags");
         Pin<Template> pinned(graph_template);
         return abi::blame(*pinned, [&] {
+            const uint64_t before = read.flags ? free_memory(pinned->context()) : 0;
             auto made = make<Graph>(pinned.ref(), read.flags, read.label);
-            if (read.flags) upload_and_wait(*made);
+            if (read.flags) {
+                upload_and_wait(*made);
+                const uint64_t left = free_memory(pinned->context());
+                pinned->counters().instance_bytes.store(before > left ? before - left : 0, std::memory_order_relaxed);
+            }
             *graph = pinned->runtime().publish<gpo_graph_t>(*made);
             return GPO_SUCCESS;
         });
