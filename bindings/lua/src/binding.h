@@ -406,7 +406,8 @@ void push_root(lua_State *L, int index); /* of the array at `index` */
 void forget_array(lua_State *L, state *s, array_object *array, int index); /* its memory was freed by hand */
 /* Whether the array at `index` has to wait with its free for a recording, and does so from now on. */
 int is_recorded(lua_State *L, state *s, int index);
-void free_in_child(state *s, array_object *array); /* memory of the host's own, in a forked child, where nothing else is freed */
+/* Memory of the host's own, in a forked child, where nothing else is freed. */
+void free_in_child(state *s, array_object *array);
 uint64_t check_element_count(lua_State *L, int index, enum element type);
 int array_index(lua_State *L);
 int array_newindex(lua_State *L);

@@ -64,8 +64,9 @@ static int print_error(lua_State *L) {
     return 0;
 }
 
-/* The last of the module's finalizers. Some of the others may not have been called: if Lua had no memory for the call, and in
- * some Luas if the object was made by a finalizer while the Lua state was closed. What such objects hold is released here. */
+/* The last of the module's finalizers. Some of the others may not have been called: if Lua had no memory for the call,
+ * and in some Luas if the object was made by a finalizer while the Lua state was closed. What such objects hold is
+ * released here. */
 static int close_state(lua_State *L) {
     state *s = lua_touserdata(L, 1);
     if (!s->bridge) return 0;

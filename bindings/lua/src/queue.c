@@ -349,7 +349,8 @@ static int operation_result_of(lua_State *L, state *s, operation_object *operati
     }
     const gpo_status status = operation->entry.status;
     if (status != GPO_SUCCESS)
-        return failure_with(L, s, status, operation->message && s->bridge ? operation->message : s->api->status_text(status));
+        return failure_with(L, s, status,
+                            operation->message && s->bridge ? operation->message : s->api->status_text(status));
     lua_pushboolean(L, 1);
     return 1;
 }
