@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """In a folder that tests/bundle made: the checks that need nothing built there, on the device of GPUORCH_DEVICE.
 
-    run --device cuda checks [NAME]...     a name is a part of "process/trace", "process/metrics", "process/nvtx",
-                                           "process/main_job", "cpp/objects", "cpp/main_job", "python/main_job", "rust/main_job",
-                                           "lua/main_job"
+    run --device cuda checks [NAME]...     a name is a part of "process/trace", "process/pictures", "process/metrics",
+                                           "process/nvtx", "process/main_job", "cpp/objects", "cpp/main_job",
+                                           "python/main_job", "rust/main_job", "lua/main_job"
 
 The last line adds the checks up.
 """
@@ -16,8 +16,8 @@ sys.path.append(str(TESTS / "runner"))
 import programs
 import tally as tallies
 
-CHECKS = ("process/trace", "process/metrics", "process/nvtx", "process/main_job", "cpp/objects", "cpp/main_job", "python/main_job",
-          "rust/main_job", "lua/main_job")
+CHECKS = ("process/trace", "process/pictures", "process/metrics", "process/nvtx", "process/main_job", "cpp/objects", "cpp/main_job",
+          "python/main_job", "rust/main_job", "lua/main_job")
 
 
 def script(label):

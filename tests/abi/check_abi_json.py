@@ -76,9 +76,10 @@ def changed(abi, what, *path):
 def compiler(abi):
     check("the compiler agrees with each value, offset, size and type", complaints(abi))
     struct = next(i for i, one in enumerate(abi["structs"]) if one["name"] == "gpo_launch")
+    callback = next(i for i, one in enumerate(abi["callbacks"]) if one["returns"] != "void")
     wrong = [changed(abi, 7, "constants", 3, "value"), changed(abi, 7, "statuses", 3, "value"),
              changed(abi, 4, "structs", struct, "fields", 4, "offset"), changed(abi, 4, "structs", struct, "size"),
-             changed(abi, "int32_t", "structs", struct, "fields", 1, "type"), changed(abi, "void", "callbacks", 1, "returns"),
+             changed(abi, "int32_t", "structs", struct, "fields", 1, "type"), changed(abi, "void", "callbacks", callback, "returns"),
              changed(abi, "int32_t", "functions", 9, "parameters", 0, "type"), changed(abi, 0, "functions", 9, "offset")]
     check("the compiler notices whatever is another value, offset, size or type",
           [f"number {i}" for i, one in enumerate(wrong) if not complaints(one)])
@@ -132,7 +133,7 @@ def meanings(abi):
 
 
 # What is named for the operation, or for an object that has no handle: types.h, "Names".
-FAMILIES = r"gpo_(copy|fill|memory|host|host_call|trace|object)(_|$)"
+FAMILIES = r"gpo_(advise|copy|fill|memory|host|host_call|trace|object)(_|$)"
 
 
 def names(abi):

@@ -58,8 +58,10 @@ VALUES = {
     ("gpo_object_get_label", "object"): "w.stream", ("gpo_kernel_get_parameter", "index"): "1",
     ("*", "after"): "&w.first_node", ("*", "after_count"): "1", ("*", "index"): "0",
     ("*", "what"): "GPO_PARAMETER_VALUE", ("*", "prefix"): '"child."', ("*", "parameter"): "0",
+    ("gpo_template_add_free", "graph_template"): "w.allocating()", ("gpo_template_add_free", "address"): "w.allocated()",
     ("gpo_template_set_last_node", "node"): "w.first_node", ("gpo_template_add_parameter", "node"): "w.first_node",
     ("gpo_template_add_host_call", "function"): "no_host_node", ("gpo_template_add_kernel", "count"): "2",
+    ("gpo_template_get_picture", "format"): "GPO_PICTURE_SVG",
     ("gpo_template_add_fill", "value"): "1", ("gpo_template_begin", "graph_template"): "w.building()",
     ("gpo_template_clear", "graph_template"): "w.building()", ("gpo_graph_set", "value"): "&w.launch_value",
     ("gpo_graph_set", "bytes"): "4", ("gpo_graph_set_parameter", "value"): "&w.launch_value",
@@ -70,12 +72,29 @@ VALUES = {
     ("gpo_template_bind_condition", "kernel_node"): "2", ("gpo_template_bind_condition", "conditional_in"): "w.deciding",
     ("gpo_template_bind_condition", "conditional"): "3", ("gpo_graph_get_loop", "graph"): "w.looping_graph",
     ("gpo_graph_get_loop", "conditional_in"): "w.looping", ("gpo_graph_get_loop", "node"): "w.loop_node",
-    ("gpo_graph_get_device_handle", "graph"): "w.device_graph",
+    ("gpo_graph_get_device_handle", "graph"): "w.device_graph", ("gpo_template_import", "native"): "w.native_graph",
     ("gpo_graph_get_device_status", "graph"): "w.device_graph",
+    ("gpo_buckets_launch", "stride"): "sizeof(gpo_setting)", ("gpo_buckets_launch", "count"): "1",
+    ("gpo_buckets_launch", "size"): "3",
+    ("gpo_queue_set_costs", "queue"): "w.range", ("gpo_queue_set_costs", "costs"): "w.costs",
+    ("*", "tasks"): "w.room.data()", ("gpo_queue_set_tenant", "queue"): "w.host_queue",
+    ("gpo_queue_post", "queue"): "w.host_queue", ("gpo_queue_take", "queue"): "w.host_queue",
+    ("gpo_queue_wait", "queue"): "w.host_queue", ("*", "tenant"): "0", ("gpo_queue_set_tenant", "tenant"): "1",
+    ("gpo_queue_take", "stride"): "sizeof(gpo_answer)", ("gpo_queue_take", "capacity"): "1",
+    ("gpo_queue_take", "answers"): "w.room.data()",
+    ("gpo_scheduler_create", "stride"): "sizeof(gpo_handler)", ("gpo_scheduler_create", "count"): "1",
+    ("gpo_scheduler_start", "scheduler"): "w.stopped_scheduler()", ("gpo_scheduler_wait", "scheduler"): "w.stopped_scheduler()",
+    ("gpo_scheduler_drain", "scheduler"): "w.running_scheduler()", ("*", "handler"): "0",
+    ("gpo_scheduler_get_blocks", "stride"): "sizeof(gpo_scheduler_block)", ("gpo_scheduler_get_blocks", "capacity"): "1",
+    ("gpo_scheduler_get_samples", "stride"): "sizeof(gpo_depth_sample)", ("gpo_scheduler_get_samples", "capacity"): "1",
+    ("gpo_scheduler_get_errors", "stride"): "sizeof(gpo_task_error)", ("gpo_scheduler_get_errors", "capacity"): "1",
+    ("gpo_scheduler_drain", "timeout_ns"): "kPatience", ("gpo_scheduler_stop", "timeout_ns"): "kPatience",
+    ("gpo_advise", "stride"): "sizeof(gpo_advice)", ("gpo_advise", "capacity"): "1",
+    ("gpo_advise_trace", "path"): "w.trace.c_str()",
 } | {
     (f"gpo_template_add_{node}", "graph_template"): "w.building()"
     for node in ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "parameter", "if", "while",
-                 "switch")
+                 "switch", "allocation")
 } | {
     (f"gpo_template_{function}", "graph_template"): "w.recording()"
     for function in ("end", "cancel", "get_last_node", "set_last_node")
@@ -83,7 +102,7 @@ VALUES = {
 
 # Good calls that can't be made in this world, or that would end it; and what they give instead of success.
 GOOD_CALL = {
-    "gpo_cq_wait": "GPO_TIMEOUT", "gpo_cq_get_error": "GPO_NOT_FOUND", "gpo_host_call_finish": "GPO_NOT_FOUND",
+    "gpo_cq_wait": "GPO_TIMEOUT", "gpo_queue_wait": "GPO_TIMEOUT", "gpo_cq_get_error": "GPO_NOT_FOUND", "gpo_host_call_finish": "GPO_NOT_FOUND",
     "gpo_runtime_shutdown": None,
     "gpo_device_enable_peer": None, "gpo_device_disable_peer": None, "gpo_host_unregister": None,
     "gpo_timeline_fail": None, "gpo_trace_stop": "GPO_INVALID_STATE",
@@ -99,7 +118,9 @@ DESTROYS = re.compile(r"gpo_\w+_destroy|gpo_device_close")
 NOT_ALONE = {"buffer": "GPO_INVALID_ARGUMENT", "after": "GPO_INVALID_ARGUMENT", "settings": "GPO_INVALID_ARGUMENT"}
 # Arrays, whose structs have a stride beside their size, or are the library's to fill: by hand, in tests/conformance.
 ARRAYS = {("gpo_cq_drain", "entries"), ("gpo_copy_batch", "copies"), ("gpo_graph_set_all", "settings"),
-          ("gpo_template_launch", "settings")}
+          ("gpo_template_launch", "settings"), ("gpo_buckets_launch", "settings"), ("gpo_advise", "advice"), ("gpo_queue_take", "entries"),
+          ("gpo_scheduler_create", "handlers"), ("gpo_scheduler_get_blocks", "blocks"), ("gpo_scheduler_get_samples", "samples"),
+          ("gpo_scheduler_get_errors", "errors")}
 # What the world calls its object of a type, where that is a word of C++.
 OBJECT = {"template": "graph_template"}
 

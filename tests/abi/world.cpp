@@ -1,7 +1,11 @@
 // The world of the bad calls.
 #include "abi/world.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "support/pipeline_ends.h"
@@ -13,6 +17,11 @@ namespace {
 constexpr const char* kSource = R"(
 __device__ unsigned symbol;
 extern "C" __global__ void two(unsigned *target, unsigned value) { *target = value; }
+)";
+
+constexpr char kTrace[] = R"([
+{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"host: world"}},
+]
 )";
 
 [[maybe_unused]] const int two_devices = setenv("GPUORCH_SOFT_DEVICES", "2", 0);
@@ -99,6 +108,9 @@ Objects::Objects(const gpo_runtime_options* options) {
     REQUIRE_OK(gpo_memory_allocate(device, 4096, nullptr, &memory));
     graph_template = fresh_graph_template();
     graph = fresh_graph();
+    buckets = fresh_buckets();
+    queue = fresh_queue();
+    scheduler = fresh_scheduler();
 }
 
 Objects::~Objects() { CHECK_OK(gpo_runtime_shutdown(runtime, kPatience)); }
@@ -155,6 +167,83 @@ gpo_template_t Objects::fresh_graph_template() {
     return handle;
 }
 
+// A fill at `user`, whose value is the parameter "two".
+static gpo_status record_fill(void* user, gpo_stream_t stream, const gpo_bucket_work* work) {
+    CHECK_OK(gpo_fill(stream, *static_cast<uint64_t*>(user), 1, 4, work->shape));
+    if (!work->graph_template) return GPO_SUCCESS;
+    uint32_t node = 0;
+    CHECK_OK(gpo_template_get_last_node(work->graph_template, stream, &node));
+    return gpo_template_add_parameter(work->graph_template, "two", node, GPO_PARAMETER_VALUE, 0);
+}
+
+gpo_buckets_options Objects::buckets_options() {
+    static constexpr uint64_t kShapes[] = {4, 8};
+    auto options = sized<gpo_buckets_options>();
+    options.shapes = kShapes;
+    options.shape_count = 2;
+    options.record = record_fill;
+    options.user = &memory;
+    return options;
+}
+
+gpo_buckets_t Objects::fresh_buckets() {
+    const auto options = buckets_options();
+    gpo_buckets_t handle = nullptr;
+    REQUIRE_OK(gpo_buckets_create(device, &options, &handle));
+    return handle;
+}
+
+gpo_queue_options Objects::queue_options() {
+    auto options = sized<gpo_queue_options>();
+    options.kind = GPO_QUEUE_RING;
+    options.task_size = 16;
+    return options;
+}
+
+gpo_queue_t Objects::fresh_queue() {
+    const auto options = queue_options();
+    gpo_queue_t handle = nullptr;
+    REQUIRE_OK(gpo_queue_create(device, &options, &handle));
+    return handle;
+}
+
+// Each scheduler has a ring of its own, which goes with the runtime.
+gpo_scheduler_options Objects::scheduler_options() {
+    rings_.push_back(fresh_queue());
+    auto options = sized<gpo_scheduler_options>();
+    options.form = GPO_SCHEDULER_RESIDENT;
+    options.queue = rings_.back();
+    options.source = "struct task { unsigned handler; };\n"
+                     "__device__ int work(gpo::task_context &, const task &) { return 0; }\n";
+    options.threads = 32;
+    options.multiprocessors = 1;
+    return options;
+}
+
+gpo_handler Objects::handler() {
+    auto made = sized<gpo_handler>();
+    made.name = "work";
+    return made;
+}
+
+gpo_scheduler_t Objects::fresh_scheduler() {
+    const auto options = scheduler_options();
+    const auto work = handler();
+    gpo_scheduler_t handle = nullptr;
+    REQUIRE_OK(gpo_scheduler_create(device, &options, &work, sizeof work, 1, &handle));
+    return handle;
+}
+
+gpo_scheduler_t World::stopped_scheduler() {
+    REQUIRE_OK(gpo_scheduler_stop(scheduler, kPatience));
+    return scheduler;
+}
+
+gpo_scheduler_t World::running_scheduler() {
+    REQUIRE_OK(gpo_scheduler_start(stopped_scheduler()));
+    return scheduler;
+}
+
 World::World() : Objects(&logging_options()), other(std::make_unique<Objects>()) {
     uint32_t count = 0;
     REQUIRE_OK(gpo_runtime_get_device_count(runtime, &count));
@@ -172,6 +261,9 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
         GPO_GONE(executor);
         GPO_GONE(graph_template);
         GPO_GONE(graph);
+        GPO_GONE(buckets);
+        GPO_GONE(queue);
+        GPO_GONE(scheduler);
 #undef GPO_GONE
     }
     stale_device = fresh_device();
@@ -182,13 +274,16 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
-    GPO_STALE(graph);
+    GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
 #undef GPO_STALE
     stale_graph_template = fresh_graph_template();
     REQUIRE_OK(gpo_template_destroy(stale_graph_template));
 
     REQUIRE_OK(gpo_trace_start(runtime, nullptr));  // so that there is a summary
     REQUIRE_OK(gpo_trace_stop(runtime));
+    trace_file = memfd_create("gpuorch-world", MFD_CLOEXEC);
+    REQUIRE(write(trace_file, kTrace, sizeof kTrace - 1) == sizeof kTrace - 1);
+    trace = "/proc/self/fd/" + std::to_string(trace_file);
     auto caller = sized<gpo_executor_options>();
     caller.flags = GPO_EXECUTOR_CALLER;
     REQUIRE_OK(gpo_executor_create(runtime, &caller, &callbacks_));
@@ -214,6 +309,7 @@ World::World() : Objects(&logging_options()), other(std::make_unique<Objects>())
     const auto sink = good_gpo_sink();
     REQUIRE_OK(gpo_pipeline_start(pipeline, &source, &sink));
     make_graphs();
+    make_queues();
     renew();
 }
 
@@ -233,15 +329,37 @@ void World::make_graphs() {
     auto options = sized<gpo_graph_options>();
     options.flags = GPO_GRAPH_DEVICE_LAUNCH;
     REQUIRE_OK(gpo_graph_create(graph_template, &options, &device_graph));
+    REQUIRE_OK(gpo_template_get_native(graph_template, &native_graph));
+}
+
+// Of other kinds than `queue`.
+void World::make_queues() {
+    auto options = sized<gpo_queue_options>();
+    options.kind = GPO_QUEUE_RANGE;
+    options.count = 4;
+    REQUIRE_OK(gpo_queue_create(device, &options, &range));
+    auto resident = sized<gpo_stream_options>();
+    resident.flags = GPO_STREAM_RESIDENT;
+    options = sized<gpo_queue_options>();
+    options.kind = GPO_QUEUE_HOST_RING;
+    options.task_size = 16;
+    options.answer_size = 4;
+    options.tenants = 2;
+    REQUIRE_OK(gpo_stream_create(device, &resident, &options.stream));
+    REQUIRE_OK(gpo_queue_create(device, &options, &host_queue));
+    REQUIRE_OK(gpo_stream_destroy(options.stream));
 }
 
 World::~World() {
     renew();
+    gpo_queue_destroy(range);
+    gpo_queue_destroy(host_queue);
     gpo_graph_destroy(looping_graph);
     gpo_graph_destroy(device_graph);
     gpo_template_destroy(looping);
     gpo_template_destroy(deciding);
     std::free(pages);
+    close(trace_file);
 }
 
 void World::renew() {
@@ -258,6 +376,7 @@ void World::renew() {
     pooled_.clear();
     pooled_streams_.clear();
     templates_.clear();
+    allocating_ = nullptr;
     CHECK_OK(gpo_pipeline_wait(pipeline, kPatience, nullptr));
     CHECK_OK(gpo_stream_wait(stream, kPatience));
     CHECK_OK(gpo_executor_run_for(executor, kPatience, nullptr));
@@ -343,6 +462,27 @@ gpo_template_t World::recording() {
     return made;
 }
 
+gpo_template_t World::allocating() {
+    if (allocating_) return allocating_;
+    REQUIRE_OK(gpo_template_create(device, nullptr, &allocating_));
+    templates_.push_back(allocating_);
+    REQUIRE_OK(gpo_template_add_allocation(allocating_, nullptr, 0, 4096, &allocated_, nullptr));
+    return allocating_;
+}
+
+uint64_t World::allocated() {
+    allocating();
+    return allocated_;
+}
+
+gpo_workload World::good_gpo_workload() {
+    auto workload = sized<gpo_workload>();
+    workload.flags = GPO_WORKLOAD_REPEATS;
+    workload.launches = 10;
+    workload.kernel_ns = 20'000;
+    return workload;
+}
+
 gpo_condition World::good_gpo_condition() {
     auto condition = sized<gpo_condition>();
     condition.comparison = GPO_COMPARE_EQUAL;
@@ -398,6 +538,7 @@ void end_world() {
     const auto launch = w.good_gpo_launch();
     CHECK_OK(gpo_stream_launch_kernel(w.stream, w.kernel, &launch, w.arguments, w.sizes, 2));
     CHECK_OK(gpo_graph_launch(w.graph, w.stream));
+    CHECK_OK(gpo_buckets_launch(w.buckets, w.stream, 3, nullptr, 0, 0, nullptr));
     CHECK_OK(gpo_stream_notify(w.stream, w.cq, 1));
     CHECK(take(w.cq, 1)[0].status == GPO_SUCCESS);
     holder().reset();

@@ -63,6 +63,9 @@ struct Objects {
     gpo_executor_t executor = nullptr;
     gpo_template_t graph_template = nullptr;  // has a fill, and a kernel called "label" behind it; see add_fill()
     gpo_graph_t graph = nullptr;
+    gpo_buckets_t buckets = nullptr;          // of shapes 4 and 8, with the parameter "two"
+    gpo_queue_t queue = nullptr;              // a ring
+    gpo_scheduler_t scheduler = nullptr;      // of a ring of its own, without tasks
     uint64_t memory = 0;  // 4096 bytes on the device
 
     gpo_device_t fresh_device();
@@ -79,10 +82,20 @@ struct Objects {
     gpo_executor_t fresh_executor();
     gpo_template_t fresh_graph_template();
     gpo_graph_t fresh_graph();
+    gpo_buckets_t fresh_buckets();
+    gpo_queue_t fresh_queue();
+    gpo_scheduler_t fresh_scheduler();
 
 protected:
     /// An empty template gets a fill as its first node, whose value is the parameter "two".
     void add_fill(gpo_template_t to);
+    gpo_buckets_options buckets_options();
+    static gpo_queue_options queue_options();
+    gpo_scheduler_options scheduler_options();
+    static gpo_handler handler();
+
+private:
+    std::vector<gpo_queue_t> rings_;  // of schedulers
 };
 
 /// What the library calls.
@@ -100,7 +113,7 @@ struct World : Objects {
     GPO_STALE(device); GPO_STALE(stream); GPO_STALE(stream_pool); GPO_STALE(event); GPO_STALE(timeline); GPO_STALE(cq);
     GPO_STALE(arena); GPO_STALE(pool); GPO_STALE(module); GPO_STALE(kernel); GPO_STALE(pipeline);
     GPO_STALE(executor);
-    GPO_STALE(graph);
+    GPO_STALE(graph); GPO_STALE(buckets); GPO_STALE(queue); GPO_STALE(scheduler);
     gpo_template_t stale_graph_template, gone_graph_template;
     gpo_runtime_t gone_runtime;
 #undef GPO_STALE
@@ -111,6 +124,8 @@ struct World : Objects {
     std::vector<uint8_t> image;
     std::vector<char> room = std::vector<char>(32 << 20);
     uint32_t launch_value = 3;
+    int trace_file = -1;             // a trace without work, in memory
+    std::string trace;               // its name
     const void* arguments[2] = {&memory, &launch_value};
     uint32_t sizes[2] = {8, 4};
 
@@ -131,8 +146,16 @@ struct World : Objects {
     gpo_graph_t looping_graph = nullptr;
     uint32_t loop_node = 0;
     gpo_graph_t device_graph = nullptr;  // that kernels may launch
+    gpo_queue_t range = nullptr;         // of 4 numbers
+    gpo_queue_t host_queue = nullptr;    // a host ring of two tenants, whose tasks nobody does
+    const float costs[4] = {1, 2, 3, 4};
+    void* native_graph = nullptr;        // graph_template's
+    gpo_scheduler_t stopped_scheduler();  // `scheduler`
+    gpo_scheduler_t running_scheduler();
     gpo_template_t building();   // as add_fill() leaves it
     gpo_template_t recording();  // on `stream`, by this thread: a fill
+    gpo_template_t allocating();  // an allocation is the first node; the same template until renew()
+    uint64_t allocated();         // its address
 
     gpo_runtime_options good_gpo_runtime_options() { return sized<gpo_runtime_options>(); }
     gpo_device_options good_gpo_device_options() { return sized<gpo_device_options>(); }
@@ -154,8 +177,14 @@ struct World : Objects {
     gpo_executor_options good_gpo_executor_options() { return sized<gpo_executor_options>(); }
     gpo_template_options good_gpo_template_options() { return sized<gpo_template_options>(); }
     gpo_graph_options good_gpo_graph_options() { return sized<gpo_graph_options>(); }
+    gpo_buckets_options good_gpo_buckets_options() { return buckets_options(); }
+    gpo_queue_options good_gpo_queue_options() { return queue_options(); }
+    gpo_scheduler_options good_gpo_scheduler_options() { return scheduler_options(); }
+    gpo_handler good_gpo_handler() { return handler(); }
+    gpo_tenant_options good_gpo_tenant_options() { return sized<gpo_tenant_options>(); }
     gpo_setting good_gpo_setting();
     gpo_condition good_gpo_condition();
+    gpo_workload good_gpo_workload();
 
     // What a call has made, to be given up by renew().
     void keep(gpo_runtime_t handle) { gpo_runtime_shutdown(handle, kPatience); }
@@ -173,6 +202,9 @@ struct World : Objects {
     void keep(gpo_executor_t handle) { gpo_executor_destroy(handle); }
     void keep(gpo_template_t handle) { gpo_template_destroy(handle); }
     void keep(gpo_graph_t handle) { gpo_graph_destroy(handle); }
+    void keep(gpo_buckets_t handle) { gpo_buckets_destroy(handle); }
+    void keep(gpo_queue_t handle) { gpo_queue_destroy(handle); }
+    void keep(gpo_scheduler_t handle) { gpo_scheduler_destroy(handle); }
     void keep_pooled(gpo_stream_t handle) { gpo_stream_pool_release(stream_pool, handle); }
 
     /// Runs `body` in a callback or a host call on an executor of the caller's, or in the log function, all of which
@@ -194,7 +226,10 @@ private:
     std::vector<uint64_t> allocations_, pooled_;
     std::vector<gpo_stream_t> pooled_streams_;
     void make_graphs();
+    void make_queues();
     std::vector<gpo_template_t> templates_;
+    gpo_template_t allocating_ = nullptr;
+    uint64_t allocated_ = 0;
 };
 
 /// Callbacks that do nothing.

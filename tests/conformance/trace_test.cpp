@@ -120,6 +120,112 @@ TEST_CASE("a trace has the calls, the GPU's work with its times, the completion 
     CHECK(folder.names().size() == 2);
 }
 
+namespace {
+
+/// A template of `fills` fills of four bytes each.
+Template filling(Gpu& gpu, uint64_t memory, uint32_t fills, const char* label) {
+    auto options = sized<gpo_template_options>();
+    options.label = label;
+    Template made;
+    REQUIRE_OK(gpo_template_create(gpu.device, &options, made.out()));
+    for (uint32_t i = 0; i < fills; ++i)
+        REQUIRE_OK(gpo_template_add_fill(made, nullptr, 0, memory + 4 * i, i, 4, 1, nullptr));
+    return made;
+}
+
+Graph graph_of(gpo_template_t from, const char* label = nullptr) {
+    auto options = sized<gpo_graph_options>();
+    options.label = label;
+    Graph made;
+    REQUIRE_OK(gpo_graph_create(from, &options, made.out()));
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("a launch of a graph is a span of a kind of its own, with its template's label and the number of its nodes") {
+    Folder folder;
+    Gpu gpu;
+    const std::string path = folder / "trace.json";
+    Memory memory(gpu, 1 << 16);
+    Stream stream = gpu.stream("steps");
+    Template step = filling(gpu, memory, 3, "a <step>");
+    Graph graph = graph_of(step), other = graph_of(step, "other");
+    REQUIRE_OK(start(gpu, path));
+    REQUIRE_OK(gpo_graph_launch(graph, stream));
+    REQUIRE_OK(gpo_graph_launch(other, stream));
+    REQUIRE_OK(gpo_template_launch(step, stream, nullptr, 0, 0));
+    REQUIRE_OK(gpo_fill(stream, memory, 1, 1, 1 << 16));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    CHECK(info_of(gpu).timed == 4);
+    const std::string trace = contents(path);
+    CHECK(count(trace, "\"cat\":\"graph\"") == 3);
+    CHECK(count(trace, "\"name\":\"a <step>\",\"cat\":\"graph\"") == 2);
+    CHECK(count(trace, "\"name\":\"other\",\"cat\":\"graph\"") == 1);
+    CHECK(count(trace, "\"engine\":\"graph\",\"operation\":1,\"template\":\"a <step>\",\"nodes\":3}") == 1);
+    CHECK(count(trace, "\"engine\":\"graph\",\"operation\":2,\"template\":\"a <step>\",\"nodes\":3}") == 1);
+    CHECK(count(trace, "\"name\":\"fill\",\"cat\":\"gpu\"") == 1);
+    CHECK(count(trace, "\"ph\":\"f\",\"name\":\"submit\"") == 4);
+    const std::string summary = summary_of(gpu);
+    CHECK(count(summary, "  graph ") == 1);
+    CHECK(count(summary, ", 3 timed operations with 9 nodes\n") == 1);
+    CHECK(count(summary, "  kernel ") == 0);
+}
+
+TEST_CASE("the timeline has a lane for graphs, in which a launch says what it is a launch of") {
+    Folder folder;
+    Gpu gpu;
+    Memory memory(gpu, 1 << 16);
+    Stream stream = gpu.stream();
+    Template step = filling(gpu, memory, 3, "a <step>");
+    for (const char* label : {"", "other"}) {
+        Graph graph = graph_of(step, label);
+        const std::string picture = folder / "timeline.svg";
+        REQUIRE_OK(start(gpu, "", picture));
+        REQUIRE_OK(gpo_graph_launch(graph, stream));
+        REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+        REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+        const std::string svg = contents(picture);
+        CHECK(count(svg, ">graph</text>") >= 1);
+        CHECK(count(svg, *label ? "<title>graph `other` of template `a &lt;step&gt;`, "
+                                : "<title>graph `a &lt;step&gt;`, ") == 2);
+        CHECK(count(svg, ", 3 nodes, operation ") == 2);
+    }
+}
+
+TEST_CASE("a graph and its template may be gone when the times of its launch become known") {
+    Folder folder;
+    Gpu gpu;
+    Memory memory(gpu, 1 << 16);
+    Stream stream = gpu.stream();
+    REQUIRE_OK(start(gpu, folder / "trace.json"));
+    for (int i = 0; i < 20; ++i) {
+        Template step = filling(gpu, memory, 2, nullptr);
+        REQUIRE_OK(gpo_graph_launch(graph_of(step), stream));
+    }
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    CHECK(info_of(gpu).timed == 20);
+    CHECK(count(contents(folder / "trace.json"), "\"name\":\"graph\",\"cat\":\"graph\"") == 20);
+}
+
+TEST_CASE("without GPU times, the launch of a graph is submitted under its name and has no span") {
+    Folder folder;
+    Gpu gpu;
+    Memory memory(gpu, 1 << 16);
+    Stream stream = gpu.stream();
+    Template step = filling(gpu, memory, 2, "step");
+    Graph graph = graph_of(step);
+    REQUIRE_OK(start(gpu, folder / "trace.json", "", GPO_TRACE_NO_GPU_TIMES));
+    REQUIRE_OK(gpo_graph_launch(graph, stream));
+    REQUIRE_OK(gpo_stream_wait(stream, kPatience));
+    REQUIRE_OK(gpo_trace_stop(gpu.runtime));
+    const std::string trace = contents(folder / "trace.json");
+    CHECK(count(trace, "\"cat\":\"graph\"") == 0);
+    CHECK(count(trace, "\"name\":\"gpo_graph_launch\",\"cat\":\"call\"") == 1);
+}
+
 TEST_CASE("a file that can't be written is refused by its name, and nothing is traced") {
     Folder folder;
     Gpu gpu;

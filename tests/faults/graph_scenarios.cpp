@@ -85,6 +85,18 @@ gpo_template_statistics statistics_of(Attempt& a, gpo_template_t of) {
     return out;
 }
 
+/// Both pictures of a template, which are whole or not there.
+void draw(Attempt& a, gpo_template_t of) {
+    std::vector<char> room(1 << 16);
+    for (const uint32_t format : {GPO_PICTURE_DOT, GPO_PICTURE_SVG}) {
+        size_t needed = 0;
+        if (!STEP(a, gpo_template_get_picture(of, format, room.data(), room.size(), &needed))) continue;
+        const std::string drawn = room.data();
+        CHECK(drawn.size() + 1 == needed);
+        CHECK(drawn.ends_with(format == GPO_PICTURE_DOT ? "}\n" : "</svg>\n"));
+    }
+}
+
 /// Host nodes that ran, one count for each attempt: where a stream has failed, they may run after the end of the
 /// runtime.
 std::atomic<uint64_t>& fresh_count() {
@@ -238,6 +250,7 @@ void built_templates(Attempt& a) {
         build.empty();
         uint32_t node = 0, number = 0;
         if (build.whole()) STEP(a, gpo_template_find_node(all, "kernel", &node));
+        draw(a, all);
         void* native = nullptr;
         STEP(a, gpo_template_get_native(all, &native));
         Graph graph;
@@ -369,6 +382,48 @@ void launched_templates(Attempt& a) {
     if (wait(parts) && last && a.failures() == failures) CHECK(parts.seen() == std::array<uint32_t, 2>{41, 42});
 }
 
+void imported_templates(Attempt& a) {
+    Parts parts(a);
+    if (!parts.open()) return;
+    Template theirs, imported;
+    Graph graph;
+    if (!TWICE(a, gpo_template_create(a.device, nullptr, theirs.out()))) return;
+    Builder build(parts, theirs);
+    build.kernel(parts.group(0), 3);
+    build.fill(parts.group(1), 5);
+    build.copy();
+    void* native = nullptr;
+    if (!build.whole() || !TWICE(a, gpo_template_get_native(theirs, &native))) return;
+    if (!TWICE(a, gpo_template_import(a.device, native, nullptr, imported.out()))) return;
+    if (!a.shared()) CHECK(statistics_of(a, imported).nodes == statistics_of(a, theirs).nodes);
+    STEP(a, gpo_template_destroy(theirs.release()));
+    if (!TWICE(a, gpo_template_add_parameter(imported, "value", 2, GPO_PARAMETER_VALUE, 0))) return;
+    if (!TWICE(a, gpo_graph_create(imported, nullptr, graph.out())) || !TWICE(a, set(graph, "value", 6))) return;
+    if (TWICE(a, gpo_graph_launch(graph, parts.stream)) && wait(parts))
+        CHECK(parts.seen() == std::array<uint32_t, 2>{3, 6});
+}
+
+void traced_templates(Attempt& a) {
+    Parts parts(a);
+    if (!parts.open()) return;
+    STEP(a, gpo_trace_start(a.runtime, nullptr));
+    uint32_t launched = 0;
+    for (uint32_t value = 1; value <= 3; ++value) {
+        Template made;
+        if (!TWICE(a, gpo_template_create(a.device, nullptr, made.out()))) continue;
+        Builder build(parts, made);
+        build.fill(parts.group(0), value);
+        build.copy();
+        if (build.whole() && TWICE(a, gpo_template_launch(made, parts.stream, nullptr, 0, 0))) launched = value;
+        draw(a, made);
+    }
+    if (wait(parts) && launched) CHECK(parts.seen()[0] == launched);
+    a.ask("stop", [&] {  // the trace may not have begun
+        const gpo_status status = gpo_trace_stop(a.runtime);
+        return a.failures() && status == GPO_INVALID_STATE ? GPO_SUCCESS : status;
+    });
+}
+
 void conditional_templates(Attempt& a) {
     Parts parts(a);
     if (!parts.open()) return;
@@ -409,6 +464,7 @@ void conditional_templates(Attempt& a) {
                        TWICE(a, gpo_template_add_empty(otherwise, nullptr, 0, nullptr)) &&
                        TWICE(a, gpo_template_add_empty(second, nullptr, 0, nullptr));
     if (!whole) return;
+    draw(a, made);
     Graph graph, beside, launchable;
     if (!TWICE(a, gpo_graph_create(made, nullptr, graph.out()))) return;
     if (!TWICE(a, gpo_graph_create(made, nullptr, beside.out()))) return;

@@ -11,7 +11,14 @@ void built_templates(Attempt& a);
 void recorded_templates(Attempt& a);
 /// Launches of templates on two streams, and launches that are held and outlive their handles.
 void launched_templates(Attempt& a);
-
+/// Launches that are traced, of templates that are gone before the times of their launches are known, and pictures.
+void traced_templates(Attempt& a);
+/// A copy of a template's graph as a template of its own.
+void imported_templates(Attempt& a);
+/// Memory that a template owns, and that another template keeps.
+void template_memory(Attempt& a);
+/// Nodes that allocate and free, and others between them.
+void allocating_templates(Attempt& a);
 /// Conditional nodes with bodies, several graphs of them, and a graph that kernels may launch.
 void conditional_templates(Attempt& a);
 

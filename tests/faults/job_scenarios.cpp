@@ -417,4 +417,102 @@ void launches(Attempt& a) {
     STEP(a, gpo_memory_free(a.device, memory));
 }
 
+namespace {
+
+constexpr const char* kFamilySource = R"(
+__global__ void count(unsigned* words) { atomicAdd(words, 1u); }
+__device__ void see(unsigned* words) { if (cudaGetLastError() != cudaSuccess) atomicAdd(words + 1, 1u); }
+extern "C" __global__ void parent(unsigned* words, unsigned deep) {
+    count<<<1, 1>>>(words);
+    see(words);
+    count<<<2, 1>>>(words);
+    see(words);
+    see(words);
+    if (deep) parent<<<1, 1, 0, cudaStreamFireAndForget>>>(words, deep - 1);
+    if (cudaGetLastError() != cudaSuccess) words[2] = 1;
+    count<<<1, 1, 0, cudaStreamTailLaunch>>>(words);
+    see(words);
+}
+)";
+
+/// On CUDA libcudadevrt.a may be missing: then there is nothing to walk through.
+bool compile_family(Attempt& a, Module& module) {
+    auto options = sized<gpo_compile_options>();
+    options.source = kFamilySource;
+    options.flags = GPO_COMPILE_DYNAMIC_PARALLELISM;
+    STEP(a, [&] {
+        const gpo_status status = gpo_module_compile(a.device, &options, module.out());
+        auto info = sized<gpo_driver_info>();
+        const bool missing = status == GPO_NO_COMPILER && gpo_runtime_get_driver(a.runtime, &info) == GPO_SUCCESS &&
+                             !info.software;
+        return missing ? GPO_SUCCESS : status;
+    }());
+    return module.get() != nullptr;
+}
+
+}  // namespace
+
+void families(Attempt& a) {
+    if (!a.open()) return;
+    Module module;
+    Kernel parent;
+    Stream stream;
+    Arena arena;
+    void* pinned = nullptr;
+    if (!compile_family(a, module) || !STEP(a, gpo_module_get_kernel(module, "parent", parent.out())) ||
+        !STEP(a, gpo_stream_create(a.device, nullptr, stream.out())) ||
+        !STEP(a, gpo_arena_create(a.device, nullptr, arena.out())) ||
+        !STEP(a, gpo_arena_allocate(arena, 64, 0, &pinned)))
+        return;
+    auto* const words = static_cast<uint32_t*>(pinned);
+    // Not by the host: a shutdown may have taken the memory back by now.
+    const bool cleared = STEP(a, gpo_fill(stream, reinterpret_cast<uint64_t>(words), 0, sizeof *words, 3));
+    uint64_t limit = 0;
+    STEP(a, gpo_device_get_limit(a.device, GPO_LIMIT_PENDING_LAUNCHES, &limit));
+    const uint32_t deep = 2, children = 4;   // of each parent: one, two of one grid, and a tail
+    const bool launched = STEP(a, launch(stream, parent, 1, 1, words, deep));
+    a.notify(stream);
+    const bool waited = ASK(a, gpo_stream_wait(stream, kPatience)) && gpo_stream_query(stream) == GPO_SUCCESS;
+    // Where no launch of a parent failed, each other launch has run or was told to have failed.
+    if (cleared && launched && waited && words[2] == 0) {
+        CHECK(words[0] <= (deep + 1) * children);
+        CHECK(words[0] + 2 * words[1] >= (deep + 1) * children);
+        CHECK((words[1] || words[0] == (deep + 1) * children));
+    }
+    if (waited) STEP(a, gpo_arena_free(arena, pinned));
+}
+
+void learned_sequences(Attempt& a) {
+    if (!a.open()) return;
+    Kernel fill = builtin(a, "gpo_fill_u32");
+    auto options = sized<gpo_stream_options>();
+    options.flags = GPO_STREAM_LEARNS;
+    Stream stream;
+    Arena arena;
+    void* pinned = nullptr;
+    uint64_t memory = 0;
+    const uint64_t n = 16, bytes = n * sizeof(uint32_t);
+    if (!fill || !STEP(a, gpo_stream_create(a.device, &options, stream.out())) ||
+        !STEP(a, gpo_arena_create(a.device, nullptr, arena.out())) ||
+        !STEP(a, gpo_arena_allocate(arena, 2 * bytes, 0, &pinned)) ||
+        !STEP(a, gpo_memory_allocate(a.device, 2 * bytes, nullptr, &memory)))
+        return;
+    auto* const out = static_cast<uint32_t*>(pinned) + n;
+    for (uint32_t turn = 0; turn < 12; ++turn) {
+        STEP(a, launch(stream, fill, 1, 64, memory, turn, n));
+        STEP(a, gpo_fill(stream, memory + bytes, turn, 4, 1 + turn));
+        if (turn % 4 == 3) a.notify(stream);   // breaks the sequence
+        STEP(a, gpo_copy_to_device(stream, memory + bytes, pinned, bytes - 4 * turn));
+        STEP(a, gpo_copy_to_host(stream, out, memory, bytes));
+        ASK(a, gpo_stream_wait(stream, kPatience));
+    }
+    auto info = sized<gpo_stream_info>();
+    STEP(a, gpo_stream_get_info(stream, &info));
+    STEP(a, launch(stream, fill, 1, 64, memory, 3u, n));
+    STEP(a, gpo_memory_free(a.device, memory));
+    STEP(a, gpo_stream_destroy(stream.release()));
+    ASK(a, gpo_device_wait(a.device, kPatience));
+    STEP(a, gpo_arena_free(arena, pinned));
+}
+
 }  // namespace gpo::test

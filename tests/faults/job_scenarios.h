@@ -16,5 +16,9 @@ void compile_uncached(Attempt& a);
 void compile_remembered(Attempt& a);
 /// Cooperative and clustered launches, what is held, and what the host captures.
 void launches(Attempt& a);
+/// Kernels that launch kernels: each launch is made, or its kernel is told that it isn't.
+void families(Attempt& a);
+/// A stream that learns: sequences of all that can be learned, which are replayed and broken.
+void learned_sequences(Attempt& a);
 
 }  // namespace gpo::test

@@ -97,6 +97,39 @@ void devices(Attempt& a) {
     if (second) STEP(a, gpo_device_close(second.release()));
 }
 
+void advice(Attempt& a) {
+    if (!a.open()) return;
+    auto costs = sized<gpo_costs>();
+    STEP(a, gpo_device_get_costs(a.device, 0, &costs));
+    const bool probed = STEP(a, gpo_device_get_costs(a.device, GPO_COSTS_PROBE, &costs));
+    CHECK(costs.measured == (probed ? 1 : 0));
+    const float task_costs[] = {1, 2, 3, 100};
+    auto workload = sized<gpo_workload>();
+    workload.launches = 3;
+    workload.tasks = workload.cost_count = 4;
+    workload.task_costs = task_costs;
+    workload.cost_stride = sizeof task_costs[0];
+    workload.costs = &costs;
+    auto diagnosis = sized<gpo_diagnosis>();
+    std::vector<gpo_advice> forms(8, sized<gpo_advice>());
+    uint64_t count = 0;
+    const bool advised = STEP(a, gpo_advise(a.device, &workload, &diagnosis, forms.data(), sizeof forms[0], 8, &count));
+    CHECK((count > 0) == advised);
+    CHECK((forms[0].form != 0) == advised);
+    constexpr char kTrace[] =
+        "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,\"args\":{\"name\":\"host: scenario\"}},\n"
+        "{\"ph\":\"X\",\"name\":\"k\",\"cat\":\"gpu\",\"pid\":100,\"tid\":1,\"ts\":1.000,\"dur\":2.000,"
+        "\"args\":{\"engine\":\"kernel\",\"operation\":1}},\n]\n";
+    const int file = memfd_create("gpuorch-scenario", MFD_CLOEXEC);
+    CHECK(write(file, kTrace, sizeof kTrace - 1) == sizeof kTrace - 1);
+    const std::string path = "/proc/self/fd/" + std::to_string(file);
+    char text[2048];
+    workload.launches = 99;
+    const bool read = STEP(a, gpo_advise_trace(path.c_str(), &workload, text, sizeof text, nullptr));
+    CHECK((workload.launches == 1) == read);
+    close(file);
+}
+
 /// Of a trace that was stopped: what it has is whole lines, whatever went wrong.
 void check_lines(const std::string& path) {
     const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "r"), gzclose);
@@ -553,12 +586,267 @@ void pipelines(Attempt& a) {
     STEP(a, gpo_pipeline_destroy(pipeline.release()));
 }
 
+// Fills as many words at `user` as the shape has.
+gpo_status fill_bucket(void* user, gpo_stream_t stream, const gpo_bucket_work* work) {
+    const gpo_status filled = gpo_fill(stream, *static_cast<uint64_t*>(user), 7, 4, work->shape);
+    if (filled != GPO_SUCCESS || !work->graph_template) return filled;
+    uint32_t node = 0;
+    const gpo_status read = gpo_template_get_last_node(work->graph_template, stream, &node);
+    if (read != GPO_SUCCESS) return read;
+    return gpo_template_add_parameter(work->graph_template, "value", node, GPO_PARAMETER_VALUE, 0);
+}
+
+void buckets(Attempt& a) {
+    if (!a.open()) return;
+    Stream stream;
+    uint64_t memory = 0;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    if (!STEP(a, gpo_memory_allocate(a.device, 4096, nullptr, &memory))) return;
+    const uint64_t shapes[] = {4, 8, 16};
+    auto options = sized<gpo_buckets_options>();
+    options.shapes = shapes;
+    options.shape_count = 3;
+    options.max_buckets = 2;
+    options.record = fill_bucket;
+    options.user = &memory;
+    options.pad_address = memory;
+    options.pad_element_bytes = 4;
+    Buckets buckets;
+    untouched(buckets, STEP(a, gpo_buckets_create(a.device, &options, buckets.out())));
+    if (buckets) {
+        STEP(a, gpo_buckets_prepare(buckets, stream));
+        const uint32_t value = 3;
+        auto setting = sized<gpo_setting>();
+        setting.name = "value";
+        setting.value = &value;
+        setting.bytes = sizeof value;
+        for (const uint64_t size : {7, 3, 16, 17}) {
+            uint64_t shape = 0;
+            STEP(a, gpo_buckets_launch(buckets, stream, size, &setting, sizeof setting, 1, &shape));
+        }
+        auto statistics = sized<gpo_buckets_statistics>();
+        STEP(a, gpo_buckets_get_statistics(buckets, &statistics));
+        a.notify(stream);
+        ASK(a, gpo_stream_wait(stream, kPatience));
+        STEP(a, gpo_buckets_destroy(buckets.release()));
+    }
+    STEP(a, gpo_memory_free(a.device, memory));
+}
+
+void device_queues(Attempt& a) {
+    if (!a.open()) return;
+    Stream stream, resident;
+    auto stream_options = sized<gpo_stream_options>();
+    stream_options.flags = GPO_STREAM_RESIDENT;
+    if (!STEP(a, gpo_stream_create(a.device, nullptr, stream.out()))) return;
+    if (!STEP(a, gpo_stream_create(a.device, &stream_options, resident.out()))) return;
+    auto options = sized<gpo_queue_options>();
+    options.kind = GPO_QUEUE_RANGE;
+    options.count = 4;
+    options.label = "numbers";
+    DeviceQueue range, ring;
+    untouched(range, STEP(a, gpo_queue_create(a.device, &options, range.out())));
+    char handle[GPO_QUEUE_HANDLE_BYTES];
+    auto info = sized<gpo_queue_info>();
+    if (range) {
+        const float costs[] = {1, 4, 2, 3};
+        STEP(a, gpo_queue_set_costs(range, stream, costs, 4));
+        STEP(a, gpo_queue_get_device_handle(range, handle, sizeof handle, nullptr));
+        STEP(a, gpo_queue_reset(range, stream));
+    }
+    options = sized<gpo_queue_options>();
+    options.kind = GPO_QUEUE_RING;
+    options.task_size = 32;
+    options.priorities = 2;
+    options.stream = resident;
+    untouched(ring, STEP(a, gpo_queue_create(a.device, &options, ring.out())));
+    if (ring) {
+        const char tasks[3 * 32] = {};
+        STEP(a, gpo_queue_push(ring, stream, tasks, 3, 1));
+        STEP(a, gpo_queue_close(ring));
+        STEP(a, gpo_queue_reset(ring, stream));
+        STEP(a, gpo_queue_abort(ring));
+        STEP(a, gpo_queue_get_info(ring, &info));
+        a.notify(stream);
+        STEP(a, gpo_queue_destroy(ring.release()));
+    }
+    if (range) STEP(a, gpo_queue_destroy(range.release()));
+}
+
+// Does what a kernel does with the first task of a host ring.
+void answer_first_task(const uint64_t* handle) {
+    // gpo::host_ring: posted_slots, answer_slots.
+    const uint64_t* const posted = reinterpret_cast<const uint64_t*>(handle[13]);
+    uint64_t* const answers = reinterpret_cast<uint64_t*>(handle[14]);
+    for (int word = 2; word >= 0; --word)   // an answer, success, the ticket
+        __atomic_store_n(&answers[word], word == 0 ? posted[0] : uint64_t{1} << 32, __ATOMIC_RELEASE);
+}
+
+// No kernel is there: but for one task, what is posted comes back cancelled.
+void host_queues(Attempt& a) {
+    if (!a.open()) return;
+    Stream resident;
+    auto stream_options = sized<gpo_stream_options>();
+    stream_options.flags = GPO_STREAM_RESIDENT;
+    if (!STEP(a, gpo_stream_create(a.device, &stream_options, resident.out()))) return;
+    auto options = sized<gpo_queue_options>();
+    options.kind = GPO_QUEUE_HOST_RING;
+    options.task_size = 16;
+    options.answer_size = 4;
+    options.tenants = 2;
+    options.stream = resident;
+    DeviceQueue queue;
+    untouched(queue, STEP(a, gpo_queue_create(a.device, &options, queue.out())));
+    if (!queue) return;
+    auto tenant = sized<gpo_tenant_options>();
+    tenant.completions = a.queue;
+    const bool told = STEP(a, gpo_queue_set_tenant(queue, 1, &tenant));
+    const char tasks[2 * 16] = {};
+    uint64_t posted = 0;
+    uint64_t handle[GPO_QUEUE_HANDLE_BYTES / 8];
+    const bool asked = STEP(a, gpo_queue_post(queue, 0, tasks, 2, 0, &posted)) &&
+                       STEP(a, gpo_queue_get_device_handle(queue, handle, sizeof handle, nullptr));
+    if (asked) answer_first_task(handle);
+    const uint64_t first = a.next_mark(), second = a.next_mark();
+    if (told && STEP(a, gpo_queue_post(queue, 1, tasks, 2, first, &posted))) {
+        CHECK(posted == 2);
+        a.accepted(first);
+        a.accepted(second);
+    }
+    gpo_answer answer;
+    uint64_t count = 0;
+    ASK(a, gpo_queue_wait(queue, 0, 0));
+    if (STEP(a, gpo_queue_take(queue, 0, &answer, sizeof answer, nullptr, 1, &count))) CHECK(count == asked);
+    STEP(a, gpo_queue_close(queue));
+    STEP(a, gpo_queue_destroy(queue.release()));
+}
+
+// A scheduler's figures, while it does one task and when it has.
+void scheduler_figures(Attempt& a, gpo_scheduler_t scheduler) {
+    auto info = sized<gpo_scheduler_info>();
+    auto handler = sized<gpo_handler_info>();
+    gpo_scheduler_block blocks[4];
+    gpo_depth_sample samples[4];
+    gpo_task_error errors[4];
+    uint64_t count = 0;
+    STEP(a, gpo_scheduler_get_info(scheduler, &info));
+    STEP(a, gpo_scheduler_get_handler(scheduler, 0, &handler));
+    STEP(a, gpo_scheduler_get_blocks(scheduler, blocks, sizeof blocks[0], 4, &count));
+    STEP(a, gpo_scheduler_get_samples(scheduler, samples, sizeof samples[0], 4, &count));
+    STEP(a, gpo_scheduler_get_errors(scheduler, errors, sizeof errors[0], 4, &count));
+}
+
+gpo_scheduler_options scheduler_options(gpo_queue_t ring) {
+    auto options = sized<gpo_scheduler_options>();
+    options.form = GPO_SCHEDULER_RESIDENT;
+    options.queue = ring;
+    options.source = "struct task { unsigned handler; };\n"
+                     "__device__ int work(gpo::task_context &, const task &) { return 0; }\n";
+    options.threads = 32;
+    options.multiprocessors = 1;
+    return options;
+}
+gpo_handler scheduler_handler() {
+    auto handler = sized<gpo_handler>();
+    handler.name = "work";
+    return handler;
+}
+
+void schedulers(Attempt& a) {
+    if (!a.open()) return;
+    auto ring_options = sized<gpo_queue_options>();
+    ring_options.kind = GPO_QUEUE_RING;
+    ring_options.task_size = 16;
+    ring_options.capacity = 64;
+    DeviceQueue ring;
+    Owned<gpo_scheduler_t, gpo_scheduler_destroy> scheduler;
+    Stream stream;
+    if (!STEP(a, gpo_queue_create(a.device, &ring_options, ring.out())) ||
+        !STEP(a, gpo_stream_create(a.device, nullptr, stream.out())))
+        return;
+    const auto handler = scheduler_handler();
+    auto options = scheduler_options(ring);
+    untouched(scheduler, STEP(a, gpo_scheduler_create(a.device, &options, &handler, sizeof handler, 1,
+                                                      scheduler.out())));
+    if (!scheduler) return;
+    const char task[16] = {};
+    STEP(a, gpo_queue_push(ring, stream, task, 1, 0));
+    if (STEP(a, gpo_scheduler_start(scheduler))) STEP(a, gpo_scheduler_drain(scheduler, kPatience));
+    scheduler_figures(a, scheduler);
+    STEP(a, gpo_scheduler_stop(scheduler, kPatience));
+    STEP(a, gpo_scheduler_wait(scheduler, kPatience));
+    STEP(a, gpo_scheduler_destroy(scheduler.release()));
+    a.notify(stream);
+    STEP(a, gpo_queue_destroy(ring.release()));
+}
+
+// A while, whose queue has no other scheduler.
+void looping_schedulers(Attempt& a) {
+    if (!a.open()) return;
+    auto ring_options = sized<gpo_queue_options>();
+    ring_options.kind = GPO_QUEUE_RING;
+    ring_options.task_size = 16;
+    ring_options.capacity = 64;
+    DeviceQueue ring;
+    Owned<gpo_scheduler_t, gpo_scheduler_destroy> scheduler;
+    if (!STEP(a, gpo_queue_create(a.device, &ring_options, ring.out()))) return;
+    const auto handler = scheduler_handler();
+    auto options = scheduler_options(ring);
+    options.form = GPO_SCHEDULER_WHILE;
+    untouched(scheduler, STEP(a, gpo_scheduler_create(a.device, &options, &handler, sizeof handler, 1,
+                                                      scheduler.out())));
+    if (!scheduler) return;
+    if (STEP(a, gpo_scheduler_start(scheduler))) STEP(a, gpo_scheduler_drain(scheduler, kPatience));
+    STEP(a, gpo_scheduler_destroy(scheduler.release()));
+    STEP(a, gpo_queue_destroy(ring.release()));
+}
+
+// A scheduler of graphs, which launches one that fills a word.
+void graph_schedulers(Attempt& a) {
+    if (!a.open()) return;
+    auto ring_options = sized<gpo_queue_options>();
+    ring_options.kind = GPO_QUEUE_RING;
+    ring_options.task_size = 16;
+    ring_options.capacity = 64;
+    DeviceQueue ring;
+    Stream stream;
+    Owned<gpo_template_t, gpo_template_destroy> fills;
+    Owned<gpo_graph_t, gpo_graph_destroy> graph;
+    Owned<gpo_scheduler_t, gpo_scheduler_destroy> scheduler;
+    uint64_t memory = 0;
+    auto graph_options = sized<gpo_graph_options>();
+    graph_options.flags = GPO_GRAPH_DEVICE_LAUNCH;
+    if (!STEP(a, gpo_queue_create(a.device, &ring_options, ring.out())) ||
+        !STEP(a, gpo_stream_create(a.device, nullptr, stream.out())) ||
+        !STEP(a, gpo_template_create(a.device, nullptr, fills.out())) ||
+        !STEP(a, gpo_template_allocate(fills, 16, &memory)) ||
+        !STEP(a, gpo_template_add_fill(fills, nullptr, 0, memory, 7, 4, 4, nullptr)) ||
+        !STEP(a, gpo_graph_create(fills, &graph_options, graph.out())))
+        return;
+    const gpo_graph_t child = graph;
+    auto handler = sized<gpo_handler>();
+    handler.graphs = &child;
+    handler.graph_count = 1;
+    auto options = sized<gpo_scheduler_options>();
+    options.form = GPO_SCHEDULER_GRAPHS;
+    options.queue = ring;
+    untouched(scheduler, STEP(a, gpo_scheduler_create(a.device, &options, &handler, sizeof handler, 1,
+                                                      scheduler.out())));
+    if (!scheduler) return;
+    const char task[16] = {};
+    STEP(a, gpo_queue_push(ring, stream, task, 1, 0));
+    if (STEP(a, gpo_scheduler_start(scheduler))) STEP(a, gpo_scheduler_drain(scheduler, kPatience));
+    STEP(a, gpo_scheduler_destroy(scheduler.release()));
+    STEP(a, gpo_queue_destroy(ring.release()));
+}
+
 }  // namespace
 
 const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all{
         {"runtimes", runtimes},
         {"devices", devices},
+        {"advice", advice, 60},
         {"traces", traces},
         {"streams", streams},
         {"events", events},
@@ -570,13 +858,25 @@ const std::vector<Scenario>& scenarios() {
         {"kernels", kernels},
         {"modules", modules},
         {"pipelines", pipelines},
+        {"buckets", buckets, 150},
+        {"device queues", device_queues},
+        {"host queues", host_queues},
+        {"schedulers", schedulers, 10, 100},
+        {"looping schedulers", looping_schedulers, 4, 60},
+        {"schedulers of graphs", graph_schedulers, 4, 60},
         {"executors", executors},
         {"files", files},
         {"tuned pipeline", tuned_pipeline, 15},
         {"launches", launches},
+        {"families of kernels", families, 40, 400},
+        {"learned sequences", learned_sequences},
         {"built templates", built_templates},
         {"recorded templates", recorded_templates, 400, 400},
         {"launched templates", launched_templates},
+        {"traced templates", traced_templates, 150},
+        {"imported templates", imported_templates},
+        {"memory of templates", template_memory},
+        {"allocating templates", allocating_templates},
         {"conditional templates", conditional_templates, 400, 400},
         {"compile uncached", compile_uncached, 4, 40, true},
         {"compile remembered", compile_remembered, 16},

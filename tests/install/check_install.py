@@ -152,6 +152,20 @@ def main():
         lacking = [words for words in wanted if not re.search(words, told)]
         print(f"FAIL {name}: it doesn't say {lacking}, but {told}" if lacking else f"PASS {name}")
 
+        name = "gpuorch-advise reads a trace, and names the line of one that is none"
+        trace, none = folder / "trace.json", folder / "none.json"
+        trace.write_text('[\n{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"host: program"}},\n'
+                         '{"ph":"X","name":"blur","cat":"gpu","pid":100,"tid":1,"ts":1.000,"dur":2.000,'
+                         '"args":{"engine":"kernel","operation":1}},\n]\n')
+        none.write_text("[\n{}\n]\n")
+        told = run(name, prefix / "bin" / "gpuorch-advise", trace, env=plain)
+        refused = subprocess.run([prefix / "bin" / "gpuorch-advise", none], env=plain, capture_output=True, text=True)
+        lacking = [words for words in (r"trace of program: 3.00 us", r"GPU 0: 2.00 us .* most of it kernels", r"1\. leave it: ")
+                   if not re.search(words, told)]
+        if refused.returncode != 1 or "none.json, line 2: this is no trace" not in refused.stderr:
+            lacking.append(f"why it refuses one: {refused.returncode}, {refused.stderr}")
+        print(f"FAIL {name}: it doesn't say {lacking}, but {told}" if lacking else f"PASS {name}")
+
         name = "a build without tests, as the README has it, has gpuorch-bench, and one without that hasn't"
         programs = {"gpuorch-bench", *(f"gpuorch_bench_{path.stem}" for path in (ROOT / "tests/bench").glob("*.cpp"))}
         bench, modules, lua = {}, {}, machine.lua() or ""

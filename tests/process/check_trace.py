@@ -212,6 +212,9 @@ def mixed_program(job):
     names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
     shown = 's0 <&>"\\\t\x01'  # traced_program.py's name for it
     check("a stream's name is as it was given, whatever is in it", (names.count(shown), 1), (names.count(f"{shown} held"), 1))
+    check("a launch of a graph is there, as its template is called, with its nodes",
+          ([(name, took > 0, args["template"], args["nodes"], args["engine"]) for name, took, args in found["graph"]],
+           [(shown, True, shown, 3, "graph")]))
     told = sorted(int(args["user_data"]) for _, _, args in found["completion"] if args["status"] == "GPO_SUCCESS")
     arrows = collections.Counter((event["ph"], event["cat"]) for event in events if event["ph"] in "sf")
     check("each completion is there, with its number (a callback's has none), and an arrow", (told, sorted([0, *range(12)])),
@@ -224,7 +227,7 @@ def mixed_program(job):
     check("held streams and what serialises are there, with their times", (len(found["held"]) >= 2, True),
           ({name: took > 0 for name, took, _ in found["serialising"]}, {"serialising: device allocation": True}))
     picture("its picture", folder / "timeline.svg",
-            ["GPU 0: ", 'stream s0 <&>"\\\ufffd\ufffd', "stream s1", "held on the host", "failed call", "callback", "completion",
+            ["GPU 0: ", 'stream s0 <&>"\\\ufffd\ufffd', "stream s1", "graph", "held on the host", "failed call", "callback", "completion",
              "serialising call", "serialising calls"])
 
 
@@ -510,7 +513,7 @@ def figures_agree(job):
                 f"{plural(about['callbacks'], 'callback')}, {plural(about['completions'], 'completion')}")
         check(f"{name}: the trace's figures are of what is in it", (code, 0),
               ([about[each] for each in ("calls", "timed", "callbacks", "completions")],
-               [kinds[each] for each in ("call", "gpu", "callback", "completion")]), (about["dropped"], 0))
+               [kinds["call"], kinds["gpu"] + kinds["graph"], kinds["callback"], kinds["completion"]]), (about["dropped"], 0))
         check(f"{name}: the summary and the picture begin with them", (said in summary.splitlines()[0], True),
               ([text.startswith(said + " in ") for text in texts[:20] if "timed)" in text], [True]))
 

@@ -8,6 +8,8 @@
 // RUN: wild
 // RUN: GPUORCH_ATTRIBUTE=1 wild
 // RUN: misaligned
+// RUN: child
+// RUN: GPUORCH_ATTRIBUTE=1 child
 #include <map>
 #include <optional>
 
@@ -34,12 +36,22 @@ extern "C" __global__ void begin_and_stay(volatile unsigned *begun, const volati
 }
 )";
 
-gpo_module_t compile_on(gpo_device_t device) {
+constexpr const char* kChildSource = R"(
+__global__ void grandchild(unsigned value) { if (value == 1) __trap(); }
+__global__ void between(unsigned value) { grandchild<<<1, 1, 0, cudaStreamTailLaunch>>>(value); }
+extern "C" __global__ void child(unsigned value) { between<<<2, 1>>>(value); }
+)";
+
+gpo_module_t compile_on(gpo_device_t device, bool children = false) {
     auto options = sized<gpo_compile_options>();
-    options.source = kSource;
+    const std::string source = std::string(kSource) + (children ? kChildSource : "");
+    options.source = source.c_str();
+    options.flags = children ? GPO_COMPILE_DYNAMIC_PARALLELISM : 0;
     options.label = "faulty";
     gpo_module_t module = nullptr;
-    EXPECT_OK(gpo_module_compile(device, &options, &module));
+    const gpo_status status = gpo_module_compile(device, &options, &module);
+    if (children && status == GPO_NO_COMPILER) end_skipped("kernel_fault child", "libcudadevrt.a was not found");
+    EXPECT_OK(status);
     return module;
 }
 
@@ -93,7 +105,7 @@ int main(int argc, char** argv) {
     const std::string kind = argv[1];
     setenv("GPUORCH_SOFT_DEVICES", "2", 1);
     Opened a;
-    const gpo_module_t module = compile_on(a.device);
+    const gpo_module_t module = compile_on(a.device, kind == "child");
     gpo_kernel_t faulty = nullptr, harmless = nullptr, gate = nullptr;
     EXPECT_OK(gpo_module_get_kernel(module, kind == "assert" ? "assertion" : kind.c_str(), &faulty));
     EXPECT_OK(gpo_module_get_kernel(module, "harmless", &harmless));
@@ -148,6 +160,7 @@ int main(int argc, char** argv) {
     EXPECT(message.find("the deadly one") != std::string::npos);
     EXPECT(message.find("culprit") != std::string::npos);
     if (driver.software) EXPECT(message.find("innocent") == std::string::npos);
+    if (driver.software && kind == "child") EXPECT(message.find("grandchild") != std::string::npos);
     // Attributed, a stream has one suspect, the one that ran: of what was done before or came later none is.
     if (const char* attribute = std::getenv("GPUORCH_ATTRIBUTE"); attribute && *attribute == '1') {
         EXPECT(message.find("notify") == std::string::npos);

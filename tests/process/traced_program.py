@@ -49,6 +49,10 @@ def mixed(gpo):
     for stream in streams:
         gpo.stream_wait(stream, -1)
     gpo.copy_to_device(streams[1], memory, host, len(host))
+    step = gpo.template_create(device, gpo.TemplateOptions(label=HARD))
+    for number in range(3):
+        gpo.template_add_fill(step, None, 0, memory, number, 4, 1 << 12)
+    gpo.template_launch(step, streams[2], None, 0, 0)
     # Held for a timeline, then for a host call, whose end a callback hears of.
     gpo.stream_wait_timeline(streams[0], timeline, 1)
     gpo.fill(streams[0], memory, 1, 1, 4096)
@@ -69,6 +73,7 @@ def mixed(gpo):
     while drained < 12:
         gpo.cq_wait(queue, -1)
         drained += gpo.cq_drain(queue, entries, ctypes.sizeof(gpo.Completion), 16)
+    step.close()
     gpo.memory_free(device, memory)
     close(*streams, timeline, executor, queue, device, runtime)
 

@@ -182,6 +182,6 @@ std::vector<gpo_completion> take(gpo_cq_t cq, size_t count);
 uint64_t monotonic_ns();
 
 /// A number written by the GPU, read afresh.
-inline uint32_t read(const uint32_t& word) noexcept { return *const_cast<const volatile uint32_t*>(&word); }
+inline uint32_t read(const uint32_t& word) noexcept { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
 
 }  // namespace gpo::test

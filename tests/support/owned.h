@@ -50,5 +50,7 @@ using Pipeline = Owned<gpo_pipeline_t, gpo_pipeline_destroy>;
 using Executor = Owned<gpo_executor_t, gpo_executor_destroy>;
 using Template = Owned<gpo_template_t, gpo_template_destroy>;
 using Graph = Owned<gpo_graph_t, gpo_graph_destroy>;
+using Buckets = Owned<gpo_buckets_t, gpo_buckets_destroy>;
+using DeviceQueue = Owned<gpo_queue_t, gpo_queue_destroy>;
 
 }  // namespace gpo::test

@@ -9,10 +9,12 @@
 #ifndef GPUORCH_API_H
 #define GPUORCH_API_H
 
+#include "advice.h"
+#include "buckets.h"
 #include "executor.h"
 #include "metrics.h"
 #include "pipeline.h"
-#include "template.h"
+#include "scheduler.h"
 #include "trace.h"
 
 #ifdef __cplusplus
@@ -231,6 +233,58 @@ typedef struct gpo_api {
                                  uint32_t *limited);
     gpo_status (*graph_get_device_handle)(gpo_graph_t graph, uint64_t *native, uint64_t *status);
     gpo_status (*graph_get_device_status)(gpo_graph_t graph, gpo_status *device_status);
+    gpo_status (*buckets_create)(gpo_device_t device, const gpo_buckets_options *options, gpo_buckets_t *buckets);
+    gpo_status (*buckets_destroy)(gpo_buckets_t buckets);
+    gpo_status (*buckets_prepare)(gpo_buckets_t buckets, gpo_stream_t stream);
+    gpo_status (*buckets_launch)(gpo_buckets_t buckets, gpo_stream_t stream, uint64_t size, const gpo_setting *settings,
+                                 uint64_t stride, uint64_t count, uint64_t *shape);
+    gpo_status (*buckets_get_statistics)(gpo_buckets_t buckets, gpo_buckets_statistics *statistics);
+    gpo_status (*template_import)(gpo_device_t device, void *native, const gpo_template_options *options,
+                                  gpo_template_t *graph_template);
+    gpo_status (*template_get_picture)(gpo_template_t graph_template, uint32_t format, char *buffer, size_t capacity,
+                                       size_t *needed);
+    gpo_status (*template_allocate)(gpo_template_t graph_template, uint64_t bytes, uint64_t *address);
+    gpo_status (*template_allocate_host)(gpo_template_t graph_template, uint64_t bytes, void **memory);
+    gpo_status (*template_add_allocation)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                          uint64_t bytes, uint64_t *address, uint32_t *node);
+    gpo_status (*template_add_free)(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                    uint64_t address, uint32_t *node);
+    gpo_status (*queue_create)(gpo_device_t device, const gpo_queue_options *options, gpo_queue_t *queue);
+    gpo_status (*queue_destroy)(gpo_queue_t queue);
+    gpo_status (*queue_get_device_handle)(gpo_queue_t queue, void *buffer, size_t capacity, size_t *needed);
+    gpo_status (*queue_set_costs)(gpo_queue_t queue, gpo_stream_t stream, const float *costs, uint64_t count);
+    gpo_status (*queue_reset)(gpo_queue_t queue, gpo_stream_t stream);
+    gpo_status (*queue_close)(gpo_queue_t queue);
+    gpo_status (*queue_abort)(gpo_queue_t queue);
+    gpo_status (*queue_get_info)(gpo_queue_t queue, gpo_queue_info *info);
+    gpo_status (*queue_push)(gpo_queue_t queue, gpo_stream_t stream, const void *tasks, uint64_t count,
+                             uint32_t priority);
+    gpo_status (*device_get_costs)(gpo_device_t device, uint32_t flags, gpo_costs *costs);
+    gpo_status (*advise)(gpo_device_t device, const gpo_workload *workload, gpo_diagnosis *diagnosis,
+                         gpo_advice *advice, uint64_t stride, uint64_t capacity, uint64_t *count);
+    gpo_status (*queue_set_tenant)(gpo_queue_t queue, uint32_t tenant, const gpo_tenant_options *options);
+    gpo_status (*queue_post)(gpo_queue_t queue, uint32_t tenant, const void *tasks, uint64_t count, uint64_t user_data,
+                             uint64_t *posted);
+    gpo_status (*queue_take)(gpo_queue_t queue, uint32_t tenant, gpo_answer *entries, uint64_t stride, void *answers,
+                             uint64_t capacity, uint64_t *count);
+    gpo_status (*queue_wait)(gpo_queue_t queue, uint32_t tenant, int64_t timeout_ns);
+    gpo_status (*advise_trace)(const char *path, gpo_workload *workload, char *buffer, size_t capacity, size_t *needed);
+    gpo_status (*scheduler_create)(gpo_device_t device, const gpo_scheduler_options *options,
+                                   const gpo_handler *handlers, uint64_t stride, uint32_t count,
+                                   gpo_scheduler_t *scheduler);
+    gpo_status (*scheduler_destroy)(gpo_scheduler_t scheduler);
+    gpo_status (*scheduler_start)(gpo_scheduler_t scheduler);
+    gpo_status (*scheduler_drain)(gpo_scheduler_t scheduler, int64_t timeout_ns);
+    gpo_status (*scheduler_stop)(gpo_scheduler_t scheduler, int64_t timeout_ns);
+    gpo_status (*scheduler_wait)(gpo_scheduler_t scheduler, int64_t timeout_ns);
+    gpo_status (*scheduler_get_info)(gpo_scheduler_t scheduler, gpo_scheduler_info *info);
+    gpo_status (*scheduler_get_handler)(gpo_scheduler_t scheduler, uint32_t handler, gpo_handler_info *info);
+    gpo_status (*scheduler_get_blocks)(gpo_scheduler_t scheduler, gpo_scheduler_block *blocks, uint64_t stride,
+                                       uint64_t capacity, uint64_t *count);
+    gpo_status (*scheduler_get_samples)(gpo_scheduler_t scheduler, gpo_depth_sample *samples, uint64_t stride,
+                                        uint64_t capacity, uint64_t *count);
+    gpo_status (*scheduler_get_errors)(gpo_scheduler_t scheduler, gpo_task_error *errors, uint64_t stride,
+                                       uint64_t capacity, uint64_t *count);
 } gpo_api;
 
 #ifdef __cplusplus

@@ -96,7 +96,8 @@ GPO_API gpo_status gpo_device_get_properties(gpo_device_t device, gpo_device_pro
 
 /* Waits until all work that was put on the device's streams before the call is done, and until memory that was freed
  * behind this work is free. That includes held work, and the work of streams that have been destroyed. If a stream has
- * failed, the work that the GPU was given before the failure is waited for too; the failure isn't returned.
+ * failed, the work that the GPU was given before the failure is waited for too; the failure isn't returned. Resident
+ * streams (stream.h) are left out.
  *
  * The call may be made during a stream capture. A stream that is being captured runs nothing, so it is passed over. A
  * wrapped legacy stream is passed over while any blocking stream is being captured. Memory that was freed during a
@@ -132,7 +133,7 @@ GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t pee
 #define GPO_LIMIT_STACK_BYTES 1          /* stack of each thread of a kernel, bytes */
 #define GPO_LIMIT_PRINTF_BYTES 2         /* buffer of printf in kernels, bytes */
 #define GPO_LIMIT_HEAP_BYTES 3           /* heap of malloc in kernels, bytes */
-#define GPO_LIMIT_PENDING_LAUNCHES 4     /* launches made by kernels that may be pending: a count */
+#define GPO_LIMIT_PENDING_LAUNCHES 4     /* launches by kernels (module.h) that may be pending: a count */
 #define GPO_LIMIT_L2_FETCH_BYTES 5       /* granularity of fetches into the L2 cache, bytes */
 #define GPO_LIMIT_PERSISTING_L2_BYTES 6  /* part of the L2 cache for persisting accesses, bytes */
 /* Reads the value of `limit` (GPO_LIMIT_*) that is in force now.

@@ -13,8 +13,12 @@
  *     executor.h    callbacks when GPU work is done; host functions in the order of a stream
  *     pipeline.h    files, memory and callbacks streamed through a GPU
  *     template.h    work that is recorded once and launched again and again, with other values
+ *     buckets.h     one template for each shape that requests come in
+ *     queue.h       queues that kernels take their work from
+ *     scheduler.h   schedulers, which stay on the GPU and do the tasks of a queue
  *     metrics.h     gauges and counters for monitoring
  *     trace.h       a timeline of what the host and the GPUs did
+ *     advice.h      which form of work fits a workload; what a trace says of a run
  *     api.h         the same functions as a table, for dlopen
  *
  * C++ has gpuorch.hpp, one layer over these, and asio.hpp for an io_context.

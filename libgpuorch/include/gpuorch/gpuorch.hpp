@@ -43,11 +43,31 @@
 //       });
 //       auto graph = step.create_graph();
 //       graph.launch(stream, gpuorch::setting("data", y));
+// - Shape buckets (buckets.h) take one callable for the work that runs and for the work that is recorded for a shape:
+//       auto record = [&](gpuorch::stream_ref on, const gpuorch::bucket_work& work) {
+//           halve.launch(on, 1, 256, work.value("data", x), work.shape());
+//           work.argument("data", 0);
+//       };
+//       auto buckets = device.create_buckets({16, 64, 256}, record);
+//       buckets.launch(stream, 50, gpuorch::setting("data", y));
+// - A device queue (queue.h) is a kernel's argument by range(), ring() or host_ring():
+//       gpo_queue_options options{};
+//       options.kind = GPO_QUEUE_RANGE;
+//       options.count = n;
+//       auto rows = device.create_queue(options);
+//       solve.launch(stream, 132, 256, rows.range(), x);
+// - A scheduler (scheduler.h) does the tasks of a queue by functions of a source:
+//       gpo_scheduler_options options{};
+//       options.queue = ring;
+//       auto scheduler = device.create_scheduler(source, {"visit"}, options);
+//       scheduler.start();
+//       ring.push(stream, &first, 1);
+//       stream.wait();
+//       scheduler.drain();
 // - Any thread may make any call, as in C. Moving, resetting and destroying an object needs that no other thread uses
-// it.
-// - A callable that is passed to `then`, `host_call` or a pipeline is owned by the library until it has run for the
-// last
-//   time. It runs on the threads that executor.h and pipeline.h name.
+//   it.
+// - A callable that is passed to `then`, `host_call`, buckets or a pipeline is owned by the library until it has run
+//   for the last time. It runs on the threads that executor.h, buckets.h and pipeline.h name.
 #ifndef GPUORCH_HPP
 #define GPUORCH_HPP
 
@@ -467,6 +487,26 @@ private:
     std::size_t size_ = 0;
 };
 
+/// Pinned host memory that a graph template owns, from graph_template::allocate_host. Kernels reach it at the same
+/// address.
+template <class T>
+class host_memory {
+public:
+    using value_type = T;
+    host_memory() noexcept = default;
+    host_memory(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+    T* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+    T* begin() const noexcept { return data_; }
+    T* end() const noexcept { return data_ + size_; }
+    T& operator[](std::size_t index) const noexcept { return data_[index]; }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
 namespace detail {
 
 /// The bytes of so many elements. A product that overflows becomes a size that the library refuses.
@@ -678,6 +718,10 @@ template <class T>
 device_ptr<T> kernel_argument(const pinned<T>& memory) noexcept {
     return device_ptr<T>(reinterpret_cast<std::uintptr_t>(memory.data()));
 }
+template <class T>
+device_ptr<T> kernel_argument(const host_memory<T>& memory) noexcept {
+    return device_ptr<T>(reinterpret_cast<std::uintptr_t>(memory.data()));
+}
 
 }  // namespace detail
 
@@ -828,6 +872,11 @@ public:
         check(gpo_template_get_last_node(template_, stream, &node));
         return node;
     }
+    /// Later work on the stream comes after this node.
+    void set_last_node(std::uint32_t node) const { set_last_node(stream_, node); }
+    void set_last_node(gpo_stream_t stream, std::uint32_t node) const {
+        check(gpo_template_set_last_node(template_, stream, node));
+    }
     /// Names something of the last node (GPO_PARAMETER_*).
     void parameter(const char* name, std::uint32_t what, std::uint32_t index = 0) const {
         check(gpo_template_add_parameter(template_, name, last_node(), what, index));
@@ -838,6 +887,13 @@ public:
 private:
     gpo_template_t template_;
     gpo_stream_t stream_;
+};
+
+/// A node that allocates, from graph_template::add_allocation.
+template <class T>
+struct allocation {
+    std::uint32_t node = 0;
+    device_ptr<T> memory;
 };
 
 class graph_template : public owner<ref<gpo_template_t>, gpo_template_destroy> {
@@ -881,6 +937,41 @@ public:
     }
     void clear() const { check(gpo_template_clear(get())); }
 
+    /// Device memory for `count` elements: it lives as long as the template, its graphs and their launches.
+    template <class T>
+    [[nodiscard]] device_ptr<T> allocate(std::uint64_t count) const {
+        std::uint64_t address = 0;
+        check(gpo_template_allocate(get(), detail::bytes_of<T>(count), &address));
+        return device_ptr<T>(address);
+    }
+    /// The same in pinned host memory, which isn't cleared.
+    template <class T>
+    [[nodiscard]] host_memory<T> allocate_host(std::size_t count) const {
+        static_assert(std::is_trivially_copyable_v<T>, "the GPU copies bytes");
+        void* memory = nullptr;
+        check(gpo_template_allocate_host(get(), detail::bytes_of<T>(count), &memory));
+        return host_memory<T>(static_cast<T*>(memory), count);
+    }
+    /// Device memory that exists while a graph runs, from this node to that of add_free.
+    template <class T>
+    [[nodiscard]] allocation<T> add_allocation(std::uint64_t count,
+                                               const std::vector<std::uint32_t>& after = {}) const {
+        std::uint64_t address = 0;
+        allocation<T> made;
+        check(gpo_template_add_allocation(get(), after.data(), static_cast<std::uint32_t>(after.size()),
+                                          detail::bytes_of<T>(count), &address, &made.node));
+        made.memory = device_ptr<T>(address);
+        return made;
+    }
+    /// `after`: all nodes that use the memory are before these.
+    template <class T>
+    std::uint32_t add_free(device_ptr<T> memory, const std::vector<std::uint32_t>& after) const {
+        std::uint32_t node = 0;
+        check(gpo_template_add_free(get(), after.data(), static_cast<std::uint32_t>(after.size()), memory.address(),
+                                    &node));
+        return node;
+    }
+
     [[nodiscard]] graph create_graph(gpo_graph_options options = {}) const {
         return detail::made<graph>(gpo_graph_create, get(), detail::with_size(options));
     }
@@ -893,6 +984,260 @@ public:
     }
     void prepare(std::uint32_t count, gpo_stream_t stream) const { check(gpo_template_prepare(get(), count, stream)); }
     gpo_template_statistics statistics() const { return detail::got(gpo_template_get_statistics, get()); }
+    /// Drawn as GPO_PICTURE_SVG or GPO_PICTURE_DOT.
+    std::string picture(std::uint32_t format = GPO_PICTURE_SVG) const {
+        return detail::text([&](char* buffer, std::size_t room, std::size_t* needed) {
+            return gpo_template_get_picture(get(), format, buffer, room, needed);
+        });
+    }
+};
+
+// --- shape buckets ---
+
+/// What a callable of buckets is to put on its stream. Valid during the call.
+class bucket_work {
+public:
+    bucket_work(const gpo_bucket_work& work, gpo_stream_t stream) noexcept : raw_(work), stream_(stream) {}
+
+    /// Elements of the request.
+    std::uint64_t size() const noexcept { return raw_.size; }
+    /// Elements that the work is for.
+    std::uint64_t shape() const noexcept { return raw_.shape; }
+    const gpo_bucket_work& raw() const noexcept { return raw_; }
+
+    /// What the request sets the parameter of this name to; `otherwise` if the request doesn't, and where there is no
+    /// request. Throws GPO_INVALID_ARGUMENT for a setting of another size.
+    template <class T>
+    auto value(const char* name, const T& otherwise) const {
+        auto value = detail::kernel_argument(otherwise);
+        for (std::uint64_t i = 0; i < raw_.setting_count; ++i) {
+            const gpo_setting& given = setting(i);
+            if (given.name == nullptr || std::strcmp(given.name, name) != 0) continue;
+            if (given.bytes != sizeof value) throw error(error::of_status(GPO_INVALID_ARGUMENT));
+            std::memcpy(static_cast<void*>(std::addressof(value)), given.value, sizeof value);
+        }
+        return value;
+    }
+
+    /// For the callable that records. Names something of the node that was recorded last (GPO_PARAMETER_*). Does
+    /// nothing when the work runs.
+    void parameter(const char* name, std::uint32_t what, std::uint32_t index = 0) const {
+        if (raw_.graph_template != nullptr) recording(raw_.graph_template, stream_).parameter(name, what, index);
+    }
+    /// An argument of that node, a kernel.
+    void argument(const char* name, std::uint32_t index) const { parameter(name, GPO_PARAMETER_ARGUMENT, index); }
+
+private:
+    const gpo_setting& setting(std::uint64_t index) const noexcept {
+        const auto* bytes = reinterpret_cast<const unsigned char*>(raw_.settings);
+        return *reinterpret_cast<const gpo_setting*>(bytes + index * raw_.setting_stride);
+    }
+
+    const gpo_bucket_work& raw_;
+    gpo_stream_t stream_;
+};
+
+/// A template for each shape of a table, from device::create_buckets. The callables are destroyed with it. It may be
+/// destroyed in a callable of its own.
+class buckets : public owner<ref<gpo_buckets_t>, gpo_buckets_destroy> {
+public:
+    using owner::owner;
+
+    /// The callables are leaked: the handle needs them.
+    gpo_buckets_t release() noexcept {
+        if (auto* leaked = callables_.get()) leaked->itself = std::move(callables_);
+        return owner::release();
+    }
+
+    /// Runs a request of `size` elements with these values. Returns the shape of its bucket; 0: it ran eagerly.
+    template <class... T>
+    std::uint64_t launch(gpo_stream_t stream, std::uint64_t size, const setting<T>&... settings) const {
+        const auto stay = callables_;
+        const std::array<gpo_setting, sizeof...(T)> all{settings.raw()...};
+        std::uint64_t shape = 0;
+        check(gpo_buckets_launch(get(), stream, size, all.data(), sizeof(gpo_setting), all.size(), &shape));
+        return shape;
+    }
+    void prepare(gpo_stream_t stream) const {
+        const auto stay = callables_;
+        check(gpo_buckets_prepare(get(), stream));
+    }
+    gpo_buckets_statistics statistics() const { return detail::got(gpo_buckets_get_statistics, get()); }
+
+private:
+    friend class device;
+    struct callables {
+        std::shared_ptr<callables> itself;  // of leaked ones
+    };
+    template <class Record, class Pad>
+    struct callables_of : callables {
+        callables_of(Record&& to_record, Pad&& to_pad) : record(std::move(to_record)), pad(std::move(to_pad)) {}
+        static gpo_status call_record(void* user, gpo_stream_t stream, const gpo_bucket_work* work) {
+            static_cast<callables_of*>(user)->record(stream_ref(stream), bucket_work(*work, stream));
+            return GPO_SUCCESS;
+        }
+        static gpo_status call_pad(void* user, gpo_stream_t stream, const gpo_bucket_work* work) {
+            static_cast<callables_of*>(user)->pad(stream_ref(stream), bucket_work(*work, stream));
+            return GPO_SUCCESS;
+        }
+        Record record;
+        Pad pad;
+    };
+    struct no_pad {};
+
+    template <class Record, class Pad>
+    static buckets create(gpo_device_t device, const std::vector<std::uint64_t>& shapes, Record record, Pad pad,
+                          gpo_buckets_options options) {
+        using Own = callables_of<Record, Pad>;
+        constexpr bool pads = !std::is_same_v<Pad, no_pad>;
+        static_assert(std::is_invocable_v<Record&, stream_ref, const bucket_work&> &&
+                          (!pads || std::is_invocable_v<Pad&, stream_ref, const bucket_work&>),
+                      "buckets take callables with (gpuorch::stream_ref, const gpuorch::bucket_work&)");
+        const auto own = std::make_shared<Own>(std::move(record), std::move(pad));
+        options.shapes = shapes.data();
+        options.shape_count = shapes.size();
+        options.record = &Own::call_record;
+        if constexpr (pads) options.pad = &Own::call_pad;
+        options.user = own.get();
+        auto made = detail::made<buckets>(gpo_buckets_create, device, detail::with_size(options));
+        made.callables_ = own;
+        return made;
+    }
+
+    std::shared_ptr<callables> callables_;
+};
+
+// --- device queues ---
+
+/// A queue as a kernel's argument: gpo::range, gpo::ring or gpo::host_ring of gpuorch/device/queue.cuh.
+template <std::size_t Bytes>
+struct queue_argument {
+    std::uint64_t words[Bytes / sizeof(std::uint64_t)];
+};
+using range_argument = queue_argument<64>;
+using ring_argument = queue_argument<96>;
+using host_ring_argument = queue_argument<192>;
+
+/// T of pushed and posted tasks has task_size bytes, A of answers answer_size.
+class queue : public owner<ref<gpo_queue_t>, gpo_queue_destroy> {
+public:
+    using owner::owner;
+
+    /// Of a range. Read it again after the first set_costs().
+    range_argument range() const { return argument<64>(); }
+    ring_argument ring() const { return argument<96>(); }
+    host_ring_argument host_ring() const { return argument<192>(); }
+
+    void set_costs(gpo_stream_t stream, const std::vector<float>& costs) const {
+        check(gpo_queue_set_costs(get(), stream, costs.data(), costs.size()));
+    }
+    /// The numbers come in their own order again.
+    void forget_costs(gpo_stream_t stream) const { check(gpo_queue_set_costs(get(), stream, nullptr, 0)); }
+    template <class T>
+    void push(gpo_stream_t stream, const T* tasks, std::uint64_t count, std::uint32_t priority = 0) const {
+        static_assert(std::is_trivially_copyable_v<T>, "tasks are copied as bytes");
+        check(gpo_queue_push(get(), stream, tasks, count, priority));
+    }
+    /// gpo_queue_reset.
+    void restart(gpo_stream_t stream) const { check(gpo_queue_reset(get(), stream)); }
+
+    void set_tenant(std::uint32_t tenant, gpo_tenant_options options) const {
+        check(gpo_queue_set_tenant(get(), tenant, detail::with_size(options)));
+    }
+    /// Returns how many were posted, from the first on: 0 if there is no room.
+    template <class T>
+    std::uint64_t try_post(std::uint32_t tenant, const T* tasks, std::uint64_t count, std::uint64_t user_data) const {
+        static_assert(std::is_trivially_copyable_v<T>, "tasks are copied as bytes");
+        std::uint64_t posted = 0;
+        static_cast<void>(
+            detail::done(gpo_queue_post(get(), tenant, tasks, count, user_data, &posted), GPO_WOULD_BLOCK));
+        return posted;
+    }
+    /// One task. Throws GPO_WOULD_BLOCK if there is no room.
+    template <class T>
+    void post(std::uint32_t tenant, const T& task, std::uint64_t user_data) const {
+        static_assert(std::is_trivially_copyable_v<T>, "tasks are copied as bytes");
+        std::uint64_t posted = 0;
+        check(gpo_queue_post(get(), tenant, &task, 1, user_data, &posted));
+    }
+    /// Returns how many answers were taken, 0 if there was none. `answers` may be NULL.
+    template <class A>
+    std::uint64_t take(std::uint32_t tenant, gpo_answer* entries, A* answers, std::uint64_t capacity) const {
+        std::uint64_t count = 0;
+        check(gpo_queue_take(get(), tenant, entries, sizeof *entries, answers, capacity, &count));
+        return count;
+    }
+    /// Throws GPO_END if no answer will come any more.
+    void wait(std::uint32_t tenant) const { check(gpo_queue_wait(get(), tenant, -1)); }
+    /// False: the time has passed first.
+    bool wait(std::uint32_t tenant, std::chrono::nanoseconds time) const {
+        return detail::done(gpo_queue_wait(get(), tenant, detail::timeout(time)), GPO_TIMEOUT);
+    }
+
+    void close() const { check(gpo_queue_close(get())); }
+    void abort() const { check(gpo_queue_abort(get())); }
+    gpo_queue_info info() const { return detail::got(gpo_queue_get_info, get()); }
+
+private:
+    template <std::size_t Bytes>
+    queue_argument<Bytes> argument() const {
+        queue_argument<Bytes> out{};
+        std::size_t needed = 0;
+        check(gpo_queue_get_device_handle(get(), out.words, sizeof out.words, &needed));
+        if (needed != Bytes) throw error(wrong_kind());
+        return out;
+    }
+    static gpo_error wrong_kind() noexcept { return error::of_status(GPO_NOT_SUPPORTED); }
+};
+
+// --- schedulers ---
+
+/// From device::create_scheduler.
+class scheduler : public owner<ref<gpo_scheduler_t>, gpo_scheduler_destroy> {
+public:
+    using owner::owner;
+
+    void start() const { check(gpo_scheduler_start(get())); }
+    /// Throws GPO_CANCELLED if the run has ended with tasks left.
+    void drain() const { check(gpo_scheduler_drain(get(), -1)); }
+    /// False: the time has passed first, and the run still drains. Likewise the others.
+    bool drain(std::chrono::nanoseconds time) const {
+        return detail::done(gpo_scheduler_drain(get(), detail::timeout(time)), GPO_TIMEOUT);
+    }
+    void stop() const { check(gpo_scheduler_stop(get(), -1)); }
+    bool stop(std::chrono::nanoseconds time) const {
+        return detail::done(gpo_scheduler_stop(get(), detail::timeout(time)), GPO_TIMEOUT);
+    }
+    /// Waits until the run has ended by itself.
+    void wait() const { check(gpo_scheduler_wait(get(), -1)); }
+    bool wait(std::chrono::nanoseconds time) const {
+        return detail::done(gpo_scheduler_wait(get(), detail::timeout(time)), GPO_TIMEOUT);
+    }
+
+    gpo_scheduler_info info() const { return detail::got(gpo_scheduler_get_info, get()); }
+    gpo_handler_info handler(std::uint32_t number) const {
+        gpo_handler_info info{};
+        info.struct_size = sizeof info;
+        check(gpo_scheduler_get_handler(get(), number, &info));
+        return info;
+    }
+    std::vector<gpo_scheduler_block> blocks() const {
+        return all(gpo_scheduler_get_blocks, static_cast<std::size_t>(info().blocks));
+    }
+    std::vector<gpo_depth_sample> samples() const { return all(gpo_scheduler_get_samples, 1024); }
+    /// The first ones, as many as are stored.
+    std::vector<gpo_task_error> errors() const { return all(gpo_scheduler_get_errors, 4096); }
+
+private:
+    template <class T>
+    std::vector<T> all(gpo_status (*read)(gpo_scheduler_t, T*, std::uint64_t, std::uint64_t, std::uint64_t*),
+                       std::size_t most) const {
+        std::vector<T> out(most);
+        std::uint64_t count = 0;
+        check(read(get(), out.data(), sizeof(T), most, &count));
+        out.resize(static_cast<std::size_t>(count));
+        return out;
+    }
 };
 
 // --- pipelines ---
@@ -1268,11 +1613,44 @@ private:
 
 // --- devices and the runtime ---
 
+/// The forms of work that fit a workload, the best first (advice.h). `now`, which may be NULL, gets what a round's time
+/// goes to. The workload's costs are those of `device`, or without one those of an H200, where the workload has none.
+inline std::vector<gpo_advice> advise(gpo_workload workload, gpo_diagnosis* now = nullptr,
+                                      gpo_device_t device = nullptr) {
+    workload.struct_size = sizeof workload;
+    if (now) now->struct_size = sizeof *now;
+    std::vector<gpo_advice> forms(32);
+    for (gpo_advice& form : forms) form.struct_size = sizeof form;
+    std::uint64_t count = 0;
+    check(gpo_advise(device, &workload, now, forms.data(), sizeof forms[0], forms.size(), &count));
+    forms.resize(count);
+    return forms;
+}
+
+/// What a trace file says of its run; `work`, which may be NULL, gets it as a workload.
+inline std::string advise_trace(const std::string& path, gpo_workload* work = nullptr) {
+    if (work) work->struct_size = sizeof *work;
+    return detail::text([&](char* buffer, std::size_t room, std::size_t* needed) {
+        return gpo_advise_trace(path.c_str(), work, buffer, room, needed);
+    });
+}
+
 class device : public owner<ref<gpo_device_t>, gpo_device_close> {
 public:
     using owner::owner;
 
     gpo_device_properties properties() const { return detail::got(gpo_device_get_properties, get()); }
+    /// With GPO_COSTS_PROBE as `flags`: measured.
+    gpo_costs costs(std::uint32_t flags = 0) const {
+        gpo_costs costs{};
+        costs.struct_size = sizeof costs;
+        check(gpo_device_get_costs(get(), flags, &costs));
+        return costs;
+    }
+    /// The best form of work comes first. `now` may be NULL.
+    std::vector<gpo_advice> advise(gpo_workload workload, gpo_diagnosis* now = nullptr) const {
+        return gpuorch::advise(workload, now, get());
+    }
     void wait() const { check(gpo_device_wait(get(), -1)); }
     /// False: the time has passed first.
     bool wait(std::chrono::nanoseconds time) const {
@@ -1316,8 +1694,56 @@ public:
     /// The kernels that need no compiler.
     [[nodiscard]] module builtin() const { return detail::made<module>(gpo_module_load_builtin, get()); }
 
+    /// The options have at least a kind.
+    [[nodiscard]] queue create_queue(gpo_queue_options options) const {
+        return detail::made<queue>(gpo_queue_create, get(), detail::with_size(options));
+    }
+
+    /// Handlers are device functions of `source`, by their names. The options have at least a queue; the form is
+    /// GPO_SCHEDULER_RESIDENT unless they say another.
+    [[nodiscard]] scheduler create_scheduler(std::string_view source, const std::vector<std::string>& handlers,
+                                             gpo_scheduler_options options) const {
+        std::vector<gpo_handler> rows(handlers.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            rows[i].struct_size = sizeof rows[i];
+            rows[i].name = handlers[i].c_str();
+        }
+        options.source = source.data();
+        options.source_bytes = source.size();
+        if (options.form == 0) options.form = GPO_SCHEDULER_RESIDENT;
+        return create_scheduler(rows, options);
+    }
+    /// Handlers as they are in C: for a scheduler of graphs.
+    [[nodiscard]] scheduler create_scheduler(const std::vector<gpo_handler>& handlers,
+                                             gpo_scheduler_options options) const {
+        return detail::made<scheduler>(gpo_scheduler_create, get(), detail::with_size(options), handlers.data(),
+                                       std::uint64_t{sizeof(gpo_handler)},
+                                       static_cast<std::uint32_t>(handlers.size()));
+    }
+
     [[nodiscard]] graph_template create_graph_template(gpo_template_options options = {}) const {
         return detail::made<graph_template>(gpo_template_create, get(), detail::with_size(options));
+    }
+    /// `record(stream_ref, const bucket_work&)` puts the work for a shape on the stream and names its parameters
+    /// (buckets.h). An exception fails the request with GPO_CALLBACK_FAILED. Of the options the shapes and callbacks
+    /// are set here.
+    template <class Record>
+    [[nodiscard]] buckets create_buckets(const std::vector<std::uint64_t>& shapes, Record&& record,
+                                         gpo_buckets_options options = {}) const {
+        using Own = std::decay_t<Record>;
+        return buckets::create<Own>(get(), shapes, std::forward<Record>(record), buckets::no_pad(), options);
+    }
+    /// The same with a callable that writes the elements from work.size() to work.shape() before a launch.
+    template <class Record, class Pad, std::enable_if_t<!std::is_convertible_v<Pad, gpo_buckets_options>, int> = 0>
+    [[nodiscard]] buckets create_buckets(const std::vector<std::uint64_t>& shapes, Record&& record, Pad&& pad,
+                                         gpo_buckets_options options = {}) const {
+        using Own = std::decay_t<Record>;
+        return buckets::create<Own, std::decay_t<Pad>>(get(), shapes, std::forward<Record>(record),
+                                                       std::forward<Pad>(pad), options);
+    }
+    /// A template with copies of the nodes of a CUgraph, which stays the caller's.
+    [[nodiscard]] graph_template import_graph(void* native, gpo_template_options options = {}) const {
+        return detail::made<graph_template>(gpo_template_import, get(), native, detail::with_size(options));
     }
 
     /// device.create_pipeline({kernel_stage(...), kernel_stage(...)}, options). Of the options the stages are set here.

@@ -106,9 +106,10 @@ GPO_API gpo_status gpo_host_unregister(gpo_device_t device, void *memory);
 GPO_API gpo_status gpo_memory_allocate(gpo_device_t device, uint64_t bytes, const char *label, uint64_t *address);
 
 /* Frees memory of gpo_memory_allocate. Returns at once. The memory is freed when all work is done that is now on the
- * device's streams of this runtime. Memory that a graph refers to is freed when no graph refers to it any more and all
- * work that is on the runtime's streams then is done. Address 0 succeeds.
- * GPO_INVALID_ARGUMENT: `address` is not the start of an allocation of this device that exists */
+ * device's streams of this runtime, resident streams (stream.h) left out. Memory that a graph refers to is freed when
+ * no graph refers to it any more and all work that is on the runtime's streams then is done. Address 0 succeeds.
+ * GPO_INVALID_ARGUMENT: `address` is not the start of an allocation of this device that exists
+ * GPO_INVALID_STATE: the memory is a graph template's (gpo_template_allocate) or a queue's, which the message names */
 GPO_API gpo_status gpo_memory_free(gpo_device_t device, uint64_t address);
 
 #define GPO_MEMORY_PAGEABLE 1 /* plain host memory */

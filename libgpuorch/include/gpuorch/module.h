@@ -36,6 +36,7 @@ typedef struct gpo_compile_options {
     const char *label;
 } gpo_compile_options;
 #define GPO_COMPILE_NO_CACHE 1 /* don't use the cache on disk: neither read from it nor add to it */
+#define GPO_COMPILE_DYNAMIC_PARALLELISM 2 /* the source's kernels may launch kernels: see below */
 
 /* Compiles a module for the device, or takes the result from the cache on disk.
  *
@@ -49,6 +50,39 @@ typedef struct gpo_compile_options {
  *
  * Blocks on the compiler: milliseconds to seconds. Loading the result is serialising (runtime.h). */
 GPO_API gpo_status gpo_module_compile(gpo_device_t device, const gpo_compile_options *options, gpo_module_t *module);
+
+/* Dynamic parallelism: a source that is compiled with GPO_COMPILE_DYNAMIC_PARALLELISM may launch its kernels from its
+ * kernels, child<<<grid, block, shared bytes, stream>>>(arguments). Each thread that comes to a launch makes one. The
+ * kernel that launches is the parent; it is done, for its stream and for whoever waits, when it and all its children
+ * are. The last of these arguments says when a child runs:
+ *   0 (or none)               after what the same block has launched so
+ *   cudaStreamFireAndForget   at once
+ *   cudaStreamTailLaunch      after the parent and its other children; tails run one after the other
+ * No kernel can wait for its children: cudaDeviceSynchronize doesn't exist on the device. What is to happen after the
+ * children is a tail. A child sees what its parent's thread wrote to global memory before the launch. Its arguments are
+ * copied by the launch; they must not point to shared or local memory.
+ *
+ * A launch that fails has no effect, and a kernel learns of it by cudaGetLastError() alone: 69
+ * (cudaErrorLaunchPendingCountExceeded) when as many launches as GPO_LIMIT_PENDING_LAUNCHES says (device.h) are
+ * pending, 9 (cudaErrorInvalidConfiguration) for a grid or block that the device can't have, 2
+ * (cudaErrorMemoryAllocation) when there is no memory for it. The driver reserves the memory of pending launches when
+ * the limit is set. A child that crashes loses the device as any kernel does; the message lists the parent's operation.
+ *
+ * This is made for devices of compute capability 9.0 or newer. On the software GPU kernels make no streams and no
+ * events of their own (cudaStreamCreateWithFlags), and what is before <<< must be a name.
+ *
+ * A launch by a kernel costs more than one by the host: parent and two children took 32.9 us on an H200, against 16.5
+ * us from the host. Kernels compiled so may run slower even where they launch nothing, since their code is linked. So
+ * measure before choosing this. Neither the body of a conditional node nor a graph that kernels launch (template.h) may
+ * have a kernel that launches kernels: gpo_graph_create refuses it.
+ *
+ * On a CUDA device the driver links what NVRTC made with libcudadevrt.a of the CUDA toolkit: the file that
+ * GPUORCH_CUDADEVRT names, else the one beside NVRTC, else the one below /usr/local/cuda. The image of the module is
+ * linked already, so gpo_module_load needs no toolkit.
+ *
+ * GPO_COMPILE_FAILED: also if the source launches kernels without the flag; the message names the flag
+ * GPO_NO_COMPILER: also if libcudadevrt.a was not found, or the driver's linker is not installed
+ * GPO_NOT_SUPPORTED: the driver has no linker */
 
 /* Writes the compiler's text, with warnings, from the last gpo_module_compile or gpo_module_load of the calling thread;
  * "" if the compiler had nothing to say. */

@@ -21,6 +21,36 @@
  *   GPO_CANCELLED, and the error names the streams and what they waited for. The timelines whose signals were held
  *   there fail likewise.
  *
+ * Streams that learn (experimental)
+ *   A stream that is made with GPO_STREAM_LEARNS notices sequences of launches, copies and fills that come again and
+ *   again, and launches each sequence as one CUDA graph. For small kernels that costs the host, and often the GPU, a
+ *   fraction. Arguments, shapes, addresses, lengths and values may differ from one time to the next. The kernels, and
+ *   the ways that copies go, may not. A sequence has 2 to 64 operations, and ends at the latest where anything else is
+ *   put on the stream, or where the stream is waited for or asked.
+ *   Nothing else about the stream changes: operations are accepted, numbered and counted as before. While a sequence
+ *   comes again, its operations are *withheld*: they are accepted, and the GPU gets all of them with the last. If the
+ *   work goes on otherwise, or if any other call concerns the stream, the GPU gets first what is withheld. What has
+ *   been withheld for 50 to 100 us starts by itself. If the driver refuses withheld work, the call that has put the
+ *   work on the stream has returned already, and the stream fails, as with held work.
+ *   A sequence has no launches with flags or clusters, no rows or batches, and no copies or fills of memory that the
+ *   library doesn't know.
+ *   Waits of the driver's own (cuCtxSynchronize) don't know of withheld work: use gpo_stream_wait or gpo_device_wait.
+ *   A stream keeps the kernels that it has learned until it learns others or is destroyed. From gpo_stream_get_native
+ *   on, during a recording, and while a trace is recorded, a stream learns and replays nothing. gpo_stream_info says
+ *   what a stream has learned.
+ *
+ * Resident streams
+ *   A stream that is made with GPO_STREAM_RESIDENT is for kernels that stay on the GPU until somebody tells them to
+ *   end: a kernel that serves a queue, or a graph whose WHILE goes on. What is on such a stream is *resident work*.
+ *   Waits for everything leave resident work out: gpo_device_wait, frees of memory, what arenas and pools give back.
+ *   Waits for the stream itself are as with any stream: gpo_stream_wait, gpo_stream_query, notifies, events, and a free
+ *   behind it (gpo_arena_free_after).
+ *   Memory that resident work uses must stay allocated until gpo_stream_wait of the stream has succeeded, or an event
+ *   behind the work is complete: also memory that only an argument of a graph refers to. Kernels, modules, graphs and
+ *   the memory of their templates stay by themselves, whatever handles are destroyed.
+ *   A recording of a resident stream records as of any stream. Where a graph is resident depends on the stream that it
+ *   is launched on.
+ *
  * Failures
  *   A failure stays on its stream: once an operation has failed, every operation behind it completes with the same
  *   failure, and new work is refused with it. gpo_object_get_error has the details.
@@ -36,6 +66,8 @@ extern "C" {
 #endif
 
 #define GPO_STREAM_BLOCKING 1 /* this stream and the legacy default stream wait for each other's work, as in CUDA */
+#define GPO_STREAM_LEARNS 2   /* experimental: see "Streams that learn" above */
+#define GPO_STREAM_RESIDENT 4 /* for kernels that stay on the GPU: see "Resident streams" above */
 
 typedef struct gpo_stream_options {
     uint32_t struct_size;
@@ -46,7 +78,8 @@ typedef struct gpo_stream_options {
 } gpo_stream_options;
 
 /* Creates a stream. `options` may be NULL: priority 0, and no waiting between this stream and the legacy default
- * stream. */
+ * stream.
+ * GPO_NOT_SUPPORTED: two of the flags GPO_STREAM_BLOCKING, GPO_STREAM_LEARNS and GPO_STREAM_RESIDENT together */
 GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_options *options, gpo_stream_t *stream);
 
 /* Makes a handle for a CUstream of the caller or of another library. `native` is a stream of this device's context, or
@@ -61,7 +94,7 @@ GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_optio
  *
  * GPO_INVALID_ARGUMENT: the stream is of another context
  * GPO_NOT_SUPPORTED: `native` is 2, the per-thread default stream: it is a different stream in every thread, and the
- *     library's threads would get their own */
+ *     library's threads would get their own; or options.flags has GPO_STREAM_LEARNS or GPO_STREAM_RESIDENT */
 GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void *native, const gpo_stream_options *options,
                                    gpo_stream_t *stream);
 
@@ -84,6 +117,9 @@ typedef struct gpo_stream_info {
     uint64_t completed;    /* number of the newest operation that the library has seen completed */
     uint64_t held;         /* how many operations are held now */
     gpo_device_t device;   /* the handle that the stream was made from; may be stale */
+    uint64_t replayed;     /* how many operations of a stream that learns were launched as parts of learned sequences */
+    uint32_t learned;      /* how many operations the sequence has that it has learned now; 0: it has learned none */
+    uint32_t reserved;     /* 0 */
 } gpo_stream_info;
 /* Writes what the library knows of a stream. Doesn't ask the driver. */
 GPO_API gpo_status gpo_stream_get_info(gpo_stream_t stream, gpo_stream_info *info);

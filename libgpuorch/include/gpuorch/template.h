@@ -37,7 +37,7 @@
  *   freed at any time (gpo_memory_free, gpo_arena_free, gpo_pool_free): the call succeeds, and the free is done when
  *   the last graph that refers to the memory is destroyed or set to something else. The log says which template holds
  *   a free up. What a graph refers to are the addresses of its copies and fills, and its kernels' arguments of 8 bytes;
- *   memory to which only other memory points isn't known.
+ *   memory to which only other memory points isn't known. Memory of gpo_template_allocate goes with its template.
  *
  * Threads
  *   Only the thread that began a recording may use the streams of a recording, add to the template and end it. A graph
@@ -66,7 +66,19 @@ typedef struct gpo_template_options {
 GPO_API gpo_status gpo_template_create(gpo_device_t device, const gpo_template_options *options,
                                        gpo_template_t *graph_template);
 
-/* Destroys a template's handle. A recording is discarded. Graphs of the template remain usable. */
+/* Makes a template of a CUgraph of the caller or of another library. The graph is copied: it stays the caller's, and
+ * later changes of it don't change the template. Kernels and memory that its nodes use must stay valid for as long as
+ * graphs of the template may run: of these the library knows only its own memory (see Lifetime).
+ * Nodes have numbers in the order in which cuGraphGetNodes lists those of `native`. A kernel node's label is the
+ * kernel's name, as the driver has it.
+ * GPO_INVALID_ARGUMENT: `native` is NULL, or the driver doesn't know it
+ * GPO_NOT_SUPPORTED: the graph, or a child graph in it, has a node with which the driver copies no graph (a
+ *     conditional, an allocation, a free): the message says which */
+GPO_API gpo_status gpo_template_import(gpo_device_t device, void *native, const gpo_template_options *options,
+                                       gpo_template_t *graph_template);
+
+/* Destroys a template's handle. A recording is discarded. Graphs of the template remain usable.
+ * GPO_INVALID_STATE: it is of buckets (buckets.h), and goes with them */
 GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template);
 
 /* --- recording from streams --- */
@@ -184,7 +196,8 @@ GPO_API gpo_status gpo_template_add_if(gpo_template_t graph_template, const uint
                                        uint32_t *node);
 /* Runs `body` again and again as long as the condition isn't 0. The condition is evaluated when the graph gets to the
  * node, and at the end of each run of the body. gpo_graph_get_loop says how often it ran. A graph that loops for ever
- * can't be stopped, and destroying it blocks until the loop ends: set condition.max_iterations. */
+ * can't be stopped, and destroying it blocks until the loop ends: set condition.max_iterations. One that is launched on
+ * a resident stream (stream.h) goes when the loop has ended, and blocks nothing. */
 GPO_API gpo_status gpo_template_add_while(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
                                           const gpo_condition *condition, gpo_template_t *body, uint32_t *node);
 /* Runs the body whose number the condition is, from 0; none if there is no such body. `bodies` gets `count` templates
@@ -201,6 +214,37 @@ GPO_API gpo_status gpo_template_add_switch(gpo_template_t graph_template, const 
  * GPO_INVALID_ARGUMENT: a node isn't what it has to be, or the kernel has no such argument of 8 bytes */
 GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_t kernel_node, uint32_t index,
                                                gpo_template_t conditional_in, uint32_t conditional);
+
+/* --- memory of a template --- */
+
+/* Device memory that the template owns: at one address for as long as the template's handle, a graph of it or of a
+ * template that has it as a child, or a launch of such a graph lives. So recorded addresses can't become stale. It is
+ * freed with the last of them; gpo_memory_free refuses it. Memory of a body's handle is the memory of the template that
+ * the body belongs to. Aligned, and serialising, as gpo_memory_allocate.
+ * GPO_OUT_OF_MEMORY: the device has no `bytes` (1 or more) left */
+GPO_API gpo_status gpo_template_allocate(gpo_template_t graph_template, uint64_t bytes, uint64_t *address);
+/* The same for pinned host memory, which kernels of all devices use at the same address as the host. */
+GPO_API gpo_status gpo_template_allocate_host(gpo_template_t graph_template, uint64_t bytes, void **memory);
+
+/* Device memory that exists while the graph runs, from this node to a node of gpo_template_add_free, at the same
+ * address in every launch; graphs that don't run at once may share it physically. Each allocation needs a free: until
+ * then graphs of the template are refused. A template with such nodes has one graph at a time, which all streams of
+ * gpo_template_launch share; a new recording always rebuilds the graph. The template can't be a child. Kernels can't
+ * launch its graph.
+ * GPO_NOT_SUPPORTED: the device has no memory pools, or the template is a body
+ *
+ * Allocations in stream order that other libraries make in a recording (cuMemAllocAsync) become such nodes, too. A
+ * recording may allocate memory and not free it: then the memory is still allocated when a launch is done. The next
+ * launch of the same graph begins by freeing the memory. After the last launch the program has to free the memory
+ * (cuMemFreeAsync). */
+GPO_API gpo_status gpo_template_add_allocation(gpo_template_t graph_template, const uint32_t *after,
+                                               uint32_t after_count, uint64_t bytes, uint64_t *address, uint32_t *node);
+/* The end of such memory. `after` has to have all nodes that use the memory before it.
+ * GPO_INVALID_ARGUMENT: no node of the template allocates memory at `address`, a node frees it already, or the new node
+ *     would not come after the allocation
+ * GPO_NOT_SUPPORTED: the template is a body */
+GPO_API gpo_status gpo_template_add_free(gpo_template_t graph_template, const uint32_t *after, uint32_t after_count,
+                                         uint64_t address, uint32_t *node);
 
 /* --- parameters --- */
 
@@ -263,6 +307,19 @@ typedef struct gpo_template_statistics {
 } gpo_template_statistics;
 GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gpo_template_statistics *statistics);
 
+/* --- pictures --- */
+
+#define GPO_PICTURE_DOT 1 /* text for Graphviz */
+#define GPO_PICTURE_SVG 2 /* needs no other file, and follows the viewer's preference for dark or light */
+/* Draws the template: its nodes with their labels, what they do, and their parameters; what comes after what; bodies
+ * inside of their conditional nodes; how often its graphs were launched; and how long the newest launch took that a
+ * trace (trace.h) has timed, if there is one. Nodes have the numbers of the template or body that they were added to.
+ * A string (types.h). The values in it are those that were recorded.
+ * GPO_INVALID_STATE: the template is being recorded; or a body of it is, or of the template that it is a body of
+ * GPO_INVALID_ARGUMENT: an unknown format */
+GPO_API gpo_status gpo_template_get_picture(gpo_template_t graph_template, uint32_t format, char *buffer,
+                                            size_t capacity, size_t *needed);
+
 /* --- graphs: instances of a template --- */
 
 #define GPO_GRAPH_UPLOAD 1        /* upload to the device when created, so that the first launch is as fast as others */
@@ -275,10 +332,11 @@ typedef struct gpo_graph_options {
 } gpo_graph_options;
 
 /* Makes a graph of the template as it is now. `options` may be NULL.
- * GPO_INVALID_STATE: the template or a body of it is being recorded, or it is a body
+ * GPO_INVALID_STATE: the template or a body of it is being recorded, or it is a body; or it has an allocation that no
+ *     node frees (gpo_template_add_allocation): the message names the node
  * GPO_NOT_SUPPORTED: with GPO_GRAPH_DEVICE_LAUNCH, the template has a node that such a graph can't have (only kernels,
- *     copies of device and pinned memory, and fills): the message names the node. Or it has conditional nodes and a
- *     graph already, and a node that can't be copied
+ *     copies of device and pinned memory, and fills): the message names the node. Or it has conditional nodes or memory
+ *     nodes and a graph already, and a node that can't be copied
  * GPO_INVALID_ARGUMENT: an empty template with GPO_GRAPH_DEVICE_LAUNCH
  * Blocks on the GPU until the upload is done, with GPO_GRAPH_UPLOAD and GPO_GRAPH_DEVICE_LAUNCH. */
 GPO_API gpo_status gpo_graph_create(gpo_template_t graph_template, const gpo_graph_options *options,
@@ -313,6 +371,7 @@ GPO_API gpo_status gpo_graph_get(gpo_graph_t graph, const char *name, void *valu
  *     nodes of a template to a recording
  * GPO_INVALID_ARGUMENT: graph and stream are of different devices; or the driver refuses a value that was set: then
  *     nothing was launched, the message names the node, and the graph can be launched with other values
+ * GPO_INVALID_STATE: the graph frees memory that another graph allocates and that isn't allocated now
  * May block in the driver if the graph has host nodes or copies. */
 GPO_API gpo_status gpo_graph_launch(gpo_graph_t graph, gpo_stream_t stream);
 

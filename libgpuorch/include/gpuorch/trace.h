@@ -20,8 +20,9 @@
  *   - Host: every call of the library, on its thread, with the status that it returned; callbacks and host calls, and
  *     the calls that these make; serialising calls (runtime.h), with their duration if it is known; when each
  *     completion was found, with an arrow from its notify.
- *   - GPU: a span for each copy (bytes, direction, GB/s), fill and kernel, on its stream, with an arrow from the call
- *     that submitted it to the span's end; and the times in which a stream was held on the host.
+ *   - GPU: a span for each copy (bytes, direction, GB/s), fill, kernel and launch of a graph (template, nodes), on its
+ *     stream, with an arrow from the call that submitted it to the span's end; and the times in which a stream was held
+ *     on the host. What runs inside a graph has no spans of its own.
  *   - Counters: bytes of copies under way, operations pending, completions not drained, memory in use.
  *   All times are of one clock, CLOCK_MONOTONIC, in microseconds since the start of the trace.
  *
@@ -97,9 +98,9 @@ typedef struct gpo_trace_info {
     gpo_status file_status;  /* GPO_SUCCESS; GPO_IO_ERROR once a file could not be written any more */
     uint32_t reserved;
     uint64_t calls;          /* calls of the library recorded by the newest trace; likewise the following: */
-    uint64_t operations;     /* operations of streams: copies, fills and kernels, and what orders them (waits, signals,
-                                host calls) */
-    uint64_t timed;          /* copies, fills and kernels among them whose GPU times are known by now */
+    uint64_t operations;     /* operations of streams: copies, fills, kernels and graphs, and what orders them (waits,
+                                signals, host calls) */
+    uint64_t timed;          /* copies, fills, kernels and graphs among them whose GPU times are known by now */
     uint64_t completions;
     uint64_t dropped;        /* records lost because a thread's buffer was full or there was no memory */
     uint64_t file_bytes;     /* bytes written to `path` */

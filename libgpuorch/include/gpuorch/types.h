@@ -12,6 +12,7 @@
  * Names
  *   A function is called gpo_<object>_<verb>. The object is the type of the handle that the function takes first or
  *   makes. A function that only reads something is called gpo_<object>_get_<what>. These have other names:
+ *   - gpo_advise* give advice (advice.h), which needs no object.
  *   - Functions that take no handle are named for what they return: gpo_status_name, gpo_status_text, gpo_version,
  *     gpo_get_api; gpo_last_<what> is for what the calling thread did last.
  *   - Copies (gpo_copy_*) and fills (gpo_fill*) are named for the operation: the members of such a family differ in the
@@ -106,6 +107,9 @@ typedef struct gpo_pipeline_s *gpo_pipeline_t;       /* pipeline.h */
 typedef struct gpo_executor_s *gpo_executor_t;       /* executor.h */
 typedef struct gpo_template_s *gpo_template_t;       /* template.h */
 typedef struct gpo_graph_s *gpo_graph_t;             /* template.h */
+typedef struct gpo_buckets_s *gpo_buckets_t;         /* buckets.h */
+typedef struct gpo_queue_s *gpo_queue_t;             /* queue.h */
+typedef struct gpo_scheduler_s *gpo_scheduler_t;     /* scheduler.h */
 
 #ifdef __cplusplus
 }

@@ -17,17 +17,19 @@ MAY_BE_NULL = {
     ("gpo_device_get_priority_range", "least"), ("gpo_device_get_priority_range", "greatest"),
     ("gpo_trace_start", "options"), ("gpo_kernel_suggest_shape", "threads"), ("gpo_kernel_suggest_shape", "blocks"),
     ("gpo_kernel_get_parameter", "offset"), ("gpo_kernel_get_parameter", "bytes"),
-    ("gpo_template_create", "options"), ("*", "after"), ("gpo_template_add_kernel", "sizes"),
-    ("gpo_template_add_child", "prefix"), ("gpo_template_get_parameter", "parameter"),
+    ("gpo_template_create", "options"), ("gpo_template_import", "options"), ("*", "after"),
+    ("gpo_template_add_kernel", "sizes"), ("gpo_template_add_child", "prefix"), ("gpo_template_get_parameter", "parameter"),
     ("gpo_template_get_parameter", "bytes"), ("gpo_template_launch", "settings"), ("gpo_graph_create", "options"),
-    ("gpo_graph_set_all", "settings"), ("gpo_graph_update", "report"),
+    ("gpo_graph_set_all", "settings"), ("gpo_graph_update", "report"), ("gpo_buckets_launch", "settings"),
+    ("gpo_buckets_launch", "shape"), ("gpo_queue_set_costs", "costs"), ("gpo_queue_take", "answers"),
+    ("gpo_advise", "diagnosis"), ("gpo_advise_trace", "workload"),
 } | {(f"gpo_template_add_{kind}", "node") for kind in
      ("kernel", "copy", "fill", "empty", "event_record", "event_wait", "host_call", "child", "if", "while",
-      "switch")} | {("gpo_template_add_if", "otherwise"), ("gpo_graph_get_loop", "iterations"),
+      "switch", "allocation", "free")} | {("gpo_template_add_if", "otherwise"), ("gpo_graph_get_loop", "iterations"),
                     ("gpo_graph_get_loop", "limited")}
 
 # Handles that may be NULL; beside those that end, whose NULL succeeds.
-NO_HANDLE = {("gpo_runtime_set_log_executor", "executor")}
+NO_HANDLE = {("gpo_runtime_set_log_executor", "executor"), ("gpo_advise", "device")}
 
 # Any type of handle.
 ANY_HANDLE = {("gpo_object_get_error", "object"), ("gpo_object_set_label", "object"),
@@ -48,7 +50,8 @@ RELEASED_BY = {
 LIBRARYS = {
     ("gpo_device_get_native", "context"), ("gpo_event_get_native", "native"), ("gpo_stream_get_native", "native"),
     ("gpo_kernel_get_native", "function"), ("gpo_module_get_symbol", "address"),
-    ("gpo_template_get_native", "native"), ("gpo_graph_get_native", "native"),
+    ("gpo_template_get_native", "native"), ("gpo_graph_get_native", "native"), ("gpo_template_allocate", "address"),
+    ("gpo_template_allocate_host", "memory"), ("gpo_template_add_allocation", "address"),
 }
 
 # What has to stay when the call has returned, and until when; for structs by their name and the field. All other memory
@@ -79,15 +82,20 @@ STAYS = {
     ("gpo_stage", "enqueue"): "the pipeline is destroyed", ("gpo_stage", "user"): "the pipeline is destroyed",
     ("gpo_pipeline_options", "progress"): "the pipeline is destroyed",
     ("gpo_pipeline_options", "progress_user"): "the pipeline is destroyed",
+    ("gpo_buckets_options", "record"): "the buckets are destroyed",
+    ("gpo_buckets_options", "pad"): "the buckets are destroyed",
+    ("gpo_buckets_options", "user"): "the buckets are destroyed",
 }
 
 # Memory that is written, where the type doesn't tell, or it isn't a struct whose size is to be set before.
-WRITTEN = {("*", "buffer"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"), ("gpo_graph_get", "value"),
+WRITTEN = {("*", "buffer"), ("gpo_advise", "advice"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"), ("gpo_graph_get", "value"),
+           ("gpo_queue_take", "entries"), ("gpo_queue_take", "answers"), ("gpo_scheduler_get_blocks", "blocks"),
+           ("gpo_scheduler_get_samples", "samples"), ("gpo_scheduler_get_errors", "errors"),
            ("gpo_template_add_switch", "bodies")}
 
 # How much memory a pointer leads to: the parameter that says so, and its unit.
 LENGTH = {
-    ("*", "buffer"): ("capacity", "bytes"), ("gpo_cq_drain", "entries"): ("capacity", "structs"),
+    ("*", "buffer"): ("capacity", "bytes"), ("gpo_advise", "advice"): ("capacity", "structs"), ("gpo_cq_drain", "entries"): ("capacity", "structs"),
     ("gpo_copy_batch", "copies"): ("count", "structs"),
     ("gpo_stream_launch_kernel", "arguments"): ("count", "pointers"),
     ("gpo_stream_launch_kernel", "sizes"): ("count", "numbers"), ("gpo_copy_to_device", "source"): ("bytes", "bytes"),
@@ -96,7 +104,12 @@ LENGTH = {
     ("gpo_template_add_kernel", "arguments"): ("count", "pointers"),
     ("gpo_template_add_kernel", "sizes"): ("count", "numbers"), ("gpo_graph_set", "value"): ("bytes", "bytes"),
     ("gpo_graph_set_parameter", "value"): ("bytes", "bytes"), ("gpo_graph_get", "value"): ("bytes", "bytes"),
-    ("*", "settings"): ("count", "structs"), ("gpo_template_add_switch", "bodies"): ("count", "pointers"),
+    ("*", "settings"): ("count", "structs"), ("gpo_queue_set_costs", "costs"): ("count", "numbers"),
+    ("gpo_queue_take", "entries"): ("capacity", "structs"), ("gpo_scheduler_create", "handlers"): ("count", "structs"),
+    ("gpo_scheduler_get_blocks", "blocks"): ("capacity", "structs"),
+    ("gpo_scheduler_get_samples", "samples"): ("capacity", "structs"),
+    ("gpo_scheduler_get_errors", "errors"): ("capacity", "structs"),
+    ("gpo_template_add_switch", "bodies"): ("count", "pointers"),
 }
 
 

@@ -104,7 +104,7 @@ GPO_API gpo_status gpo_device_wait(gpo_device_t device, int64_t timeout_ns) {
             if (!context.alive()) throw Failure(context.loss());
             const uint64_t newest = Streams::of(context).deferred().newest();
             bool captured = false;
-            for (const auto& stream : Streams::of(context).all()) {
+            for (const auto& stream : Streams::of(context).passing()) {
                 // A stream in capture runs nothing.
                 {
                     DriverScope scope(context);
@@ -194,6 +194,7 @@ GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t pee
         return abi::blame(*pinned, [&] {
             if (&pinned->context() == &other->context())
                 fail(GPO_INVALID_ARGUMENT, "a device can't be kept from its own memory");
+            Streams::settle_withheld(pinned->runtime());
             DriverScope scope(pinned->context());
             other->context().require_alive();
             pinned->context().check(pinned->context().table().cuCtxDisablePeerAccess(other->context().native()),

@@ -78,10 +78,12 @@ def main():
 #ifndef GPUORCH_API_H
 #define GPUORCH_API_H
 
+#include "advice.h"
+#include "buckets.h"
 #include "executor.h"
 #include "metrics.h"
 #include "pipeline.h"
-#include "template.h"
+#include "scheduler.h"
 #include "trace.h"
 
 #ifdef __cplusplus

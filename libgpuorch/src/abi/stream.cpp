@@ -12,7 +12,7 @@ namespace {
 
 gpo_stream_options read_options(const gpo_stream_options* options) {
     const gpo_stream_options read = read_struct(options, "options");
-    refuse_unknown_flags(read.flags, GPO_STREAM_BLOCKING, "options.flags");
+    refuse_unknown_flags(read.flags, GPO_STREAM_BLOCKING | GPO_STREAM_LEARNS | GPO_STREAM_RESIDENT, "options.flags");
     return read;
 }
 
@@ -39,6 +39,14 @@ GPO_API gpo_status gpo_stream_wrap(gpo_device_t device, void* native, const gpo_
     return abi::call(__func__, [&] {
         required(stream, "stream");
         const gpo_stream_options read = read_options(options);
+        if (read.flags & GPO_STREAM_LEARNS)
+            fail(GPO_NOT_SUPPORTED,
+                 "options.flags has GPO_STREAM_LEARNS, and a wrapped stream can't learn: the program "
+                 "may put work on it that the library doesn't see");
+        if (read.flags & GPO_STREAM_RESIDENT)
+            fail(GPO_NOT_SUPPORTED,
+                 "options.flags has GPO_STREAM_RESIDENT, and a wrapped stream can't be resident: the program may put "
+                 "work on it while a call of the driver waits for all kernels");
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
             auto made = make<Stream>(pinned->context_ref(), device, static_cast<CUstream>(native), read);
@@ -89,6 +97,7 @@ GPO_API gpo_status gpo_stream_get_native(gpo_stream_t stream, void** native) {
         required(native, "native");
         Pin<Stream> pinned(stream);
         *native = pinned->expose();
+        pinned->issue_withheld();  // nothing is withheld from here on
         return GPO_SUCCESS;
     });
 }

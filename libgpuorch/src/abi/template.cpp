@@ -5,6 +5,8 @@
 #include "device/device.h"
 #include "graph/instance.h"
 #include "graph/instances.h"
+#include "graph/picture/dot.h"
+#include "graph/picture/svg.h"
 #include "graph/settings.h"
 #include "kernel/launch.h"
 #include "memory/copy.h"
@@ -31,6 +33,13 @@ gpo_status add(const char* function, gpo_template_t graph_template, uint32_t* no
             return GPO_SUCCESS;
         });
     });
+}
+
+gpo_template_options read_options(const gpo_template_options* options) {
+    const gpo_template_options read = read_struct(options, "options");
+    refuse_unknown_flags(read.flags, 0, "options.flags");
+    if (read.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
+    return read;
 }
 
 constexpr uint32_t kMostBodies = 1024;
@@ -64,9 +73,7 @@ GPO_API gpo_status gpo_template_create(gpo_device_t device, const gpo_template_o
                                        gpo_template_t* graph_template) {
     return abi::call(__func__, [&] {
         required(graph_template, "graph_template");
-        const gpo_template_options read = read_struct(options, "options");
-        refuse_unknown_flags(read.flags, 0, "options.flags");
-        if (read.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
+        const gpo_template_options read = read_options(options);
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
             auto made = make<Template>(pinned->context_ref(), read);
@@ -76,8 +83,31 @@ GPO_API gpo_status gpo_template_create(gpo_device_t device, const gpo_template_o
     });
 }
 
+GPO_API gpo_status gpo_template_import(gpo_device_t device, void* native, const gpo_template_options* options,
+                                       gpo_template_t* graph_template) {
+    return abi::call(__func__, [&] {
+        required(graph_template, "graph_template");
+        if (!native) fail(GPO_INVALID_ARGUMENT, "native is NULL");
+        const gpo_template_options read = read_options(options);
+        Pin<Device> pinned(device);
+        return abi::blame(*pinned, [&] {
+            auto made = make<Template>(pinned->context_ref(), read);
+            made->copy(static_cast<CUgraph>(native));
+            *graph_template = pinned->runtime().publish<gpo_template_t>(*made);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
 GPO_API gpo_status gpo_template_destroy(gpo_template_t graph_template) {
-    return abi::destroy(__func__, graph_template, Type::graph_template);
+    return abi::call(__func__, [&] {
+        if (!graph_template) return GPO_SUCCESS;
+        {
+            Pin<Template> pinned(graph_template);
+            if (const char* whole = pinned->whole()) fail(GPO_INVALID_STATE, pinned->describe(), " is of ", whole);
+        }
+        return abi::destroy("gpo_template_destroy", graph_template, Type::graph_template);
+    });
 }
 
 // --- recording ---
@@ -214,6 +244,22 @@ GPO_API gpo_status gpo_template_add_child(gpo_template_t graph_template, const u
     });
 }
 
+GPO_API gpo_status gpo_template_add_allocation(gpo_template_t graph_template, const uint32_t* after,
+                                               uint32_t after_count, uint64_t bytes, uint64_t* address,
+                                               uint32_t* node) {
+    return add(__func__, graph_template, node, [&](Template& to) {
+        required(address, "address");
+        if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
+        return to.add_allocation(nodes_of(after, after_count), bytes, *address);
+    });
+}
+
+GPO_API gpo_status gpo_template_add_free(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
+                                         uint64_t address, uint32_t* node) {
+    return add(__func__, graph_template, node,
+               [&](Template& to) { return to.add_free(nodes_of(after, after_count), address); });
+}
+
 // --- decisions on the GPU ---
 
 GPO_API gpo_status gpo_template_add_if(gpo_template_t graph_template, const uint32_t* after, uint32_t after_count,
@@ -260,6 +306,32 @@ GPO_API gpo_status gpo_template_bind_condition(gpo_template_t kernel_in, uint32_
         return abi::blame(*pinned, [&] {
             require_device(*pinned, *other);
             pinned->bind_condition(kernel_node, index, *other, conditional);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+// --- memory ---
+
+GPO_API gpo_status gpo_template_allocate(gpo_template_t graph_template, uint64_t bytes, uint64_t* address) {
+    return abi::call(__func__, [&] {
+        required(address, "address");
+        if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
+        Pin<Template> pinned(graph_template);
+        return abi::blame(*pinned, [&] {
+            *address = pinned->memory().allocate(bytes);
+            return GPO_SUCCESS;
+        });
+    });
+}
+
+GPO_API gpo_status gpo_template_allocate_host(gpo_template_t graph_template, uint64_t bytes, void** memory) {
+    return abi::call(__func__, [&] {
+        required(memory, "memory");
+        if (bytes == 0) fail(GPO_INVALID_ARGUMENT, "bytes is 0");
+        Pin<Template> pinned(graph_template);
+        return abi::blame(*pinned, [&] {
+            *memory = pinned->memory().allocate_host(bytes);
             return GPO_SUCCESS;
         });
     });
@@ -321,6 +393,19 @@ GPO_API gpo_status gpo_template_get_statistics(gpo_template_t graph_template, gp
     });
 }
 
+GPO_API gpo_status gpo_template_get_picture(gpo_template_t graph_template, uint32_t format, char* buffer,
+                                            size_t capacity, size_t* needed) {
+    return abi::call(__func__, [&] {
+        Pin<Template> pinned(graph_template);
+        return abi::blame(*pinned, [&] {
+            if (format != GPO_PICTURE_DOT && format != GPO_PICTURE_SVG)
+                fail(GPO_INVALID_ARGUMENT, "format is ", format, ", none of GPO_PICTURE_*");
+            const Diagram diagram = pinned->diagram();
+            return write_text(format == GPO_PICTURE_DOT ? dot_of(diagram) : svg_of(diagram), buffer, capacity, needed);
+        });
+    });
+}
+
 // --- launches that need no graph of the caller's ---
 
 GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream_t stream, const gpo_setting* settings,
@@ -332,7 +417,7 @@ GPO_API gpo_status gpo_template_launch(gpo_template_t graph_template, gpo_stream
             require_device(*pinned, *on);
             const Ref<Recipe> recipe = pinned->seal();   // a body has no graphs
             const SettingArray array(settings, stride, count);
-            const Ref<Graph> graph = pinned->instances().of_stream(*on, [&] { array.check(*recipe); });
+            const Ref<Graph> graph = pinned->instances().of_stream(*on, *recipe, [&] { array.check(*recipe); });
             LaunchGraph operation(*graph, array.values_for(*graph));
             return on->submit(operation);
         });
@@ -345,8 +430,8 @@ GPO_API gpo_status gpo_template_prepare(gpo_template_t graph_template, uint32_t 
         Pin<Stream> on(stream);
         return abi::blame(*pinned, [&] {
             require_device(*pinned, *on);
-            static_cast<void>(pinned->seal());
-            return pinned->instances().prepare(count, *on);
+            const Ref<Recipe> recipe = pinned->seal();
+            return pinned->instances().prepare(count, *on, *recipe);
         });
     });
 }

@@ -14,10 +14,10 @@ thread_local Errand** t_posted_here = nullptr;
 
 }  // namespace
 
-void Errands::start() {
+void Errands::start(const char* name) {
     host::Lock lock(lock_);
     if (running_) return;
-    thread_ = host::Thread("gpo-errands", [this] { run(); });
+    thread_ = host::Thread(name, [this] { run(); });
     running_ = true;
 }
 

@@ -31,8 +31,8 @@ public:
     ~Errands() { finish(); }
 
     /// Starts the thread, if there is none. Whoever may have errands does it first. Throws std::system_error,
-    /// std::bad_alloc.
-    void start();
+    /// std::bad_alloc. `name`: the thread's, up to 15 characters.
+    void start(const char* name = "gpo-errands");
 
     /// Runs it on the errands' thread, in order; with `due`, a time of host::now(), not before that. It must not be
     /// posted already. Where there is no thread (any more) it runs here, or, from within an errand that does, behind

@@ -21,6 +21,9 @@ const char* type_name(Type type) noexcept {
         case Type::executor: return "executor";
         case Type::graph_template: return "template";
         case Type::graph: return "graph";
+        case Type::buckets: return "buckets";
+        case Type::queue: return "queue";
+        case Type::scheduler: return "scheduler";
         case Type::none: break;
     }
     return "object";

@@ -203,12 +203,15 @@ Annex& Runtime::add_annex(Annex::Slot slot, std::unique_ptr<Annex> made) noexcep
     return place.compare_exchange_strong(first, made.get(), std::memory_order_seq_cst) ? *made.release() : *first;
 }
 
+std::string_view Runtime::cut_label(std::string_view label) noexcept {
+    if (label.size() <= 63) return label;
+    size_t kept = 63;
+    while (kept > 0 && (static_cast<unsigned char>(label[kept]) & 0xC0) == 0x80) --kept;  // not inside a character
+    return label.substr(0, kept);
+}
+
 const char* Runtime::intern(std::string_view label) {
-    if (label.size() > 63) {
-        size_t kept = 63;
-        while (kept > 0 && (static_cast<unsigned char>(label[kept]) & 0xC0) == 0x80) --kept;  // not inside a character
-        label = label.substr(0, kept);
-    }
+    label = cut_label(label);
     std::lock_guard lock(labels_lock_);
     auto found = labels_.find(label);
     if (found == labels_.end()) found = labels_.emplace(label).first;

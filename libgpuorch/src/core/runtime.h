@@ -109,7 +109,9 @@ public:
     bool attribute() const noexcept { return attribute_; }
     const std::string& cache_folder() const noexcept { return cache_; }   // "": none
 
-    /// A copy of `label` that lives as long as the runtime.
+    /// As much of a label as is kept.
+    static std::string_view cut_label(std::string_view label) noexcept;
+    /// A copy of that which lives as long as the runtime.
     const char* intern(std::string_view label);
 
     /// Gives the log function a line put together of these pieces, cut short where there is no memory for all of it.

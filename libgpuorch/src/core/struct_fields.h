@@ -19,6 +19,137 @@ inline constexpr int kStructFields = 0;
 #define GPO_FIELD(type, field) {#field, offsetof(type, field), offsetof(type, field) + sizeof(type::field)}
 
 template <>
+inline constexpr StructField kStructFields<gpo_costs>[] = {
+    GPO_FIELD(gpo_costs, struct_size),
+    GPO_FIELD(gpo_costs, measured),
+    GPO_FIELD(gpo_costs, launch_ns),
+    GPO_FIELD(gpo_costs, wait_ns),
+    GPO_FIELD(gpo_costs, decision_ns),
+    GPO_FIELD(gpo_costs, graph_launch_ns),
+    GPO_FIELD(gpo_costs, graph_node_ns),
+    GPO_FIELD(gpo_costs, while_turn_ns),
+    GPO_FIELD(gpo_costs, device_launch_ns),
+    GPO_FIELD(gpo_costs, doorbell_ns),
+    GPO_FIELD(gpo_costs, host_tasks_per_second),
+    GPO_FIELD(gpo_costs, claims_per_second),
+    GPO_FIELD(gpo_costs, ring_tasks_per_second),
+    GPO_FIELD(gpo_costs, copy_ns),
+    GPO_FIELD(gpo_costs, copy_in_rate),
+    GPO_FIELD(gpo_costs, copy_out_rate),
+    GPO_FIELD(gpo_costs, copy_both_rate),
+    GPO_FIELD(gpo_costs, pageable_in_rate),
+    GPO_FIELD(gpo_costs, pageable_out_rate),
+    GPO_FIELD(gpo_costs, memory_rate),
+    GPO_FIELD(gpo_costs, operation_rate),
+    GPO_FIELD(gpo_costs, multiprocessors),
+    GPO_FIELD(gpo_costs, reserved),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_workload>[] = {
+    GPO_FIELD(gpo_workload, struct_size),
+    GPO_FIELD(gpo_workload, flags),
+    GPO_FIELD(gpo_workload, costs),
+    GPO_FIELD(gpo_workload, launches),
+    GPO_FIELD(gpo_workload, round_ns),
+    GPO_FIELD(gpo_workload, kernel_ns),
+    GPO_FIELD(gpo_workload, decisions),
+    GPO_FIELD(gpo_workload, streams),
+    GPO_FIELD(gpo_workload, blocks),
+    GPO_FIELD(gpo_workload, bytes),
+    GPO_FIELD(gpo_workload, operations),
+    GPO_FIELD(gpo_workload, copies),
+    GPO_FIELD(gpo_workload, copy_in_bytes),
+    GPO_FIELD(gpo_workload, copy_out_bytes),
+    GPO_FIELD(gpo_workload, tasks),
+    GPO_FIELD(gpo_workload, task_ns),
+    GPO_FIELD(gpo_workload, order),
+    GPO_FIELD(gpo_workload, workers),
+    GPO_FIELD(gpo_workload, block_workers),
+    GPO_FIELD(gpo_workload, reserved),
+    GPO_FIELD(gpo_workload, task_costs),
+    GPO_FIELD(gpo_workload, cost_stride),
+    GPO_FIELD(gpo_workload, cost_count),
+    GPO_FIELD(gpo_workload, cost_deviation),
+    GPO_FIELD(gpo_workload, cost_max),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_diagnosis>[] = {
+    GPO_FIELD(gpo_diagnosis, struct_size),
+    GPO_FIELD(gpo_diagnosis, bound),
+    GPO_FIELD(gpo_diagnosis, round_ns),
+    GPO_FIELD(gpo_diagnosis, launch_ns),
+    GPO_FIELD(gpo_diagnosis, kernel_ns),
+    GPO_FIELD(gpo_diagnosis, copy_ns),
+    GPO_FIELD(gpo_diagnosis, decision_ns),
+    GPO_FIELD(gpo_diagnosis, idle_ns),
+    GPO_FIELD(gpo_diagnosis, memory_ns),
+    GPO_FIELD(gpo_diagnosis, operations_ns),
+    GPO_FIELD(gpo_diagnosis, intensity),
+    GPO_FIELD(gpo_diagnosis, ridge),
+    GPO_FIELD(gpo_diagnosis, roofline_share),
+    GPO_FIELD(gpo_diagnosis, launch_share),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_advice>[] = {
+    GPO_FIELD(gpo_advice, struct_size),
+    GPO_FIELD(gpo_advice, form),
+    GPO_FIELD(gpo_advice, bound),
+    GPO_FIELD(gpo_advice, streams),
+    GPO_FIELD(gpo_advice, order),
+    GPO_FIELD(gpo_advice, batch),
+    GPO_FIELD(gpo_advice, gain_low),
+    GPO_FIELD(gpo_advice, gain_high),
+    GPO_FIELD(gpo_advice, round_ns),
+    GPO_FIELD(gpo_advice, host_calls),
+    GPO_FIELD(gpo_advice, reason),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_bucket_work>[] = {
+    GPO_FIELD(gpo_bucket_work, struct_size),
+    GPO_FIELD(gpo_bucket_work, reserved),
+    GPO_FIELD(gpo_bucket_work, size),
+    GPO_FIELD(gpo_bucket_work, shape),
+    GPO_FIELD(gpo_bucket_work, graph_template),
+    GPO_FIELD(gpo_bucket_work, settings),
+    GPO_FIELD(gpo_bucket_work, setting_stride),
+    GPO_FIELD(gpo_bucket_work, setting_count),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_buckets_options>[] = {
+    GPO_FIELD(gpo_buckets_options, struct_size),
+    GPO_FIELD(gpo_buckets_options, flags),
+    GPO_FIELD(gpo_buckets_options, shapes),
+    GPO_FIELD(gpo_buckets_options, shape_count),
+    GPO_FIELD(gpo_buckets_options, max_bytes),
+    GPO_FIELD(gpo_buckets_options, max_buckets),
+    GPO_FIELD(gpo_buckets_options, streams),
+    GPO_FIELD(gpo_buckets_options, record),
+    GPO_FIELD(gpo_buckets_options, pad),
+    GPO_FIELD(gpo_buckets_options, user),
+    GPO_FIELD(gpo_buckets_options, pad_address),
+    GPO_FIELD(gpo_buckets_options, pad_element_bytes),
+    GPO_FIELD(gpo_buckets_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_buckets_statistics>[] = {
+    GPO_FIELD(gpo_buckets_statistics, struct_size),
+    GPO_FIELD(gpo_buckets_statistics, buckets),
+    GPO_FIELD(gpo_buckets_statistics, bytes),
+    GPO_FIELD(gpo_buckets_statistics, hits),
+    GPO_FIELD(gpo_buckets_statistics, misses),
+    GPO_FIELD(gpo_buckets_statistics, eager),
+    GPO_FIELD(gpo_buckets_statistics, evictions),
+    GPO_FIELD(gpo_buckets_statistics, requested),
+    GPO_FIELD(gpo_buckets_statistics, padded),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_cq_options>[] = {
     GPO_FIELD(gpo_cq_options, struct_size),
     GPO_FIELD(gpo_cq_options, flags),
@@ -415,6 +546,58 @@ inline constexpr StructField kStructFields<gpo_pipeline_result>[] = {
 };
 
 template <>
+inline constexpr StructField kStructFields<gpo_queue_options>[] = {
+    GPO_FIELD(gpo_queue_options, struct_size),
+    GPO_FIELD(gpo_queue_options, kind),
+    GPO_FIELD(gpo_queue_options, flags),
+    GPO_FIELD(gpo_queue_options, batch),
+    GPO_FIELD(gpo_queue_options, count),
+    GPO_FIELD(gpo_queue_options, capacity),
+    GPO_FIELD(gpo_queue_options, task_size),
+    GPO_FIELD(gpo_queue_options, priorities),
+    GPO_FIELD(gpo_queue_options, answer_size),
+    GPO_FIELD(gpo_queue_options, tenants),
+    GPO_FIELD(gpo_queue_options, stream),
+    GPO_FIELD(gpo_queue_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_tenant_options>[] = {
+    GPO_FIELD(gpo_tenant_options, struct_size),
+    GPO_FIELD(gpo_tenant_options, reserved),
+    GPO_FIELD(gpo_tenant_options, limit),
+    GPO_FIELD(gpo_tenant_options, completions),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_answer>[] = {
+    GPO_FIELD(gpo_answer, struct_size),
+    GPO_FIELD(gpo_answer, status),
+    GPO_FIELD(gpo_answer, user_data),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_queue_info>[] = {
+    GPO_FIELD(gpo_queue_info, struct_size),
+    GPO_FIELD(gpo_queue_info, kind),
+    GPO_FIELD(gpo_queue_info, state),
+    GPO_FIELD(gpo_queue_info, task_size),
+    GPO_FIELD(gpo_queue_info, capacity),
+    GPO_FIELD(gpo_queue_info, depth),
+    GPO_FIELD(gpo_queue_info, pushed),
+    GPO_FIELD(gpo_queue_info, popped),
+    GPO_FIELD(gpo_queue_info, done),
+    GPO_FIELD(gpo_queue_info, refused),
+    GPO_FIELD(gpo_queue_info, device_bytes),
+    GPO_FIELD(gpo_queue_info, pinned_bytes),
+    GPO_FIELD(gpo_queue_info, posted),
+    GPO_FIELD(gpo_queue_info, answered),
+    GPO_FIELD(gpo_queue_info, unanswered),
+    GPO_FIELD(gpo_queue_info, answer_size),
+    GPO_FIELD(gpo_queue_info, tenants),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_runtime_options>[] = {
     GPO_FIELD(gpo_runtime_options, struct_size),
     GPO_FIELD(gpo_runtime_options, flags),
@@ -459,6 +642,100 @@ inline constexpr StructField kStructFields<gpo_statistics>[] = {
 };
 
 template <>
+inline constexpr StructField kStructFields<gpo_handler>[] = {
+    GPO_FIELD(gpo_handler, struct_size),
+    GPO_FIELD(gpo_handler, graph_count),
+    GPO_FIELD(gpo_handler, name),
+    GPO_FIELD(gpo_handler, graphs),
+    GPO_FIELD(gpo_handler, task_memory),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_scheduler_options>[] = {
+    GPO_FIELD(gpo_scheduler_options, struct_size),
+    GPO_FIELD(gpo_scheduler_options, form),
+    GPO_FIELD(gpo_scheduler_options, queue),
+    GPO_FIELD(gpo_scheduler_options, source),
+    GPO_FIELD(gpo_scheduler_options, source_bytes),
+    GPO_FIELD(gpo_scheduler_options, file_name),
+    GPO_FIELD(gpo_scheduler_options, compile_options),
+    GPO_FIELD(gpo_scheduler_options, compile_option_count),
+    GPO_FIELD(gpo_scheduler_options, workers),
+    GPO_FIELD(gpo_scheduler_options, threads),
+    GPO_FIELD(gpo_scheduler_options, blocks_per_multiprocessor),
+    GPO_FIELD(gpo_scheduler_options, multiprocessors),
+    GPO_FIELD(gpo_scheduler_options, leave_free),
+    GPO_FIELD(gpo_scheduler_options, batch),
+    GPO_FIELD(gpo_scheduler_options, max_errors),
+    GPO_FIELD(gpo_scheduler_options, argument),
+    GPO_FIELD(gpo_scheduler_options, dynamic_shared_bytes),
+    GPO_FIELD(gpo_scheduler_options, idle_timeout_ns),
+    GPO_FIELD(gpo_scheduler_options, sample_interval_ns),
+    GPO_FIELD(gpo_scheduler_options, label),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_scheduler_info>[] = {
+    GPO_FIELD(gpo_scheduler_info, struct_size),
+    GPO_FIELD(gpo_scheduler_info, form),
+    GPO_FIELD(gpo_scheduler_info, state),
+    GPO_FIELD(gpo_scheduler_info, last_end),
+    GPO_FIELD(gpo_scheduler_info, runs),
+    GPO_FIELD(gpo_scheduler_info, tasks),
+    GPO_FIELD(gpo_scheduler_info, errors),
+    GPO_FIELD(gpo_scheduler_info, refused_pushes),
+    GPO_FIELD(gpo_scheduler_info, depth),
+    GPO_FIELD(gpo_scheduler_info, steps),
+    GPO_FIELD(gpo_scheduler_info, empty_polls),
+    GPO_FIELD(gpo_scheduler_info, busy_ns),
+    GPO_FIELD(gpo_scheduler_info, worker_ns),
+    GPO_FIELD(gpo_scheduler_info, multiprocessors),
+    GPO_FIELD(gpo_scheduler_info, blocks),
+    GPO_FIELD(gpo_scheduler_info, workers),
+    GPO_FIELD(gpo_scheduler_info, handlers),
+    GPO_FIELD(gpo_scheduler_info, device_bytes),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_handler_info>[] = {
+    GPO_FIELD(gpo_handler_info, struct_size),
+    GPO_FIELD(gpo_handler_info, reserved),
+    GPO_FIELD(gpo_handler_info, tasks),
+    GPO_FIELD(gpo_handler_info, errors),
+    GPO_FIELD(gpo_handler_info, busy_ns),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_scheduler_block>[] = {
+    GPO_FIELD(gpo_scheduler_block, struct_size),
+    GPO_FIELD(gpo_scheduler_block, multiprocessor),
+    GPO_FIELD(gpo_scheduler_block, workers),
+    GPO_FIELD(gpo_scheduler_block, reserved),
+    GPO_FIELD(gpo_scheduler_block, tasks),
+    GPO_FIELD(gpo_scheduler_block, empty_polls),
+    GPO_FIELD(gpo_scheduler_block, busy_ns),
+    GPO_FIELD(gpo_scheduler_block, worker_ns),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_depth_sample>[] = {
+    GPO_FIELD(gpo_depth_sample, struct_size),
+    GPO_FIELD(gpo_depth_sample, run),
+    GPO_FIELD(gpo_depth_sample, time_ns),
+    GPO_FIELD(gpo_depth_sample, depth),
+};
+
+template <>
+inline constexpr StructField kStructFields<gpo_task_error>[] = {
+    GPO_FIELD(gpo_task_error, struct_size),
+    GPO_FIELD(gpo_task_error, handler),
+    GPO_FIELD(gpo_task_error, status),
+    GPO_FIELD(gpo_task_error, priority),
+    GPO_FIELD(gpo_task_error, position),
+    GPO_FIELD(gpo_task_error, task),
+};
+
+template <>
 inline constexpr StructField kStructFields<gpo_error>[] = {
     GPO_FIELD(gpo_error, struct_size),
     GPO_FIELD(gpo_error, status),
@@ -489,6 +766,9 @@ inline constexpr StructField kStructFields<gpo_stream_info>[] = {
     GPO_FIELD(gpo_stream_info, completed),
     GPO_FIELD(gpo_stream_info, held),
     GPO_FIELD(gpo_stream_info, device),
+    GPO_FIELD(gpo_stream_info, replayed),
+    GPO_FIELD(gpo_stream_info, learned),
+    GPO_FIELD(gpo_stream_info, reserved),
 };
 
 template <>

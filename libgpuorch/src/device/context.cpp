@@ -73,7 +73,39 @@ Context::~Context() {
     if (primary_ && table_.cuDeviceGet(&device, ordinal_) == CUDA_SUCCESS) table_.cuDevicePrimaryCtxRelease(device);
 }
 
-void Context::begin_end() noexcept { phase_.store(Phase::ending, std::memory_order_release); }
+void Context::begin_end() noexcept {
+    phase_.store(Phase::ending, std::memory_order_release);
+    std::map<MakeKept, Ref<Counted>> released;
+    std::lock_guard lock(kept_lock_);
+    released.swap(kept_);
+}
+
+Ref<Counted> Context::keep(MakeKept make) {
+    {
+        std::unique_lock lock(kept_lock_);
+        for (;;) {
+            if (phase_.load(std::memory_order_acquire) != Phase::open)
+                fail(GPO_SHUT_DOWN, "the runtime is shutting down");
+            const auto [place, added] = kept_.try_emplace(make);
+            if (added) break;
+            if (place->second) return place->second;
+            kept_made_.wait(lock);
+        }
+    }
+    Ref<Counted> made;
+    try {
+        made = make(*this);
+    } catch (...) {
+        std::lock_guard lock(kept_lock_);
+        kept_.erase(make);
+        kept_made_.notify_all();
+        throw;
+    }
+    std::lock_guard lock(kept_lock_);
+    if (const auto place = kept_.find(make); place != kept_.end()) place->second = made;  // else the context has ended
+    kept_made_.notify_all();
+    return made;
+}
 
 void Context::finish() noexcept {
     users_->finish();

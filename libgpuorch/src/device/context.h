@@ -11,6 +11,7 @@
 #include <cuda.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -103,7 +104,17 @@ public:
     /// Its streams.
     ContextUsers& users() const noexcept { return *users_; }
 
-    /// The runtime shuts down and nothing is held any more: from here on nobody has to be told of a loss.
+    /// Multiprocessors that schedulers have (queue/scheduler).
+    std::atomic<uint32_t> scheduled_multiprocessors{0};
+
+    using MakeKept = Ref<Counted> (*)(Context& context);
+    /// What `make` returned when it was first asked for: one for all users of the context, until the runtime shuts
+    /// down. So what is kept may refer to the context. `make` runs under no lock; other threads that ask meanwhile wait
+    /// for it. If it throws, this throws the same, and the next call tries again. Throws Failure, std::bad_alloc.
+    Ref<Counted> keep(MakeKept make);
+
+    /// The runtime shuts down and nothing is held any more: from here on nobody has to be told of a loss. What is kept
+    /// is released, while there is an errands' thread for what that leads to.
     void begin_end() noexcept;
     /// After the end of the errands' thread: what the scanner still has to do is done, with the errands that come of
     /// it, and its thread ends.
@@ -148,6 +159,10 @@ private:
     uint32_t* attribution_words_ = nullptr;         // a page of ours, registered with the driver
     CUdeviceptr attribution_address_ = 0;
     std::vector<uint16_t> attribution_free_;        // pairs of words
+
+    host::Mutex kept_lock_;
+    host::Condition kept_made_;
+    std::map<MakeKept, Ref<Counted>> kept_;  // under kept_lock_; NULL while it is made
 
     std::unique_ptr<ContextUsers> users_;
 };

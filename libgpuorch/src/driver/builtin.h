@@ -10,5 +10,7 @@ namespace gpo::driver {
 std::string_view builtin_ptx() noexcept;
 /// condition.ptx, likewise: the kernel that decides conditional nodes of graphs. For drivers of CUDA 12.3 and newer.
 std::string_view condition_ptx() noexcept;
+/// push.ptx, likewise: the kernel by which the host pushes tasks into a ring.
+std::string_view push_ptx() noexcept;
 
 }  // namespace gpo::driver

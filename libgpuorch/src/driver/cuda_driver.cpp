@@ -19,8 +19,6 @@ namespace gpo::driver {
 
 namespace {
 
-constexpr int kFloor = 12020;
-
 // cuda.h maps the plain name to the later prototype.
 using GetProcAddress = CUresult CUDAAPI(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 using DriverGetVersion = CUresult CUDAAPI(int*);
@@ -31,6 +29,7 @@ public:
         name = "cuda";
         builtin_image = builtin_ptx();
         condition_image = condition_ptx();
+        push_image = push_ptx();
     }
     Compiler& compiler() override { return compiler_; }
     void set_version(int value) {
@@ -106,9 +105,9 @@ std::shared_ptr<Driver> open(std::string* why) {
                     result == CUDA_ERROR_STUB_LIBRARY ? ": it is the toolkit's stub, not a driver)" : ")");
         return nullptr;
     }
-    if (version < kFloor) {
+    if (version < kOldestVersion) {
         *why = text("the CUDA driver is too old: it is of CUDA ", version_text(version), ", and ",
-                    version_text(kFloor), " or newer is needed");
+                    version_text(kOldestVersion), " or newer is needed");
         return nullptr;
     }
     GetProcAddress* get = nullptr;

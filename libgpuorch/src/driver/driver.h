@@ -35,6 +35,7 @@ struct CompileRequest {
     std::vector<std::string> name_expressions;                  // "blur<float, 4>": templates to instantiate
     std::vector<std::pair<std::string, std::string>> headers;   // include name, text
     int compute_capability = 0;                                 // 90 for sm_90; ignored by the software GPU
+    bool dynamic_parallelism = false;                           // kernels may launch kernels
     Shelf* shelf = nullptr;                                     // not part of what is asked for; may be NULL
 };
 
@@ -45,6 +46,7 @@ struct CompileResult {
     std::string log;                                            // the compiler's text, warnings included
     std::vector<std::byte> image;                               // what cuModuleLoadDataEx of the same driver takes
     std::vector<std::pair<std::string, std::string>> lowered;   // name expression, symbol in the image
+    std::string device_runtime;   // library that the driver must link the image with before it loads it; "": linked
 };
 
 /// One request on its way through a compiler. One thread uses it; the request must outlive it.
@@ -100,6 +102,8 @@ struct Driver {
     std::string_view builtin_image;
     /// The kernel gpo_decide (driver/condition.cu), likewise.
     std::string_view condition_image;
+    /// The kernel gpo_push (driver/push.cu), likewise.
+    std::string_view push_image;
     virtual Compiler& compiler() = 0;
     /// What failed, exactly; nothing while nothing has, and never on a driver that can't tell. Any thread.
     virtual std::optional<Fault> fault() { return std::nullopt; }

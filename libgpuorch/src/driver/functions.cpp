@@ -1,5 +1,6 @@
 #include "driver/functions.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 
@@ -56,7 +57,8 @@ int version_cap() noexcept {
     if (!value || !*value) return INT_MAX;
     char* end = nullptr;
     const long version = std::strtol(value, &end, 10);
-    return *end || version <= 0 || version > INT_MAX ? INT_MAX : static_cast<int>(version);
+    if (*end || version <= 0 || version > INT_MAX) return INT_MAX;
+    return std::max(static_cast<int>(version), kOldestVersion);
 }
 
 }  // namespace gpo::driver

@@ -30,7 +30,11 @@ bool has(const Table& table, Function function) noexcept;
 /// Takes the optional entries later than `version` out of the table.
 void hide_later(Table& table, int version) noexcept;
 
-/// The version beyond which optional functions are hidden: GPUORCH_CUDA_VERSION, else INT_MAX.
+/// The oldest driver that is supported: CUDA 12.2.
+inline constexpr int kOldestVersion = 12020;
+
+/// The version beyond which optional functions are hidden: GPUORCH_CUDA_VERSION, but no older one than is supported;
+/// else INT_MAX.
 int version_cap() noexcept;
 
 }  // namespace gpo::driver

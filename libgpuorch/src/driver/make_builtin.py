@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes builtin.ptx and condition.ptx from the sources of these names with the pinned nvcc: make_builtin.py NVCC [FOLDER].
+"""Makes builtin.ptx, condition.ptx and push.ptx from the sources of these names with the pinned nvcc: make_builtin.py NVCC [FOLDER].
 
 The PTX is for the oldest architecture that this nvcc knows, so that every newer device's driver can translate it. Its
 `.version`, which is the compiler's own, is lowered to that of the oldest driver that can use it: 8.2, of CUDA 12.2, and
@@ -13,7 +13,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ARCHITECTURE = "compute_75"
-PTX_VERSIONS = {"builtin": "8.2", "condition": "8.3"}
+PTX_VERSIONS = {"builtin": "8.2", "condition": "8.3", "push": "8.2"}
 
 
 def make(nvcc, name):

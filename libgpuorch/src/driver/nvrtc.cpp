@@ -9,6 +9,7 @@
 
 #include "base/environment.h"
 #include "base/text.h"
+#include "driver/device_runtime.h"
 #include "driver/library.h"
 #include "driver/nvrtc_includes.h"
 #include "driver/nvrtc_reads.h"
@@ -174,13 +175,34 @@ namespace {
 
 using namespace nvrtc;
 
-CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_version) {
+/// What NVRTC says, in one way or another, of a kernel that launches one without --relocatable-device-code.
+constexpr std::string_view kSaysOfLaunches[] = {
+    "required runtime APIs are not declared", "requires separate compilation mode",
+    "\"cudaStreamTailLaunch\" is undefined", "\"cudaStreamFireAndForget\" is undefined"};
+constexpr char kLaunchesNeedFlag[] =
+    "error: a kernel that launches kernels is compiled with the flag GPO_COMPILE_DYNAMIC_PARALLELISM\n";
+
+bool is_about_launches(const std::string& log) {
+    return std::any_of(std::begin(kSaysOfLaunches), std::end(kSaysOfLaunches),
+                       [&](std::string_view words) { return log.find(words) != std::string::npos; });
+}
+
+DeviceRuntime device_runtime_of(const Loaded& library) {
+    return find_device_runtime(folder_of(library.path), library.major, "/usr/local");
+}
+
+CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_version, const DeviceRuntime& runtime) {
     CompileResult out;
     std::string tried;
     const Loaded* library = nvrtc::library(driver_version, &tried);
     if (!library) {
         out.unavailable = true;
         out.log = "NVRTC, the CUDA toolkit's run-time compiler, could not be loaded: " + tried;
+        return out;
+    }
+    if (request.dynamic_parallelism && runtime.path.empty()) {
+        out.unavailable = true;
+        out.log = missing_device_runtime(runtime);
         return out;
     }
     const auto refuse = [&](const char* function, Result result) {
@@ -235,6 +257,7 @@ CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_versi
         cubin = above[-1] == request.compute_capability;
         own.push_back(text("--gpu-architecture=", cubin ? "sm_" : "compute_", above[-1]));
     }
+    if (request.dynamic_parallelism) own.emplace_back("--relocatable-device-code=true");
     std::vector<const char*> options;
     for (const std::string& option : request.options) options.push_back(option.c_str());
     for (const std::string& include : library->includes.folders) own.push_back("-I" + include);
@@ -250,6 +273,8 @@ CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_versi
     if (result != kSuccess) {
         if (const std::string missing = missing_header(out.log, library->includes); !missing.empty())
             out.log.insert(0, missing + "\n");
+        else if (!request.dynamic_parallelism && is_about_launches(out.log))
+            out.log.insert(0, kLaunchesNeedFlag);
         return out.log.empty() ? refuse("nvrtcCompileProgram", result) : out;
     }
 
@@ -267,6 +292,7 @@ CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_versi
         if (result != kSuccess || !symbol) return refuse("nvrtcGetLoweredName", result);
         out.lowered.emplace_back(expression, symbol);
     }
+    out.device_runtime = runtime.path;
     out.ok = true;
     return out;
 }
@@ -274,17 +300,28 @@ CompileResult compile_with_nvrtc(const CompileRequest& request, int driver_versi
 class NvrtcCompilation final : public Compilation {
 public:
     NvrtcCompilation(const CompileRequest& request, int driver_version)
-        : request_(request), driver_version_(driver_version), reads_(may_read_files(request)) {}
+        : request_(request), driver_version_(driver_version), reads_(may_read_files(request)) {
+        if (request.dynamic_parallelism) find_runtime();
+    }
 
     /// The toolkit's headers are part of the compiler's identity; what else a source may read can't be known.
-    const std::string* inputs() const override { return reads_ ? nullptr : &nothing_; }
-    CompileResult finish() override { return compile_with_nvrtc(request_, driver_version_); }
+    const std::string* inputs() const override { return reads_ ? nullptr : &linked_with_; }
+    CompileResult finish() override { return compile_with_nvrtc(request_, driver_version_, runtime_); }
 
 private:
+    void find_runtime() {
+        std::string tried;
+        const Loaded* library = nvrtc::library(driver_version_, &tried);
+        if (!library) return;   // as finish() says
+        runtime_ = device_runtime_of(*library);
+        linked_with_ = text(state_of_file(runtime_.path), " by driver ", driver_version_);
+    }
+
     const CompileRequest& request_;
     const int driver_version_;
     const bool reads_;
-    const std::string nothing_;
+    DeviceRuntime runtime_;      // of a request with dynamic parallelism
+    std::string linked_with_;    // likewise
 };
 
 }  // namespace

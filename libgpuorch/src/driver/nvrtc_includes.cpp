@@ -1,15 +1,11 @@
 #include "driver/nvrtc_includes.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <initializer_list>
-#include <memory>
 #include <string_view>
 
 #include "base/text.h"
+#include "driver/toolkit_files.h"
 
 namespace gpo::driver::nvrtc {
 
@@ -17,35 +13,6 @@ namespace {
 
 constexpr char kToolkitHeader[] = "cuda_fp16.h", kCoreHeader[] = "nv/target",
                kCoreLibrary[] = "cuda/std/type_traits";
-
-bool has_file(const std::string& folder, const char* name) {
-    struct stat status;
-    return stat(text(folder, "/", name).c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
-std::vector<std::string> folders_in(const std::string& parent) {
-    std::vector<std::string> names;
-    DIR* const listing = opendir(parent.c_str());
-    if (!listing) return names;
-    try {
-        while (const dirent* entry = readdir(listing))
-            if (entry->d_name[0] != '.') names.push_back(text(parent, "/", entry->d_name));
-    } catch (...) {
-        closedir(listing);
-        throw;
-    }
-    closedir(listing);
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
-/// Without links and "..". "" if it isn't there.
-std::string whole(const std::string& path) {
-    char* const found = realpath(path.c_str(), nullptr);
-    if (!found) return {};
-    const std::unique_ptr<char, void (*)(void*)> owned(found, std::free);
-    return found;
-}
 
 /// Folders that may have headers, the likeliest first.
 std::vector<std::string> places(const std::string& library_folder, int major, const std::string& local) {
@@ -55,12 +22,10 @@ std::vector<std::string> places(const std::string& library_folder, int major, co
         // include/; wheels of CUDA 12 nvidia/cuda_nvrtc/lib/, nvidia/cuda_runtime/include/ and
         // nvidia/cuda_cccl/include/.
         out = {library_folder + "/../include", library_folder + "/../../cuda_runtime/include"};
-        const std::string wheels = whole(library_folder + "/../..");
-        if (wheels.ends_with("/nvidia"))
-            for (const std::string& wheel : folders_in(wheels)) out.push_back(wheel + "/include");
+        for (const std::string& package : packages_beside(library_folder)) out.push_back(package + "/include");
     }
     std::vector<std::string> others;
-    for (const std::string& toolkit : folders_in(local)) {
+    for (const std::string& toolkit : paths_in(local)) {
         const std::string_view name = std::string_view(toolkit).substr(local.size() + 1);
         if (name.starts_with(text("cuda-", major))) out.push_back(toolkit + "/include");
         else if (name.starts_with("cuda-")) others.push_back(toolkit + "/include");

@@ -139,6 +139,12 @@ using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNo
     X(cuFuncSetAttribute, 12020, required)                \
     X(cuFuncGetParamInfo, 12040, optional)                \
     X(cuFuncLoad, 12040, optional)                        \
+    X(cuKernelGetFunction, 12020, required)               \
+    X(cuLinkCreate, 12020, optional)                      \
+    X(cuLinkAddData, 12020, optional)                     \
+    X(cuLinkAddFile, 12020, optional)                     \
+    X(cuLinkComplete, 12020, optional)                    \
+    X(cuLinkDestroy, 12020, optional)                     \
     X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 12020, required) \
     X(cuOccupancyMaxPotentialBlockSize, 12020, required)  \
     X(cuOccupancyMaxActiveClusters, 12020, required)      \
@@ -161,6 +167,8 @@ using cuStreamUpdateCaptureDependencies_t = CUresult CUDAAPI(CUstream, CUgraphNo
     X(cuGraphChildGraphNodeGetGraph, 12020, required)     \
     X(cuGraphEventRecordNodeGetEvent, 12020, required)    \
     X(cuGraphEventWaitNodeGetEvent, 12020, required)      \
+    X(cuGraphMemAllocNodeGetParams, 12020, required)      \
+    X(cuGraphMemFreeNodeGetParams, 12020, required)       \
     X(cuGraphClone, 12020, required)                      \
     X(cuGraphNodeFindInClone, 12020, required)            \
     X(cuGraphDestroy, 12020, required)                    \

@@ -27,6 +27,7 @@ public:
         software = wrapped_->software;
         builtin_image = wrapped_->builtin_image;
         condition_image = wrapped_->condition_image;
+        push_image = wrapped_->push_image;
         // Entries are replaced only after the originals can be reached.
         inner = wrapped_->table;
         table = wrapped_->table;

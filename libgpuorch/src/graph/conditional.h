@@ -3,7 +3,7 @@
 //
 // A body is a recipe of its own, whose graph belongs to the driver's conditional node. When the template is sealed, the
 // nodes and parameters of all bodies are taken into its recipe (Recipe::seal), behind its own: graphs know only that
-// one. A while gets a node before it, which decides whether its body runs at all, and one at the end of its body, behind
+// one. A while gets a node before it, which decides if its body runs at all, and one at the end of its body, behind
 // all other nodes there; both count in memory that each graph has for itself.
 #pragma once
 
@@ -40,6 +40,8 @@ public:
 
     /// The kernel gpo_decide, loaded the first time. Inside a DriverScope. Throws.
     Ref<Kernel> decide(const Ref<Context>& context);
+    /// Whether the node is a launch of it.
+    bool is_decision(const Node& node) const noexcept { return decide_ && node.owner == Ref<const Counted>(decide_); }
 
 private:
     Ref<Kernel> decide_;

@@ -57,7 +57,8 @@ HeldAddresses::HeldAddresses(const Object& holder, const Recipe& recipe, const V
                 if (named.contains({field.node, field.what, field.index})) return;
                 uint64_t address = 0;
                 read_field(recipe.nodes()[i].work, field, &address);
-                fixed_.reserve(fixed_.size() + 1);
+                if (!address) return;
+                if (fixed_.size() == fixed_.capacity()) fixed_.reserve(2 * fixed_.size() + 16);
                 hold(address);
                 fixed_.push_back(address);
             });

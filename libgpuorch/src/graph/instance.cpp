@@ -16,45 +16,6 @@ bool same(const Parameter& parameter, const Values& a, const Values& b) noexcept
     return std::memcmp(a.data() + parameter.offset, b.data() + parameter.offset, parameter.bytes) == 0;
 }
 
-/// Values for `to`: those of `from` that are `wanted`, where the parameter still has the size; else what was recorded.
-Values carry_over(const Recipe& from, const Values& values, const std::vector<bool>& wanted, const Recipe& to) {
-    Values out = to.values();
-    for (size_t i = 0; i < std::min(from.parameters().size(), to.parameters().size()); ++i) {
-        const Parameter &was = from.parameters()[i], &is = to.parameters()[i];
-        if (!wanted[i] || !was.bytes || was.bytes != is.bytes) continue;
-        std::memcpy(out.data() + is.offset, values.data() + was.offset, is.bytes);
-    }
-    return out;
-}
-
-bool same_shape(const Recipe& a, const Recipe& b) noexcept {
-    return std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(),
-                      [](const Node& one, const Node& other) { return one.work.index() == other.work.index(); });
-}
-
-const char* reason_of(CUgraphExecUpdateResult result) noexcept {
-    switch (result) {
-        case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: return "the order of nodes, or their number, differs";
-        case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: return "a node is of another kind";
-        case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
-        case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE: return "a kernel is replaced by another one";
-        case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: return "something differs that can't be changed in place";
-        case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: return "a node can't be updated in place";
-        case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED: return "a launch attribute differs";
-        default: return "the driver doesn't say why";
-    }
-}
-
-std::string node_text(const Recipe& recipe, uint32_t number) {
-    return number < recipe.nodes().size() ? describe_node(recipe.nodes()[number], number) : std::string("no node");
-}
-
-void write_text(char (&to)[256], const std::string& from) noexcept {
-    const size_t length = std::min(from.size(), sizeof to - 1);
-    std::memcpy(to, from.data(), length);
-    to[length] = '\0';
-}
-
 }  // namespace
 
 Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
@@ -69,7 +30,8 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
         addresses_ = HeldAddresses(*of_, *recipe, wanted_);
         set_.resize(recipe->parameters().size());
         if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) make_device_status(*recipe);
-        exec_ = instantiate(*built);
+        executable_ = instantiate(built);
+        exec_ = executable_->native;
     } catch (...) {
         if (built->single()) built->give_back();
         free_memory();
@@ -79,7 +41,7 @@ Graph::Graph(Ref<Template> of, uint32_t flags, const char* label)
 }
 
 Graph::~Graph() {
-    destroy_exec();
+    executable_ = nullptr;
     free_memory();
     of_->counters().instances.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -111,13 +73,13 @@ Ref<Recipe> Graph::buildable(const Ref<Recipe>& recipe) {
 }
 
 Graph::Loops::Loops(Context& context, uint32_t count)
-    : context_(context), count_(count),
+    : context_(&context), count_(count),
       memory_(Registry::of(context.runtime()).allocate(context, count * kLoopBytes, "loops of a graph")) {}
 
 // Launches that are in flight count there: it is freed when the device's streams are past them.
 Graph::Loops::~Loops() {
     try {
-        Registry::of(context_.runtime()).free(context_, memory_);
+        Registry::of(context_->runtime()).free(*context_, memory_);
     } catch (...) {
         // The device is lost, and the memory with it; or there is no memory to wait with, and it goes with the context.
     }
@@ -125,11 +87,11 @@ Graph::Loops::~Loops() {
 
 uint64_t Graph::Loops::address(uint32_t loop) const noexcept { return memory_ + loop * kLoopBytes; }
 
-std::shared_ptr<const Graph::Loops> Graph::loops_for(const Recipe& recipe) {
+Ref<const Graph::Loops> Graph::loops_for(const Recipe& recipe) {
     const uint32_t count = recipe.scope().loops;
     if (count == 0) return nullptr;
     if (instance_.loops && instance_.loops->count() >= count) return instance_.loops;
-    auto made = std::make_shared<const Loops>(context(), count);
+    auto made = make<Loops>(context(), count);
     const BorrowedStream borrowed(context());
     const driver::Table& table = context().table();
     const uint64_t words = count * kLoopBytes / sizeof(uint32_t);
@@ -139,7 +101,7 @@ std::shared_ptr<const Graph::Loops> Graph::loops_for(const Recipe& recipe) {
 }
 
 std::pair<uint32_t, bool> Graph::loop(Template& in, uint32_t node) {
-    std::shared_ptr<const Loops> loops;   // stays while they are read, under no lock
+    Ref<const Loops> loops;  // stays while they are read, under no lock
     uint32_t number = 0, words[2] = {};
     {
         std::lock_guard lock(lock_);
@@ -171,25 +133,30 @@ gpo_status Graph::take_device_status() {
     return static_cast<gpo_status>(std::atomic_ref(*device_status_).exchange(0, std::memory_order_relaxed));
 }
 
-void Graph::destroy_exec() noexcept {
-    if (!exec_) return;
-    DriverTry scope(context());
-    if (scope.entered()) context().table().cuGraphExecDestroy(exec_);   // what is in flight runs to its end
-    exec_ = nullptr;
-    if (instance_.built->single()) instance_.built->give_back();
+Graph::Executable::~Executable() {
+    if (!native) return;
+    {
+        DriverTry scope(*context_);
+        if (scope.entered()) context_->table().cuGraphExecDestroy(native);  // what is in flight runs to its end
+    }
+    if (built_->single()) built_->give_back();
 }
 
-CUgraphExec Graph::instantiate(const Recipe& recipe) {
+Ref<Graph::Executable> Graph::instantiate(const Ref<Recipe>& built) {
+    const Recipe& recipe = *built;
+    auto made = make<Executable>(context(), built);
     CUDA_GRAPH_INSTANTIATE_PARAMS params;
     std::memset(&params, 0, sizeof params);
     if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
-    CUgraphExec exec = nullptr;
+    else if (recipe.leaves_memory())
+        params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     CUresult result;
     {
         std::lock_guard lock(recipe.instantiating());
-        result = context().table().cuGraphInstantiateWithParams(&exec, recipe.graph(), &params);
+        result = context().table().cuGraphInstantiateWithParams(&made->native, recipe.graph(), &params);
     }
-    if (result == CUDA_SUCCESS) return exec;
+    if (result == CUDA_SUCCESS) return made;
+    made->native = nullptr;
     const uint32_t node = params.hErrNode_out ? recipe.find(params.hErrNode_out) : Recipe::kNone;
     auto error = std::make_shared<Error>(*context().error_of(result, "cuGraphInstantiateWithParams"));
     if ((flags_ & GPO_GRAPH_DEVICE_LAUNCH) && result == CUDA_ERROR_INVALID_VALUE) error->status = GPO_NOT_SUPPORTED;
@@ -230,8 +197,10 @@ Graph::Instance Graph::prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& bui
 }
 
 void Graph::take_over(Instance next) noexcept {
-    instance_ = std::move(next);
+    std::swap(instance_, next);
     unsent_ = true;
+    // A recipe of 100 nodes takes 30 us to destroy.
+    context().runtime().errands().post_body([before = std::move(next.recipe)] { static_cast<void>(before); });
 }
 
 // --- values ---
@@ -300,6 +269,11 @@ Graph::Snapshot Graph::snapshot() {
     return {instance_.recipe, wanted_};
 }
 
+uint32_t Graph::nodes() noexcept {
+    std::lock_guard lock(lock_);
+    return static_cast<uint32_t>(instance_.recipe->nodes().size());
+}
+
 Graph::Snapshot Graph::recorded() {
     std::unique_lock lock(lock_);
     if (!of_->is_current(*instance_.recipe)) [[unlikely]] {
@@ -309,6 +283,16 @@ Graph::Snapshot Graph::recorded() {
     }
     Snapshot out{instance_.recipe, std::move(spare_)};
     out.values = instance_.recipe->values();
+    return out;
+}
+
+Values Graph::carry_over(const Recipe& from, const Values& values, const std::vector<bool>& wanted, const Recipe& to) {
+    Values out = to.values();
+    for (size_t i = 0; i < std::min(from.parameters().size(), to.parameters().size()); ++i) {
+        const Parameter &was = from.parameters()[i], &is = to.parameters()[i];
+        if (!wanted[i] || !was.bytes || was.bytes != is.bytes) continue;
+        std::memcpy(out.data() + is.offset, values.data() + was.offset, is.bytes);
+    }
     return out;
 }
 
@@ -328,9 +312,26 @@ void Graph::launch(Stream& stream, Snapshot* values) {
             send(carry_over(*values->recipe, values->values, all, *instance_.recipe));
         }
     }
-    context().check(context().table().cuGraphLaunch(exec_, stream.native()), "cuGraphLaunch");
+    if (Residence* residence = stream.residence()) [[unlikely]]
+        keep_used(*residence);
+    const CUresult launched = context().table().cuGraphLaunch(exec_, stream.native());
+    if (launched != CUDA_SUCCESS) [[unlikely]] fail_launch(launched);
     of_->counters().launches.fetch_add(1, std::memory_order_relaxed);
     if (values) spare_ = std::move(values->values);
+}
+
+// What a launch uses and an update of the graph would let go of. Elsewhere that goes when all streams have passed.
+void Graph::keep_used(Residence& residence) const {
+    residence.keep(instance_.loops);
+    residence.keep(instance_.recipe);
+    residence.keep(executable_);
+}
+
+void Graph::fail_launch(CUresult result) const {
+    if (result == CUDA_ERROR_INVALID_VALUE && instance_.recipe->fixed())
+        fail(GPO_INVALID_STATE, describe(), " can't be launched: memory that it frees isn't allocated, or memory that ",
+             "it allocates still is");
+    context().check(result, "cuGraphLaunch");
 }
 
 void Graph::fail_device(const Stream& stream) const {
@@ -431,6 +432,10 @@ void Graph::put_back(uint32_t refused) noexcept {
                                       instance_.recipe->parameters()[parameter].hidden;
 }
 
+std::string Graph::node_text(const Recipe& recipe, uint32_t number) {
+    return number < recipe.nodes().size() ? describe_node(recipe.nodes()[number], number) : std::string("no node");
+}
+
 void Graph::fail_refused(uint32_t refused, CUresult result) {
     auto error = std::make_shared<Error>(*context().error_of(result, "cuGraphExec…SetParams"));
     if (result == CUDA_ERROR_INVALID_VALUE) error->status = GPO_INVALID_ARGUMENT;
@@ -440,103 +445,20 @@ void Graph::fail_refused(uint32_t refused, CUresult result) {
     throw Failure(std::move(error));
 }
 
-// --- a new recording ---
-
-gpo_graph_update_report Graph::update() {
-    gpo_graph_update_report report{};
-    const Ref<Recipe> recipe = of_->seal();
-    std::lock_guard lock(lock_);
-    if (recipe.get() == instance_.recipe.get()) return report;
-    DriverScope scope(context());
-    Values wanted = carry_over(*instance_.recipe, wanted_, set_, *recipe);
-    std::vector<bool> set = set_;
-    set.resize(recipe->parameters().size());
-    HeldAddresses addresses(*of_, *recipe, wanted);
-    if (update_in_place(recipe, report)) {
-        of_->counters().updates.fetch_add(1, std::memory_order_relaxed);
-    } else {
-        rebuild(recipe);
-        report.rebuilt = 1;
-        of_->note_rebuild(report.reason);
-    }
-    wanted_ = std::move(wanted);
-    set_ = std::move(set);
-    addresses_ = std::move(addresses);
-    return report;
-}
-
-// False, with the reason, if the driver can't.
-bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& report) {
-    const Recipe& was = *instance_.recipe;
-    if (!same_shape(was, *recipe)) {
-        const auto differ = std::mismatch(
-            was.nodes().begin(), was.nodes().end(), recipe->nodes().begin(), recipe->nodes().end(),
-            [](const Node& one, const Node& other) { return one.work.index() == other.work.index(); });
-        const auto number = static_cast<uint32_t>(differ.second - recipe->nodes().begin());
-        report.node = number < recipe->nodes().size() ? number + 1 : 0;
-        write_text(report.reason, text("it was ", node_text(was, number), ", and is ", node_text(*recipe, number)));
-        return false;
-    }
-    Instance next = prepare(recipe, instance_.built, *recipe);
-    enable_all();
-    CUgraphExecUpdateResultInfo info;
-    std::memset(&info, 0, sizeof info);
-    CUresult result;
-    {
-        std::lock_guard lock(recipe->instantiating());
-        result = context().table().cuGraphExecUpdate(exec_, recipe->graph(), &info);
-    }
-    if (result == CUDA_SUCCESS) {
-        take_over(std::move(next));
-        return true;
-    }
-    if (result != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) context().check(result, "cuGraphExecUpdate");
-    const uint32_t number = info.errorNode ? recipe->find(info.errorNode) : Recipe::kNone;
-    report.node = number == Recipe::kNone ? 0 : number + 1;
-    write_text(report.reason, number == Recipe::kNone
-                                  ? std::string(reason_of(info.result))
-                                  : text(node_text(*recipe, number), ", which was ", node_text(was, number), ": ",
-                                         reason_of(info.result)));
-    return false;
-}
-
-// Before an update: all nodes are on in what was recorded, and in an update the driver leaves off what is off. If the
-// update fails, the next launch turns them off again.
-void Graph::enable_all() {
-    unsent_ = true;
-    for (uint32_t i = 0; i < instance_.targets.size(); ++i)
-        for (const Target& target : instance_.targets[i]) {
-            Patched& patched = instance_.patched[target.patched];
-            if (target.field.what != GPO_PARAMETER_ENABLED || patched.enabled_sent) continue;
-            context().check(context().table().cuGraphNodeSetEnabled(exec_, instance_.natives[patched.node], 1),
-                            "cuGraphNodeSetEnabled");
-            patched.enabled_sent = true;
-            instance_.resend[i] = true;
-        }
-}
-
-void Graph::rebuild(const Ref<Recipe>& recipe) {
-    const Ref<Recipe> built = buildable(recipe);
-    CUgraphExec exec = nullptr;
-    Instance next;
-    try {
-        next = prepare(recipe, built, *built);
-        exec = instantiate(*built);
-    } catch (...) {
-        if (built->single()) built->give_back();
-        throw;
-    }
-    destroy_exec();
-    exec_ = exec;
-    take_over(std::move(next));
-}
-
 // --- the operation ---
 
 LaunchGraph::LaunchGraph(Graph& graph) : Operation("graph", graph.label()), graph_(graph) {}
 
 LaunchGraph::LaunchGraph(Graph& graph, Graph::Snapshot values)
     : Operation("graph", graph.label()), graph_(graph), values_(std::move(values)) {}
+
+trace::Work LaunchGraph::work() const noexcept {
+    trace::Work work{trace::Engine::graph};
+    work.nodes = graph_.nodes();
+    work.graph_template = graph_.of().label();
+    work.time = &graph_.of().newest_time();
+    return work;
+}
 
 void LaunchGraph::issue(Stream& stream) {
     if (stream.given_out()) stream.refuse_capture("launch of a graph");   // the driver would break the capture

@@ -1,7 +1,7 @@
 // Graphs: instances of a template. Each has an executable graph of the driver's and values for the parameters.
 //
-// *Wanted* values are those that the next launch is to have; *sent* values are those that the driver has. A launch gives
-// the driver each node that has a value in which these differ, and then the launch itself. If the driver refuses a node,
+// *Wanted* values are those that the next launch is to have; *sent* values those that the driver has. A launch gives
+// the driver each node that has a value in which these differ, and then the launch itself. If the driver refuses one,
 // what was sent before is put back and nothing is launched.
 //
 // A graph is of one recipe. Updating it to its template's newest one keeps the executable graph where the driver can,
@@ -48,6 +48,8 @@ public:
         Values values;
     };
     Snapshot snapshot();
+    /// Of the recipe, with those of bodies.
+    uint32_t nodes() noexcept;
     /// What the template's current recipe has, to which the graph is brought. Throws Failure.
     Snapshot recorded();
 
@@ -82,19 +84,28 @@ private:
         NodeField field;
     };
     // Device memory in which loops count: two words each.
-    class Loops {
+    class Loops final : public Counted {
     public:
         Loops(Context& context, uint32_t count);
-        ~Loops();
-        Loops(const Loops&) = delete;
-        Loops& operator=(const Loops&) = delete;
         uint32_t count() const noexcept { return count_; }
         uint64_t address(uint32_t loop) const noexcept;
 
     private:
-        Context& context_;  // the graph's
+        ~Loops() override;
+        const Ref<Context> context_;
         const uint32_t count_;
         const uint64_t memory_;
+    };
+    // The driver's. Destroying it waits for a launch of it that loops, so launches on resident streams keep it.
+    class Executable final : public Counted {
+    public:
+        Executable(Context& context, const Ref<Recipe>& built) noexcept : context_(&context), built_(built) {}
+        CUgraphExec native = nullptr;
+
+    private:
+        ~Executable() override;
+        const Ref<Context> context_;
+        const Ref<Recipe> built_;  // is given back with it
     };
     // What goes with an executable graph. Made whole, then swapped in.
     struct Instance {
@@ -106,27 +117,34 @@ private:
         std::vector<bool> resend;                   // parameters that the driver has to get whatever was sent
         std::vector<uint32_t> changed;              // room for all parameters
         Values sent;
-        std::shared_ptr<const Loops> loops;         // NULL: there are none. Updates in place leave it if it is enough
+        Ref<const Loops> loops;                     // NULL: there are none. Updates in place leave it if it is enough
         std::vector<uint64_t> hidden;               // by parameter: where the while that has it counts
     };
     [[noreturn]] void fail_device(const Stream& stream) const;
+    void fail_launch(CUresult result) const;
+    // Values for `to`: those of `from` that are `wanted`, where the parameter still has the size; else what was
+    // recorded.
+    static Values carry_over(const Recipe& from, const Values& values, const std::vector<bool>& wanted,
+                             const Recipe& to);
+    static std::string node_text(const Recipe& recipe, uint32_t number);
     // A recipe with a driver's graph that is free to be instantiated.
     static Ref<Recipe> buildable(const Ref<Recipe>& recipe);
     Instance prepare(const Ref<Recipe>& recipe, const Ref<Recipe>& built, const Recipe& sent);
-    std::shared_ptr<const Loops> loops_for(const Recipe& recipe);
-    CUgraphExec instantiate(const Recipe& recipe);
+    Ref<const Loops> loops_for(const Recipe& recipe);
+    Ref<Executable> instantiate(const Ref<Recipe>& built);
     void hold(std::span<const Setting> settings);
-    void destroy_exec() noexcept;
     void free_memory() noexcept;
     void require_device_launch() const;
     void make_device_status(const Recipe& recipe);
     void apply(std::span<const Setting> settings);
+    void keep_used(Residence& residence) const;
     void send(const Values& values);
     void write(uint32_t parameter, const Values& values) noexcept;
     CUresult patch(Patched& patched) noexcept;
     void put_back(uint32_t refused) noexcept;
     [[noreturn]] void fail_refused(uint32_t refused, CUresult result);
     bool update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& report);
+    bool patch_differences(const Recipe& recipe);
     void enable_all();
     void rebuild(const Ref<Recipe>& recipe);
     void take_over(Instance next) noexcept;
@@ -135,7 +153,8 @@ private:
     const uint32_t flags_;
     host::Mutex lock_;
     // Under lock_:
-    CUgraphExec exec_ = nullptr;
+    Ref<Executable> executable_;
+    CUgraphExec exec_ = nullptr;  // of executable_
     Instance instance_;
     Values wanted_;
     HeldAddresses addresses_;
@@ -146,7 +165,7 @@ private:
 };
 
 /// The launch of a graph, as an operation.
-class LaunchGraph final : public Operation {
+class LaunchGraph : public Operation {
 public:
     /// With the graph's own values. Refers to `graph`, which must outlive it.
     explicit LaunchGraph(Graph& graph);
@@ -156,7 +175,7 @@ public:
     bool plain() const noexcept override { return true; }
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override;
-    trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
+    trace::Work work() const noexcept override;
     Ref<const Counted> owner() const noexcept override { return Ref<const Counted>(&graph_); }
 
 private:

@@ -19,30 +19,62 @@ Instances::Entry* Instances::find(const Stream* stream) noexcept {
     return found == entries_.end() ? nullptr : &*found;
 }
 
+// Of what the driver has one executable of at a time all streams share that.
+uint32_t Instances::most_of(const Recipe& recipe) const noexcept {
+    return recipe.single() && !recipe.copyable() ? std::min(most_, 1u) : most_;
+}
+
+// Those of an earlier recording, of which there could be more. Under lock_.
+std::vector<Instances::Entry> Instances::take_beyond(uint32_t most) {
+    std::vector<Entry> taken;
+    while (entries_.size() > most) {
+        taken.push_back(std::move(entries_.back()));
+        entries_.pop_back();
+    }
+    return taken;
+}
+
 // The stream's own, nobody's, or, once there are as many as there may be, the one that was used longest ago.
-Instances::Entry* Instances::ready_for(const Stream& stream) noexcept {
+Instances::Entry* Instances::ready_for(const Stream& stream, uint32_t most) noexcept {
     if (Entry* own = find(&stream)) return own;
     if (Entry* nobodys = find(nullptr)) return nobodys;
-    if (entries_.size() < most_) return nullptr;
+    if (entries_.size() < most) return nullptr;
     return &*std::min_element(entries_.begin(), entries_.end(),
                               [](const Entry& a, const Entry& b) { return a.used < b.used; });
 }
 
+// Two threads don't make the only graph that there can be: the other one finds it then.
+Ref<Graph> Instances::make_one_of(uint32_t most) {
+    if (most != 1) return make_graph();
+    std::lock_guard making(making_);
+    {
+        std::lock_guard lock(lock_);
+        if (!entries_.empty()) return nullptr;
+    }
+    Ref<Graph> made = make_graph();
+    std::lock_guard lock(lock_);
+    entries_.push_back({nullptr, made, 0});
+    return made;
+}
+
 // A graph is made under no lock: launches on other streams go on meanwhile.
-Ref<Graph> Instances::of_stream(Stream& stream, const std::function<void()>& check) {
+Ref<Graph> Instances::of_stream(Stream& stream, const Recipe& recipe, const std::function<void()>& check) {
+    const uint32_t most = most_of(recipe);
     Ref<Graph> made;   // goes after the lock, where another thread was faster
+    std::vector<Entry> beyond;
     std::unique_lock lock(lock_);
+    beyond = take_beyond(most);
     if (!find(&stream)) {
         lock.unlock();
         check();
         lock.lock();
     }
-    if (!ready_for(stream)) {
+    if (!ready_for(stream, most)) {
         lock.unlock();
-        made = make_graph();
+        made = make_one_of(most);
         lock.lock();
     }
-    Entry* entry = ready_for(stream);
+    Entry* entry = ready_for(stream, most);
     if (!entry) {
         entries_.push_back({nullptr, made, 0});
         entry = &entries_.back();
@@ -52,9 +84,12 @@ Ref<Graph> Instances::of_stream(Stream& stream, const std::function<void()>& che
     return entry->graph;
 }
 
-gpo_status Instances::prepare(uint32_t count, Stream& stream) {
+gpo_status Instances::prepare(uint32_t count, Stream& stream, const Recipe& recipe) {
+    const uint32_t most = most_of(recipe);
+    std::vector<Entry> beyond;   // goes after the lock
     std::lock_guard lock(lock_);
-    while (entries_.size() < std::min(count, most_)) entries_.push_back({nullptr, make_graph(), 0});
+    beyond = take_beyond(most);
+    while (entries_.size() < std::min(count, most)) entries_.push_back({nullptr, make_graph(), 0});
     for (const Entry& entry : entries_) {
         entry.graph->update();
         UploadGraph upload(*entry.graph);

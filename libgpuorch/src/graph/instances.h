@@ -15,6 +15,7 @@
 namespace gpo {
 
 class Graph;
+class Recipe;
 class Stream;
 class Template;
 
@@ -24,12 +25,12 @@ public:
     Instances(Template& of, uint32_t most) noexcept;
     ~Instances();
 
-    /// The stream's graph, of the template's current recipe. If the stream has none yet, `check`, which may throw, is
-    /// called before one is made. Throws Failure.
-    Ref<Graph> of_stream(Stream& stream, const std::function<void()>& check);
+    /// The stream's graph, of the template's current recipe, which `recipe` is as a rule. If the stream has none yet,
+    /// `check`, which may throw, is called before one is made. Throws Failure.
+    Ref<Graph> of_stream(Stream& stream, const Recipe& recipe, const std::function<void()>& check);
     /// Makes graphs for streams that will come, until there are `count`, and uploads them on `stream`. GPO_WOULD_BLOCK
     /// if that holds too much already.
-    gpo_status prepare(uint32_t count, Stream& stream);
+    gpo_status prepare(uint32_t count, Stream& stream, const Recipe& recipe);
     uint32_t size() noexcept;
     void clear() noexcept;
 
@@ -39,12 +40,16 @@ private:
         Ref<Graph> graph;
         uint64_t used;           // when, counted in launches
     };
+    uint32_t most_of(const Recipe& recipe) const noexcept;
+    std::vector<Entry> take_beyond(uint32_t most);
     Entry* find(const Stream* stream) noexcept;
-    Entry* ready_for(const Stream& stream) noexcept;
+    Entry* ready_for(const Stream& stream, uint32_t most) noexcept;
     Ref<Graph> make_graph();
+    Ref<Graph> make_one_of(uint32_t most);
 
     Template& of_;
     const uint32_t most_;
+    host::Mutex making_;   // held by who makes the only graph that there can be; outside of lock_
     host::Mutex lock_;
     std::vector<Entry> entries_;   // under lock_, as is:
     uint64_t launches_ = 0;

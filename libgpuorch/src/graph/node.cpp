@@ -23,6 +23,13 @@ Params zeroed() noexcept {
     return params;
 }
 
+// A kernel of a library (CUlibrary) has a function in each context. NULL if the driver can't tell.
+CUfunction function_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params) noexcept {
+    if (params.func || !params.kern) return params.func;
+    CUfunction function = nullptr;
+    return context.table().cuKernelGetFunction(&function, params.kern) == CUDA_SUCCESS ? function : nullptr;
+}
+
 // The sizes of a function's parameters; false if the driver can't tell.
 bool sizes_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params, const Kernel* kernel,
               std::vector<uint32_t>& bytes) {
@@ -31,10 +38,11 @@ bool sizes_of(Context& context, const CUDA_KERNEL_NODE_PARAMS& params, const Ker
         return true;
     }
     const auto info = context.table().cuFuncGetParamInfo;
-    if (!info || !params.func || params.extra) return false;
+    const CUfunction function = info && !params.extra ? function_of(context, params) : nullptr;
+    if (!function) return false;
     for (size_t i = 0;; ++i) {
         size_t offset = 0, size = 0;
-        const CUresult result = info(params.func, i, &offset, &size);
+        const CUresult result = info(function, i, &offset, &size);
         if (result == CUDA_ERROR_INVALID_VALUE) return true;   // no parameter i: that were all
         if (result != CUDA_SUCCESS) return false;
         bytes.push_back(static_cast<uint32_t>(size));
@@ -48,6 +56,18 @@ NodeWork read_kernel(Context& context, CUgraphNode native, const Kernel* kernel)
     const bool known = sizes_of(context, params, kernel, bytes) && (bytes.empty() || params.kernelParams);
     if (!known) bytes.clear();
     return KernelNode(params, std::move(bytes), known);
+}
+
+NodeWork read_allocation(Context& context, CUgraphNode native) {
+    auto params = zeroed<CUDA_MEM_ALLOC_NODE_PARAMS>();
+    context.check(context.table().cuGraphMemAllocNodeGetParams(native, &params), "cuGraphMemAllocNodeGetParams");
+    return AllocationNode{params.dptr, params.bytesize, true};
+}
+
+NodeWork read_free(Context& context, CUgraphNode native) {
+    CUdeviceptr address = 0;
+    context.check(context.table().cuGraphMemFreeNodeGetParams(native, &address), "cuGraphMemFreeNodeGetParams");
+    return FreeNode{address};
 }
 
 NodeWork read_event(Context& context, CUgraphNode native, bool wait) {
@@ -72,6 +92,7 @@ CUgraphNodeParams params_of(const KernelNode& node) noexcept {
     params.kernel.blockDimZ = kernel.blockDimZ;
     params.kernel.sharedMemBytes = kernel.sharedMemBytes;
     params.kernel.kernelParams = kernel.kernelParams;
+    params.kernel.kern = kernel.kern;
     params.kernel.ctx = kernel.ctx;
     return params;
 }
@@ -114,6 +135,8 @@ CUgraphNodeParams params_of(const NodeWork& work, CUcontext context) {
                        (node.wait ? params.eventWait.event : params.eventRecord.event) = node.event;
                    },
                    [](const ConditionalNode&) { fail(GPO_INTERNAL, "a conditional node is copied with its bodies"); },
+                   [](const AllocationNode&) { fail(GPO_INTERNAL, "an allocation was to be copied"); },
+                   [](const FreeNode&) { fail(GPO_INTERNAL, "a free was to be copied"); },
                    [](const OtherNode&) { fail(GPO_INTERNAL, "a node that can't be copied was to be copied"); },
                },
                work);
@@ -184,6 +207,8 @@ const char* kind_of(const NodeWork& work) noexcept {
                                      : node.type == CU_GRAPH_COND_TYPE_WHILE ? "while"
                                                                              : "switch";
                           },
+                          [](const AllocationNode&) { return name_of(CU_GRAPH_NODE_TYPE_MEM_ALLOC); },
+                          [](const FreeNode&) { return name_of(CU_GRAPH_NODE_TYPE_MEM_FREE); },
                           [](const OtherNode& node) { return name_of(node.type); },
                       },
                       work);
@@ -194,10 +219,44 @@ std::string describe_node(const Node& node, uint32_t number) {
     return text("node ", number + 1, ", ", kind_of(node.work), " `", node.label, "`");
 }
 
+std::vector<CUgraphNode> native_nodes(Context& context, CUgraph graph) {
+    const driver::Table& table = context.table();
+    size_t count = 0;
+    context.check(table.cuGraphGetNodes(graph, nullptr, &count), "cuGraphGetNodes");
+    std::vector<CUgraphNode> all(count);
+    if (count) context.check(table.cuGraphGetNodes(graph, all.data(), &count), "cuGraphGetNodes");
+    return all;
+}
+
+CUgraphNodeType native_type(Context& context, CUgraphNode native) {
+    CUgraphNodeType type{};
+    context.check(context.table().cuGraphNodeGetType(native, &type), "cuGraphNodeGetType");
+    return type;
+}
+
+std::optional<std::vector<CUgraphNode>> native_dependencies(Context& context, CUgraphNode native) {
+    const driver::Table& table = context.table();
+    size_t count = 0;
+    const CUresult result = table.cuGraphNodeGetDependencies(native, nullptr, &count);
+    if (result == CUDA_ERROR_LOSSY_QUERY) return std::nullopt;
+    context.check(result, "cuGraphNodeGetDependencies");
+    std::vector<CUgraphNode> before(count);
+    if (count)
+        context.check(table.cuGraphNodeGetDependencies(native, before.data(), &count), "cuGraphNodeGetDependencies");
+    return before;
+}
+
+const char* native_label(Context& context, const NodeWork& work) {
+    const auto* kernel = std::get_if<KernelNode>(&work);
+    const auto name_of = context.table().cuFuncGetName;
+    const CUfunction function = kernel && name_of ? function_of(context, kernel->params()) : nullptr;
+    const char* name = nullptr;
+    return function && name_of(&name, function) == CUDA_SUCCESS ? context.runtime().intern(name) : "";
+}
+
 NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
     const driver::Table& table = context.table();
-    CUgraphNodeType type{};
-    context.check(table.cuGraphNodeGetType(native, &type), "cuGraphNodeGetType");
+    const CUgraphNodeType type = native_type(context, native);
     switch (type) {
         case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(context, native, kernel);
         case CU_GRAPH_NODE_TYPE_MEMCPY: {
@@ -218,6 +277,8 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
         case CU_GRAPH_NODE_TYPE_EMPTY: return EmptyNode{};
         case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return read_event(context, native, true);
         case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return read_event(context, native, false);
+        case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return read_allocation(context, native);
+        case CU_GRAPH_NODE_TYPE_MEM_FREE: return read_free(context, native);
         default: return OtherNode{type};
     }
 }
@@ -225,6 +286,7 @@ NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel) {
 std::string why_not_copied(const NodeWork& work) {
     if (const auto* kernel = std::get_if<KernelNode>(&work); kernel && !kernel->arguments_known())
         return "this driver can't tell the sizes of its arguments";
+    if (is_memory(work)) return "the memory has one address, and one graph that allocates or frees it";
     if (std::get_if<OtherNode>(&work)) return "the driver has no way to copy a node of this kind by itself";
     return "";
 }
@@ -255,9 +317,9 @@ CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgra
     return made;
 }
 
-void copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to) {
-    if (original && std::get_if<KernelNode>(&work))
-        context.check(context.table().cuGraphKernelNodeCopyAttributes(to, original), "cuGraphKernelNodeCopyAttributes");
+CUresult copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to) noexcept {
+    return original && std::get_if<KernelNode>(&work) ? context.table().cuGraphKernelNodeCopyAttributes(to, original)
+                                                      : CUDA_SUCCESS;
 }
 
 CUresult patch_node(Context& context, CUgraphExec exec, CUgraphNode native, const NodeWork& work) noexcept {

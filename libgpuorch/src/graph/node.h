@@ -7,8 +7,10 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -16,7 +18,7 @@
 
 #include "device/context.h"
 #include "gpuorch/template.h"
-#include "kernel/arguments.h"
+#include "stream/arguments.h"
 
 namespace gpo {
 
@@ -82,13 +84,32 @@ struct ConditionalNode {
     uint32_t loop;                 // number of the while in its template, from 0; of others 0
 };
 
+/// Device memory that exists from here on in each run, at one address.
+struct AllocationNode {
+    uint64_t address, bytes;
+    bool recorded;                 // by a call of another library
+};
+
+/// The end of such memory.
+struct FreeNode {
+    uint64_t address;
+};
+
 /// Another library's, of a kind that can be launched and neither changed nor copied.
 struct OtherNode {
     CUgraphNodeType type;
 };
 
-using NodeWork =
-    std::variant<EmptyNode, KernelNode, CopyNode, FillNode, HostNode, EventNode, ConditionalNode, OtherNode>;
+using NodeWork = std::variant<EmptyNode, KernelNode, CopyNode, FillNode, HostNode, EventNode, ConditionalNode,
+                              AllocationNode, FreeNode, OtherNode>;
+
+/// How a kernel is launched, besides what its node's parameters say.
+struct LaunchAttributes {
+    std::array<uint32_t, 3> cluster;   // all 0: no clusters
+    bool cooperative;
+    int32_t priority;
+    bool operator==(const LaunchAttributes&) const = default;
+};
 
 struct Node {
     NodeWork work;
@@ -97,8 +118,13 @@ struct Node {
     const char* label = "";                // interned
     Ref<const Counted> owner;              // what has to stay while it may be launched: its kernel, its event
     uint32_t section = 0;                  // 0: the graph itself; else a body (graph/recipe.h)
+    std::optional<LaunchAttributes> attributes{};   // of a kernel; nullopt: they aren't known
 };
 
+/// Whether the driver's graph with such a node can't be copied, has one executable at a time, and keeps all its nodes.
+inline bool is_memory(const NodeWork& work) noexcept {
+    return std::holds_alternative<AllocationNode>(work) || std::holds_alternative<FreeNode>(work);
+}
 /// "kernel", "copy", …
 const char* kind_of(const NodeWork& work) noexcept;
 /// "node 3, kernel `scale`"; `number` is from 0.
@@ -106,14 +132,21 @@ std::string describe_node(const Node& node, uint32_t number);
 
 // Inside a DriverScope of the context. Throw Failure, std::bad_alloc.
 
+/// A graph's nodes, in the driver's order.
+std::vector<CUgraphNode> native_nodes(Context& context, CUgraph graph);
+CUgraphNodeType native_type(Context& context, CUgraphNode native);
+/// What a node comes after; none if the driver doesn't show that in this form: some edge is a programmatic launch's.
+std::optional<std::vector<CUgraphNode>> native_dependencies(Context& context, CUgraphNode native);
 /// What the driver has. `kernel`: what it is a launch of, if that is known.
 NodeWork read_node(Context& context, CUgraphNode native, const Kernel* kernel);
+/// The label of a node that has none of ours: a kernel's name, interned; else "".
+const char* native_label(Context& context, const NodeWork& work);
 /// Why a node can't be copied into another graph; "" if it can.
 std::string why_not_copied(const NodeWork& work);
 /// A copy of a node in `to`, without launch attributes.
 CUgraphNode copy_node(Context& context, const NodeWork& work, CUgraph to, std::span<const CUgraphNode> after);
-/// `original` may be NULL: then the node has none.
-void copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to);
+/// `original` may be NULL: then the node has none. Doesn't throw: what cuGraphKernelNodeCopyAttributes answered.
+CUresult copy_attributes(Context& context, const NodeWork& work, CUgraphNode original, CUgraphNode to) noexcept;
 /// A conditional node in `to`, by its handle, which is of `to`. Its bodies' graphs, which the driver owns, go to
 /// `bodies`.
 CUgraphNode add_conditional(Context& context, const ConditionalNode& work, CUgraph to,

@@ -20,22 +20,9 @@ void put(void* to, T value) noexcept {
     std::memcpy(to, &value, sizeof value);
 }
 
-const char* name_of(uint32_t what) noexcept {
-    switch (what) {
-        case GPO_PARAMETER_ARGUMENT: return "argument";
-        case GPO_PARAMETER_GRID: return "grid";
-        case GPO_PARAMETER_BLOCK: return "block";
-        case GPO_PARAMETER_SHARED_BYTES: return "shared memory";
-        case GPO_PARAMETER_DESTINATION: return "destination";
-        case GPO_PARAMETER_SOURCE: return "source";
-        case GPO_PARAMETER_BYTES: return "length";
-        case GPO_PARAMETER_VALUE: return "value";
-        default: return "switch";
-    }
-}
-
 [[noreturn]] void fail_none(const Node& node, const NodeField& field) {
-    fail(GPO_INVALID_ARGUMENT, describe_node(node, field.node), ", has no ", name_of(field.what), " that can be set");
+    fail(GPO_INVALID_ARGUMENT, describe_node(node, field.node), ", has no ", name_of_field(field.what),
+         " that can be set");
 }
 
 uint32_t size_in_kernel(const Node& node, const KernelNode& kernel, const NodeField& field) {
@@ -57,7 +44,7 @@ uint32_t size_in_kernel(const Node& node, const KernelNode& kernel, const NodeFi
 
 uint32_t size_in_copy(const Node& node, const CopyNode& copy, const NodeField& field) {
     if (!copy.plain())
-        fail(GPO_NOT_SUPPORTED, describe_node(node, field.node), ", copies from or to a CUDA array and can't be changed");
+        fail(GPO_NOT_SUPPORTED, describe_node(node, field.node), ", copies from or to an array and can't be changed");
     switch (field.what) {
         case GPO_PARAMETER_DESTINATION:
         case GPO_PARAMETER_SOURCE: return sizeof(uint64_t);
@@ -85,7 +72,8 @@ void check_shape(const uint32_t (&most)[3], const std::string& name, const void*
     std::memcpy(shape, value, sizeof shape);
     for (int i = 0; i < 3; ++i)
         if (shape[i] - 1 >= most[i])   // a 0 wraps
-            fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", of, "[", i, "] is ", shape[i], ", and 1 to ", most[i],
+            fail(GPO_INVALID_ARGUMENT, "parameter `", name, "`: ", of, "[", i, "] is ", shape[i],
+                 ", and 1 to ", most[i],
                  " are possible");
 }
 
@@ -163,6 +151,20 @@ void write_kernel(KernelNode& kernel, const NodeField& field, const void* value)
 }
 
 }  // namespace
+
+const char* name_of_field(uint32_t what) noexcept {
+    switch (what) {
+        case GPO_PARAMETER_ARGUMENT: return "argument";
+        case GPO_PARAMETER_GRID: return "grid";
+        case GPO_PARAMETER_BLOCK: return "block";
+        case GPO_PARAMETER_SHARED_BYTES: return "shared memory";
+        case GPO_PARAMETER_DESTINATION: return "destination";
+        case GPO_PARAMETER_SOURCE: return "source";
+        case GPO_PARAMETER_BYTES: return "length";
+        case GPO_PARAMETER_VALUE: return "value";
+        default: return "switch";
+    }
+}
 
 uint32_t size_of_field(const Node& node, const NodeField& field) {
     if (field.what < GPO_PARAMETER_ARGUMENT || field.what > GPO_PARAMETER_ENABLED)

@@ -31,9 +31,11 @@ struct Parameter {
 /// The values of all parameters, one behind the other.
 using Values = std::vector<std::byte>;
 
+/// "argument", "grid", … by GPO_PARAMETER_*.
+const char* name_of_field(uint32_t what) noexcept;
 /// Bytes of what `field` names in a node. Throws Failure where the node has nothing like that.
 uint32_t size_of_field(const Node& node, const NodeField& field);
-/// Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_SUPPORTED) if the value can't be, as far as is known without the driver.
+/// Throws Failure(GPO_INVALID_ARGUMENT, GPO_NOT_SUPPORTED) if the value can't be, as far as we know without the driver.
 void check_value(Context& context, const LaunchLimits& limits, const Node& node, const NodeField& field,
                  const std::string& name, const void* value);
 /// What the node has there.

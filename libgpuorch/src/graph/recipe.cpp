@@ -30,6 +30,7 @@ Recipe::~Recipe() {
         std::lock_guard lock(scope_->building);
         scope_->gone = true;
     }
+    forget_memory();
     if (!graph_ || !owned_) return;
     DriverTry scope(*context_);
     if (scope.entered()) context_->table().cuGraphDestroy(graph_);
@@ -43,18 +44,9 @@ void Recipe::make_graph() {
     owned_ = true;
 }
 
-std::vector<CUgraphNode> Recipe::natives() const {
-    const driver::Table& table = context_->table();
-    size_t count = 0;
-    context_->check(table.cuGraphGetNodes(graph_, nullptr, &count), "cuGraphGetNodes");
-    std::vector<CUgraphNode> all(count);
-    if (count) context_->check(table.cuGraphGetNodes(graph_, all.data(), &count), "cuGraphGetNodes");
-    return all;
-}
-
 void Recipe::read_made(GraphRecording& recording) {
     while (auto made = recording.next_made()) {
-        see(made->node, made->label, std::move(made->owner));
+        see(made->node, made->label, std::move(made->owner), made->attributes);
         recording.passed();
     }
 }
@@ -63,25 +55,22 @@ void Recipe::own(CUgraph graph, GraphRecording& recording) {
     graph_ = graph;
     owned_ = true;
     read_made(recording);
-    for (const CUgraphNode native : natives()) see(native, "", nullptr);
+    for (const CUgraphNode native : native_nodes(*context_, graph_)) see_unlabelled(native);
     read_dependencies();
 }
 
+void Recipe::see_unlabelled(CUgraphNode native) {
+    Node& node = nodes_[see(native, "", nullptr)];
+    if (!*node.label) node.label = native_label(*context_, node.work);
+}
+
+// A node whose edges the driver doesn't show has none here, and the driver's graph has them.
 void Recipe::read_dependencies() {
-    const driver::Table& table = context_->table();
     for (Node& node : nodes_) {
-        size_t count = 0;
-        const CUresult result = table.cuGraphNodeGetDependencies(node.native, nullptr, &count);
-        // Edges with data, which programmatic launches make, aren't shown in this form: the node then has none here,
-        // and the driver's graph has them.
-        if (result == CUDA_ERROR_LOSSY_QUERY) continue;
-        context_->check(result, "cuGraphNodeGetDependencies");
-        std::vector<CUgraphNode> before(count);
-        if (count)
-            context_->check(table.cuGraphNodeGetDependencies(node.native, before.data(), &count),
-                            "cuGraphNodeGetDependencies");
+        const auto before = native_dependencies(*context_, node.native);
+        if (!before) continue;
         node.after.clear();
-        for (const CUgraphNode native : before)
+        for (const CUgraphNode native : *before)
             if (const uint32_t number = find(native); number != kNone) node.after.push_back(number);
     }
 }
@@ -92,16 +81,26 @@ uint32_t Recipe::find(CUgraphNode native) const noexcept {
     return kNone;
 }
 
-uint32_t Recipe::see(CUgraphNode native, const char* label, Ref<const Counted> owner) {
+uint32_t Recipe::see(CUgraphNode native, const char* label, Ref<const Counted> owner,
+                     std::optional<LaunchAttributes> attributes) {
     if (const uint32_t known = find(native); known != kNone) return known;
     Node node{
         read_node(*context_, native, dynamic_cast<const Kernel*>(owner.get())), native, {}, label, std::move(owner)};
-    nodes_.push_back(std::move(node));
+    node.attributes = attributes;
+    put(std::move(node));
     return static_cast<uint32_t>(nodes_.size() - 1);
+}
+
+void Recipe::put(Node node) {
+    nodes_.push_back(std::move(node));
+    if (!is_memory(nodes_.back().work)) return;
+    fixed_ = true;
+    know_memory(nodes_.back());
 }
 
 uint32_t Recipe::find(std::string_view label) const {
     uint32_t found = kNone;
+    label = Runtime::cut_label(label);
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
         if (label != nodes_[i].label) continue;
         if (found != kNone)
@@ -138,7 +137,10 @@ void Recipe::take_out(CUgraphNode native) noexcept {
 
 void Recipe::take_strays_out() {
     if (!strays_) return;
-    for (const CUgraphNode native : natives())
+    if (fixed_)
+        fail(GPO_INVALID_STATE, "a node couldn't be added for want of memory, and the driver takes no node out of a ",
+             "graph that allocates: clear the template, or record it anew");
+    for (const CUgraphNode native : native_nodes(*context_, graph_))
         if (find(native) == kNone) context_->check(context_->table().cuGraphDestroyNode(native), "cuGraphDestroyNode");
     strays_ = false;
 }
@@ -152,6 +154,15 @@ uint32_t Recipe::add(CUgraphNode native, const char* label, Ref<const Counted> o
         take_out(native);
         throw;
     }
+}
+
+uint32_t Recipe::add_from(CUgraphNode scratch, const char* label, Ref<const Counted> owner,
+                          std::vector<uint32_t> after) {
+    const NodeWork work = read_node(*context_, scratch, dynamic_cast<const Kernel*>(owner.get()));
+    const uint32_t number = add_copy(work, scratch, after);
+    nodes_[number].label = label;
+    nodes_[number].owner = std::move(owner);
+    return number;
 }
 
 // Numbers of a section's nodes such that each comes behind those that it is after.
@@ -180,6 +191,7 @@ uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after,
                     : why_not_copied(child.nodes_[i].work);
             !why.empty())
             fail(GPO_NOT_SUPPORTED, "of the child, ", describe_node(child.nodes_[i], i), ", can't be copied: ", why);
+    for (const Ref<const Counted>& used : child.kept_) keep(used);
     const auto first = static_cast<uint32_t>(nodes_.size());
     try {
         const std::vector<uint32_t> numbers = add_nodes_of(child, after), ends = child.ends();
@@ -192,6 +204,10 @@ uint32_t Recipe::add_child(const Recipe& child, std::span<const uint32_t> after,
         remove_from(first);
         throw;
     }
+}
+
+void Recipe::keep(Ref<const Counted> used) {
+    if (std::find(kept_.begin(), kept_.end(), used) == kept_.end()) kept_.push_back(std::move(used));
 }
 
 // The numbers here, by the child's.
@@ -227,12 +243,11 @@ uint32_t Recipe::add_copy(const NodeWork& work, CUgraphNode original, std::span<
     Node node{work, nullptr, {after.begin(), after.end()}, "", nullptr};
     make_room(nodes_);
     node.native = copy_node(*context_, work, graph_, before);
-    try {
-        copy_attributes(*context_, work, original, node.native);
-    } catch (...) {
-        take_out(node.native);
-        throw;
-    }
+    CUresult result = copy_attributes(*context_, work, original, node.native);
+    if (result != CUDA_SUCCESS && fixed_)   // the node stays: one more try
+        result = copy_attributes(*context_, work, original, node.native);
+    if (result != CUDA_SUCCESS) take_out(node.native);
+    context_->check(result, "cuGraphKernelNodeCopyAttributes");
     nodes_.push_back(std::move(node));
     return static_cast<uint32_t>(nodes_.size() - 1);
 }
@@ -404,6 +419,7 @@ void Recipe::remove_from(uint32_t number) noexcept {
 
 void Recipe::seal() {
     if (sealed_) return;
+    check_frees();
     close_loops();
     const auto own = static_cast<ptrdiff_t>(nodes_.size());
     std::vector<Parameter> parameters = parameters_;
@@ -419,11 +435,12 @@ void Recipe::seal() {
         bound_.clear();
         throw;
     }
+    copyable_ = true;
     for (const Node& node : nodes_) {
         const auto* other = std::get_if<OtherNode>(&node.work);
-        single_ |= std::get_if<ConditionalNode>(&node.work) != nullptr ||
-                   (other && (other->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || other->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
-                              other->type == CU_GRAPH_NODE_TYPE_CONDITIONAL));
+        single_ |= std::get_if<ConditionalNode>(&node.work) != nullptr || is_memory(node.work) ||
+                   (other && other->type == CU_GRAPH_NODE_TYPE_CONDITIONAL);
+        copyable_ &= why_not_copied(node.work).empty();
     }
     bodies_.clear();
     scope_->sealed = sealed_ = true;
@@ -453,6 +470,7 @@ void Recipe::take_in(const Recipe& body, uint32_t node, uint32_t index, std::map
     const auto offset = static_cast<uint32_t>(nodes_.size()), section = static_cast<uint32_t>(sections_.size());
     sections_.push_back({node, index});
     offsets[&body] = offset;
+    for (const Ref<const Counted>& used : body.kept_) keep(used);
     for (const Node& each : body.nodes_) {
         nodes_.push_back(each);
         nodes_.back().section = section;
@@ -471,6 +489,9 @@ void Recipe::take_in(const Recipe& body, uint32_t node, uint32_t index, std::map
 // move to another graph.
 void Recipe::leave_unused_handles() {
     if (!scope_->unused_handles) return;
+    if (fixed_)
+        fail(GPO_INVALID_STATE, "a conditional node couldn't be added, and what the driver keeps of it can't be taken ",
+             "out of a graph that allocates: clear the template, or record it anew");
     const Ref<Recipe> other = rebuild();
     std::swap(graph_, other->graph_);
     std::swap(owned_, other->owned_);
@@ -492,6 +513,7 @@ Ref<Recipe> Recipe::rebuild() const {
     out->values_ = values_;
     out->sections_ = sections_;
     out->bound_ = bound_;
+    out->kept_ = kept_;
     out->sealed_ = out->single_ = out->claimed_ = true;
     out->make_graph();
     out->build(0, out->graph_, *this);
@@ -519,7 +541,8 @@ void Recipe::build(uint32_t section, CUgraph graph, const Recipe& like) {
         const auto* conditional = std::get_if<ConditionalNode>(&nodes_[i].work);
         if (!conditional) {
             const CUgraphNode made = copy_node(*context_, nodes_[i].work, graph, before);
-            copy_attributes(*context_, nodes_[i].work, like.nodes_[i].native, made);
+            context_->check(copy_attributes(*context_, nodes_[i].work, like.nodes_[i].native, made),
+                            "cuGraphKernelNodeCopyAttributes");
             nodes_[i].native = made;
             continue;
         }

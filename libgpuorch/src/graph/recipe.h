@@ -1,4 +1,4 @@
-// A recipe: one version of a template, that is, the driver's graph, its nodes as they were read back, and the parameters.
+// A recipe: one version of a template, that is, the driver's graph, its nodes as they were read back, and parameters.
 //
 // A recipe is built while it is recorded or while nodes are added. With the first graph that is made of it, it is
 // *sealed*: from then on nothing of it changes, and any number of threads may read it. A template that is recorded anew
@@ -50,8 +50,12 @@ public:
     /// The graph is ours now, whether this throws or not: reads all nodes that aren't known yet, and what comes after
     /// what.
     void own(CUgraph graph, GraphRecording& recording);
+    /// Copies a graph of somebody else's; numbers are those of its nodes there. Throws Failure(GPO_NOT_SUPPORTED) with
+    /// the node that can't be copied.
+    void copy(CUgraph original);
     /// The number, from 0, of a node of the graph; added if it isn't known. What is known already keeps its label.
-    uint32_t see(CUgraphNode native, const char* label, Ref<const Counted> owner);
+    uint32_t see(CUgraphNode native, const char* label, Ref<const Counted> owner,
+                 std::optional<LaunchAttributes> attributes = std::nullopt);
     static constexpr uint32_t kNone = UINT32_MAX;
     uint32_t find(CUgraphNode native) const noexcept;
     /// By its label.
@@ -60,6 +64,14 @@ public:
     std::vector<uint32_t> numbers_of(std::span<const uint32_t> nodes) const;
     /// A node that the graph was just given, behind others. If this fails, the graph hasn't got it any more.
     uint32_t add(CUgraphNode native, const char* label, Ref<const Counted> owner, std::vector<uint32_t> after);
+    /// The same of a node of a graph that goes again (ScratchGraph): a copy is added.
+    uint32_t add_from(CUgraphNode scratch, const char* label, Ref<const Counted> owner, std::vector<uint32_t> after);
+    /// Device memory between two nodes; its address doesn't change. Throw Failure(GPO_NOT_SUPPORTED,
+    /// GPO_INVALID_ARGUMENT).
+    uint32_t add_allocation(uint64_t bytes, std::span<const uint32_t> after, uint64_t& address);
+    uint32_t add_free(uint64_t address, std::span<const uint32_t> after);
+    /// Has nodes that allocate or free: the driver takes no node out of the graph.
+    bool fixed() const noexcept { return fixed_; }
     /// A copy of a node, behind others.
     uint32_t add_copy(const NodeWork& work, CUgraphNode original, std::span<const uint32_t> after);
     /// Takes nodes out of the graph that couldn't be taken out when their addition had failed.
@@ -75,6 +87,8 @@ public:
     /// An argument of a kernel becomes the handle of a condition.
     void bind(uint32_t kernel, uint32_t argument, const Recipe& conditional_in, uint32_t conditional);
     void add_parameter(const char* name, const NodeField& field);
+    /// Keeps what its nodes use, beside what each of them has itself.
+    void keep(Ref<const Counted> used);
     /// Removes the nodes from this number on, which nothing refers to yet.
     void remove_from(uint32_t number) noexcept;
     /// Takes in the bodies; nothing changes any more.
@@ -84,6 +98,10 @@ public:
     bool sealed() const noexcept { return sealed_; }
     /// Whether only one executable graph can be made of the driver's graph at a time.
     bool single() const noexcept { return single_; }
+    /// Whether several can be, each of a driver's graph of its own.
+    bool copyable() const noexcept { return copyable_; }
+    /// Whether something that was recorded allocates memory that no node frees.
+    bool leaves_memory() const noexcept { return leaves_memory_; }
     /// Of one that is single: true for the first who asks, until give_back().
     bool claim() const noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
     void give_back() const noexcept { claimed_.store(false, std::memory_order_release); }
@@ -102,19 +120,33 @@ public:
     };
     const std::vector<Section>& sections() const noexcept { return sections_; }
 
-private:
+    /// A kernel that sets a condition: numbers of nodes of all sections.
+    struct Bound {
+        uint32_t kernel, argument, conditional;
+    };
+    const std::vector<Bound>& bound() const noexcept { return bound_; }
+
+    /// Until it is sealed: the bodies of its conditional nodes.
     struct Body {
         uint32_t node, index;
         Ref<Recipe> recipe;
         bool closed = false;       // of a while: it has the node that decides
     };
-    struct Bound {
-        uint32_t kernel, argument, conditional;
-    };
+    const std::vector<Body>& bodies() const noexcept { return bodies_; }
+
+private:
     ~Recipe() override;
     Parameter& named(std::string_view name);
-    std::vector<CUgraphNode> natives() const;
+    void see_unlabelled(CUgraphNode native);
     void read_dependencies();
+    void put(Node node);
+    uint32_t add_memory(CUgraphNodeParams& params, NodeWork work, std::span<const uint32_t> after);
+    uint32_t allocation_at(uint64_t address);
+    uint32_t free_of(uint64_t address) const noexcept;
+    bool is_behind(uint32_t number, std::span<const uint32_t> after) const;
+    void know_memory(const Node& node) noexcept;
+    void forget_memory() noexcept;
+    void check_frees();
     std::vector<uint32_t> order(uint32_t section) const;
     std::vector<uint32_t> ends() const;
     void take_out(CUgraphNode native) noexcept;
@@ -141,7 +173,9 @@ private:
     std::vector<Body> bodies_;                               // until it is sealed
     std::vector<Section> sections_ = {{0, 0}};
     std::vector<Bound> bound_;
-    bool sealed_ = false, single_ = false;
+    std::vector<Ref<const Counted>> kept_;
+    bool sealed_ = false, single_ = false, copyable_ = false, leaves_memory_ = false;
+    bool fixed_ = false;
     bool strays_ = false;                                    // the graph has nodes that have to go
     mutable std::atomic<bool> claimed_{false};
     mutable host::Mutex instantiating_;

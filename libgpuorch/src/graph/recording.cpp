@@ -6,15 +6,22 @@
 
 namespace gpo {
 
+// The stream is in no recording any more, if the driver says that it isn't captured. Under its submit lock.
+static void leave_if_ended(Stream& stream) noexcept {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    if (stream.table().cuStreamIsCapturing(stream.native(), &status) != CUDA_SUCCESS) return;
+    if (status == CU_STREAM_CAPTURE_STATUS_NONE) stream.leave_recording();
+}
+
 GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)), thread_(handle::thread_number()) {
     Context& context = stream_->context();
     const driver::Table& table = context.table();
     DriverScope scope(context);
     const Submission::Lock lock(stream_->submission());
     if (const ErrorPtr failed = stream_->failure()) throw Failure(failed);
-    if (!stream_->held().empty())
+    if (!stream_->nothing_held())
         fail(GPO_INVALID_STATE, stream_->describe(), " is held: what it holds would be recorded when it is released");
-    stream_->expose();
+    stream_->join_recording();
     stream_->refuse_capture("begin of a recording");
     CUresult result = table.cuStreamBeginCapture(stream_->native(), CU_STREAM_CAPTURE_MODE_RELAXED);
     if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
@@ -32,6 +39,7 @@ GraphRecording::GraphRecording(Ref<Stream> stream) : stream_(std::move(stream)),
     } catch (...) {
         CUgraph graph = nullptr;
         if (table.cuStreamEndCapture(stream_->native(), &graph) == CUDA_SUCCESS && graph) table.cuGraphDestroy(graph);
+        leave_if_ended(*stream_);
         throw;
     }
 }
@@ -47,6 +55,7 @@ void GraphRecording::discard() noexcept {
         DriverScope scope(stream_->context());
         CUgraph graph = nullptr;
         if (end_capture(&graph) == CUDA_SUCCESS && graph) stream_->table().cuGraphDestroy(graph);
+        leave();
     } catch (const std::exception&) {
         // As a rule the device is lost, and with it what was recorded.
     }
@@ -70,10 +79,21 @@ CUresult GraphRecording::end_capture(CUgraph* graph) noexcept {
     return result;
 }
 
+// Calls of the streams needn't look any more whether they are captured.
+void GraphRecording::leave() noexcept {
+    const auto leave_one = [](Stream& stream) {
+        const Submission::Lock lock(stream.submission());
+        leave_if_ended(stream);
+    };
+    leave_one(*stream_);
+    for (const Ref<Stream>& stream : joined_) leave_one(*stream);
+}
+
 CUgraph GraphRecording::end() {
     captures::remove(*this);
     CUgraph graph = nullptr;
     const CUresult result = end_capture(&graph);
+    leave();
     const bool broken = result != CUDA_SUCCESS || !graph;
     if (!broken && !first_refusal_) return graph;
     if (graph) stream_->table().cuGraphDestroy(graph);
@@ -91,22 +111,31 @@ std::string GraphRecording::why_broken(CUresult result) const {
     if (result != CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         return "a call that can't be recorded, of another library or of the program, has broken the recording";
     std::string names;
-    for (const std::string& name : joined_) names += (names.empty() ? "" : ", ") + name;
+    for (const Ref<Stream>& stream : joined_) names += text(names.empty() ? "" : ", ", stream->describe());
     return text("a stream joined the recording, and ", stream_->describe(), " doesn't wait for it at the end",
                 names.empty() ? "" : text("; these were given work: ", names));
 }
 
 // --- what streams report ---
 
+// A kernel that is captured has the priority of its stream.
+static std::optional<LaunchAttributes> attributes_of(const Operation& operation, const Stream& stream) noexcept {
+    const auto* launch = dynamic_cast<const LaunchKernel*>(&operation);
+    if (!launch) return std::nullopt;
+    const KernelWork& work = launch->record();
+    return LaunchAttributes{{work.cluster[0], work.cluster[1], work.cluster[2]},
+                            work.cooperative,
+                            work.has_priority ? work.priority : stream.priority()};
+}
+
 void GraphRecording::captured(Stream& stream, const Operation& operation, CUgraphNode node) noexcept {
     std::lock_guard lock(lock_);
     try {
-        if (&stream != &*stream_) {
-            const std::string name(stream.describe().c_str());
-            if (std::find(joined_.begin(), joined_.end(), name) == joined_.end()) joined_.push_back(name);
-        }
+        const auto is_this = [&](const Ref<Stream>& joined) { return &*joined == &stream; };
+        if (&stream != &*stream_ && std::none_of(joined_.begin(), joined_.end(), is_this))
+            joined_.push_back(Ref<Stream>(&stream));
         if (!node || operation.work().engine == trace::Engine::none) return;
-        made_.push_back({node, operation.label(), operation.owner()});
+        made_.push_back({node, operation.label(), operation.owner(), attributes_of(operation, stream)});
     } catch (const std::bad_alloc&) {
         if (!first_refusal_) first_refusal_ = bare_error(GPO_OUT_OF_MEMORY);
     }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/node.h"
 #include "kernel/kernel.h"
 #include "stream/captures.h"
 #include "stream/stream.h"
@@ -34,6 +35,7 @@ public:
         CUgraphNode node;
         const char* label;               // interned
         Ref<const Counted> owner;
+        std::optional<LaunchAttributes> attributes;
     };
     /// The oldest that passed() wasn't called for.
     std::optional<Made> next_made() noexcept;
@@ -53,6 +55,7 @@ private:
     void refused(Stream& stream, const char* operation, const ErrorPtr& error) noexcept override;
     void discard() noexcept;
     CUresult end_capture(CUgraph* graph) noexcept;
+    void leave() noexcept;
     std::string why_broken(CUresult result) const;
 
     const Ref<Stream> stream_;
@@ -65,7 +68,7 @@ private:
     std::vector<Made> made_;
     size_t passed_ = 0;  // of made_
     ErrorPtr first_refusal_;
-    std::vector<std::string> joined_;    // the other streams that were given something
+    std::vector<Ref<Stream>> joined_;    // the other streams that were given something
 };
 
 }  // namespace gpo

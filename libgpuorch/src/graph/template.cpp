@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "base/quantities.h"
 #include "graph/instances.h"
+#include "graph/sketch.h"
 #include "memory/holds.h"
 
 namespace gpo {
@@ -13,11 +15,13 @@ constexpr uint32_t kDefaultInstances = 64;
 
 Template::Template(Ref<Context> context, const gpo_template_options& options)
     : Object(context->runtime(), Type::graph_template, options.label), context_(std::move(context)),
+      memory_(make<OwnedMemory>(context_, describe())),
       instances_(std::make_unique<Instances>(*this, options.max_instances ? options.max_instances : kDefaultInstances)),
       current_(make<Recipe>(context_, nullptr)) {}
 
-Template::Template(Ref<Context> context, Ref<Recipe> body)
+Template::Template(Ref<Context> context, Ref<Recipe> body, Ref<OwnedMemory> memory)
     : Object(context->runtime(), Type::graph_template, nullptr), context_(std::move(context)),
+      memory_(std::move(memory)),
       instances_(std::make_unique<Instances>(*this, 0)), current_(std::move(body)) {}
 
 Template::~Template() = default;
@@ -143,6 +147,16 @@ void Template::clear() {
     make_current(make<Recipe>(context_, current_.get()));
 }
 
+void Template::copy(CUgraph original) {
+    auto recipe = make<Recipe>(context_, nullptr);
+    {
+        DriverScope scope(*context_);
+        recipe->copy(original);
+    }
+    std::lock_guard lock(lock_);
+    make_current(std::move(recipe));
+}
+
 // --- node by node ---
 
 Recipe& Template::buildable() {
@@ -181,6 +195,7 @@ uint32_t Template::add_child(std::span<const uint32_t> after, Template& child, c
         fail(GPO_INVALID_ARGUMENT, describe(), " and ", child.describe(), " are not of one device");
     const Ref<Recipe> recipe_of_child = child.seal();
     return build(after, [&](Recipe& recipe, const std::vector<uint32_t>& numbers) {
+        recipe.keep(child.memory_);
         return recipe.add_child(*recipe_of_child, numbers, prefix);
     });
 }
@@ -196,7 +211,7 @@ uint32_t Template::add_conditional(std::span<const uint32_t> after, CUgraphCondi
         try {
             handles.reserve(made.size());
             for (const Ref<Recipe>& body : made)
-                handles.push_back(runtime().publish<gpo_template_t>(*make<Template>(context_, body)));
+                handles.push_back(runtime().publish<gpo_template_t>(*make<Template>(context_, body, memory_)));
         } catch (...) {
             for (const gpo_template_t handle : handles) gpo_template_destroy(handle);
             recipe.remove_from(first);
@@ -204,6 +219,20 @@ uint32_t Template::add_conditional(std::span<const uint32_t> after, CUgraphCondi
         }
         std::copy(handles.begin(), handles.end(), bodies.begin());
         return number;
+    });
+}
+
+uint32_t Template::add_allocation(std::span<const uint32_t> after, uint64_t bytes, uint64_t& address) {
+    return build(after, [&](Recipe& recipe, const std::vector<uint32_t>& numbers) {
+        refuse_in_body(*current_, "allocation", true);
+        return recipe.add_allocation(bytes, numbers, address);
+    });
+}
+
+uint32_t Template::add_free(std::span<const uint32_t> after, uint64_t address) {
+    return build(after, [&](Recipe& recipe, const std::vector<uint32_t>& numbers) {
+        refuse_in_body(*current_, "free", true);
+        return recipe.add_free(address, numbers);
     });
 }
 
@@ -226,7 +255,8 @@ void Template::bind_condition(uint32_t kernel, uint32_t argument, Template& cond
 uint32_t Template::loop(uint32_t node, const Recipe& recipe) {
     std::lock_guard lock(lock_);
     if (&current_->scope() != &recipe.scope())
-        fail(GPO_INVALID_ARGUMENT, "the graph is not of ", describe(), " as it is now, nor is that a body of its template");
+        fail(GPO_INVALID_ARGUMENT, "the graph is not of ", describe(),
+             " as it is now, nor is that a body of its template");
     const Node& found = current_->nodes()[current_->checked(node, "node")];
     const auto* conditional = std::get_if<ConditionalNode>(&found.work);
     if (!conditional || conditional->type != CU_GRAPH_COND_TYPE_WHILE)
@@ -264,7 +294,8 @@ uint32_t Template::find_node(const char* label) {
 Ref<Recipe> Template::seal() {
     std::lock_guard lock(lock_);
     if (recording_) fail(GPO_INVALID_STATE, describe(), " is being recorded");
-    if (current_->body()) fail(GPO_INVALID_STATE, describe(), " is a body of a conditional node, and no graph by itself");
+    if (current_->body())
+        fail(GPO_INVALID_STATE, describe(), " is a body of a conditional node, and no graph by itself");
     if (!current_->sealed()) {
         DriverScope scope(*context_);
         std::lock_guard building(current_->scope().building);
@@ -295,6 +326,21 @@ gpo_template_statistics Template::statistics() {
         out.parameters += parameter.bytes != 0 && !parameter.hidden;
     const size_t length = std::min(last_rebuild_.size(), sizeof out.last_rebuild - 1);
     std::memcpy(out.last_rebuild, last_rebuild_.data(), length);
+    return out;
+}
+
+Diagram Template::diagram() {
+    std::lock_guard lock(lock_);
+    if (recording_) fail(GPO_INVALID_STATE, describe(), " is being recorded");
+    std::lock_guard building(current_->scope().building);
+    if (current_->scope().recordings)
+        fail(GPO_INVALID_STATE, "a body of ", describe(), ", or a body beside it, is being recorded");
+    Diagram out = sketch(*current_);
+    out.title = *label() ? label() : current_->body() ? "body of a conditional node" : "graph template";
+    if (current_->body()) return out;
+    const uint64_t launches = counters_.launches.load(std::memory_order_relaxed), took = newest_time_->took();
+    out.subtitle += launches ? text("; launched ", count_text(launches, "time")) : std::string("; never launched");
+    if (took) out.subtitle += text(", newest timed launch: ", time_text(static_cast<double>(took)));
     return out;
 }
 

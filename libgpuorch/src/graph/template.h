@@ -11,9 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "gpuorch/template.h"
+#include "graph/memory_nodes.h"
+#include "graph/picture/diagram.h"
 #include "graph/recipe.h"
 #include "graph/recording.h"
-#include "gpuorch/template.h"
+#include "memory/owned_memory.h"
+#include "trace/record.h"
 
 namespace gpo {
 
@@ -30,11 +34,15 @@ class Template final : public Object {
 public:
     /// Throws Failure.
     Template(Ref<Context> context, const gpo_template_options& options);
-    /// A body of a conditional node.
-    Template(Ref<Context> context, Ref<Recipe> body);
+    /// A body of a conditional node; `memory`: the template's that it belongs to.
+    Template(Ref<Context> context, Ref<Recipe> body, Ref<OwnedMemory> memory);
 
     Context& context() const noexcept { return *context_; }
+    /// Its bodies', too. Recipes with its nodes in them keep it.
+    OwnedMemory& memory() const noexcept { return *memory_; }
     TemplateCounters& counters() noexcept { return counters_; }
+    /// Of its graphs.
+    trace::NewestTime& newest_time() const noexcept { return *newest_time_; }
 
     // --- recording. Throw Failure ---
     void begin(Ref<Stream> stream);
@@ -44,19 +52,22 @@ public:
     void set_last_node(Stream& stream, uint32_t node);
     /// Drops all nodes and parameters.
     void clear();
+    /// A new template gets a copy of a graph's nodes.
+    void copy(CUgraph original);
 
     // --- node by node. Throw Failure ---
     /// `work`: a record of stream/work.h.
     template <class Work>
     uint32_t add(std::span<const uint32_t> after, const Work& work, const char* label, Ref<const Counted> owner) {
         return build(after, [&](Recipe& recipe, std::vector<uint32_t> numbers) {
+            refuse_in_body(recipe, name(work), std::is_same_v<Work, EventWork>);
+            if (recipe.fixed()) {
+                const ScratchGraph scratch(*context_);
+                return recipe.add_from(native(scratch, {}, work), label, std::move(owner), std::move(numbers));
+            }
             std::vector<CUgraphNode> before;
             for (const uint32_t number : numbers) before.push_back(recipe.nodes()[number].native);
-            refuse_in_body(recipe, name(work), std::is_same_v<Work, EventWork>);
-            CUgraphNode node = nullptr;
-            const Issued added = gpo::add(*context_, recipe.graph(), before, work, &node);
-            context_->check(added.result, added.function);
-            return recipe.add(node, label, std::move(owner), std::move(numbers));
+            return recipe.add(native(recipe.graph(), before, work), label, std::move(owner), std::move(numbers));
         });
     }
     /// The same for a node of another kind.
@@ -65,6 +76,9 @@ public:
     /// With as many bodies as `bodies` has room for, whose handles it gets.
     uint32_t add_conditional(std::span<const uint32_t> after, CUgraphConditionalNodeType type,
                              const gpo_condition& condition, std::span<gpo_template_t> bodies);
+    /// Device memory that exists from the one node to the other.
+    uint32_t add_allocation(std::span<const uint32_t> after, uint64_t bytes, uint64_t& address);
+    uint32_t add_free(std::span<const uint32_t> after, uint64_t address);
     void bind_condition(uint32_t kernel, uint32_t argument, Template& conditional_in, uint32_t conditional);
     void add_parameter(const char* name, uint32_t node, uint32_t what, uint32_t index);
 
@@ -73,6 +87,8 @@ public:
     uint32_t find_node(const char* label);
     CUgraph native();
     gpo_template_statistics statistics();
+    /// Throws Failure(GPO_INVALID_STATE) while it is recorded.
+    Diagram diagram();
     /// The current recipe, sealed. Throws Failure(GPO_INVALID_STATE) while it is recorded.
     Ref<Recipe> seal();
     /// Which while of `recipe` a node is: of this template's, or of a body of it. Throws Failure(GPO_INVALID_ARGUMENT).
@@ -87,6 +103,12 @@ public:
     /// The graphs of gpo_template_launch.
     Instances& instances() noexcept { return *instances_; }
 
+    /// What it is part of and goes with (buckets), as static text: the user may not destroy it. NULL: it is the user's.
+    const char* whole() const noexcept { return whole_; }
+    /// Before it has a handle.
+    void set_whole(const char* whole) noexcept { whole_ = whole; }
+    bool is_part() const noexcept override { return whole_ != nullptr; }
+
     void close() noexcept override;
     void stop() noexcept override;
 
@@ -95,6 +117,13 @@ private:
     static void refuse_in_body(const Recipe& recipe, const char* kind, bool forbidden);
     template <class Add>
     uint32_t build(std::span<const uint32_t> after, Add add);
+    template <class Work>
+    CUgraphNode native(CUgraph in, std::span<const CUgraphNode> after, const Work& work) const {
+        CUgraphNode node = nullptr;
+        const Issued added = gpo::add(*context_, in, after, work, &node);
+        context_->check(added.result, added.function);
+        return node;
+    }
     Recipe& buildable();
     void refuse_finished(const Recipe& recipe) const;
     void end_body(Recipe& recorded);
@@ -105,7 +134,10 @@ private:
     void require_device(const Stream& stream) const;
 
     const Ref<Context> context_;
+    const Ref<OwnedMemory> memory_;
+    const char* whole_ = nullptr;
     TemplateCounters counters_;
+    const Ref<trace::NewestTime> newest_time_ = make<trace::NewestTime>();
     const std::unique_ptr<Instances> instances_;
     host::Mutex lock_;
     // current_ where it is sealed and nothing is recorded, else NULL. To be compared, not followed. Written under

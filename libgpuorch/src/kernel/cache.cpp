@@ -194,7 +194,7 @@ void make_folders(const std::string& path) {
 std::string cache_key(const driver::CompileRequest& request, const std::string& inputs, const std::string& compiler,
                       const char* driver) {
     Digest digest;
-    digest.add_field("gpuorch kernel 2");
+    digest.add_field(request.dynamic_parallelism ? "gpuorch kernel 2 launches" : "gpuorch kernel 2");
     digest.add_field(inputs);
     digest.add_field(driver);
     digest.add_field(compiler);

@@ -8,6 +8,7 @@
 
 #include "core/options.h"
 #include "kernel/cache.h"
+#include "kernel/link.h"
 #include "kernel/module.h"
 
 namespace gpo {
@@ -43,7 +44,7 @@ driver::CompileRequest request_of(const gpo_compile_options& options, int comput
         if (!array || !array[i]) fail(GPO_INVALID_ARGUMENT, "options.", name, "[", i, "] is NULL");
         return array[i];
     };
-    refuse_unknown_flags(options.flags, GPO_COMPILE_NO_CACHE, "options.flags");
+    refuse_unknown_flags(options.flags, GPO_COMPILE_NO_CACHE | GPO_COMPILE_DYNAMIC_PARALLELISM, "options.flags");
     if (options.reserved) fail(GPO_INVALID_ARGUMENT, "options.reserved is not 0");
     if (!options.source) fail(GPO_INVALID_ARGUMENT, "options.source is NULL");
     driver::CompileRequest request;
@@ -64,6 +65,7 @@ driver::CompileRequest request_of(const gpo_compile_options& options, int comput
         request.headers.emplace_back(text_at(options.header_names, i, "header_names"),
                                      text_at(options.header_texts, i, "header_texts"));
     request.compute_capability = compute_capability;
+    request.dynamic_parallelism = (options.flags & GPO_COMPILE_DYNAMIC_PARALLELISM) != 0;
     return request;
 }
 
@@ -109,6 +111,20 @@ gpo_status status_of_failure(const driver::CompileResult& result) noexcept {
     error->message = result.unavailable ? result.log : first_error(result.log);
     if (error->message.empty()) error->message = "the compiler failed and said nothing";
     throw Failure(std::move(error));
+}
+
+/// The image becomes one that the driver loads.
+void link_compiled(Context& context, driver::CompileResult& result, const char* label) {
+    try {
+        kernel::link(context, result);
+        set_compile_log(result.log);
+    } catch (const Failure& failure) {
+        set_compile_log(result.log);
+        if (!label || !*label) throw;
+        auto error = std::make_shared<Error>(*failure.error());
+        error->object = text("module `", label, "`");
+        throw Failure(std::move(error));
+    }
 }
 
 Ref<Module> load_compiled(Device& device, const driver::CompileResult& result, const char* label) {
@@ -165,9 +181,10 @@ Ref<Module> compile_module(Device& device, const gpo_compile_options& options) {
             }
         }
     }
-    const driver::CompileResult result = compilation->finish();
+    driver::CompileResult result = compilation->finish();
     set_compile_log(result.log);
     if (!result.ok) fail_compilation(result, options.label);
+    if (!result.device_runtime.empty()) link_compiled(context, result, options.label);
     auto module = load_compiled(device, result, options.label);
     if (!key.empty()) cache->store(key, result);
     return module;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stream/streams.h"
+
 namespace gpo {
 
 int Kernel::attribute(CUfunction_attribute which) {
@@ -44,6 +46,7 @@ void Kernel::set_max_dynamic_shared(uint64_t bytes) {
     if (taken > most || bytes > most - taken)
         fail(GPO_INVALID_ARGUMENT, describe(), " can't have ", bytes, " bytes of dynamic shared memory: a block has ",
              "at most ", most, " bytes on this device, and the kernel itself takes ", taken);
+    Streams::of(context()).settle_withheld();
     context().check(context().table().cuFuncSetAttribute(native(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                          static_cast<int>(bytes)),
                     "cuFuncSetAttribute");

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/options.h"
-#include "kernel/arguments.h"
+#include "stream/arguments.h"
 
 namespace gpo {
 
@@ -175,15 +175,26 @@ void LaunchKernel::fail_launch(Stream& stream, const Issued& issued) const {
     throw Failure(std::move(error));
 }
 
-std::unique_ptr<Operation> LaunchKernel::held_copy() const {
+// A function that is yet to be loaded may fail to be, and launch attributes can't be changed in a graph.
+LearnableWork LaunchKernel::learnable() const noexcept {
+    const bool attributes = work_.cooperative || work_.has_priority || work_.cluster[0];
+    if (!kernel_.function().loaded || !kernel_.function().parameters_known || attributes) return {};
+    return work_;
+}
+
+std::vector<uint32_t> LaunchKernel::argument_bytes() const {
     const Function& function = kernel_.function();
-    if (count_ && !function.parameters_known && !sizes_)
-        fail(GPO_NOT_SUPPORTED, "the stream is held, so the arguments of ", kernel_.describe(),
-             " have to be copied, and this driver can't tell their sizes: give `sizes`");
     std::vector<uint32_t> bytes(count_);
     for (uint32_t i = 0; i < count_; ++i)
         bytes[i] = function.parameters_known ? function.parameters[i].bytes : sizes_[i];
-    Arguments arguments(std::move(bytes));
+    return bytes;
+}
+
+std::unique_ptr<Operation> LaunchKernel::held_copy() const {
+    if (count_ && !kernel_.function().parameters_known && !sizes_)
+        fail(GPO_NOT_SUPPORTED, "the stream is held, so the arguments of ", kernel_.describe(),
+             " have to be copied, and this driver can't tell their sizes: give `sizes`");
+    Arguments arguments(argument_bytes());
     for (uint32_t i = 0; i < count_; ++i) arguments.copy(i, work_.arguments[i]);
     return std::make_unique<KeptLaunch>(*this, Ref<Kernel>(&kernel_), std::move(arguments));
 }

@@ -30,6 +30,8 @@ public:
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
     Ref<const Counted> owner() const noexcept override { return Ref<const Counted>(&kernel_); }
+    LearnableWork learnable() const noexcept override;
+    std::vector<uint32_t> argument_bytes() const override;
 
 protected:
     /// Of a held one: checked already.

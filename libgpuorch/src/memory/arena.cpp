@@ -39,6 +39,7 @@ public:
     void free() noexcept override { arena_->later_.free_counted(piece_); }
 
 private:
+    Stream* behind() const noexcept override { return after_.get(); }
     const Ref<Arena> arena_;
     const SlabHeap::Piece piece_;
     const Ref<Stream> after_;

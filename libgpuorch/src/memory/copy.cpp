@@ -44,29 +44,36 @@ void Copy::check() {
         fail(GPO_INVALID_ARGUMENT, "destination ", hex(work_.destination), " and source ", hex(work_.source),
              " overlap: ", work_.bytes, " bytes");
     Registry& registry = Registry::of(context_.runtime());
-    check_side(registry, "destination", work_.destination, work_.way == Way::to_host, &known_);
-    check_side(registry, "source", work_.source, work_.way == Way::to_device, &known_);
+    const bool to_host = work_.way == Way::to_host, from_host = work_.way == Way::to_device;
+    const bool destination = check_side(registry, "destination", work_.destination, to_host);
+    const bool source = check_side(registry, "source", work_.source, from_host);
+    known_ = (to_host && destination) || (from_host && source);
+    both_known_ = destination && source;
 }
 
-// The part of the check that needs no driver.
-void Copy::check_side(Registry& registry, const char* role, uint64_t address, bool host, bool* known) {
+// The part of the check that needs no driver. Whether the side is memory of ours.
+bool Copy::check_side(Registry& registry, const char* role, uint64_t address, bool host) {
     const Range range = (host ? registry.host : registry.device).find(address);
     if (!range) {
         if (!host && work_.way != Way::between && registry.host.find(address))
             fail(GPO_INVALID_ARGUMENT, role, " ", hex(address), " is host memory, where device memory is needed");
-        return;
+        return false;
     }
-    if (work_.bytes <= range.end - address) {
-        if (host) *known = true;
-        return;
-    }
+    if (work_.bytes <= range.end - address) return true;
     // Registrations side by side may be copied across; whether the driver can is its to say.
-    if (range.tag == kRegisteredTag) return;
+    if (range.tag == kRegisteredTag) return false;
     Place place;
     place.kind = host ? GPO_MEMORY_PINNED : GPO_MEMORY_DEVICE;
     place.start = range.start;
     place.bytes = range.bytes();
     check_room(role, place, address, work_.bytes);
+    return false;
+}
+
+LearnableWork Copy::learnable() const noexcept {
+    const bool one_way = work_.way == Way::to_device || work_.way == Way::to_host || work_.way == Way::on_device;
+    if (!both_known_ || !one_way || work_.bytes == 0) return {};
+    return work_;
 }
 
 Copy::Copy(const Copy& other)

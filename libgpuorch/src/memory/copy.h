@@ -34,6 +34,7 @@ public:
             const bool in = way == Way::to_device;
             known_ = registry.host.remembers(in ? source : destination, bytes) &&
                      registry.device.remembers(in ? destination : source, bytes);
+            both_known_ = known_;
         }
         if (!known_) [[unlikely]] check();
     }
@@ -51,19 +52,21 @@ public:
     }
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override;
+    LearnableWork learnable() const noexcept override;
 
 private:
     Copy(const Copy& other);
     void check();
     void issue_unknown(Stream& stream);
     [[noreturn]] void refused(const Issued& issued) const;
-    void check_side(Registry& registry, const char* role, uint64_t address, bool host, bool* known);
+    bool check_side(Registry& registry, const char* role, uint64_t address, bool host);
     bool touches_pageable(Context& context) const;
     void check_fully(Context& context) const;
 
     Context& context_;
     CopyWork work_;
     bool known_ = false;       // the host side, if there is one, is pinned memory of ours
+    bool both_known_ = false;  // both sides are memory of ours
     bool held_pageable_ = false;
     Ref<Context> destination_context_, source_context_;
     std::unique_ptr<std::byte[]> taken_;  // a pageable source, of a held copy

@@ -39,7 +39,7 @@ Fill::Fill(Context& context, uint64_t destination, uint64_t pitch, uint32_t valu
 }
 
 // What needs no driver.
-void Fill::check_known() const {
+void Fill::check_known() {
     const Extent written = accesses(work_).writes;
     check_addresses("destination", written.address, written.bytes);
     const Range range = Registry::of(context_.runtime()).device.find(written.address);
@@ -49,6 +49,13 @@ void Fill::check_known() const {
     place.start = range.start;
     place.bytes = range.bytes();
     check_room("destination", place, written.address, written.bytes);
+    known_ = true;
+}
+
+// A graph's fill can't have its rows changed.
+LearnableWork Fill::learnable() const noexcept {
+    if (!known_ || empty() || work_.rows != 1) return {};
+    return work_;
 }
 
 // What the driver knows, when it has refused the fill, or won't see it for a while.

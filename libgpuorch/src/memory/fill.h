@@ -19,14 +19,16 @@ public:
     void issue(Stream& stream) override;
     std::unique_ptr<Operation> held_copy() const override;
     trace::Work work() const noexcept override { return {trace::Engine::fill, bytes_of(work_)}; }
+    LearnableWork learnable() const noexcept override;
 
 private:
     bool empty() const noexcept { return work_.count == 0 || work_.rows == 0; }
-    void check_known() const;
+    void check_known();
     void check_fully() const;
 
     Context& context_;
     FillWork work_;
+    bool known_ = false;  // all of the destination is memory of ours
 };
 
 }  // namespace gpo

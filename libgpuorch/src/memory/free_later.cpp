@@ -74,9 +74,9 @@ void FreeLater::Batch::run() noexcept {
 
 void FreeLater::wait_for_all(Ref<Batch> batch) noexcept {
     try {
-        Streams::of(batch->stream_->context()).when_all_pass([batch](bool) {
-            batch->of_.free_through(*batch->stream_, batch.get());
-        });
+        Streams::of(batch->stream_->context())
+            .when_all_pass([batch](bool) { batch->of_.free_through(*batch->stream_, batch.get()); },
+                           batch->stream_.get());
     } catch (...) {
         Batch& again = *batch.leak();
         again.stream_->runtime().errands().post(again, host::now() + Errands::kTryAgain);

@@ -31,10 +31,12 @@ void WaitingFree::run() noexcept {
         return;
     }
     try {
-        Streams::of(*next).when_all_pass([this](bool) {
-            ++passed_;
-            run();
-        });
+        Streams::of(*next).when_all_pass(
+            [this](bool) {
+                ++passed_;
+                run();
+            },
+            next.get() == context_.get() ? behind() : nullptr);
     } catch (...) {
         // There is no memory to wait with, now.
         runtime.errands().post(*this, host::now() + Errands::kTryAgain);
@@ -128,22 +130,42 @@ bool Holds::holds(uint64_t start, uint64_t bytes) const noexcept {
     return first != holds_.end() && first->first.first - start < bytes;
 }
 
-void Holds::accept(Frees::node_type node) noexcept {
-    const auto what = node.mapped()->describe();
+Holds::Ready Holds::make_ready(std::unique_ptr<WaitingFree> free) {
+    const uint64_t start = free->start();
+    Frees one;
+    one.emplace(start, std::move(free));
+    return one.extract(one.begin());
+}
+
+bool Holds::wait_if_held(Ready& free) noexcept {
+    if (first_in(*free.mapped()) == holds_.end()) return false;
+    waiting_.insert(std::move(free));
+    return true;
+}
+
+void Holds::free(Ready free) noexcept {
+    {
+        std::lock_guard lock(lock_);
+        if (wait_if_held(free)) return;
+    }
+    free.mapped().release()->become_due();
+}
+
+void Holds::accept(Ready free) noexcept {
+    const auto what = free.mapped()->describe();
     FixedText<96> holder;
     bool others = false;
     {
         std::lock_guard lock(lock_);
-        const WaitingFree& free = *node.mapped();
-        if (const auto first = first_in(free); first != holds_.end()) {
+        const uint64_t start = free.mapped()->start(), bytes = free.mapped()->bytes();
+        if (const auto first = first_in(*free.mapped()); wait_if_held(free)) {
             holder = first->first.second->describe();
-            for (auto at = first; !others && at != holds_.end() && at->first.first - free.start() < free.bytes(); ++at)
+            for (auto at = first; !others && at != holds_.end() && at->first.first - start < bytes; ++at)
                 others = at->first.second != first->first.second;
-            waiting_.insert(std::move(node));
         }
     }
-    if (node)   // it was released meanwhile
-        node.mapped().release()->become_due();
+    if (free)   // it was released meanwhile
+        free.mapped().release()->become_due();
     else
         runtime_.log(GPO_LOG_INFO, what, " is freed when ", holder,
                      others ? " and others no longer refer to it" : " no longer refers to it");

@@ -26,6 +26,8 @@
 
 namespace gpo {
 
+class Stream;
+
 /// A free that waits. It owns what it needs to free the memory later.
 class WaitingFree : private Errand {
 public:
@@ -43,6 +45,9 @@ public:
     virtual FixedText<160> describe() const noexcept = 0;
 
 protected:
+    /// The stream behind whose work the memory is freed, where that isn't all streams: a resident one is waited for
+    /// then. NULL: none.
+    virtual Stream* behind() const noexcept { return nullptr; }
     /// Nothing refers to the memory any more, and nothing that did runs. Called once, by the errands, under no lock.
     /// The context may be lost.
     virtual void free() noexcept = 0;
@@ -59,6 +64,8 @@ private:
 };
 
 class Holds final : public Annex {
+    using Frees = std::multimap<uint64_t, std::unique_ptr<WaitingFree>>;   // by start
+
 public:
     static constexpr Slot kSlot = Slot::holds;
     explicit Holds(Runtime& runtime) noexcept : runtime_(runtime) {}
@@ -92,11 +99,16 @@ public:
         return true;
     }
 
+    /// A free that was made with its memory, so that it needs none. Throws std::bad_alloc.
+    using Ready = Frees::node_type;
+    static Ready make_ready(std::unique_ptr<WaitingFree> free);
+    /// Where an address in the memory is held the free waits, else it is due.
+    void free(Ready free) noexcept;
+
     /// The runtime shuts down, and its objects are closed: what waits is due.
     void shut_down() noexcept;
 
 private:
-    using Frees = std::multimap<uint64_t, std::unique_ptr<WaitingFree>>;   // by start
     using Key = std::pair<uint64_t, const Object*>;                        // an address and who holds it
 
     // So that a free that has nothing to do with graphs takes no lock while something is held: how many of the held
@@ -115,7 +127,7 @@ private:
         return false;
     }
     bool holds(uint64_t start, uint64_t bytes) const noexcept;
-    void accept(Frees::node_type node) noexcept;
+    void accept(Ready free) noexcept;
     static void become_due(Frees& frees) noexcept;
 
     // Under lock_:
@@ -124,6 +136,7 @@ private:
     void drop(const Key& key) noexcept;
     void count(uint64_t address, uint32_t change) noexcept;
     void take_due(uint64_t address, Frees& due) noexcept;
+    bool wait_if_held(Ready& free) noexcept;
 
     Runtime& runtime_;
     mutable host::Mutex lock_;

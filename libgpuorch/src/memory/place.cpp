@@ -5,6 +5,19 @@
 
 namespace gpo {
 
+// Memory that no graph has allocated yet, but some will, at this address: drivers needn't know it.
+static Place place_in_graphs(Context& context, uint64_t address) noexcept {
+    Place place;
+    const Registry* registry = context.runtime().find_annex<Registry>();
+    const Range range = registry ? registry->device.find(address) : Range();
+    if (range.tag != kGraphTag) return place;
+    place.kind = GPO_MEMORY_DEVICE;
+    place.ordinal = context.ordinal();
+    place.start = range.start;
+    place.bytes = range.bytes();
+    return place;
+}
+
 Place place_of(Context& context, uint64_t address) noexcept {
     Place place;
     try {
@@ -21,7 +34,7 @@ Place place_of(Context& context, uint64_t address) noexcept {
     const driver::Table& table = context.table();
     unsigned type = 0;
     if (table.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS || type == 0)
-        return place;
+        return place_in_graphs(context, address);
     unsigned managed = 0;
     if (table.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) != CUDA_SUCCESS) managed = 0;
     place.kind = managed ? GPO_MEMORY_MANAGED : type == CU_MEMORYTYPE_HOST ? GPO_MEMORY_PINNED : GPO_MEMORY_DEVICE;

@@ -105,6 +105,7 @@ public:
     }
 
 private:
+    Stream* behind() const noexcept override { return stream_.get(); }
     const Ref<Pool> pool_;
     const Ref<Stream> stream_;
 };

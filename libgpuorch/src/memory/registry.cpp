@@ -91,6 +91,7 @@ void Registry::unregister_host(void* memory) {
         bytes = found->second.bytes;
     }
     host.erase(address, this);
+    Streams::settle_withheld(runtime_);
     CUresult result = CUDA_SUCCESS;
     {
         DriverTry scope(*context);
@@ -141,13 +142,38 @@ uint64_t Registry::allocate(Context& context, uint64_t bytes, const char* label)
     return address;
 }
 
+void Registry::insert_owned(uint64_t address, uint64_t bytes, bool host_memory, const char* owner) {
+    const Range range{address, address + bytes, kOwnedTag, this};
+    if (host_memory) host.insert(range);
+    else insert_device(range);
+    try {
+        std::lock_guard lock(lock_);
+        owned_.insert_or_assign(address, owner);
+    } catch (...) {
+        (host_memory ? host : device).erase(address, this);
+        throw;
+    }
+}
+
+void Registry::erase_owned(uint64_t address, bool host_memory) noexcept {
+    (host_memory ? host : device).erase(address, this);
+    std::lock_guard lock(lock_);
+    owned_.erase(address);
+}
+
+// Under lock_.
+void Registry::fail_no_allocation(uint64_t address) const {
+    if (const auto owned = owned_.find(address); owned != owned_.end())
+        fail(GPO_INVALID_STATE, "the memory at ", hex(address), " is of ", owned->second, ", and is freed with it");
+    fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live allocation");
+}
+
 void Registry::free(Context& context, uint64_t address) {
     decltype(allocations_)::node_type node;
     {
         std::lock_guard lock(lock_);
         const auto found = allocations_.find(address);
-        if (found == allocations_.end())
-            fail(GPO_INVALID_ARGUMENT, hex(address), " is not the start of a live allocation");
+        if (found == allocations_.end()) fail_no_allocation(address);
         if (found->second.context.get() != &context)
             fail(GPO_INVALID_ARGUMENT, "the allocation at ", hex(address), " is of another device");
         node = allocations_.extract(found);

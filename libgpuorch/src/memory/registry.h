@@ -4,6 +4,7 @@
 
 #include <list>
 #include <map>
+#include <string>
 
 #include "device/context.h"
 #include "memory/holds.h"
@@ -12,7 +13,8 @@
 namespace gpo {
 
 /// RangeMap::Range::tag; kSlabTag (memory/heap.h) is 1.
-inline constexpr uint64_t kRegisteredTag = 2, kAllocatedTag = 3, kPieceTag = 4, kFreeingTag = 5;
+inline constexpr uint64_t kRegisteredTag = 2, kAllocatedTag = 3, kPieceTag = 4, kFreeingTag = 5, kOwnedTag = 6,
+                          kGraphTag = 7;
 
 class Registry final : public Annex {
 public:
@@ -31,6 +33,11 @@ public:
 
     uint64_t allocate(Context& context, uint64_t bytes, const char* label);
     void free(Context& context, uint64_t address);
+
+    /// Memory that users can't free, since it is of an object: `owner` says which. Pinned host memory, or the device's.
+    /// Throws std::bad_alloc, and then has had no effect.
+    void insert_owned(uint64_t address, uint64_t bytes, bool host_memory, const char* owner);
+    void erase_owned(uint64_t address, bool host_memory) noexcept;
 
     /// Puts a range into `device`. One that is there already is of memory that somebody has freed behind our back: the
     /// driver gives no address twice. Throws std::bad_alloc.
@@ -63,6 +70,7 @@ private:
         const char* label;
     };
 
+    [[noreturn]] void fail_no_allocation(uint64_t address) const;
     void free_behind_streams(Context& context, const Range& memory);
 
     Runtime& runtime_;
@@ -70,6 +78,7 @@ private:
     host::Mutex lock_;
     std::map<uint64_t, Registration> registrations_;   // under lock_, as the following
     std::map<uint64_t, Allocation> allocations_;
+    std::map<uint64_t, std::string> owned_;            // by address, the owner
     Nodes kept_;
 };
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "stream/streams.h"
 #include "trace/serialising.h"
 
 namespace gpo {
@@ -95,6 +96,7 @@ void* DriverSlabs::take(uint64_t bytes) {
 
 void DriverSlabs::give(void* memory, uint64_t) noexcept {
     const auto give = [context = context_, memory] {
+        Streams::settle_withheld(context->runtime());   // the driver waits for what it has
         DriverTry scope(*context);
         if (!scope.entered()) return;  // the driver's context is gone, and its memory with it
         const SerialisingScope serialising(context->runtime(), Serialising::host_registration);

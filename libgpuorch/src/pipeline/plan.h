@@ -7,8 +7,8 @@
 
 #include "device/device.h"
 #include "gpuorch/pipeline.h"
-#include "kernel/arguments.h"
 #include "kernel/kernel.h"
+#include "stream/arguments.h"
 #include "stream/stream.h"
 
 namespace gpo::pipeline {

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define GPO_SOFT_KERNEL_ABI 5
+#define GPO_SOFT_KERNEL_ABI 6
 #define GPO_SOFT_REGION_BITS 28
 
 typedef __UINT32_TYPE__ gpo_soft_u32;
@@ -27,7 +27,9 @@ struct gpo_soft_dim3 { unsigned x, y, z; };
 struct gpo_soft_thread {
     gpo_soft_dim3 index;               // threadIdx
     gpo_soft_u32 linear;                   // its number in the block, x fastest
-    gpo_soft_u64 library[14];              // the library's
+    gpo_soft_u32 error;                    // cudaError of its last launch that failed; 0: none did. The image's
+    gpo_soft_u32 library_word;             // the library's, as the rest is
+    gpo_soft_u64 library[13];
 };
 
 /// One block's view of its launch: the first bytes of its region. Valid while the block runs.
@@ -50,6 +52,7 @@ struct gpo_soft_block {
     gpo_soft_block* const* cluster_blocks;
     gpo_soft_u64 scratch[4];               // the image's, zero when the block starts
     gpo_soft_u64 exchange[32];             // the image's, one for each warp; whatever was there when the block starts
+    void* launching;                       // the image's: launches whose arguments are being made; NULL at the start
 };
 
 /// What the threads of a warp do together; each lane hands in `value` and gets its own answer.
@@ -78,6 +81,15 @@ enum {
     GPO_SOFT_GRAPH_FIRE_AND_FORGET = 2,
     GPO_SOFT_GRAPH_SIBLING = 3,
 };
+
+/// When a grid runs that a kernel launches: CUDA's names of streams for kernels.
+enum {
+    GPO_SOFT_STREAM_OF_BLOCK = 0,          // after what the block has launched so before
+    GPO_SOFT_STREAM_TAIL = 3,              // after the launching grid and its other children
+    GPO_SOFT_STREAM_FIRE_AND_FORGET = 4,   // at once
+};
+
+struct gpo_soft_launch;
 
 /// What a kernel may ask of the device.
 struct gpo_soft_services {
@@ -115,12 +127,16 @@ struct gpo_soft_services {
     int (*launch_graph)(gpo_soft_block*, gpo_soft_u64 graph, gpo_soft_u32 how);
     /// The executable graph that the kernel is in, if kernels may launch that; else 0.
     gpo_soft_u64 (*current_graph)(gpo_soft_block*);
+    /// Launches a kernel of the image, as a child of the grid that the block belongs to. Copies all that is given. The
+    /// answer is a cudaError.
+    int (*launch_kernel)(gpo_soft_block*, const gpo_soft_launch*);
 };
 
 struct gpo_soft_parameter { gpo_soft_u32 offset, size; };
 
 enum {
-    GPO_SOFT_KERNEL_WAITS = 1u,   // some thread may wait for another: run() calls run_threads
+    GPO_SOFT_KERNEL_WAITS = 1u,      // some thread may wait for another: run() calls run_threads
+    GPO_SOFT_KERNEL_LAUNCHES = 2u,   // some thread may launch a kernel
 };
 
 struct gpo_soft_kernel {
@@ -133,6 +149,15 @@ struct gpo_soft_kernel {
     /// Runs every thread of one block to its end. Called on a stack of the block's region.
     void (*run)(gpo_soft_block*);
     gpo_soft_dim3 cluster;                     // __cluster_dims__; zeros where there are none
+};
+
+/// A launch by a kernel. Its kernel takes one parameter: what the source's kernel makes of its own.
+struct gpo_soft_launch {
+    gpo_soft_kernel kernel;
+    gpo_soft_dim3 grid, block;
+    size_t dynamic_shared_bytes;
+    gpo_soft_u64 stream;                       // GPO_SOFT_STREAM_*
+    const void* argument;                      // kernel.parameters[0].size bytes
 };
 
 enum {

@@ -170,7 +170,7 @@ public:
         const uint64_t of_event = event_->capture_.load(std::memory_order_acquire), of_stream = stream.capture();
         if (of_stream && of_stream != of_event)
             refuse_capture(stream, of_event);          // the driver would give the whole capture up
-        if (of_event && !of_stream) stream.expose();   // by this wait it joins the capture
+        if (of_event && !of_stream) stream.join_recording();   // by this wait it joins the capture
         wait(stream, event_->native());
     }
     std::unique_ptr<Operation> held_copy() const override {

@@ -45,8 +45,7 @@ void Held::issue_ready(Spent& spent) noexcept {
             }
             stream_.hand_over(operation, operation.number());
             stream_.history().note_issued(operation);
-            count_spent(operations_.front());
-            spent.splice(spent.end(), operations_, operations_.begin());
+            put_away(operations_.begin(), spent);
         } catch (const NeverPossible& failure) {
             drop(failure.error(), spent);
         } catch (const std::exception& error) {
@@ -65,6 +64,27 @@ void Held::issue_ready(Spent& spent) noexcept {
     }
     count_.store(operations_.size(), std::memory_order_release);
     if (operations_.empty()) stream_.traced().end_holding();
+}
+
+// One that is done with.
+void Held::put_away(Spent::iterator done, Spent& spent) noexcept {
+    count_spent(*done);
+    if (done->home) withheld_.store(withheld() - 1, std::memory_order_release);
+    Spent& to = done->home ? *done->home : spent;
+    to.splice(to.end(), operations_, done);
+}
+
+void Held::withhold(Spent::iterator operation) noexcept {
+    operations_.splice(operations_.end(), *operation->home, operation);
+    withheld_.store(operations_.size(), std::memory_order_release);
+    count_.store(operations_.size(), std::memory_order_release);  // before it is counted as accepted, as in add()
+}
+
+void Held::end_withholding() noexcept {
+    Spent& home = *operations_.front().home;
+    home.splice(home.end(), operations_);
+    withheld_.store(0, std::memory_order_release);
+    count_.store(0, std::memory_order_release);
 }
 
 // Work without a mark that fails is found out about by the next that is put on. What is held isn't put on, and whoever
@@ -171,6 +191,23 @@ void Held::flush_now() noexcept {
     if (stream_.orphaned() && any()) Streams::of(context).look_for_cycles();
 }
 
+void Held::settle_withheld() noexcept {
+    Context& context = stream_.context();
+    const Releasing releasing(stream_.runtime());
+    Spent spent;
+    {
+        const DriverTry scope(context);
+        const Submission::Lock lock(stream_.submission());
+        if (!withheld()) return;
+        if (scope.entered()) issue_ready(spent);
+        if (withheld())
+            drop(context.lost() ? stream_.failure_of_work(CUDA_ERROR_CONTEXT_IS_DESTROYED, nullptr)
+                                : bare_error(GPO_OUT_OF_MEMORY),
+                 spent);
+    }
+    conclude(spent);
+}
+
 Held::For Held::what_for() {
     const Submission::Lock lock(stream_.submission());
     if (operations_.empty()) return {};
@@ -182,25 +219,29 @@ Held::For Held::what_for() {
 
 void Held::drop(const ErrorPtr& error, Spent& spent) noexcept {
     stream_.set_failed(error);
-    // What was to notify is counted when it does.
-    const auto failures = std::count_if(operations_.begin(), operations_.end(),
-                                        [](const HeldOperation& held) { return held.operation->numbered(); });
+    // What was to notify is counted when it does, and what is withheld counts as issued.
+    const auto failures = std::count_if(operations_.begin(), operations_.end(), [](const HeldOperation& held) {
+        return held.operation->numbered() && !held.home;
+    });
     stream_.runtime().counters.failures.fetch_add(static_cast<uint64_t>(failures), std::memory_order_relaxed);
     drop_all(error, spent);
 }
 
 // Under the submit lock.
 uint64_t Held::drop_all(const ErrorPtr& error, Spent& spent) noexcept {
+    return drop_from(operations_.begin(), error, spent);
+}
+
+uint64_t Held::drop_from(Spent::iterator first, const ErrorPtr& error, Spent& spent) noexcept {
     const uint64_t count = users();
     drops_.store(drops_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    while (!operations_.empty()) {
-        HeldOperation& held = operations_.front();
-        held.dropped = error;
-        count_spent(held);
-        held.operation->drop(stream_, error);
-        spent.splice(spent.end(), operations_, operations_.begin());
+    while (first != operations_.end()) {
+        const auto dropped = first++;
+        if (!dropped->home) dropped->dropped = error;
+        dropped->operation->drop(stream_, error);
+        put_away(dropped, spent);
     }
-    count_.store(0, std::memory_order_release);
+    count_.store(operations_.size(), std::memory_order_release);
     stream_.traced().end_holding();
     return count;
 }
@@ -208,11 +249,12 @@ uint64_t Held::drop_all(const ErrorPtr& error, Spent& spent) noexcept {
 uint64_t Held::cancel() noexcept {
     const ErrorPtr cancelled = make_error(GPO_CANCELLED, "what was held on ", stream_.describe(), " was cancelled");
     const Releasing releasing(stream_.runtime());
+    if (withheld()) flush();
     Spent spent;
     uint64_t count = 0;
     {
         const Submission::Lock lock(stream_.submission());
-        count = drop_all(cancelled, spent);
+        count = drop_from(std::next(operations_.begin(), static_cast<std::ptrdiff_t>(withheld())), cancelled, spent);
     }
     conclude(spent);
     return count;

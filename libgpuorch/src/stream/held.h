@@ -4,6 +4,9 @@
 // signal nobody has submitted, a host call that runs. What is put on it meanwhile is *held*, and later *issued* in
 // order by whoever makes the stream ready (flush), or *dropped* with an error. Either happens once.
 //
+// What a stream that learns withholds (stream/learner.h) lies here too, before all else that is held: it is always
+// ready, isn't counted as held, and is never cancelled.
+//
 // What was accepted isn't lost. Held work takes memory when it is issued, ours and the driver's: where there is none it
 // stays held and is tried again, by a later call or by the errands a millisecond later. Dropping it takes none.
 #pragma once
@@ -21,15 +24,17 @@ public:
     /// Not more than `most` operations of the user's are held at a time.
     Held(Stream& stream, uint32_t most) noexcept : stream_(stream), most_(most) {}
 
-    struct HeldOperation {
-        std::unique_ptr<Operation> operation;
-        bool internal = false;                // one of the library's own marks: not counted
-        ErrorPtr dropped;                     // why it was dropped; NULL: it is held, or was issued
-    };
+    struct HeldOperation;
     /// Operations that are done with, as Held is: their consequences come after the submit lock is released (conclude).
     /// With an operation goes what it refers to, and that may need a submit lock (a module that is unloaded when all
     /// streams have passed).
     using Spent = std::list<HeldOperation>;
+    struct HeldOperation {
+        std::unique_ptr<Operation> operation;
+        bool internal = false;  // one of the library's own marks, or withheld: not counted
+        Spent* home = nullptr;  // of one that is withheld: the list that it goes back to
+        ErrorPtr dropped;       // why it was dropped; NULL: it is held, or was issued
+    };
     static void conclude(Spent& spent) noexcept;
 
     // --- any thread ---
@@ -38,11 +43,15 @@ public:
     /// How many operations, the library's own marks included; and of the user's.
     uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     uint64_t users() const noexcept { return users_.load(std::memory_order_relaxed); }
+    /// How many are withheld.
+    uint64_t withheld() const noexcept { return withheld_.load(std::memory_order_acquire); }
     /// How often what was held was dropped.
     uint64_t drops() const noexcept { return drops_.load(std::memory_order_acquire); }
 
     /// Issues what is held as far as it is ready. Called by whoever made it ready, with no lock held.
     void flush() noexcept;
+    /// Issues what is withheld. If that isn't possible now, it is dropped, and the stream fails. With no lock held.
+    void settle_withheld() noexcept;
     /// Drops what is held; how many of the user's operations that were. With no lock held.
     uint64_t cancel() noexcept;
     /// The same, and the stream has failed from then on. Nothing where none is held.
@@ -66,6 +75,12 @@ public:
     void add(const Operation& operation, bool internal);
     /// Inside a DriverScope.
     void issue_ready(Spent& spent) noexcept;
+    /// Nothing is held but what is withheld.
+    bool only_withheld() const noexcept { return operations_.size() == withheld(); }
+    /// Withholds an operation, that has its number, where only_withheld().
+    void withhold(Spent::iterator operation) noexcept;
+    /// What is withheld has been given to the driver, as a graph: it all goes home.
+    void end_withholding() noexcept;
     /// The stream has failed: drops what is held.
     void drop(const ErrorPtr& error, Spent& spent) noexcept;
     /// Calls flush() from the errands, soon; and then also Stream::leave_mark, where `leave_mark`.
@@ -74,6 +89,8 @@ public:
 private:
     void watch_work();
     uint64_t drop_all(const ErrorPtr& error, Spent& spent) noexcept;
+    uint64_t drop_from(Spent::iterator first, const ErrorPtr& error, Spent& spent) noexcept;
+    void put_away(Spent::iterator done, Spent& spent) noexcept;
     void flush_now() noexcept;
     void count_spent(const HeldOperation& held) noexcept {
         if (!held.internal) users_.store(users() - 1, std::memory_order_relaxed);
@@ -84,6 +101,7 @@ private:
     Spent operations_;                        // under the submit lock
     std::atomic<uint64_t> count_{0};          // of operations_, and of these the user's: written under the submit lock
     std::atomic<uint64_t> users_{0};
+    std::atomic<uint64_t> withheld_{0};       // likewise: the first so many of operations_
     std::atomic<uint64_t> drops_{0};          // likewise
     class Again final : public Errand {
     public:

@@ -1,5 +1,8 @@
 #include "stream/history.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "stream/stream.h"
 
 namespace gpo {
@@ -25,6 +28,20 @@ void History::set_driver_number(const Operation& operation, bool issued) noexcep
                                                   std::memory_order_relaxed);
 }
 
+void History::note_withheld(const Operation& operation, uint64_t number) noexcept {
+    Recent& recent = recent_[number % kRecent];
+    recent.kind.store(operation.kind(), std::memory_order_relaxed);
+    recent.label.store(operation.label(), std::memory_order_relaxed);
+    recent.driver_number.store(kNotIssued, std::memory_order_relaxed);
+}
+
+void History::note_replayed(size_t count) noexcept {
+    if (!counts_) return;
+    const uint64_t last = stream_.submission().accepted(), graph = context_.driver().submitted(stream_.native());
+    for (uint64_t number = last; number > 0 && number + std::min<uint64_t>(count, kRecent) > last; --number)
+        recent_[number % kRecent].driver_number.store(graph, std::memory_order_relaxed);
+}
+
 History::Attributing::Attributing(Stream& stream, const Operation& operation, uint64_t number)
     : stream_(stream), number_(static_cast<cuuint32_t>(number)),
       on_(stream.history().attributes() && operation.numbered() && !operation.may_join_capture() &&
@@ -47,17 +64,18 @@ void History::Attributing::write(CUdeviceptr address) const noexcept {
 
 // --- what a failure says ---
 
-// The number of the operation that the driver counts so; 0 if it isn't among the last ones.
-uint64_t History::operation_of(uint64_t driver_number) const noexcept {
-    const uint64_t last = stream_.submission().accepted();
-    uint64_t found = 0;
-    for (uint64_t number = last; number > 0 && number + kRecent > last; --number) {
+// The operations that the driver counts so, several if they are a graph; none if they aren't among the last ones.
+std::pair<uint64_t, uint64_t> History::operations_of(uint64_t driver_number) const noexcept {
+    const uint64_t newest = stream_.submission().accepted();
+    uint64_t first = 0, last = 0, count = 0;
+    for (uint64_t number = newest; number > 0 && number + kRecent > newest; --number) {
         const uint64_t behind = recent_[number % kRecent].driver_number.load(std::memory_order_relaxed);
         if (behind == kNotIssued) continue;
         if (behind < driver_number) break;
-        found = number;
+        if (behind != std::exchange(count, behind)) last = number;
+        first = number;
     }
-    return found;
+    return {first, last};
 }
 
 // "kernel `blur` (operation 7)".
@@ -78,6 +96,10 @@ std::string History::suspects() const {
         first = last = begun;
     }
     if (last >= kRecent && first < last - kRecent + 1) first = last - kRecent + 1;
+    return names_of(first, last);
+}
+
+std::string History::names_of(uint64_t first, uint64_t last) const {
     std::string out;
     unsigned listed = 0;
     for (uint64_t number = first; number <= last; ++number) {
@@ -98,9 +120,11 @@ ErrorPtr History::failure_of_work(CUresult result, const char* function) const n
             // The driver knows: on this stream it is this operation, on others none is suspect.
             error->message += text("; ", fault->text.empty() ? fault->kernel : fault->text);
             if (fault->stream != stream_.native()) return error;
-            error->operation = operation_of(fault->number);
-            if (error->operation)
-                error->message += text("; it was ", name_of(error->operation), " on ", stream_.describe());
+            const auto [operation, last] = operations_of(fault->number);
+            if (operation == last) error->operation = operation;
+            if (operation)
+                error->message += text("; it was ", operation == last ? "" : "one of ", names_of(operation, last),
+                                       " on ", stream_.describe());
             return error;
         }
         const std::string listed = suspects();

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include "device/context.h"
 #include "stream/operation.h"
@@ -36,6 +37,10 @@ public:
     /// Of a held operation that it is, or that it was issued: the driver counts it then. Under the submit lock.
     void note_held(const Operation& operation) noexcept;
     void note_issued(const Operation& operation) noexcept;
+    /// Of an operation that a stream that learns has accepted, that it is withheld; and of the newest so many, that
+    /// they were issued as one graph.
+    void note_withheld(const Operation& operation, uint64_t number) noexcept;
+    void note_replayed(size_t count) noexcept;
 
     /// Around an operation while it is issued: with GPUORCH_ATTRIBUTE its number is written on the GPU before and
     /// behind it. Not in a capture: the program's graph is not to have what is ours, and may be launched when the
@@ -66,8 +71,10 @@ private:
         std::atomic<uint64_t> driver_number{0};  // the driver's count behind it, where the driver counts; or kNotIssued
     };
     void set_driver_number(const Operation& operation, bool issued) noexcept;
-    uint64_t operation_of(uint64_t driver_number) const noexcept;
+    /// First and last; 0: none.
+    std::pair<uint64_t, uint64_t> operations_of(uint64_t driver_number) const noexcept;
     std::string name_of(uint64_t number) const;
+    std::string names_of(uint64_t first, uint64_t last) const;
     std::string suspects() const;
 
     Stream& stream_;

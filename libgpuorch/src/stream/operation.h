@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "stream/work.h"
 #include "trace/record.h"
 
 namespace gpo {
@@ -46,6 +47,12 @@ public:
 
     /// What has to stay for as long as the operation may run again, as a node of a graph: its kernel. NULL: nothing.
     virtual Ref<const Counted> owner() const noexcept { return nullptr; }
+
+    /// Its work, if a stream may learn it. It was checked in full, so that the driver has nothing to refuse; what it
+    /// names stays valid for the length of the call that puts the operation on the stream.
+    virtual LearnableWork learnable() const noexcept { return {}; }
+    /// Of a kernel that can be learned: the sizes of its arguments. Throws std::bad_alloc.
+    virtual std::vector<uint32_t> argument_bytes() const { return {}; }
 
     /// Which engine of the GPU does the work, for the trace. Called under the submit lock, while somebody traces.
     virtual trace::Work work() const noexcept { return {}; }
@@ -85,6 +92,8 @@ public:
 
 protected:
     void has_consequences() noexcept { consequences_ = true; }
+    /// Interned.
+    void set_label(const char* label) noexcept { label_ = label; }
 
 private:
     const char* kind_;

@@ -29,6 +29,8 @@ OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Oper
     record_.kind = Kind::operation;
     record_.engine = work.engine;
     record_.bytes = work.bytes;
+    record_.nodes = work.nodes;
+    record_.graph_template = work.graph_template;
     record_.name = operation.kind();
     record_.label = operation.label();
     record_.inside_call = CallSpan::open();
@@ -41,6 +43,7 @@ OperationSpan::OperationSpan(Stream& stream, Recorder& recorder, const gpo::Oper
     if (!(record_.gpu_begin = stream.traced().event())) return;
     if (!(record_.gpu_end = stream.traced().event())) return;
     timed_ = true;
+    time_ = Ref<NewestTime>(work.time);
     if (!work.begins_itself) begin_work();
 }
 
@@ -58,8 +61,12 @@ void OperationSpan::end(uint64_t number) noexcept {
     record_.number = number;
     if (timed_ && stream_.table().cuEventRecord(record_.gpu_end, stream_.native()) != CUDA_SUCCESS) timed_ = false;
     Record noted = record_;
-    if (timed_) record_.gpu_begin = record_.gpu_end = nullptr;  // the writer's from here on
-    else noted.gpu_begin = noted.gpu_end = nullptr;
+    if (timed_) {  // the writer's from here on
+        record_.gpu_begin = record_.gpu_end = nullptr;
+        noted.time = time_.leak();
+    } else {
+        noted.gpu_begin = noted.gpu_end = nullptr;
+    }
     noted.end = host::now();
     if (buffer_->push(noted)) Collector::wake_of(buffer_->tag);
 }

@@ -23,6 +23,7 @@ private:
     Stream& stream_;
     Buffer* buffer_ = nullptr;
     Record record_;
+    Ref<NewestTime> time_;
     bool timed_ = false;
 };
 

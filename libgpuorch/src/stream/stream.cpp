@@ -84,9 +84,19 @@ private:
 }  // namespace
 
 Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_options& options)
-    : WatchedStream(context->runtime(), Type::stream, options.label), context_(std::move(context)), exposed_(false),
-      wrapped_(false), blocking_(options.flags & GPO_STREAM_BLOCKING), device_(device),
+    : WatchedStream(context->runtime(), Type::stream, options.label), context_(std::move(context)),
+      exposed_(Exposed::no), wrapped_(false), blocking_(options.flags & GPO_STREAM_BLOCKING), device_(device),
+      learner_(options.flags & GPO_STREAM_LEARNS ? std::make_unique<Learner>(*this) : nullptr),
+      residence_(options.flags & GPO_STREAM_RESIDENT ? std::make_unique<Residence>(*this) : nullptr),
       held_(*this, options.max_held ? options.max_held : kDefaultMaxHeld), history_(*this, *context_) {
+    if (learner_ && blocking_)
+        gpo::fail(GPO_NOT_SUPPORTED,
+                  "a blocking stream can't learn: the legacy stream would wait for work that the driver doesn't have");
+    if (residence_ && (blocking_ || learner_))
+        gpo::fail(GPO_NOT_SUPPORTED, "a resident stream can't be ",
+                  blocking_ ? "a blocking one: the legacy stream would wait for work that stays"
+                            : "one that learns: work that stays doesn't come again and again");
+    if (learner_) Streams::of(*context_).start_prompts();
     DriverScope scope(*context_);
     context_->check(table().cuStreamCreateWithPriority(&native_, blocking_ ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING,
                                                        options.priority),
@@ -102,7 +112,8 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_optio
 
 Stream::Stream(Ref<Context> context, gpo_device_t device, CUstream foreign, const gpo_stream_options& options)
     : WatchedStream(context->runtime(), Type::stream, options.label), context_(std::move(context)), native_(foreign),
-      exposed_(true), wrapped_(true), blocking_(false), device_(device), held_(*this, 0), history_(*this, *context_) {
+      exposed_(Exposed::given_out), wrapped_(true), blocking_(false), device_(device), held_(*this, 0),
+      history_(*this, *context_) {
     // It is another stream in each thread, and the driver doesn't tell which: marks from our threads would say nothing
     // of it.
     if (foreign == CU_STREAM_PER_THREAD)
@@ -181,7 +192,7 @@ bool Stream::may_run() noexcept {
 }
 
 CUstream Stream::expose() noexcept {
-    exposed_.store(true, std::memory_order_release);
+    exposed_.store(Exposed::given_out, std::memory_order_release);
     return native_;
 }
 
@@ -201,7 +212,7 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
         DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any);
         const Submission::Lock lock(submission_);
         if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
-        if (held_.empty() && operation.ready(*this)) {
+        if (nothing_held() && operation.ready(*this)) {
             hand_over(operation, submission_.next());
             note(operation);
         } else {
@@ -233,7 +244,22 @@ gpo_status Stream::hold(Operation& operation, bool internal) {
     return GPO_SUCCESS;
 }
 
+void Stream::issue_withheld_now() noexcept {
+    learner_->separate();
+    if (held_.withheld()) held_.flush();
+}
+
+bool Stream::issue_only_withheld() {
+    if (!held_.only_withheld()) return false;
+    RelaxedCapture relaxed(table());
+    Held::Spent none;  // what is withheld isn't given up when it is issued
+    held_.issue_ready(none);
+    if (failed_.load(std::memory_order_relaxed)) throw Failure(failure());
+    return held_.empty();
+}
+
 void Stream::hand_over_watched(Operation& operation, uint64_t number) {
+    if (residence_ && operation.numbered()) residence_->begin(operation, number);
     trace::Recorder* recorder = trace::on() && operation.numbered() ? trace::Recorder::of(runtime()) : nullptr;
     if (recorder && recorder->running()) {
         traced_.hand_over(operation, number, *recorder);
@@ -306,7 +332,7 @@ gpo_status Stream::then(Ref<CompletionHandler> target, uint32_t origin) {
 }
 
 void Stream::refuse_captured_notify(const char* what) {
-    if (!exposed_.load(std::memory_order_acquire)) return;
+    if (!given_out()) return;
     try {
         DriverScope scope(*context_);
         refuse_capture(what);
@@ -333,7 +359,7 @@ gpo_status Stream::put_notify(Mark mark) {
 // The common case without the detour through an operation: nothing is held, nothing has failed, nobody captures. False
 // if it isn't that case, or if the driver refuses: then the operation finds out.
 bool Stream::notify_now(CompletionQueue& queue, uint64_t user_data, uint32_t origin, uint64_t ticks) {
-    if (exposed_.load(std::memory_order_acquire) || context_->lost()) return false;
+    if (given_out() || context_->lost()) return false;
     // With nothing put on since the mark before, this one is reached when that one is, and the driver isn't needed.
     // What others put on a blocking stream's way, through the legacy stream, we don't see.
     MarkQueue& queued = marks_.queue();
@@ -394,7 +420,7 @@ void Stream::push_failed(Mark mark, ErrorPtr error) {
 // --- capture ---
 
 bool Stream::capturing() {
-    if (!exposed_.load(std::memory_order_acquire) || detached()) return false;
+    if (!given_out() || detached()) return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult result = table().cuStreamIsCapturing(native_, &status);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
@@ -403,7 +429,7 @@ bool Stream::capturing() {
 }
 
 uint64_t Stream::capture() {
-    if (!exposed_.load(std::memory_order_acquire)) return 0;
+    if (!given_out()) return 0;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     context_->check(table().cuStreamIsCapturing(native_, &status), "cuStreamIsCapturing");
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
@@ -420,6 +446,7 @@ void Stream::refuse_capture(const char* what) {
 // --- asking and waiting ---
 
 gpo_status Stream::query() {
+    issue_withheld();
     refuse_lost();
     if (failed_.load(std::memory_order_acquire)) throw Failure(failure());
     const uint64_t accepted = submission_.accepted();   // if one of these is held, that is seen next
@@ -437,8 +464,13 @@ gpo_status Stream::query() {
         if (context_->lost()) fail(error);
         throw Failure(error);
     }
-    marks_.watched().seen_done(accepted);
+    seen_done(accepted);
     return GPO_SUCCESS;
+}
+
+void Stream::seen_done(uint64_t operation) noexcept {
+    marks_.watched().seen_done(operation);
+    if (residence_) residence_->release_done(operation);
 }
 
 bool Stream::running() {
@@ -451,6 +483,7 @@ bool Stream::running() {
 gpo_status Stream::wait(uint64_t deadline) {
     if (deadline != 0 && Runtime::in_callback_of(this))
         gpo::fail(GPO_WOULD_DEADLOCK, "a host call on ", describe(), " can't wait for the stream, which waits for it");
+    issue_withheld();
     // Of a stream that has failed what was put on it before may still run: that is waited for, too.
     const bool runs_out = failed_.load(std::memory_order_acquire) && !context_->lost();
     if (runs_out && deadline == 0 && running()) return GPO_TIMEOUT;
@@ -468,6 +501,7 @@ gpo_status Stream::wait(uint64_t deadline) {
         return GPO_TIMEOUT;
     }
     if (waiter.error()) throw Failure(waiter.error());
+    if (residence_) residence_->release_done(behind);
     return GPO_SUCCESS;
 }
 
@@ -490,13 +524,17 @@ void Stream::keep_waiter(Ref<CompletionHandler> waiter, uint64_t behind, uint64_
 
 gpo_stream_info Stream::info() {
     gpo_stream_info out{};
-    out.flags = blocking_ ? GPO_STREAM_BLOCKING : 0;
+    out.flags = (blocking_ ? GPO_STREAM_BLOCKING : 0) | (learner_ ? GPO_STREAM_LEARNS : 0) |
+                (residence_ ? GPO_STREAM_RESIDENT : 0);
     out.priority = priority_;
     out.wrapped = wrapped_;
     out.accepted = submission_.accepted();
     out.completed = completed();
     out.held = held_.users();
     out.device = device_;
+    if (!learner_) return out;
+    out.replayed = learner_->replayed();
+    out.learned = learner_->learned();
     return out;
 }
 

@@ -13,8 +13,10 @@
 #include "gpuorch/completion.h"
 #include "stream/held.h"
 #include "stream/history.h"
+#include "stream/learner.h"
 #include "stream/marks.h"
 #include "stream/operation.h"
+#include "stream/residence.h"
 #include "stream/submission.h"
 #include "stream/traced.h"
 
@@ -38,11 +40,18 @@ public:
     CUstream native() const noexcept override { return native_; }
     bool wrapped() const noexcept { return wrapped_; }
     bool blocking() const noexcept { return blocking_; }
+    int32_t priority() const noexcept { return priority_; }
+    /// Waits for all streams leave it out. NULL: it is an ordinary stream.
+    Residence* residence() const noexcept { return residence_.get(); }
     /// Work on it waits for work on the context's blocking streams, or these for it.
     bool legacy() const noexcept { return blocking_ || native_ == nullptr || native_ == CU_STREAM_LEGACY; }
     /// The native handle, which is given out: from now on the program may capture the stream.
     CUstream expose() noexcept;
-    bool given_out() const noexcept override { return exposed_.load(std::memory_order_acquire); }
+    /// May be in a capture: its native handle was given out, or it is in a recording.
+    bool given_out() const noexcept override { return exposed_.load(std::memory_order_acquire) != Exposed::no; }
+    /// It gets into a recording, and is in none any more. Under the submit lock.
+    void join_recording() noexcept { expose_as(Exposed::no, Exposed::recorded); }
+    void leave_recording() noexcept { expose_as(Exposed::recorded, Exposed::no); }
     /// Of a wrapped stream whose handle was destroyed.
     bool detached() const noexcept override { return detached_.load(std::memory_order_acquire); }
 
@@ -109,12 +118,22 @@ public:
     bool claim_if_idle() noexcept;
     void unclaim() noexcept { claimed_.store(false, std::memory_order_release); }
 
+    // --- streams that learn (stream/learner.h) ---
+    /// The program looks at the stream: what is withheld is issued, unless there is no memory for that now.
+    void issue_withheld() noexcept {
+        if (learner_) [[unlikely]] issue_withheld_now();
+    }
+    /// The same under the submit lock, inside a DriverScope. True if nothing is held then. Throws the stream's sticky
+    /// failure.
+    bool nothing_held() { return held_.empty() || (learner_ && issue_only_withheld()); }
+
     /// Operations that were accepted and not seen done.
     uint64_t load() noexcept;
     void add_counters(gpo_statistics& statistics) const noexcept;
 
 private:
     friend class Held;
+    friend class Learner;
     friend class StreamMarks;
     ~Stream() override;
 
@@ -150,6 +169,8 @@ private:
         submission_.accept(number);
     }
     gpo_status hold(Operation& operation, bool internal);
+    void issue_withheld_now() noexcept;
+    bool issue_only_withheld();
 
     void refuse_shut_down() const {
         if (runtime().shutting_down()) [[unlikely]] fail_shut_down();
@@ -160,6 +181,7 @@ private:
     }
     [[noreturn]] void fail_lost();
     void set_failed(const ErrorPtr& error) noexcept;
+    void seen_done(uint64_t operation) noexcept;
 
     void refuse_captured_notify(const char* what);
     gpo_status put_notify(Mark mark);
@@ -179,11 +201,16 @@ private:
     const Ref<Context> context_;
     CUstream native_ = nullptr;
     std::atomic<bool> failed_{false};
-    std::atomic<bool> exposed_, announced_{false}, claimed_{false}, orphaned_{false};
+    enum class Exposed : uint8_t { no, recorded, given_out };
+    void expose_as(Exposed from, Exposed to) noexcept { exposed_.compare_exchange_strong(from, to); }
+    std::atomic<Exposed> exposed_;
+    std::atomic<bool> announced_{false}, claimed_{false}, orphaned_{false};
     const bool wrapped_, blocking_;
     const gpo_device_t device_;
     int32_t priority_ = 0;
     std::atomic<const char*> whole_{nullptr};
+    const std::unique_ptr<Learner> learner_;   // NULL: it doesn't learn
+    const std::unique_ptr<Residence> residence_;
 
     // Written by whoever puts work on. The scanner doesn't read it.
     Submission submission_;
@@ -204,7 +231,7 @@ private:
 template <class Any>
 inline void Stream::hand_over(Any& operation, uint64_t number) {
     marks_.set_newest(false);
-    if (trace::on() || history_.attributes()) [[unlikely]]
+    if (trace::on() || history_.attributes() || residence_) [[unlikely]]
         hand_over_watched(operation, number);
     else
         operation.issue(*this);
@@ -217,7 +244,7 @@ inline bool Stream::issue(Any& operation) {
     const DriverScope scope(*context_, operation.plain() ? Calls::plain : Calls::any, submission_.was_current());
     const Submission::Lock lock(submission_);
     if (failed_.load(std::memory_order_relaxed)) [[unlikely]] throw Failure(failure());
-    if (!held_.empty() || !operation.ready(*this)) [[unlikely]] return false;
+    if (!nothing_held() || !operation.ready(*this)) [[unlikely]] return false;
     hand_over(operation, submission_.next());
     note(operation);
     return true;
@@ -225,6 +252,7 @@ inline bool Stream::issue(Any& operation) {
 
 template <class Any>
 inline gpo_status Stream::put(Any& operation) {
+    if (learner_ && learner_->withhold(operation)) [[unlikely]] return GPO_SUCCESS;
     try {
         if (!issue(operation)) [[unlikely]] return hold(operation, false);
     } catch (const Failure& failure) {

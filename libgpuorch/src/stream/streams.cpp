@@ -71,6 +71,7 @@ private:
 }  // namespace
 
 void Streams::finish() noexcept {
+    prompts_.finish();
     {
         std::lock_guard lock(idle_lock_);
         hidden_streams_.clear();
@@ -157,6 +158,12 @@ std::vector<Ref<Stream>> Streams::all() const {
     return out;
 }
 
+std::vector<Ref<Stream>> Streams::passing() const {
+    std::vector<Ref<Stream>> out = all();
+    std::erase_if(out, [](const Ref<Stream>& stream) { return stream->residence() != nullptr; });
+    return out;
+}
+
 // In the order of their addresses.
 template <class Wanted, class Visit>
 bool Streams::each(Wanted wanted, Visit visit) noexcept {
@@ -188,6 +195,24 @@ void Streams::cancel_held() noexcept {
          });
 }
 
+void Streams::settle_withheld() noexcept {
+    if (!learns_.load(std::memory_order_acquire)) return;
+    each([](Stream& stream) { return stream.held().withheld() != 0; },
+         [](Stream& stream) {
+             stream.held().settle_withheld();
+             return true;
+         });
+}
+
+void Streams::settle_withheld(Runtime& runtime) noexcept {
+    const Contexts* contexts = runtime.find_annex<Contexts>();
+    if (!contexts) return;
+    contexts->each([](Context& context) {
+        of(context).settle_withheld();
+        return true;
+    });
+}
+
 bool Streams::drain_marks(uint64_t deadline) noexcept {
     return each([](Stream& stream) { return stream.marks().any(); },
                 [=](Stream& stream) { return stream.marks().drain(deadline); });
@@ -211,10 +236,11 @@ void Streams::add_counters(gpo_statistics& statistics) const {
     for (const Stream* stream : streams_) stream->add_counters(statistics);
 }
 
-void Streams::when_all_pass(std::function<void(bool)> action) {
+void Streams::when_all_pass(std::function<void(bool)> action, Stream* behind) {
     // May throw: before there is anything that would run the action. In a context that has ended all streams have
     // passed.
-    auto streams = context_.ended() ? std::vector<Ref<Stream>>() : all();
+    auto streams = context_.ended() ? std::vector<Ref<Stream>>() : passing();
+    if (behind && behind->residence() && !context_.ended()) streams.push_back(Ref<Stream>(behind));
     auto errand = std::make_unique<Action>(context_, std::move(action));
     make<AllPassed>(context_, std::move(errand), std::move(streams))->mark_all();
 }

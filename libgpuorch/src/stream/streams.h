@@ -20,12 +20,26 @@ public:
     static Streams& of(Context& context) noexcept { return static_cast<Streams&>(context.users()); }
 
     Scanner& scanner() noexcept { return scanner_; }
+    /// A thread that issues what streams that learn withhold for too long, and does nothing that may take long. It runs
+    /// from the first such stream on.
+    Errands& prompts() noexcept { return prompts_; }
+    void start_prompts() {
+        prompts_.start("gpo-learn");
+        learns_.store(true, std::memory_order_release);
+    }
+    /// Before something changes or goes that operations may need which streams that learn withhold: these are issued.
+    /// A stream for which there is no memory for that fails. With no lock held, and not by the scanner.
+    void settle_withheld() noexcept;
+    /// The same of all contexts.
+    static void settle_withheld(Runtime& runtime) noexcept;
 
     /// Streams announce themselves, for device-wide waits and deferred frees. Throws std::bad_alloc.
     void add(Stream& stream);
     void remove(Stream& stream) noexcept;
     /// All that were announced. Throws std::bad_alloc.
     std::vector<Ref<Stream>> all() const;
+    /// Of these, the ones that a wait for the whole device waits for: all but resident streams. Throws std::bad_alloc.
+    std::vector<Ref<Stream>> passing() const;
     /// A hidden stream with nothing on it, for watching a point that isn't one of ours: one that is idle, or a new one.
     /// Throws.
     Ref<Stream> idle();
@@ -36,8 +50,8 @@ public:
     /// Runs `action` on the runtime's errands' thread once all that is on this context's streams now is done, or the
     /// context is lost (`ok` false: the driver's objects are gone already, don't touch them). `action` may serialise,
     /// and doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for
-    /// as well.
-    void when_all_pass(std::function<void(bool ok)> action);
+    /// as well. Resident streams are left out, but for `behind`, if that is one (NULL: none is waited for).
+    void when_all_pass(std::function<void(bool ok)> action, Stream* behind = nullptr);
     /// Those actions, until they have run.
     Deferred& deferred() noexcept { return deferred_; }
     /// A stream that nobody can cancel any more is held: if it waits for work that is held behind it, the errands fail
@@ -87,6 +101,9 @@ private:
 
     host::Mutex idle_lock_;                         // taken before streams_lock_
     std::vector<Ref<Stream>> hidden_streams_;       // under idle_lock_
+
+    std::atomic<bool> learns_{false};
+    Errands prompts_;
 
     Deferred deferred_;
     Scanner scanner_;                               // its thread ends first

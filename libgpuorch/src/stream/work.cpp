@@ -77,6 +77,11 @@ CUgraphNodeParams copy_node(const Context& context, const CopyWork& work) noexce
     return node;
 }
 
+// Of the value, what an element has room for.
+uint32_t element_of(const FillWork& work) noexcept {
+    return work.element_bytes == 4 ? work.value : work.value & ((1u << 8 * work.element_bytes) - 1);
+}
+
 uint64_t span_of(uint64_t pitch, uint64_t width, uint64_t rows) noexcept {
     return rows ? pitch * (rows - 1) + width : 0;
 }
@@ -185,7 +190,7 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
     CUgraphNodeParams params = node_of(CU_GRAPH_NODE_TYPE_MEMSET);
     params.memset.dst = work.destination;
     params.memset.pitch = work.pitch;
-    params.memset.value = work.element_bytes == 4 ? work.value : work.value & ((1u << 8 * work.element_bytes) - 1);
+    params.memset.value = element_of(work);
     params.memset.elementSize = work.element_bytes;
     params.memset.width = work.count;
     params.memset.height = work.rows;
@@ -198,6 +203,40 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
     CUgraphNodeParams params = node_of(work.wait ? CU_GRAPH_NODE_TYPE_WAIT_EVENT : CU_GRAPH_NODE_TYPE_EVENT_RECORD);
     (work.wait ? params.eventWait.event : params.eventRecord.event) = work.event;
     return add_node(context, graph, dependencies, params, node);
+}
+
+Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const KernelWork& work) noexcept {
+    CUDA_KERNEL_NODE_PARAMS params;
+    std::memset(&params, 0, sizeof params);
+    params.func = work.function;
+    params.gridDimX = work.grid[0];
+    params.gridDimY = work.grid[1];
+    params.gridDimZ = work.grid[2];
+    params.blockDimX = work.block[0];
+    params.blockDimY = work.block[1];
+    params.blockDimZ = work.block[2];
+    params.sharedMemBytes = work.dynamic_shared;
+    params.kernelParams = work.arguments;
+    return {context.table().cuGraphExecKernelNodeSetParams(exec, node, &params), "cuGraphExecKernelNodeSetParams"};
+}
+
+Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const CopyWork& work) noexcept {
+    const CUgraphNodeParams params = copy_node(context, work);
+    return {context.table().cuGraphExecMemcpyNodeSetParams(exec, node, &params.memcpy.copyParams, context.native()),
+            "cuGraphExecMemcpyNodeSetParams"};
+}
+
+Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const FillWork& work) noexcept {
+    CUDA_MEMSET_NODE_PARAMS params;
+    std::memset(&params, 0, sizeof params);
+    params.dst = work.destination;
+    params.pitch = work.pitch;
+    params.value = element_of(work);
+    params.elementSize = work.element_bytes;
+    params.width = work.count;
+    params.height = work.rows;
+    return {context.table().cuGraphExecMemsetNodeSetParams(exec, node, &params, context.native()),
+            "cuGraphExecMemsetNodeSetParams"};
 }
 
 // --- what it touches ---

@@ -1,16 +1,18 @@
 // Work of the GPU's as plain records: what is asked of it, with no stream and no owner.
 //
-// A record can be made, checked and copied anywhere. `issue` gives it to a stream, `add` to a graph; both take what the
-// record names by address or handle (arguments, events, memory) as it is: it has to stay until the driver has taken it,
-// and the memory until the work is done. `accesses` says which memory it reads and writes, as far as that is known, and
-// `name` what it is called in failures and traces. What a record can't be made from is refused by whoever makes it
-// (kernel/launch.h, memory/copy.h, memory/fill.h); what the driver refuses is explained there too.
+// A record can be made, checked and copied anywhere. `issue` gives it to a stream, `add` to a graph, and `change` to a
+// node of an executable graph; all take what the record names by address or handle (arguments, events, memory) as it
+// is: it has to stay until the driver has taken it, and the memory until the work is done. `accesses` says which memory
+// it reads and writes, as far as that is known, and `name` what it is called in failures and traces. What a record
+// can't be made from is refused by whoever makes it (kernel/launch.h, memory/copy.h, memory/fill.h); what the driver
+// refuses is explained there too.
 #pragma once
 
 #include <cuda.h>
 
 #include <cstdint>
 #include <span>
+#include <variant>
 
 #include "device/context.h"
 
@@ -104,6 +106,15 @@ Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> d
            CUgraphNode* node) noexcept;
 Issued add(const Context& context, CUgraph graph, std::span<const CUgraphNode> dependencies, const EventWork& work,
            CUgraphNode* node) noexcept;
+
+// In the place of what a node of an executable graph does, which was added as a record of the same kind: a launch of
+// the same function, a copy of the same way. Inside a DriverScope of the context.
+Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const KernelWork& work) noexcept;
+Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const CopyWork& work) noexcept;
+Issued change(const Context& context, CUgraphExec exec, CUgraphNode node, const FillWork& work) noexcept;
+
+/// Work that streams may learn (stream/learner.h): `change` can do all that may differ from one time to the next.
+using LearnableWork = std::variant<std::monostate, KernelWork, CopyWork, FillWork>;
 
 /// Bytes that are moved or set.
 constexpr uint64_t bytes_of(const CopyWork& work) noexcept { return work.bytes; }

@@ -56,7 +56,7 @@ void remove_watcher() noexcept {
 }
 
 const char* engine_name(Engine engine) noexcept {
-    constexpr const char* kNames[kEngines] = {"", "copy in", "copy out", "copy on device", "fill", "kernel"};
+    constexpr const char* kNames[kEngines] = {"", "copy in", "copy out", "copy on device", "fill", "kernel", "graph"};
     return kNames[static_cast<size_t>(engine)];
 }
 

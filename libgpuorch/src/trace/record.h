@@ -26,16 +26,38 @@ inline bool on() noexcept { return host::detail::unusual(~(host::detail::kWatche
 
 enum class Kind : uint8_t { call, operation, notify, completion, held, callback, serialising };
 
-/// What of a GPU does an operation's work.
-enum class Engine : uint8_t { none, copy_in, copy_out, copy_on_device, fill, kernel };
-inline constexpr size_t kEngines = 6;
+/// What of a GPU does an operation's work. A graph's nodes may use all of the others.
+enum class Engine : uint8_t { none, copy_in, copy_out, copy_on_device, fill, kernel, graph };
+inline constexpr size_t kEngines = 7;
 const char* engine_name(Engine engine) noexcept;
+
+/// How long the newest launch of a graph took that a trace has timed: of a template, which all of its graphs share.
+/// What launches it may be destroyed before its times are known.
+class NewestTime final : public Counted {
+public:
+    /// Nanoseconds; 0: no launch was timed.
+    uint64_t took() const noexcept { return took_.load(std::memory_order_relaxed); }
+    /// The recorder's thread: launches of different streams are timed in any order.
+    void note(uint64_t begin, uint64_t end) noexcept {
+        if (begin < begin_) return;
+        begin_ = begin;
+        took_.store(end - begin, std::memory_order_relaxed);
+    }
+
+private:
+    std::atomic<uint64_t> took_{0};
+    uint64_t begin_ = 0;
+};
 
 /// What an operation has the GPU do.
 struct Work {
     Engine engine = Engine::none;
     uint64_t bytes = 0;
     bool begins_itself = false;  // it says where, by Stream::begin_work: behind what it waits for
+    // Of a graph:
+    uint32_t nodes = 0;
+    const char* graph_template = "";  // its label, interned
+    NewestTime* time = nullptr;
 };
 
 struct Record {
@@ -44,13 +66,16 @@ struct Record {
     bool inside_call = false;  // a call's span is open around it on this thread
     gpo_status status = GPO_SUCCESS;
     uint32_t lane = 0;  // of its stream; 0: none
+    uint32_t nodes = 0;     // of a graph
     const char* name = "";  // static: the function, the kind of operation, what calls back, what serialises
     const char* label = "";  // interned by the runtime
+    const char* graph_template = "";  // of a graph: its template's label, interned too
     uint64_t begin = 0, end = 0;  // host::now()
     uint64_t bytes = 0;  // of copies and fills; held: how many operations; completion: the caller's number
     uint64_t number =
         0;  // of the operation in its stream; notify and completion: the mark's ticks, which tell it from others
     CUevent gpu_begin = nullptr, gpu_end = nullptr;
+    NewestTime* time = nullptr;  // who wants to know the GPU times: a reference, which goes with the events
 };
 
 class Buffer final : public Counted {

@@ -36,11 +36,12 @@ TEST_CASE("the library carries builtin.ptx, for drivers from CUDA 12.2 on") {
 TEST_CASE("nvcc makes the committed PTX again, to the letter") {
     if (access(kNvcc.c_str(), X_OK) != 0) return gpo::test::skip("no nvcc: .ci/setup nvcc unpacks it");
     Folder folder;
-    const std::string made = folder.path + "/builtin.ptx";
     const std::string script = std::string(GPUORCH_SOURCE) + "/driver/make_builtin.py";
-    const std::string command = "python3 " + script + " " + kNvcc + " " + made;
+    const std::string command = "python3 " + script + " " + kNvcc + " " + folder.path;
     REQUIRE(std::system(command.c_str()) == 0);
-    CHECK(text_of(made) == gpo::driver::builtin_ptx());
+    CHECK(text_of(folder.path + "/builtin.ptx") == gpo::driver::builtin_ptx());
+    CHECK(text_of(folder.path + "/condition.ptx") == gpo::driver::condition_ptx());
+    CHECK(text_of(folder.path + "/push.ptx") == gpo::driver::push_ptx());
 }
 
 TEST_CASE("nvcc's tools make the committed images of other devices again, to the byte") {
@@ -61,11 +62,14 @@ TEST_CASE("nvcc's tools make the committed images of other devices again, to the
 TEST_CASE("ptxas assembles the committed PTX for old and new devices") {
     if (access(kAssembler.c_str(), X_OK) != 0) return gpo::test::skip("no ptxas: .ci/setup nvcc unpacks it");
     Folder folder;
-    const std::string ptx = folder.path + "/builtin.ptx";
-    std::ofstream(ptx, std::ios::binary) << gpo::driver::builtin_ptx();
-    for (const char* architecture : {"sm_75", "sm_80", "sm_90", "sm_100"}) {
-        CAPTURE(architecture);
-        const std::string command = kAssembler + " -arch=" + architecture + " -o " + folder.path + "/out.cubin " + ptx;
-        CHECK(std::system(command.c_str()) == 0);
+    const std::string ptx = folder.path + "/committed.ptx";
+    for (const std::string_view text : {gpo::driver::builtin_ptx(), gpo::driver::push_ptx()}) {
+        std::ofstream(ptx, std::ios::binary) << text;
+        for (const char* architecture : {"sm_75", "sm_80", "sm_90", "sm_100"}) {
+            CAPTURE(architecture);
+            const std::string command =
+                kAssembler + " -arch=" + architecture + " -o " + folder.path + "/out.cubin " + ptx;
+            CHECK(std::system(command.c_str()) == 0);
+        }
     }
 }

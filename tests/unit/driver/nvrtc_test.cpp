@@ -316,3 +316,67 @@ TEST_CASE("a header of the toolkit that isn't there is named with where it was l
     CHECK(nvrtc::missing_header("k.cu(1): catastrophic error: cannot open source file \"mine.h\"", includes).empty());
     CHECK(nvrtc::missing_header("k.cu(1): error: expected a \";\"", includes).empty());
 }
+
+namespace {
+
+constexpr const char* kLaunchingSource =
+    "__global__ void child(int* x) { *x = 1; }\n"
+    "extern \"C\" __global__ void parent(int* x) {\n"
+    "    child<<<1, 1, 0, cudaStreamTailLaunch>>>(x);\n"
+    "}\n";
+
+/// A path that is set as the device runtime's, until it goes.
+struct RuntimeSetting {
+    explicit RuntimeSetting(const std::string& path) { setenv("GPUORCH_CUDADEVRT", path.c_str(), 1); }
+    ~RuntimeSetting() { unsetenv("GPUORCH_CUDADEVRT"); }
+    RuntimeSetting(const RuntimeSetting&) = delete;
+    RuntimeSetting& operator=(const RuntimeSetting&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("NVRTC compiles kernels that launch kernels to an image that is to be linked with the device runtime") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    const gpo::test::Folder folder;
+    std::ofstream(folder / "devrt.a") << "!<arch>\n";
+    const RuntimeSetting setting(folder / "devrt.a");
+    CompileRequest asked = request(kLaunchingSource);
+    asked.dynamic_parallelism = true;
+    const auto compilation = compiler.begin(asked);
+    REQUIRE(compilation->inputs());
+    CHECK(contains(*compilation->inputs(), folder / "devrt.a"));
+    const CompileResult result = compilation->finish();
+    INFO(result.log);
+    REQUIRE(result.ok);
+    CHECK(result.device_runtime == folder / "devrt.a");
+    const auto names = gpo::kernel::names_in_image(result.image);
+    CHECK(std::binary_search(names.begin(), names.end(), std::string("__cudaCDP2LaunchDeviceV2")));
+}
+
+TEST_CASE("without the device runtime there is no compiler for kernels that launch kernels") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    const RuntimeSetting setting("/nowhere/libcudadevrt.a");
+    CompileRequest asked = request(kLaunchingSource);
+    asked.dynamic_parallelism = true;
+    const CompileResult result = compiler.compile(asked);
+    CHECK_FALSE(result.ok);
+    CHECK(result.unavailable);
+    CHECK(contains(result.log, "/nowhere/libcudadevrt.a"));
+}
+
+TEST_CASE("a kernel that launches kernels without being compiled for it is told the flag") {
+    NvrtcCompiler compiler;
+    if (!have_nvrtc(compiler)) return;
+    for (const char* stream : {"", ", 0, cudaStreamTailLaunch", ", 0, cudaStreamFireAndForget"}) {
+        CAPTURE(stream);
+        const CompileResult result = compiler.compile(
+            request(std::string("__global__ void child() {}\n__global__ void parent() { child<<<1, 1") + stream +
+                    ">>>(); }\n"));
+        CHECK_FALSE(result.ok);
+        CHECK(result.log.find("error: ") == 0);
+        CHECK(contains(result.log.substr(0, result.log.find('\n')), "GPO_COMPILE_DYNAMIC_PARALLELISM"));
+        CHECK(contains(result.log, "kernel.cu(2): error"));
+    }
+}

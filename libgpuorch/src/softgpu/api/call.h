@@ -57,8 +57,9 @@ CUresult enter_unsafe(Body&& body) noexcept {
     });
 }
 
-/// The result of a call that destroys: done, but it says so when the devices are lost.
-inline CUresult destroyed(const Machine& machine) noexcept {
+/// The result of a call that destroys, or that has found work done: when the devices are lost it says so. What is left
+/// undone by the loss counts as done, so that a call which asks looks for the loss behind its answer, not only before.
+inline CUresult success_unless_lost(const Machine& machine) noexcept {
     return CUresult(machine.fault_code.load(std::memory_order_acquire));
 }
 

@@ -48,12 +48,12 @@ CUresult CUDAAPI primary_release(CUdevice ordinal) {
         {
             host::Lock hold(machine.lock);
             require(device.primary->retained > 0, CUDA_ERROR_INVALID_CONTEXT);
-            if (--device.primary->retained) return destroyed(machine);
+            if (--device.primary->retained) return success_unless_lost(machine);
             device.primary->ending = true;
         }
         const Ending ending(machine, *device.primary);
         machine.end_context(*device.primary);
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 
@@ -118,7 +118,7 @@ CUresult CUDAAPI destroy(CUcontext handle) {
         }
         CUcontext popped = nullptr;
         if (current_handle(machine) == handle) pop_current(machine, &popped);
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 

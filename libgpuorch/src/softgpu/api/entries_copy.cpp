@@ -113,7 +113,7 @@ CUresult submit(Machine& machine, CUstream handle, const Checked& checked) {
     }
     if (!wait_for) return CUDA_SUCCESS;
     machine.wait_ticket(*stream, wait_for, true);   // strictly: the caller may free the memory when this returns
-    return destroyed(machine);
+    return success_unless_lost(machine);
 }
 
 CUresult copy_flat(Machine& machine, Side to, uint64_t destination, Side from, uint64_t source, size_t bytes,
@@ -248,7 +248,7 @@ CUresult CUDAAPI copy_batch(CUdeviceptr* destinations, CUdeviceptr* sources, siz
         }
         if (!wait) return CUDA_SUCCESS;
         machine.wait_ticket(*stream, ticket, true);
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 

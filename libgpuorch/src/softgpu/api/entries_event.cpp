@@ -28,7 +28,7 @@ CUresult CUDAAPI destroy(CUevent handle) {
     return enter([&](Machine& machine) -> CUresult {
         host::Lock hold(machine.lock);
         machine.destroy_event(event_of(machine, handle));
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 
@@ -67,7 +67,8 @@ CUresult CUDAAPI query(CUevent handle) {
         // No lock: the slot of an event is always readable.
         Event& event = event_of(machine, handle);
         const uint64_t done = event.completed.load(std::memory_order_acquire);
-        return done == event.recorded.load(std::memory_order_acquire) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+        const bool reached = done == event.recorded.load(std::memory_order_acquire);
+        return reached ? success_unless_lost(machine) : CUDA_ERROR_NOT_READY;
     });
 }
 
@@ -90,7 +91,7 @@ CUresult CUDAAPI synchronize(CUevent handle) {
             machine.release_mark(mark);
         }
         machine.trim_pools();
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 
@@ -109,7 +110,7 @@ CUresult CUDAAPI elapsed(float* milliseconds, CUevent first, CUevent last) {
         for (Event* event : {&begin, &end})
             if (!event->mark->done.load()) return CUDA_ERROR_NOT_READY;
         *milliseconds = float(double(int64_t(end.time - begin.time)) / 1e6);
-        return CUDA_SUCCESS;
+        return success_unless_lost(machine);
     });
 }
 

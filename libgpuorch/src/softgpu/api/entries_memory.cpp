@@ -50,13 +50,13 @@ CUresult CUDAAPI release(CUdeviceptr address) {
     return enter([&](Machine& machine) -> CUresult {
         if (!address) return CUDA_SUCCESS;
         current_context(machine);
-        if (!destroyed(machine)) refuse_beside_capture(machine);
+        if (!success_unless_lost(machine)) refuse_beside_capture(machine);
         const Place place = machine.memory.find(address);
         require(place.kind == Place::device && place.base == address);
         wait_for_users(machine, place);
         const CUresult result = place.ordered ? free_ordered(machine, place, address) : machine.memory.release(address);
         machine.trim_pools();
-        return result == CUDA_SUCCESS ? destroyed(machine) : result;
+        return result == CUDA_SUCCESS ? success_unless_lost(machine) : result;
     });
 }
 
@@ -75,13 +75,13 @@ CUresult CUDAAPI host_allocate(void** address, size_t bytes, unsigned flags) {
 CUresult CUDAAPI host_release(void* address) {
     return enter([&](Machine& machine) -> CUresult {
         current_context(machine);
-        if (!destroyed(machine)) refuse_beside_capture(machine);
+        if (!success_unless_lost(machine)) refuse_beside_capture(machine);
         const Place place = machine.memory.find(address);
         require(place.kind == Place::host && !place.registered &&
                 place.base == reinterpret_cast<uint64_t>(address));
         wait_for_users(machine, place);
         const CUresult result = machine.memory.host_release(address);
-        return result == CUDA_SUCCESS ? destroyed(machine) : result;
+        return result == CUDA_SUCCESS ? success_unless_lost(machine) : result;
     });
 }
 
@@ -113,13 +113,13 @@ CUresult CUDAAPI host_unregister(void* address) {
     return enter([&](Machine& machine) -> CUresult {
         require(address != nullptr);
         current_context(machine);
-        if (!destroyed(machine)) refuse_beside_capture(machine);
+        if (!success_unless_lost(machine)) refuse_beside_capture(machine);
         const Place place = machine.memory.find(address);
         require(place.kind == Place::host && place.registered && place.base == reinterpret_cast<uint64_t>(address),
                 CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
         wait_for_users(machine, place);
         const CUresult result = machine.memory.host_unregister(address);
-        return result == CUDA_SUCCESS ? destroyed(machine) : result;
+        return result == CUDA_SUCCESS ? success_unless_lost(machine) : result;
     });
 }
 

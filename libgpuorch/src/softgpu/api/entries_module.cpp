@@ -131,14 +131,14 @@ Module& module_of(Machine& machine, CUmodule handle) {
 CUresult CUDAAPI unload(CUmodule handle) {
     return enter([&](Machine& machine) -> CUresult {
         current_context(machine);
-        if (!destroyed(machine)) refuse_beside_capture(machine);
+        if (!success_unless_lost(machine)) refuse_beside_capture(machine);
         std::shared_ptr<Image> keeps;   // let go of after the lock
         host::Lock hold(machine.lock);
         Module& module = module_of(machine, handle);
         keeps = module.image;
         drop(machine, module);
         hold.unlock();
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 
@@ -264,6 +264,17 @@ CUresult CUDAAPI parameter_info(CUfunction handle, size_t index, size_t* offset,
     });
 }
 
+// Kernels of libraries, which there are none of here.
+CUresult CUDAAPI function_of_kernel(CUfunction*, CUkernel) {
+    return enter_live([](Machine&) -> CUresult { return CUDA_ERROR_INVALID_HANDLE; });
+}
+
+// The compiler makes whole images: there is nothing to link.
+template <class... Args>
+CUresult CUDAAPI no_linker(Args...) {
+    return enter_live([](Machine&) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; });
+}
+
 CUresult CUDAAPI load_function(CUfunction handle) {
     return enter_live([&](Machine& machine) -> CUresult {
         host::Lock hold(machine.lock);
@@ -286,6 +297,12 @@ void fill_module_entries(driver::Table& table) noexcept {
     table.cuFuncSetAttribute = set_attribute;
     table.cuFuncGetParamInfo = parameter_info;
     table.cuFuncLoad = load_function;
+    table.cuKernelGetFunction = function_of_kernel;
+    table.cuLinkCreate = no_linker;
+    table.cuLinkAddData = no_linker;
+    table.cuLinkAddFile = no_linker;
+    table.cuLinkComplete = no_linker;
+    table.cuLinkDestroy = no_linker;
 }
 
 }  // namespace gpo::softgpu

@@ -53,6 +53,22 @@ CUresult CUDAAPI get_awaited(CUgraphNode handle, CUevent* out) {
     return read_node(handle, CommandKind::wait, out, [&](GraphNode& node) { *out = node.work.event; });
 }
 
+CUresult CUDAAPI get_allocation(CUgraphNode handle, CUDA_MEM_ALLOC_NODE_PARAMS* out) {
+    return read_node(handle, CommandKind::allocation, out, [&](GraphNode& node) {
+        const GraphMemory& memory = *node.work.memory;
+        *out = {};
+        out->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        out->poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        out->poolProps.location.id = memory.pool.device;
+        out->bytesize = memory.bytes;
+        out->dptr = memory.address;
+    });
+}
+
+CUresult CUDAAPI get_free(CUgraphNode handle, CUdeviceptr* out) {
+    return read_node(handle, CommandKind::release, out, [&](GraphNode& node) { *out = node.work.address; });
+}
+
 CUresult CUDAAPI set_kernel(CUgraphNode handle, const CUDA_KERNEL_NODE_PARAMS* parameters) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(parameters != nullptr);
@@ -165,9 +181,11 @@ void make_free_node(Machine& machine, const Graph& graph, const CUDA_MEM_FREE_NO
 
 void added_node(GraphNode& node, CUgraphNodeParams& parameters) noexcept {
     if (node.work.kind == CommandKind::allocation) parameters.alloc.dptr = node.work.address;
-    if (node.work.kind != CommandKind::release) return;
-    GraphMemory& memory = *node.work.memory;
-    (memory.graph == node.graph->as<CUgraph>() ? memory.freed_here : memory.freed_elsewhere) = true;
+    if (node.work.kind == CommandKind::release) note_free(*node.graph, *node.work.memory);
+}
+
+void note_free(const Graph& graph, GraphMemory& memory) noexcept {
+    (memory.graph == graph.as<CUgraph>() ? memory.freed_here : memory.freed_elsewhere) = true;
 }
 
 void fill_node_entries(driver::Table& table) noexcept {
@@ -181,6 +199,8 @@ void fill_node_entries(driver::Table& table) noexcept {
     table.cuGraphHostNodeGetParams = get_host;
     table.cuGraphEventRecordNodeGetEvent = get_recorded;
     table.cuGraphEventWaitNodeGetEvent = get_awaited;
+    table.cuGraphMemAllocNodeGetParams = get_allocation;
+    table.cuGraphMemFreeNodeGetParams = get_free;
     table.cuDeviceGetGraphMemAttribute = get_memory_attribute;
     table.cuDeviceGraphMemTrim = trim_memory;
 }

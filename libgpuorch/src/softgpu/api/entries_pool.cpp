@@ -1,5 +1,7 @@
-// Stream-ordered memory: pools, and allocation and free in stream order.
+// Stream-ordered memory: pools, and allocation and free in stream order. On a captured stream they become nodes, and
+// the memory is the graph's.
 #include "softgpu/api/entries.h"
+#include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
 
 namespace gpo::softgpu {
@@ -13,11 +15,33 @@ Pool& pool_of(Machine& machine, CUmemoryPool handle) {
     return *pool;
 }
 
+CUresult capture_allocation(Machine& machine, Submission& submission, CUdeviceptr* address, size_t bytes, int device) {
+    Pool& pool = *device_of(machine, device).graph_pool;
+    Command& command = submission.command(CommandKind::allocation);
+    command.memory =
+        reserve_graph_memory(machine, submission.context(), pool, *submission.stream().capture->graph, bytes);
+    const uint64_t made = command.address = command.memory->address;
+    command.pool = &pool;
+    submission.submit();
+    *address = made;
+    return CUDA_SUCCESS;
+}
+
+CUresult capture_free(Machine& machine, Submission& submission, CUdeviceptr address) {
+    const Graph& graph = *submission.stream().capture->graph;
+    Command& command = submission.command(CommandKind::release);
+    make_free_node(machine, graph, {address}, command);
+    const std::shared_ptr<GraphMemory> memory = command.memory;
+    submission.submit();
+    note_free(graph, *memory);
+    return CUDA_SUCCESS;
+}
+
 CUresult allocate_from(Machine& machine, CUdeviceptr* address, size_t bytes, CUmemoryPool handle, CUstream stream) {
     require(address != nullptr && bytes != 0);
     Submission submission(machine, stream);
-    if (submission.captured()) refuse_in_capture(submission.stream());
     Pool& pool = handle ? pool_of(machine, handle) : *submission.context().device->default_pool;
+    if (submission.captured()) return capture_allocation(machine, submission, address, bytes, pool.device);
     Command& command = submission.command(CommandKind::allocation);
     const CUcontext context = submission.context().as<CUcontext>();
     uint64_t made = 0;
@@ -59,7 +83,7 @@ CUresult CUDAAPI release(CUdeviceptr address, CUstream stream) {
     return enter_live([&](Machine& machine) -> CUresult {
         require(address != 0);
         Submission submission(machine, stream);
-        if (submission.captured()) refuse_in_capture(submission.stream());
+        if (submission.captured()) return capture_free(machine, submission, address);
         Command& command = submission.command(CommandKind::release);
         const Place place = machine.memory.find(address);
         require(place.ordered && place.base == address);
@@ -107,7 +131,7 @@ CUresult CUDAAPI destroy(CUmemoryPool handle) {
         host::Lock space(machine.memory.lock);
         pool.destroyed = true;
         machine.settle_pool(pool);
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 

@@ -34,7 +34,7 @@ CUresult CUDAAPI destroy(CUstream handle) {
             stream->depends.clear();
         }
         machine.destroy_stream(batch, *stream);
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 
@@ -55,7 +55,7 @@ CUresult CUDAAPI query(CUstream handle) {
         // The usual case takes no lock: the slot of a stream is always readable.
         if (Stream* stream = machine.streams.find(handle); stream && !machine.capturing.load() && stream->idle()) {
             current_context(machine);
-            return CUDA_SUCCESS;
+            return success_unless_lost(machine);
         }
         // A record is done a moment before its stream is past it. Both happen under the lock: whoever has seen the one,
         // sees the other behind it.
@@ -66,7 +66,7 @@ CUresult CUDAAPI query(CUstream handle) {
             host::Lock hold(machine.lock);
             for (Stream* other : stream.context->streams) idle = idle && (!other->blocking() || other->idle());
         }
-        return idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+        return idle ? success_unless_lost(machine) : CUDA_ERROR_NOT_READY;
     });
 }
 
@@ -77,7 +77,7 @@ CUresult CUDAAPI synchronize(CUstream handle) {
         if (stream.legacy) machine.wait_blocking(*stream.context);
         machine.wait_ticket(stream, ticket);
         machine.trim_pools();
-        return destroyed(machine);
+        return success_unless_lost(machine);
     });
 }
 

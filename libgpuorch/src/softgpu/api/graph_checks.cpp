@@ -23,6 +23,11 @@ bool reaches_far(const Machine& machine, const Work& work) {
            (pageable(machine, work.copy.source) || pageable(machine, work.copy.destination));
 }
 
+/// Its kernel may launch kernels.
+bool launches_kernels(const Work& work) {
+    return work.kind == CommandKind::kernel && (work.launch.kernel->flags & GPO_SOFT_KERNEL_LAUNCHES);
+}
+
 /// The first flaw that `look` finds in a node of the graph, or of its child graphs.
 template <class Look>
 Flaw look_through(const Graph& graph, const Look& look) {
@@ -40,8 +45,8 @@ Flaw find_in_body(const Machine& machine, const Graph& body) {
     return look_through(body, [&](const GraphNode& node) -> Flaw {
         const CommandKind kind = node.work.kind;
         if (reaches_far(machine, node.work)) return flaw_of(node, CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED);
-        if (!works(kind) && kind != CommandKind::nothing && kind != CommandKind::child &&
-            kind != CommandKind::conditional)
+        if (launches_kernels(node.work) || (!works(kind) && kind != CommandKind::nothing &&
+                                            kind != CommandKind::child && kind != CommandKind::conditional))
             return flaw_of(node, CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
         return find_in_bodies(machine, node);
     });
@@ -60,7 +65,7 @@ Flaw find_in_launchable(const Machine& machine, const Graph& graph) {
     const Flaw flaw = look_through(graph, [&](const GraphNode& node) -> Flaw {
         const Work& work = node.work;
         if (work.kind == CommandKind::child) return {};
-        if (!works(work.kind) || reaches_far(machine, work))
+        if (!works(work.kind) || reaches_far(machine, work) || launches_kernels(work))
             return flaw_of(node, CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED);
         if (context && context != work.context)
             return flaw_of(node, CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED);

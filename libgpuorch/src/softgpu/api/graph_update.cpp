@@ -24,7 +24,9 @@ bool same(const Work& a, const Work& b) noexcept {
 }
 
 CUgraphExecUpdateResult kernel_obstacle(const Work& was, const Work& is, uint64_t flags) noexcept {
-    if (was.context != is.context) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+    const uint32_t added = is.launch.kernel->flags & ~was.launch.kernel->flags;
+    if (was.context != is.context || (added & GPO_SOFT_KERNEL_LAUNCHES))
+        return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
     if (was.launch.cooperative != is.launch.cooperative) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) && was.launch.priority != is.launch.priority)
         return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;

@@ -32,6 +32,8 @@ void make_event_node(Machine&, CUevent, CommandKind, Work&);
 /// Throws std::bad_alloc.
 void make_allocation_node(Machine&, const Graph&, const CUDA_MEM_ALLOC_NODE_PARAMS_v2&, Work&);
 void make_free_node(Machine&, const Graph&, const CUDA_MEM_FREE_NODE_PARAMS&, Work&);
+/// The graph has a free node for it now.
+void note_free(const Graph&, GraphMemory&) noexcept;
 /// With its bodies. Throws std::bad_alloc.
 GraphNode& add_conditional_node(Machine&, Graph&, std::vector<GraphNode*> depends, CUDA_CONDITIONAL_NODE_PARAMS&);
 /// What remains to be done when a node has been added.

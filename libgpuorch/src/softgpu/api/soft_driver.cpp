@@ -44,6 +44,7 @@ public:
         software = true;
         builtin_image = softgpu::builtin_image();
         condition_image = softgpu::builtin_image();   // it has gpo_decide too
+        push_image = softgpu::builtin_image();        // and gpo_push
         fill_error_entries(table);
         fill_device_entries(table);
         fill_context_entries(table);

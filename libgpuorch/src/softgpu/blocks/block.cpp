@@ -88,6 +88,7 @@ Block* Block::place(Region& region, Launch& launch, uint64_t number, uint32_t mu
         block.stack_shift = 63;
     }
     std::fill(std::begin(block.scratch), std::end(block.scratch), 0);
+    block.launching = nullptr;
     block.region_ = &region;
     block.state_ = State::running;
     block.count_ = 0;
@@ -206,6 +207,7 @@ void Block::assign(Thread& self) noexcept {
     self.linear = number;
     self.index = next_index_;
     self.cluster_ticket = 0;
+    self.error = 0;
     if (++next_index_.x == block.x) {
         next_index_.x = 0;
         if (++next_index_.y == block.y) {
@@ -553,21 +555,28 @@ GPO_NO_TSAN uint64_t service_warp(gpo_soft_block* block, uint32_t operation, uin
     return block_of(block).warp(operation, mask, value, argument);
 }
 
-constexpr int kNotInAGraph = 801;  // cudaErrorNotSupported
+constexpr int kNotSupportedHere = 801;  // cudaErrorNotSupported
 
 void service_set_condition(gpo_soft_block* block, gpo_soft_u64 handle, gpo_soft_u32 value) {
     const KernelLaunch& request = block_of(block).owner().request;
-    if (request.graph) request.graph->set_condition(*request.node, handle, value);
+    if (request.runtime) request.runtime->set_condition(*request.command, handle, value);
 }
 
 int service_launch_graph(gpo_soft_block* block, gpo_soft_u64 graph, gpo_soft_u32 how) {
     const KernelLaunch& request = block_of(block).owner().request;
-    return request.graph ? request.graph->launch(*request.node, graph, how) : kNotInAGraph;
+    return request.runtime ? request.runtime->launch_graph(*request.command, graph, how) : kNotSupportedHere;
 }
 
 gpo_soft_u64 service_current_graph(gpo_soft_block* block) {
     const KernelLaunch& request = block_of(block).owner().request;
-    return request.graph ? request.graph->current(*request.node) : 0;
+    return request.runtime ? request.runtime->current_graph(*request.command) : 0;
+}
+
+int service_launch_kernel(gpo_soft_block* block, const gpo_soft_launch* asked) {
+    const KernelLaunch& request = block_of(block).owner().request;
+    const gpo_soft_dim3 &grid = block->grid, &index = block->block_index;
+    const uint64_t number = (uint64_t{index.z} * grid.y + index.y) * grid.x + index.x;
+    return request.runtime ? request.runtime->launch_kernel(request, number, *asked) : kNotSupportedHere;
 }
 
 GPO_NO_TSAN void service_cluster_arrive(gpo_soft_block* block) { block_of(block).cluster_arrive(); }
@@ -576,10 +585,10 @@ GPO_NO_TSAN void service_cluster_wait(gpo_soft_block* block) { block_of(block).c
 }  // namespace
 
 const gpo_soft_services kServices = {
-    GPO_SOFT_KERNEL_ABI,  service_yield,          service_fail,         service_print,       service_clock,
-    service_clock,        service_grid_arrive,    service_grid_wait,    service_run_threads, service_barrier,
-    service_warp,         service_cluster_arrive, service_cluster_wait, service_spin,        service_set_condition,
-    service_launch_graph, service_current_graph,
+    GPO_SOFT_KERNEL_ABI,  service_yield,          service_fail,          service_print,       service_clock,
+    service_clock,        service_grid_arrive,    service_grid_wait,     service_run_threads, service_barrier,
+    service_warp,         service_cluster_arrive, service_cluster_wait,  service_spin,        service_set_condition,
+    service_launch_graph, service_current_graph,  service_launch_kernel,
 };
 
 }  // namespace gpo::softgpu

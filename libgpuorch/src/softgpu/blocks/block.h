@@ -25,14 +25,17 @@ class Region;
 struct alignas(128) Thread {
     gpo_soft_dim3 index;
     uint32_t linear;
+    uint32_t error;
+    uint32_t mask;            // lanes it waits for
     uint64_t value;           // handed to a warp operation, then its answer
     uint64_t argument;
-    uint32_t mask;            // lanes it waits for
     uint32_t operation;
     uint32_t cluster_ticket;  // of the last phase of the cluster's barrier that it has come to, and 1; 0: none
 };
 static_assert(sizeof(Thread) == sizeof(gpo_soft_thread) &&
-              offsetof(Thread, linear) == offsetof(gpo_soft_thread, linear));
+              offsetof(Thread, linear) == offsetof(gpo_soft_thread, linear) &&
+              offsetof(Thread, error) == offsetof(gpo_soft_thread, error) &&
+              offsetof(Thread, mask) == offsetof(gpo_soft_thread, library_word));
 
 struct Block : gpo_soft_block {
     enum class State { running, ended, yielded, stuck, stopped };

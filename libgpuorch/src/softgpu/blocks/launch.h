@@ -47,18 +47,21 @@ struct KernelOutcome {
 };
 
 struct Command;
+struct KernelLaunch;
 
-/// What kernels may ask of the graph that they are in: the node whose kernel asks is `caller`. Any worker, no lock
-/// held.
-class GraphCalls {
+/// What CUDA's device runtime does for kernels: of the graph that they are in, and launches of kernels. The command
+/// whose kernel asks is `caller`. Any worker, no lock held.
+class RuntimeCalls {
 public:
     virtual void set_condition(Command& caller, uint64_t handle, uint32_t value) noexcept = 0;
     /// `how` is one of GPO_SOFT_GRAPH_*; the answer is a cudaError.
-    virtual int launch(Command& caller, uint64_t graph, uint32_t how) noexcept = 0;
-    virtual uint64_t current(Command& caller) noexcept = 0;
+    virtual int launch_graph(Command& caller, uint64_t graph, uint32_t how) noexcept = 0;
+    virtual uint64_t current_graph(Command& caller) noexcept = 0;
+    /// By a thread of the block of that number, x fastest; the answer is a cudaError.
+    virtual int launch_kernel(const KernelLaunch& caller, uint64_t block, const gpo_soft_launch&) noexcept = 0;
 
 protected:
-    ~GraphCalls() = default;
+    ~RuntimeCalls() = default;
 };
 
 struct KernelLaunch {
@@ -68,8 +71,8 @@ struct KernelLaunch {
     bool cooperative = false;
     int priority = 0;                 // lower runs first among blocks not yet resident
     ParameterBytes arguments;         // parameter buffer, laid out by kernel->parameters
-    GraphCalls* graph = nullptr;      // NULL: the kernel isn't in a graph
-    Command* node = nullptr;          // the graph's node
+    RuntimeCalls* runtime = nullptr;  // NULL: there is none, as in tests of the multiprocessors
+    Command* command = nullptr;       // whose kernel it is
     /// Called on a worker, with no lock held, when the last block has ended. It may take the launch out of the list, to
     /// submit it again after a rewind(), and it may destroy the launch.
     std::function<void(const KernelOutcome&, Launches& ended)> done;

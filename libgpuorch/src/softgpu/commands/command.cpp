@@ -27,6 +27,8 @@ void Command::clear() noexcept {
     node = 0;
     ticket = number = due = 0;
     prepared.clear();
+    child = nullptr;
+    family.reset();
     mark = nullptr;
     free_id = 0;
     graph.reset();

@@ -17,9 +17,11 @@
 
 namespace gpo::softgpu {
 
+struct ChildGrid;
 struct Command;
 struct Context;
 struct Event;
+struct Family;
 struct GraphMemory;
 struct GraphRun;
 struct Pool;
@@ -99,6 +101,8 @@ struct Command : Work {
     uint64_t number = 0;                 // counts the calls that gave the stream work, from 1; 0: one of ours
     uint64_t due = 0;                    // with rates: not done before this time
     Launches prepared;  // of a kernel that will run: its one launch, the multiprocessors' once it starts
+    ChildGrid* child = nullptr;          // whose command it is; NULL: no kernel has launched it (machine/children.h)
+    std::shared_ptr<Family> family;      // what the kernel's threads have launched, until that is over
     Mark* mark = nullptr;                // holds a reference; of a graph: done when the run is over
     uint64_t free_id = 0;
     std::shared_ptr<GraphRun> graph;     // what a graph command runs

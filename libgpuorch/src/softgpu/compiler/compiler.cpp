@@ -128,6 +128,8 @@ std::string clean_name(const std::string& name) {
 
 /// What hides the source's macros from a header of ours while it is read. Not those that the headers are meant to see.
 struct Curtain {
+    /// Before a header that the token pass is to leave as it is.
+    static constexpr const char* kSystem = "#pragma GCC system_header\n";
     std::string down, up;
     explicit Curtain(const std::vector<std::string>& names) {
         for (const std::string& name : names) {
@@ -135,7 +137,6 @@ struct Curtain {
             down += "#pragma push_macro(\"" + name + "\")\n#undef " + name + "\n";
             up.insert(0, "#pragma pop_macro(\"" + name + "\")\n");
         }
-        if (!down.empty()) down.insert(0, "#pragma GCC system_header\n");
     }
 };
 
@@ -222,8 +223,9 @@ private:
         const Curtain curtain(options_.macro_names);
         for (const EmbeddedHeader& header : embedded_headers()) {
             const bool own = !header.name.starts_with("include/");
-            const std::string text =
-                own ? std::string(header.text) : curtain.down + std::string(header.text) + curtain.up;
+            const std::string text = own || curtain.down.empty()
+                                         ? std::string(header.text)
+                                         : Curtain::kSystem + curtain.down + std::string(header.text) + curtain.up;
             if (!write("device/" + std::string(header.name), text)) return false;
         }
         for (const DeviceHeader& header : device_headers())
@@ -306,6 +308,7 @@ private:
             pass_.clang = version_.find("clang") != std::string::npos;
             pass_.name_expressions = request_.name_expressions;
             pass_.fibers = environment::flag("GPUORCH_SOFT_FIBERS");
+            pass_.launches = request_.dynamic_parallelism;
             pass_.expanded = take_name_expressions();
             original_ = std::move(text_);
             rewritten_ = rewrite_kernels(original_, pass_);

@@ -24,6 +24,10 @@ constexpr std::array<std::string_view, 4> kTextures = {"tex1D", "tex2D", "tex3D"
 constexpr std::array<std::string_view, 8> kFetches = {"",       "Lod",     "Grad",       "fetch",
                                                       "gather", "Layered", "LayeredLod", "LayeredGrad"};
 constexpr std::array<std::string_view, 4> kSurfaces = {"surf1D", "surf2D", "surf3D", "surfCubemap"};
+constexpr std::array<std::string_view, 6> kStreamCalls = {"cudaStreamCreateWithFlags", "cudaStreamDestroy",
+                                                          "cudaStreamWaitEvent",       "cudaEventCreateWithFlags",
+                                                          "cudaEventRecord",           "cudaEventDestroy"};
+constexpr std::array<std::string_view, 3> kBeforeStatements = {"else", "do", "return"};
 constexpr std::array<std::string_view, 4> kAccesses = {"read", "write", "Layeredread", "Layeredwrite"};
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPlaces = {{
     {"threadIdx", "__gpo_thread_index()"},
@@ -157,8 +161,17 @@ private:
         for (uint32_t at = 0; at + 1 < all_.size(); ++at) {
             const Token& token = all_[at];
             if (token.system) continue;
-            if (token.is("<<<")) refuse(at, "launching kernels from kernels is not on the software GPU");
+            if (token.is("<<<") && !options_.launches)
+                refuse(at, "a kernel that launches kernels is compiled with the flag GPO_COMPILE_DYNAMIC_PARALLELISM");
             if (token.kind != TokenKind::identifier) continue;
+            if (among(kStreamCalls, token.text) && all_[at + 1].is("("))
+                refuse(at, std::string(token.text) +
+                               ": kernels make no streams or events on the software GPU; they launch into their "
+                               "block's stream, cudaStreamFireAndForget and cudaStreamTailLaunch");
+            if (token.is("cudaDeviceSynchronize") && all_[at + 1].is("("))
+                refuse(at,
+                       "a kernel can't wait for what it launches (cudaDeviceSynchronize): what is to follow that is "
+                       "launched in cudaStreamTailLaunch");
             if (token.is("asm") || token.is("__asm__") || token.is("__asm"))
                 refuse(at, "inline PTX (asm) is not on the software GPU");
             if (texture(token.text) || (token.is("texture") && all_[at + 1].is("<")))
@@ -491,6 +504,7 @@ private:
             if (all_[at].is("__shared__")) local_shared(at, found.body, found.kernel, captured);
         if (!captured.empty()) capture(nested, captured);
         spell_out(nested, captured);
+        launches(found.body);
         yields(traits);
         if (found.kernel) close_kernel(found);
         else if (!outer.empty()) insert_before(found.body.end, "} ");
@@ -499,6 +513,7 @@ private:
     /// Lambdas outside of functions.
     void rest() {
         for (const RestFound& found : structure_.rest) {
+            launches(found.range);
             std::vector<SharedReference> captured;
             for (uint32_t at = found.range.begin; at < found.range.end; ++at)
                 if (all_[at].is("__shared__")) local_shared(at, found.range, false, captured);
@@ -508,6 +523,58 @@ private:
             spell_out(nested, captured);
         }
         yields(waits_.rest);
+    }
+
+    // -- launches ----------------------------------------------------------------------------------------------------
+
+    /// The '<' of the template arguments that end before `end`; 0: there is none.
+    uint32_t opening_angle(uint32_t end) const {
+        for (uint32_t open = end - 1; open-- > 0;) {
+            const Token& token = all_[open];
+            if (token.is(";") || token.is("{") || token.is("}")) return 0;
+            if (token.is("<") && after_angles(tokens_, open, end) == end) return open;
+        }
+        return 0;
+    }
+
+    /// Where the name begins that a launch's `<<<` follows: a kernel, with its scopes and template arguments.
+    uint32_t launched_name(uint32_t launch) const {
+        for (uint32_t at = launch;;) {
+            const uint32_t angle = all_[at - 1].is(">") ? opening_angle(at) : at;
+            if (angle == 0 || all_[angle - 1].kind != TokenKind::identifier)
+                refuse(launch, "what is launched must be named: a kernel, with its template arguments if it needs any");
+            at = angle - 1;
+            if (all_[at - 1].is("template")) --at;
+            if (!all_[at - 1].is("::")) return at;
+            --at;
+            const Token& scope = all_[at - 1];
+            const bool named = scope.kind == TokenKind::identifier && !among(kBeforeStatements, scope.text);
+            if (!named && !scope.is(">")) return at;
+        }
+    }
+
+    /// The first of the three '>' before the arguments.
+    uint32_t end_of_shape(uint32_t launch, uint32_t end) const {
+        for (uint32_t at = launch + 1; at + 3 < end; ++at) {
+            if (all_[at].is("(") || all_[at].is("[") || all_[at].is("{"))
+                at = all_[at].match;
+            else if (all_[at].is(">") && all_[at + 1].is(">") && all_[at + 2].is(">") && all_[at + 3].is("("))
+                return at;
+        }
+        refuse(launch, "a launch needs >>>(arguments)");
+    }
+
+    /// kernel<<<shape>>>(arguments) becomes (__gpo_shape(shape), kernel(arguments)).
+    void launches(TokenRange range) {
+        for (uint32_t at = range.begin; at < range.end; ++at) {
+            if (!all_[at].is("<<<")) continue;
+            const uint32_t name = launched_name(at), close = end_of_shape(at, range.end);
+            for (uint32_t token = name; token <= at; ++token) replace(token, token == name ? "(__gpo_shape(" : "");
+            replace(close, "), " + rendered({name, at}));
+            replace(close + 1, "");
+            replace(close + 2, "");
+            insert_after(all_[close + 3].match, ")");
+        }
     }
 
     void yields(const FunctionTraits& traits) {
@@ -555,6 +622,12 @@ private:
                ", cluster_y = " + cluster[1] + ", cluster_z = " + cluster[2];
     }
 
+    /// For a launch by a kernel.
+    std::string kernel_name(const FunctionFound& found) const {
+        if (!launches_) return {};
+        return " static const char* name() { return " + c_literal(found.name) + "; }";
+    }
+
     /// Names of parameters with __grid_constant__: all threads may look at one copy.
     std::vector<std::string> grid_constants(TokenRange parameters) const {
         std::vector<std::string> names;
@@ -577,10 +650,16 @@ private:
         });
     }
 
+    bool has_launches() const {
+        return std::any_of(all_.begin(), all_.end(),
+                           [](const Token& token) { return !token.system && token.is("<<<"); });
+    }
+
     void open_kernel(const FunctionFound& found, const FunctionTraits& traits, const std::string& outer) {
         const bool waits = traits.waits || options_.fibers;
         const std::string flags =
-            std::to_string((waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0) + (traits.own_memory ? 4 : 0));
+            std::to_string((waits ? 1 : 0) + (traits.index_in_memory ? 2 : 0) + (traits.own_memory ? 4 : 0) +
+                           (launches_ ? 8 : 0) + (traits.launches ? 16 : 0));
         const std::string inlined = waits            ? " mutable"
                                     : options_.clang ? " __attribute__((always_inline)) mutable"
                                                      : " mutable __attribute__((always_inline))";
@@ -588,14 +667,14 @@ private:
         const std::string bound = bounds.empty() ? "1024" : bounds.front();
         std::string captured, kept;
         for (const std::string& name : grid_constants(found.parameters)) {
-            captured += ", &" + name;
+            if (!launches_) captured += ", &" + name;  // a child has only what is in the closure
             if (asks_for_spaces_)
                 kept += "__gpo_grid_constant __gpo_g" + std::to_string(++count_) + "(__builtin_addressof(" + name +
                         "), sizeof(" + name + ")); ";
         }
         insert_after(found.body.begin - 1,
-                     " struct __gpo_tag { enum { " + kernel_constants(found, traits) + " }; }; " + kept +
-                         "__gpo_run_block<__gpo_tag, " + flags + ", " + bound + ">([=" + captured +
+                     " struct __gpo_tag { enum { " + kernel_constants(found, traits) + " };" + kernel_name(found) +
+                         " }; " + kept + "__gpo_run_block<__gpo_tag, " + flags + ", " + bound + ">([=" + captured +
                          "](const __gpo_view __gpo_t)" + inlined + " { (void)__gpo_t; " + outer + "{");
         if (!found.internal) return;
         for (uint32_t at = found.declaration.begin; at < found.declarator.begin; ++at)
@@ -704,6 +783,7 @@ private:
     std::vector<TokenRange> nested_;
     std::vector<NamespaceShared> namespace_shared_;
     const bool asks_for_spaces_ = asks_for_spaces();
+    const bool launches_ = has_launches();
     bool places_whole_ = false;                   // threadIdx or its like may be a name of the source's own
     uint32_t defined_ = 0;   // the last `extern` that define() has seen
     unsigned count_ = 0;

@@ -19,6 +19,7 @@ struct PassOptions {
     /// The compiler is to refuse __device__ and __constant__ variables with initialisers that aren't constant.
     bool constant_initializers = false;
     bool fibers = false;                          // every kernel's threads may wait, whatever is seen of them
+    bool launches = false;                        // kernels may launch kernels
 };
 
 /// The rewritten text, and what of it was there before.

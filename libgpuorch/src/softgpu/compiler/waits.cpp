@@ -50,8 +50,9 @@ constexpr std::array<std::string_view, 28> kGroupWaits = {"sync",
                                                           "acquire",
                                                           "wait_parity",
                                                           "try_wait"};
-constexpr std::array<std::string_view, 5> kIndexed = {"printf", "__gpo_assert_fail", "__trap", "this_thread_block",
-                                                      "__gpo_fail"};
+constexpr std::array<std::string_view, 7> kIndexed = {
+    "printf",           "__gpo_assert_fail",  "__trap", "this_thread_block", "__gpo_fail",
+    "cudaGetLastError", "cudaPeekAtLastError"};
 
 constexpr std::string_view kConversion = "operator";   // the symbol of operator bool and the like
 
@@ -91,7 +92,7 @@ public:
 private:
     // -- who mentions whom -------------------------------------------------------------------------------------------
 
-    enum Trait : uint8_t { kWaits = 1, kIndexInMemory = 2, kDeviceShared = 4, kOwnMemory = 8 };
+    enum Trait : uint8_t { kWaits = 1, kIndexInMemory = 2, kDeviceShared = 4, kOwnMemory = 8, kLaunches = 16 };
 
     /// A function, or something else that does things: what it says, and the names in it of other units.
     struct Unit {
@@ -539,6 +540,7 @@ private:
         for (const TokenRange& range : unit.code) {
             spins = find_loops(range, *unit.traits) || spins;
             for (uint32_t at = range.begin; at < range.end; ++at) {
+                if (all_[at].is("<<<") && !all_[at].system) unit.does |= kLaunches | kIndexInMemory;
                 if (all_[at].kind != TokenKind::identifier) continue;
                 unit.does |= what_word_does(at, unit, nested);
                 if (all_[at].is("goto")) jumps.push_back(at);
@@ -645,6 +647,7 @@ private:
             unit.traits->waits = (unit.does & kWaits) != 0;
             unit.traits->index_in_memory = (unit.does & kIndexInMemory) != 0;
             unit.traits->device_shared = (unit.does & kDeviceShared) != 0;
+            unit.traits->launches = (unit.does & kLaunches) != 0;
             unit.traits->own_memory = (unit.does & kOwnMemory) != 0;
             for (uint32_t at = unit.parameters.begin; at < unit.parameters.end; ++at)   // each thread has a copy
                 if (const auto name = indices_.find(all_[at].text);

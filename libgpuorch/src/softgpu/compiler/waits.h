@@ -34,6 +34,7 @@ struct FunctionTraits {
     bool waits = false;
     bool index_in_memory = false;   // some function asks the thread's state for its index
     bool device_shared = false;     // a device function has shared variables
+    bool launches = false;          // a thread may launch a kernel
     bool own_memory = false;        // threads may have arrays of their own, or pointers to their own variables
     std::vector<SpinningLoop> loops;
     std::vector<uint32_t> jumps;    // goto tokens of functions that look at what others write

@@ -1,12 +1,10 @@
 // Graphs of which the kernel is a part: conditions of their nodes, and launches of other graphs.
 #pragma once
 
-#include "gpo_thread.h"
+#include "gpo_launches.h"
 
 typedef struct CUgraphExec_st* cudaGraphExec_t;
-typedef struct CUstream_st* cudaStream_t;
 typedef unsigned long long cudaGraphConditionalHandle;
-typedef enum cudaError { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorNotSupported = 801 } cudaError_t;
 
 #define cudaStreamGraphTailLaunch (cudaStream_t)0x0100000000000000
 #define cudaStreamGraphFireAndForget (cudaStream_t)0x0200000000000000

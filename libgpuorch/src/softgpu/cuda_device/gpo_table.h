@@ -49,7 +49,7 @@ static gpo_soft_kernel __gpo_describe(__gpo_entry* entry) {
     for (unsigned i = 0; i < entry->parameter_count; ++i) args[i] = zeros;
     gpo_soft_block block = gpo_soft_block();
     block.args = args;
-    __gpo_description description = {0, 0, 1024, {0, 0, 0}};
+    __gpo_description description = {0, 0, 1024, {0, 0, 0}, nullptr};
     __gpo_describing = &description;
     entry->run(&block);
     __gpo_describing = nullptr;
@@ -57,6 +57,7 @@ static gpo_soft_kernel __gpo_describe(__gpo_entry* entry) {
     gpo_soft_kernel kernel = {__gpo_symbol_name(entry), entry->parameters, entry->parameter_count, description.flags,
                               description.static_shared, description.max_threads, entry->run,
                               description.cluster};
+    if (description.symbol) *description.symbol = kernel.name;
     return kernel;
 }
 

@@ -115,12 +115,20 @@ __gpo_inline void __gpo_jump() {
 
 // -- running a block -------------------------------------------------------------------------------------------------
 
-enum { __gpo_waits = 1, __gpo_index_in_memory = 2, __gpo_own_memory = 4, __gpo_abi = GPO_SOFT_KERNEL_ABI };
+enum {
+    __gpo_waits = 1,
+    __gpo_index_in_memory = 2,
+    __gpo_own_memory = 4,
+    __gpo_launched = 8,     // the source has launches by kernels: the kernel may be launched so
+    __gpo_launches = 16,    // the kernel may launch kernels
+    __gpo_abi = GPO_SOFT_KERNEL_ABI
+};
 
 /// Set while the image's table is made: kernels then tell what they need instead of running.
 struct __gpo_description {
     unsigned static_shared, flags, max_threads;
     gpo_soft_dim3 cluster;
+    const char** symbol;    // where the kernel wants to find its symbol, if it does
 };
 static __gpo_description* __gpo_describing = nullptr;
 
@@ -197,6 +205,7 @@ __gpo_inline void __gpo_run_loop(gpo_soft_block* block, __gpo_view view, const B
                         self->index.y = y;
                         self->index.z = z;
                         self->linear = linear++;
+                        self->error = 0;
                     }
                     Body one(body);
                     one(view);
@@ -224,18 +233,23 @@ __attribute__((noinline, cold)) void __gpo_run_far_loop(gpo_soft_block* block, c
     __gpo_run_loop<Flags>(block, view, body);
 }
 
-/// The body of every kernel: runs the threads of this block, by fibers or in a loop.
-template <class Tag, unsigned Flags, unsigned MaxThreads, class Body>
-__gpo_inline void __gpo_run_block(const Body& body) {
-    if (__builtin_expect(__gpo_describing != nullptr, 0)) {
-        __gpo_describing->static_shared = __gpo_device_shared<Tag>() + __gpo_shared_layout<Tag>::total;
-        __gpo_describing->flags = Flags & __gpo_waits ? GPO_SOFT_KERNEL_WAITS : 0u;
-        __gpo_describing->max_threads = MaxThreads;
-        __gpo_describing->cluster.x = Tag::cluster_x;
-        __gpo_describing->cluster.y = Tag::cluster_y;
-        __gpo_describing->cluster.z = Tag::cluster_z;
-        return;
-    }
+template <class Tag>
+__gpo_inline gpo_soft_dim3 __gpo_cluster_of() {
+    const gpo_soft_dim3 cluster = {Tag::cluster_x, Tag::cluster_y, Tag::cluster_z};
+    return cluster;
+}
+template <class Tag>
+__gpo_inline unsigned __gpo_shared_of() {
+    return __gpo_device_shared<Tag>() + __gpo_shared_layout<Tag>::total;
+}
+template <unsigned Flags>
+__gpo_inline unsigned __gpo_flags_of() {
+    return (Flags & __gpo_waits ? GPO_SOFT_KERNEL_WAITS : 0u) | (Flags & __gpo_launches ? GPO_SOFT_KERNEL_LAUNCHES : 0u);
+}
+
+/// The threads of this block, by fibers or in a loop.
+template <unsigned Flags, class Body>
+__gpo_inline void __gpo_run_threads(const Body& body) {
     gpo_soft_block* block = __gpo_block();
     if (Flags & __gpo_waits) {
         block->services->run_threads(block, &__gpo_one_thread<Body>, const_cast<Body*>(&body));
@@ -249,6 +263,34 @@ __gpo_inline void __gpo_run_block(const Body& body) {
         __gpo_run_loop<Flags>(block, view, body);
     else
         __gpo_run_far_loop<Flags>(block, view, body);
+}
+
+/// What a call of a kernel's function does: it runs a block. In sources with launches by kernels the call may also be a
+/// launch (gpo_launches.h).
+template <bool Launched>
+struct __gpo_call {
+    template <class Tag, unsigned Flags, unsigned MaxThreads, class Body>
+    static inline __attribute__((always_inline)) void made(const Body& body) {
+        __gpo_run_threads<Flags>(body);
+    }
+    template <class Tag>
+    static inline const char** symbol() {
+        return nullptr;
+    }
+};
+
+/// The body of every kernel.
+template <class Tag, unsigned Flags, unsigned MaxThreads, class Body>
+__gpo_inline void __gpo_run_block(const Body& body) {
+    if (__builtin_expect(__gpo_describing != nullptr, 0)) {
+        __gpo_describing->static_shared = __gpo_shared_of<Tag>();
+        __gpo_describing->flags = __gpo_flags_of<Flags>();
+        __gpo_describing->max_threads = MaxThreads;
+        __gpo_describing->cluster = __gpo_cluster_of<Tag>();
+        __gpo_describing->symbol = __gpo_call<(Flags & __gpo_launched) != 0>::template symbol<Tag>();
+        return;
+    }
+    __gpo_call<(Flags & __gpo_launched) != 0>::template made<Tag, Flags, MaxThreads>(body);
 }
 
 // -- the table -------------------------------------------------------------------------------------------------------

@@ -131,6 +131,84 @@ void decide(gpo_soft_block* block) {
     if (comparison) block->services->set_condition(block, handle, value);
 }
 
+// driver/push.cu. A block is one thread here.
+struct PushTarget {
+    unsigned char* words;   // of the priority
+    uint32_t* sequence;
+    unsigned char* slots;
+    uint32_t capacity_log2, task_size;
+
+    static constexpr uint64_t kTail = 0, kRoom = 256, kItems = 384, kRefused = 640;
+    std::atomic_ref<uint64_t> word(uint64_t offset) const { return std::atomic_ref(*as<uint64_t>(words + offset)); }
+    uint64_t slot(uint64_t position) const { return position & ((uint64_t{1} << capacity_log2) - 1); }
+    uint32_t free_in(uint64_t position) const { return static_cast<uint32_t>(2 * (position >> capacity_log2)); }
+    bool is_free(uint64_t position) const {
+        return std::atomic_ref(sequence[slot(position)]).load(std::memory_order_acquire) == free_in(position);
+    }
+    void fill(uint64_t position, const unsigned char* task) const {
+        std::memcpy(slots + slot(position) * task_size, task, task_size);
+        std::atomic_ref(sequence[slot(position)]).store(free_in(position) + 1, std::memory_order_release);
+    }
+    template <class T>
+    static T* as(void* bytes) {
+        return static_cast<T*>(bytes);
+    }
+};
+
+bool wait_for_slot(gpo_soft_block* block, const PushTarget& ring, uint64_t position) {
+    constexpr uint32_t kPolls = 1 << 16;   // for a pop that is between taking its place and giving it free
+    for (uint32_t polls = 0; !ring.is_free(position); ++polls) {
+        if (polls == kPolls) return false;
+        block->services->yield(block);
+    }
+    return true;
+}
+
+// One task. False: there is no room.
+bool push_counted(gpo_soft_block* block, const PushTarget& ring, const unsigned char* task, uint32_t* state) {
+    if (static_cast<int64_t>(ring.word(PushTarget::kRoom).fetch_sub(1)) <= 0) {
+        ring.word(PushTarget::kRoom).fetch_add(1);
+        return false;
+    }
+    const uint64_t position = ring.word(PushTarget::kTail).fetch_add(1);
+    if (!wait_for_slot(block, ring, position)) {
+        std::atomic_ref(*state).store(2, std::memory_order_release);   // whoever had the slot is gone
+        return true;
+    }
+    ring.fill(position, task);
+    ring.word(PushTarget::kItems).fetch_add(1);
+    return true;
+}
+
+bool push_with_ticket(const PushTarget& ring, const unsigned char* task) {
+    const auto tail = ring.word(PushTarget::kTail);
+    uint64_t position = tail.load(std::memory_order_relaxed);
+    do {
+        if (!ring.is_free(position)) return false;
+    } while (!tail.compare_exchange_weak(position, position + 1));
+    ring.fill(position, task);
+    return true;
+}
+
+void push(gpo_soft_block* block) {
+    auto* const state = argument<uint32_t*>(block, 1);
+    const PushTarget ring{argument<unsigned char*>(block, 0), argument<uint32_t*>(block, 2),
+                          argument<unsigned char*>(block, 3), argument<uint32_t>(block, 4),
+                          argument<uint32_t>(block, 5)};
+    const bool tickets = argument<uint32_t>(block, 6) != 0;
+    const auto* task = argument<const unsigned char*>(block, 7);
+    const auto count = argument<uint64_t>(block, 8);
+    uint64_t pushed = 0;
+    for (; pushed < count; ++pushed, task += ring.task_size) {
+        if (std::atomic_ref(*state).load(std::memory_order_acquire) != 0) break;   // closed or aborted
+        if (!(tickets ? push_with_ticket(ring, task) : push_counted(block, ring, task, state))) break;
+        if (pushed % 1024 == 1023) block->services->yield(block);
+    }
+    if (pushed < count) ring.word(PushTarget::kRefused).fetch_add(count - pushed);
+}
+
+constexpr gpo_soft_parameter kPush[] = {{0, 8},  {8, 8},  {16, 8}, {24, 8}, {32, 4},
+                                        {36, 4}, {40, 4}, {48, 8}, {56, 8}};
 constexpr gpo_soft_parameter kDecide[] = {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 8}, {32, 4}, {36, 4}};
 constexpr gpo_soft_parameter kFill[] = {{0, 8}, {8, 4}, {16, 8}};
 constexpr gpo_soft_parameter kThreeWords[] = {{0, 8}, {8, 8}, {16, 8}};
@@ -151,6 +229,7 @@ constexpr gpo_soft_kernel kKernels[] = {
     kernel("gpo_histogram_u8", kThreeWords, histogram_u8, kHistogramBytes),
     kernel("gpo_reduce_add_f32", kThreeWords, reduce_add_f32),
     kernel("gpo_decide", kDecide, decide),
+    kernel("gpo_push", kPush, push),
 };
 
 }  // namespace

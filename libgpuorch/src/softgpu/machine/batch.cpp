@@ -194,8 +194,11 @@ bool Batch::advance_run(GraphRun& run) noexcept {
     return run.in_flight == 0;
 }
 
-void Batch::completed(Command& command, CUresult result, const char* text) noexcept {
-    if (result != CUDA_SUCCESS && !machine_.closing_) fail(command, result, text);
+void Batch::completed(Command& ended, CUresult result, const char* text) noexcept {
+    if (result != CUDA_SUCCESS && !machine_.closing_) fail(ended, result, text);
+    Command* const over = ended.kind == CommandKind::kernel ? grid_ended(ended) : &ended;
+    if (!over) return;  // grids that it has launched, or that have launched it
+    Command& command = *over;
     Stream& stream = *command.stream;
     if (GraphRun* run = command.run) {
         --run->in_flight;

@@ -9,6 +9,8 @@ namespace gpo::softgpu {
 /// Whose device does it.
 Context& context_of(const Command&) noexcept;
 
+struct ChildGrid;
+
 class Batch {
 public:
     explicit Batch(Machine& machine) : machine_(machine), lock_(machine.lock) {}
@@ -28,6 +30,9 @@ public:
     void launch_tail(GraphRun& by, std::shared_ptr<GraphRun>) noexcept;
     /// Into the environment of `by`, or the one that `by` is in.
     void launch_beside(GraphRun& by, std::shared_ptr<GraphRun>, bool sibling) noexcept;
+    /// A kernel launches a child, which has to be possible (machine/kernel_calls.cpp). Throws std::bad_alloc, with no
+    /// effect.
+    void launch_child(std::unique_ptr<ChildGrid>);
     /// What the streams of a context (NULL: of all) wait for, values and marks, is given up.
     void give_up_waits(const Context* only) noexcept;
     void mark_done(Mark&) noexcept;
@@ -59,6 +64,12 @@ private:
     bool finish_run(GraphRun&) noexcept;
     void release_run(GraphRun&) noexcept;
     void start_again(Command&) noexcept;
+    // Grids that kernels have launched (machine/children.cpp).
+    Command* grid_ended(Command&) noexcept;
+    bool family_goes_on(Command&) noexcept;
+    bool start_child(ChildGrid&) noexcept;
+    void leave_family(ChildGrid&) noexcept;
+    void discard_child(ChildGrid&) noexcept;
     /// The stream's current command is over.
     void retire(Stream&) noexcept;
     void wake_later(std::atomic<uint32_t>& word) noexcept;

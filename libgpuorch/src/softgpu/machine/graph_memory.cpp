@@ -17,7 +17,7 @@ GraphMemory::~GraphMemory() {
 
 std::shared_ptr<GraphMemory> reserve_graph_memory(Machine& machine, Context& context, Pool& pool, const Graph& graph,
                                                   uint64_t bytes) {
-    auto made = std::make_shared<GraphMemory>(machine, pool, graph.as<CUgraph>());
+    auto made = std::make_shared<GraphMemory>(machine, pool, graph.as<CUgraph>(), bytes);
     CUresult result;
     uint64_t address = 0;
     {

@@ -16,12 +16,14 @@ struct Machine;
 struct Pool;
 
 struct GraphMemory {
-    GraphMemory(Machine& machine, Pool& pool, CUgraph graph) : machine(machine), pool(pool), graph(graph) {}
+    GraphMemory(Machine& machine, Pool& pool, CUgraph graph, uint64_t bytes)
+        : machine(machine), pool(pool), graph(graph), bytes(bytes) {}
     ~GraphMemory();
 
     Machine& machine;
     Pool& pool;
     const CUgraph graph;           // whose allocation node it belongs to
+    const uint64_t bytes;          // as they were asked for
     uint64_t address = 0, id = 0;  // 0: nothing is reserved
     bool freed_here = false;       // the same graph has a free node for it
     bool freed_elsewhere = false;  // another graph has

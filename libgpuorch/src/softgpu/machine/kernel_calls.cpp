@@ -1,14 +1,21 @@
 #include "softgpu/machine/kernel_calls.h"
 
+#include <algorithm>
+#include <memory>
+#include <new>
+
 #include "softgpu/kernel_abi.h"
 #include "softgpu/machine/batch.h"
+#include "softgpu/machine/children.h"
 
 namespace gpo::softgpu {
 
 namespace {
 
 // cudaError
-constexpr int kSuccess = 0, kInvalidValue = 1, kNotSupported = 801;
+constexpr int kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2, kInvalidConfiguration = 9,
+              kPendingCountExceeded = 69, kInvalidResourceHandle = 400, kContextIsDestroyed = 709, kNotSupported = 801,
+              kInvalidClusterSize = 912;
 
 constexpr uint32_t kMostLaunched = 120, kMostQueued = 255;  // of one run
 
@@ -27,17 +34,44 @@ bool can_launch(const Command& caller, const GraphExec& exec) {
     return context.alive.load() && context.device == caller.context->device;
 }
 
+bool fits_device(const gpo_soft_launch& asked) {
+    const gpo_soft_dim3 &grid = asked.grid, &block = asked.block;
+    if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return false;
+    if (grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 || block.z > 64) return false;
+    return uint64_t{block.x} * block.y * block.z <= asked.kernel.max_threads && block.x <= 1024 && block.y <= 1024 &&
+           asked.dynamic_shared_bytes <= kSharedMost - std::min<size_t>(kSharedMost, asked.kernel.static_shared_bytes);
+}
+
+bool has_whole_clusters(const gpo_soft_launch& asked) {
+    const gpo_soft_dim3 &grid = asked.grid, &cluster = asked.kernel.cluster;
+    if (!cluster.x) return true;
+    return cluster.x * cluster.y * cluster.z <= 8 && grid.x % cluster.x == 0 && grid.y % cluster.y == 0 &&
+           grid.z % cluster.z == 0;
+}
+
+/// Whether there can be such a grid; a cudaError.
+int check_grid(const gpo_soft_launch& asked) {
+    switch (asked.stream) {
+        case GPO_SOFT_STREAM_OF_BLOCK:
+        case GPO_SOFT_STREAM_TAIL:
+        case GPO_SOFT_STREAM_FIRE_AND_FORGET: break;
+        default: return kInvalidResourceHandle;
+    }
+    if (!fits_device(asked)) return kInvalidConfiguration;
+    return has_whole_clusters(asked) ? kSuccess : kInvalidClusterSize;
+}
+
 }  // namespace
 
 void KernelCalls::set_condition(Command& caller, uint64_t handle, uint32_t value) noexcept {
     if (caller.run) caller.run->set_condition(handle, value);
 }
 
-uint64_t KernelCalls::current(Command& caller) noexcept {
+uint64_t KernelCalls::current_graph(Command& caller) noexcept {
     return caller.run ? reinterpret_cast<uintptr_t>(caller.run->launchable) : 0;
 }
 
-int KernelCalls::launch(Command& caller, uint64_t graph, uint32_t how) noexcept {
+int KernelCalls::launch_graph(Command& caller, uint64_t graph, uint32_t how) noexcept {
     if (!caller.run) return kNotSupported;
     GraphRun& by = *caller.run;
     const GraphShape& shape = *by.shape;
@@ -54,6 +88,25 @@ int KernelCalls::launch(Command& caller, uint64_t graph, uint32_t how) noexcept 
     else
         batch.launch_beside(by, exec->run, how == GPO_SOFT_GRAPH_SIBLING);
     return kSuccess;
+}
+
+/// A launch that finds no memory fails; once accepted, it needs no more.
+int KernelCalls::launch_kernel(const KernelLaunch& caller, uint64_t block, const gpo_soft_launch& asked) noexcept {
+    if (const int error = check_grid(asked)) return error;
+    try {
+        Command& parent = *caller.command;
+        Context& context = context_of(parent);
+        auto child = std::make_unique<ChildGrid>(parent, context, block, asked);
+        machine_.prepare(child->command, *context.device->multiprocessors, child->launch_of(asked, caller.priority));
+        Batch batch(machine_);  // ends before the child does, which is freed without the lock if it's refused
+        if (machine_.dropping(*parent.stream)) return kContextIsDestroyed;
+        if (context.pending_launches >= context.limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT])
+            return kPendingCountExceeded;
+        batch.launch_child(std::move(child));
+        return kSuccess;
+    } catch (const std::bad_alloc&) {
+        return kMemoryAllocation;
+    }
 }
 
 }  // namespace gpo::softgpu

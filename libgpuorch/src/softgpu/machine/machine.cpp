@@ -140,8 +140,8 @@ void Machine::prepare(Command& command, Multiprocessors& multiprocessors, Kernel
     asked.done = [this, &command](const KernelOutcome& outcome, Launches& ended) {
         kernel_done(command, outcome, ended);
     };
-    asked.graph = &kernel_calls;
-    asked.node = &command;
+    asked.runtime = &kernel_calls;
+    asked.command = &command;
     command.prepared = multiprocessors.prepare(std::move(asked));
 }
 

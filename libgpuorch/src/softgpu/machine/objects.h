@@ -62,6 +62,7 @@ struct Context : Handled {
     std::vector<std::pair<uint64_t, Stream*>> per_thread;
     std::vector<CUcontext> peers;                    // whose memory this context may reach
     size_t limits[16] = {};
+    uint32_t pending_launches = 0;  // by kernels: grids whose blocks have not all ended
 };
 
 struct Stream : Handled {

@@ -93,6 +93,7 @@ void Recorder::drain(bool last) noexcept {
                 return false;
             }
             if (last || buffer->open.load(std::memory_order_acquire) == false || !buffer->only()) return false;
+            if (buffer->waiting() != 0) return false;  // the thread came, recorded and went since we looked
             dropped_ += buffer->dropped();
             threads_.erase(buffer.get());
             return true;
@@ -223,6 +224,7 @@ void Recorder::announce_lanes() {
 void Recorder::give_back(Lane& lane, const Record& record) noexcept {
     CUevent events[] = {record.gpu_begin, record.gpu_end};
     lane.gpu->take_back(events, 2);
+    if (record.time) record.time->release();
 }
 
 void Recorder::resolve(Lane& lane, uint32_t number) {
@@ -240,6 +242,7 @@ void Recorder::resolve(Lane& lane, uint32_t number) {
     lane.clock->times_of(lane.pending, times);
     for (auto [known, begin, end] : times) {
         const Record record = lane.pending.front();
+        const auto newest = Ref<NewestTime>::adopt(record.time);
         done.events.push_back(record.gpu_begin);
         done.events.push_back(record.gpu_end);
         lane.pending.pop_front();
@@ -248,6 +251,7 @@ void Recorder::resolve(Lane& lane, uint32_t number) {
         begin = std::max({begin, record.begin, lane.last_end});
         end = std::max(end, begin + 1);  // an arrow ends in it
         lane.last_end = end;
+        if (newest) newest->note(begin, end);
         show(lane, number, record, begin, end);
     }
 }
@@ -265,6 +269,8 @@ void Recorder::show(Lane& lane, uint32_t number, const Record& record, uint64_t 
     span.end = end;
     span.bytes = record.bytes;
     span.number = record.number;
+    span.nodes = record.nodes;
+    span.graph_template = record.graph_template;
     figures_->add(span);
     ++info_.timed;
     if (json_) json_->span(span);

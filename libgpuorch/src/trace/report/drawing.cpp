@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "trace/report/json.h"
+#include "base/xml.h"
 #include "trace/report/picture.h"
 #include "trace/report/words.h"
 
@@ -22,53 +22,32 @@ constexpr size_t kThreads = 8, kStreams = 24;
 constexpr const char* kStyle = R"(
 svg{--page:#fcfcfb;--ink:#0b0b0b;--soft:#52514e;--grid:#e1e0d9;--lane:#f1f0ec;--in:#2a78d6;--out:#d9541e;
 --device:#4a3aa7;--fill:#b5519b;--kernel:#138a5f;--call:#8b8981;--held:#c98a00;--bad:#d03b3b;--mixed:#5f7390;
---back:#0f8b9d;font-family:system-ui,-apple-system,"Segoe UI",sans-serif}@media(prefers-color-scheme:dark){svg{--page:#1a1a19;
+--back:#0f8b9d;--graph:#6b7a00;font-family:system-ui,-apple-system,"Segoe UI",sans-serif}@media(prefers-color-scheme:dark){svg{--page:#1a1a19;
 --ink:#fff;--soft:#c3c2b7;--grid:#383835;--lane:#242422;--in:#4c94ea;--out:#ea7440;--device:#9085e9;--fill:#d077b8;
---kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666;--mixed:#8699b6;--back:#35b5c8}}text{fill:var(--soft);font-size:11px}
+--kernel:#23a878;--call:#77756e;--held:#e0a526;--bad:#ee6666;--mixed:#8699b6;--back:#35b5c8;--graph:#94a52a}}text{fill:var(--soft);font-size:11px}
 .h{fill:var(--ink);font-size:16px;font-weight:600}.s{fill:var(--ink);font-size:13px;font-weight:600}
 .n{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}.p{fill:var(--page)}.l{fill:var(--lane)}
 .g{stroke:var(--grid);stroke-width:1}.w{fill:#fff;font-size:11px}.c0{fill:var(--in);stroke:var(--in)}
 .c1{fill:var(--out);stroke:var(--out)}.c2{fill:var(--device);stroke:var(--device)}.c3{fill:var(--fill);
 stroke:var(--fill)}.c4{fill:var(--kernel);stroke:var(--kernel)}.c5{fill:var(--held);stroke:var(--held)}
 .c6{fill:var(--call);stroke:var(--call)}.c7{fill:var(--bad);stroke:var(--bad)}.c8{fill:var(--mixed);stroke:var(--mixed)}
-.c9{fill:var(--back);stroke:var(--back)}.i{fill:none;stroke:var(--bad);stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}.b{stroke:var(--lane)}.o{stroke:none}
+.c9{fill:var(--back);stroke:var(--back)}
+.c10{fill:var(--graph);stroke:var(--graph)}.i{fill:none;stroke:var(--bad);stroke-dasharray:3 2}.i,.t,.b{vector-effect:non-scaling-stroke;stroke-width:1}.b{stroke:var(--lane)}.o{stroke:none}
 .j{stroke:none;shape-rendering:crispEdges}.k{stroke:var(--soft);vector-effect:non-scaling-stroke;stroke-width:1}.r{stroke:var(--bad);stroke-width:2}
 @media(max-width:700px){.x{display:none}.h{font-size:14px}}@media(min-width:701px){.y{display:none}}
 )";
 
-std::string escaped(std::string_view in) {
-    const std::string valid = Json::quoted(in);  // UTF-8, with control characters written out
-    std::string out;
-    for (size_t i = 1; i + 1 < valid.size(); ++i) {
-        switch (valid[i]) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '\\':
-                if (valid[i + 1] == '"' || valid[i + 1] == '\\') {
-                    out += valid[++i] == '"' ? "&quot;" : "\\";
-                } else {
-                    out += "\xef\xbf\xbd";  // \u....: a control character, or what isn't UTF-8
-                    i += 5;
-                }
-                break;
-            default: out += valid[i];
-        }
-    }
-    return out;
-}
-
 /// Of a time on the axis, which is a round number.
 std::string axis_text(double ns) {
-    if (ns < 1e3) return ns == 0 ? "0" : number("%.0f ns", ns);
-    if (ns < 1e6) return number("%g us", ns / 1e3);
-    if (ns < 1e9) return number("%g ms", ns / 1e6);
-    return number("%g s", ns / 1e9);
+    if (ns < 1e3) return ns == 0 ? "0" : formatted("%.0f ns", ns);
+    if (ns < 1e6) return formatted("%g us", ns / 1e3);
+    if (ns < 1e9) return formatted("%g ms", ns / 1e6);
+    return formatted("%g s", ns / 1e9);
 }
 
 /// 0.01 % steps: "12.34%".
 std::string per_cent(double share) {
-    std::string out = number("%.2f", 100 * share);
+    std::string out = formatted("%.2f", 100 * share);
     while (out.ends_with('0')) out.pop_back();
     if (out.ends_with('.')) out.pop_back();
     return out + "%";
@@ -87,8 +66,8 @@ private:
     using Row = Picture::Row;
     static constexpr size_t kLooks = static_cast<size_t>(Look::count);
     static constexpr std::array<const char*, kLooks> kNames = {
-        "copy in",          "copy out", "copy on device", "fill",          "kernel",
-        "held on the host", "call",     "failed call",    "several kinds", "callback"};
+        "copy in", "copy out",    "copy on device", "fill",     "kernel", "held on the host",
+        "call",    "failed call", "several kinds",  "callback", "graph"};
 
     void find_range();
     std::string subtitle() const;
@@ -99,13 +78,15 @@ private:
     uint64_t unit(uint64_t at) const { return static_cast<uint64_t>(share(at) * kWide + 0.5); }
     void space(int height) { y_ += height; }
     void say(const char* look, std::string_view x, std::string_view words) {
-        body_ += text("<text class=\"", look, "\" x=\"", x, "\" y=\"", y_, "\">", escaped(words), "</text>\n");
+        body_ += text("<text class=\"", look, "\" x=\"", x, "\" y=\"", y_, "\">", xml_text(words), "</text>\n");
     }
     void label(std::string_view left, std::string_view right, bool heading = false);
     void open_lane(int height);
     void close_lane(int height);
     void piece(const Piece& piece, int height);
+    static std::string of_template(const Piece& piece);
     std::string title_of(const Piece& piece) const;
+    static bool has_name(Look look) { return look == Look::kernel || look == Look::graph; }
     void words_in(const Row& row, int height);
     void axis(int top);
     void devices();
@@ -194,6 +175,12 @@ void Drawing::close_lane(int height) {
     space(height + 2);
 }
 
+// A graph has its template's label, unless it was given one of its own.
+std::string Drawing::of_template(const Piece& piece) {
+    if (!*piece.graph_template || std::string_view(piece.graph_template) == piece.label) return "";
+    return text(" of ", named("template", piece.graph_template));
+}
+
 std::string Drawing::title_of(const Piece& piece) const {
     std::string out;
     if (piece.count > 1)
@@ -201,11 +188,12 @@ std::string Drawing::title_of(const Piece& piece) const {
                    time_text(static_cast<double>(piece.busy)), " of ",
                    time_text(static_cast<double>(piece.end - piece.begin)));
     else
-        out = text(piece.kind, *piece.label ? text(" `", piece.label, "`") : std::string(), ", ",
+        out = text(named(piece.kind, piece.label), of_template(piece), ", ",
                    time_text(static_cast<double>(piece.end - piece.begin)));
     if (piece.look == Look::held) return text(out, ", ", piece.bytes, " operations");
     if (piece.bytes && piece.look != Look::mixed)
         out += text(", ", bytes_text(static_cast<double>(piece.bytes)), ", ", speed_text(piece.bytes, piece.busy));
+    if (piece.count == 1 && piece.look == Look::graph) out += text(", ", count_text(piece.nodes, "node"));
     if (piece.count == 1 && piece.number) out += text(", operation ", piece.number);
     return text(out, ", at ", time_text(static_cast<double>(piece.begin - std::min(piece.begin, about_.start))));
 }
@@ -224,20 +212,20 @@ void Drawing::piece(const Piece& piece, int height) {
         static_cast<double>(piece.busy) / static_cast<double>(std::max<uint64_t>(piece.end - piece.begin, 1));
     if (piece.count > 1 && busy < 0.9) {
         paler_seen_ = true;
-        body_ += text(" opacity=\"", number("%.2f", 0.3 + 0.7 * busy), "\"");
+        body_ += text(" opacity=\"", formatted("%.2f", 0.3 + 0.7 * busy), "\"");
     }
-    body_ += text("><title>", escaped(title_of(piece)), "</title></rect>\n");
+    body_ += text("><title>", xml_text(title_of(piece)), "</title></rect>\n");
 }
 
-// Names of kernels in pieces that have room for them.
+// Names of kernels and graphs in pieces that have room for them.
 void Drawing::words_in(const Row& row, int height) {
     for (const Piece& piece : row.pieces) {
         const double width = share(piece.end) - share(piece.begin);
         if (width < 0.08 || piece.count > 1) continue;
-        body_ += text(
-            "<svg x=\"", per_cent(share(piece.begin)), "\" y=\"", y_, "\" width=\"", per_cent(width), "\" height=\"",
-            height, "\" pointer-events=\"none\"><text class=\"w\" x=\"5\" y=\"", height / 2 + 4, "\">",
-            escaped(*piece.label && piece.look == Look::kernel ? piece.label : piece.kind), "</text></svg>\n");
+        body_ +=
+            text("<svg x=\"", per_cent(share(piece.begin)), "\" y=\"", y_, "\" width=\"", per_cent(width),
+                 "\" height=\"", height, "\" pointer-events=\"none\"><text class=\"w\" x=\"5\" y=\"", height / 2 + 4,
+                 "\">", xml_text(*piece.label && has_name(piece.look) ? piece.label : piece.kind), "</text></svg>\n");
     }
 }
 
@@ -274,8 +262,8 @@ void Drawing::idle(const DeviceFigures& figures) {
         idle_seen_ = true;
         body_ += text("<rect class=\"i\" x=\"", from, "\" y=\"1\" width=\"", to - from,
                       "\" height=\"8\" pointer-events=\"all\"><title>gap of ",
-                      time_text(static_cast<double>(gap.end - gap.begin)), ", after ", escaped(gap.before), ", before ",
-                      escaped(gap.after), "</title></rect>\n");
+                      time_text(static_cast<double>(gap.end - gap.begin)), ", after ", xml_text(gap.before),
+                      ", before ", xml_text(gap.after), "</title></rect>\n");
     }
     close_lane(10);
 }
@@ -287,12 +275,13 @@ void Drawing::devices() {
         const DeviceFigures* figures = found == about_.figures->end() ? nullptr : &found->second;
         std::string hidden;
         if (figures && figures->copying)
-            hidden = number("%.0f %% of copying hidden",
-                            100.0 * static_cast<double>(figures->hidden) / static_cast<double>(figures->copying));
+            hidden = formatted("%.0f %% of copying hidden",
+                               100.0 * static_cast<double>(figures->hidden) / static_cast<double>(figures->copying));
         label(text("GPU ", device, name == about_.devices.end() ? std::string() : text(": ", name->second)), hidden,
               true);
         constexpr std::pair<Engine, Look> kOrder[] = {{Engine::copy_in, Look::copy_in},
                                                       {Engine::kernel, Look::kernel},
+                                                      {Engine::graph, Look::graph},
                                                       {Engine::copy_out, Look::copy_out},
                                                       {Engine::copy_on_device, Look::copy_on_device},
                                                       {Engine::fill, Look::fill}};
@@ -389,7 +378,7 @@ void Drawing::marks() {
         for (size_t i = 0; i < size; i += step) {
             if (at(i) < first_ || at(i) > last_) continue;
             body_ += text("<line class=\"", look, "\" x1=\"", unit(at(i)), "\" x2=\"", unit(at(i)),
-                          "\" y1=\"0\" y2=\"10\"><title>", escaped(words(i)), "</title></line>\n");
+                          "\" y1=\"0\" y2=\"10\"><title>", xml_text(words(i)), "</title></line>\n");
         }
         close_lane(10);
     };
@@ -420,9 +409,10 @@ void Drawing::legend() {
         items.push_back({text("<line class=\"", look, "\" x1=\"7\" x2=\"7\" y1=\"3\" y2=\"13\"/>"), words});
     };
     const char* work = nullptr;  // something that a paler one can be shown of
-    constexpr std::array<const char*, kLooks> kClasses = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"};
-    for (const Look look : {Look::kernel, Look::copy_in, Look::copy_out, Look::copy_on_device, Look::fill, Look::mixed,
-                            Look::held, Look::call, Look::failed, Look::callback}) {
+    constexpr std::array<const char*, kLooks> kClasses = {"c0", "c1", "c2", "c3", "c4", "c5",
+                                                          "c6", "c7", "c8", "c9", "c10"};
+    for (const Look look : {Look::kernel, Look::graph, Look::copy_in, Look::copy_out, Look::copy_on_device, Look::fill,
+                            Look::mixed, Look::held, Look::call, Look::failed, Look::callback}) {
         const auto at = static_cast<size_t>(look);
         if (!seen_[at]) continue;
         if (!work) work = kClasses[at];
@@ -469,7 +459,7 @@ std::string Drawing::draw() {
     legend();
     space(8);
     return text("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"", y_ + 16,
-                "\" role=\"img\">\n<title>", escaped(about_.title), "</title>\n<style>", kStyle,
+                "\" role=\"img\">\n<title>", xml_text(about_.title), "</title>\n<style>", kStyle,
                 "</style>\n<rect class=\"p\" width=\"100%\" height=\"100%\"/>\n"
                 "<svg x=\"1.5%\" y=\"8\" width=\"97%\" height=\"",
                 y_, "\" overflow=\"visible\">\n", body_, "</svg>\n</svg>\n");

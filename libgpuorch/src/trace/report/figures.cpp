@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "trace/report/words.h"
 
 namespace gpo::trace {
 
@@ -14,9 +15,7 @@ bool is_copy(size_t engine) noexcept {
 }
 
 std::string name_of(const char* kind, const char* label, const char* stream) {
-    std::string out = kind;
-    if (*label) out += text(" `", label, "`");
-    return out + text(" on ", stream);
+    return text(named(kind, label), " on ", stream);
 }
 
 }  // namespace
@@ -25,9 +24,10 @@ void Figures::add(const Span& span) {
     DeviceFigures& device = devices_[span.device];
     Sweep& sweep = sweeps_[span.device];
     DeviceFigures::PerEngine& engine = device.engines[static_cast<size_t>(span.engine)];
-    sweep.edges.reserve(sweep.edges.size() + 4);
+    if (sweep.edges.capacity() - sweep.edges.size() < 4) sweep.edges.reserve(2 * sweep.edges.size() + 4);
     ++engine.spans;
     engine.bytes += span.bytes;
+    engine.nodes += span.nodes;
     const auto edge = [&](uint64_t at, bool begin, bool submit) {
         sweep.edges.push_back(
             {std::max(at, sweep.now), begin, submit, span.engine, span.kind, span.label, span.stream, span.bytes});

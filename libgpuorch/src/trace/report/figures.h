@@ -25,6 +25,7 @@ struct DeviceFigures {
     struct PerEngine {
         uint64_t busy = 0;  // ns in which at least one span was open
         uint64_t spans = 0, bytes = 0;
+        uint64_t nodes = 0;  // of graphs
     };
     std::array<PerEngine, kEngines> engines;
     uint64_t begin = 0, end = 0;  // first and last moment of work

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "base/xml.h"
 
 namespace gpo::trace {
 
@@ -14,28 +15,6 @@ constexpr int64_t kHeldThreads = 1'000'000;  // a stream's second thread
 constexpr size_t kFlushAt = 1 << 16;
 
 int process_of(int device) noexcept { return kDevices + device; }
-
-/// Length of the UTF-8 sequence at `at`; 0 if it is none.
-size_t sequence(std::string_view text, size_t at) noexcept {
-    const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
-    const auto follows = [&](size_t count) {
-        for (size_t i = 1; i <= count; ++i)
-            if ((byte(i) & 0xc0) != 0x80) return false;
-        return true;
-    };
-    const unsigned first = byte(0);
-    if (first < 0x80) return 1;
-    if (first >= 0xc2 && first < 0xe0) return follows(1) ? 2 : 0;
-    if (first >= 0xe0 && first < 0xf0) {
-        if (!follows(2) || (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0)) return 0;
-        return 3;
-    }
-    if (first >= 0xf0 && first < 0xf5) {
-        if (!follows(3) || (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)) return 0;
-        return 4;
-    }
-    return 0;
-}
 
 std::string gigabytes_per_second(uint64_t bytes, uint64_t ns) {
     char digits[32];
@@ -53,7 +32,7 @@ std::string Json::quoted(std::string_view text) {
     std::string out = "\"";
     for (size_t i = 0; i < text.size();) {
         const auto c = static_cast<unsigned char>(text[i]);
-        const size_t length = sequence(text, i);
+        const size_t length = utf8_bytes(text, i);
         if (length == 0) {
             out += "\\ufffd";
             ++i;
@@ -199,15 +178,17 @@ void Json::held(int device, const Record& held) {
 }
 
 void Json::span(const Span& span) {
-    std::string name = span.engine == Engine::kernel && *span.label ? span.label : span.kind;
-    if (span.engine != Engine::kernel && *span.label) name += text(" `", span.label, "`");
+    const bool graph = span.engine == Engine::graph, own_name = graph || span.engine == Engine::kernel;
+    std::string name = own_name && *span.label ? span.label : span.kind;
+    if (!own_name && *span.label) name += text(" `", span.label, "`");
     const int process = process_of(span.device);
-    head('X', name, "gpu", process, span.lane, span.begin);
+    head('X', name, graph ? "graph" : "gpu", process, span.lane, span.begin);
     text_ += ",\"dur\":";
     time(span.end - span.begin);
     text_ += text(",\"args\":{\"engine\":\"", engine_name(span.engine), "\",\"operation\":", span.number);
     if (span.bytes)
         text_ += text(",\"bytes\":", span.bytes, ",\"GB/s\":", gigabytes_per_second(span.bytes, span.end - span.begin));
+    if (graph) text_ += text(",\"template\":", quoted(span.graph_template), ",\"nodes\":", span.nodes);
     text_ += '}';
     finish();
     // In its last moment: at the end it is over, and viewers would look for a span around it in vain.

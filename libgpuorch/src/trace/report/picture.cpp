@@ -14,6 +14,7 @@ Picture::Look Picture::look_of(Engine engine) noexcept {
         case Engine::copy_out: return Look::copy_out;
         case Engine::copy_on_device: return Look::copy_on_device;
         case Engine::fill: return Look::fill;
+        case Engine::graph: return Look::graph;
         default: return Look::kernel;
     }
 }
@@ -38,8 +39,8 @@ void Picture::add(std::vector<Piece>& pieces, const Piece& piece) {
 }
 
 void Picture::span(const Span& span) {
-    const Piece piece{span.begin, span.end, span.end - span.begin, span.bytes, span.number, span.kind,
-                      span.label, 1,        look_of(span.engine)};
+    const Piece piece{span.begin, span.end, span.end - span.begin, span.bytes, span.number,        span.kind,
+                      span.label, 1,        look_of(span.engine),  span.nodes, span.graph_template};
     Row& stream = streams_[span.lane];
     ++stream.all.count;
     add(stream.pieces, piece);

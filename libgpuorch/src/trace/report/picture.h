@@ -50,6 +50,7 @@ private:
         failed,
         mixed,
         callback,
+        graph,
         count
     };
     struct Piece {
@@ -60,6 +61,8 @@ private:
         const char *kind, *label;
         uint32_t count;
         Look look;
+        uint32_t nodes = 0;  // of a graph
+        const char* graph_template = "";
     };
     struct Count {
         uint64_t count = 0, busy = 0;  // ns in them
@@ -77,7 +80,9 @@ private:
         std::vector<Piece> strip;  // along its lower edge: times in which a stream was held, callbacks of a thread
     };
     static Look look_of(Engine engine) noexcept;
-    static bool is_work(Look look) noexcept { return look <= Look::kernel || look == Look::mixed; }
+    static bool is_work(Look look) noexcept {
+        return look <= Look::kernel || look == Look::graph || look == Look::mixed;
+    }
     template <class Visit>
     void each(const Visit& visit) {
         const auto both = [&](Row& row) {

@@ -17,6 +17,8 @@ struct Span {
     uint64_t begin = 0, end = 0;
     uint64_t bytes = 0;
     uint64_t number = 0;  // of the operation in its stream
+    uint32_t nodes = 0;   // of a graph
+    const char* graph_template = "";  // of a graph: its template's label
 };
 
 }  // namespace gpo::trace

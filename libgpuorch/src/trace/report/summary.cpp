@@ -22,6 +22,7 @@ std::string summary_text(const Summary& about) {
             name.resize(16, ' ');
             out += text("  ", name, percent(engine.busy, span), " busy, ",
                         count_text(engine.spans, "timed operation"));
+            if (engine.nodes) out += text(" with ", count_text(engine.nodes, "node"));
             if (engine.bytes)
                 out += text(", ", bytes_text(static_cast<double>(engine.bytes)), " at ",
                             speed_text(engine.bytes, engine.busy));

@@ -5,22 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/quantities.h"
 #include "gpuorch/trace.h"
 
 namespace gpo::trace {
 
-/// printf's format for one number.
-std::string number(const char* format, double value);
-/// "12.3 ms"
-std::string time_text(double ns);
-/// "1.07 GB"
-std::string bytes_text(double bytes);
+/// "kernel `blur`", or "kernel" without a label.
+std::string named(const char* kind, const char* label);
 /// "41.0 %"
 std::string percent(uint64_t part, uint64_t whole);
 /// "55.43 GB/s"
 std::string speed_text(uint64_t bytes, uint64_t ns);
-/// "1 callback", "2 callbacks"
-std::string count_text(uint64_t count, std::string_view what);
 /// What a trace recorded: "14 calls, 205 operations (164 timed), 41 callbacks, 0 completions".
 std::string counts_text(const gpo_trace_info& counts);
 

@@ -119,7 +119,7 @@ TEST_CASE("what the subset lacks is refused with its line") {
     says(message(compile("\n\n__global__ void k(int *a) { asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*a)); }")),
          "kernel.cu(3): error: inline PTX");
     says(message(compile("__global__ void k();\n__global__ void p() {\nk<<<1, 1>>>(); }")),
-         "kernel.cu(3): error: launching");
+         "kernel.cu(3): error: a kernel that launches kernels");
     says(message(compile("__global__ void k(cudaTextureObject_t t) {}")), "kernel.cu(1): error: textures");
     for (const char* call : {"tex2D<float>(0, 0, 0)", "tex1Dfetch<int>(0, 0)", "texCubemapLayeredLod<float>(0)",
                              "surf2Dread<int>(0, 0, 0)", "surfCubemapLayeredwrite(1, 0, 0)"})

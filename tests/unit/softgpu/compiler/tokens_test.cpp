@@ -36,12 +36,18 @@ again: if (*(volatile int *)out) goto again;
 }
 extern "C" { static __global__ void plain(int n = (1, 2), float (*rows)[2] = nullptr) { struct Local { int v; } l{1}; dynamic[0] = fixed[0] + l.v; } }
 template __global__ void many<2>(const Pair<int>, int *);
+__global__ void launching(int *out) {
+    many<2><<<dim3(2, 1), 64, 0, cudaStreamTailLaunch>>>(Pair<int>(1), out); if (*out) ::plain<<<1, f<g<int>>()>>>(3);
+}
 )";
 
 /// Whether the pass takes it; false where it refuses it.
 bool taken(const std::string& source) {
     try {
-        rewrite_kernels(source, {false, {"many<1>"}});
+        PassOptions options;
+        options.name_expressions = {"many<1>"};
+        options.launches = true;
+        rewrite_kernels(source, options);
         return true;
     } catch (const SourceError& error) {
         CHECK(std::string(error.what()).find("): error: ") != std::string::npos);

@@ -105,6 +105,35 @@ TEST_CASE("waits on events, values and streams all return when the devices are l
     for (const CUresult result : results) CHECK(result == CUDA_ERROR_ASSERT);
 }
 
+TEST_CASE("whoever asks while the devices are being lost never hears that what was left undone is done") {
+    for (int round = 0; round < 200; ++round) {
+        Gpu gpu;
+        gpu.live = false;
+        const CUstream stream = gpu.stream();
+        const CUevent before = gpu.event(CU_EVENT_DEFAULT), behind = gpu.event(CU_EVENT_DEFAULT);
+        uint32_t* words = gpu.pinned(1);
+        OK(gpu.cu->cuEventRecord(before, stream));
+        OK(gpu.launch(stream, "fail_when", words, int(CUDA_ERROR_ASSERT)));
+        OK(gpu.cu->cuEventRecord(behind, stream));
+        std::vector<CUresult> results(3, CUDA_SUCCESS);
+        std::vector<std::thread> askers;
+        for (int i = 0; i < 3; ++i)
+            askers.emplace_back([&, i] {
+                gpu.cu->cuCtxSetCurrent(gpu.context);
+                float milliseconds = 0;
+                CUresult& result = results[size_t(i)];
+                do
+                    result = i == 0   ? gpu.cu->cuEventQuery(behind)
+                             : i == 1 ? gpu.cu->cuStreamQuery(stream)
+                                      : gpu.cu->cuEventElapsedTime(&milliseconds, before, behind);
+                while (result == CUDA_ERROR_NOT_READY);
+            });
+        __atomic_store_n(words, 1u, __ATOMIC_RELEASE);
+        for (auto& asker : askers) asker.join();
+        for (const CUresult result : results) REQUIRE(result == CUDA_ERROR_ASSERT);
+    }
+}
+
 TEST_CASE("a failure ends with its software GPU: the next one works") {
     {
         Gpu gpu;

@@ -1,0 +1,133 @@
+/* buckets.h: shape buckets: one graph template for each shape of a table, recorded when it is needed.
+ *
+ * A graph has the sizes that were recorded. Requests that come in any size need one graph for each size, or are padded
+ * to one of a few sizes. Buckets (gpo_buckets_t) do the latter: a table has *shapes*, numbers of elements (tokens,
+ * rows, a batch), and each shape has a *bucket*, which is a template (template.h). A request of a size runs in the
+ * smallest bucket that it fits into, after the elements between its size and the shape were padded.
+ *
+ *     options.shapes = shapes;                            for example 1, 2, 4, 8, 16, 32, 64, 128
+ *     options.shape_count = 8;
+ *     options.record = put_work;
+ *     gpo_buckets_create(device, &options, &buckets);
+ *     gpo_buckets_prepare(buckets, stream);               or leave it to the launches
+ *     gpo_buckets_launch(buckets, stream, size, settings, sizeof *settings, setting_count, &shape);
+ *
+ * How a bucket is recorded
+ *   `record` is called twice, on a stream of the library's own. In the first call, the warm-up, the work for the shape
+ *   runs: so modules are loaded, libraries have made their workspaces, and memory is in its pools before anything is
+ *   recorded. In the second call the same work is recorded, and `record` names its parameters in the bucket's
+ *   template. The warm-up comes after what is on the caller's stream, and later work on the caller's stream comes after
+ *   the warm-up; both without a wait on the host. Buffers that are used on other streams too have to bear the warm-up.
+ *   The bucket's graph is made and uploaded at once. Later launches instantiate nothing, except for the first launch on
+ *   each further stream: see gpo_buckets_options.streams.
+ *
+ * Requests that run eagerly
+ *   `record` is then called with the caller's stream and without a template: it puts the work for exactly the size of
+ *   the request on the stream, with the settings of the request. That is done
+ *   - if no shape is as large as the size;
+ *   - if the bucket isn't recorded, and can't be now: another bucket is being recorded, by another thread or around
+ *     this call, or the caller's stream is held (stream.h) or in capture;
+ *   - if the bucket alone takes more than `max_bytes`.
+ *
+ * Threads
+ *   One bucket is recorded at a time. No launch waits for a recording of another thread. `record` and `pad` run on the
+ *   thread that calls gpo_buckets_launch or gpo_buckets_prepare, under no lock; for eager requests and for padding
+ *   several threads may be in them at once.
+ */
+#ifndef GPUORCH_BUCKETS_H
+#define GPUORCH_BUCKETS_H
+
+#include "template.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What `record` or `pad` is to do. Valid during the call. */
+typedef struct gpo_bucket_work {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t size;                 /* elements of the request; in a warm-up and a recording: `shape` */
+    uint64_t shape;                /* elements that the work is for: of the table; or `size` if it runs eagerly */
+    gpo_template_t graph_template; /* record: NULL: the work runs; else it is recorded into this template, whose
+                                      recording the library begins and ends. pad: the bucket's. The template is the
+                                      library's to destroy; its handle is valid until the bucket is evicted */
+    const gpo_setting *settings;   /* of the request; none in a warm-up and a recording */
+    uint64_t setting_stride;
+    uint64_t setting_count;
+} gpo_bucket_work;
+
+/* Puts work on `stream` and returns GPO_SUCCESS. It must not wait for the work. It may use other streams only if
+ * `stream` waits for them again, by events. With any other status, or a C++ exception, the call that it belongs to
+ * fails with GPO_CALLBACK_FAILED. `stream` may be used, and a recording's own stream exists, only during the call. */
+typedef gpo_status (*gpo_bucket_fn)(void *user, gpo_stream_t stream, const gpo_bucket_work *work);
+
+typedef struct gpo_buckets_options {
+    uint32_t struct_size;
+    uint32_t flags;             /* 0: there are none yet */
+    const uint64_t *shapes;     /* numbers of elements, in any order; none is 0, none comes twice */
+    uint64_t shape_count;       /* 1 to 4096 */
+    uint64_t max_bytes;         /* device memory that all buckets may take; 0: any. A bucket takes as much as the
+                                   device's free memory went down by while the bucket was recorded and its graphs were
+                                   made. What `record` allocates there counts, and so does what anybody else allocates
+                                   then */
+    uint32_t max_buckets;       /* most buckets that are recorded at a time; 0: all */
+    uint32_t streams;           /* graphs that each bucket has from the start, one for each stream that launches it;
+                                   GPO_AUTO: 1; at most 64 */
+    gpo_bucket_fn record;
+    gpo_bucket_fn pad;          /* writes the elements from `size` to `shape`. NULL: `pad_address` */
+    void *user;                 /* passed to `record` and `pad` */
+    uint64_t pad_address;       /* element 0 in device memory: zeros are written instead of a call of `pad`. 0: no
+                                   padding is needed. 0 with `pad` */
+    uint64_t pad_element_bytes; /* size of an element there; 0 without `pad_address` */
+    const char *label;
+} gpo_buckets_options;
+
+/* Makes buckets without recording any. `record`, `pad` and `user` must stay valid until the buckets are destroyed, and
+ * the memory at `pad_address` until their launches are done.
+ * GPO_INVALID_ARGUMENT: `record` is NULL, there are no shapes, a shape is 0 or comes twice, or `pad_address` doesn't go
+ *     with the rest */
+GPO_API gpo_status gpo_buckets_create(gpo_device_t device, const gpo_buckets_options *options, gpo_buckets_t *buckets);
+
+/* Destroys them with their templates. Launches that were accepted still run. */
+GPO_API gpo_status gpo_buckets_destroy(gpo_buckets_t buckets);
+
+/* Records all buckets that aren't recorded yet, the largest first, as far as `max_bytes` and `max_buckets` allow: a
+ * bucket that doesn't fit is left out, and none is evicted for it. The warm-ups come after what is on `stream`. If it
+ * fails, the buckets that were recorded before stay.
+ * GPO_CALLBACK_FAILED: see gpo_bucket_fn; the message names the bucket
+ * GPO_CAPTURE_REFUSED: a recording has failed (see gpo_template_end); or `stream` is in capture
+ * GPO_INVALID_STATE: a bucket is being recorded, by another thread or around this call; or `stream` is held */
+GPO_API gpo_status gpo_buckets_prepare(gpo_buckets_t buckets, gpo_stream_t stream);
+
+/* Runs a request of `size` elements on `stream`: pads, and launches the graph of the smallest bucket that it fits into
+ * with `settings` (as gpo_template_launch). If the bucket isn't recorded it is recorded now, and `settings` are read
+ * after that. If `max_bytes` or `max_buckets` are exceeded then, the buckets that were not used for the longest time
+ * are evicted: their templates are destroyed, and their launches that were accepted still run. `shape`, which may be
+ * NULL, gets the bucket's shape; 0: it ran eagerly.
+ * GPO_NOT_FOUND: the bucket has no parameter of that name; the message names both
+ * GPO_INVALID_ARGUMENT: `size` is 0; or as gpo_template_launch
+ * GPO_CALLBACK_FAILED, GPO_CAPTURE_REFUSED: as gpo_buckets_prepare: the bucket isn't recorded, and the next request for
+ *     it tries again
+ * What `record` or `pad` put on the stream before a failure stays. Doesn't wait for the GPU. */
+GPO_API gpo_status gpo_buckets_launch(gpo_buckets_t buckets, gpo_stream_t stream, uint64_t size,
+                                      const gpo_setting *settings, uint64_t stride, uint64_t count, uint64_t *shape);
+
+typedef struct gpo_buckets_statistics {
+    uint32_t struct_size;
+    uint32_t buckets;   /* recorded, and not evicted */
+    uint64_t bytes;     /* device memory that these take, as for max_bytes */
+    uint64_t hits;      /* requests that found their bucket recorded */
+    uint64_t misses;    /* requests for which a bucket was recorded */
+    uint64_t eager;     /* requests that ran eagerly */
+    uint64_t evictions; /* buckets that were evicted */
+    uint64_t requested; /* elements of all these requests */
+    uint64_t padded;    /* elements of padding that ran with them */
+} gpo_buckets_statistics;
+GPO_API gpo_status gpo_buckets_get_statistics(gpo_buckets_t buckets, gpo_buckets_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

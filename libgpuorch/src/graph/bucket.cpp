@@ -1,0 +1,144 @@
+#include "graph/bucket.h"
+
+#include "graph/instance.h"
+#include "graph/instances.h"
+#include "trace/record.h"
+
+namespace gpo {
+
+namespace {
+
+gpo_bucket_work work_of(uint64_t shape, gpo_template_t graph_template) noexcept {
+    gpo_bucket_work work{};
+    work.struct_size = sizeof work;
+    work.size = work.shape = shape;
+    work.graph_template = graph_template;
+    return work;
+}
+
+Ref<Template> make_template(Ref<Context> context, const char* label, uint64_t shape) {
+    const std::string name = *label ? text(label, " ", shape) : text(shape);
+    gpo_template_options options{};
+    options.struct_size = sizeof options;
+    options.label = name.c_str();
+    auto made = make<Template>(std::move(context), options);
+    made->set_whole("buckets, and goes with them");
+    return made;
+}
+
+}  // namespace
+
+void BucketCallbacks::call(const char* which, gpo_bucket_fn function, gpo_stream_t stream,
+                           const gpo_bucket_work& work) const {
+    gpo_status status = GPO_INTERNAL;
+    bool threw = false;
+    {
+        const host::NoCancel no_cancel;
+        const Runtime::CallbackScope scope(of_.runtime(), &of_);
+        const trace::CallbackSpan span(of_.runtime(), which);
+        try {
+            status = function(user_, stream, &work);
+        } catch (...) {
+            threw = true;
+        }
+    }
+    if (threw) fail(GPO_CALLBACK_FAILED, "the ", which, " callback threw a C++ exception");
+    if (status != GPO_SUCCESS)
+        fail(GPO_CALLBACK_FAILED, "the ", which, " callback returned ", gpo_status_name(status), " (", status, ")");
+}
+
+// --- a bucket ---
+
+Bucket::Bucket(Ref<Context> context, const char* label, uint64_t shape)
+    : shape_(shape), template_(make_template(std::move(context), label, shape)),
+      handle_(template_->runtime().publish<gpo_template_t>(*template_)) {}
+
+// Graphs that a launch has made after a shutdown closed the template refer to the template, which refers to them.
+Bucket::~Bucket() {
+    handle::destroy(reinterpret_cast<uint64_t>(handle_), Type::graph_template);
+    template_->close();
+}
+
+// --- recording ---
+
+BucketRecorder::BucketRecorder(Ref<Context> context, gpo_device_t device, const BucketCallbacks& callbacks,
+                               const char* label, uint32_t graphs)
+    : context_(std::move(context)), device_(device), callbacks_(callbacks), label_(label), graphs_(graphs),
+      order_(make<Event>(context_, 0, label)) {}
+
+void BucketRecorder::close() noexcept {
+    if (handle_ != 0) handle::destroy(std::exchange(handle_, 0), Type::stream);
+    stream_ = nullptr;
+}
+
+// A callback may have left the stream failed: then another takes its place.
+Stream& BucketRecorder::own() {
+    if (stream_ && !stream_->failure()) return *stream_;
+    close();
+    gpo_stream_options options{};
+    options.struct_size = sizeof options;
+    options.label = label_;
+    auto made = make<Stream>(context_, device_, options);
+    made->announce();
+    made->set_whole("buckets, and goes with them");
+    handle_ = reinterpret_cast<uint64_t>(context_->runtime().publish<gpo_stream_t>(*made));
+    stream_ = std::move(made);
+    return *stream_;
+}
+
+gpo_status BucketRecorder::possible(Stream& caller) {
+    if (caller.held().any()) return GPO_INVALID_STATE;
+    {
+        const DriverScope scope(*context_);
+        if (caller.captured()) return GPO_CAPTURE_REFUSED;
+    }
+    return own().held().any() ? GPO_INVALID_STATE : GPO_SUCCESS;
+}
+
+// On the GPU: nobody waits here.
+void BucketRecorder::follow(Stream& later, Stream& earlier) {
+    gpo_status status = order_->record(earlier);
+    if (status == GPO_SUCCESS) status = order_->put_wait(later);
+    if (status != GPO_SUCCESS)
+        fail(GPO_INVALID_STATE, later.describe(), " can't be made to wait for ", earlier.describe(),
+             ": too much is held on them");
+}
+
+void BucketRecorder::warm_up(uint64_t shape, Stream& caller) {
+    follow(*stream_, caller);
+    try {
+        callbacks_.record(reinterpret_cast<gpo_stream_t>(handle_), work_of(shape, nullptr));
+    } catch (...) {
+        follow(caller, *stream_);
+        throw;
+    }
+    follow(caller, *stream_);
+}
+
+// If this fails, the recording goes with the bucket.
+void BucketRecorder::record_into(Bucket& bucket) {
+    bucket.recorded().begin(stream_);
+    callbacks_.record(reinterpret_cast<gpo_stream_t>(handle_), work_of(bucket.shape(), bucket.handle()));
+    bucket.recorded().end();
+}
+
+Ref<Bucket> BucketRecorder::record(uint64_t shape, Stream& caller) {
+    warm_up(shape, caller);
+    auto bucket = make<Bucket>(context_, label_, shape);
+    const uint64_t before = free_bytes();
+    record_into(*bucket);
+    const Ref<Recipe> recipe = bucket->recorded().seal();
+    bucket->recorded().instances().prepare(graphs_, caller, *recipe);
+    const uint64_t after = free_bytes();
+    bucket->set_bytes(before > after ? before - after : 0);
+    return bucket;
+}
+
+uint64_t BucketRecorder::free_bytes() const {
+    const DriverScope scope(*context_);
+    size_t free = 0, total = 0;
+    context_->check(context_->table().cuMemGetInfo(&free, &total), "cuMemGetInfo");
+    return free;
+}
+
+}  // namespace gpo

@@ -1,0 +1,87 @@
+// One bucket: the template of one shape, and how it is recorded.
+//
+// A bucket exists once it was recorded and has its graphs, and is destroyed when the table (graph/buckets.h) and the
+// launches that have just found it have given it up. It owns the handle of its template. What is held on a stream needs
+// only the graph.
+#pragma once
+
+#include "gpuorch/buckets.h"
+#include "graph/template.h"
+#include "stream/event.h"
+
+namespace gpo {
+
+/// The functions of the program that put a bucket's work on a stream. They are called under no lock, and what they
+/// throw is caught. A failure of theirs is thrown as Failure(GPO_CALLBACK_FAILED).
+class BucketCallbacks {
+public:
+    /// `of` owns this.
+    BucketCallbacks(const Object& of, const gpo_buckets_options& options) noexcept
+        : of_(of), record_(options.record), pad_(options.pad), user_(options.user) {}
+
+    bool pads() const noexcept { return pad_ != nullptr; }
+    void record(gpo_stream_t stream, const gpo_bucket_work& work) const { call("record", record_, stream, work); }
+    void pad(gpo_stream_t stream, const gpo_bucket_work& work) const { call("pad", pad_, stream, work); }
+
+private:
+    void call(const char* which, gpo_bucket_fn function, gpo_stream_t stream, const gpo_bucket_work& work) const;
+
+    const Object& of_;
+    const gpo_bucket_fn record_, pad_;
+    void* const user_;
+};
+
+class Bucket final : public Counted {
+public:
+    /// With an empty template. Throws Failure.
+    Bucket(Ref<Context> context, const char* label, uint64_t shape);
+
+    uint64_t shape() const noexcept { return shape_; }
+    Template& recorded() const noexcept { return *template_; }
+    gpo_template_t handle() const noexcept { return handle_; }
+    /// Device memory that it takes, as far as is known.
+    uint64_t bytes() const noexcept { return bytes_; }
+    void set_bytes(uint64_t bytes) noexcept { bytes_ = bytes; }
+
+private:
+    ~Bucket() override;
+
+    const uint64_t shape_;
+    const Ref<Template> template_;
+    gpo_template_t handle_ = nullptr;
+    uint64_t bytes_ = 0;
+};
+
+/// Records buckets, one at a time, on a stream of its own.
+class BucketRecorder {
+public:
+    /// `callbacks` must outlive it. Each bucket gets `graphs` graphs.
+    BucketRecorder(Ref<Context> context, gpo_device_t device, const BucketCallbacks& callbacks, const char* label,
+                   uint32_t graphs);
+
+    /// Whether work can be ordered with that of `caller` now. GPO_CAPTURE_REFUSED: `caller` is in capture.
+    /// GPO_INVALID_STATE: `caller` is held, or what an earlier warm-up left. Throws Failure.
+    gpo_status possible(Stream& caller);
+    /// Warms up, behind what is on `caller`, and records. What is put on `caller` later comes after that. Throws
+    /// Failure.
+    Ref<Bucket> record(uint64_t shape, Stream& caller);
+    void close() noexcept;
+
+private:
+    Stream& own();
+    void follow(Stream& later, Stream& earlier);
+    void warm_up(uint64_t shape, Stream& caller);
+    void record_into(Bucket& bucket);
+    uint64_t free_bytes() const;
+
+    const Ref<Context> context_;
+    const gpo_device_t device_;
+    const BucketCallbacks& callbacks_;
+    const char* const label_;  // interned
+    const uint32_t graphs_;
+    const Ref<Event> order_;
+    Ref<Stream> stream_;   // NULL until the first recording
+    uint64_t handle_ = 0;  // of stream_
+};
+
+}  // namespace gpo

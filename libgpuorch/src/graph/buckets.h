@@ -1,0 +1,96 @@
+// The table of buckets: which one a request runs in, when buckets are recorded, and which are evicted.
+//
+// Locks. `lock_` guards the table. It is held while a bucket is looked up, and while one is put in; never while
+// anything is recorded, launched or destroyed. `taken_`, under it, says that somebody has the turn to record. Nobody
+// waits for the turn: requests run eagerly instead. Callbacks run under no lock.
+#pragma once
+
+#include "graph/bucket.h"
+#include "graph/settings.h"
+
+namespace gpo {
+
+class Buckets final : public Object {
+public:
+    /// Throws Failure.
+    Buckets(Ref<Context> context, gpo_device_t device, const gpo_buckets_options& options);
+
+    struct Request {
+        uint64_t size;
+        const gpo_setting* settings;
+        uint64_t stride, count;
+    };
+    /// Runs a request on the stream that has this handle. `shape` gets the bucket's; 0: it ran eagerly. GPO_SUCCESS or
+    /// GPO_WOULD_BLOCK. Throws Failure.
+    gpo_status launch(Stream& stream, gpo_stream_t handle, const Request& request, uint64_t* shape);
+    /// Records all that fit. Throws Failure.
+    void prepare(Stream& stream);
+    gpo_buckets_statistics statistics();
+
+    void close() noexcept override;
+
+private:
+    struct Entry {
+        uint64_t shape;          // doesn't change
+        Ref<Bucket> bucket;      // NULL: it isn't recorded
+        uint64_t used = 0;       // when, counted in requests
+        bool too_large = false;  // it alone takes more than max_bytes_
+    };
+    /// Whose it is may record.
+    class Turn {
+    public:
+        explicit Turn(Buckets& of) noexcept;
+        ~Turn();
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+        explicit operator bool() const noexcept { return mine_; }
+
+    private:
+        Buckets& of_;
+        bool mine_;
+    };
+    struct Found {
+        Ref<Bucket> bucket;     // NULL: to be run eagerly
+        bool recorded = false;  // for this request
+    };
+
+    ~Buckets() override = default;
+    void read_shapes(const gpo_buckets_options& options);
+    void check_padding() const;
+    void require_device(const Stream& stream) const;
+
+    Entry* entry_of(uint64_t size) noexcept;
+    Found find(Entry& entry, Stream& stream);
+    Ref<Bucket> ready(Entry& entry) noexcept;
+    bool wanted(const Entry& entry) noexcept;
+    bool full() noexcept;
+    Ref<Bucket> record(const Entry& entry, Stream& stream);
+    bool over(uint64_t buckets, uint64_t bytes) const noexcept;
+    void keep(Entry& entry, const Ref<Bucket>& bucket, bool evicts);
+    Entry* least_used(const Entry& but) noexcept;
+    void note(const Request& request, const Found& found) noexcept;
+
+    gpo_status run_eagerly(gpo_stream_t handle, const Request& request);
+    gpo_status run_in(Bucket& bucket, Stream& stream, gpo_stream_t handle, const Request& request,
+                      const SettingArray& settings);
+    gpo_status pad(const Bucket& bucket, Stream& stream, gpo_stream_t handle, const Request& request);
+    gpo_status pad_with_zeros(const Bucket& bucket, Stream& stream, uint64_t size);
+    [[noreturn]] void fail_in(uint64_t shape, const Failure& failure) const;
+
+    const Ref<Context> context_;
+    const uint64_t max_bytes_, pad_address_, pad_element_bytes_;
+    const uint32_t max_buckets_;  // 0: any number
+    const BucketCallbacks callbacks_;
+    BucketRecorder recorder_;  // used by whose turn it is
+    host::Mutex lock_;
+    std::vector<Entry> entries_;  // by shape; none comes or goes. Under lock_, as are:
+    uint64_t requests_ = 0, bytes_ = 0;
+    uint32_t recorded_ = 0;
+    bool taken_ = false;
+    std::atomic<uint64_t> hits_{0}, misses_{0}, eager_{0}, evictions_{0}, requested_{0}, padded_{0};
+};
+
+template <>
+struct TypeOf<Buckets> { static constexpr Type value = Type::buckets; };
+
+}  // namespace gpo

@@ -1,0 +1,89 @@
+#include "graph/difference.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gpo {
+
+namespace {
+
+enum class Difference { none, patchable, other };
+
+template <class Params>
+Difference compare_bytes(const Params& was, const Params& is, bool patchable) noexcept {
+    if (std::memcmp(&was, &is, sizeof was) == 0) return Difference::none;
+    return patchable ? Difference::patchable : Difference::other;
+}
+
+bool same_shape(const CUDA_KERNEL_NODE_PARAMS& a, const CUDA_KERNEL_NODE_PARAMS& b) noexcept {
+    return a.gridDimX == b.gridDimX && a.gridDimY == b.gridDimY && a.gridDimZ == b.gridDimZ &&
+           a.blockDimX == b.blockDimX && a.blockDimY == b.blockDimY && a.blockDimZ == b.blockDimZ &&
+           a.sharedMemBytes == b.sharedMemBytes;
+}
+
+bool same_arguments(const KernelNode& a, const KernelNode& b) noexcept {
+    for (uint32_t i = 0; i < a.arguments(); ++i)
+        if (std::memcmp(a.argument(i), b.argument(i), a.argument_bytes(i)) != 0) return false;
+    return true;
+}
+
+Difference compare(const KernelNode& was, const KernelNode& is) noexcept {
+    const CUDA_KERNEL_NODE_PARAMS &a = was.params(), &b = is.params();
+    if (!was.arguments_known() || !is.arguments_known() || !a.func || a.func != b.func || a.ctx != b.ctx)
+        return Difference::other;
+    return same_shape(a, b) && same_arguments(was, is) ? Difference::none : Difference::patchable;
+}
+
+Difference compare(const CopyNode& was, const CopyNode& is) noexcept {
+    const auto patchable = [](const CopyNode& node) { return node.plain() && node.one_row(); };
+    return compare_bytes(was.params, is.params,
+                         patchable(was) && patchable(is) && was.params.srcMemoryType == is.params.srcMemoryType &&
+                             was.params.dstMemoryType == is.params.dstMemoryType);
+}
+
+Difference compare(const FillNode& was, const FillNode& is) noexcept {
+    return compare_bytes(was.params, is.params, was.params.height <= 1 && is.params.height <= 1);
+}
+
+Difference compare(const HostNode& was, const HostNode& is) noexcept {
+    return was.params.fn == is.params.fn && was.params.userData == is.params.userData ? Difference::none
+                                                                                      : Difference::other;
+}
+
+Difference compare(const EventNode& was, const EventNode& is) noexcept {
+    return was.event == is.event && was.wait == is.wait ? Difference::none : Difference::other;
+}
+
+Difference compare(const EmptyNode&, const EmptyNode&) noexcept { return Difference::none; }
+
+// Conditional nodes and those that aren't understood, or nodes of two kinds.
+template <class One, class Other>
+Difference compare(const One&, const Other&) noexcept {
+    return Difference::other;
+}
+
+bool same_place(const Node& a, const Node& b) noexcept { return a.section == b.section && a.after == b.after; }
+
+bool same_attributes(const Node& a, const Node& b) noexcept {
+    return !std::get_if<KernelNode>(&b.work) || (a.attributes && b.attributes && *a.attributes == *b.attributes);
+}
+
+}  // namespace
+
+std::optional<std::vector<uint32_t>> patchable_differences(const Recipe& was, const Recipe& is,
+                                                           std::span<const NodeWork* const> now) {
+    if (was.nodes().size() != is.nodes().size()) return std::nullopt;
+    std::vector<uint32_t> out;
+    for (uint32_t i = 0; i < is.nodes().size(); ++i) {
+        const Node &one = was.nodes()[i], &other = is.nodes()[i];
+        if (!same_place(one, other) || !same_attributes(one, other)) return std::nullopt;
+        switch (std::visit([](const auto& a, const auto& b) { return compare(a, b); }, *now[i], other.work)) {
+            case Difference::none: break;
+            case Difference::patchable: out.push_back(i); break;
+            case Difference::other: return std::nullopt;
+        }
+    }
+    return out;
+}
+
+}  // namespace gpo

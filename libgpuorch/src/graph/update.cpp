@@ -1,0 +1,156 @@
+// Bringing a graph to its template's newest recording: by patching the few nodes that differ, by an update of the
+// driver's, or by another executable graph.
+#include <algorithm>
+#include <cstring>
+
+#include "graph/difference.h"
+#include "graph/instance.h"
+
+namespace gpo {
+
+namespace {
+
+bool same_shape(const Recipe& a, const Recipe& b) noexcept {
+    return std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(),
+                      [](const Node& one, const Node& other) { return one.work.index() == other.work.index(); });
+}
+
+const char* reason_of(CUgraphExecUpdateResult result) noexcept {
+    switch (result) {
+        case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: return "the order of nodes, or their number, differs";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: return "a node is of another kind";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
+        case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE: return "a kernel is replaced by another one";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: return "something differs that can't be changed in place";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: return "a node can't be updated in place";
+        case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED: return "a launch attribute differs";
+        default: return "the driver doesn't say why";
+    }
+}
+
+void write_text(char (&to)[256], const std::string& from) noexcept {
+    const size_t length = std::min(from.size(), sizeof to - 1);
+    std::memcpy(to, from.data(), length);
+    to[length] = '\0';
+}
+
+}  // namespace
+
+gpo_graph_update_report Graph::update() {
+    gpo_graph_update_report report{};
+    const Ref<Recipe> recipe = of_->seal();
+    std::lock_guard lock(lock_);
+    if (recipe.get() == instance_.recipe.get()) return report;
+    DriverScope scope(context());
+    Values wanted = carry_over(*instance_.recipe, wanted_, set_, *recipe);
+    std::vector<bool> set = set_;
+    set.resize(recipe->parameters().size());
+    HeldAddresses addresses(*of_, *recipe, wanted);
+    if (update_in_place(recipe, report)) {
+        of_->counters().updates.fetch_add(1, std::memory_order_relaxed);
+    } else {
+        rebuild(recipe);
+        report.rebuilt = 1;
+        of_->note_rebuild(report.reason);
+    }
+    wanted_ = std::move(wanted);
+    set_ = std::move(set);
+    addresses_ = std::move(addresses);
+    return report;
+}
+
+// False, with the reason, if the driver can't.
+bool Graph::update_in_place(const Ref<Recipe>& recipe, gpo_graph_update_report& report) {
+    const Recipe& was = *instance_.recipe;
+    if (!same_shape(was, *recipe)) {
+        const auto differ = std::mismatch(
+            was.nodes().begin(), was.nodes().end(), recipe->nodes().begin(), recipe->nodes().end(),
+            [](const Node& one, const Node& other) { return one.work.index() == other.work.index(); });
+        const auto number = static_cast<uint32_t>(differ.second - recipe->nodes().begin());
+        report.node = number < recipe->nodes().size() ? number + 1 : 0;
+        write_text(report.reason, text("it was ", node_text(was, number), ", and is ", node_text(*recipe, number)));
+        return false;
+    }
+    if (recipe->fixed()) {
+        write_text(report.reason, "the driver updates no graph that allocates or frees memory");
+        return false;
+    }
+    Instance next = prepare(recipe, instance_.built, *recipe);
+    enable_all();
+    if (patch_differences(*recipe)) {
+        take_over(std::move(next));
+        return true;
+    }
+    CUgraphExecUpdateResultInfo info;
+    std::memset(&info, 0, sizeof info);
+    CUresult result;
+    {
+        std::lock_guard lock(recipe->instantiating());
+        result = context().table().cuGraphExecUpdate(exec_, recipe->graph(), &info);
+    }
+    if (result == CUDA_SUCCESS) {
+        take_over(std::move(next));
+        return true;
+    }
+    if (result != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) context().check(result, "cuGraphExecUpdate");
+    const uint32_t number = info.errorNode ? recipe->find(info.errorNode) : Recipe::kNone;
+    report.node = number == Recipe::kNone ? 0 : number + 1;
+    write_text(report.reason, number == Recipe::kNone
+                                  ? std::string(reason_of(info.result))
+                                  : text(node_text(*recipe, number), ", which was ", node_text(was, number), ": ",
+                                         reason_of(info.result)));
+    return false;
+}
+
+// False if it differs in more than what can be patched, or if the driver refuses that. All is as before then, unless it
+// also refuses what it had before: the update that comes next makes that good.
+bool Graph::patch_differences(const Recipe& recipe) {
+    std::vector<const NodeWork*> now;
+    for (const Node& node : instance_.recipe->nodes()) now.push_back(&node.work);
+    for (const Patched& patched : instance_.patched) now[patched.node] = &patched.work;
+    const auto differ = patchable_differences(*instance_.recipe, recipe, now);
+    if (!differ || differ->size() > now.size() / 2) return false;   // the driver's update costs as much as they would
+    const auto patch = [&](uint32_t node, const NodeWork& work) {
+        return patch_node(context(), exec_, instance_.natives[node], work);
+    };
+    for (size_t i = 0; i < differ->size(); ++i) {
+        const uint32_t node = (*differ)[i];
+        if (patch(node, recipe.nodes()[node].work) == CUDA_SUCCESS) continue;
+        for (size_t back = 0; back <= i; ++back) patch((*differ)[back], *now[(*differ)[back]]);
+        return false;
+    }
+    return true;
+}
+
+// Before an update: all nodes are on in what was recorded, and in an update the driver leaves off what is off. If the
+// update fails, the next launch turns them off again.
+void Graph::enable_all() {
+    unsent_ = true;
+    for (uint32_t i = 0; i < instance_.targets.size(); ++i)
+        for (const Target& target : instance_.targets[i]) {
+            Patched& patched = instance_.patched[target.patched];
+            if (target.field.what != GPO_PARAMETER_ENABLED || patched.enabled_sent) continue;
+            context().check(context().table().cuGraphNodeSetEnabled(exec_, instance_.natives[patched.node], 1),
+                            "cuGraphNodeSetEnabled");
+            patched.enabled_sent = true;
+            instance_.resend[i] = true;
+        }
+}
+
+void Graph::rebuild(const Ref<Recipe>& recipe) {
+    const Ref<Recipe> built = buildable(recipe);
+    Ref<Executable> made;
+    Instance next;
+    try {
+        next = prepare(recipe, built, *built);
+        made = instantiate(built);
+    } catch (...) {
+        if (built->single()) built->give_back();
+        throw;
+    }
+    executable_ = std::move(made);
+    exec_ = executable_->native;
+    take_over(std::move(next));
+}
+
+}  // namespace gpo

@@ -1,0 +1,13 @@
+// Links a compiled image with CUDA's device runtime, which kernels that launch kernels call. The driver has the linker.
+#pragma once
+
+#include "device/context.h"
+
+namespace gpo::kernel {
+
+/// Replaces result.image by the linked one and clears result.device_runtime. What the linker says goes to result.log.
+/// Throws Failure: GPO_NOT_SUPPORTED, GPO_NO_COMPILER, GPO_COMPILE_FAILED, or what the driver's result says. Blocks for
+/// as long as the linker takes.
+void link(Context& context, driver::CompileResult& result);
+
+}  // namespace gpo::kernel

@@ -1,0 +1,35 @@
+// Memory that an object of the library owns for its users: they get addresses, and can't free them. It is freed with
+// the last reference to this, when no graph refers to it any more and all work is done that is on the runtime's streams
+// then.
+//
+// What frees a piece is made with the piece. So to let go of the memory needs none, and can't fail.
+#pragma once
+
+#include <list>
+
+#include "device/context.h"
+#include "memory/holds.h"
+
+namespace gpo {
+
+class OwnedMemory final : public Counted {
+public:
+    /// `owner`: as it is called when somebody else wants to free the memory.
+    OwnedMemory(Ref<Context> context, const FixedText<96>& owner) : context_(std::move(context)), owner_(owner) {}
+
+    // Any thread. Throw Failure, std::bad_alloc.
+    uint64_t allocate(uint64_t bytes) { return allocate(bytes, false); }
+    /// Pinned for all devices, and mapped.
+    void* allocate_host(uint64_t bytes) { return reinterpret_cast<void*>(allocate(bytes, true)); }
+
+private:
+    ~OwnedMemory() override;
+    uint64_t allocate(uint64_t bytes, bool host);
+
+    const Ref<Context> context_;
+    const FixedText<96> owner_;
+    host::Mutex lock_;
+    std::list<Holds::Ready> frees_;  // under lock_
+};
+
+}  // namespace gpo

@@ -1,0 +1,13 @@
+// Measures what launches, graphs and copies cost on a device.
+#pragma once
+
+#include "device/device.h"
+#include "gpuorch/advice.h"
+
+namespace gpo::advice {
+
+/// Replaces what it measures in `costs`. Each figure is the least of a few measurements. Waits for the GPU. Throws
+/// Failure, std::bad_alloc.
+void probe(Device& device, gpo_costs& costs);
+
+}  // namespace gpo::advice

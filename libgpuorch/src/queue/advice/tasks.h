@@ -1,0 +1,25 @@
+// How the tasks of a workload are best handed out to workers: which way, and in which batches.
+#pragma once
+
+#include <string>
+
+#include "gpuorch/advice.h"
+#include "queue/advice/costs.h"
+#include "queue/advice/makespan.h"
+
+namespace gpo::advice {
+
+struct TaskAdvice {
+    bool known = false;  // false: nothing is known of the tasks
+    uint32_t order = 0;  // GPO_ORDER_*
+    uint32_t batch = 0;
+    double ratio = 1;     // predicted time of the tasks so, over that of now
+    double idle_now = 0;  // share of the workers' time that they have nothing to do in, now
+    double longest = 1;   // cost of the longest task over the mean
+    std::string tried;    // "static chunks 1.9 ms, strided 1.5 ms, claimed by 1: 1.2 ms"
+};
+
+/// `costs`: complete. Throws Failure(GPO_INVALID_ARGUMENT) that names a figure which can't be, and std::bad_alloc.
+TaskAdvice advise_tasks(const gpo_workload& workload, const gpo_costs& costs);
+
+}  // namespace gpo::advice

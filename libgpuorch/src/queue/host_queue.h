@@ -1,0 +1,69 @@
+// A host ring as an object: its memory, its tenants' completion queues, and the thread that serves those.
+//
+// The thread (gpo-queue) runs from the first tenant on that has a completion queue. It collects answers while entries
+// are owed: it looks again and again for a while, then it sleeps between two looks, the longer the less comes. It parks
+// when no entry is owed. Whoever posts wakes it. Tenants without a completion queue collect themselves, in take() and
+// wait().
+#pragma once
+
+#include "queue/host_ring.h"
+#include "queue/options.h"
+#include "queue/ring.h"
+
+namespace gpo {
+
+class HostQueue final : public DeviceQueue {
+public:
+    static Ref<DeviceQueue> create(Ref<Context> context, const gpo_queue_options& options, Stream* user);
+    HostQueue(Ref<Context> context, const gpo_queue_options& options, const queue::HostRing::Shape& shape,
+              Stream* user);
+
+    queue::HandleBytes handle() override;
+    gpo_status reset(Stream& stream) override;
+    void close_ring() override { ring_.close(); }
+    void abort_ring() override;
+
+    void set_tenant(uint32_t tenant, const gpo_tenant_options& options) override;
+    gpo_status post(uint32_t tenant, const PostedTasks& tasks, uint64_t* posted) override;
+    uint64_t take(uint32_t tenant, const TakenAnswers& answers) override;
+    gpo_status wait(uint32_t tenant, uint64_t deadline) override;
+
+    void destroyed() noexcept override;
+    void close() noexcept override;
+
+private:
+    // One allocation of pinned memory.
+    struct Slots {
+        Slots(queue::Memory& memory, const queue::HostRing::Shape& shape);
+        queue::HostControl* control;
+        uint64_t *posted, *answers;
+    };
+    ~HostQueue() override = default;
+    void describe_in(gpo_queue_info& info) override;
+    void abort_quietly() noexcept override;
+
+    void check_tenant(uint32_t tenant) const;
+    [[noreturn]] void fail_ended() const;
+    uint64_t reserve_entries(uint32_t tenant, uint64_t count);
+    void refuse_wait(uint32_t tenant) const;
+
+    // The thread.
+    void start();
+    void serve() noexcept;
+    void wake_thread() noexcept;
+    bool serve_once() noexcept;
+
+    const Slots slots_;
+    queue::Ring tasks_;  // between the block that reads the slots and those that do the tasks
+    const uint64_t device_words_;
+    queue::HostRing ring_;
+    std::atomic<bool> destroyed_{false};
+
+    host::Mutex starting_;
+    host::Thread thread_;  // started under starting_
+    std::atomic<bool> stopping_{false};
+    alignas(64) std::atomic<uint32_t> thread_signal_{0};  // a wait word
+    std::atomic<bool> asleep_{false};                     // the thread, for long
+};
+
+}  // namespace gpo

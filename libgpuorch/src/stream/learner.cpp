@@ -1,0 +1,265 @@
+#include "stream/learner.h"
+
+#include <algorithm>
+
+#include "host/fence.h"
+#include "stream/streams.h"
+
+namespace gpo {
+
+// --- what is done with an operation ---
+
+bool Learner::withhold(const Operation& operation) noexcept {
+    if (resting()) return false;
+    Gone gone;
+    const Submission::Lock lock(stream_.submission());
+    const LearnableWork work = may_learn() && notices_breaks() ? operation.learnable() : LearnableWork{};
+    if (std::holds_alternative<std::monostate>(work)) {
+        separate();
+        return false;
+    }
+    const bool separated = take_separated();
+    try {
+        if (learned_whole_) return replay(operation, work, separated, gone);
+        search(operation, work, separated, gone);
+    } catch (const std::bad_alloc&) {
+        forget(gone);
+        rest();
+    }
+    return false;
+}
+
+bool Learner::resting() const noexcept {
+    return stream_.submission().accepted() < rests_until_.load(std::memory_order_relaxed);
+}
+
+// Whatever refuses operations is left to the usual way.
+bool Learner::may_learn() noexcept {
+    return !stream_.failed_.load(std::memory_order_relaxed) && !stream_.context().lost() &&
+           !stream_.runtime().shutting_down() && !stream_.given_out() && !trace::on() &&
+           !stream_.history().attributes();
+}
+
+// Somebody may have issued what was withheld. False: the stream is held.
+bool Learner::notices_breaks() noexcept {
+    const Held& held = stream_.held();
+    if (held.only_withheld() && held.withheld() == next_) return true;
+    if (!held.empty()) return false;
+    note_broken();
+    return true;
+}
+
+bool Learner::take_separated() noexcept {
+    const bool separated = separated_.load(std::memory_order_relaxed) || stream_.marks().newest();
+    if (separated) separated_.store(false, std::memory_order_relaxed);
+    return separated;
+}
+
+// --- learning ---
+
+void Learner::search(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone) {
+    if (!wanted_.empty()) return rehearse(operation, work, separated, gone);
+    if (repetition_.note(fingerprint_of(work), separated)) return begin_rehearsal();
+    if (++since_ > kLongSearch) rest();
+}
+
+void Learner::begin_rehearsal() {
+    std::vector<uint64_t> wanted(repetition_.length());
+    for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = repetition_.fingerprint(i);
+    wanted_.swap(wanted);
+    begins_at_separator_ = repetition_.begins_at_separator();
+    launched_ = false;
+    tries_ = 0;
+    since_ = 0;
+    repetition_.clear();
+}
+
+void Learner::rehearse(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone) {
+    if (++since_ > kLongSearch) return forget(gone);
+    const uint64_t fingerprint = fingerprint_of(work);
+    const size_t seen = replay_ ? replay_->size() : 0;
+    if (seen != 0 && (fingerprint != wanted_[seen] || separated)) {
+        Replay::give_up(std::move(replay_), gone);
+        if (++tries_ == kMostTries) return forget(gone);
+        return rehearse(operation, work, separated, gone);
+    }
+    if (seen == 0 && (fingerprint != wanted_[0] || !may_begin(separated))) return;
+    if (!replay_) replay_ = std::make_unique<Replay>(stream_.context(), stream_.priority());
+    replay_->add(operation, work);
+    if (replay_->size() == wanted_.size()) finish_rehearsal(gone);
+}
+
+void Learner::finish_rehearsal(Gone& gone) noexcept {
+    CUresult result = CUDA_ERROR_UNKNOWN;
+    {
+        const host::NoCancel no_cancel;
+        const DriverTry scope(stream_.context());
+        if (scope.entered()) result = replay_->build();
+    }
+    if (result != CUDA_SUCCESS) {
+        forget(gone);
+        return rest();
+    }
+    learned_whole_ = true;
+    launches_ = 0;
+    broken_ = 0;
+    since_ = 0;
+    learned_.store(static_cast<uint32_t>(replay_->size()), std::memory_order_relaxed);
+}
+
+// All but how often it has rested. Where nothing is withheld.
+void Learner::forget(Gone& gone) noexcept {
+    Replay::give_up(std::move(replay_), gone);
+    wanted_.clear();
+    repetition_.clear();
+    learned_whole_ = launched_ = refused_ = false;
+    next_ = 0;
+    since_ = 0;
+    broken_ = 0;
+    learned_.store(0, std::memory_order_relaxed);
+}
+
+void Learner::rest() noexcept {
+    rests_until_.store(stream_.submission().accepted() + (kLeastRest << rests_), std::memory_order_relaxed);
+    rests_ = std::min<unsigned>(rests_ + 1, kMostRests);
+    repetition_.clear();
+    since_ = 0;
+}
+
+// --- replaying ---
+
+bool Learner::replay(const Operation& operation, const LearnableWork& work, bool separated, Gone& gone) noexcept {
+    if (next_ != 0 && (separated || !replay_->step(next_).can_do(work))) {
+        issue_withheld();
+        if (!stream_.held().empty() || stream_.failed_.load(std::memory_order_relaxed)) return false;
+        note_broken();
+    }
+    if (next_ == 0) {
+        if (refused_ || broken_ >= kMostBroken) {
+            forget(gone);
+            rest();
+            return false;
+        }
+        if (!may_begin(separated) || !replay_->step(0).can_do(work)) {
+            launched_ = false;
+            if (++since_ > kLongSearch) forget(gone);
+            return false;
+        }
+    }
+    accept(operation, work);
+    if (next_ == replay_->size()) launch();
+    return true;
+}
+
+void Learner::accept(const Operation& operation, const LearnableWork& work) noexcept {
+    Submission& submission = stream_.submission();
+    const uint64_t number = submission.next();
+    replay_->step(next_).take(operation, work, number);
+    stream_.held().withhold(replay_->place(next_));
+    stream_.marks().set_newest(false);
+    stream_.history().note_withheld(operation, number);
+    if (const auto* kernel = std::get_if<KernelWork>(&work))
+        submission.count(*kernel);
+    else if (const auto* copy = std::get_if<CopyWork>(&work))
+        submission.count(*copy);
+    else
+        submission.count(*std::get_if<FillWork>(&work));
+    submission.accept(number);
+    if (next_++ == 0) {
+        begun_.store(begun_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        watch_.begin();
+    }
+}
+
+void Learner::launch() noexcept {
+    const size_t count = next_;
+    CUresult result = CUDA_ERROR_UNKNOWN;
+    {
+        const DriverTry scope(stream_.context());
+        if (scope.entered()) result = replay_->launch(stream_.native());
+    }
+    next_ = 0;
+    if (result != CUDA_SUCCESS) {
+        refused_ = true;
+        return issue_withheld();
+    }
+    stream_.history().note_replayed(count);
+    stream_.held().end_withholding();
+    launched_ = true;
+    broken_ = 0;
+    since_ = 0;
+    replayed_.store(replayed_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+    if (++launches_ == kManyLaunches) rests_ = 0;
+}
+
+void Learner::note_broken() noexcept {
+    next_ = 0;
+    ++broken_;
+    launched_ = false;
+}
+
+// What can't be issued for want of memory is tried again.
+void Learner::issue_withheld() noexcept {
+    const DriverTry scope(stream_.context());
+    Held::Spent none;  // all that is withheld goes home
+    if (scope.entered())
+        stream_.held().issue_ready(none);
+    else
+        stream_.held().try_again();
+}
+
+// --- what is withheld for too long ---
+
+// After an operation has been withheld. A watch that ends looks once more behind a heavy fence: it sees the operation,
+// or this sees that the watch has ended.
+void Learner::Watch::begin() noexcept {
+    host::light_fence();
+    host::crossing();
+    if (posted_.load(std::memory_order_relaxed)) [[likely]]
+        return;
+    host::crossing();
+    if (posted_.exchange(true, std::memory_order_acquire)) return;  // a watch that was about to end goes on
+    idle_ = 0;
+    learner_.stream_.retain();
+    post();
+}
+
+void Learner::Watch::post() noexcept {
+    Streams::of(learner_.stream_.context()).prompts().post(*this, host::now() + kPatience);
+}
+
+void Learner::Watch::run() noexcept {
+    Stream& stream = learner_.stream_;
+    look();
+    if (!ends()) return post();
+    const bool orphaned = stream.orphaned();
+    const Ref<Context> context(&stream.context());
+    stream.release();
+    if (orphaned) Streams::of(*context).scanner().wake();  // it may have the last reference
+}
+
+void Learner::Watch::look() noexcept {
+    const uint64_t begun = learner_.begun_.load(std::memory_order_relaxed);
+    const bool same = begun == std::exchange(seen_, begun);
+    idle_ = same ? idle_ + 1 : 0;
+    if (same && learner_.stream_.held().withheld()) learner_.stream_.issue_withheld();
+}
+
+bool Learner::Watch::ends() noexcept {
+    Stream& stream = learner_.stream_;
+    const bool last = stream.runtime().shutting_down() || stream.orphaned();
+    if (!last && idle_ < kMostIdle) return false;
+    host::crossing();
+    posted_.store(false, std::memory_order_release);
+    host::crossing();
+    host::heavy_fence();
+    if (!stream.held().withheld()) return true;
+    if (last) {
+        stream.held().flush();
+        return true;
+    }
+    host::crossing();
+    return posted_.exchange(true, std::memory_order_acquire);
+}
+
+}  // namespace gpo

@@ -1,0 +1,46 @@
+// One line of a trace file, as it is read back: a JSON object whose members have names of their own, those of inner
+// objects with the outer name in front ("args.bytes").
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpo::trace {
+
+class JsonLine {
+public:
+    /// False if the text is no JSON object, or is nested deeper than a trace's lines are. Arrays are passed over.
+    /// Throws std::bad_alloc.
+    bool parse(std::string_view text);
+
+    /// A string, without its quotes and escapes; "" if there is none of that name.
+    std::string_view string(std::string_view name) const noexcept;
+    /// A number without sign, fraction and exponent; nothing if there is none such.
+    std::optional<uint64_t> number(std::string_view name) const noexcept;
+    /// Microseconds with at most three decimals, as nanoseconds.
+    std::optional<uint64_t> time(std::string_view name) const noexcept;
+
+private:
+    struct Member {
+        std::string name, value;
+        bool is_string = false;
+    };
+    bool object(int depth, const std::string& prefix);
+    bool value(int depth, const std::string& name);
+    bool array(int depth);
+    bool string_literal(std::string& out);
+    bool escape(std::string& out);
+    bool code_unit(uint32_t& unit);
+    bool word(std::string& out);
+    void skip_space() noexcept;
+    bool take(char expected) noexcept;
+    const Member* find(std::string_view name, bool is_string) const noexcept;
+
+    std::string_view rest_;
+    std::vector<Member> members_;
+};
+
+}  // namespace gpo::trace

@@ -1,0 +1,41 @@
+// Reads a trace file back that the library wrote (json.h), gzipped or not.
+//
+// A trace whose process was killed ends early: between two lines, within a line, or within the gzipped data. What comes
+// before is read, and `whole` is false. A file that is damaged elsewhere, or was written by something else, is refused.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "trace/report/span.h"
+
+namespace gpo::trace {
+
+struct TraceRead {
+    /// What a thread of the host did.
+    enum class Doing : uint8_t { launching, waiting, serialising, calling };
+    struct HostSpan {
+        Doing doing;
+        uint64_t begin, end;  // ns since the trace's start, as all times here
+    };
+
+    std::string program;
+    std::map<int, std::string> devices;          // names by number
+    std::vector<Span> spans;                     // by the time of their submission
+    std::vector<HostSpan> host;                  // in no order. Those of different threads, and nested ones, overlap
+    std::map<std::string, uint64_t> serialised;  // counts by what
+    uint64_t launches = 0, launch_time = 0;      // calls that launch a kernel, ns in them
+    uint64_t end = 0;
+    uint64_t dropped = 0, call_cost = 0, operation_cost = 0;  // as the trace says of itself
+    bool whole = true;
+
+    std::set<std::string> texts;  // that spans refer to
+};
+
+/// Throws Failure(GPO_NOT_FOUND, GPO_IO_ERROR, GPO_INVALID_ARGUMENT, GPO_LIMIT_EXCEEDED) that names the file, and the
+/// line where there is one; std::bad_alloc.
+TraceRead read_trace(const std::string& path);
+
+}  // namespace gpo::trace

@@ -1,0 +1,140 @@
+// Launches of kernels by kernels, as the software GPU's compiler sees them: what it makes of them, what it refuses, and
+// what it notes of the kernels. How children run is in machine/children_test.cpp and in conformance.
+#include <algorithm>
+#include <string>
+
+#include "softgpu/compiler/lexer.h"
+#include "softgpu/compiler/token_pass.h"
+#include "unit/softgpu/kernel_device.h"
+
+using namespace gpo::softgpu;
+
+namespace {
+
+std::string rewrite_launches(const std::string& source, bool allowed = true) {
+    PassOptions options;
+    options.launches = allowed;
+    return rewrite_kernels("# 1 \"k.cu\"\n" + source, options).text;
+}
+
+/// The body of a kernel with this statement.
+std::string rewrite_statement(const std::string& statement) {
+    return rewrite_launches(
+        "namespace n { template <class T> __global__ void each(T* p, int i); }\n"
+        "__global__ void one(int* p);\n"
+        "__global__ void parent(int* p, int b) { " +
+        statement + " }\n");
+}
+
+std::string refusal_of(const std::string& source, bool allowed = true) {
+    try {
+        rewrite_launches(source, allowed);
+        return "";
+    } catch (const SourceError& error) {
+        return error.what();
+    }
+}
+
+std::string without_blanks(std::string text) {
+    std::erase(text, ' ');
+    return text;
+}
+
+bool has_part(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+gpo::driver::CompileResult compile_launches(const std::string& source) {
+    const auto compiler = make_soft_compiler();
+    gpo::driver::CompileRequest request;
+    request.source = source;
+    request.file_name = "k.cu";
+    request.dynamic_parallelism = true;
+    return compiler->compile(request);
+}
+
+}  // namespace
+
+TEST_CASE("a launch becomes a call of the kernel behind its shape, on the same line") {
+    struct Row {
+        const char *launch, *call;
+    };
+    for (const Row& row : {
+             Row{"one<<<1, b>>>(p);", "(__gpo_shape(1, b), one (p));"},
+             Row{"if (b) one<<<b, 1>>>(p); else ::one<<<1, b + (b >> 3)>>>(p);",
+                 "if (b) (__gpo_shape(b, 1), one (p)); else (__gpo_shape(1, b + (b >> 3)), :: one (p));"},
+             Row{"n::each<int><<<dim3(1, 2), 3, 4, cudaStreamTailLaunch>>>(p, b);",
+                 "(__gpo_shape(dim3(1, 2), 3, 4, cudaStreamTailLaunch), n :: each < int > (p, b));"},
+             Row{"n::template each<A<int> ><<<f<g<int>>(), 3>>>(p, (b, 2));",
+                 "(__gpo_shape(f<g<int>>(), 3), n :: template each < A < int > > (p, (b, 2)));"},
+         }) {
+        CAPTURE(row.launch);
+        const std::string text = rewrite_statement(row.launch);
+        INFO(text);
+        CHECK(has_part(without_blanks(text), without_blanks(row.call)));
+    }
+    const std::string source = "__global__ void one();\n__global__ void two() {\none\n<<<1,\n1>>>\n();\n}\nint last;\n";
+    const std::string text = rewrite_launches(source);
+    const auto lines_before = [](const std::string& in, const char* what) {
+        return std::count(in.begin(), in.begin() + static_cast<ptrdiff_t>(in.rfind(what)), '\n');
+    };
+    const size_t ours = text.find("# 1 \"k.cu\"\n");
+    REQUIRE(ours != std::string::npos);
+    CHECK(lines_before(text.substr(ours), "int last") == lines_before("\n" + source, "int last"));
+}
+
+TEST_CASE("a launch that isn't one is refused with its line") {
+    const std::string kernels = "__global__ void one(int* p);\n";
+    CHECK(has_part(refusal_of(kernels + "__global__ void k(int* p) { one<<<1, 1>>>(p); }", false),
+                   "k.cu(2): error: a kernel that launches kernels is compiled with the flag "
+                   "GPO_COMPILE_DYNAMIC_PARALLELISM"));
+    for (const char* statement : {"(*p)<<<1, 1>>>(p);", "p[0]<<<1, 1>>>(p);", "<<<1, 1>>>(p);", "3<<<1, 1>>>(p);"}) {
+        CAPTURE(statement);
+        CHECK(has_part(refusal_of(kernels + "__global__ void k(int* p) { " + statement + " }"),
+                       "k.cu(2): error: what is launched must be named"));
+    }
+    for (const char* statement : {"one<<<1, 1>>>;", "one<<<1, 1>>(p);", "one<<<1, 1;"}) {
+        CAPTURE(statement);
+        CHECK(has_part(refusal_of(kernels + "__global__ void k(int* p) { " + statement + " }"),
+                       "k.cu(2): error: a launch needs >>>(arguments)"));
+    }
+    for (const char* call : {"cudaStreamCreateWithFlags(&s, 1)", "cudaEventRecord(e, 0)"}) {
+        CAPTURE(call);
+        CHECK(has_part(refusal_of("__global__ void k() {\n" + std::string(call) + "; }"),
+                       "k.cu(2): error: " + std::string(call).substr(0, std::string(call).find('('))));
+    }
+    CHECK(has_part(refusal_of("__global__ void k() { cudaDeviceSynchronize(); }"), "cudaStreamTailLaunch"));
+}
+
+TEST_CASE("kernels that may launch are told apart, and a child that waits makes no parent wait") {
+    const auto result = compile_launches(R"(
+__global__ void waits(int* p) { __shared__ int s; if (threadIdx.x == 0) s = *p; __syncthreads(); p[threadIdx.x] = s; }
+__device__ void start(int* p) { waits<<<1, 32>>>(p); }
+extern "C" __global__ void direct(int* p) { waits<<<1, 32>>>(p); }
+extern "C" __global__ void through_function(int* p) { if (p) start(p); }
+extern "C" __global__ void neither(int* p) { *p = 1; }
+)");
+    INFO(result.log);
+    REQUIRE(result.ok);
+    std::unique_ptr<Image> image;
+    std::string log;
+    REQUIRE(Image::load(result.image.data(), result.image.size(), &log, &image) == CUDA_SUCCESS);
+    unsigned seen = 0;
+    for (const gpo_soft_kernel& kernel : image->kernels()) {
+        const std::string name = kernel.name;
+        CAPTURE(name);
+        const bool launches = name == "direct" || name == "through_function", waits = has_part(name, "waits");
+        CHECK(((kernel.flags & GPO_SOFT_KERNEL_LAUNCHES) != 0) == launches);
+        CHECK(((kernel.flags & GPO_SOFT_KERNEL_WAITS) != 0) == waits);
+        ++seen;
+    }
+    CHECK(seen == 4);
+}
+
+TEST_CASE("a launch with the wrong arguments is the compiler's error, at its line") {
+    const auto result = compile_launches(
+        "__global__ void one(int* p, int i);\n"
+        "__global__ void parent(int* p) {\n"
+        "    one<<<1, 1>>>(p);\n"
+        "}\n");
+    CHECK_FALSE(result.ok);
+    CHECK(has_part(result.log, "k.cu:3:"));
+}
