@@ -21,6 +21,7 @@ inline void check_call(const char* call, gpo_status status) {
 #define CHECK_GPO(...) ::gpo::bench::check_call(#__VA_ARGS__, (__VA_ARGS__))
 
 using test::Arena;
+using test::Buckets;
 using test::Event;
 using test::Executor;
 using test::Graph;
@@ -53,6 +54,8 @@ public:
     Executor executor(uint32_t flags) const;
     /// One of the kernels below; they are compiled with the first.
     Kernel kernel(const char* name);
+    /// Kernels of a source of the row's own take the place of those below. Before any is asked for; `source` stays.
+    void use_source(const char* source) { source_ = source; }
     /// The image that they were made from, for the raw arm.
     std::string image();
     /// What clock64() counts in so many nanoseconds.
@@ -60,6 +63,7 @@ public:
 
 private:
     void compile();
+    const char* source_ = nullptr;  // NULL: kernel_source
     Module module_;
 };
 

@@ -62,6 +62,7 @@ struct Options {
 };
 
 double now_ns() noexcept;
+inline double million_per_second(size_t count, double ns) { return static_cast<double>(count) * 1e3 / ns; }
 /// Where this program lies, and with it what else was built for the benchmarks.
 std::string program_folder();
 double median(std::vector<double> values);

@@ -44,8 +44,6 @@ double time_after(int count, Prepare&& prepare, Timed&& timed) {
     return total / count;
 }
 
-double million_per_second(size_t count, double ns) { return static_cast<double>(count) * 1e3 / ns; }
-
 // --- a chain of kernels that do nothing, in both arms ---
 
 /// Of the driver's. One argument of a node in the middle can be set.
@@ -78,12 +76,14 @@ public:
     }
     void finish() const { CHECK_CU(cu_.cuStreamSynchronize(stream_)); }
 
-    /// Another graph, which differs from the one before in an argument. One of the next two has to follow.
+    /// Another graph, which differs from the one before in an argument of the node in the middle. One of the next two
+    /// has to follow.
     void capture() {
         ++value_;
         CHECK_CU(cu_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
         for (int i = 0; i < nodes_; ++i)
-            CHECK_CU(cu_.cuLaunchKernel(kernel_, 1, 1, 1, 1, 1, 1, 0, stream_, arguments_, nullptr));
+            CHECK_CU(cu_.cuLaunchKernel(kernel_, 1, 1, 1, 1, 1, 1, 0, stream_,
+                                        i == nodes_ / 2 ? arguments_ : of_others_, nullptr));
         CHECK_CU(cu_.cuStreamEndCapture(stream_, &captured_));
     }
     /// The captured graph and an executable one take the place of those before.
@@ -116,9 +116,10 @@ private:
     CUgraphNode middle_ = nullptr;
     CUDA_KERNEL_NODE_PARAMS params_{};
     unsigned* pointer_ = nullptr;
-    unsigned value_ = 0;
+    unsigned value_ = 0, other_value_ = 0;
     unsigned long long n_ = 0;
     void* arguments_[3] = {&pointer_, &value_, &n_};
+    void* of_others_[3] = {&pointer_, &other_value_, &n_};
 };
 
 /// The same as a template with one graph.
@@ -146,12 +147,12 @@ public:
     }
     void finish() const { gpo::bench::finish(stream_); }
 
-    /// Another recording, which differs from the one before in an argument.
+    /// Another recording, which differs from the one before in an argument of the node in the middle.
     void record() {
         ++value_;
         CHECK_GPO(gpo_template_begin(template_, stream_));
         for (int i = 0; i < nodes_; ++i) {
-            gpo::bench::launch(stream_, kernel_, shape(1, 1), pointer_, value_, n_);
+            gpo::bench::launch(stream_, kernel_, shape(1, 1), pointer_, i == nodes_ / 2 ? value_ : other_value_, n_);
             if (i == nodes_ / 2) name_argument();
         }
         CHECK_GPO(gpo_template_end(template_));
@@ -181,7 +182,7 @@ private:
     Graph graph_;
     uint32_t parameter_ = 0;
     unsigned* pointer_ = nullptr;
-    unsigned value_ = 0;
+    unsigned value_ = 0, other_value_ = 0;
     unsigned long long n_ = 0;
 };
 
@@ -232,6 +233,48 @@ void same_settings(Row& row) {
             chain.set_same();
             chain.launch();
         });
+}
+
+// --- streams that learn ---
+
+/// Ten kernels, one after the other, on a stream of its own. The first `changing` get another argument each time.
+class Ten {
+public:
+    Ten(Gpu& gpu, uint32_t flags, int changing) : kernel_(gpu.kernel("empty")), changing_(changing) {
+        auto options = sized<gpo_stream_options>();
+        options.flags = flags;
+        CHECK_GPO(gpo_stream_create(gpu.device, &options, stream_.out()));
+    }
+    void put() {
+        ++value_;
+        for (int i = 0; i < kNodes; ++i)
+            gpo::bench::launch(stream_, kernel_, shape(1, 1), pointer_, i < changing_ ? value_ : 0u, n_);
+    }
+    void finish() const { gpo::bench::finish(stream_); }
+    uint64_t replayed() const {
+        auto info = sized<gpo_stream_info>();
+        CHECK_GPO(gpo_stream_get_info(stream_, &info));
+        return info.replayed;
+    }
+
+private:
+    Stream stream_;
+    const Kernel kernel_;
+    const int changing_;
+    unsigned* pointer_ = nullptr;
+    unsigned value_ = 0;
+    unsigned long long n_ = 0;
+};
+
+void repeated(Row& row, int changing) {
+    Gpu gpu;
+    Ten plain(gpu, 0, changing), learning(gpu, GPO_STREAM_LEARNS, changing);
+    const auto cost_of = [&](Ten& ten) {
+        return host_cost(
+            row, [&] { ten.put(); }, [&] { ten.finish(); });
+    };
+    row.pairs([&] { return cost_of(plain); }, [&] { return cost_of(learning); });
+    if (learning.replayed() == 0) throw std::runtime_error("nothing was replayed");
 }
 
 // --- updates ---
@@ -431,8 +474,19 @@ int main(int argc, char** argv) {
                .what = "gpo_template_launch of 10 kernels, without settings, host cost",
                .base = "cuGraphLaunch"},
               template_launches);
+    bench.row({.name = "learned_sequence",
+               .what = "10 kernels, again and again with the same arguments, on a stream that learns, host cost",
+               .base = "the same on a plain stream",
+               .target = ratio_at_most(0.5)},
+              [](Row& row) { repeated(row, 0); });
+    bench.row({.name = "learned_sequence_set",
+               .what = "the same, with another argument for two of the kernels each time",
+               .base = "the same on a plain stream",
+               .target = ratio_at_most(0.5)},
+              [](Row& row) { repeated(row, 2); });
     bench.row({.name = "graph_update",
-               .what = "update of a graph of 100 kernels to a recording with another argument, without the recording",
+               .what = "update of a graph of 100 kernels to a recording with another argument of one of them, without the "
+                       "recording",
                .base = "cuGraphInstantiate, without the capture, and destroying the graphs before",
                .target = ratio_at_most(0.05)},
               [](Row& row) { updates(row, &RawChain::instantiate_anew); });

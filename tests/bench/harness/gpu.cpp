@@ -132,7 +132,7 @@ Arena Gpu::arena(uint64_t initial_bytes) const {
 void Gpu::compile() {
     if (module_) return;
     auto options = sized<gpo_compile_options>();
-    options.source = kernel_source;
+    options.source = source_ ? source_ : kernel_source;
     options.file_name = "bench.cu";
     CHECK_GPO(gpo_module_compile(device, &options, module_.out()));
 }
