@@ -50,18 +50,48 @@ pub const GPO_LIMIT_HEAP_BYTES: u32 = 3;
 pub const GPO_LIMIT_PENDING_LAUNCHES: u32 = 4;
 pub const GPO_LIMIT_L2_FETCH_BYTES: u32 = 5;
 pub const GPO_LIMIT_PERSISTING_L2_BYTES: u32 = 6;
+pub const GPO_COSTS_PROBE: u32 = 1;
+pub const GPO_WORKLOAD_REPEATS: u32 = 1;
+pub const GPO_WORKLOAD_SHAPES_VARY: u32 = 2;
+pub const GPO_WORKLOAD_INDEPENDENT: u32 = 4;
+pub const GPO_WORKLOAD_SPAWNS: u32 = 8;
+pub const GPO_WORKLOAD_ARRIVES: u32 = 16;
+pub const GPO_WORKLOAD_PAGEABLE: u32 = 32;
+pub const GPO_WORKLOAD_IN_GRAPH: u32 = 64;
+pub const GPO_WORKLOAD_DYNAMIC_PARALLELISM: u32 = 128;
+pub const GPO_WORKLOAD_OVERLAPPED: u32 = 256;
+pub const GPO_ORDER_GRID: u32 = 1;
+pub const GPO_ORDER_CHUNKS: u32 = 2;
+pub const GPO_ORDER_STRIDED: u32 = 3;
+pub const GPO_ORDER_CLAIMED: u32 = 4;
+pub const GPO_ORDER_LONGEST_FIRST: u32 = 5;
+pub const GPO_ORDER_CLAIMED_LATE: u32 = 6;
+pub const GPO_BOUND_LAUNCH: u32 = 1;
+pub const GPO_BOUND_MEMORY: u32 = 2;
+pub const GPO_BOUND_OPERATIONS: u32 = 3;
+pub const GPO_BOUND_KERNEL: u32 = 4;
+pub const GPO_BOUND_COPY: u32 = 5;
+pub const GPO_BOUND_DECISION: u32 = 6;
+pub const GPO_BOUND_IDLE: u32 = 7;
+pub const GPO_FORM_LEAVE: u32 = 1;
+pub const GPO_FORM_MORE_STREAMS: u32 = 2;
+pub const GPO_FORM_FEWER_STREAMS: u32 = 3;
+pub const GPO_FORM_GRAPH: u32 = 4;
+pub const GPO_FORM_BUCKETS: u32 = 5;
+pub const GPO_FORM_WHILE: u32 = 6;
+pub const GPO_FORM_RANGE: u32 = 7;
+pub const GPO_FORM_RING: u32 = 8;
+pub const GPO_FORM_HOST_RING: u32 = 9;
+pub const GPO_FORM_DYNAMIC_PARALLELISM: u32 = 10;
+pub const GPO_FORM_HOST_LAUNCHES: u32 = 11;
+pub const GPO_FORM_FUSE: u32 = 12;
+pub const GPO_FORM_PIPELINE: u32 = 13;
+pub const GPO_FORM_BATCHED_COPIES: u32 = 14;
 pub const GPO_EVENT_TIMING: u32 = 1;
 pub const GPO_EVENT_BLOCKING_SYNC: u32 = 2;
 pub const GPO_STREAM_BLOCKING: u32 = 1;
-pub const GPO_ORIGIN_STREAM: u32 = 1;
-pub const GPO_ORIGIN_EVENT: u32 = 2;
-pub const GPO_ORIGIN_PIPELINE: u32 = 3;
-pub const GPO_ORIGIN_TIMELINE: u32 = 4;
-pub const GPO_EXECUTOR_CALLER: u32 = 1;
-pub const GPO_EXECUTOR_SPIN: u32 = 2;
-pub const GPO_EXECUTOR_SLEEP: u32 = 4;
-pub const GPO_METRICS_LATENCIES: u32 = 32;
-pub const GPO_METRICS_ERRORS: u32 = 96;
+pub const GPO_STREAM_LEARNS: u32 = 2;
+pub const GPO_STREAM_RESIDENT: u32 = 4;
 pub const GPO_ARENA_WRITE_COMBINED: u32 = 1;
 pub const GPO_ARENA_NUMA: u32 = 2;
 pub const GPO_REGISTER_READ_ONLY: u32 = 1;
@@ -71,8 +101,38 @@ pub const GPO_MEMORY_DEVICE: u32 = 3;
 pub const GPO_MEMORY_MANAGED: u32 = 4;
 pub const GPO_POOL_KEEP_NOTHING: u32 = 1;
 pub const GPO_COMPILE_NO_CACHE: u32 = 1;
+pub const GPO_COMPILE_DYNAMIC_PARALLELISM: u32 = 2;
 pub const GPO_LAUNCH_COOPERATIVE: u32 = 1;
 pub const GPO_LAUNCH_PRIORITY: u32 = 2;
+pub const GPO_COMPARE_KERNEL: u32 = 0;
+pub const GPO_COMPARE_EQUAL: u32 = 1;
+pub const GPO_COMPARE_NOT_EQUAL: u32 = 2;
+pub const GPO_COMPARE_LESS: u32 = 3;
+pub const GPO_COMPARE_GREATER_EQUAL: u32 = 4;
+pub const GPO_COMPARE_VALUE: u32 = 5;
+pub const GPO_PARAMETER_ARGUMENT: u32 = 1;
+pub const GPO_PARAMETER_GRID: u32 = 2;
+pub const GPO_PARAMETER_BLOCK: u32 = 3;
+pub const GPO_PARAMETER_SHARED_BYTES: u32 = 4;
+pub const GPO_PARAMETER_DESTINATION: u32 = 5;
+pub const GPO_PARAMETER_SOURCE: u32 = 6;
+pub const GPO_PARAMETER_BYTES: u32 = 7;
+pub const GPO_PARAMETER_VALUE: u32 = 8;
+pub const GPO_PARAMETER_ENABLED: u32 = 9;
+pub const GPO_PICTURE_DOT: u32 = 1;
+pub const GPO_PICTURE_SVG: u32 = 2;
+pub const GPO_GRAPH_UPLOAD: u32 = 1;
+pub const GPO_GRAPH_DEVICE_LAUNCH: u32 = 2;
+pub const GPO_ORIGIN_STREAM: u32 = 1;
+pub const GPO_ORIGIN_EVENT: u32 = 2;
+pub const GPO_ORIGIN_PIPELINE: u32 = 3;
+pub const GPO_ORIGIN_TIMELINE: u32 = 4;
+pub const GPO_ORIGIN_QUEUE: u32 = 5;
+pub const GPO_EXECUTOR_CALLER: u32 = 1;
+pub const GPO_EXECUTOR_SPIN: u32 = 2;
+pub const GPO_EXECUTOR_SLEEP: u32 = 4;
+pub const GPO_METRICS_LATENCIES: u32 = 32;
+pub const GPO_METRICS_ERRORS: u32 = 96;
 pub const GPO_SOURCE_KIND_MEMORY: u32 = 1;
 pub const GPO_SOURCE_KIND_FILE: u32 = 2;
 pub const GPO_SOURCE_KIND_CALLBACK: u32 = 3;
@@ -95,23 +155,26 @@ pub const GPO_SINK_FILE: u32 = 2;
 pub const GPO_SINK_CALLBACK: u32 = 3;
 pub const GPO_SINK_USE_DESCRIPTOR: u32 = 1;
 pub const GPO_PIPELINE_TIMES: u32 = 1;
-pub const GPO_COMPARE_KERNEL: u32 = 0;
-pub const GPO_COMPARE_EQUAL: u32 = 1;
-pub const GPO_COMPARE_NOT_EQUAL: u32 = 2;
-pub const GPO_COMPARE_LESS: u32 = 3;
-pub const GPO_COMPARE_GREATER_EQUAL: u32 = 4;
-pub const GPO_COMPARE_VALUE: u32 = 5;
-pub const GPO_PARAMETER_ARGUMENT: u32 = 1;
-pub const GPO_PARAMETER_GRID: u32 = 2;
-pub const GPO_PARAMETER_BLOCK: u32 = 3;
-pub const GPO_PARAMETER_SHARED_BYTES: u32 = 4;
-pub const GPO_PARAMETER_DESTINATION: u32 = 5;
-pub const GPO_PARAMETER_SOURCE: u32 = 6;
-pub const GPO_PARAMETER_BYTES: u32 = 7;
-pub const GPO_PARAMETER_VALUE: u32 = 8;
-pub const GPO_PARAMETER_ENABLED: u32 = 9;
-pub const GPO_GRAPH_UPLOAD: u32 = 1;
-pub const GPO_GRAPH_DEVICE_LAUNCH: u32 = 2;
+pub const GPO_QUEUE_RANGE: u32 = 1;
+pub const GPO_QUEUE_RING: u32 = 2;
+pub const GPO_QUEUE_HOST_RING: u32 = 3;
+pub const GPO_QUEUE_TICKETS: u32 = 1;
+pub const GPO_QUEUE_NO_ANSWERS: u32 = 2;
+pub const GPO_QUEUE_LATE_CLAIMS: u32 = 4;
+pub const GPO_QUEUE_HANDLE_BYTES: u32 = 192;
+pub const GPO_QUEUE_OPEN: u32 = 0;
+pub const GPO_QUEUE_CLOSED: u32 = 1;
+pub const GPO_QUEUE_ABORTED: u32 = 2;
+pub const GPO_SCHEDULER_RESIDENT: u32 = 1;
+pub const GPO_SCHEDULER_GRAPHS: u32 = 2;
+pub const GPO_SCHEDULER_WHILE: u32 = 3;
+pub const GPO_WORKER_THREAD: u32 = 1;
+pub const GPO_WORKER_WARP: u32 = 2;
+pub const GPO_WORKER_BLOCK: u32 = 3;
+pub const GPO_SCHEDULER_READY: u32 = 0;
+pub const GPO_SCHEDULER_RUNNING: u32 = 1;
+pub const GPO_SCHEDULER_DRAINING: u32 = 2;
+pub const GPO_SCHEDULER_STOPPING: u32 = 3;
 pub const GPO_TRACE_NO_GPU_TIMES: u32 = 1;
 pub type gpo_status = i32;
 #[repr(C)]
@@ -204,6 +267,24 @@ pub struct gpo_graph_s {
     _unused: [u8; 0],
 }
 pub type gpo_graph_t = *mut gpo_graph_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_buckets_s {
+    _unused: [u8; 0],
+}
+pub type gpo_buckets_t = *mut gpo_buckets_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_queue_s {
+    _unused: [u8; 0],
+}
+pub type gpo_queue_t = *mut gpo_queue_s;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_scheduler_s {
+    _unused: [u8; 0],
+}
+pub type gpo_scheduler_t = *mut gpo_scheduler_s;
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct gpo_error {
@@ -611,6 +692,334 @@ const _: () = {
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
+pub struct gpo_costs {
+    pub struct_size: u32,
+    pub measured: u32,
+    pub launch_ns: u64,
+    pub wait_ns: u64,
+    pub decision_ns: u64,
+    pub graph_launch_ns: u64,
+    pub graph_node_ns: u64,
+    pub while_turn_ns: u64,
+    pub device_launch_ns: u64,
+    pub doorbell_ns: u64,
+    pub host_tasks_per_second: u64,
+    pub claims_per_second: u64,
+    pub ring_tasks_per_second: u64,
+    pub copy_ns: u64,
+    pub copy_in_rate: u64,
+    pub copy_out_rate: u64,
+    pub copy_both_rate: u64,
+    pub pageable_in_rate: u64,
+    pub pageable_out_rate: u64,
+    pub memory_rate: u64,
+    pub operation_rate: u64,
+    pub multiprocessors: u32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_costs"][::core::mem::size_of::<gpo_costs>() - 168usize];
+    ["Alignment of gpo_costs"][::core::mem::align_of::<gpo_costs>() - 8usize];
+    [
+        "Offset of field: gpo_costs::struct_size",
+    ][::core::mem::offset_of!(gpo_costs, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_costs::measured",
+    ][::core::mem::offset_of!(gpo_costs, measured) - 4usize];
+    [
+        "Offset of field: gpo_costs::launch_ns",
+    ][::core::mem::offset_of!(gpo_costs, launch_ns) - 8usize];
+    [
+        "Offset of field: gpo_costs::wait_ns",
+    ][::core::mem::offset_of!(gpo_costs, wait_ns) - 16usize];
+    [
+        "Offset of field: gpo_costs::decision_ns",
+    ][::core::mem::offset_of!(gpo_costs, decision_ns) - 24usize];
+    [
+        "Offset of field: gpo_costs::graph_launch_ns",
+    ][::core::mem::offset_of!(gpo_costs, graph_launch_ns) - 32usize];
+    [
+        "Offset of field: gpo_costs::graph_node_ns",
+    ][::core::mem::offset_of!(gpo_costs, graph_node_ns) - 40usize];
+    [
+        "Offset of field: gpo_costs::while_turn_ns",
+    ][::core::mem::offset_of!(gpo_costs, while_turn_ns) - 48usize];
+    [
+        "Offset of field: gpo_costs::device_launch_ns",
+    ][::core::mem::offset_of!(gpo_costs, device_launch_ns) - 56usize];
+    [
+        "Offset of field: gpo_costs::doorbell_ns",
+    ][::core::mem::offset_of!(gpo_costs, doorbell_ns) - 64usize];
+    [
+        "Offset of field: gpo_costs::host_tasks_per_second",
+    ][::core::mem::offset_of!(gpo_costs, host_tasks_per_second) - 72usize];
+    [
+        "Offset of field: gpo_costs::claims_per_second",
+    ][::core::mem::offset_of!(gpo_costs, claims_per_second) - 80usize];
+    [
+        "Offset of field: gpo_costs::ring_tasks_per_second",
+    ][::core::mem::offset_of!(gpo_costs, ring_tasks_per_second) - 88usize];
+    [
+        "Offset of field: gpo_costs::copy_ns",
+    ][::core::mem::offset_of!(gpo_costs, copy_ns) - 96usize];
+    [
+        "Offset of field: gpo_costs::copy_in_rate",
+    ][::core::mem::offset_of!(gpo_costs, copy_in_rate) - 104usize];
+    [
+        "Offset of field: gpo_costs::copy_out_rate",
+    ][::core::mem::offset_of!(gpo_costs, copy_out_rate) - 112usize];
+    [
+        "Offset of field: gpo_costs::copy_both_rate",
+    ][::core::mem::offset_of!(gpo_costs, copy_both_rate) - 120usize];
+    [
+        "Offset of field: gpo_costs::pageable_in_rate",
+    ][::core::mem::offset_of!(gpo_costs, pageable_in_rate) - 128usize];
+    [
+        "Offset of field: gpo_costs::pageable_out_rate",
+    ][::core::mem::offset_of!(gpo_costs, pageable_out_rate) - 136usize];
+    [
+        "Offset of field: gpo_costs::memory_rate",
+    ][::core::mem::offset_of!(gpo_costs, memory_rate) - 144usize];
+    [
+        "Offset of field: gpo_costs::operation_rate",
+    ][::core::mem::offset_of!(gpo_costs, operation_rate) - 152usize];
+    [
+        "Offset of field: gpo_costs::multiprocessors",
+    ][::core::mem::offset_of!(gpo_costs, multiprocessors) - 160usize];
+    [
+        "Offset of field: gpo_costs::reserved",
+    ][::core::mem::offset_of!(gpo_costs, reserved) - 164usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_workload {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub costs: *const gpo_costs,
+    pub launches: u64,
+    pub round_ns: u64,
+    pub kernel_ns: u64,
+    pub decisions: u64,
+    pub streams: u32,
+    pub blocks: u32,
+    pub bytes: u64,
+    pub operations: u64,
+    pub copies: u64,
+    pub copy_in_bytes: u64,
+    pub copy_out_bytes: u64,
+    pub tasks: u64,
+    pub task_ns: u64,
+    pub order: u32,
+    pub workers: u32,
+    pub block_workers: u32,
+    pub reserved: u32,
+    pub task_costs: *const f32,
+    pub cost_stride: u64,
+    pub cost_count: u64,
+    pub cost_deviation: u64,
+    pub cost_max: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_workload"][::core::mem::size_of::<gpo_workload>() - 168usize];
+    ["Alignment of gpo_workload"][::core::mem::align_of::<gpo_workload>() - 8usize];
+    [
+        "Offset of field: gpo_workload::struct_size",
+    ][::core::mem::offset_of!(gpo_workload, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_workload::flags",
+    ][::core::mem::offset_of!(gpo_workload, flags) - 4usize];
+    [
+        "Offset of field: gpo_workload::costs",
+    ][::core::mem::offset_of!(gpo_workload, costs) - 8usize];
+    [
+        "Offset of field: gpo_workload::launches",
+    ][::core::mem::offset_of!(gpo_workload, launches) - 16usize];
+    [
+        "Offset of field: gpo_workload::round_ns",
+    ][::core::mem::offset_of!(gpo_workload, round_ns) - 24usize];
+    [
+        "Offset of field: gpo_workload::kernel_ns",
+    ][::core::mem::offset_of!(gpo_workload, kernel_ns) - 32usize];
+    [
+        "Offset of field: gpo_workload::decisions",
+    ][::core::mem::offset_of!(gpo_workload, decisions) - 40usize];
+    [
+        "Offset of field: gpo_workload::streams",
+    ][::core::mem::offset_of!(gpo_workload, streams) - 48usize];
+    [
+        "Offset of field: gpo_workload::blocks",
+    ][::core::mem::offset_of!(gpo_workload, blocks) - 52usize];
+    [
+        "Offset of field: gpo_workload::bytes",
+    ][::core::mem::offset_of!(gpo_workload, bytes) - 56usize];
+    [
+        "Offset of field: gpo_workload::operations",
+    ][::core::mem::offset_of!(gpo_workload, operations) - 64usize];
+    [
+        "Offset of field: gpo_workload::copies",
+    ][::core::mem::offset_of!(gpo_workload, copies) - 72usize];
+    [
+        "Offset of field: gpo_workload::copy_in_bytes",
+    ][::core::mem::offset_of!(gpo_workload, copy_in_bytes) - 80usize];
+    [
+        "Offset of field: gpo_workload::copy_out_bytes",
+    ][::core::mem::offset_of!(gpo_workload, copy_out_bytes) - 88usize];
+    [
+        "Offset of field: gpo_workload::tasks",
+    ][::core::mem::offset_of!(gpo_workload, tasks) - 96usize];
+    [
+        "Offset of field: gpo_workload::task_ns",
+    ][::core::mem::offset_of!(gpo_workload, task_ns) - 104usize];
+    [
+        "Offset of field: gpo_workload::order",
+    ][::core::mem::offset_of!(gpo_workload, order) - 112usize];
+    [
+        "Offset of field: gpo_workload::workers",
+    ][::core::mem::offset_of!(gpo_workload, workers) - 116usize];
+    [
+        "Offset of field: gpo_workload::block_workers",
+    ][::core::mem::offset_of!(gpo_workload, block_workers) - 120usize];
+    [
+        "Offset of field: gpo_workload::reserved",
+    ][::core::mem::offset_of!(gpo_workload, reserved) - 124usize];
+    [
+        "Offset of field: gpo_workload::task_costs",
+    ][::core::mem::offset_of!(gpo_workload, task_costs) - 128usize];
+    [
+        "Offset of field: gpo_workload::cost_stride",
+    ][::core::mem::offset_of!(gpo_workload, cost_stride) - 136usize];
+    [
+        "Offset of field: gpo_workload::cost_count",
+    ][::core::mem::offset_of!(gpo_workload, cost_count) - 144usize];
+    [
+        "Offset of field: gpo_workload::cost_deviation",
+    ][::core::mem::offset_of!(gpo_workload, cost_deviation) - 152usize];
+    [
+        "Offset of field: gpo_workload::cost_max",
+    ][::core::mem::offset_of!(gpo_workload, cost_max) - 160usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_diagnosis {
+    pub struct_size: u32,
+    pub bound: u32,
+    pub round_ns: u64,
+    pub launch_ns: u64,
+    pub kernel_ns: u64,
+    pub copy_ns: u64,
+    pub decision_ns: u64,
+    pub idle_ns: u64,
+    pub memory_ns: u64,
+    pub operations_ns: u64,
+    pub intensity: u64,
+    pub ridge: u64,
+    pub roofline_share: u64,
+    pub launch_share: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_diagnosis"][::core::mem::size_of::<gpo_diagnosis>() - 104usize];
+    ["Alignment of gpo_diagnosis"][::core::mem::align_of::<gpo_diagnosis>() - 8usize];
+    [
+        "Offset of field: gpo_diagnosis::struct_size",
+    ][::core::mem::offset_of!(gpo_diagnosis, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_diagnosis::bound",
+    ][::core::mem::offset_of!(gpo_diagnosis, bound) - 4usize];
+    [
+        "Offset of field: gpo_diagnosis::round_ns",
+    ][::core::mem::offset_of!(gpo_diagnosis, round_ns) - 8usize];
+    [
+        "Offset of field: gpo_diagnosis::launch_ns",
+    ][::core::mem::offset_of!(gpo_diagnosis, launch_ns) - 16usize];
+    [
+        "Offset of field: gpo_diagnosis::kernel_ns",
+    ][::core::mem::offset_of!(gpo_diagnosis, kernel_ns) - 24usize];
+    [
+        "Offset of field: gpo_diagnosis::copy_ns",
+    ][::core::mem::offset_of!(gpo_diagnosis, copy_ns) - 32usize];
+    [
+        "Offset of field: gpo_diagnosis::decision_ns",
+    ][::core::mem::offset_of!(gpo_diagnosis, decision_ns) - 40usize];
+    [
+        "Offset of field: gpo_diagnosis::idle_ns",
+    ][::core::mem::offset_of!(gpo_diagnosis, idle_ns) - 48usize];
+    [
+        "Offset of field: gpo_diagnosis::memory_ns",
+    ][::core::mem::offset_of!(gpo_diagnosis, memory_ns) - 56usize];
+    [
+        "Offset of field: gpo_diagnosis::operations_ns",
+    ][::core::mem::offset_of!(gpo_diagnosis, operations_ns) - 64usize];
+    [
+        "Offset of field: gpo_diagnosis::intensity",
+    ][::core::mem::offset_of!(gpo_diagnosis, intensity) - 72usize];
+    [
+        "Offset of field: gpo_diagnosis::ridge",
+    ][::core::mem::offset_of!(gpo_diagnosis, ridge) - 80usize];
+    [
+        "Offset of field: gpo_diagnosis::roofline_share",
+    ][::core::mem::offset_of!(gpo_diagnosis, roofline_share) - 88usize];
+    [
+        "Offset of field: gpo_diagnosis::launch_share",
+    ][::core::mem::offset_of!(gpo_diagnosis, launch_share) - 96usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_advice {
+    pub struct_size: u32,
+    pub form: u32,
+    pub bound: u32,
+    pub streams: u32,
+    pub order: u32,
+    pub batch: u32,
+    pub gain_low: u32,
+    pub gain_high: u32,
+    pub round_ns: u64,
+    pub host_calls: u64,
+    pub reason: [::core::ffi::c_char; 512usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_advice"][::core::mem::size_of::<gpo_advice>() - 560usize];
+    ["Alignment of gpo_advice"][::core::mem::align_of::<gpo_advice>() - 8usize];
+    [
+        "Offset of field: gpo_advice::struct_size",
+    ][::core::mem::offset_of!(gpo_advice, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_advice::form",
+    ][::core::mem::offset_of!(gpo_advice, form) - 4usize];
+    [
+        "Offset of field: gpo_advice::bound",
+    ][::core::mem::offset_of!(gpo_advice, bound) - 8usize];
+    [
+        "Offset of field: gpo_advice::streams",
+    ][::core::mem::offset_of!(gpo_advice, streams) - 12usize];
+    [
+        "Offset of field: gpo_advice::order",
+    ][::core::mem::offset_of!(gpo_advice, order) - 16usize];
+    [
+        "Offset of field: gpo_advice::batch",
+    ][::core::mem::offset_of!(gpo_advice, batch) - 20usize];
+    [
+        "Offset of field: gpo_advice::gain_low",
+    ][::core::mem::offset_of!(gpo_advice, gain_low) - 24usize];
+    [
+        "Offset of field: gpo_advice::gain_high",
+    ][::core::mem::offset_of!(gpo_advice, gain_high) - 28usize];
+    [
+        "Offset of field: gpo_advice::round_ns",
+    ][::core::mem::offset_of!(gpo_advice, round_ns) - 32usize];
+    [
+        "Offset of field: gpo_advice::host_calls",
+    ][::core::mem::offset_of!(gpo_advice, host_calls) - 40usize];
+    [
+        "Offset of field: gpo_advice::reason",
+    ][::core::mem::offset_of!(gpo_advice, reason) - 48usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
 pub struct gpo_event_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -705,10 +1114,13 @@ pub struct gpo_stream_info {
     pub completed: u64,
     pub held: u64,
     pub device: gpo_device_t,
+    pub replayed: u64,
+    pub learned: u32,
+    pub reserved: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_stream_info"][::core::mem::size_of::<gpo_stream_info>() - 48usize];
+    ["Size of gpo_stream_info"][::core::mem::size_of::<gpo_stream_info>() - 64usize];
     [
         "Alignment of gpo_stream_info",
     ][::core::mem::align_of::<gpo_stream_info>() - 8usize];
@@ -736,6 +1148,15 @@ const _: () = {
     [
         "Offset of field: gpo_stream_info::device",
     ][::core::mem::offset_of!(gpo_stream_info, device) - 40usize];
+    [
+        "Offset of field: gpo_stream_info::replayed",
+    ][::core::mem::offset_of!(gpo_stream_info, replayed) - 48usize];
+    [
+        "Offset of field: gpo_stream_info::learned",
+    ][::core::mem::offset_of!(gpo_stream_info, learned) - 56usize];
+    [
+        "Offset of field: gpo_stream_info::reserved",
+    ][::core::mem::offset_of!(gpo_stream_info, reserved) - 60usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -769,401 +1190,6 @@ const _: () = {
     [
         "Offset of field: gpo_stream_pool_options::label",
     ][::core::mem::offset_of!(gpo_stream_pool_options, label) - 16usize];
-};
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_cq_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub capacity: u32,
-    pub reserved: u32,
-    pub label: *const ::core::ffi::c_char,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_cq_options"][::core::mem::size_of::<gpo_cq_options>() - 24usize];
-    ["Alignment of gpo_cq_options"][::core::mem::align_of::<gpo_cq_options>() - 8usize];
-    [
-        "Offset of field: gpo_cq_options::struct_size",
-    ][::core::mem::offset_of!(gpo_cq_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_cq_options::flags",
-    ][::core::mem::offset_of!(gpo_cq_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_cq_options::capacity",
-    ][::core::mem::offset_of!(gpo_cq_options, capacity) - 8usize];
-    [
-        "Offset of field: gpo_cq_options::reserved",
-    ][::core::mem::offset_of!(gpo_cq_options, reserved) - 12usize];
-    [
-        "Offset of field: gpo_cq_options::label",
-    ][::core::mem::offset_of!(gpo_cq_options, label) - 16usize];
-};
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_completion {
-    pub struct_size: u32,
-    pub status: gpo_status,
-    pub user_data: u64,
-    pub origin: u32,
-    pub reserved: u32,
-    pub operation: u64,
-    pub submitted_ns: u64,
-    pub completed_ns: u64,
-    pub gpu_ns: i64,
-    pub error_id: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_completion"][::core::mem::size_of::<gpo_completion>() - 64usize];
-    ["Alignment of gpo_completion"][::core::mem::align_of::<gpo_completion>() - 8usize];
-    [
-        "Offset of field: gpo_completion::struct_size",
-    ][::core::mem::offset_of!(gpo_completion, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_completion::status",
-    ][::core::mem::offset_of!(gpo_completion, status) - 4usize];
-    [
-        "Offset of field: gpo_completion::user_data",
-    ][::core::mem::offset_of!(gpo_completion, user_data) - 8usize];
-    [
-        "Offset of field: gpo_completion::origin",
-    ][::core::mem::offset_of!(gpo_completion, origin) - 16usize];
-    [
-        "Offset of field: gpo_completion::reserved",
-    ][::core::mem::offset_of!(gpo_completion, reserved) - 20usize];
-    [
-        "Offset of field: gpo_completion::operation",
-    ][::core::mem::offset_of!(gpo_completion, operation) - 24usize];
-    [
-        "Offset of field: gpo_completion::submitted_ns",
-    ][::core::mem::offset_of!(gpo_completion, submitted_ns) - 32usize];
-    [
-        "Offset of field: gpo_completion::completed_ns",
-    ][::core::mem::offset_of!(gpo_completion, completed_ns) - 40usize];
-    [
-        "Offset of field: gpo_completion::gpu_ns",
-    ][::core::mem::offset_of!(gpo_completion, gpu_ns) - 48usize];
-    [
-        "Offset of field: gpo_completion::error_id",
-    ][::core::mem::offset_of!(gpo_completion, error_id) - 56usize];
-};
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_cq_statistics {
-    pub struct_size: u32,
-    pub capacity: u32,
-    pub accepted: u64,
-    pub delivered: u64,
-    pub drained: u64,
-    pub refused: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_cq_statistics"][::core::mem::size_of::<gpo_cq_statistics>() - 40usize];
-    [
-        "Alignment of gpo_cq_statistics",
-    ][::core::mem::align_of::<gpo_cq_statistics>() - 8usize];
-    [
-        "Offset of field: gpo_cq_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_cq_statistics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_cq_statistics::capacity",
-    ][::core::mem::offset_of!(gpo_cq_statistics, capacity) - 4usize];
-    [
-        "Offset of field: gpo_cq_statistics::accepted",
-    ][::core::mem::offset_of!(gpo_cq_statistics, accepted) - 8usize];
-    [
-        "Offset of field: gpo_cq_statistics::delivered",
-    ][::core::mem::offset_of!(gpo_cq_statistics, delivered) - 16usize];
-    [
-        "Offset of field: gpo_cq_statistics::drained",
-    ][::core::mem::offset_of!(gpo_cq_statistics, drained) - 24usize];
-    [
-        "Offset of field: gpo_cq_statistics::refused",
-    ][::core::mem::offset_of!(gpo_cq_statistics, refused) - 32usize];
-};
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_executor_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub threads: u32,
-    pub capacity: u32,
-    pub label: *const ::core::ffi::c_char,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_executor_options",
-    ][::core::mem::size_of::<gpo_executor_options>() - 24usize];
-    [
-        "Alignment of gpo_executor_options",
-    ][::core::mem::align_of::<gpo_executor_options>() - 8usize];
-    [
-        "Offset of field: gpo_executor_options::struct_size",
-    ][::core::mem::offset_of!(gpo_executor_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_executor_options::flags",
-    ][::core::mem::offset_of!(gpo_executor_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_executor_options::threads",
-    ][::core::mem::offset_of!(gpo_executor_options, threads) - 8usize];
-    [
-        "Offset of field: gpo_executor_options::capacity",
-    ][::core::mem::offset_of!(gpo_executor_options, capacity) - 12usize];
-    [
-        "Offset of field: gpo_executor_options::label",
-    ][::core::mem::offset_of!(gpo_executor_options, label) - 16usize];
-};
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_executor_statistics {
-    pub struct_size: u32,
-    pub threads: u32,
-    pub accepted: u64,
-    pub called: u64,
-    pub cancelled: u64,
-    pub threw: u64,
-    pub refused: u64,
-    pub pending: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_executor_statistics",
-    ][::core::mem::size_of::<gpo_executor_statistics>() - 56usize];
-    [
-        "Alignment of gpo_executor_statistics",
-    ][::core::mem::align_of::<gpo_executor_statistics>() - 8usize];
-    [
-        "Offset of field: gpo_executor_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_executor_statistics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_executor_statistics::threads",
-    ][::core::mem::offset_of!(gpo_executor_statistics, threads) - 4usize];
-    [
-        "Offset of field: gpo_executor_statistics::accepted",
-    ][::core::mem::offset_of!(gpo_executor_statistics, accepted) - 8usize];
-    [
-        "Offset of field: gpo_executor_statistics::called",
-    ][::core::mem::offset_of!(gpo_executor_statistics, called) - 16usize];
-    [
-        "Offset of field: gpo_executor_statistics::cancelled",
-    ][::core::mem::offset_of!(gpo_executor_statistics, cancelled) - 24usize];
-    [
-        "Offset of field: gpo_executor_statistics::threw",
-    ][::core::mem::offset_of!(gpo_executor_statistics, threw) - 32usize];
-    [
-        "Offset of field: gpo_executor_statistics::refused",
-    ][::core::mem::offset_of!(gpo_executor_statistics, refused) - 40usize];
-    [
-        "Offset of field: gpo_executor_statistics::pending",
-    ][::core::mem::offset_of!(gpo_executor_statistics, pending) - 48usize];
-};
-pub type gpo_completion_fn = ::core::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::core::ffi::c_void,
-        completion: *const gpo_completion,
-        error: *const gpo_error,
-    ),
->;
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_host_call {
-    pub struct_size: u32,
-    pub status: gpo_status,
-    pub call: u64,
-    pub error: *const gpo_error,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_host_call"][::core::mem::size_of::<gpo_host_call>() - 24usize];
-    ["Alignment of gpo_host_call"][::core::mem::align_of::<gpo_host_call>() - 8usize];
-    [
-        "Offset of field: gpo_host_call::struct_size",
-    ][::core::mem::offset_of!(gpo_host_call, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_host_call::status",
-    ][::core::mem::offset_of!(gpo_host_call, status) - 4usize];
-    [
-        "Offset of field: gpo_host_call::call",
-    ][::core::mem::offset_of!(gpo_host_call, call) - 8usize];
-    [
-        "Offset of field: gpo_host_call::error",
-    ][::core::mem::offset_of!(gpo_host_call, error) - 16usize];
-};
-pub type gpo_host_fn = ::core::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::core::ffi::c_void,
-        call: *const gpo_host_call,
-    ) -> gpo_status,
->;
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_metrics {
-    pub struct_size: u32,
-    pub devices: u32,
-    pub streams: u64,
-    pub operations_pending: u64,
-    pub operations_held: u64,
-    pub completions_pending: u64,
-    pub notifies_refused: u64,
-    pub arena_in_use: u64,
-    pub arena_reserved: u64,
-    pub arena_peak: u64,
-    pub pool_in_use: u64,
-    pub pool_reserved: u64,
-    pub pool_peak: u64,
-    pub latency_count: u64,
-    pub latency_sum: u64,
-    pub latencies: [u64; 32usize],
-    pub errors: [u64; 96usize],
-    pub executors: u64,
-    pub executor_threads: u64,
-    pub callbacks: u64,
-    pub callbacks_pending: u64,
-    pub pipeline_pinned: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_metrics"][::core::mem::size_of::<gpo_metrics>() - 1176usize];
-    ["Alignment of gpo_metrics"][::core::mem::align_of::<gpo_metrics>() - 8usize];
-    [
-        "Offset of field: gpo_metrics::struct_size",
-    ][::core::mem::offset_of!(gpo_metrics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_metrics::devices",
-    ][::core::mem::offset_of!(gpo_metrics, devices) - 4usize];
-    [
-        "Offset of field: gpo_metrics::streams",
-    ][::core::mem::offset_of!(gpo_metrics, streams) - 8usize];
-    [
-        "Offset of field: gpo_metrics::operations_pending",
-    ][::core::mem::offset_of!(gpo_metrics, operations_pending) - 16usize];
-    [
-        "Offset of field: gpo_metrics::operations_held",
-    ][::core::mem::offset_of!(gpo_metrics, operations_held) - 24usize];
-    [
-        "Offset of field: gpo_metrics::completions_pending",
-    ][::core::mem::offset_of!(gpo_metrics, completions_pending) - 32usize];
-    [
-        "Offset of field: gpo_metrics::notifies_refused",
-    ][::core::mem::offset_of!(gpo_metrics, notifies_refused) - 40usize];
-    [
-        "Offset of field: gpo_metrics::arena_in_use",
-    ][::core::mem::offset_of!(gpo_metrics, arena_in_use) - 48usize];
-    [
-        "Offset of field: gpo_metrics::arena_reserved",
-    ][::core::mem::offset_of!(gpo_metrics, arena_reserved) - 56usize];
-    [
-        "Offset of field: gpo_metrics::arena_peak",
-    ][::core::mem::offset_of!(gpo_metrics, arena_peak) - 64usize];
-    [
-        "Offset of field: gpo_metrics::pool_in_use",
-    ][::core::mem::offset_of!(gpo_metrics, pool_in_use) - 72usize];
-    [
-        "Offset of field: gpo_metrics::pool_reserved",
-    ][::core::mem::offset_of!(gpo_metrics, pool_reserved) - 80usize];
-    [
-        "Offset of field: gpo_metrics::pool_peak",
-    ][::core::mem::offset_of!(gpo_metrics, pool_peak) - 88usize];
-    [
-        "Offset of field: gpo_metrics::latency_count",
-    ][::core::mem::offset_of!(gpo_metrics, latency_count) - 96usize];
-    [
-        "Offset of field: gpo_metrics::latency_sum",
-    ][::core::mem::offset_of!(gpo_metrics, latency_sum) - 104usize];
-    [
-        "Offset of field: gpo_metrics::latencies",
-    ][::core::mem::offset_of!(gpo_metrics, latencies) - 112usize];
-    [
-        "Offset of field: gpo_metrics::errors",
-    ][::core::mem::offset_of!(gpo_metrics, errors) - 368usize];
-    [
-        "Offset of field: gpo_metrics::executors",
-    ][::core::mem::offset_of!(gpo_metrics, executors) - 1136usize];
-    [
-        "Offset of field: gpo_metrics::executor_threads",
-    ][::core::mem::offset_of!(gpo_metrics, executor_threads) - 1144usize];
-    [
-        "Offset of field: gpo_metrics::callbacks",
-    ][::core::mem::offset_of!(gpo_metrics, callbacks) - 1152usize];
-    [
-        "Offset of field: gpo_metrics::callbacks_pending",
-    ][::core::mem::offset_of!(gpo_metrics, callbacks_pending) - 1160usize];
-    [
-        "Offset of field: gpo_metrics::pipeline_pinned",
-    ][::core::mem::offset_of!(gpo_metrics, pipeline_pinned) - 1168usize];
-};
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_device_metrics {
-    pub struct_size: u32,
-    pub reserved: u32,
-    pub memory_total: i64,
-    pub memory_used: i64,
-    pub utilization: i64,
-    pub memory_utilization: i64,
-    pub power: i64,
-    pub energy: i64,
-    pub temperature: i64,
-    pub sm_clock: i64,
-    pub memory_clock: i64,
-    pub pcie_sent: i64,
-    pub pcie_received: i64,
-    pub reason: [::core::ffi::c_char; 160usize],
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    [
-        "Size of gpo_device_metrics",
-    ][::core::mem::size_of::<gpo_device_metrics>() - 256usize];
-    [
-        "Alignment of gpo_device_metrics",
-    ][::core::mem::align_of::<gpo_device_metrics>() - 8usize];
-    [
-        "Offset of field: gpo_device_metrics::struct_size",
-    ][::core::mem::offset_of!(gpo_device_metrics, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_device_metrics::reserved",
-    ][::core::mem::offset_of!(gpo_device_metrics, reserved) - 4usize];
-    [
-        "Offset of field: gpo_device_metrics::memory_total",
-    ][::core::mem::offset_of!(gpo_device_metrics, memory_total) - 8usize];
-    [
-        "Offset of field: gpo_device_metrics::memory_used",
-    ][::core::mem::offset_of!(gpo_device_metrics, memory_used) - 16usize];
-    [
-        "Offset of field: gpo_device_metrics::utilization",
-    ][::core::mem::offset_of!(gpo_device_metrics, utilization) - 24usize];
-    [
-        "Offset of field: gpo_device_metrics::memory_utilization",
-    ][::core::mem::offset_of!(gpo_device_metrics, memory_utilization) - 32usize];
-    [
-        "Offset of field: gpo_device_metrics::power",
-    ][::core::mem::offset_of!(gpo_device_metrics, power) - 40usize];
-    [
-        "Offset of field: gpo_device_metrics::energy",
-    ][::core::mem::offset_of!(gpo_device_metrics, energy) - 48usize];
-    [
-        "Offset of field: gpo_device_metrics::temperature",
-    ][::core::mem::offset_of!(gpo_device_metrics, temperature) - 56usize];
-    [
-        "Offset of field: gpo_device_metrics::sm_clock",
-    ][::core::mem::offset_of!(gpo_device_metrics, sm_clock) - 64usize];
-    [
-        "Offset of field: gpo_device_metrics::memory_clock",
-    ][::core::mem::offset_of!(gpo_device_metrics, memory_clock) - 72usize];
-    [
-        "Offset of field: gpo_device_metrics::pcie_sent",
-    ][::core::mem::offset_of!(gpo_device_metrics, pcie_sent) - 80usize];
-    [
-        "Offset of field: gpo_device_metrics::pcie_received",
-    ][::core::mem::offset_of!(gpo_device_metrics, pcie_received) - 88usize];
-    [
-        "Offset of field: gpo_device_metrics::reason",
-    ][::core::mem::offset_of!(gpo_device_metrics, reason) - 96usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -1568,6 +1594,784 @@ const _: () = {
     [
         "Offset of field: gpo_launch::label",
     ][::core::mem::offset_of!(gpo_launch, label) - 56usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_template_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub max_instances: u32,
+    pub reserved: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_template_options",
+    ][::core::mem::size_of::<gpo_template_options>() - 24usize];
+    [
+        "Alignment of gpo_template_options",
+    ][::core::mem::align_of::<gpo_template_options>() - 8usize];
+    [
+        "Offset of field: gpo_template_options::struct_size",
+    ][::core::mem::offset_of!(gpo_template_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_template_options::flags",
+    ][::core::mem::offset_of!(gpo_template_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_template_options::max_instances",
+    ][::core::mem::offset_of!(gpo_template_options, max_instances) - 8usize];
+    [
+        "Offset of field: gpo_template_options::reserved",
+    ][::core::mem::offset_of!(gpo_template_options, reserved) - 12usize];
+    [
+        "Offset of field: gpo_template_options::label",
+    ][::core::mem::offset_of!(gpo_template_options, label) - 16usize];
+};
+pub type gpo_host_node_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void),
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_condition {
+    pub struct_size: u32,
+    pub comparison: u32,
+    pub word: u64,
+    pub constant: u32,
+    pub initial: u32,
+    pub max_iterations: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_condition"][::core::mem::size_of::<gpo_condition>() - 32usize];
+    ["Alignment of gpo_condition"][::core::mem::align_of::<gpo_condition>() - 8usize];
+    [
+        "Offset of field: gpo_condition::struct_size",
+    ][::core::mem::offset_of!(gpo_condition, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_condition::comparison",
+    ][::core::mem::offset_of!(gpo_condition, comparison) - 4usize];
+    [
+        "Offset of field: gpo_condition::word",
+    ][::core::mem::offset_of!(gpo_condition, word) - 8usize];
+    [
+        "Offset of field: gpo_condition::constant",
+    ][::core::mem::offset_of!(gpo_condition, constant) - 16usize];
+    [
+        "Offset of field: gpo_condition::initial",
+    ][::core::mem::offset_of!(gpo_condition, initial) - 20usize];
+    [
+        "Offset of field: gpo_condition::max_iterations",
+    ][::core::mem::offset_of!(gpo_condition, max_iterations) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_template_statistics {
+    pub struct_size: u32,
+    pub nodes: u32,
+    pub parameters: u32,
+    pub instances: u32,
+    pub pooled: u32,
+    pub recordings: u32,
+    pub launches: u64,
+    pub patches: u64,
+    pub updates: u64,
+    pub rebuilds: u64,
+    pub instance_bytes: u64,
+    pub waiting_frees: u64,
+    pub last_rebuild: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_template_statistics",
+    ][::core::mem::size_of::<gpo_template_statistics>() - 328usize];
+    [
+        "Alignment of gpo_template_statistics",
+    ][::core::mem::align_of::<gpo_template_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_template_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_template_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_template_statistics::nodes",
+    ][::core::mem::offset_of!(gpo_template_statistics, nodes) - 4usize];
+    [
+        "Offset of field: gpo_template_statistics::parameters",
+    ][::core::mem::offset_of!(gpo_template_statistics, parameters) - 8usize];
+    [
+        "Offset of field: gpo_template_statistics::instances",
+    ][::core::mem::offset_of!(gpo_template_statistics, instances) - 12usize];
+    [
+        "Offset of field: gpo_template_statistics::pooled",
+    ][::core::mem::offset_of!(gpo_template_statistics, pooled) - 16usize];
+    [
+        "Offset of field: gpo_template_statistics::recordings",
+    ][::core::mem::offset_of!(gpo_template_statistics, recordings) - 20usize];
+    [
+        "Offset of field: gpo_template_statistics::launches",
+    ][::core::mem::offset_of!(gpo_template_statistics, launches) - 24usize];
+    [
+        "Offset of field: gpo_template_statistics::patches",
+    ][::core::mem::offset_of!(gpo_template_statistics, patches) - 32usize];
+    [
+        "Offset of field: gpo_template_statistics::updates",
+    ][::core::mem::offset_of!(gpo_template_statistics, updates) - 40usize];
+    [
+        "Offset of field: gpo_template_statistics::rebuilds",
+    ][::core::mem::offset_of!(gpo_template_statistics, rebuilds) - 48usize];
+    [
+        "Offset of field: gpo_template_statistics::instance_bytes",
+    ][::core::mem::offset_of!(gpo_template_statistics, instance_bytes) - 56usize];
+    [
+        "Offset of field: gpo_template_statistics::waiting_frees",
+    ][::core::mem::offset_of!(gpo_template_statistics, waiting_frees) - 64usize];
+    [
+        "Offset of field: gpo_template_statistics::last_rebuild",
+    ][::core::mem::offset_of!(gpo_template_statistics, last_rebuild) - 72usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_graph_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_graph_options"][::core::mem::size_of::<gpo_graph_options>() - 16usize];
+    [
+        "Alignment of gpo_graph_options",
+    ][::core::mem::align_of::<gpo_graph_options>() - 8usize];
+    [
+        "Offset of field: gpo_graph_options::struct_size",
+    ][::core::mem::offset_of!(gpo_graph_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_graph_options::flags",
+    ][::core::mem::offset_of!(gpo_graph_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_graph_options::label",
+    ][::core::mem::offset_of!(gpo_graph_options, label) - 8usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_setting {
+    pub struct_size: u32,
+    pub parameter: u32,
+    pub name: *const ::core::ffi::c_char,
+    pub value: *const ::core::ffi::c_void,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_setting"][::core::mem::size_of::<gpo_setting>() - 32usize];
+    ["Alignment of gpo_setting"][::core::mem::align_of::<gpo_setting>() - 8usize];
+    [
+        "Offset of field: gpo_setting::struct_size",
+    ][::core::mem::offset_of!(gpo_setting, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_setting::parameter",
+    ][::core::mem::offset_of!(gpo_setting, parameter) - 4usize];
+    [
+        "Offset of field: gpo_setting::name",
+    ][::core::mem::offset_of!(gpo_setting, name) - 8usize];
+    [
+        "Offset of field: gpo_setting::value",
+    ][::core::mem::offset_of!(gpo_setting, value) - 16usize];
+    [
+        "Offset of field: gpo_setting::bytes",
+    ][::core::mem::offset_of!(gpo_setting, bytes) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_graph_update_report {
+    pub struct_size: u32,
+    pub rebuilt: u32,
+    pub node: u32,
+    pub reserved: u32,
+    pub reason: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_graph_update_report",
+    ][::core::mem::size_of::<gpo_graph_update_report>() - 272usize];
+    [
+        "Alignment of gpo_graph_update_report",
+    ][::core::mem::align_of::<gpo_graph_update_report>() - 4usize];
+    [
+        "Offset of field: gpo_graph_update_report::struct_size",
+    ][::core::mem::offset_of!(gpo_graph_update_report, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_graph_update_report::rebuilt",
+    ][::core::mem::offset_of!(gpo_graph_update_report, rebuilt) - 4usize];
+    [
+        "Offset of field: gpo_graph_update_report::node",
+    ][::core::mem::offset_of!(gpo_graph_update_report, node) - 8usize];
+    [
+        "Offset of field: gpo_graph_update_report::reserved",
+    ][::core::mem::offset_of!(gpo_graph_update_report, reserved) - 12usize];
+    [
+        "Offset of field: gpo_graph_update_report::reason",
+    ][::core::mem::offset_of!(gpo_graph_update_report, reason) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_bucket_work {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub size: u64,
+    pub shape: u64,
+    pub graph_template: gpo_template_t,
+    pub settings: *const gpo_setting,
+    pub setting_stride: u64,
+    pub setting_count: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_bucket_work"][::core::mem::size_of::<gpo_bucket_work>() - 56usize];
+    [
+        "Alignment of gpo_bucket_work",
+    ][::core::mem::align_of::<gpo_bucket_work>() - 8usize];
+    [
+        "Offset of field: gpo_bucket_work::struct_size",
+    ][::core::mem::offset_of!(gpo_bucket_work, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_bucket_work::reserved",
+    ][::core::mem::offset_of!(gpo_bucket_work, reserved) - 4usize];
+    [
+        "Offset of field: gpo_bucket_work::size",
+    ][::core::mem::offset_of!(gpo_bucket_work, size) - 8usize];
+    [
+        "Offset of field: gpo_bucket_work::shape",
+    ][::core::mem::offset_of!(gpo_bucket_work, shape) - 16usize];
+    [
+        "Offset of field: gpo_bucket_work::graph_template",
+    ][::core::mem::offset_of!(gpo_bucket_work, graph_template) - 24usize];
+    [
+        "Offset of field: gpo_bucket_work::settings",
+    ][::core::mem::offset_of!(gpo_bucket_work, settings) - 32usize];
+    [
+        "Offset of field: gpo_bucket_work::setting_stride",
+    ][::core::mem::offset_of!(gpo_bucket_work, setting_stride) - 40usize];
+    [
+        "Offset of field: gpo_bucket_work::setting_count",
+    ][::core::mem::offset_of!(gpo_bucket_work, setting_count) - 48usize];
+};
+pub type gpo_bucket_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        stream: gpo_stream_t,
+        work: *const gpo_bucket_work,
+    ) -> gpo_status,
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_buckets_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub shapes: *const u64,
+    pub shape_count: u64,
+    pub max_bytes: u64,
+    pub max_buckets: u32,
+    pub streams: u32,
+    pub record: gpo_bucket_fn,
+    pub pad: gpo_bucket_fn,
+    pub user: *mut ::core::ffi::c_void,
+    pub pad_address: u64,
+    pub pad_element_bytes: u64,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_buckets_options",
+    ][::core::mem::size_of::<gpo_buckets_options>() - 88usize];
+    [
+        "Alignment of gpo_buckets_options",
+    ][::core::mem::align_of::<gpo_buckets_options>() - 8usize];
+    [
+        "Offset of field: gpo_buckets_options::struct_size",
+    ][::core::mem::offset_of!(gpo_buckets_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_buckets_options::flags",
+    ][::core::mem::offset_of!(gpo_buckets_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_buckets_options::shapes",
+    ][::core::mem::offset_of!(gpo_buckets_options, shapes) - 8usize];
+    [
+        "Offset of field: gpo_buckets_options::shape_count",
+    ][::core::mem::offset_of!(gpo_buckets_options, shape_count) - 16usize];
+    [
+        "Offset of field: gpo_buckets_options::max_bytes",
+    ][::core::mem::offset_of!(gpo_buckets_options, max_bytes) - 24usize];
+    [
+        "Offset of field: gpo_buckets_options::max_buckets",
+    ][::core::mem::offset_of!(gpo_buckets_options, max_buckets) - 32usize];
+    [
+        "Offset of field: gpo_buckets_options::streams",
+    ][::core::mem::offset_of!(gpo_buckets_options, streams) - 36usize];
+    [
+        "Offset of field: gpo_buckets_options::record",
+    ][::core::mem::offset_of!(gpo_buckets_options, record) - 40usize];
+    [
+        "Offset of field: gpo_buckets_options::pad",
+    ][::core::mem::offset_of!(gpo_buckets_options, pad) - 48usize];
+    [
+        "Offset of field: gpo_buckets_options::user",
+    ][::core::mem::offset_of!(gpo_buckets_options, user) - 56usize];
+    [
+        "Offset of field: gpo_buckets_options::pad_address",
+    ][::core::mem::offset_of!(gpo_buckets_options, pad_address) - 64usize];
+    [
+        "Offset of field: gpo_buckets_options::pad_element_bytes",
+    ][::core::mem::offset_of!(gpo_buckets_options, pad_element_bytes) - 72usize];
+    [
+        "Offset of field: gpo_buckets_options::label",
+    ][::core::mem::offset_of!(gpo_buckets_options, label) - 80usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_buckets_statistics {
+    pub struct_size: u32,
+    pub buckets: u32,
+    pub bytes: u64,
+    pub hits: u64,
+    pub misses: u64,
+    pub eager: u64,
+    pub evictions: u64,
+    pub requested: u64,
+    pub padded: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_buckets_statistics",
+    ][::core::mem::size_of::<gpo_buckets_statistics>() - 64usize];
+    [
+        "Alignment of gpo_buckets_statistics",
+    ][::core::mem::align_of::<gpo_buckets_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_buckets_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_buckets_statistics::buckets",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, buckets) - 4usize];
+    [
+        "Offset of field: gpo_buckets_statistics::bytes",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, bytes) - 8usize];
+    [
+        "Offset of field: gpo_buckets_statistics::hits",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, hits) - 16usize];
+    [
+        "Offset of field: gpo_buckets_statistics::misses",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, misses) - 24usize];
+    [
+        "Offset of field: gpo_buckets_statistics::eager",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, eager) - 32usize];
+    [
+        "Offset of field: gpo_buckets_statistics::evictions",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, evictions) - 40usize];
+    [
+        "Offset of field: gpo_buckets_statistics::requested",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, requested) - 48usize];
+    [
+        "Offset of field: gpo_buckets_statistics::padded",
+    ][::core::mem::offset_of!(gpo_buckets_statistics, padded) - 56usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_cq_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub capacity: u32,
+    pub reserved: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_cq_options"][::core::mem::size_of::<gpo_cq_options>() - 24usize];
+    ["Alignment of gpo_cq_options"][::core::mem::align_of::<gpo_cq_options>() - 8usize];
+    [
+        "Offset of field: gpo_cq_options::struct_size",
+    ][::core::mem::offset_of!(gpo_cq_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_cq_options::flags",
+    ][::core::mem::offset_of!(gpo_cq_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_cq_options::capacity",
+    ][::core::mem::offset_of!(gpo_cq_options, capacity) - 8usize];
+    [
+        "Offset of field: gpo_cq_options::reserved",
+    ][::core::mem::offset_of!(gpo_cq_options, reserved) - 12usize];
+    [
+        "Offset of field: gpo_cq_options::label",
+    ][::core::mem::offset_of!(gpo_cq_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_completion {
+    pub struct_size: u32,
+    pub status: gpo_status,
+    pub user_data: u64,
+    pub origin: u32,
+    pub reserved: u32,
+    pub operation: u64,
+    pub submitted_ns: u64,
+    pub completed_ns: u64,
+    pub gpu_ns: i64,
+    pub error_id: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_completion"][::core::mem::size_of::<gpo_completion>() - 64usize];
+    ["Alignment of gpo_completion"][::core::mem::align_of::<gpo_completion>() - 8usize];
+    [
+        "Offset of field: gpo_completion::struct_size",
+    ][::core::mem::offset_of!(gpo_completion, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_completion::status",
+    ][::core::mem::offset_of!(gpo_completion, status) - 4usize];
+    [
+        "Offset of field: gpo_completion::user_data",
+    ][::core::mem::offset_of!(gpo_completion, user_data) - 8usize];
+    [
+        "Offset of field: gpo_completion::origin",
+    ][::core::mem::offset_of!(gpo_completion, origin) - 16usize];
+    [
+        "Offset of field: gpo_completion::reserved",
+    ][::core::mem::offset_of!(gpo_completion, reserved) - 20usize];
+    [
+        "Offset of field: gpo_completion::operation",
+    ][::core::mem::offset_of!(gpo_completion, operation) - 24usize];
+    [
+        "Offset of field: gpo_completion::submitted_ns",
+    ][::core::mem::offset_of!(gpo_completion, submitted_ns) - 32usize];
+    [
+        "Offset of field: gpo_completion::completed_ns",
+    ][::core::mem::offset_of!(gpo_completion, completed_ns) - 40usize];
+    [
+        "Offset of field: gpo_completion::gpu_ns",
+    ][::core::mem::offset_of!(gpo_completion, gpu_ns) - 48usize];
+    [
+        "Offset of field: gpo_completion::error_id",
+    ][::core::mem::offset_of!(gpo_completion, error_id) - 56usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_cq_statistics {
+    pub struct_size: u32,
+    pub capacity: u32,
+    pub accepted: u64,
+    pub delivered: u64,
+    pub drained: u64,
+    pub refused: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_cq_statistics"][::core::mem::size_of::<gpo_cq_statistics>() - 40usize];
+    [
+        "Alignment of gpo_cq_statistics",
+    ][::core::mem::align_of::<gpo_cq_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_cq_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_cq_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_cq_statistics::capacity",
+    ][::core::mem::offset_of!(gpo_cq_statistics, capacity) - 4usize];
+    [
+        "Offset of field: gpo_cq_statistics::accepted",
+    ][::core::mem::offset_of!(gpo_cq_statistics, accepted) - 8usize];
+    [
+        "Offset of field: gpo_cq_statistics::delivered",
+    ][::core::mem::offset_of!(gpo_cq_statistics, delivered) - 16usize];
+    [
+        "Offset of field: gpo_cq_statistics::drained",
+    ][::core::mem::offset_of!(gpo_cq_statistics, drained) - 24usize];
+    [
+        "Offset of field: gpo_cq_statistics::refused",
+    ][::core::mem::offset_of!(gpo_cq_statistics, refused) - 32usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_executor_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub threads: u32,
+    pub capacity: u32,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_executor_options",
+    ][::core::mem::size_of::<gpo_executor_options>() - 24usize];
+    [
+        "Alignment of gpo_executor_options",
+    ][::core::mem::align_of::<gpo_executor_options>() - 8usize];
+    [
+        "Offset of field: gpo_executor_options::struct_size",
+    ][::core::mem::offset_of!(gpo_executor_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_executor_options::flags",
+    ][::core::mem::offset_of!(gpo_executor_options, flags) - 4usize];
+    [
+        "Offset of field: gpo_executor_options::threads",
+    ][::core::mem::offset_of!(gpo_executor_options, threads) - 8usize];
+    [
+        "Offset of field: gpo_executor_options::capacity",
+    ][::core::mem::offset_of!(gpo_executor_options, capacity) - 12usize];
+    [
+        "Offset of field: gpo_executor_options::label",
+    ][::core::mem::offset_of!(gpo_executor_options, label) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_executor_statistics {
+    pub struct_size: u32,
+    pub threads: u32,
+    pub accepted: u64,
+    pub called: u64,
+    pub cancelled: u64,
+    pub threw: u64,
+    pub refused: u64,
+    pub pending: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_executor_statistics",
+    ][::core::mem::size_of::<gpo_executor_statistics>() - 56usize];
+    [
+        "Alignment of gpo_executor_statistics",
+    ][::core::mem::align_of::<gpo_executor_statistics>() - 8usize];
+    [
+        "Offset of field: gpo_executor_statistics::struct_size",
+    ][::core::mem::offset_of!(gpo_executor_statistics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_executor_statistics::threads",
+    ][::core::mem::offset_of!(gpo_executor_statistics, threads) - 4usize];
+    [
+        "Offset of field: gpo_executor_statistics::accepted",
+    ][::core::mem::offset_of!(gpo_executor_statistics, accepted) - 8usize];
+    [
+        "Offset of field: gpo_executor_statistics::called",
+    ][::core::mem::offset_of!(gpo_executor_statistics, called) - 16usize];
+    [
+        "Offset of field: gpo_executor_statistics::cancelled",
+    ][::core::mem::offset_of!(gpo_executor_statistics, cancelled) - 24usize];
+    [
+        "Offset of field: gpo_executor_statistics::threw",
+    ][::core::mem::offset_of!(gpo_executor_statistics, threw) - 32usize];
+    [
+        "Offset of field: gpo_executor_statistics::refused",
+    ][::core::mem::offset_of!(gpo_executor_statistics, refused) - 40usize];
+    [
+        "Offset of field: gpo_executor_statistics::pending",
+    ][::core::mem::offset_of!(gpo_executor_statistics, pending) - 48usize];
+};
+pub type gpo_completion_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        completion: *const gpo_completion,
+        error: *const gpo_error,
+    ),
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_host_call {
+    pub struct_size: u32,
+    pub status: gpo_status,
+    pub call: u64,
+    pub error: *const gpo_error,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_host_call"][::core::mem::size_of::<gpo_host_call>() - 24usize];
+    ["Alignment of gpo_host_call"][::core::mem::align_of::<gpo_host_call>() - 8usize];
+    [
+        "Offset of field: gpo_host_call::struct_size",
+    ][::core::mem::offset_of!(gpo_host_call, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_host_call::status",
+    ][::core::mem::offset_of!(gpo_host_call, status) - 4usize];
+    [
+        "Offset of field: gpo_host_call::call",
+    ][::core::mem::offset_of!(gpo_host_call, call) - 8usize];
+    [
+        "Offset of field: gpo_host_call::error",
+    ][::core::mem::offset_of!(gpo_host_call, error) - 16usize];
+};
+pub type gpo_host_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        call: *const gpo_host_call,
+    ) -> gpo_status,
+>;
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_metrics {
+    pub struct_size: u32,
+    pub devices: u32,
+    pub streams: u64,
+    pub operations_pending: u64,
+    pub operations_held: u64,
+    pub completions_pending: u64,
+    pub notifies_refused: u64,
+    pub arena_in_use: u64,
+    pub arena_reserved: u64,
+    pub arena_peak: u64,
+    pub pool_in_use: u64,
+    pub pool_reserved: u64,
+    pub pool_peak: u64,
+    pub latency_count: u64,
+    pub latency_sum: u64,
+    pub latencies: [u64; 32usize],
+    pub errors: [u64; 96usize],
+    pub executors: u64,
+    pub executor_threads: u64,
+    pub callbacks: u64,
+    pub callbacks_pending: u64,
+    pub pipeline_pinned: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_metrics"][::core::mem::size_of::<gpo_metrics>() - 1176usize];
+    ["Alignment of gpo_metrics"][::core::mem::align_of::<gpo_metrics>() - 8usize];
+    [
+        "Offset of field: gpo_metrics::struct_size",
+    ][::core::mem::offset_of!(gpo_metrics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_metrics::devices",
+    ][::core::mem::offset_of!(gpo_metrics, devices) - 4usize];
+    [
+        "Offset of field: gpo_metrics::streams",
+    ][::core::mem::offset_of!(gpo_metrics, streams) - 8usize];
+    [
+        "Offset of field: gpo_metrics::operations_pending",
+    ][::core::mem::offset_of!(gpo_metrics, operations_pending) - 16usize];
+    [
+        "Offset of field: gpo_metrics::operations_held",
+    ][::core::mem::offset_of!(gpo_metrics, operations_held) - 24usize];
+    [
+        "Offset of field: gpo_metrics::completions_pending",
+    ][::core::mem::offset_of!(gpo_metrics, completions_pending) - 32usize];
+    [
+        "Offset of field: gpo_metrics::notifies_refused",
+    ][::core::mem::offset_of!(gpo_metrics, notifies_refused) - 40usize];
+    [
+        "Offset of field: gpo_metrics::arena_in_use",
+    ][::core::mem::offset_of!(gpo_metrics, arena_in_use) - 48usize];
+    [
+        "Offset of field: gpo_metrics::arena_reserved",
+    ][::core::mem::offset_of!(gpo_metrics, arena_reserved) - 56usize];
+    [
+        "Offset of field: gpo_metrics::arena_peak",
+    ][::core::mem::offset_of!(gpo_metrics, arena_peak) - 64usize];
+    [
+        "Offset of field: gpo_metrics::pool_in_use",
+    ][::core::mem::offset_of!(gpo_metrics, pool_in_use) - 72usize];
+    [
+        "Offset of field: gpo_metrics::pool_reserved",
+    ][::core::mem::offset_of!(gpo_metrics, pool_reserved) - 80usize];
+    [
+        "Offset of field: gpo_metrics::pool_peak",
+    ][::core::mem::offset_of!(gpo_metrics, pool_peak) - 88usize];
+    [
+        "Offset of field: gpo_metrics::latency_count",
+    ][::core::mem::offset_of!(gpo_metrics, latency_count) - 96usize];
+    [
+        "Offset of field: gpo_metrics::latency_sum",
+    ][::core::mem::offset_of!(gpo_metrics, latency_sum) - 104usize];
+    [
+        "Offset of field: gpo_metrics::latencies",
+    ][::core::mem::offset_of!(gpo_metrics, latencies) - 112usize];
+    [
+        "Offset of field: gpo_metrics::errors",
+    ][::core::mem::offset_of!(gpo_metrics, errors) - 368usize];
+    [
+        "Offset of field: gpo_metrics::executors",
+    ][::core::mem::offset_of!(gpo_metrics, executors) - 1136usize];
+    [
+        "Offset of field: gpo_metrics::executor_threads",
+    ][::core::mem::offset_of!(gpo_metrics, executor_threads) - 1144usize];
+    [
+        "Offset of field: gpo_metrics::callbacks",
+    ][::core::mem::offset_of!(gpo_metrics, callbacks) - 1152usize];
+    [
+        "Offset of field: gpo_metrics::callbacks_pending",
+    ][::core::mem::offset_of!(gpo_metrics, callbacks_pending) - 1160usize];
+    [
+        "Offset of field: gpo_metrics::pipeline_pinned",
+    ][::core::mem::offset_of!(gpo_metrics, pipeline_pinned) - 1168usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_device_metrics {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub memory_total: i64,
+    pub memory_used: i64,
+    pub utilization: i64,
+    pub memory_utilization: i64,
+    pub power: i64,
+    pub energy: i64,
+    pub temperature: i64,
+    pub sm_clock: i64,
+    pub memory_clock: i64,
+    pub pcie_sent: i64,
+    pub pcie_received: i64,
+    pub reason: [::core::ffi::c_char; 160usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_device_metrics",
+    ][::core::mem::size_of::<gpo_device_metrics>() - 256usize];
+    [
+        "Alignment of gpo_device_metrics",
+    ][::core::mem::align_of::<gpo_device_metrics>() - 8usize];
+    [
+        "Offset of field: gpo_device_metrics::struct_size",
+    ][::core::mem::offset_of!(gpo_device_metrics, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_device_metrics::reserved",
+    ][::core::mem::offset_of!(gpo_device_metrics, reserved) - 4usize];
+    [
+        "Offset of field: gpo_device_metrics::memory_total",
+    ][::core::mem::offset_of!(gpo_device_metrics, memory_total) - 8usize];
+    [
+        "Offset of field: gpo_device_metrics::memory_used",
+    ][::core::mem::offset_of!(gpo_device_metrics, memory_used) - 16usize];
+    [
+        "Offset of field: gpo_device_metrics::utilization",
+    ][::core::mem::offset_of!(gpo_device_metrics, utilization) - 24usize];
+    [
+        "Offset of field: gpo_device_metrics::memory_utilization",
+    ][::core::mem::offset_of!(gpo_device_metrics, memory_utilization) - 32usize];
+    [
+        "Offset of field: gpo_device_metrics::power",
+    ][::core::mem::offset_of!(gpo_device_metrics, power) - 40usize];
+    [
+        "Offset of field: gpo_device_metrics::energy",
+    ][::core::mem::offset_of!(gpo_device_metrics, energy) - 48usize];
+    [
+        "Offset of field: gpo_device_metrics::temperature",
+    ][::core::mem::offset_of!(gpo_device_metrics, temperature) - 56usize];
+    [
+        "Offset of field: gpo_device_metrics::sm_clock",
+    ][::core::mem::offset_of!(gpo_device_metrics, sm_clock) - 64usize];
+    [
+        "Offset of field: gpo_device_metrics::memory_clock",
+    ][::core::mem::offset_of!(gpo_device_metrics, memory_clock) - 72usize];
+    [
+        "Offset of field: gpo_device_metrics::pcie_sent",
+    ][::core::mem::offset_of!(gpo_device_metrics, pcie_sent) - 80usize];
+    [
+        "Offset of field: gpo_device_metrics::pcie_received",
+    ][::core::mem::offset_of!(gpo_device_metrics, pcie_received) - 88usize];
+    [
+        "Offset of field: gpo_device_metrics::reason",
+    ][::core::mem::offset_of!(gpo_device_metrics, reason) - 96usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2042,222 +2846,533 @@ const _: () = {
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
-pub struct gpo_template_options {
+pub struct gpo_queue_options {
     pub struct_size: u32,
+    pub kind: u32,
     pub flags: u32,
-    pub max_instances: u32,
+    pub batch: u32,
+    pub count: u64,
+    pub capacity: u64,
+    pub task_size: u32,
+    pub priorities: u32,
+    pub answer_size: u32,
+    pub tenants: u32,
+    pub stream: gpo_stream_t,
+    pub label: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_queue_options"][::core::mem::size_of::<gpo_queue_options>() - 64usize];
+    [
+        "Alignment of gpo_queue_options",
+    ][::core::mem::align_of::<gpo_queue_options>() - 8usize];
+    [
+        "Offset of field: gpo_queue_options::struct_size",
+    ][::core::mem::offset_of!(gpo_queue_options, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_queue_options::kind",
+    ][::core::mem::offset_of!(gpo_queue_options, kind) - 4usize];
+    [
+        "Offset of field: gpo_queue_options::flags",
+    ][::core::mem::offset_of!(gpo_queue_options, flags) - 8usize];
+    [
+        "Offset of field: gpo_queue_options::batch",
+    ][::core::mem::offset_of!(gpo_queue_options, batch) - 12usize];
+    [
+        "Offset of field: gpo_queue_options::count",
+    ][::core::mem::offset_of!(gpo_queue_options, count) - 16usize];
+    [
+        "Offset of field: gpo_queue_options::capacity",
+    ][::core::mem::offset_of!(gpo_queue_options, capacity) - 24usize];
+    [
+        "Offset of field: gpo_queue_options::task_size",
+    ][::core::mem::offset_of!(gpo_queue_options, task_size) - 32usize];
+    [
+        "Offset of field: gpo_queue_options::priorities",
+    ][::core::mem::offset_of!(gpo_queue_options, priorities) - 36usize];
+    [
+        "Offset of field: gpo_queue_options::answer_size",
+    ][::core::mem::offset_of!(gpo_queue_options, answer_size) - 40usize];
+    [
+        "Offset of field: gpo_queue_options::tenants",
+    ][::core::mem::offset_of!(gpo_queue_options, tenants) - 44usize];
+    [
+        "Offset of field: gpo_queue_options::stream",
+    ][::core::mem::offset_of!(gpo_queue_options, stream) - 48usize];
+    [
+        "Offset of field: gpo_queue_options::label",
+    ][::core::mem::offset_of!(gpo_queue_options, label) - 56usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_tenant_options {
+    pub struct_size: u32,
     pub reserved: u32,
-    pub label: *const ::core::ffi::c_char,
+    pub limit: u64,
+    pub completions: gpo_cq_t,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
-        "Size of gpo_template_options",
-    ][::core::mem::size_of::<gpo_template_options>() - 24usize];
+        "Size of gpo_tenant_options",
+    ][::core::mem::size_of::<gpo_tenant_options>() - 24usize];
     [
-        "Alignment of gpo_template_options",
-    ][::core::mem::align_of::<gpo_template_options>() - 8usize];
+        "Alignment of gpo_tenant_options",
+    ][::core::mem::align_of::<gpo_tenant_options>() - 8usize];
     [
-        "Offset of field: gpo_template_options::struct_size",
-    ][::core::mem::offset_of!(gpo_template_options, struct_size) - 0usize];
+        "Offset of field: gpo_tenant_options::struct_size",
+    ][::core::mem::offset_of!(gpo_tenant_options, struct_size) - 0usize];
     [
-        "Offset of field: gpo_template_options::flags",
-    ][::core::mem::offset_of!(gpo_template_options, flags) - 4usize];
+        "Offset of field: gpo_tenant_options::reserved",
+    ][::core::mem::offset_of!(gpo_tenant_options, reserved) - 4usize];
     [
-        "Offset of field: gpo_template_options::max_instances",
-    ][::core::mem::offset_of!(gpo_template_options, max_instances) - 8usize];
+        "Offset of field: gpo_tenant_options::limit",
+    ][::core::mem::offset_of!(gpo_tenant_options, limit) - 8usize];
     [
-        "Offset of field: gpo_template_options::reserved",
-    ][::core::mem::offset_of!(gpo_template_options, reserved) - 12usize];
-    [
-        "Offset of field: gpo_template_options::label",
-    ][::core::mem::offset_of!(gpo_template_options, label) - 16usize];
+        "Offset of field: gpo_tenant_options::completions",
+    ][::core::mem::offset_of!(gpo_tenant_options, completions) - 16usize];
 };
-pub type gpo_host_node_fn = ::core::option::Option<
-    unsafe extern "C" fn(user: *mut ::core::ffi::c_void),
->;
 #[repr(C)]
 #[derive(Copy, Clone)]
-pub struct gpo_condition {
+pub struct gpo_answer {
     pub struct_size: u32,
-    pub comparison: u32,
-    pub word: u64,
-    pub constant: u32,
-    pub initial: u32,
-    pub max_iterations: u64,
+    pub status: gpo_status,
+    pub user_data: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_condition"][::core::mem::size_of::<gpo_condition>() - 32usize];
-    ["Alignment of gpo_condition"][::core::mem::align_of::<gpo_condition>() - 8usize];
+    ["Size of gpo_answer"][::core::mem::size_of::<gpo_answer>() - 16usize];
+    ["Alignment of gpo_answer"][::core::mem::align_of::<gpo_answer>() - 8usize];
     [
-        "Offset of field: gpo_condition::struct_size",
-    ][::core::mem::offset_of!(gpo_condition, struct_size) - 0usize];
+        "Offset of field: gpo_answer::struct_size",
+    ][::core::mem::offset_of!(gpo_answer, struct_size) - 0usize];
     [
-        "Offset of field: gpo_condition::comparison",
-    ][::core::mem::offset_of!(gpo_condition, comparison) - 4usize];
+        "Offset of field: gpo_answer::status",
+    ][::core::mem::offset_of!(gpo_answer, status) - 4usize];
     [
-        "Offset of field: gpo_condition::word",
-    ][::core::mem::offset_of!(gpo_condition, word) - 8usize];
-    [
-        "Offset of field: gpo_condition::constant",
-    ][::core::mem::offset_of!(gpo_condition, constant) - 16usize];
-    [
-        "Offset of field: gpo_condition::initial",
-    ][::core::mem::offset_of!(gpo_condition, initial) - 20usize];
-    [
-        "Offset of field: gpo_condition::max_iterations",
-    ][::core::mem::offset_of!(gpo_condition, max_iterations) - 24usize];
+        "Offset of field: gpo_answer::user_data",
+    ][::core::mem::offset_of!(gpo_answer, user_data) - 8usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
-pub struct gpo_template_statistics {
+pub struct gpo_queue_info {
     pub struct_size: u32,
-    pub nodes: u32,
-    pub parameters: u32,
-    pub instances: u32,
-    pub pooled: u32,
-    pub recordings: u32,
-    pub launches: u64,
-    pub patches: u64,
-    pub updates: u64,
-    pub rebuilds: u64,
-    pub instance_bytes: u64,
-    pub waiting_frees: u64,
-    pub last_rebuild: [::core::ffi::c_char; 256usize],
+    pub kind: u32,
+    pub state: u32,
+    pub task_size: u32,
+    pub capacity: u64,
+    pub depth: u64,
+    pub pushed: u64,
+    pub popped: u64,
+    pub done: u64,
+    pub refused: u64,
+    pub device_bytes: u64,
+    pub pinned_bytes: u64,
+    pub posted: u64,
+    pub answered: u64,
+    pub unanswered: u64,
+    pub answer_size: u32,
+    pub tenants: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
+    ["Size of gpo_queue_info"][::core::mem::size_of::<gpo_queue_info>() - 112usize];
+    ["Alignment of gpo_queue_info"][::core::mem::align_of::<gpo_queue_info>() - 8usize];
     [
-        "Size of gpo_template_statistics",
-    ][::core::mem::size_of::<gpo_template_statistics>() - 328usize];
+        "Offset of field: gpo_queue_info::struct_size",
+    ][::core::mem::offset_of!(gpo_queue_info, struct_size) - 0usize];
     [
-        "Alignment of gpo_template_statistics",
-    ][::core::mem::align_of::<gpo_template_statistics>() - 8usize];
+        "Offset of field: gpo_queue_info::kind",
+    ][::core::mem::offset_of!(gpo_queue_info, kind) - 4usize];
     [
-        "Offset of field: gpo_template_statistics::struct_size",
-    ][::core::mem::offset_of!(gpo_template_statistics, struct_size) - 0usize];
+        "Offset of field: gpo_queue_info::state",
+    ][::core::mem::offset_of!(gpo_queue_info, state) - 8usize];
     [
-        "Offset of field: gpo_template_statistics::nodes",
-    ][::core::mem::offset_of!(gpo_template_statistics, nodes) - 4usize];
+        "Offset of field: gpo_queue_info::task_size",
+    ][::core::mem::offset_of!(gpo_queue_info, task_size) - 12usize];
     [
-        "Offset of field: gpo_template_statistics::parameters",
-    ][::core::mem::offset_of!(gpo_template_statistics, parameters) - 8usize];
+        "Offset of field: gpo_queue_info::capacity",
+    ][::core::mem::offset_of!(gpo_queue_info, capacity) - 16usize];
     [
-        "Offset of field: gpo_template_statistics::instances",
-    ][::core::mem::offset_of!(gpo_template_statistics, instances) - 12usize];
+        "Offset of field: gpo_queue_info::depth",
+    ][::core::mem::offset_of!(gpo_queue_info, depth) - 24usize];
     [
-        "Offset of field: gpo_template_statistics::pooled",
-    ][::core::mem::offset_of!(gpo_template_statistics, pooled) - 16usize];
+        "Offset of field: gpo_queue_info::pushed",
+    ][::core::mem::offset_of!(gpo_queue_info, pushed) - 32usize];
     [
-        "Offset of field: gpo_template_statistics::recordings",
-    ][::core::mem::offset_of!(gpo_template_statistics, recordings) - 20usize];
+        "Offset of field: gpo_queue_info::popped",
+    ][::core::mem::offset_of!(gpo_queue_info, popped) - 40usize];
     [
-        "Offset of field: gpo_template_statistics::launches",
-    ][::core::mem::offset_of!(gpo_template_statistics, launches) - 24usize];
+        "Offset of field: gpo_queue_info::done",
+    ][::core::mem::offset_of!(gpo_queue_info, done) - 48usize];
     [
-        "Offset of field: gpo_template_statistics::patches",
-    ][::core::mem::offset_of!(gpo_template_statistics, patches) - 32usize];
+        "Offset of field: gpo_queue_info::refused",
+    ][::core::mem::offset_of!(gpo_queue_info, refused) - 56usize];
     [
-        "Offset of field: gpo_template_statistics::updates",
-    ][::core::mem::offset_of!(gpo_template_statistics, updates) - 40usize];
+        "Offset of field: gpo_queue_info::device_bytes",
+    ][::core::mem::offset_of!(gpo_queue_info, device_bytes) - 64usize];
     [
-        "Offset of field: gpo_template_statistics::rebuilds",
-    ][::core::mem::offset_of!(gpo_template_statistics, rebuilds) - 48usize];
+        "Offset of field: gpo_queue_info::pinned_bytes",
+    ][::core::mem::offset_of!(gpo_queue_info, pinned_bytes) - 72usize];
     [
-        "Offset of field: gpo_template_statistics::instance_bytes",
-    ][::core::mem::offset_of!(gpo_template_statistics, instance_bytes) - 56usize];
+        "Offset of field: gpo_queue_info::posted",
+    ][::core::mem::offset_of!(gpo_queue_info, posted) - 80usize];
     [
-        "Offset of field: gpo_template_statistics::waiting_frees",
-    ][::core::mem::offset_of!(gpo_template_statistics, waiting_frees) - 64usize];
+        "Offset of field: gpo_queue_info::answered",
+    ][::core::mem::offset_of!(gpo_queue_info, answered) - 88usize];
     [
-        "Offset of field: gpo_template_statistics::last_rebuild",
-    ][::core::mem::offset_of!(gpo_template_statistics, last_rebuild) - 72usize];
+        "Offset of field: gpo_queue_info::unanswered",
+    ][::core::mem::offset_of!(gpo_queue_info, unanswered) - 96usize];
+    [
+        "Offset of field: gpo_queue_info::answer_size",
+    ][::core::mem::offset_of!(gpo_queue_info, answer_size) - 104usize];
+    [
+        "Offset of field: gpo_queue_info::tenants",
+    ][::core::mem::offset_of!(gpo_queue_info, tenants) - 108usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
-pub struct gpo_graph_options {
+pub struct gpo_handler {
     pub struct_size: u32,
-    pub flags: u32,
-    pub label: *const ::core::ffi::c_char,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gpo_graph_options"][::core::mem::size_of::<gpo_graph_options>() - 16usize];
-    [
-        "Alignment of gpo_graph_options",
-    ][::core::mem::align_of::<gpo_graph_options>() - 8usize];
-    [
-        "Offset of field: gpo_graph_options::struct_size",
-    ][::core::mem::offset_of!(gpo_graph_options, struct_size) - 0usize];
-    [
-        "Offset of field: gpo_graph_options::flags",
-    ][::core::mem::offset_of!(gpo_graph_options, flags) - 4usize];
-    [
-        "Offset of field: gpo_graph_options::label",
-    ][::core::mem::offset_of!(gpo_graph_options, label) - 8usize];
-};
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct gpo_setting {
-    pub struct_size: u32,
-    pub parameter: u32,
+    pub graph_count: u32,
     pub name: *const ::core::ffi::c_char,
-    pub value: *const ::core::ffi::c_void,
-    pub bytes: u64,
+    pub graphs: *const gpo_graph_t,
+    pub task_memory: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_setting"][::core::mem::size_of::<gpo_setting>() - 32usize];
-    ["Alignment of gpo_setting"][::core::mem::align_of::<gpo_setting>() - 8usize];
+    ["Size of gpo_handler"][::core::mem::size_of::<gpo_handler>() - 32usize];
+    ["Alignment of gpo_handler"][::core::mem::align_of::<gpo_handler>() - 8usize];
     [
-        "Offset of field: gpo_setting::struct_size",
-    ][::core::mem::offset_of!(gpo_setting, struct_size) - 0usize];
+        "Offset of field: gpo_handler::struct_size",
+    ][::core::mem::offset_of!(gpo_handler, struct_size) - 0usize];
     [
-        "Offset of field: gpo_setting::parameter",
-    ][::core::mem::offset_of!(gpo_setting, parameter) - 4usize];
+        "Offset of field: gpo_handler::graph_count",
+    ][::core::mem::offset_of!(gpo_handler, graph_count) - 4usize];
     [
-        "Offset of field: gpo_setting::name",
-    ][::core::mem::offset_of!(gpo_setting, name) - 8usize];
+        "Offset of field: gpo_handler::name",
+    ][::core::mem::offset_of!(gpo_handler, name) - 8usize];
     [
-        "Offset of field: gpo_setting::value",
-    ][::core::mem::offset_of!(gpo_setting, value) - 16usize];
+        "Offset of field: gpo_handler::graphs",
+    ][::core::mem::offset_of!(gpo_handler, graphs) - 16usize];
     [
-        "Offset of field: gpo_setting::bytes",
-    ][::core::mem::offset_of!(gpo_setting, bytes) - 24usize];
+        "Offset of field: gpo_handler::task_memory",
+    ][::core::mem::offset_of!(gpo_handler, task_memory) - 24usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
-pub struct gpo_graph_update_report {
+pub struct gpo_scheduler_options {
     pub struct_size: u32,
-    pub rebuilt: u32,
-    pub node: u32,
-    pub reserved: u32,
-    pub reason: [::core::ffi::c_char; 256usize],
+    pub form: u32,
+    pub queue: gpo_queue_t,
+    pub source: *const ::core::ffi::c_char,
+    pub source_bytes: u64,
+    pub file_name: *const ::core::ffi::c_char,
+    pub compile_options: *const *const ::core::ffi::c_char,
+    pub compile_option_count: u32,
+    pub workers: u32,
+    pub threads: u32,
+    pub blocks_per_multiprocessor: u32,
+    pub multiprocessors: u32,
+    pub leave_free: u32,
+    pub batch: u32,
+    pub max_errors: u32,
+    pub argument: u64,
+    pub dynamic_shared_bytes: u64,
+    pub idle_timeout_ns: u64,
+    pub sample_interval_ns: u64,
+    pub label: *const ::core::ffi::c_char,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
-        "Size of gpo_graph_update_report",
-    ][::core::mem::size_of::<gpo_graph_update_report>() - 272usize];
+        "Size of gpo_scheduler_options",
+    ][::core::mem::size_of::<gpo_scheduler_options>() - 120usize];
     [
-        "Alignment of gpo_graph_update_report",
-    ][::core::mem::align_of::<gpo_graph_update_report>() - 4usize];
+        "Alignment of gpo_scheduler_options",
+    ][::core::mem::align_of::<gpo_scheduler_options>() - 8usize];
     [
-        "Offset of field: gpo_graph_update_report::struct_size",
-    ][::core::mem::offset_of!(gpo_graph_update_report, struct_size) - 0usize];
+        "Offset of field: gpo_scheduler_options::struct_size",
+    ][::core::mem::offset_of!(gpo_scheduler_options, struct_size) - 0usize];
     [
-        "Offset of field: gpo_graph_update_report::rebuilt",
-    ][::core::mem::offset_of!(gpo_graph_update_report, rebuilt) - 4usize];
+        "Offset of field: gpo_scheduler_options::form",
+    ][::core::mem::offset_of!(gpo_scheduler_options, form) - 4usize];
     [
-        "Offset of field: gpo_graph_update_report::node",
-    ][::core::mem::offset_of!(gpo_graph_update_report, node) - 8usize];
+        "Offset of field: gpo_scheduler_options::queue",
+    ][::core::mem::offset_of!(gpo_scheduler_options, queue) - 8usize];
     [
-        "Offset of field: gpo_graph_update_report::reserved",
-    ][::core::mem::offset_of!(gpo_graph_update_report, reserved) - 12usize];
+        "Offset of field: gpo_scheduler_options::source",
+    ][::core::mem::offset_of!(gpo_scheduler_options, source) - 16usize];
     [
-        "Offset of field: gpo_graph_update_report::reason",
-    ][::core::mem::offset_of!(gpo_graph_update_report, reason) - 16usize];
+        "Offset of field: gpo_scheduler_options::source_bytes",
+    ][::core::mem::offset_of!(gpo_scheduler_options, source_bytes) - 24usize];
+    [
+        "Offset of field: gpo_scheduler_options::file_name",
+    ][::core::mem::offset_of!(gpo_scheduler_options, file_name) - 32usize];
+    [
+        "Offset of field: gpo_scheduler_options::compile_options",
+    ][::core::mem::offset_of!(gpo_scheduler_options, compile_options) - 40usize];
+    [
+        "Offset of field: gpo_scheduler_options::compile_option_count",
+    ][::core::mem::offset_of!(gpo_scheduler_options, compile_option_count) - 48usize];
+    [
+        "Offset of field: gpo_scheduler_options::workers",
+    ][::core::mem::offset_of!(gpo_scheduler_options, workers) - 52usize];
+    [
+        "Offset of field: gpo_scheduler_options::threads",
+    ][::core::mem::offset_of!(gpo_scheduler_options, threads) - 56usize];
+    [
+        "Offset of field: gpo_scheduler_options::blocks_per_multiprocessor",
+    ][::core::mem::offset_of!(gpo_scheduler_options, blocks_per_multiprocessor)
+        - 60usize];
+    [
+        "Offset of field: gpo_scheduler_options::multiprocessors",
+    ][::core::mem::offset_of!(gpo_scheduler_options, multiprocessors) - 64usize];
+    [
+        "Offset of field: gpo_scheduler_options::leave_free",
+    ][::core::mem::offset_of!(gpo_scheduler_options, leave_free) - 68usize];
+    [
+        "Offset of field: gpo_scheduler_options::batch",
+    ][::core::mem::offset_of!(gpo_scheduler_options, batch) - 72usize];
+    [
+        "Offset of field: gpo_scheduler_options::max_errors",
+    ][::core::mem::offset_of!(gpo_scheduler_options, max_errors) - 76usize];
+    [
+        "Offset of field: gpo_scheduler_options::argument",
+    ][::core::mem::offset_of!(gpo_scheduler_options, argument) - 80usize];
+    [
+        "Offset of field: gpo_scheduler_options::dynamic_shared_bytes",
+    ][::core::mem::offset_of!(gpo_scheduler_options, dynamic_shared_bytes) - 88usize];
+    [
+        "Offset of field: gpo_scheduler_options::idle_timeout_ns",
+    ][::core::mem::offset_of!(gpo_scheduler_options, idle_timeout_ns) - 96usize];
+    [
+        "Offset of field: gpo_scheduler_options::sample_interval_ns",
+    ][::core::mem::offset_of!(gpo_scheduler_options, sample_interval_ns) - 104usize];
+    [
+        "Offset of field: gpo_scheduler_options::label",
+    ][::core::mem::offset_of!(gpo_scheduler_options, label) - 112usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_scheduler_info {
+    pub struct_size: u32,
+    pub form: u32,
+    pub state: u32,
+    pub last_end: gpo_status,
+    pub runs: u64,
+    pub tasks: u64,
+    pub errors: u64,
+    pub refused_pushes: u64,
+    pub depth: u64,
+    pub steps: u64,
+    pub empty_polls: u64,
+    pub busy_ns: u64,
+    pub worker_ns: u64,
+    pub multiprocessors: u32,
+    pub blocks: u32,
+    pub workers: u32,
+    pub handlers: u32,
+    pub device_bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_scheduler_info",
+    ][::core::mem::size_of::<gpo_scheduler_info>() - 112usize];
+    [
+        "Alignment of gpo_scheduler_info",
+    ][::core::mem::align_of::<gpo_scheduler_info>() - 8usize];
+    [
+        "Offset of field: gpo_scheduler_info::struct_size",
+    ][::core::mem::offset_of!(gpo_scheduler_info, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_scheduler_info::form",
+    ][::core::mem::offset_of!(gpo_scheduler_info, form) - 4usize];
+    [
+        "Offset of field: gpo_scheduler_info::state",
+    ][::core::mem::offset_of!(gpo_scheduler_info, state) - 8usize];
+    [
+        "Offset of field: gpo_scheduler_info::last_end",
+    ][::core::mem::offset_of!(gpo_scheduler_info, last_end) - 12usize];
+    [
+        "Offset of field: gpo_scheduler_info::runs",
+    ][::core::mem::offset_of!(gpo_scheduler_info, runs) - 16usize];
+    [
+        "Offset of field: gpo_scheduler_info::tasks",
+    ][::core::mem::offset_of!(gpo_scheduler_info, tasks) - 24usize];
+    [
+        "Offset of field: gpo_scheduler_info::errors",
+    ][::core::mem::offset_of!(gpo_scheduler_info, errors) - 32usize];
+    [
+        "Offset of field: gpo_scheduler_info::refused_pushes",
+    ][::core::mem::offset_of!(gpo_scheduler_info, refused_pushes) - 40usize];
+    [
+        "Offset of field: gpo_scheduler_info::depth",
+    ][::core::mem::offset_of!(gpo_scheduler_info, depth) - 48usize];
+    [
+        "Offset of field: gpo_scheduler_info::steps",
+    ][::core::mem::offset_of!(gpo_scheduler_info, steps) - 56usize];
+    [
+        "Offset of field: gpo_scheduler_info::empty_polls",
+    ][::core::mem::offset_of!(gpo_scheduler_info, empty_polls) - 64usize];
+    [
+        "Offset of field: gpo_scheduler_info::busy_ns",
+    ][::core::mem::offset_of!(gpo_scheduler_info, busy_ns) - 72usize];
+    [
+        "Offset of field: gpo_scheduler_info::worker_ns",
+    ][::core::mem::offset_of!(gpo_scheduler_info, worker_ns) - 80usize];
+    [
+        "Offset of field: gpo_scheduler_info::multiprocessors",
+    ][::core::mem::offset_of!(gpo_scheduler_info, multiprocessors) - 88usize];
+    [
+        "Offset of field: gpo_scheduler_info::blocks",
+    ][::core::mem::offset_of!(gpo_scheduler_info, blocks) - 92usize];
+    [
+        "Offset of field: gpo_scheduler_info::workers",
+    ][::core::mem::offset_of!(gpo_scheduler_info, workers) - 96usize];
+    [
+        "Offset of field: gpo_scheduler_info::handlers",
+    ][::core::mem::offset_of!(gpo_scheduler_info, handlers) - 100usize];
+    [
+        "Offset of field: gpo_scheduler_info::device_bytes",
+    ][::core::mem::offset_of!(gpo_scheduler_info, device_bytes) - 104usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_handler_info {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub tasks: u64,
+    pub errors: u64,
+    pub busy_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_handler_info"][::core::mem::size_of::<gpo_handler_info>() - 32usize];
+    [
+        "Alignment of gpo_handler_info",
+    ][::core::mem::align_of::<gpo_handler_info>() - 8usize];
+    [
+        "Offset of field: gpo_handler_info::struct_size",
+    ][::core::mem::offset_of!(gpo_handler_info, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_handler_info::reserved",
+    ][::core::mem::offset_of!(gpo_handler_info, reserved) - 4usize];
+    [
+        "Offset of field: gpo_handler_info::tasks",
+    ][::core::mem::offset_of!(gpo_handler_info, tasks) - 8usize];
+    [
+        "Offset of field: gpo_handler_info::errors",
+    ][::core::mem::offset_of!(gpo_handler_info, errors) - 16usize];
+    [
+        "Offset of field: gpo_handler_info::busy_ns",
+    ][::core::mem::offset_of!(gpo_handler_info, busy_ns) - 24usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_scheduler_block {
+    pub struct_size: u32,
+    pub multiprocessor: u32,
+    pub workers: u32,
+    pub reserved: u32,
+    pub tasks: u64,
+    pub empty_polls: u64,
+    pub busy_ns: u64,
+    pub worker_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gpo_scheduler_block",
+    ][::core::mem::size_of::<gpo_scheduler_block>() - 48usize];
+    [
+        "Alignment of gpo_scheduler_block",
+    ][::core::mem::align_of::<gpo_scheduler_block>() - 8usize];
+    [
+        "Offset of field: gpo_scheduler_block::struct_size",
+    ][::core::mem::offset_of!(gpo_scheduler_block, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_scheduler_block::multiprocessor",
+    ][::core::mem::offset_of!(gpo_scheduler_block, multiprocessor) - 4usize];
+    [
+        "Offset of field: gpo_scheduler_block::workers",
+    ][::core::mem::offset_of!(gpo_scheduler_block, workers) - 8usize];
+    [
+        "Offset of field: gpo_scheduler_block::reserved",
+    ][::core::mem::offset_of!(gpo_scheduler_block, reserved) - 12usize];
+    [
+        "Offset of field: gpo_scheduler_block::tasks",
+    ][::core::mem::offset_of!(gpo_scheduler_block, tasks) - 16usize];
+    [
+        "Offset of field: gpo_scheduler_block::empty_polls",
+    ][::core::mem::offset_of!(gpo_scheduler_block, empty_polls) - 24usize];
+    [
+        "Offset of field: gpo_scheduler_block::busy_ns",
+    ][::core::mem::offset_of!(gpo_scheduler_block, busy_ns) - 32usize];
+    [
+        "Offset of field: gpo_scheduler_block::worker_ns",
+    ][::core::mem::offset_of!(gpo_scheduler_block, worker_ns) - 40usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_depth_sample {
+    pub struct_size: u32,
+    pub run: u32,
+    pub time_ns: u64,
+    pub depth: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_depth_sample"][::core::mem::size_of::<gpo_depth_sample>() - 24usize];
+    [
+        "Alignment of gpo_depth_sample",
+    ][::core::mem::align_of::<gpo_depth_sample>() - 8usize];
+    [
+        "Offset of field: gpo_depth_sample::struct_size",
+    ][::core::mem::offset_of!(gpo_depth_sample, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_depth_sample::run",
+    ][::core::mem::offset_of!(gpo_depth_sample, run) - 4usize];
+    [
+        "Offset of field: gpo_depth_sample::time_ns",
+    ][::core::mem::offset_of!(gpo_depth_sample, time_ns) - 8usize];
+    [
+        "Offset of field: gpo_depth_sample::depth",
+    ][::core::mem::offset_of!(gpo_depth_sample, depth) - 16usize];
+};
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct gpo_task_error {
+    pub struct_size: u32,
+    pub handler: u32,
+    pub status: gpo_status,
+    pub priority: u32,
+    pub position: u64,
+    pub task: [u32; 4usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gpo_task_error"][::core::mem::size_of::<gpo_task_error>() - 40usize];
+    ["Alignment of gpo_task_error"][::core::mem::align_of::<gpo_task_error>() - 8usize];
+    [
+        "Offset of field: gpo_task_error::struct_size",
+    ][::core::mem::offset_of!(gpo_task_error, struct_size) - 0usize];
+    [
+        "Offset of field: gpo_task_error::handler",
+    ][::core::mem::offset_of!(gpo_task_error, handler) - 4usize];
+    [
+        "Offset of field: gpo_task_error::status",
+    ][::core::mem::offset_of!(gpo_task_error, status) - 8usize];
+    [
+        "Offset of field: gpo_task_error::priority",
+    ][::core::mem::offset_of!(gpo_task_error, priority) - 12usize];
+    [
+        "Offset of field: gpo_task_error::position",
+    ][::core::mem::offset_of!(gpo_task_error, position) - 16usize];
+    [
+        "Offset of field: gpo_task_error::task",
+    ][::core::mem::offset_of!(gpo_task_error, task) - 24usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -3447,10 +4562,264 @@ pub struct gpo_api {
             device_status: *mut gpo_status,
         ) -> gpo_status,
     >,
+    pub buckets_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_buckets_options,
+            buckets: *mut gpo_buckets_t,
+        ) -> gpo_status,
+    >,
+    pub buckets_destroy: ::core::option::Option<
+        unsafe extern "C" fn(buckets: gpo_buckets_t) -> gpo_status,
+    >,
+    pub buckets_prepare: ::core::option::Option<
+        unsafe extern "C" fn(buckets: gpo_buckets_t, stream: gpo_stream_t) -> gpo_status,
+    >,
+    pub buckets_launch: ::core::option::Option<
+        unsafe extern "C" fn(
+            buckets: gpo_buckets_t,
+            stream: gpo_stream_t,
+            size: u64,
+            settings: *const gpo_setting,
+            stride: u64,
+            count: u64,
+            shape: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub buckets_get_statistics: ::core::option::Option<
+        unsafe extern "C" fn(
+            buckets: gpo_buckets_t,
+            statistics: *mut gpo_buckets_statistics,
+        ) -> gpo_status,
+    >,
+    pub template_import: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            native: *mut ::core::ffi::c_void,
+            options: *const gpo_template_options,
+            graph_template: *mut gpo_template_t,
+        ) -> gpo_status,
+    >,
+    pub template_get_picture: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            format: u32,
+            buffer: *mut ::core::ffi::c_char,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub template_allocate: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            bytes: u64,
+            address: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub template_allocate_host: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            bytes: u64,
+            memory: *mut *mut ::core::ffi::c_void,
+        ) -> gpo_status,
+    >,
+    pub template_add_allocation: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            bytes: u64,
+            address: *mut u64,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub template_add_free: ::core::option::Option<
+        unsafe extern "C" fn(
+            graph_template: gpo_template_t,
+            after: *const u32,
+            after_count: u32,
+            address: u64,
+            node: *mut u32,
+        ) -> gpo_status,
+    >,
+    pub queue_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_queue_options,
+            queue: *mut gpo_queue_t,
+        ) -> gpo_status,
+    >,
+    pub queue_destroy: ::core::option::Option<
+        unsafe extern "C" fn(queue: gpo_queue_t) -> gpo_status,
+    >,
+    pub queue_get_device_handle: ::core::option::Option<
+        unsafe extern "C" fn(
+            queue: gpo_queue_t,
+            buffer: *mut ::core::ffi::c_void,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub queue_set_costs: ::core::option::Option<
+        unsafe extern "C" fn(
+            queue: gpo_queue_t,
+            stream: gpo_stream_t,
+            costs: *const f32,
+            count: u64,
+        ) -> gpo_status,
+    >,
+    pub queue_reset: ::core::option::Option<
+        unsafe extern "C" fn(queue: gpo_queue_t, stream: gpo_stream_t) -> gpo_status,
+    >,
+    pub queue_close: ::core::option::Option<
+        unsafe extern "C" fn(queue: gpo_queue_t) -> gpo_status,
+    >,
+    pub queue_abort: ::core::option::Option<
+        unsafe extern "C" fn(queue: gpo_queue_t) -> gpo_status,
+    >,
+    pub queue_get_info: ::core::option::Option<
+        unsafe extern "C" fn(queue: gpo_queue_t, info: *mut gpo_queue_info) -> gpo_status,
+    >,
+    pub queue_push: ::core::option::Option<
+        unsafe extern "C" fn(
+            queue: gpo_queue_t,
+            stream: gpo_stream_t,
+            tasks: *const ::core::ffi::c_void,
+            count: u64,
+            priority: u32,
+        ) -> gpo_status,
+    >,
+    pub device_get_costs: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            flags: u32,
+            costs: *mut gpo_costs,
+        ) -> gpo_status,
+    >,
+    pub advise: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            workload: *const gpo_workload,
+            diagnosis: *mut gpo_diagnosis,
+            advice: *mut gpo_advice,
+            stride: u64,
+            capacity: u64,
+            count: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub queue_set_tenant: ::core::option::Option<
+        unsafe extern "C" fn(
+            queue: gpo_queue_t,
+            tenant: u32,
+            options: *const gpo_tenant_options,
+        ) -> gpo_status,
+    >,
+    pub queue_post: ::core::option::Option<
+        unsafe extern "C" fn(
+            queue: gpo_queue_t,
+            tenant: u32,
+            tasks: *const ::core::ffi::c_void,
+            count: u64,
+            user_data: u64,
+            posted: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub queue_take: ::core::option::Option<
+        unsafe extern "C" fn(
+            queue: gpo_queue_t,
+            tenant: u32,
+            entries: *mut gpo_answer,
+            stride: u64,
+            answers: *mut ::core::ffi::c_void,
+            capacity: u64,
+            count: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub queue_wait: ::core::option::Option<
+        unsafe extern "C" fn(
+            queue: gpo_queue_t,
+            tenant: u32,
+            timeout_ns: i64,
+        ) -> gpo_status,
+    >,
+    pub advise_trace: ::core::option::Option<
+        unsafe extern "C" fn(
+            path: *const ::core::ffi::c_char,
+            workload: *mut gpo_workload,
+            buffer: *mut ::core::ffi::c_char,
+            capacity: usize,
+            needed: *mut usize,
+        ) -> gpo_status,
+    >,
+    pub scheduler_create: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: gpo_device_t,
+            options: *const gpo_scheduler_options,
+            handlers: *const gpo_handler,
+            stride: u64,
+            count: u32,
+            scheduler: *mut gpo_scheduler_t,
+        ) -> gpo_status,
+    >,
+    pub scheduler_destroy: ::core::option::Option<
+        unsafe extern "C" fn(scheduler: gpo_scheduler_t) -> gpo_status,
+    >,
+    pub scheduler_start: ::core::option::Option<
+        unsafe extern "C" fn(scheduler: gpo_scheduler_t) -> gpo_status,
+    >,
+    pub scheduler_drain: ::core::option::Option<
+        unsafe extern "C" fn(scheduler: gpo_scheduler_t, timeout_ns: i64) -> gpo_status,
+    >,
+    pub scheduler_stop: ::core::option::Option<
+        unsafe extern "C" fn(scheduler: gpo_scheduler_t, timeout_ns: i64) -> gpo_status,
+    >,
+    pub scheduler_wait: ::core::option::Option<
+        unsafe extern "C" fn(scheduler: gpo_scheduler_t, timeout_ns: i64) -> gpo_status,
+    >,
+    pub scheduler_get_info: ::core::option::Option<
+        unsafe extern "C" fn(
+            scheduler: gpo_scheduler_t,
+            info: *mut gpo_scheduler_info,
+        ) -> gpo_status,
+    >,
+    pub scheduler_get_handler: ::core::option::Option<
+        unsafe extern "C" fn(
+            scheduler: gpo_scheduler_t,
+            handler: u32,
+            info: *mut gpo_handler_info,
+        ) -> gpo_status,
+    >,
+    pub scheduler_get_blocks: ::core::option::Option<
+        unsafe extern "C" fn(
+            scheduler: gpo_scheduler_t,
+            blocks: *mut gpo_scheduler_block,
+            stride: u64,
+            capacity: u64,
+            count: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub scheduler_get_samples: ::core::option::Option<
+        unsafe extern "C" fn(
+            scheduler: gpo_scheduler_t,
+            samples: *mut gpo_depth_sample,
+            stride: u64,
+            capacity: u64,
+            count: *mut u64,
+        ) -> gpo_status,
+    >,
+    pub scheduler_get_errors: ::core::option::Option<
+        unsafe extern "C" fn(
+            scheduler: gpo_scheduler_t,
+            errors: *mut gpo_task_error,
+            stride: u64,
+            capacity: u64,
+            count: *mut u64,
+        ) -> gpo_status,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1416usize];
+    ["Size of gpo_api"][::core::mem::size_of::<gpo_api>() - 1720usize];
     ["Alignment of gpo_api"][::core::mem::align_of::<gpo_api>() - 8usize];
     [
         "Offset of field: gpo_api::struct_size",
@@ -3986,4 +5355,118 @@ const _: () = {
     [
         "Offset of field: gpo_api::graph_get_device_status",
     ][::core::mem::offset_of!(gpo_api, graph_get_device_status) - 1408usize];
+    [
+        "Offset of field: gpo_api::buckets_create",
+    ][::core::mem::offset_of!(gpo_api, buckets_create) - 1416usize];
+    [
+        "Offset of field: gpo_api::buckets_destroy",
+    ][::core::mem::offset_of!(gpo_api, buckets_destroy) - 1424usize];
+    [
+        "Offset of field: gpo_api::buckets_prepare",
+    ][::core::mem::offset_of!(gpo_api, buckets_prepare) - 1432usize];
+    [
+        "Offset of field: gpo_api::buckets_launch",
+    ][::core::mem::offset_of!(gpo_api, buckets_launch) - 1440usize];
+    [
+        "Offset of field: gpo_api::buckets_get_statistics",
+    ][::core::mem::offset_of!(gpo_api, buckets_get_statistics) - 1448usize];
+    [
+        "Offset of field: gpo_api::template_import",
+    ][::core::mem::offset_of!(gpo_api, template_import) - 1456usize];
+    [
+        "Offset of field: gpo_api::template_get_picture",
+    ][::core::mem::offset_of!(gpo_api, template_get_picture) - 1464usize];
+    [
+        "Offset of field: gpo_api::template_allocate",
+    ][::core::mem::offset_of!(gpo_api, template_allocate) - 1472usize];
+    [
+        "Offset of field: gpo_api::template_allocate_host",
+    ][::core::mem::offset_of!(gpo_api, template_allocate_host) - 1480usize];
+    [
+        "Offset of field: gpo_api::template_add_allocation",
+    ][::core::mem::offset_of!(gpo_api, template_add_allocation) - 1488usize];
+    [
+        "Offset of field: gpo_api::template_add_free",
+    ][::core::mem::offset_of!(gpo_api, template_add_free) - 1496usize];
+    [
+        "Offset of field: gpo_api::queue_create",
+    ][::core::mem::offset_of!(gpo_api, queue_create) - 1504usize];
+    [
+        "Offset of field: gpo_api::queue_destroy",
+    ][::core::mem::offset_of!(gpo_api, queue_destroy) - 1512usize];
+    [
+        "Offset of field: gpo_api::queue_get_device_handle",
+    ][::core::mem::offset_of!(gpo_api, queue_get_device_handle) - 1520usize];
+    [
+        "Offset of field: gpo_api::queue_set_costs",
+    ][::core::mem::offset_of!(gpo_api, queue_set_costs) - 1528usize];
+    [
+        "Offset of field: gpo_api::queue_reset",
+    ][::core::mem::offset_of!(gpo_api, queue_reset) - 1536usize];
+    [
+        "Offset of field: gpo_api::queue_close",
+    ][::core::mem::offset_of!(gpo_api, queue_close) - 1544usize];
+    [
+        "Offset of field: gpo_api::queue_abort",
+    ][::core::mem::offset_of!(gpo_api, queue_abort) - 1552usize];
+    [
+        "Offset of field: gpo_api::queue_get_info",
+    ][::core::mem::offset_of!(gpo_api, queue_get_info) - 1560usize];
+    [
+        "Offset of field: gpo_api::queue_push",
+    ][::core::mem::offset_of!(gpo_api, queue_push) - 1568usize];
+    [
+        "Offset of field: gpo_api::device_get_costs",
+    ][::core::mem::offset_of!(gpo_api, device_get_costs) - 1576usize];
+    [
+        "Offset of field: gpo_api::advise",
+    ][::core::mem::offset_of!(gpo_api, advise) - 1584usize];
+    [
+        "Offset of field: gpo_api::queue_set_tenant",
+    ][::core::mem::offset_of!(gpo_api, queue_set_tenant) - 1592usize];
+    [
+        "Offset of field: gpo_api::queue_post",
+    ][::core::mem::offset_of!(gpo_api, queue_post) - 1600usize];
+    [
+        "Offset of field: gpo_api::queue_take",
+    ][::core::mem::offset_of!(gpo_api, queue_take) - 1608usize];
+    [
+        "Offset of field: gpo_api::queue_wait",
+    ][::core::mem::offset_of!(gpo_api, queue_wait) - 1616usize];
+    [
+        "Offset of field: gpo_api::advise_trace",
+    ][::core::mem::offset_of!(gpo_api, advise_trace) - 1624usize];
+    [
+        "Offset of field: gpo_api::scheduler_create",
+    ][::core::mem::offset_of!(gpo_api, scheduler_create) - 1632usize];
+    [
+        "Offset of field: gpo_api::scheduler_destroy",
+    ][::core::mem::offset_of!(gpo_api, scheduler_destroy) - 1640usize];
+    [
+        "Offset of field: gpo_api::scheduler_start",
+    ][::core::mem::offset_of!(gpo_api, scheduler_start) - 1648usize];
+    [
+        "Offset of field: gpo_api::scheduler_drain",
+    ][::core::mem::offset_of!(gpo_api, scheduler_drain) - 1656usize];
+    [
+        "Offset of field: gpo_api::scheduler_stop",
+    ][::core::mem::offset_of!(gpo_api, scheduler_stop) - 1664usize];
+    [
+        "Offset of field: gpo_api::scheduler_wait",
+    ][::core::mem::offset_of!(gpo_api, scheduler_wait) - 1672usize];
+    [
+        "Offset of field: gpo_api::scheduler_get_info",
+    ][::core::mem::offset_of!(gpo_api, scheduler_get_info) - 1680usize];
+    [
+        "Offset of field: gpo_api::scheduler_get_handler",
+    ][::core::mem::offset_of!(gpo_api, scheduler_get_handler) - 1688usize];
+    [
+        "Offset of field: gpo_api::scheduler_get_blocks",
+    ][::core::mem::offset_of!(gpo_api, scheduler_get_blocks) - 1696usize];
+    [
+        "Offset of field: gpo_api::scheduler_get_samples",
+    ][::core::mem::offset_of!(gpo_api, scheduler_get_samples) - 1704usize];
+    [
+        "Offset of field: gpo_api::scheduler_get_errors",
+    ][::core::mem::offset_of!(gpo_api, scheduler_get_errors) - 1712usize];
 };

@@ -11,7 +11,7 @@ fn every_member_is_there() {
     let api = api().expect("the library");
     assert_eq!(api.struct_size as usize, size_of_val(api));
     assert_eq!(api.library_version, GPO_VERSION);
-    assert!(api.status_name.is_some() && api.graph_get_device_status.is_some());
+    assert!(api.status_name.is_some() && api.buckets_get_statistics.is_some());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::figures::MemoryStatistics;
 use crate::handle::Owned;
 use crate::host::HostBuffer;
+use crate::template::Template;
 use bytemuck::Pod;
 use gpuorch_sys as sys;
 use std::fmt;
@@ -68,18 +69,14 @@ impl Arena {
         let bytes =
             size_of::<T>().checked_mul(len).filter(|&bytes| bytes <= isize::MAX as usize).ok_or_else(too_large)?;
         if bytes == 0 {
-            return Ok(PinnedVec { memory: NonNull::dangling(), len, arena: None });
+            return Ok(PinnedVec { memory: NonNull::dangling(), len, home: None });
         }
         let mut memory = std::ptr::null_mut();
         let alignment = align_of::<T>().max(256) as u64;
-        let runtime = &self.device().runtime().inner;
-        runtime.pin()?;
-        let allocated = call!(arena_allocate(self.as_raw(), bytes as u64, alignment, &mut memory));
-        let memory = allocated.and_then(|()| NonNull::new(memory.cast::<T>()).ok_or_else(too_large));
-        if memory.is_err() {
-            runtime.unpin();
-        }
-        Ok(PinnedVec { memory: memory?, len, arena: Some(self.clone()) })
+        PinnedVec::allocated(len, Home::Arena(self.clone()), FUNCTION, || {
+            call!(arena_allocate(self.as_raw(), bytes as u64, alignment, &mut memory))?;
+            NonNull::new(memory.cast::<T>()).ok_or_else(too_large)
+        })
     }
 
     /// A vector with the elements of a slice.
@@ -114,7 +111,23 @@ pub struct PinnedVec<T: Pod> {
     memory: NonNull<T>,
     len: usize,
     /// `None` for vectors without bytes.
-    arena: Option<Arena>,
+    home: Option<Home>,
+}
+
+/// Whose the memory is.
+enum Home {
+    Arena(Arena),
+    /// It is freed with the template, behind all that is on streams.
+    Template(Template),
+}
+
+impl Home {
+    fn device(&self) -> &Device {
+        match self {
+            Self::Arena(arena) => arena.device(),
+            Self::Template(template) => template.device(),
+        }
+    }
 }
 
 // SAFETY: it owns its elements, as a Vec does.
@@ -123,45 +136,85 @@ unsafe impl<T: Pod + Send> Send for PinnedVec<T> {}
 unsafe impl<T: Pod + Sync> Sync for PinnedVec<T> {}
 
 impl<T: Pod> PinnedVec<T> {
-    /// The arena of the vector; `None` for a vector without bytes.
+    /// The memory is there until the vector is dropped, so the runtime is until then.
+    fn allocated(
+        len: usize,
+        home: Home,
+        function: &str,
+        allocate: impl FnOnce() -> Result<NonNull<T>>,
+    ) -> Result<Self> {
+        let runtime = Arc::clone(&home.device().runtime().inner);
+        runtime.pin(function)?;
+        match allocate() {
+            Ok(memory) => Ok(Self { memory, len, home: Some(home) }),
+            Err(error) => {
+                runtime.unpin();
+                Err(error)
+            }
+        }
+    }
+
+    /// Of arbitrary contents. `allocate` isn't called for vectors without bytes.
+    pub(crate) fn of_template(
+        len: usize,
+        template: &Template,
+        allocate: impl FnOnce() -> Result<NonNull<T>>,
+    ) -> Result<Self> {
+        if len == 0 || size_of::<T>() == 0 {
+            return Ok(Self { memory: NonNull::dangling(), len, home: None });
+        }
+        Self::allocated(len, Home::Template(template.clone()), "gpo_template_allocate_host", allocate)
+    }
+
+    /// The arena of the vector; `None` for a vector without bytes, and for one of a template.
     pub fn arena(&self) -> Option<&Arena> {
-        self.arena.as_ref()
+        match &self.home {
+            Some(Home::Arena(arena)) => Some(arena),
+            _ => None,
+        }
     }
 
     /// Frees the vector when all work that is on `stream` now is done: for vectors whose address was passed to a
     /// kernel.
     pub fn free_after(self, stream: &crate::Stream) -> Result<()> {
         let this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: `this` is not used afterwards nor dropped, so the arena is moved out once.
-        let Some(arena) = (unsafe { std::ptr::read(&this.arena) }) else { return Ok(()) };
-        let freed = call!(arena_free_after(arena.as_raw(), this.memory.as_ptr().cast(), stream.as_raw()));
+        // SAFETY: `this` is not used afterwards nor dropped, so its home is moved out once.
+        let Some(home) = (unsafe { std::ptr::read(&this.home) }) else { return Ok(()) };
+        let freed = match &home {
+            Home::Arena(arena) => {
+                call!(arena_free_after(arena.as_raw(), this.memory.as_ptr().cast(), stream.as_raw()))
+            }
+            Home::Template(_) => Ok(()),
+        };
         if freed.is_err() {
-            crate::after::drop_after(stream, Box::new(Piece { address: this.memory.as_ptr() as usize, arena }));
+            crate::after::drop_after(stream, Box::new(Piece { address: this.memory.as_ptr() as usize, home }));
             return freed;
         }
-        arena.device().runtime().inner.unpin();
+        home.device().runtime().inner.unpin();
         Ok(())
     }
 }
 
-/// A piece of an arena, freed when dropped.
+/// A piece of an arena, freed when dropped, or of a template.
 struct Piece {
     address: usize,
-    arena: Arena,
+    home: Home,
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        // Refused only where the arena's runtime has been shut down.
-        let _ = status!(arena_free(self.arena.as_raw(), self.address as *mut std::ffi::c_void));
-        self.arena.device().runtime().inner.unpin();
+        if let Home::Arena(arena) = &self.home {
+            // Refused only where the arena's runtime has been shut down.
+            let _ = status!(arena_free(arena.as_raw(), self.address as *mut std::ffi::c_void));
+        }
+        self.home.device().runtime().inner.unpin();
     }
 }
 
 impl<T: Pod> Drop for PinnedVec<T> {
     fn drop(&mut self) {
-        if let Some(arena) = self.arena.take() {
-            drop(Piece { address: self.memory.as_ptr() as usize, arena });
+        if let Some(home) = self.home.take() {
+            drop(Piece { address: self.memory.as_ptr() as usize, home });
         }
     }
 }

@@ -64,7 +64,7 @@ macro_rules! builder {
                 self.options.label = $crate::handle::pointer(&label);
                 let mut raw = std::ptr::null_mut();
                 $crate::call::call!($create(self.parent.as_raw(), &self.options, &mut raw))?;
-                let owned = $crate::handle::Owned { raw, parent: self.parent.clone() };
+                let owned = $crate::handle::Owned { raw: raw.into(), parent: self.parent.clone() };
                 Ok($made { inner: std::sync::Arc::new(owned), $($member: Default::default()),* })
             }
         }

@@ -114,7 +114,8 @@ impl Device {
         Ok(properties)
     }
 
-    /// Waits until all work that was put on the device's streams before the call is done, including held work.
+    /// Waits until all work that was put on the device's streams before the call is done, including held work. Work on
+    /// [resident](crate::StreamBuilder::resident) streams is left out.
     pub fn wait(&self) -> Result<()> {
         call!(device_wait(self.as_raw(), FOR_EVER))
     }

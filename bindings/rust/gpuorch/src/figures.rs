@@ -9,6 +9,7 @@ macro_rules! figures {
     ($($(#[$doc:meta])* $name:ident($raw:ident) { $($(#[$text_doc:meta])* $text:ident),* })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy)]
+        #[repr(transparent)]
         pub struct $name(pub(crate) sys::$raw);
 
         impl $name {
@@ -60,6 +61,24 @@ figures! {
     /// What kind of memory an address points to: fields of [`gpo_memory_info`](sys::gpo_memory_info).
     MemoryInfo(gpo_memory_info) {}
 
+    /// The state of a queue that kernels take their work from: fields of [`gpo_queue_info`](sys::gpo_queue_info).
+    QueueInfo(gpo_queue_info) {}
+
+    /// What a scheduler is and has done: fields of [`gpo_scheduler_info`](sys::gpo_scheduler_info).
+    SchedulerInfo(gpo_scheduler_info) {}
+
+    /// What a handler of a scheduler has done: fields of [`gpo_handler_info`](sys::gpo_handler_info).
+    HandlerInfo(gpo_handler_info) {}
+
+    /// What a block of a scheduler has done: fields of [`gpo_scheduler_block`](sys::gpo_scheduler_block).
+    BlockInfo(gpo_scheduler_block) {}
+
+    /// How many tasks waited at a time: fields of [`gpo_depth_sample`](sys::gpo_depth_sample).
+    DepthSample(gpo_depth_sample) {}
+
+    /// A task that failed: fields of [`gpo_task_error`](sys::gpo_task_error).
+    TaskError(gpo_task_error) {}
+
     /// What a completion queue has accepted and delivered: fields of [`gpo_cq_statistics`](sys::gpo_cq_statistics).
     QueueStatistics(gpo_cq_statistics) {}
 
@@ -92,6 +111,9 @@ figures! {
         last_rebuild
     }
 
+    /// What became of the requests of buckets: fields of [`gpo_buckets_statistics`](sys::gpo_buckets_statistics).
+    BucketsStatistics(gpo_buckets_statistics) {}
+
     /// How a graph came to the newest recording: fields of [`gpo_graph_update_report`](sys::gpo_graph_update_report).
     UpdateReport(gpo_graph_update_report) {
         /// Why the graph was rebuilt: the node, and what it was and is; "" if it was updated in place.
@@ -106,6 +128,18 @@ figures! {
 
     /// What a stream has accepted and completed: fields of [`gpo_stream_info`](sys::gpo_stream_info).
     StreamInfo(gpo_stream_info) {}
+
+    /// What things cost on a device: fields of [`gpo_costs`](sys::gpo_costs).
+    Costs(gpo_costs) {}
+
+    /// What the time of a workload's round goes to: fields of [`gpo_diagnosis`](sys::gpo_diagnosis).
+    Diagnosis(gpo_diagnosis) {}
+
+    /// A form in which a workload could run: fields of [`gpo_advice`](sys::gpo_advice).
+    Advice(gpo_advice) {
+        /// One or two sentences, with the figures that the advice rests on.
+        reason
+    }
 }
 
 fn text(bytes: &[std::ffi::c_char]) -> &str {
@@ -128,9 +162,15 @@ macro_rules! debug {
 debug! {
     PeerProperties { accessible, native_atomics, performance_rank }
     Statistics { live_objects, launches, copies, copied_bytes, completions, failures }
-    StreamInfo { accepted, completed, held, priority, wrapped }
+    StreamInfo { accepted, completed, held, priority, wrapped, replayed, learned }
     MemoryStatistics { in_use, reserved, peak_in_use, waiting, allocations, frees, driver_calls }
     MemoryInfo { kind, device_ordinal, start, bytes }
+    QueueInfo { state, capacity, depth, pushed, popped, done, refused, posted, answered }
+    SchedulerInfo { form, state, last_end, runs, tasks, errors, depth, steps, blocks, workers }
+    HandlerInfo { tasks, errors, busy_ns }
+    BlockInfo { multiprocessor, workers, tasks, busy_ns, worker_ns }
+    DepthSample { run, time_ns, depth }
+    TaskError { handler, status, priority, position, task }
     QueueStatistics { capacity, accepted, delivered, drained, refused }
     ExecutorStatistics { threads, accepted, called, cancelled, refused, pending }
     Metrics { devices, streams, operations_pending, operations_held, completions_pending, latency_count }
@@ -138,6 +178,9 @@ debug! {
     TraceInfo { running, calls, operations, timed, completions, dropped, file_bytes }
     Progress { running, bytes_in, bytes_done, bytes_total, chunks_done, elapsed_ns }
     TemplateStatistics { nodes, parameters, instances, recordings, launches, patches, updates, rebuilds }
+    BucketsStatistics { buckets, bytes, hits, misses, eager, evictions, requested, padded }
+    Costs { measured, launch_ns, graph_launch_ns, copy_ns, multiprocessors }
+    Diagnosis { bound, round_ns, launch_ns, kernel_ns, copy_ns, idle_ns }
     RunSummary { bytes_in, bytes_out, chunks, elapsed_ns, chunk_bytes, slots }
     KernelAttributes { max_threads_per_block, registers_per_thread, parameter_count, static_shared_bytes }
 }
@@ -155,6 +198,14 @@ impl fmt::Debug for UpdateReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("UpdateReport");
         out.field("rebuilt", &(self.rebuilt != 0)).field("node", &self.node).field("reason", &self.reason()).finish()
+    }
+}
+
+impl fmt::Debug for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Advice");
+        out.field("form", &self.form).field("gain_low", &self.gain_low).field("gain_high", &self.gain_high);
+        out.field("reason", &self.reason()).finish_non_exhaustive()
     }
 }
 

@@ -26,7 +26,8 @@ raw! {
     gpo_stream_t: stream_destroy, gpo_stream_pool_t: stream_pool_destroy, gpo_cq_t: cq_destroy,
     gpo_arena_t: arena_destroy, gpo_pool_t: pool_destroy, gpo_module_t: module_destroy,
     gpo_kernel_t: kernel_destroy, gpo_pipeline_t: pipeline_destroy, gpo_executor_t: executor_destroy,
-    gpo_template_t: template_destroy, gpo_graph_t: graph_destroy,
+    gpo_graph_t: graph_destroy, gpo_buckets_t: buckets_destroy, gpo_queue_t: queue_destroy,
+    gpo_scheduler_t: scheduler_destroy,
 }
 
 /// A handle that is destroyed with its owner, before the parent that it keeps alive.
@@ -79,26 +80,44 @@ pub trait Object: sealed::Sealed {
 }
 
 macro_rules! objects {
-    ($($name:ident),* $(,)?) => {$(
-        impl sealed::Sealed for crate::$name {
+    ($([$($generics:tt)*] $type:ty = $name:literal),* $(,)?) => {$(
+        impl<$($generics)*> sealed::Sealed for $type {
             fn object(&self) -> *mut std::ffi::c_void {
                 self.as_raw().cast()
             }
         }
 
-        impl Object for crate::$name {}
+        impl<$($generics)*> Object for $type {}
 
-        impl std::fmt::Debug for crate::$name {
+        impl<$($generics)*> std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($name)).field("label", &self.label().unwrap_or_default()).finish_non_exhaustive()
+                f.debug_struct($name).field("label", &self.label().unwrap_or_default()).finish_non_exhaustive()
             }
         }
     )*};
 }
 
 objects! {
-    Runtime, Device, Stream, StreamPool, Event, Timeline, CompletionQueue, Executor, Arena, Pool, Module, Kernel, Pipeline,
-    Template, Graph,
+    [] crate::Runtime = "Runtime",
+    [] crate::Device = "Device",
+    [] crate::Stream = "Stream",
+    [] crate::StreamPool = "StreamPool",
+    [] crate::Event = "Event",
+    [] crate::Timeline = "Timeline",
+    [] crate::CompletionQueue = "CompletionQueue",
+    [] crate::Executor = "Executor",
+    [] crate::Arena = "Arena",
+    [] crate::Pool = "Pool",
+    [] crate::Module = "Module",
+    [] crate::Kernel = "Kernel",
+    [] crate::Pipeline = "Pipeline",
+    [] crate::Template = "Template",
+    [] crate::Graph = "Graph",
+    [] crate::Buckets = "Buckets",
+    [] crate::queue::Range = "Range",
+    [T: crate::queue::Task] crate::queue::Ring<T> = "Ring",
+    [T: crate::queue::Task, A: crate::queue::Answer] crate::queue::HostRing<T, A> = "HostRing",
+    [] crate::scheduler::Scheduler = "Scheduler",
 }
 
 /// What is shown of builders and the like: their name.
@@ -126,6 +145,7 @@ shown_by_name! {
     [] crate::pipeline::PipelineBuilder<'_> = "PipelineBuilder",
     [] crate::template::TemplateBuilder<'_> = "TemplateBuilder",
     [] crate::template::GraphBuilder<'_> = "GraphBuilder",
+    [] crate::template::BucketsBuilder<'_> = "BucketsBuilder",
     [] crate::pipeline::Stage = "Stage",
     [S] crate::pipeline::Source<S> = "Source",
     [K] crate::pipeline::Sink<K> = "Sink",

@@ -40,8 +40,11 @@ impl Kernel {
     /// - takes them as its parameters: in this order and of these sizes; an address for a
     ///   [`DeviceBuffer<T>`](crate::DeviceBuffer), an address and an `unsigned long long` for a
     ///   [`Slice<T>`](crate::Slice);
-    /// - touches no memory but that of the buffers it is given, within their lengths, and its own;
-    /// - leaves values of their types in them: any bytes, since `T` is `Pod`.
+    /// - touches no memory but that of the buffers it is given, within their lengths, and its own: whatever the numbers
+    ///   are that a [`Range`](crate::queue::Range) hands out, and the bytes of a ring's tasks;
+    /// - leaves values of their types in them: any bytes, since `T` is `Pod`;
+    /// - uses queues by the functions of `gpuorch/device/queue.cuh` alone, with tasks and answers of the sizes that the
+    ///   queues' types have.
     ///
     /// Without that promise nothing is bound, and nothing launched:
     ///

@@ -34,6 +34,10 @@
 //! - Functions that put work on a stream return at once. Work that moves bytes from or to host memory is an
 //!   [`Operation`]: it owns that memory until it is done, and gives it back, also if it fails.
 //! - Work that is launched again and again can be recorded, with names for what changes: see [`template`].
+//! - Kernels whose tasks differ in length, or make tasks, take them from queues: see [`queue`].
+//! - Tasks that make tasks can be done by a kernel of the library's, which calls functions of the program's: see
+//!   [`scheduler`].
+//! - Which form of work fits a workload, and what it would gain: see [`advice`].
 //! - To wait, block ([`Stream::wait`], [`Operation::wait`], [`Device::compile`]) or await a future: an [`Operation`],
 //!   [`Stream::done`], [`Event::done`], [`Timeline::reached`], a [`Run`](pipeline::Run) of a pipeline,
 //!   [`Device::compile_async`]. A future that isn't polled costs nothing. Dropping or forgetting a future leaves its
@@ -52,6 +56,7 @@
 
 #![deny(missing_debug_implementations)]
 
+pub mod advice;
 mod after;
 mod arena;
 mod arguments;
@@ -79,7 +84,9 @@ mod module;
 mod operation;
 pub mod pipeline;
 mod pool;
+pub mod queue;
 mod runtime;
+pub mod scheduler;
 mod signal;
 mod stream;
 pub mod template;
@@ -97,9 +104,9 @@ pub use error::{Error, ErrorKind, NativeCode, Result};
 pub use event::{Event, EventBuilder};
 pub use executor::{Executor, ExecutorBuilder};
 pub use figures::{
-    DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes, MemoryInfo, MemoryStatistics,
-    Metrics, PeerProperties, Progress, QueueStatistics, RunSummary, Statistics, StreamInfo, TemplateStatistics,
-    TraceInfo, UpdateReport,
+    BucketsStatistics, DeviceMetrics, DeviceProperties, DriverInfo, ExecutorStatistics, KernelAttributes, MemoryInfo,
+    MemoryStatistics, Metrics, PeerProperties, Progress, QueueInfo, QueueStatistics, RunSummary, Statistics,
+    StreamInfo, TemplateStatistics, TraceInfo, UpdateReport,
 };
 pub use gpuorch_sys as sys;
 pub use handle::Object;
@@ -115,6 +122,6 @@ pub use pipeline::Pipeline;
 pub use pool::{Pool, PoolBuilder};
 pub use runtime::{LogLevel, Runtime, RuntimeBuilder};
 pub use stream::{Stream, StreamBuilder, StreamPool, StreamPoolBuilder};
-pub use template::{Graph, Template};
+pub use template::{Buckets, Graph, Template};
 pub use timeline::Timeline;
 pub use trace::Trace;

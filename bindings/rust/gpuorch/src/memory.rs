@@ -8,6 +8,7 @@ use crate::figures::MemoryInfo;
 use crate::handle::{c_string, pointer};
 use crate::pool::Pool;
 use crate::stream::Stream;
+use crate::template::Template;
 use bytemuck::Pod;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
@@ -29,12 +30,21 @@ pub struct DeviceBuffer<T: Pod> {
 /// A piece of device memory, and which streams may still use it.
 pub(crate) struct Memory {
     address: u64,
-    /// `None` for buffers without bytes, and for what is a chunk's.
+    /// `None` for buffers without bytes, and for what not everything may use.
     piece: Option<Piece>,
-    /// What is a chunk's: only its stage's stream may use it, whose handle this is; 0 where none may.
-    only_on: Option<usize>,
+    users: Users,
     /// Those that the library's own free doesn't wait for.
     elsewhere: Mutex<Vec<Stream>>,
+}
+
+/// What may use memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Users {
+    All,
+    /// A chunk's: its stage's stream, whose handle this is; 0 where none may.
+    StageStream(usize),
+    /// Of memory that a graph allocates: nodes.
+    Nodes,
 }
 
 struct Piece {
@@ -53,10 +63,12 @@ pub enum MemoryUser<'a> {
 }
 
 enum Home {
-    /// Freed behind all that is on the device's streams.
+    /// Freed behind all that is on the device's streams, but for resident ones.
     Device(Device),
     /// Freed as a point in this stream.
     Pool(Pool, Stream),
+    /// Freed with the template, behind all that is on streams.
+    Template(Template),
 }
 
 impl Drop for Piece {
@@ -65,6 +77,7 @@ impl Drop for Piece {
             // Refused only where the runtime has been shut down.
             Home::Device(device) => drop(status!(memory_free(device.as_raw(), self.address))),
             Home::Pool(pool, stream) => pool.free(stream, self.address),
+            Home::Template(_) => {}
         }
     }
 }
@@ -72,8 +85,8 @@ impl Drop for Piece {
 impl Memory {
     /// What a pipeline owns, and gives to the next chunk when `stream` has passed; without one, in a sink, it has done so.
     pub(crate) fn of_chunk(address: u64, stream: Option<&Stream>) -> Self {
-        let only_on = Some(stream.map_or(0, |stream| stream.as_raw() as usize));
-        Self { address, piece: None, only_on, elsewhere: Mutex::default() }
+        let users = Users::StageStream(stream.map_or(0, |stream| stream.as_raw() as usize));
+        Self { address, piece: None, users, elsewhere: Mutex::default() }
     }
 
     /// Remembers that `stream` uses the memory from now on.
@@ -81,8 +94,11 @@ impl Memory {
     fn used_on(&self, stream: &Stream) {
         let known = match &self.piece {
             None => true,
-            Some(Piece { home: Home::Device(device), .. }) => stream.device().as_raw() == device.as_raw(),
+            Some(Piece { home: Home::Device(device), .. }) => {
+                stream.device().as_raw() == device.as_raw() && !stream.is_resident()
+            }
             Some(Piece { home: Home::Pool(_, home), .. }) => stream.as_raw() == home.as_raw(),
+            Some(Piece { home: Home::Template(_), .. }) => true,
         };
         if !known {
             self.used_elsewhere(stream);
@@ -103,7 +119,7 @@ impl Memory {
 
     /// The same for a node that `function` is about to add to a template. A chunk's memory goes on to the next chunk.
     pub(crate) fn given_to_node(&self, device: &Device, function: &'static str) -> Result<()> {
-        if self.only_on.is_some() {
+        if let Users::StageStream(_) = self.users {
             let message = "a chunk's device memory is for its stage's work, and not for the nodes of a template";
             return Err(Error::new(ErrorKind::InvalidState, function, message));
         }
@@ -117,6 +133,7 @@ impl Memory {
             None => return Ok(()),
             Some(Piece { home: Home::Device(home), .. }) => home,
             Some(Piece { home: Home::Pool(_, home), .. }) => home.device(),
+            Some(Piece { home: Home::Template(home), .. }) => home.device(),
         };
         if home.as_raw() == device.as_raw() || home.runtime().as_raw() == device.runtime().as_raw() {
             return Ok(());
@@ -126,10 +143,14 @@ impl Memory {
     }
 
     fn refuse_elsewhere(&self, stream: &Stream, function: &'static str) -> Result<()> {
-        if self.only_on.is_none_or(|only_on| only_on == stream.as_raw() as usize) {
-            return Ok(());
-        }
-        let message = "a chunk's device memory is for the stream that its stage's closure is given, and for no other";
+        let message = match self.users {
+            Users::All => return Ok(()),
+            Users::StageStream(only) if only == stream.as_raw() as usize => return Ok(()),
+            Users::StageStream(_) => {
+                "a chunk's device memory is for the stream that its stage's closure is given, and for no other"
+            }
+            Users::Nodes => "memory that a graph allocates is for the nodes of its template",
+        };
         Err(Error::new(ErrorKind::InvalidState, function, message))
     }
 
@@ -220,12 +241,21 @@ pub(crate) fn bytes_of<T>(len: usize, function: &'static str) -> Result<u64> {
 impl<T: Pod> DeviceBuffer<T> {
     fn new(len: usize, address: u64, home: impl FnOnce() -> Home) -> Self {
         let piece = (address != 0).then(|| Piece { address, home: home() });
-        let memory = Memory { address, piece, only_on: None, elsewhere: Mutex::default() };
+        let memory = Memory { address, piece, users: Users::All, elsewhere: Mutex::default() };
         Self { memory, len, element: PhantomData }
     }
 
     pub(crate) fn of_pool(len: usize, address: u64, pool: &Pool, stream: &Stream) -> Self {
         Self::new(len, address, || Home::Pool(pool.clone(), stream.clone()))
+    }
+
+    pub(crate) fn of_nodes(len: usize, address: u64) -> Self {
+        let memory = Memory { address, piece: None, users: Users::Nodes, elsewhere: Mutex::default() };
+        Self { memory, len, element: PhantomData }
+    }
+
+    pub(crate) fn of_template(len: usize, address: u64, template: &Template) -> Self {
+        Self::new(len, address, || Home::Template(template.clone()))
     }
 
     /// How many elements.

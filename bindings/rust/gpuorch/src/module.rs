@@ -38,7 +38,7 @@ pub struct Compile<'a> {
     options: Vec<String>,
     instances: Vec<String>,
     headers: Vec<(String, String)>,
-    cached: bool,
+    flags: u32,
 }
 
 impl<'a> Compile<'a> {
@@ -74,7 +74,17 @@ impl<'a> Compile<'a> {
 
     /// Doesn't use the cache on disk: neither reads from it nor adds to it.
     pub fn uncached(mut self) -> Self {
-        self.cached = false;
+        self.flags |= sys::GPO_COMPILE_NO_CACHE;
+        self
+    }
+
+    /// The source's kernels may launch kernels: `child<<<grid, block>>>(x)`. The C header `module.h` says what holds
+    /// for these launches.
+    ///
+    /// [`ErrorKind::NoCompiler`](crate::ErrorKind::NoCompiler): CUDA's `libcudadevrt.a`, or the driver's linker, was
+    /// not found.
+    pub fn dynamic_parallelism(mut self) -> Self {
+        self.flags |= sys::GPO_COMPILE_DYNAMIC_PARALLELISM;
         self
     }
 
@@ -111,7 +121,7 @@ impl<'a> Compile<'a> {
             .map(|list| list.iter().map(|text| c_string(text, FUNCTION)).collect::<Result<Vec<_>>>());
         let (options, instances, names, texts) = (options?, instances?, names?, texts?);
         let (device, source) = (self.device.clone(), c_string(self.source, FUNCTION)?);
-        Ok(Request { device, source, file_name, label, options, instances, names, texts, cached: self.cached })
+        Ok(Request { device, source, file_name, label, options, instances, names, texts, flags: self.flags })
     }
 }
 
@@ -127,7 +137,7 @@ pub(crate) struct Request {
     instances: Vec<CString>,
     names: Vec<CString>,
     texts: Vec<CString>,
-    cached: bool,
+    flags: u32,
 }
 
 impl Request {
@@ -136,7 +146,7 @@ impl Request {
         let [compiler_options, instances, names, texts] =
             [&self.options, &self.instances, &self.names, &self.texts].map(|list| pointers(list));
         let mut options = sys::gpo_compile_options::new();
-        options.flags = if self.cached { 0 } else { sys::GPO_COMPILE_NO_CACHE };
+        options.flags = self.flags;
         options.source = self.source.as_ptr();
         options.file_name = pointer(&self.file_name);
         options.label = pointer(&self.label);
@@ -180,7 +190,7 @@ impl Device {
     /// For source that needs options.
     pub fn compile_builder<'a>(&'a self, source: &'a str) -> Compile<'a> {
         let (options, instances, headers) = (Vec::new(), Vec::new(), Vec::new());
-        Compile { device: self, source, file_name: None, label: None, options, instances, headers, cached: true }
+        Compile { device: self, source, file_name: None, label: None, options, instances, headers, flags: 0 }
     }
 
     /// Loads an image: cubin, fatbin or PTX for CUDA, a shared object made for it for the software GPU.

@@ -302,15 +302,11 @@ impl Inner {
     }
 
     /// To be called before a piece of host memory is handed out; then [`unpin`](Self::unpin) when it isn't reached any more.
-    pub(crate) fn pin(&self) -> Result<()> {
+    pub(crate) fn pin(&self, function: &str) -> Result<()> {
         self.pinned.fetch_add(1, Ordering::SeqCst);
         if self.closing.load(Ordering::SeqCst) != 0 {
             self.unpin();
-            return Err(Error::new(
-                ErrorKind::ShutDown,
-                "gpo_arena_allocate",
-                "the runtime is shut down, or about to be",
-            ));
+            return Err(Error::new(ErrorKind::ShutDown, function, "the runtime is shut down, or about to be"));
         }
         Ok(())
     }

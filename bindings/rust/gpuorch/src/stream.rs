@@ -26,6 +26,7 @@ struct Inner {
     raw: sys::gpo_stream_t,
     device: Device,
     owner: Owner,
+    resident: bool,
 }
 
 /// What becomes of a stream when its last clone goes.
@@ -87,6 +88,26 @@ impl<'a> StreamBuilder<'a> {
         self
     }
 
+    /// Experimental: the stream launches sequences of launches, copies and fills that come again and again as one graph
+    /// each. [`StreamInfo`]'s `learned` and `replayed` tell of that. Such a stream can't be
+    /// [`blocking`](Self::blocking), nor [`wrap`](Self::wrap) a `CUstream`.
+    pub fn learns(mut self) -> Self {
+        self.flags |= sys::GPO_STREAM_LEARNS;
+        self
+    }
+
+    /// For kernels that stay on the GPU until they are told to end: those that serve a queue, for example. Waits for
+    /// everything ([`Device::wait`], frees of memory) leave such a stream out; waits for the stream itself are as with
+    /// any stream. Such a stream can't be [`blocking`](Self::blocking), [`learn`](Self::learns), nor
+    /// [`wrap`](Self::wrap) a `CUstream`.
+    ///
+    /// Dropping the last handle of a runtime waits for resident work too, so end it before. The library ends the
+    /// kernels of queues that were made [`resident_on`](crate::queue::QueueBuilder::resident_on) the stream.
+    pub fn resident(mut self) -> Self {
+        self.flags |= sys::GPO_STREAM_RESIDENT;
+        self
+    }
+
     /// How many operations may be held on the host; by default 65536. Beyond that calls return
     /// [`ErrorKind::WouldBlock`](crate::ErrorKind::WouldBlock).
     pub fn max_held(mut self, operations: u32) -> Self {
@@ -126,7 +147,8 @@ impl<'a> StreamBuilder<'a> {
     }
 
     fn stream(&self, raw: sys::gpo_stream_t) -> Stream {
-        Stream { inner: Arc::new(Inner { raw, device: self.device.clone(), owner: Owner::Us }) }
+        let resident = self.flags & sys::GPO_STREAM_RESIDENT != 0;
+        Stream { inner: Arc::new(Inner { raw, device: self.device.clone(), owner: Owner::Us, resident }) }
     }
 }
 
@@ -138,7 +160,15 @@ impl Stream {
 
     /// A stream of somebody else's, while it lasts; then calls on it fail.
     pub(crate) fn borrowed(raw: sys::gpo_stream_t, device: &Device) -> Self {
-        Self { inner: Arc::new(Inner { raw, device: device.clone(), owner: Owner::Nobody }) }
+        let mut info = sys::gpo_stream_info::new();
+        let told = status!(stream_get_info(raw, &mut info));
+        let resident = matches!(told, Ok(sys::GPO_SUCCESS)) && info.flags & sys::GPO_STREAM_RESIDENT != 0;
+        Self { inner: Arc::new(Inner { raw, device: device.clone(), owner: Owner::Nobody, resident }) }
+    }
+
+    /// Whether waits for everything, and frees of memory, leave this stream out: [`StreamBuilder::resident`].
+    pub fn is_resident(&self) -> bool {
+        self.inner.resident
     }
 
     /// Whether all work that was put on the stream is done; `Err` if the stream has failed.
@@ -223,7 +253,8 @@ impl StreamPool {
     pub fn acquire(&self, priority: i32) -> Result<Stream> {
         let mut raw = std::ptr::null_mut();
         call!(stream_pool_acquire(self.as_raw(), priority, &mut raw))?;
-        let inner = Inner { raw, device: self.inner.parent.clone(), owner: Owner::Pool(self.clone()) };
+        let device = self.inner.parent.clone();
+        let inner = Inner { raw, device, owner: Owner::Pool(self.clone()), resident: false };
         Ok(Stream { inner: Arc::new(inner) })
     }
 

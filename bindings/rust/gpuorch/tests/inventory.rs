@@ -3,11 +3,16 @@
 mod world;
 
 use gpuorch::pipeline::{Sink, Source, Stage};
-use gpuorch::template::{Field, GraphBuilder, Node, Parameter, Recording, Setting, TemplateBuilder};
+use gpuorch::queue::{HostRing, QueueBuilder, Range, Ring, Tenant};
+use gpuorch::scheduler::{Graphs, Resident, Scheduler, SchedulerBuilder};
+use gpuorch::template::{
+    BucketParameter, BucketWork, BucketsBuilder, Field, GraphBuilder, Node, Parameter, Recording, Setting,
+    TemplateBuilder,
+};
 use gpuorch::{
-    Arena, CompletionQueue, Completions, Device, DeviceBuffer, DeviceLimit, Done, Error, ErrorKind, Event, Executor,
-    Graph, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime, Slice, Stream,
-    StreamPool, Template, Timeline,
+    Arena, Buckets, CompletionQueue, Completions, Device, DeviceBuffer, DeviceLimit, Done, Error, ErrorKind, Event,
+    Executor, Graph, Kernel, Launch, Module, Object, Operation, PinnedVec, Pipeline, Pool, Result, Runtime, Slice,
+    Stream, StreamPool, Template, Timeline,
 };
 use std::time::Duration;
 use world::world;
@@ -38,7 +43,12 @@ fn handles_go_from_thread_to_thread() {
     both::<(gpuorch::ArenaBuilder<'_>, gpuorch::PoolBuilder<'_>, gpuorch::EventBuilder<'_>)>();
     both::<(gpuorch::StreamPoolBuilder<'_>, gpuorch::ExecutorBuilder<'_>)>();
     owned::<(Template, Graph, Parameter<u32>, Field<u32>, Node, Setting)>();
-    both::<(TemplateBuilder<'_>, GraphBuilder<'_>)>();
+    owned::<(Buckets, BucketParameter<u32>)>();
+    both::<(TemplateBuilder<'_>, GraphBuilder<'_>, BucketsBuilder<'_>)>();
+    owned::<(Range, Ring<[u32; 4]>, HostRing<[u32; 4], u32>, Tenant<[u32; 4], u32>)>();
+    both::<(QueueBuilder<'_, Range>, QueueBuilder<'_, Ring<[u32; 4]>>)>();
+    owned::<Scheduler>();
+    both::<(SchedulerBuilder<'_, Resident>, SchedulerBuilder<'_, Graphs<[u32; 4]>>)>();
     sent::<(
         Done,
         gpuorch::Compiling,
@@ -59,6 +69,8 @@ fn what_is_one_threads_is_not_shared() {
     is_not!(gpuorch::pipeline::Chunk<'static>: Sync);
     is_not!(Recording<'static>: Send);
     is_not!(Recording<'static>: Sync);
+    is_not!(BucketWork<'static>: Send);
+    is_not!(BucketWork<'static>: Sync);
     is_not!(Source<std::rc::Rc<u8>>: Send);
     is_not!(gpuorch::Failed<std::rc::Rc<u8>>: Send);
 }
@@ -165,6 +177,7 @@ fn streams_wait_for_one_another() -> Result<()> {
     assert_eq!(wrapped.info()?.wrapped, 1);
     wrapped.fill(&x, 4)?.wait()?;
     let _ = w.device.stream_builder().blocking().max_held(10).priority(-1).build()?;
+    assert_eq!(w.device.stream_builder().learns().build()?.info()?.learned, 0);
     Ok(())
 }
 
@@ -231,6 +244,30 @@ fn kernels_say_what_they_need() -> Result<()> {
     let y = w.device.buffer::<u32>(100)?;
     fill.launch(&w.stream, &Launch::each(100, 32), (&y, 6, 100))?;
     assert_eq!(w.stream.copy_to_host(&y, vec![0; 100])?.wait()?, [6; 100]);
+    Ok(())
+}
+
+#[test]
+fn kernels_launch_kernels_if_their_module_says_so() -> Result<()> {
+    let w = world();
+    let source = r#"
+        __global__ void child(unsigned *x) { x[threadIdx.x] = threadIdx.x + 5; }
+        extern "C" __global__ void parent(unsigned *x) { child<<<1, 64>>>(x); }"#;
+    let error = w.device.compile(source).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::CompileFailed);
+    assert!(error.message().contains("GPO_COMPILE_DYNAMIC_PARALLELISM"), "{error}");
+    let module = match w.device.compile_builder(source).dynamic_parallelism().compile() {
+        Err(error) if error.kind() == ErrorKind::NoCompiler => {
+            println!("SKIP kernels_launch_kernels_if_their_module_says_so: {error}");
+            return Ok(());
+        }
+        module => module?,
+    };
+    // SAFETY: it writes 64 numbers.
+    let parent = unsafe { module.kernel("parent")?.bind::<(DeviceBuffer<u32>,)>()? };
+    let x = w.device.buffer::<u32>(64)?;
+    parent.launch(&w.stream, &Launch::new(1, 1), (&x,))?;
+    assert!(w.stream.copy_to_host(&x, vec![0; 64])?.wait()?.into_iter().eq(5..69));
     Ok(())
 }
 

@@ -18,7 +18,7 @@ fn everything_is_refused_after_a_shutdown() -> Result<()> {
             // It needs no runtime.
             "last_compile_log" => continue,
             // No piece may come about once a shutdown has begun.
-            "arena_allocate" | "arena_free_after" => ErrorKind::ShutDown,
+            "arena_allocate" | "arena_free_after" | "template_allocate_host" => ErrorKind::ShutDown,
             // A queue outlives its runtime, with the entries that came; there are none.
             "cq_wait" | "cq_drain" => ErrorKind::ShutDown,
             "cq_wake" | "cq_get_fd" | "cq_get_statistics" => {

@@ -77,3 +77,25 @@ fn a_runtime_is_not_shut_down_under_pinned_memory() -> Result<()> {
     drop(host);
     w.runtime.shutdown(Duration::from_secs(10))
 }
+
+#[test]
+fn a_stream_that_learns_computes_what_another_does_and_says_what_it_has_learned() -> Result<()> {
+    let w = world();
+    let (scale, x) = (w.scale()?, w.device.buffer::<f32>(64)?);
+    let stream = w.device.stream_builder().learns().build()?;
+    for round in 0..1000 {
+        if stream.info()?.replayed > 0 {
+            break;
+        }
+        for i in 1..=10 {
+            stream.fill(&x, i as f32 + round as f32)?;
+            scale.launch(&stream, &Launch::each(64, 64), (&x, 2.0))?;
+            scale.launch(&stream, &Launch::each(64, 64), (&x, i as f32))?;
+        }
+        assert_eq!(stream.copy_to_host(&x, vec![0.0; 64])?.wait()?, [20.0 * (10 + round) as f32; 64]);
+    }
+    let info = stream.info()?;
+    assert!(info.learned % 3 == 0 && info.replayed > 0, "{info:?}");
+    assert_eq!(w.device.stream_builder().learns().blocking().build().unwrap_err().kind(), ErrorKind::NotSupported);
+    Ok(())
+}

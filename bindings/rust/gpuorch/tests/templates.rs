@@ -2,7 +2,7 @@
 
 mod world;
 
-use gpuorch::template::Node;
+use gpuorch::template::{Node, PictureFormat};
 use gpuorch::{ErrorKind, Launch, Object, PinnedVec, Result, Runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -358,5 +358,157 @@ fn memory_of_another_runtime_or_of_a_chunk_is_no_nodes() -> Result<()> {
     let pipeline = work.w.device.pipeline().stage(stage).chunk_bytes(4096).build()?;
     pipeline.start(Source::memory(vec![1u8; 100]), Sink::none())?.wait()?;
     assert_eq!(work.template.statistics()?.nodes, 0);
+    Ok(())
+}
+
+// --- graphs of others ---
+
+#[test]
+fn a_graph_of_somebody_elses_becomes_a_template_that_goes_on_without_it() -> Result<()> {
+    let work = Work::new()?;
+    let w = &work.w;
+    let theirs = w.device.template()?;
+    // SAFETY: the buffers outlive the launches; tests set no address.
+    let imported = unsafe {
+        let fill = theirs.add_fill(&[], &work.x, 3)?;
+        theirs.add_kernel(&[fill], &work.affine, &Launch::new(2, 32), (&work.x, 10, 1))?;
+        let imported = w.device.template_builder().label("imported").import(theirs.native()?)?;
+        theirs.clear()?;
+        imported
+    };
+    assert_eq!((imported.label()?.as_str(), imported.statistics()?.nodes), ("imported", 2));
+    let kernel = imported.find_node("affine")?;
+    assert_eq!(kernel, Node::nth(2)?);
+    // SAFETY: the kernel takes any factor, and the fill any value.
+    let (factor, value) = unsafe {
+        let factor = imported.parameter::<u32>("factor", kernel.argument(2))?;
+        (factor, imported.parameter("value", Node::nth(1)?.value())?)
+    };
+    let graph = imported.graph()?;
+    assert_eq!(work.run(&graph)?, (31, 31));
+    graph.set_all(&[factor.value(2), value.value(5)])?;
+    assert_eq!(work.run(&graph)?, (11, 11));
+    Ok(())
+}
+
+#[test]
+fn what_is_no_graph_or_can_not_be_copied_is_not_imported() -> Result<()> {
+    let work = Work::new()?;
+    let import = || work.w.device.template_builder();
+    // SAFETY: all is refused.
+    unsafe {
+        assert_eq!(kind(import().import(std::ptr::null_mut())), ErrorKind::InvalidArgument);
+        assert_eq!(kind(import().label("a\0b").import(std::ptr::null_mut())), ErrorKind::InvalidArgument);
+        work.template.add_if(&[], gpuorch::template::Condition::value(work.x.address()))?;
+        let refused = import().import(work.template.native()?).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NotSupported);
+        assert!(refused.message().contains("conditional"), "{refused}");
+    }
+    assert_eq!(kind(Node::nth(0)), ErrorKind::NotFound);
+    Ok(())
+}
+
+// --- memory of a template, pictures ---
+
+#[test]
+fn a_templates_own_memory_stays_for_its_graphs_and_its_buffers_keep_the_template() -> Result<()> {
+    let work = Work::new()?;
+    let w = &work.w;
+    let template = w.device.template()?;
+    let (memory, host) = (template.buffer::<u32>(LEN)?, template.pinned::<u32>(LEN)?);
+    assert_eq!(host[..], [0; LEN]);
+    // SAFETY: the memory is the template's, or outlives the launches; the host looks at it between launches.
+    let graph = unsafe {
+        let fill = template.add_fill(&[], &memory, 3)?;
+        let kernel = template.add_kernel(&[fill], &work.affine, &Launch::new(2, 32), (&memory, 10, 1))?;
+        let copy = template.add_copy(&[kernel], memory.address(), host.as_ptr() as u64, 4 * LEN as u64)?;
+        template.add_copy(&[copy], host.as_ptr() as u64, work.x.address(), 4 * LEN as u64)?;
+        template.graph()?
+    };
+    assert_eq!(work.run(&graph)?, (31, 31));
+    assert_eq!(host[..], [31; LEN]);
+    drop(template);
+    // As any memory, while the template lives, which these keep.
+    w.stream.fill(&memory, 4)?;
+    let host = w.stream.copy_to_host(&memory, host)?.wait()?;
+    assert_eq!(host[..], [4; LEN]);
+    assert!(host.arena().is_none());
+    host.free_after(&w.stream)?;
+    drop(memory);
+    w.stream.fill(&work.x, 0)?;
+    assert_eq!(work.run(&graph)?, (31, 31));
+    Ok(())
+}
+
+#[test]
+fn memory_of_a_template_that_can_not_be_is_refused() -> Result<()> {
+    let work = Work::new()?;
+    let (template, other) = (&work.template, Runtime::new()?.open_device()?.stream()?);
+    assert_eq!(kind(template.buffer::<u64>(usize::MAX)), ErrorKind::InvalidArgument);
+    assert_eq!(kind(template.pinned::<u64>(usize::MAX)), ErrorKind::InvalidArgument);
+    assert_eq!(kind(template.pinned::<u8>(usize::MAX)), ErrorKind::InvalidArgument);
+    assert_eq!(kind(template.buffer::<u8>(1 << 60)), ErrorKind::OutOfMemory);
+    assert_eq!(kind(template.pinned::<u8>(1 << 60)), ErrorKind::OutOfMemory);
+    assert!(template.buffer::<u32>(0)?.is_empty() && template.pinned::<u32>(0)?.is_empty());
+    let memory = template.buffer::<u32>(LEN)?;
+    assert_eq!(kind(other.fill(&memory, 1)), ErrorKind::InvalidArgument);
+    let seen = Arc::new(AtomicU32::new(0));
+    let refusals = Arc::clone(&seen);
+    // SAFETY: no work is recorded.
+    let buckets = unsafe {
+        work.w.device.buckets([1]).build(move |bucket| -> Result<()> {
+            let Some(recording) = bucket.recording() else { return Ok(()) };
+            assert_eq!(kind(recording.buffer::<u32>(1)), ErrorKind::InvalidState);
+            assert_eq!(kind(recording.pinned::<u32>(1)), ErrorKind::InvalidState);
+            refusals.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })?
+    };
+    buckets.prepare(&work.w.stream)?.wait()?;
+    assert_eq!(seen.load(Ordering::Relaxed), 1);
+    Ok(())
+}
+
+#[test]
+fn memory_that_a_graph_allocates_is_there_from_node_to_node() -> Result<()> {
+    let work = Work::new()?;
+    let (w, template) = (&work.w, &work.template);
+    let (memory, allocation) = template.add_allocation::<u32>(&[], LEN)?;
+    assert_eq!(kind(w.stream.fill(&memory, 1)), ErrorKind::InvalidState);
+    // SAFETY: the nodes come before the free, and the buffer outlives the launches.
+    let (copy, freed) = unsafe {
+        let fill = template.add_fill(&[allocation], memory.slice(..), 3)?;
+        let kernel = template.add_kernel(&[fill], &work.affine, &Launch::new(2, 32), (&memory, 10, 1))?;
+        let copy = template.add_copy(&[kernel], memory.address(), work.x.address(), 4 * LEN as u64)?;
+        let unfreed = template.graph().unwrap_err();
+        assert_eq!(unfreed.kind(), ErrorKind::InvalidState);
+        assert!(unfreed.message().contains("node 1, allocation"), "{unfreed}");
+        assert_eq!(kind(template.add_free(&[], &memory)), ErrorKind::InvalidArgument);
+        assert_eq!(kind(template.add_free(&[copy], &work.x)), ErrorKind::InvalidArgument);
+        (copy, template.add_free(&[copy], &memory)?)
+    };
+    assert_eq!((allocation.number(), freed.number()), (1, copy.number() + 1));
+    let graph = template.graph()?;
+    for _ in 0..3 {
+        w.stream.fill(&work.x, 0)?;
+        assert_eq!(work.run(&graph)?, (31, 31));
+    }
+    assert_eq!(kind(template.graph()), ErrorKind::NotSupported);
+    assert_eq!(kind(w.device.template()?.add_allocation::<u32>(&[], 0)), ErrorKind::InvalidArgument);
+    Ok(())
+}
+
+#[test]
+fn a_template_is_drawn_with_the_labels_and_parameters_of_its_nodes() -> Result<()> {
+    let work = Work::new()?;
+    work.record(3, false)?;
+    let (svg, dot) = (work.template.picture(PictureFormat::Svg)?, work.template.picture(PictureFormat::Dot)?);
+    assert!(svg.contains("<svg") && dot.contains("digraph"));
+    for picture in [svg, dot] {
+        assert!(["scale", "factor", "begin"].iter().all(|text| picture.contains(text)), "{picture}");
+    }
+    // SAFETY: nothing is recorded.
+    let refused = unsafe { work.template.record(&work.w.stream, |rec| Ok(kind(rec.picture(PictureFormat::Svg))))? };
+    assert_eq!(refused, ErrorKind::InvalidState);
     Ok(())
 }

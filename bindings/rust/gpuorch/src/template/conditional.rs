@@ -193,7 +193,7 @@ impl Template {
     }
 
     fn body(&self, raw: sys::gpo_template_t) -> Self {
-        Self { inner: Arc::new(Owned { raw, parent: self.device().clone() }) }
+        Self { inner: Arc::new(Owned { raw: raw.into(), parent: self.device().clone() }) }
     }
 }
 

@@ -87,7 +87,7 @@ impl Graph {
     /// Sets several parameters, all or none.
     pub fn set_all(&self, settings: &[Setting]) -> Result<()> {
         const STRIDE: u64 = size_of::<sys::gpo_setting>() as u64;
-        parameter::with_raw(self.template(), settings, "gpo_graph_set_all", |raw| {
+        parameter::with_raw(Some(self.template()), settings, "gpo_graph_set_all", |raw| {
             call!(graph_set_all(self.as_raw(), raw.as_ptr(), STRIDE, raw.len() as u64))
         })
     }

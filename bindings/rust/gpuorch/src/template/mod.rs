@@ -44,14 +44,22 @@
 //! # Memory
 //!
 //! A template and its graphs keep the kernels and events alive that their nodes use, and closures. Rust can't see which
-//! memory nodes use: a buffer can be dropped while there is a graph that writes to it. So recording work, adding kernels,
-//! copies and fills, and naming parameters are unsafe. Launching a graph is safe: whoever has recorded its work answers
-//! for it.
+//! memory nodes use: a buffer can be dropped while there is a graph that writes to it. So recording work, adding
+//! kernels, copies and fills, and naming parameters are unsafe. Launching a graph is safe: whoever has recorded its
+//! work answers for it.
+//!
+//! Memory that has to be there as long as the graphs can be a template's own: [`Template::buffer`],
+//! [`Template::pinned`].
 //!
 //! # Decisions
 //!
 //! A template can have conditional nodes, which run bodies or don't, or again and again: [`Template::add_if`],
 //! [`Template::add_while`], [`Template::add_switch`]. Kernels can launch graphs: [`Graph::device_handle`].
+//!
+//! # Shapes
+//!
+//! A graph has the sizes that were recorded. [`Buckets`] have a template for each shape of a table, and run a request
+//! of any size in the smallest one that it fits into.
 //!
 //! # Threads
 //!
@@ -59,13 +67,18 @@
 //! other threads are refused. A graph may be set and launched by any thread. Launches of one graph run one after the
 //! other, on whichever streams. Make several graphs, or use [`Template::launch`], to have several run at the same time.
 
+mod bucket_work;
+mod buckets;
 mod conditional;
 mod device_launch;
 mod graph;
+mod memory;
 mod node;
 mod parameter;
 mod recording;
 
+pub use bucket_work::{BucketParameter, BucketWork};
+pub use buckets::{Buckets, BucketsBuilder};
 pub use conditional::{Condition, LoopRuns};
 pub use device_launch::DeviceGraph;
 pub use graph::{Graph, GraphBuilder};
@@ -74,12 +87,12 @@ pub use parameter::{Parameter, Setting};
 pub use recording::Recording;
 
 use crate::builder::builder;
-use crate::call::call;
+use crate::call::{call, status, text};
 use crate::device::Device;
 use crate::done::Enqueued;
 use crate::error::Result;
 use crate::figures::TemplateStatistics;
-use crate::handle::{Owned, c_string};
+use crate::handle::{Owned, Raw, c_string, optional_c_string, pointer};
 use crate::stream::Stream;
 use gpuorch_sys as sys;
 use std::ffi::c_void;
@@ -91,7 +104,29 @@ use std::sync::Arc;
 /// Dropping the last clone discards a recording. Graphs of the template keep it.
 #[derive(Clone)]
 pub struct Template {
-    inner: Arc<Owned<sys::gpo_template_t, Device>>,
+    inner: Arc<Owned<Handle, Device>>,
+}
+
+/// A template's handle, and whether it is only lent: a bucket's template is the library's to destroy.
+#[derive(Clone, Copy)]
+struct Handle {
+    raw: sys::gpo_template_t,
+    lent: bool,
+}
+
+impl From<sys::gpo_template_t> for Handle {
+    fn from(raw: sys::gpo_template_t) -> Self {
+        Self { raw, lent: false }
+    }
+}
+
+impl Raw for Handle {
+    fn destroy(self) {
+        if !self.lent {
+            // What fails here has gone with its runtime.
+            let _ = status!(template_destroy(self.raw));
+        }
+    }
 }
 
 builder! {
@@ -102,6 +137,29 @@ builder! {
         max_instances: u32,
     }
     flags {}
+}
+
+impl TemplateBuilder<'_> {
+    /// Makes a template of a `CUgraph` of the program or of another library. The graph is copied: it stays its owner's,
+    /// and later changes of it don't change the template. Nodes have numbers in the order in which `cuGraphGetNodes`
+    /// lists them: [`Node::nth`]. A kernel node's label is the kernel's name ([`Template::find_node`]).
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): `native` is NULL, or the driver doesn't know
+    /// it.
+    /// [`ErrorKind::NotSupported`](crate::ErrorKind::NotSupported): the graph has a node with which the driver copies
+    /// no graph; the message says which.
+    ///
+    /// # Safety
+    ///
+    /// `native` is a graph of this device's context, or NULL. Kernels and memory that its nodes use stay valid for as
+    /// long as graphs of the template may run, and what [`record`](Template::record) asks for holds.
+    pub unsafe fn import(mut self, native: *mut c_void) -> Result<Template> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_template_import")?;
+        self.options.label = pointer(&label);
+        let mut raw = std::ptr::null_mut();
+        call!(template_import(self.parent.as_raw(), native, &self.options, &mut raw))?;
+        Ok(Template { inner: Arc::new(Owned { raw: raw.into(), parent: self.parent.clone() }) })
+    }
 }
 
 impl Device {
@@ -116,7 +174,22 @@ impl Device {
     }
 }
 
+/// How [`Template::picture`] draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PictureFormat {
+    /// Text for Graphviz.
+    Dot,
+    /// A picture that needs no other file, in dark or light as the viewer prefers.
+    Svg,
+}
+
 impl Template {
+    /// A bucket's, while it lasts; then calls on it fail.
+    fn lent(raw: sys::gpo_template_t, device: &Device) -> Self {
+        Self { inner: Arc::new(Owned { raw: Handle { raw, lent: true }, parent: device.clone() }) }
+    }
+
     /// The template's device.
     pub fn device(&self) -> &Device {
         &self.inner.parent
@@ -149,6 +222,22 @@ impl Template {
         Ok(statistics)
     }
 
+    /// Draws the template: its nodes with their labels, what they do, and their parameters; what comes after what;
+    /// bodies inside of their conditional nodes; and how often its graphs were launched. Values are those that were
+    /// recorded.
+    ///
+    /// [`ErrorKind::InvalidState`](crate::ErrorKind::InvalidState): the template, or a body, is being recorded.
+    pub fn picture(&self, format: PictureFormat) -> Result<String> {
+        let format = match format {
+            PictureFormat::Dot => sys::GPO_PICTURE_DOT,
+            PictureFormat::Svg => sys::GPO_PICTURE_SVG,
+        };
+        text(
+            |buffer, room, needed| status!(template_get_picture(self.as_raw(), format, buffer, room, needed)),
+            "gpo_template_get_picture",
+        )
+    }
+
     /// The `CUgraph` behind the template, to be read, copied and instantiated. The library owns it: don't change it. It
     /// is valid until the template is recorded anew, cleared or dropped.
     ///
@@ -159,15 +248,16 @@ impl Template {
         Ok(native)
     }
 
-    /// Launches the template on `stream`, with the values of `settings`, and what was recorded for all other parameters.
+    /// Launches the template on `stream`, with the values of `settings`, and what was recorded for all other
+    /// parameters.
     ///
     /// Each stream gets a graph of its own, made at the first launch there. So launches on different streams run beside
     /// each other, and any number of them can be in flight. Streams beyond
-    /// [`max_instances`](TemplateBuilder::max_instances) share graphs. These graphs are updated to the newest recording by
-    /// themselves. Doesn't wait for the GPU.
+    /// [`max_instances`](TemplateBuilder::max_instances) share graphs. These graphs are updated to the newest recording
+    /// by themselves. Doesn't wait for the GPU.
     pub fn launch<'s>(&self, stream: &'s Stream, settings: &[Setting]) -> Result<Enqueued<'s>> {
         const STRIDE: u64 = size_of::<sys::gpo_setting>() as u64;
-        parameter::with_raw(self, settings, "gpo_template_launch", |raw| {
+        parameter::with_raw(Some(self), settings, "gpo_template_launch", |raw| {
             call!(template_launch(self.as_raw(), stream.as_raw(), raw.as_ptr(), STRIDE, raw.len() as u64))
         })?;
         Ok(Enqueued { stream })
@@ -181,6 +271,6 @@ impl Template {
 
     /// The library's handle.
     pub fn as_raw(&self) -> sys::gpo_template_t {
-        self.inner.raw
+        self.inner.raw.raw
     }
 }

@@ -31,6 +31,13 @@ impl Node {
         NonZeroU32::new(number).map(Self).ok_or_else(none)
     }
 
+    /// The node with this number in its template, of which there need not be any: for graphs that were imported.
+    ///
+    /// [`ErrorKind::NotFound`]: the number is 0.
+    pub fn nth(number: u32) -> Result<Self> {
+        Self::of(number, "gpo_template_import")
+    }
+
     /// The number, as errors and reports have it.
     pub fn number(self) -> u32 {
         self.0.get()

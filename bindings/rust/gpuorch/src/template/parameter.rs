@@ -34,8 +34,7 @@ impl TemplateHandle {
 impl<T: Pod> Parameter<T> {
     /// The value that this parameter gets from [`Graph::set_all`](super::Graph::set_all) or [`Template::launch`].
     pub fn value(&self, value: T) -> Setting {
-        let parameter = (self.number, Arc::clone(&self.name), self.template);
-        Setting { parameter, value: Bytes::of(bytemuck::bytes_of(&value)) }
+        Setting::new(Key::Of(self.number, Arc::clone(&self.name), self.template), value)
     }
 
     /// The name, as the library takes it.
@@ -58,6 +57,13 @@ fn check_template(own: TemplateHandle, name: &CString, template: &Template, func
     }
     let message = format!("parameter `{}` is of another template", name.to_string_lossy());
     Err(Error::new(ErrorKind::InvalidArgument, function, message))
+}
+
+/// Of a setting that buckets can't have: each has a template of its own.
+#[cold]
+fn of_one_template(name: &CString, function: &'static str) -> Error {
+    let message = format!("parameter `{}` is of one template, and not a BucketParameter", name.to_string_lossy());
+    Error::new(ErrorKind::InvalidArgument, function, message)
 }
 
 impl<T> Clone for Parameter<T> {
@@ -117,16 +123,35 @@ impl Template {
     }
 }
 
-/// A parameter and its value: [`Parameter::value`].
+/// A parameter and its value: [`Parameter::value`], [`BucketParameter::value`](super::BucketParameter::value).
 #[derive(Clone)]
 pub struct Setting {
-    parameter: (u32, Arc<CString>, TemplateHandle),
+    key: Key,
     value: Bytes,
+}
+
+/// Which parameter a setting is for.
+#[derive(Clone)]
+enum Key {
+    /// This one of this template.
+    Of(u32, Arc<CString>, TemplateHandle),
+    /// The one of this name, of whichever template is launched.
+    Named(Arc<CString>),
+}
+
+impl Setting {
+    fn new<T: Pod>(key: Key, value: T) -> Self {
+        Self { key, value: Bytes::of(bytemuck::bytes_of(&value)) }
+    }
+
+    pub(super) fn by_name<T: Pod>(name: &Arc<CString>, value: T) -> Self {
+        Self::new(Key::Named(Arc::clone(name)), value)
+    }
 }
 
 impl fmt::Debug for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (_, name, _) = &self.parameter;
+        let (Key::Of(_, name, _) | Key::Named(name)) = &self.key;
         f.debug_struct("Setting").field("name", name).field("value", &self.value.get()).finish()
     }
 }
@@ -158,9 +183,10 @@ impl Bytes {
     }
 }
 
-/// Passes settings of `template`'s parameters as the library takes them. Up to eight need no memory.
+/// Passes settings of `template`'s parameters, or of those of buckets, as the library takes them. Up to eight need no
+/// memory.
 pub(super) fn with_raw<R>(
-    template: &Template,
+    template: Option<&Template>,
     settings: &[Setting],
     function: &'static str,
     pass: impl FnOnce(&[sys::gpo_setting]) -> Result<R>,
@@ -175,10 +201,15 @@ pub(super) fn with_raw<R>(
         }
     };
     for (raw, setting) in raw.iter_mut().zip(settings) {
-        let (number, name, own) = &setting.parameter;
-        check_template(*own, name, template, function)?;
+        match (&setting.key, template) {
+            (Key::Named(name), _) => raw.name = name.as_ptr(),
+            (Key::Of(number, name, own), Some(template)) => {
+                check_template(*own, name, template, function)?;
+                raw.parameter = *number;
+            }
+            (Key::Of(_, name, _), None) => return Err(of_one_template(name, function)),
+        }
         let value = setting.value.get();
-        raw.parameter = *number;
         raw.value = value.as_ptr().cast();
         raw.bytes = value.len() as u64;
     }

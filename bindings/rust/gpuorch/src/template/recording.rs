@@ -63,7 +63,7 @@ impl Template {
     /// ```
     pub unsafe fn record<R>(&self, stream: &Stream, closure: impl FnOnce(&Recording<'_>) -> Result<R>) -> Result<R> {
         call!(template_begin(self.as_raw(), stream.as_raw()))?;
-        let recording = Recording { template: self, thread: PhantomData };
+        let recording = Recording::of(self);
         let recorded = closure(&recording)?;
         recording.end()?;
         Ok(recorded)
@@ -76,6 +76,13 @@ pub struct Recording<'a> {
     template: &'a Template,
     /// Another thread's calls would be refused.
     thread: PhantomData<*const ()>,
+}
+
+impl<'a> Recording<'a> {
+    /// Of a template whose recording has begun. Dropping it discards the recording.
+    pub(super) fn of(template: &'a Template) -> Self {
+        Self { template, thread: PhantomData }
+    }
 }
 
 impl Recording<'_> {
@@ -119,11 +126,8 @@ impl Recording<'_> {
         host: &[T],
         destination: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<Node> {
-        const FUNCTION: &str = "gpo_copy_to_device";
-        let destination = destination.into();
-        self.check_copy(stream, host.len(), &destination, FUNCTION)?;
-        let bytes = size_of_val(host) as u64;
-        call!(copy_to_device(stream.as_raw(), destination.address(), host.as_ptr().cast(), bytes))?;
+        self.require_recorded(stream)?;
+        put_copy_to_device(stream, host, &destination.into())?;
         self.last_node(stream)
     }
 
@@ -138,30 +142,39 @@ impl Recording<'_> {
         source: impl Into<DeviceSlice<'a, T>>,
         host: &mut [T],
     ) -> Result<Node> {
-        const FUNCTION: &str = "gpo_copy_to_host";
-        let source = source.into();
-        self.check_copy(stream, host.len(), &source, FUNCTION)?;
-        let bytes = size_of_val(host) as u64;
-        call!(copy_to_host(stream.as_raw(), host.as_mut_ptr().cast(), source.address(), bytes))?;
+        self.require_recorded(stream)?;
+        put_copy_to_host(stream, &source.into(), host)?;
         self.last_node(stream)
     }
 
-    /// On a stream that isn't in the recording a copy would be done now. A copy of no bytes would be no node.
-    fn check_copy<T: Pod>(
-        &self,
-        stream: &Stream,
-        host: usize,
-        device: &DeviceSlice<'_, T>,
-        function: &'static str,
-    ) -> Result<()> {
-        self.last_number(stream)?;
-        if device.bytes() == 0 {
-            let message = "a copy of no bytes can't be recorded";
-            return Err(Error::new(ErrorKind::InvalidArgument, function, message));
-        }
-        same_length(host, device.len(), function)?;
-        device.given_to(stream, function)
+    /// On a stream that isn't in the recording a copy would be done now.
+    fn require_recorded(&self, stream: &Stream) -> Result<()> {
+        self.last_number(stream).map(drop)
     }
+}
+
+/// A copy from pinned memory, which its caller answers for.
+pub(super) fn put_copy_to_device<T: Pod>(stream: &Stream, host: &[T], destination: &DeviceSlice<'_, T>) -> Result<()> {
+    check_copy(stream, host.len(), destination, "gpo_copy_to_device")?;
+    let bytes = size_of_val(host) as u64;
+    call!(copy_to_device(stream.as_raw(), destination.address(), host.as_ptr().cast(), bytes))
+}
+
+/// A copy to pinned memory, which its caller answers for.
+pub(super) fn put_copy_to_host<T: Pod>(stream: &Stream, source: &DeviceSlice<'_, T>, host: &mut [T]) -> Result<()> {
+    check_copy(stream, host.len(), source, "gpo_copy_to_host")?;
+    let bytes = size_of_val(host) as u64;
+    call!(copy_to_host(stream.as_raw(), host.as_mut_ptr().cast(), source.address(), bytes))
+}
+
+/// A copy of no bytes would be no node.
+fn check_copy<T: Pod>(stream: &Stream, host: usize, device: &DeviceSlice<'_, T>, function: &'static str) -> Result<()> {
+    if device.bytes() == 0 {
+        let message = "a copy of no bytes can't be recorded";
+        return Err(Error::new(ErrorKind::InvalidArgument, function, message));
+    }
+    same_length(host, device.len(), function)?;
+    device.given_to(stream, function)
 }
 
 impl Drop for Recording<'_> {

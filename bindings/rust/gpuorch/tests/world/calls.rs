@@ -1,11 +1,15 @@
 //! A call of every function that the crate has, on objects made for it, by the names that C has for them.
 
 use super::{SOURCE, World};
+use gpuorch::advice::Workload;
 use gpuorch::pipeline::{Input, Output, Sink, Source, Stage};
-use gpuorch::template::{Condition, Node, Parameter, Recording};
+use gpuorch::queue::{HostRing, Range, Ring};
+use gpuorch::scheduler::Scheduler;
+use gpuorch::template::{Condition, Node, Parameter, PictureFormat, Recording};
 use gpuorch::{
-    Arena, BoundKernel, CompletionQueue, Device, DeviceBuffer, DeviceLimit, Error, Event, Executor, Failed, Graph,
-    Launch, Module, Object, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool, Template, Timeline,
+    Arena, BoundKernel, Buckets, CompletionQueue, Device, DeviceBuffer, DeviceLimit, Error, ErrorKind, Event, Executor,
+    Failed, Graph, Launch, Module, Object, Pipeline, Pool, Result, Runtime, Slice, Stream, StreamPool, Template,
+    Timeline,
 };
 use std::time::Duration;
 
@@ -40,6 +44,13 @@ pub struct Calls {
     looped: Looped,
     /// For launches by kernels.
     launchable: Graph,
+    buckets: Buckets,
+    rows: Range,
+    take: BoundKernel<(Range,)>,
+    ring: Ring<[u32; 4]>,
+    /// Without a kernel.
+    requests: HostRing<[u32; 4], u32>,
+    scheduler: Scheduler,
 }
 
 /// A graph with a while, and a template whose if waits for a kernel's condition.
@@ -94,6 +105,10 @@ pub const ELSEWHERE: &[&str] = &[
     "template_end",
     "template_cancel",
     "graph_destroy",
+    "buckets_destroy",
+    "queue_destroy",
+    "scheduler_destroy",
+    "advise_trace",
 ];
 
 impl Calls {
@@ -111,6 +126,8 @@ impl Calls {
         // SAFETY: the buffer is freed behind the launches, which are done by then or on their streams.
         let value = unsafe { recorded.record(&recorder, |rec| named_fill(rec, &recorder, &x))? };
         let floats = device.buffer(64)?;
+        // SAFETY: it does nothing with its range.
+        let take = unsafe { module.kernel("take")?.bind()? };
         Ok(Self {
             stream: device.stream()?,
             other: device.stream()?,
@@ -125,6 +142,12 @@ impl Calls {
             pool: device.pool()?,
             graph: recorded.graph()?,
             launchable: recorded.graph_builder().device_launch().build()?,
+            buckets: no_work(&device)?,
+            rows: device.range(3).build()?,
+            take,
+            ring: device.ring().capacity(64).build()?,
+            requests: device.host_ring(&device.stream_builder().resident().build()?).build()?,
+            scheduler: idle_scheduler(&device.ring().capacity(64).build()?)?,
             recorder,
             recorded,
             value,
@@ -297,7 +320,50 @@ impl Calls {
             stream_wait: stream.wait_for(later);
         }
         self.every_of_templates(&mut results);
+        self.every_of_queues_and_advice(&mut results);
+        self.every_of_schedulers(&mut results);
         results
+    }
+
+    fn every_of_queues_and_advice(&self, results: &mut Vec<(&'static str, Result<()>)>) {
+        let Self { device, recorder, rows, take, ring, requests, .. } = self;
+        let mut called = |name, result: Result<()>| results.push((name, result));
+        called("queue_create", device.range(1).build().map(drop));
+        called("queue_get_device_handle", take.launch(recorder, &Launch::new(1, 1), (rows,)).map(drop));
+        called("queue_set_costs", rows.set_costs(recorder, &[1.0, 2.0, 3.0]).map(drop));
+        called("queue_push", ring.push(recorder, &[[1; 4]]).map(drop));
+        called("queue_reset", ring.reset(recorder).map(drop));
+        called("queue_close", ring.close());
+        called("queue_abort", ring.abort());
+        called("queue_get_info", ring.info().map(drop));
+        called("queue_set_tenant", requests.set(Some(8), None));
+        called("queue_post", requests.post(&[[1; 4]], 0).map(drop));
+        called("queue_take", requests.take(8).map(drop));
+        called(
+            "queue_wait",
+            requests.wait_for(Duration::ZERO).or_else(|error| match error.kind() {
+                ErrorKind::Timeout => Ok(()), // nobody answers
+                _ => Err(error),
+            }),
+        );
+        called("device_get_costs", device.costs().map(drop));
+        called("advise", Workload::new().launches(10).advise(Some(device)).map(drop));
+        called("stream_wait", recorder.wait_for(Duration::from_secs(20)));
+    }
+
+    fn every_of_schedulers(&self, results: &mut Vec<(&'static str, Result<()>)>) {
+        let (scheduler, later) = (&self.scheduler, Duration::from_secs(20));
+        let mut called = |name, result: Result<()>| results.push((name, result));
+        called("scheduler_create", idle_scheduler(&self.ring).map(drop));
+        called("scheduler_start", scheduler.start());
+        called("scheduler_drain", scheduler.drain_for(later));
+        called("scheduler_wait", scheduler.wait_for(later));
+        called("scheduler_stop", scheduler.stop_for(later));
+        called("scheduler_get_info", scheduler.info().map(drop));
+        called("scheduler_get_handler", scheduler.handler(0).map(drop));
+        called("scheduler_get_blocks", scheduler.blocks().map(drop));
+        called("scheduler_get_samples", scheduler.samples().map(drop));
+        called("scheduler_get_errors", scheduler.errors().map(drop));
     }
 
     fn every_of_templates(&self, results: &mut Vec<(&'static str, Result<()>)>) {
@@ -307,11 +373,26 @@ impl Calls {
             };
         }
         let Self {
-            device, x, floats, event, recorder, recorded, graph, value, built, scale, looped, launchable, ..
+            device,
+            x,
+            floats,
+            event,
+            recorder,
+            recorded,
+            graph,
+            value,
+            built,
+            scale,
+            looped,
+            launchable,
+            buckets,
+            ..
         } = self;
         let launch = Launch::each(64, 64);
         calls! {
             template_create: device.template();
+            // SAFETY: it is recorded's, whose memory lives on.
+            template_import: recorded.native().and_then(|native| unsafe { device.template_builder().import(native) });
             template_begin: self.record(|_| Ok(()));
             template_get_last_node: self.record(|rec| {
                 recorder.fill(x, 1)?;
@@ -333,6 +414,9 @@ impl Calls {
             template_prepare: recorded.prepare(2, recorder);
             template_get_native: recorded.native();
             template_get_statistics: recorded.statistics();
+            template_get_picture: recorded.picture(PictureFormat::Dot);
+            template_allocate: built.buffer::<u8>(1);
+            template_allocate_host: built.pinned::<u8>(1);
             template_add_empty: built.add_empty(&[]);
             // SAFETY: it has no graph.
             template_add_fill: unsafe { built.add_fill(&[], x, 1) };
@@ -340,6 +424,12 @@ impl Calls {
             template_add_copy: unsafe { built.add_copy(&[], x.address(), self.y.address(), 64) };
             // SAFETY: likewise.
             template_add_kernel: unsafe { built.add_kernel(&[], scale, &launch.label(c"halve"), (floats, 0.5)) };
+            template_add_allocation: built.add_allocation::<u8>(&[], 1);
+            // SAFETY: no node uses the memory.
+            template_add_free: unsafe {
+                let allocated = built.add_allocation::<u8>(&[], 1);
+                allocated.and_then(|(memory, node)| built.add_free(&[node], &memory))
+            };
             template_find_node: built.find_node("halve");
             template_add_event_record: built.add_event_record(&[], event);
             template_add_event_wait: built.add_event_wait(&[], event);
@@ -360,6 +450,10 @@ impl Calls {
             // SAFETY: no kernel has it.
             graph_get_device_handle: unsafe { launchable.device_handle() };
             graph_get_device_status: launchable.device_status();
+            buckets_create: no_work(device);
+            buckets_prepare: buckets.prepare(recorder);
+            buckets_launch: buckets.launch(recorder, 3, &[]);
+            buckets_get_statistics: buckets.statistics();
         }
     }
 
@@ -371,6 +465,18 @@ impl Calls {
     fn run(&self) -> Result<gpuorch::pipeline::Run<Vec<u8>, ()>> {
         self.pipeline.start(Source::memory(vec![1u8]), Sink::none()).map_err(Failed::into)
     }
+}
+
+fn no_work(device: &Device) -> Result<Buckets> {
+    // SAFETY: it uses no memory.
+    unsafe { device.buckets([4]).build(|_| Ok::<_, Error>(())) }
+}
+
+/// Has no tasks.
+fn idle_scheduler(ring: &Ring<[u32; 4]>) -> Result<Scheduler> {
+    let builder = ring.scheduler(super::HANDLER).handler("nothing").multiprocessors(1).threads(32);
+    // SAFETY: its handler does nothing.
+    unsafe { builder.build() }
 }
 
 /// Records a fill, and names its value.

@@ -24,8 +24,16 @@ extern "C" __global__ void scale(float *x, unsigned long long n, float by) {
     unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] *= by;
 }
+struct queue { unsigned long long words[8]; };
+extern "C" __global__ void take(queue) {}
 extern "C" __global__ void crash(unsigned *) { __trap(); }
 extern "C" __global__ void wait_for(volatile unsigned *flag, unsigned long long) { while (flag[0] == 0) {} }
+"#;
+
+pub const HANDLER: &str = r#"
+#include <gpuorch/device/scheduler.cuh>
+struct number { unsigned handler, rest[3]; };
+__device__ int nothing(gpo::task_context &, const number &) { return 0; }
 "#;
 
 impl World {

@@ -1,0 +1,241 @@
+//! Which form of work fits a workload, why, and how much faster the workload would be.
+//!
+//! A program describes a [`Workload`] by what it has measured. The answer is forms in which the workload could run, the
+//! best first: as it is, a graph template, more streams or fewer, a device queue, and so on. Each comes with the gain
+//! that is expected of it and a reason with the figures that it rests on. It is a prediction: measure the form that it
+//! advises.
+//!
+//! ```
+//! use gpuorch::{advice::Workload, sys::GPO_FORM_GRAPH};
+//! # let runtime = gpuorch::Runtime::new()?;
+//! # let device = runtime.open_device()?;
+//! let advised = Workload::new().repeats().launches(100).kernel_ns(109_000).advise(Some(&device))?;
+//! let best = &advised.forms[0];
+//! assert_eq!(best.form, GPO_FORM_GRAPH);
+//! println!("{} to {} thousandths: {}", best.gain_low, best.gain_high, best.reason());
+//! # Ok::<(), gpuorch::Error>(())
+//! ```
+
+use crate::call::{call, status, text};
+use crate::device::Device;
+use crate::error::Result;
+use crate::trace::c_path;
+use gpuorch_sys as sys;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::ops::Deref;
+use std::path::Path;
+use std::ptr::null_mut;
+
+pub use crate::figures::{Advice, Costs, Diagnosis};
+
+impl Device {
+    /// What things cost on this device: an H200's costs, with the multiprocessors and the rates of memory and
+    /// arithmetic of this device.
+    pub fn costs(&self) -> Result<Costs> {
+        self.costs_by(0)
+    }
+
+    /// The same, with launches, graphs and copies measured on the device, in about ten milliseconds. Serialises the
+    /// device. What else runs there meanwhile makes the costs greater.
+    pub fn measured_costs(&self) -> Result<Costs> {
+        self.costs_by(sys::GPO_COSTS_PROBE)
+    }
+
+    fn costs_by(&self, flags: u32) -> Result<Costs> {
+        let mut costs = Costs::empty();
+        call!(device_get_costs(self.as_raw(), flags, &mut costs.0))?;
+        Ok(costs)
+    }
+}
+
+impl Costs {
+    /// Costs of the program's own. What is 0 is the device's.
+    pub fn of(mut raw: sys::gpo_costs) -> Self {
+        raw.struct_size = size_of::<sys::gpo_costs>() as u32;
+        Self(raw)
+    }
+}
+
+/// A workload, by what is known of one *round*: what the program does again and again. What isn't said is not known.
+/// Its numbers are fields of [`gpo_workload`](sys::gpo_workload).
+#[derive(Clone, Copy)]
+#[must_use = "a workload is for `advise`"]
+pub struct Workload<'a> {
+    raw: sys::gpo_workload,
+    borrowed: PhantomData<&'a [f32]>,
+}
+
+// SAFETY: numbers, and pointers to what is borrowed and only read.
+unsafe impl Send for Workload<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for Workload<'_> {}
+
+/// What [`Workload::advise`] says.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Advised {
+    /// What a round's time goes to now.
+    pub diagnosis: Diagnosis,
+    /// The forms, the best first. To leave it as it is is always among them; forms behind that are expected to gain
+    /// nothing that would be worth it.
+    pub forms: Vec<Advice>,
+}
+
+macro_rules! figures_of_workload {
+    (flags { $($(#[$flag_doc:meta])* $method:ident: $flag:ident,)* }
+     fields { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
+        impl<'a> Workload<'a> {
+            $(
+                $(#[$flag_doc])*
+                pub fn $method(mut self) -> Self {
+                    self.raw.flags |= sys::$flag;
+                    self
+                }
+            )*
+            $(
+                $(#[$doc])*
+                pub fn $field(mut self, $field: $type) -> Self {
+                    self.raw.$field = $field;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+figures_of_workload! {
+    flags {
+        /// Every round launches the same sequence.
+        repeats: GPO_WORKLOAD_REPEATS,
+        /// The sequence's sizes change from round to round.
+        shapes_vary: GPO_WORKLOAD_SHAPES_VARY,
+        /// No launch of a round needs the result of another one.
+        independent: GPO_WORKLOAD_INDEPENDENT,
+        /// Tasks make tasks, and only the GPU knows how many.
+        spawns: GPO_WORKLOAD_SPAWNS,
+        /// Tasks come from the host one by one, and each answer is waited for.
+        arrives: GPO_WORKLOAD_ARRIVES,
+        /// Copies are from or to memory that isn't pinned.
+        pageable: GPO_WORKLOAD_PAGEABLE,
+        /// Now: the launches are in a graph.
+        in_graph: GPO_WORKLOAD_IN_GRAPH,
+        /// Now: kernels launch all kernels but the first one.
+        dynamic_parallelism: GPO_WORKLOAD_DYNAMIC_PARALLELISM,
+        /// Now: copies run beside kernels.
+        overlapped: GPO_WORKLOAD_OVERLAPPED,
+    }
+    fields {
+        /// Kernels that are launched in a round.
+        launches: u64,
+        /// Time of a round, from its begin to the next one's.
+        round_ns: u64,
+        /// GPU time of all kernels of a round together.
+        kernel_ns: u64,
+        /// How often in a round the host waits for a result of the GPU to know how to go on.
+        decisions: u64,
+        /// Streams that the launches are spread over now.
+        streams: u32,
+        /// Blocks of a launch.
+        blocks: u32,
+        /// Bytes that the kernels of a round read and write in device memory.
+        bytes: u64,
+        /// Floating-point operations of the kernels of a round.
+        operations: u64,
+        /// Copies of a round.
+        copies: u64,
+        /// Bytes that a round copies from the host to the device.
+        copy_in_bytes: u64,
+        /// Bytes that a round copies from the device to the host.
+        copy_out_bytes: u64,
+        /// Tasks of a round: pieces of work that don't depend on each other, and that one kernel has many of.
+        tasks: u64,
+        /// Time of a mean task on its worker while all workers work.
+        task_ns: u64,
+        /// How tasks are handed out now: [`GPO_ORDER_CHUNKS`](sys::GPO_ORDER_CHUNKS) and the like.
+        order: u32,
+        /// Workers at a time on the GPU; by default 64 warps on each multiprocessor.
+        workers: u32,
+        /// Workers of a block.
+        block_workers: u32,
+        /// Standard deviation of the tasks' costs, in thousandths of their mean.
+        cost_deviation: u64,
+        /// Cost of the longest task, in thousandths of the mean.
+        cost_max: u64,
+    }
+}
+
+impl<'a> Workload<'a> {
+    /// Nothing is known yet.
+    pub fn new() -> Self {
+        Self { raw: sys::gpo_workload::new(), borrowed: PhantomData }
+    }
+
+    /// What each task costs, in any unit, in the tasks' order: a sample of neighbours will do.
+    pub fn task_costs(mut self, costs: &'a [f32]) -> Self {
+        self.raw.task_costs = if costs.is_empty() { std::ptr::null() } else { costs.as_ptr() };
+        self.raw.cost_stride = size_of::<f32>() as u64;
+        self.raw.cost_count = costs.len() as u64;
+        self
+    }
+
+    /// What launches, graphs and copies cost, in place of the device's.
+    pub fn costs(mut self, costs: &'a Costs) -> Self {
+        self.raw.costs = &costs.0;
+        self
+    }
+
+    /// Says which forms fit. Without a device the costs are an H200's. Takes up to some microseconds for each task
+    /// cost.
+    ///
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): a figure can't be; the message names it.
+    pub fn advise(&self, device: Option<&Device>) -> Result<Advised> {
+        const ROOM: usize = 16;
+        let (stride, mut count) = (size_of::<sys::gpo_advice>() as u64, 0);
+        let mut diagnosis = Diagnosis::empty();
+        let mut forms = [Advice::empty().0; ROOM];
+        let device = device.map_or(null_mut(), Device::as_raw);
+        call!(advise(device, &self.raw, &mut diagnosis.0, forms.as_mut_ptr(), stride, ROOM as u64, &mut count))?;
+        Ok(Advised { diagnosis, forms: forms[..count as usize].iter().map(|&form| Advice(form)).collect() })
+    }
+}
+
+impl Default for Workload<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Deref for Workload<'_> {
+    type Target = sys::gpo_workload;
+
+    fn deref(&self) -> &sys::gpo_workload {
+        &self.raw
+    }
+}
+
+impl fmt::Debug for Workload<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Workload");
+        out.field("launches", &self.launches).field("round_ns", &self.round_ns).field("kernel_ns", &self.kernel_ns);
+        out.field("tasks", &self.tasks).finish_non_exhaustive()
+    }
+}
+
+/// Reads a [trace](crate::Trace) that the library wrote, gzipped or not. The text says what each GPU's time went to and
+/// what would change that, with the expected gain. The workload is the traced work of the GPU that had the most to do,
+/// to be completed and [advised](Workload::advise) upon.
+///
+/// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound): there is no such file.
+/// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument): it is no trace of this library.
+pub fn advise_trace(path: impl AsRef<Path>) -> Result<(String, Workload<'static>)> {
+    const FUNCTION: &str = "gpo_advise_trace";
+    let path = c_path(path.as_ref(), FUNCTION)?;
+    let workload = std::cell::Cell::new(sys::gpo_workload::new());
+    let text = text(
+        |buffer, room, needed| status!(advise_trace(path.as_ptr(), workload.as_ptr(), buffer, room, needed)),
+        FUNCTION,
+    )?;
+    Ok((text, Workload { raw: workload.get(), borrowed: PhantomData }))
+}

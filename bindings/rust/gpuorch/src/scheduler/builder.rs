@@ -1,0 +1,366 @@
+//! How schedulers are made.
+
+use super::Scheduler;
+use crate::call::call;
+use crate::error::{Error, ErrorKind, Result};
+use crate::handle::{Owned, c_string, nanoseconds, optional_c_string, pointer};
+use crate::memory::DeviceBuffer;
+use crate::queue::{Answer, HostRing, Ring, Shared, Task};
+use crate::template::Graph;
+use gpuorch_sys as sys;
+use std::ffi::CString;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The form of a scheduler that is one kernel, which stays on the GPU. The least time from a push to its handler; the
+/// multiprocessors are taken meanwhile. See [`Ring::scheduler`] and [`HostRing::scheduler`].
+#[derive(Debug)]
+pub enum Resident {}
+
+/// The form of a scheduler that is a graph with a while, whose body does up to [`batch`](SchedulerBuilder::batch) tasks
+/// for each worker. The multiprocessors are free for other work between two turns. See [`Ring::while_scheduler`].
+#[derive(Debug)]
+pub enum While {}
+
+/// The form of a scheduler that launches for each task, of the type `T`, a graph of the program's. See
+/// [`Ring::graph_scheduler`].
+#[derive(Debug)]
+pub struct Graphs<T> {
+    task: PhantomData<fn(T)>,
+}
+
+mod sealed {
+    /// What a scheduler is.
+    pub trait Form {
+        const FORM: u32;
+    }
+    /// Its handlers are functions.
+    pub trait Functions: Form {}
+    /// It does a batch of tasks at a time.
+    pub trait Turns: Form {}
+}
+use sealed::{Form, Functions, Turns};
+
+impl Form for Resident {
+    const FORM: u32 = sys::GPO_SCHEDULER_RESIDENT;
+}
+impl Form for While {
+    const FORM: u32 = sys::GPO_SCHEDULER_WHILE;
+}
+impl<T> Form for Graphs<T> {
+    const FORM: u32 = sys::GPO_SCHEDULER_GRAPHS;
+}
+impl Functions for Resident {}
+impl Functions for While {}
+impl Turns for While {}
+impl<T> Turns for Graphs<T> {}
+
+/// Who does a task: all threads of a worker call its handler together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Workers {
+    /// Each thread is one.
+    Threads,
+    /// Each warp is one. This is the default.
+    Warps,
+    /// Each block is one.
+    Blocks,
+}
+
+/// Options of a scheduler of the form `F`: [`Resident`], [`While`] or [`Graphs`].
+#[must_use = "a builder makes nothing until `build`"]
+pub struct SchedulerBuilder<'a, F> {
+    queue: &'a Arc<Shared>,
+    source: Option<&'a str>,
+    declarations: String,
+    compile_options: Vec<String>,
+    file_name: Option<String>,
+    label: Option<String>,
+    handlers: Vec<Handler<'a>>,
+    options: sys::gpo_scheduler_options,
+    form: PhantomData<fn() -> F>,
+}
+
+struct Handler<'a> {
+    name: String,
+    graphs: Vec<&'a Graph>,
+    /// The address, and for how many tasks there is room.
+    tasks: Option<(u64, usize)>,
+}
+
+// SAFETY: the options are numbers, and pointers that are null until `build`.
+unsafe impl<F> Send for SchedulerBuilder<'_, F> {}
+// SAFETY: likewise.
+unsafe impl<F> Sync for SchedulerBuilder<'_, F> {}
+
+impl<T: Task> Ring<T> {
+    /// For a scheduler of one kernel, whose handlers are functions of `source`. The ring must have no
+    /// [tickets](crate::queue::QueueBuilder::tickets).
+    pub fn scheduler<'a>(&'a self, source: &'a str) -> SchedulerBuilder<'a, Resident> {
+        SchedulerBuilder::new(self.shared(), Some(source))
+    }
+
+    /// For a scheduler that is a while, whose handlers are functions of `source`.
+    pub fn while_scheduler<'a>(&'a self, source: &'a str) -> SchedulerBuilder<'a, While> {
+        SchedulerBuilder::new(self.shared(), Some(source))
+    }
+
+    /// For a scheduler whose tasks are graphs. One thread takes tasks and launches a graph for each: that is a step.
+    /// When these graphs are done it launches itself again.
+    pub fn graph_scheduler(&self) -> SchedulerBuilder<'_, Graphs<T>> {
+        SchedulerBuilder::new(self.shared(), None)
+    }
+}
+
+impl<T: Task, A: Answer> HostRing<T, A> {
+    /// For a scheduler whose handlers, functions of `source`, answer what the host posts. It runs on the ring's stream.
+    pub fn scheduler<'a>(&'a self, source: &'a str) -> SchedulerBuilder<'a, Resident> {
+        SchedulerBuilder::new(self.shared(), Some(source))
+    }
+}
+
+impl<'a, F: Form> SchedulerBuilder<'a, F> {
+    fn new(queue: &'a Arc<Shared>, source: Option<&'a str>) -> Self {
+        let mut options = sys::gpo_scheduler_options::new();
+        options.form = F::FORM;
+        Self {
+            queue,
+            source,
+            declarations: String::new(),
+            compile_options: Vec::new(),
+            file_name: None,
+            label: None,
+            handlers: Vec::new(),
+            options,
+            form: PhantomData,
+        }
+    }
+
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// How many errors are stored, the first ones, up to 4096; by default 64. All are counted.
+    pub fn max_errors(mut self, errors: u32) -> Self {
+        self.options.max_errors = errors;
+        self
+    }
+
+    /// A run ends when there was nothing to do for so long; by default never.
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.options.idle_timeout_ns = count_of(timeout);
+        self
+    }
+
+    /// How often the queue's depth is noted; by default every millisecond.
+    pub fn sample_interval(mut self, interval: Duration) -> Self {
+        self.options.sample_interval_ns = count_of(interval);
+        self
+    }
+
+    /// Makes the scheduler: compiles its handlers, and loads and allocates all that its runs need. Blocks on the
+    /// compiler for milliseconds to seconds, and on the GPU for some microseconds.
+    ///
+    /// - [`ErrorKind::InvalidArgument`]: an option is out of range, and the message names it; a handler has a name that
+    ///   is no identifier; `leave_free` leaves no multiprocessor; a graph is of another device, or is given twice, or
+    ///   its tasks have no room.
+    /// - [`ErrorKind::InvalidState`]: the queue has a scheduler already, which the message names; or a graph was made
+    ///   without [`device_launch`](crate::template::GraphBuilder::device_launch).
+    /// - [`ErrorKind::NotSupported`]: the ring has tickets.
+    /// - [`ErrorKind::CompileFailed`]: the source has errors; or a handler isn't there, isn't of the form
+    ///   `int (gpo::task_context &, const task &)`, or its task is larger than the queue's.
+    ///   [`compile_log`](crate::compile_log) has the whole text.
+    /// - [`ErrorKind::LimitExceeded`]: other schedulers have the multiprocessors, or so many blocks with these handlers
+    ///   don't fit on a multiprocessor at a time. The message has the numbers.
+    ///
+    /// # Safety
+    ///
+    /// Whatever bytes a task has, its handler, or the nodes of its graph,
+    /// - touches no memory but what was given to it for that: what [`argument`](Self::argument) leads to, a graph's own
+    ///   arguments, within their lengths. This memory stays until the last run has ended: dropping the scheduler asks a
+    ///   run to end, and doesn't wait for that. [`Scheduler::stop`] does;
+    /// - leaves values of their types in that memory;
+    /// - uses the queue by the functions of `gpuorch/device/scheduler.cuh` and `gpuorch/device/queue.cuh` alone.
+    ///
+    /// Graphs are not [updated](Graph::update) while the scheduler is there.
+    pub unsafe fn build(mut self) -> Result<Scheduler> {
+        let label = optional_c_string(self.label.as_deref(), FUNCTION)?;
+        let file_name = optional_c_string(self.file_name.as_deref(), FUNCTION)?;
+        // Lines of the source keep their numbers.
+        let source = self.source.map(|source| format!("{}#line 1\n{source}", self.declarations));
+        let compile_options = c_strings(self.compile_options.iter().map(String::as_str))?;
+        let option_pointers: Vec<_> = compile_options.iter().map(|option| option.as_ptr()).collect();
+        let names = c_strings(self.handlers.iter().map(|handler| &*handler.name))?;
+        let graphs: Vec<Vec<_>> =
+            self.handlers.iter().map(|handler| handler.graphs.iter().map(|graph| graph.as_raw()).collect()).collect();
+        let mut handlers = Vec::new();
+        for ((handler, name), graphs) in self.handlers.iter().zip(&names).zip(&graphs) {
+            let mut raw = sys::gpo_handler::new();
+            raw.name = name.as_ptr();
+            raw.graph_count = u32::try_from(graphs.len()).unwrap_or(u32::MAX);
+            raw.graphs = if graphs.is_empty() { std::ptr::null() } else { graphs.as_ptr() };
+            raw.task_memory = handler.task_memory()?;
+            handlers.push(raw);
+        }
+        self.options.label = pointer(&label);
+        self.options.file_name = pointer(&file_name);
+        self.options.queue = self.queue.raw();
+        if let Some(source) = &source {
+            (self.options.source, self.options.source_bytes) = (source.as_ptr().cast(), source.len() as u64);
+        }
+        if !option_pointers.is_empty() {
+            self.options.compile_options = option_pointers.as_ptr();
+            self.options.compile_option_count = option_pointers.len() as u32;
+        }
+        let (device, first, count) = (self.queue.device().as_raw(), handlers.as_ptr(), handlers.len() as u32);
+        let (stride, mut raw) = (size_of::<sys::gpo_handler>() as u64, null_mut());
+        call!(scheduler_create(device, &self.options, first, stride, count, &mut raw))?;
+        Ok(Scheduler::of(Owned { raw, parent: Arc::clone(self.queue) }))
+    }
+}
+
+const FUNCTION: &str = "gpo_scheduler_create";
+
+fn count_of(time: Duration) -> u64 {
+    u64::try_from(nanoseconds(time)).unwrap_or(u64::MAX)
+}
+
+fn c_strings<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Vec<CString>> {
+    texts.map(|text| c_string(text, FUNCTION)).collect()
+}
+
+impl Handler<'_> {
+    fn task_memory(&self) -> Result<u64> {
+        match self.tasks {
+            None => Ok(0),
+            Some((address, room)) if room >= self.graphs.len() => Ok(address),
+            Some((_, room)) => {
+                let (name, graphs) = (&self.name, self.graphs.len());
+                let message = format!("`{name}` has {graphs} graphs, and its buffer room for the tasks of {room}");
+                Err(Error::new(ErrorKind::InvalidArgument, FUNCTION, message))
+            }
+        }
+    }
+}
+
+impl<F: Functions> SchedulerBuilder<'_, F> {
+    /// A handler: the name of a function of the source. The first one's number is 0, and so on. A task whose first four
+    /// bytes are a handler's number is done by that handler.
+    pub fn handler(mut self, name: impl Into<String>) -> Self {
+        self.handlers.push(Handler { name: name.into(), graphs: Vec::new(), tasks: None });
+        self
+    }
+
+    /// Text in front of the source, such as the `declaration()` of a [task](crate::task): then handlers have the layout
+    /// that Rust has, or don't compile.
+    pub fn declaration(mut self, text: impl AsRef<str>) -> Self {
+        self.declarations.push_str(text.as_ref());
+        self.declarations.push('\n');
+        self
+    }
+
+    /// The name of the source in the compiler's messages; by default `handlers.cu`.
+    pub fn file_name(mut self, name: impl Into<String>) -> Self {
+        self.file_name = Some(name.into());
+        self
+    }
+
+    /// An option in NVRTC's spelling: `-DN=4`.
+    pub fn compile_option(mut self, option: impl Into<String>) -> Self {
+        self.compile_options.push(option.into());
+        self
+    }
+
+    /// The address that handlers get by `argument<T>()`: of a buffer, or any number.
+    pub fn argument(mut self, address: u64) -> Self {
+        self.options.argument = address;
+        self
+    }
+
+    /// Who does a task.
+    pub fn workers(mut self, workers: Workers) -> Self {
+        self.options.workers = match workers {
+            Workers::Threads => sys::GPO_WORKER_THREAD,
+            Workers::Warps => sys::GPO_WORKER_WARP,
+            Workers::Blocks => sys::GPO_WORKER_BLOCK,
+        };
+        self
+    }
+
+    /// Threads of a block, a multiple of 32 up to 1024; by default 128.
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.options.threads = threads;
+        self
+    }
+
+    /// By default 1.
+    pub fn blocks_per_multiprocessor(mut self, blocks: u32) -> Self {
+        self.options.blocks_per_multiprocessor = blocks;
+        self
+    }
+
+    /// How many multiprocessors the scheduler's blocks take; by default those that no other scheduler has, but for
+    /// [`leave_free`](Self::leave_free).
+    pub fn multiprocessors(mut self, multiprocessors: u32) -> Self {
+        self.options.multiprocessors = multiprocessors;
+        self
+    }
+
+    /// Multiprocessors to be left to other work.
+    pub fn leave_free(mut self, multiprocessors: u32) -> Self {
+        self.options.leave_free = multiprocessors;
+        self
+    }
+
+    /// Shared memory of each block, for handlers.
+    pub fn dynamic_shared_bytes(mut self, bytes: u64) -> Self {
+        self.options.dynamic_shared_bytes = bytes;
+        self
+    }
+}
+
+impl<F: Turns> SchedulerBuilder<'_, F> {
+    /// A while: how many tasks a worker does in a turn, by default 16. Graphs: how many tasks a step takes, up to 120,
+    /// which is the default.
+    pub fn batch(mut self, tasks: u32) -> Self {
+        self.options.batch = tasks;
+        self
+    }
+}
+
+impl<'a, T: Task> SchedulerBuilder<'a, Graphs<T>> {
+    /// A handler: a launch of any of these graphs does a task. One graph has one launch at a time, so a step does as
+    /// many of the handler's tasks as there are graphs. The graphs were made with
+    /// [`device_launch`](crate::template::GraphBuilder::device_launch), and stay while the scheduler needs them. The
+    /// name is for messages.
+    ///
+    /// Graph i finds its task in `tasks[i]`. `None`: the graphs don't read their tasks. A buffer of other tasks than the
+    /// ring's doesn't compile:
+    ///
+    /// ```compile_fail,E0308
+    /// # fn of(ring: gpuorch::queue::Ring<[u32; 4]>, graph: gpuorch::Graph, tasks: gpuorch::DeviceBuffer<[u32; 8]>) {
+    /// let builder = ring.graph_scheduler().graphs("add", [&graph], Some(&tasks));
+    /// # }
+    /// ```
+    pub fn graphs(
+        mut self,
+        name: impl Into<String>,
+        graphs: impl IntoIterator<Item = &'a Graph>,
+        tasks: Option<&'a DeviceBuffer<T>>,
+    ) -> Self {
+        let tasks = tasks.map(|tasks| (tasks.address(), tasks.len()));
+        self.handlers.push(Handler { name: name.into(), graphs: graphs.into_iter().collect(), tasks });
+        self
+    }
+}
+
+impl<F> fmt::Debug for SchedulerBuilder<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SchedulerBuilder").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,236 @@
+//! Shape buckets: a template for each shape of a table, recorded when it is needed.
+
+use super::bucket_work::{self, BucketFunction, BucketWork, Calls, boxed, with_what_was_said};
+use super::{Setting, parameter};
+use crate::call::call;
+use crate::device::Device;
+use crate::done::Enqueued;
+use crate::error::{Error, ErrorKind, Result};
+use crate::figures::BucketsStatistics;
+use crate::handle::{Owned, optional_c_string, pointer};
+use crate::memory::DeviceSlice;
+use crate::stream::Stream;
+use bytemuck::Pod;
+use gpuorch_sys as sys;
+use std::fmt::Display;
+use std::mem::size_of;
+use std::sync::Arc;
+
+/// Templates for requests of any size. A table has *shapes*, numbers of elements, and each shape has a *bucket*, which
+/// is a template. A request of a size runs in the smallest bucket that it fits into. Clones are the same buckets.
+///
+/// One closure puts the work on a stream. Of a bucket it is called twice: in the first call, the warm-up, the work
+/// runs; in the second call the same work is recorded, and the closure names what may change. A request that no bucket
+/// has room for, or whose bucket can't be recorded now, runs eagerly: then the closure is called with the caller's
+/// stream, for exactly the request's size.
+///
+/// ```
+/// use gpuorch::{Launch, template::BucketParameter};
+/// # let runtime = gpuorch::Runtime::new()?;
+/// # let (device, stream) = { let device = runtime.open_device()?; let stream = device.stream()?; (device, stream) };
+/// let module = device.compile(
+///     r#"extern "C" __global__ void scale(unsigned *x, unsigned n, unsigned factor) {
+///            unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+///            if (i < n) x[i] *= factor;
+///        }"#,
+/// )?;
+/// // SAFETY: its parameters are an address and two numbers. It writes up to `n` elements.
+/// let scale = unsafe { module.kernel("scale")?.bind::<(gpuorch::DeviceBuffer<u32>, u32, u32)>()? };
+/// let x = std::sync::Arc::new(device.buffer::<u32>(1000)?);
+/// stream.fill(&*x, 1)?;
+///
+/// let factor = BucketParameter::<u32>::new("factor")?;
+/// let (named, memory) = (factor.clone(), x.clone());
+/// let buckets = device.buckets([10, 100, 1000]);
+/// // SAFETY: the closure owns the memory, and no shape is larger. The kernel takes any factor.
+/// let buckets = unsafe {
+///     buckets.build(move |work| {
+///         let factor = work.value(&named)?.unwrap_or(1);
+///         let launch = Launch::each(work.shape(), 100);
+///         scale.launch(work.stream(), &launch, (&*memory, work.shape() as u32, factor))?;
+///         work.name(&named, |node| node.argument(2))
+///     })?
+/// };
+/// assert_eq!(buckets.launch(&stream, 70, &[factor.value(2)])?, Some(100));
+/// assert_eq!(buckets.launch(&stream, 80, &[factor.value(3)])?, Some(100));
+/// assert_eq!(stream.copy_to_host(x.slice(99..101), vec![0; 2])?.wait()?, [6, 1]);
+/// assert_eq!((buckets.statistics()?.misses, buckets.statistics()?.hits), (1, 1));
+/// # Ok::<(), gpuorch::Error>(())
+/// ```
+///
+/// # Threads
+///
+/// Any thread may launch. One bucket is recorded at a time, and no launch waits for that. Closures run on the thread
+/// that launches or prepares; for eager requests and for padding several threads may be in them at once.
+#[derive(Clone)]
+pub struct Buckets {
+    inner: Arc<Owned<sys::gpo_buckets_t, Arc<Calls>>>,
+}
+
+/// Options of buckets.
+#[must_use = "a builder makes nothing until `build`"]
+pub struct BucketsBuilder<'a> {
+    device: &'a Device,
+    label: Option<String>,
+    shapes: Vec<u64>,
+    options: sys::gpo_buckets_options,
+    pad: Option<BucketFunction>,
+    /// Of the memory that is padded with zeros.
+    room: u64,
+}
+
+// SAFETY: the options are numbers, and pointers that are null until `build`; the rest is Send and Sync.
+unsafe impl Send for BucketsBuilder<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for BucketsBuilder<'_> {}
+
+impl Device {
+    /// For buckets of these shapes: 1 to 4096 numbers of elements, in any order, none of which is 0 or comes twice.
+    pub fn buckets(&self, shapes: impl IntoIterator<Item = usize>) -> BucketsBuilder<'_> {
+        let shapes = shapes.into_iter().map(|shape| shape as u64).collect();
+        let options = sys::gpo_buckets_options::new();
+        BucketsBuilder { device: self, label: None, shapes, options, pad: None, room: 0 }
+    }
+}
+
+impl BucketsBuilder<'_> {
+    /// The name for errors, logs, statistics and traces.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Device memory that all buckets may take; by default any. A bucket takes as much as the device's free memory went
+    /// down by while the bucket was recorded and its graphs were made.
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.options.max_bytes = bytes;
+        self
+    }
+
+    /// The most buckets that are recorded at a time; by default all. Beyond that the bucket is evicted that was not
+    /// used for the longest time.
+    pub fn max_buckets(mut self, count: u32) -> Self {
+        self.options.max_buckets = count;
+        self
+    }
+
+    /// How many graphs each bucket has from the start, one for each stream that launches it; by default 1, at most 64.
+    pub fn streams(mut self, count: u32) -> Self {
+        self.options.streams = count;
+        self
+    }
+
+    /// A closure that writes the elements from [`BucketWork::size`] to [`BucketWork::shape`], before a launch. An error
+    /// or a panic fails the request.
+    pub fn pad<E: Display>(
+        mut self,
+        closure: impl Fn(&BucketWork<'_>) -> Result<(), E> + Send + Sync + 'static,
+    ) -> Self {
+        self.pad = Some(boxed(closure));
+        self
+    }
+
+    /// Zeros are written there from a request's size to its bucket's shape. An element of a request is `each` elements
+    /// of the memory, which has room for the largest shape: else [`build`](Self::build) fails.
+    pub fn pad_with_zeros<'m, T: Pod>(mut self, memory: impl Into<DeviceSlice<'m, T>>, each: usize) -> Self {
+        let memory = memory.into();
+        self.options.pad_address = memory.address();
+        self.options.pad_element_bytes = (each as u64).saturating_mul(size_of::<T>() as u64);
+        self.room = memory.bytes();
+        self
+    }
+
+    /// Makes buckets without recording any. `record` puts the work for [`BucketWork::shape`] elements on
+    /// [`BucketWork::stream`], and must not wait for the work. It may use other streams only if that stream waits for
+    /// them again. An error or a panic fails the request that it was called for.
+    ///
+    /// [`ErrorKind::InvalidArgument`]: there are no shapes, a shape is 0 or comes twice, or both ways to pad were
+    /// given.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Template::record`](super::Template::record): whenever a request runs, the memory that its work uses
+    /// - is allocated, also that of [`pad_with_zeros`](Self::pad_with_zeros): what `record` owns lasts as long as the
+    ///   buckets,
+    /// - is not written by the host if the work reads it, and not accessed by the host if the work writes it.
+    pub unsafe fn build<E: Display>(
+        mut self,
+        record: impl Fn(&BucketWork<'_>) -> Result<(), E> + Send + Sync + 'static,
+    ) -> Result<Buckets> {
+        let label = optional_c_string(self.label.as_deref(), "gpo_buckets_create")?;
+        self.check_room()?;
+        // The library calls it as long as the handle is there, which goes before it.
+        let calls = Arc::new(Calls { device: self.device.clone(), record: boxed(record), pad: self.pad });
+        self.options.label = pointer(&label);
+        self.options.shapes = self.shapes.as_ptr();
+        self.options.shape_count = self.shapes.len() as u64;
+        self.options.record = Some(bucket_work::record);
+        self.options.pad = calls.pad.as_ref().map(|_| bucket_work::pad as _);
+        self.options.user = Arc::as_ptr(&calls).cast_mut().cast();
+        let mut raw = std::ptr::null_mut();
+        call!(buckets_create(self.device.as_raw(), &self.options, &mut raw))?;
+        Ok(Buckets { inner: Arc::new(Owned { raw, parent: calls }) })
+    }
+
+    fn check_room(&self) -> Result<()> {
+        let largest = self.shapes.iter().max().copied().unwrap_or(0);
+        if self.options.pad_address == 0 || largest.saturating_mul(self.options.pad_element_bytes) <= self.room {
+            return Ok(());
+        }
+        let each = self.options.pad_element_bytes;
+        let message = format!("{largest} elements of {each} bytes are to be padded in {} bytes of memory", self.room);
+        Err(Error::new(ErrorKind::InvalidArgument, "gpo_buckets_create", message))
+    }
+}
+
+impl Buckets {
+    /// The device that their graphs run on.
+    pub fn device(&self) -> &Device {
+        &self.inner.parent.device
+    }
+
+    /// Records all buckets that aren't recorded yet, the largest first, as far as
+    /// [`max_bytes`](BucketsBuilder::max_bytes) and [`max_buckets`](BucketsBuilder::max_buckets) allow. The warm-ups
+    /// come after what is on `stream`.
+    ///
+    /// [`ErrorKind::CallbackFailed`]: the closure has failed or panicked; the message says of which bucket, and how.
+    /// [`ErrorKind::CaptureRefused`]: a recording has failed, or `stream` is being recorded.
+    /// [`ErrorKind::InvalidState`]: a bucket is being recorded, by another thread or around this call; or `stream` is
+    /// held.
+    pub fn prepare<'s>(&self, stream: &'s Stream) -> Result<Enqueued<'s>> {
+        call!(buckets_prepare(self.as_raw(), stream.as_raw())).map_err(with_what_was_said)?;
+        Ok(Enqueued { stream })
+    }
+
+    /// Runs a request of `size` elements on `stream`: pads, and launches the graph of the smallest bucket that it fits
+    /// into, with the values of `settings`, and what was recorded for all other parameters. If the bucket isn't
+    /// recorded, it is recorded now. Gives the bucket's shape; `None`: the request ran eagerly. Doesn't wait for the
+    /// GPU.
+    ///
+    /// [`ErrorKind::NotFound`]: the bucket has no parameter of a setting's name.
+    /// [`ErrorKind::InvalidArgument`]: `size` is 0, a value is of another size than the parameter, or a setting isn't
+    /// of a [`BucketParameter`](super::BucketParameter).
+    /// [`ErrorKind::CallbackFailed`], [`ErrorKind::CaptureRefused`]: as [`prepare`](Self::prepare). What was put on the
+    /// stream before stays, and the next request for the bucket tries again.
+    pub fn launch(&self, stream: &Stream, size: usize, settings: &[Setting]) -> Result<Option<usize>> {
+        const STRIDE: u64 = size_of::<sys::gpo_setting>() as u64;
+        let (raw, stream, size, mut shape) = (self.as_raw(), stream.as_raw(), size as u64, 0);
+        parameter::with_raw(None, settings, "gpo_buckets_launch", |all| {
+            call!(buckets_launch(raw, stream, size, all.as_ptr(), STRIDE, all.len() as u64, &mut shape))
+                .map_err(with_what_was_said)
+        })?;
+        Ok(Some(shape as usize).filter(|&shape| shape != 0))
+    }
+
+    /// What became of the requests.
+    pub fn statistics(&self) -> Result<BucketsStatistics> {
+        let mut statistics = BucketsStatistics::empty();
+        call!(buckets_get_statistics(self.as_raw(), &mut statistics.0))?;
+        Ok(statistics)
+    }
+
+    /// The library's handle.
+    pub fn as_raw(&self) -> sys::gpo_buckets_t {
+        self.inner.raw
+    }
+}
