@@ -28,14 +28,17 @@ array_object *new_array(lua_State *L, state *s, int parent, enum memory_kind kin
     array->address = address;
     array->count = count;
     array->root = array;
-    array->ended = &never;
+    array->ended = array->closed = &never;
     if (parent) watch_runtime(L, s, array);
     return array;
 }
 
 int on_host(const array_object *array) { return array->root->kind <= MEMORY_BORROWED_HOST; }
 
-int is_gone(const array_object *array) { return array->root->base.closed || array->base.closed || *array->root->ended; }
+int is_gone(const array_object *array) {
+    const array_object *root = array->root;
+    return root->base.closed || array->base.closed || *root->ended || *root->closed;
+}
 
 array_object *check_array(lua_State *L, state *s, int index) {
     array_object *array = check_object_even_closed(L, s, index, CLASS_ARRAY);
@@ -60,9 +63,13 @@ void push_root(lua_State *L, int index) {
 void use_array(lua_State *L, state *s, int array_index, array_object *array, int stream_index, stream_object *stream) {
     array_object *root = array->root;
     if (stream->recorder) record_array(L, s, array_index, stream);
+    if (root->of_graph) {
+        if (!stream->recorder) luaL_error(L, "memory that a graph allocates is for its nodes only");
+        return;
+    }
     if (root->last_stream == stream) return;
-    /* C frees it behind all streams of its own device. */
-    if (root->kind == MEMORY_DEVICE && root->base.above == stream->base.above) return;
+    /* C frees it behind all streams of its own device, but for resident ones. */
+    if (root->kind == MEMORY_DEVICE && root->base.above == stream->base.above && !stream->resident) return;
     push_root(L, array_index);
     const int index = lua_gettop(L);
     lua_getuservalue(L, index);
@@ -160,7 +167,7 @@ static void free_pool_piece(lua_State *L, state *s, array_object *array, int ind
     s->api->stream_destroy(stream);
 }
 
-/* Behind all streams of its device, one of which waits for those of other devices that used it. */
+/* Behind all streams of its device, one of which waits for resident ones and those of other devices that used it. */
 static void free_device_piece(lua_State *L, state *s, array_object *array, int index, gpo_device_t device) {
     gpo_stream_t waiting = NULL;
     for (int i = 0; i < array->streams; ++i) {

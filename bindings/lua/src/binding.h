@@ -33,6 +33,9 @@ enum class_id {
     CLASS_PIPELINE,
     CLASS_TEMPLATE,
     CLASS_GRAPH,
+    CLASS_BUCKETS,
+    CLASS_QUEUE,
+    CLASS_SCHEDULER,
     CLASS_EXECUTOR,
     CLASS_ARRAY,
     CLASS_OPERATION,
@@ -90,7 +93,7 @@ static inline state *the_state(lua_State *L) { return lua_touserdata(L, lua_upva
 
 /* --- object.c --- */
 
-enum { METHOD_SETS = 6 };
+enum { METHOD_SETS = 10 };
 typedef struct class_info {
     const char *name;     /* "stream": in messages */
     size_t size;          /* of the userdata, which begins with an object */
@@ -362,6 +365,7 @@ typedef struct stream_object {
     object base;
     int pooled;                  /* 1: given back to its pool, not destroyed */
     int recorder;                /* number of the template whose recording it may be in; 0: in none */
+    int resident;                /* waits for everything, and C's frees of memory, leave it out */
 } stream_object;
 
 /* --- recipe.c: recordings of templates --- */
@@ -375,6 +379,7 @@ void record_node(lua_State *L, state *s, stream_object *stream);
 /* Leaves an array that is to be freed to the end of the stream's recording. 0: the stream is in none. */
 int wait_for_recording(lua_State *L, state *s, int array_index, stream_object *stream);
 void push_fill_type(lua_State *L, enum element type); /* for record_node; parameters.c */
+void record_queue(lua_State *L, state *s, int queue_index, stream_object *stream);
 
 /* --- array.c --- */
 
@@ -386,11 +391,13 @@ typedef struct array_object {
     uint64_t address;
     uint64_t count;              /* elements */
     struct array_object *root;   /* whose memory it is: itself, or what it is a slice of (its parent) */
-    const int *ended;            /* 1: the runtime is shut down, and the memory gone */
+    const int *ended;            /* 1: the runtime is shut down, and the memory gone; */
+    const int *closed;           /* 1: so is the template that owns the memory */
     stream_object *last_stream;  /* that it was used on; all of them are kept in slots 2 and above */
     int streams;                 /* how many */
     int registered;              /* pinned by gpo_host_register */
     int counted;                 /* one of its parent's users */
+    int of_graph;                /* a graph allocates it: for nodes, and for streams that are recorded */
 } array_object;
 
 #define ARRAY_BYTES(array) ((array)->count * element_sizes[(array)->type])
@@ -417,11 +424,12 @@ int make_host_array(lua_State *L);
 /* --- kernel.c --- */
 
 typedef struct parameter {
-    uint8_t kind;                /* enum element, PARAMETER_POINTER or PARAMETER_BYTES */
+    uint8_t kind;                /* enum element, PARAMETER_POINTER, PARAMETER_BYTES or PARAMETER_QUEUE */
     uint32_t size;
     uint32_t offset;             /* in the block of values */
 } parameter;
-enum { PARAMETER_POINTER = ELEMENT_COUNT, PARAMETER_BYTES };
+/* A queue's kind is known by its size; a template's parameter of that type is BYTES. */
+enum { PARAMETER_POINTER = ELEMENT_COUNT, PARAMETER_BYTES, PARAMETER_QUEUE = 64 };
 typedef struct kernel_object {
     object base;
     uint32_t count;
@@ -444,9 +452,39 @@ int read_parameter_type(const char *word, size_t length, parameter *p);
 /* A number, or a table of up to three; why it is none, or NULL. Numbers that aren't given stay what they are. */
 const char *read_shape(lua_State *L, int index, uint32_t out[3]);
 void read_three(lua_State *L, int index, const char *name, uint32_t out[3]);
+/* Pushes memory with the strings of the table in a field, and sets `*count`; NULL and nil if there is none. */
+const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count);
 int make_launch(lua_State *L);
 int last_compile_log(lua_State *L);
 int interrupt_on(lua_State *L);
+
+int kernel_pack(lua_State *L);   /* pack.c */
+int kernel_unpack(lua_State *L);
+
+/* --- device_queue.c: queues that kernels take their work from --- */
+
+enum { QUEUE_STREAM = 2, QUEUE_COMPLETIONS, QUEUE_TAKEN }; /* slots */
+typedef struct queue_object {
+    object base;
+    uint32_t kind;               /* GPO_QUEUE_RANGE, … */
+    uint32_t task_size, answer_size;
+    const stream_object *stream; /* the resident one that it was made for, which is kept; NULL: none */
+} queue_object;
+extern const char *const queue_kinds[]; /* by the constants */
+/* The kind of queue that a parameter of so many bytes is; 0: none. */
+uint32_t queue_kind_of(uint32_t bytes);
+/* Writes what a kernel takes; why it can't be, or NULL. */
+const char *read_queue(lua_State *L, state *s, int index, const parameter *p, void *out);
+/* Why the queue can't be used by work of a stream, or (`stream` is NULL) by a node of the template `user`; or NULL. */
+const char *refuse_queue(state *s, const queue_object *queue, const object *user, const stream_object *stream);
+
+/* The table of numbers at `index` as an array of f32, which is pushed. Raises if it is something else. */
+const float *check_numbers(lua_State *L, int index, uint64_t *count);
+
+/* --- advice.c --- */
+
+int advise(lua_State *L);
+int advise_trace(lua_State *L);
 
 /* --- runtime.c, executor.c, pipeline.c, await.c --- */
 
@@ -481,7 +519,8 @@ extern const luaL_Reg runtime_methods[], runtime_queue_methods[], runtime_device
     cq_methods[], arena_methods[], pool_methods[], module_methods[], kernel_methods[], pipeline_methods[],
     pipeline_executor_methods[], executor_methods[], array_methods[], operation_methods[], device_template_methods[],
     template_methods[], template_kernel_methods[], template_copy_methods[], template_conditional_methods[],
-    template_graph_methods[], graph_methods[];
+    template_graph_methods[], template_memory_methods[], graph_methods[], device_buckets_methods[], buckets_methods[],
+    device_queue_methods[], queue_methods[], device_advice_methods[], device_scheduler_methods[], scheduler_methods[];
 
 void destroy_runtime(lua_State *L, state *s, object *o, int collected);
 void destroy_stream(lua_State *L, state *s, object *o, int collected);
@@ -491,6 +530,9 @@ void destroy_kernel(lua_State *L, state *s, object *o, int collected);
 void destroy_pipeline(lua_State *L, state *s, object *o, int collected);
 void destroy_template(lua_State *L, state *s, object *o, int collected);
 void destroy_graph(lua_State *L, state *s, object *o, int collected);
+void destroy_buckets(lua_State *L, state *s, object *o, int collected);
+void destroy_queue(lua_State *L, state *s, object *o, int collected);
+void destroy_scheduler(lua_State *L, state *s, object *o, int collected);
 void destroy_executor(lua_State *L, state *s, object *o, int collected);
 void destroy_array(lua_State *L, state *s, object *o, int collected);
 /* Frees what a userdata holds beyond its closing, when the collector takes it. */

@@ -11,12 +11,12 @@
 /* --- modules --- */
 
 static const field compile_fields[] = {
-    FLAG(gpo_compile_options, "no_cache", GPO_COMPILE_NO_CACHE), FIELD(gpo_compile_options, file_name, STRING),
+    FLAG(gpo_compile_options, "no_cache", GPO_COMPILE_NO_CACHE),
+    FLAG(gpo_compile_options, "dynamic_parallelism", GPO_COMPILE_DYNAMIC_PARALLELISM), FIELD(gpo_compile_options, file_name, STRING),
     FIELD(gpo_compile_options, label, STRING), OTHER("source"), OTHER("options"), OTHER("name_expressions"),
     OTHER("headers"), FIELDS_END};
 
-/* Pushes memory with the strings of the table in a field, and sets `*count`; NULL and nil if there is none. */
-static const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count) {
+const char **read_strings(lua_State *L, int table, const char *name, uint32_t *count) {
     lua_getfield(L, table, name);
     *count = 0;
     if (lua_isnil(L, -1)) return NULL;
@@ -140,8 +140,20 @@ static int module_get_symbol(lua_State *L) {
 const char *parameter_name(const parameter *p, char text[32]) {
     if (p->kind == PARAMETER_POINTER) return "ptr";
     if (p->kind < ELEMENT_COUNT) return element_names[p->kind];
+    if (p->kind == PARAMETER_QUEUE) return queue_kinds[queue_kind_of(p->size)];
     snprintf(text, 32, "bytes:%u", p->size);
     return text;
+}
+
+/* "range", "ring" and "host_ring" are the structs of device/queue.cuh. */
+static int read_queue_type(const char *word, size_t length, parameter *p) {
+    static const uint32_t sizes[] = {0, 64, 96, 192};
+    for (uint32_t kind = GPO_QUEUE_RANGE; kind <= GPO_QUEUE_HOST_RING; ++kind) {
+        if (strlen(queue_kinds[kind]) != length || memcmp(queue_kinds[kind], word, length) != 0) continue;
+        *p = (parameter){PARAMETER_QUEUE, sizes[kind], 0};
+        return 1;
+    }
+    return 0;
 }
 
 int read_parameter_type(const char *word, size_t length, parameter *p) {
@@ -154,6 +166,7 @@ int read_parameter_type(const char *word, size_t length, parameter *p) {
         *p = (parameter){PARAMETER_POINTER, 8, 0};
         return 1;
     }
+    if (read_queue_type(word, length, p)) return 1;
     if (length < 7 || length > 11 || memcmp(word, "bytes:", 6) != 0) return 0;
     uint32_t size = 0;
     for (size_t i = 6; i < length; ++i) {
@@ -180,7 +193,9 @@ static void read_signature(lua_State *L, state *s, int index, kernel_object *ker
         parameter *p = &kernel->parameters[kernel->count];
         if (!read_parameter_type(at, length, p)) {
             lua_pushlstring(L, at, length);
-            luaL_error(L, "'%s' is no type of a parameter: u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ptr or bytes:N expected",
+            luaL_error(L,
+                       "'%s' is no type of a parameter: u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ptr, bytes:N, "
+                       "range, ring or host_ring expected",
                        lua_tostring(L, -1));
         }
         p->offset = total;
@@ -355,6 +370,7 @@ const char *read_parameter(lua_State *L, state *s, int index, const parameter *p
         memcpy(out, lua_tostring(L, index), p->size);
         return NULL;
     }
+    if (p->kind == PARAMETER_QUEUE) return read_queue(L, s, index, p, out);
     uint64_t address = 0;
     if ((*array = test_object(L, s, index, CLASS_ARRAY))) {
         const array_object *root = (*array)->root;
@@ -401,6 +417,16 @@ static array_object *read_argument(lua_State *L, state *s, kernel_object *kernel
     return array;
 }
 
+/* The queue that is argument `which`; NULL: it is none. `user` is the stream of the launch, or the template of the node. */
+static const queue_object *check_queue_argument(lua_State *L, state *s, const kernel_object *kernel, uint32_t which,
+                                                int index, const object *user, const stream_object *stream) {
+    if (kernel->parameters[which].kind != PARAMETER_QUEUE) return NULL;
+    const queue_object *queue = lua_touserdata(L, index);
+    const char *problem = refuse_queue(s, queue, user, stream);
+    if (problem) bad_parameter(L, kernel, which, problem);
+    return queue;
+}
+
 /* stream_launch_kernel(kernel, launch or options, arguments...) */
 static int stream_launch_kernel(lua_State *L) {
     state *s = the_state(L);
@@ -413,6 +439,8 @@ static int stream_launch_kernel(lua_State *L) {
         const int index = FIRST_ARGUMENT + (int)i;
         array_object *array = read_argument(L, s, kernel, i, index);
         if (array && (array->root->last_stream != stream || stream->recorder)) use_array(L, s, index, array, 1, stream);
+        if (check_queue_argument(L, s, kernel, i, index, &stream->base, stream) && stream->recorder)
+            record_queue(L, s, index, stream);
     }
     const gpo_status status =
         s->api->stream_launch_kernel(HANDLE(&stream->base, gpo_stream_t), HANDLE(&kernel->base, gpo_kernel_t), shape,
@@ -435,7 +463,10 @@ static int template_add_kernel(lua_State *L) {
     const uint32_t *after = check_after(L, 2, &one, &after_count);
     gpo_launch read;
     const gpo_launch *shape = check_shape(L, s, 4, &read);
-    for (uint32_t i = 0; i < kernel->count; ++i) read_argument(L, s, kernel, i, FIRST + (int)i);
+    for (uint32_t i = 0; i < kernel->count; ++i) {
+        read_argument(L, s, kernel, i, FIRST + (int)i);
+        check_queue_argument(L, s, kernel, i, FIRST + (int)i, t, NULL);
+    }
     const gpo_status status =
         s->api->template_add_kernel(HANDLE(t, gpo_template_t), after, after_count, HANDLE(&kernel->base, gpo_kernel_t),
                                     shape, kernel->pointers, kernel->sizes, kernel->count, &node);
@@ -444,7 +475,10 @@ static int template_add_kernel(lua_State *L) {
     const int recipe = lua_gettop(L);
     lua_pushvalue(L, 3);
     note_node(L, recipe, node);
-    for (uint32_t i = 0; i < kernel->count; ++i) hold_array(L, s, recipe, FIRST + (int)i);
+    for (uint32_t i = 0; i < kernel->count; ++i) {
+        hold_array(L, s, recipe, FIRST + (int)i);
+        if (kernel->parameters[i].kind == PARAMETER_QUEUE) hold_queue(L, recipe, FIRST + (int)i);
+    }
     return added(L, s, status, &node);
 }
 

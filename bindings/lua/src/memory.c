@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "methods.h"
+#include "template.h"
 
 /* --- allocations: once more after a collection, where memory is short --- */
 
@@ -169,6 +170,102 @@ static int host_unregister(lua_State *L) {
     }
     return result(L, s, status);
 }
+
+/* --- memory of a template --- */
+
+/* An array of the template at 1, or of what it is a body of, that closing frees nothing of: (type, count). It is gone
+ * when the template is closed. Pushed above that template. The memory of a bucket's template may go at any time: NULL,
+ * and the failure is pushed. */
+static array_object *push_owned(lua_State *L, state *s, enum memory_kind kind) {
+    const enum element type = check_element_type(L, 2);
+    const uint64_t count = check_element_count(L, 3, type);
+    lua_pushvalue(L, 1);
+    const template_object *t = lua_touserdata(L, -1);
+    for (; t->body; t = lua_touserdata(L, -1)) {
+        push_kept(L, -1, 1);
+        lua_replace(L, -2);
+    }
+    if (t->base.borrowed) {
+        failure_with(L, s, GPO_INVALID_STATE, "the memory of a bucket's template goes with the bucket");
+        return NULL;
+    }
+    array_object *array = new_array(L, s, lua_gettop(L), kind, type, 0, count);
+    array->base.borrowed = 1;
+    array->closed = &t->base.closed;
+    return array;
+}
+
+static int owned(array_object *array, uint64_t address) {
+    array->address = address;
+    array->base.handle = array;
+    return 1;
+}
+
+/* allocate(type, count): a device array, for as long as the template is open. */
+static int template_allocate(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t t = CHECK_HANDLE(1, template);
+    uint64_t address = 0;
+    array_object *array = push_owned(L, s, MEMORY_BORROWED_DEVICE);
+    if (!array) return 3;
+    gpo_status status;
+    WITH_RECLAIM(L, s, HANDLE(device_of(L, lua_gettop(L) - 1), gpo_device_t), status,
+                 s->api->template_allocate(t, ARRAY_BYTES(array), &address));
+    return status == GPO_SUCCESS ? owned(array, address) : failure(L, s, status);
+}
+
+/* allocate_host(type, count): the same of pinned memory. */
+static int template_allocate_host(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_template_t t = CHECK_HANDLE(1, template);
+    void *memory = NULL;
+    array_object *array = push_owned(L, s, MEMORY_BORROWED_HOST);
+    if (!array) return 3;
+    gpo_status status;
+    WITH_RECLAIM(L, s, HANDLE(device_of(L, lua_gettop(L) - 1), gpo_device_t), status,
+                 s->api->template_allocate_host(t, ARRAY_BYTES(array), &memory));
+    return status == GPO_SUCCESS ? owned(array, (uint64_t)(uintptr_t)memory) : failure(L, s, status);
+}
+
+/* add_allocation(after, type, count): a node, and a device array that exists while the graph runs. */
+static int template_add_allocation(lua_State *L) {
+    state *s = the_state(L);
+    const object *t = check_object(L, s, 1, CLASS_TEMPLATE);
+    uint32_t one, after_count, node = 0;
+    uint64_t address = 0;
+    const uint32_t *after = check_after(L, 2, &one, &after_count);
+    const enum element type = check_element_type(L, 3);
+    const uint64_t count = check_element_count(L, 4, type);
+    array_object *array = new_array(L, s, 1, MEMORY_BORROWED_DEVICE, type, 0, count);
+    array->base.borrowed = array->of_graph = 1;
+    array->closed = &t->closed;
+    const gpo_status status = s->api->template_add_allocation(HANDLE(t, gpo_template_t), after, after_count,
+                                                              ARRAY_BYTES(array), &address, &node);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_unsigned(L, node);
+    lua_insert(L, -2);
+    return 1 + owned(array, address);
+}
+
+/* add_free(after, array or address): behind all nodes that use it. */
+static int template_add_free(lua_State *L) {
+    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
+    state *s = the_state(L);
+    const gpo_template_t t = CHECK_HANDLE(1, template);
+    uint32_t one, after_count, node = 0;
+    uint64_t address = 0;
+    array_object *array = NULL;
+    const uint32_t *after = check_after(L, 2, &one, &after_count);
+    const char *problem = read_parameter(L, s, 3, &pointer, &address, &array);
+    if (problem) return luaL_argerror(L, 3, problem);
+    return added(L, s, s->api->template_add_free(t, after, after_count, address, &node), &node);
+}
+
+const luaL_Reg template_memory_methods[] = {{"allocate", template_allocate},
+                                            {"allocate_host", template_allocate_host},
+                                            {"add_allocation", template_add_allocation},
+                                            {"add_free", template_add_free},
+                                            {NULL, NULL}};
 
 /* --- device memory --- */
 

@@ -20,6 +20,9 @@ enum {
     CLASS_OF_pipeline = CLASS_PIPELINE,
     CLASS_OF_template = CLASS_TEMPLATE,
     CLASS_OF_graph = CLASS_GRAPH,
+    CLASS_OF_buckets = CLASS_BUCKETS,
+    CLASS_OF_queue = CLASS_QUEUE,
+    CLASS_OF_scheduler = CLASS_SCHEDULER,
     CLASS_OF_executor = CLASS_EXECUTOR,
 };
 

@@ -85,6 +85,7 @@ static int close_state(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"runtime_create", runtime_create}, {"launch", make_launch}, {"array", make_host_array},
     {"last_compile_log", last_compile_log},
+    {"pack", kernel_pack},              {"unpack", kernel_unpack}, {"advise", advise}, {"advise_trace", advise_trace},
     {"poll", poll_queues},              {"version", version},    {"held_bytes", held_bytes}, {"on_error", print_error},
     {"now", now},                       {"interrupt_on", interrupt_on},                              {NULL, NULL}};
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "template.h"
+#include "buckets.h"
 
 void *test_object(lua_State *L, state *s, int index, enum class_id id) {
     object *memory = lua_touserdata(L, index);
@@ -119,8 +119,8 @@ static void destroy(lua_State *L, state *s, int index, int collected) {
     object *o = lua_touserdata(L, index);
     if (o->id == CLASS_ARRAY && s->recorder && is_recorded(L, s, index)) return;
     lua_pushvalue(L, index);
-    /* Of what is another's only an array has something to let go: its streams. */
-    if (!o->borrowed || o->id == CLASS_ARRAY) classes[o->id].destroy(L, s, o, collected);
+    /* Of what is another's only two have something to let go: an array its streams, and a template its recipe. */
+    if (!o->borrowed || o->id == CLASS_ARRAY || o->id == CLASS_TEMPLATE) classes[o->id].destroy(L, s, o, collected);
     lua_pop(L, 1);
     o->handle = NULL;
 }
@@ -207,7 +207,8 @@ const class_info classes[CLASS_COUNT] = {
      destroy_runtime},
     {"device", sizeof(object),
      {device_methods, device_stream_methods, device_memory_methods, device_kernel_methods, device_pipeline_methods,
-      device_template_methods},
+      device_template_methods, device_buckets_methods, device_queue_methods, device_advice_methods,
+      device_scheduler_methods},
      destroy_device},
     {"stream", sizeof(stream_object), {stream_methods, stream_copy_methods, stream_launch_methods, stream_executor_methods},
      destroy_stream},
@@ -222,9 +223,12 @@ const class_info classes[CLASS_COUNT] = {
     {"pipeline", sizeof(pipeline_object), {pipeline_methods, pipeline_executor_methods}, destroy_pipeline},
     {"template", sizeof(template_object),
      {template_methods, template_kernel_methods, template_copy_methods, template_conditional_methods,
-      template_graph_methods},
+      template_graph_methods, template_memory_methods},
      destroy_template},
     {"graph", sizeof(graph_object), {graph_methods}, destroy_graph},
+    {"buckets", sizeof(buckets_object), {buckets_methods}, destroy_buckets},
+    {"queue", sizeof(queue_object), {queue_methods}, destroy_queue},
+    {"scheduler", sizeof(object), {scheduler_methods}, destroy_scheduler},
     {"executor", sizeof(executor_object), {executor_methods}, destroy_executor},
     {"array", sizeof(array_object), {array_methods}, destroy_array},
     {"operation", sizeof(operation_object), {operation_methods}, destroy_operation},

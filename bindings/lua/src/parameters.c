@@ -96,10 +96,17 @@ void read_setting(lua_State *L, state *s, int recipe, int key, int index, gpo_se
     if (problem) complain(L, key, problem);
 }
 
+typedef struct room { /* for a value, behind the settings */
+    char bytes[16];
+} room;
+
+void read_settings_again(lua_State *L, state *s, int recipe, int index, gpo_setting *settings, uint64_t count) {
+    room *rooms = (room *)(settings + count);
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1), ++settings, ++rooms)
+        read_setting(L, s, recipe, lua_gettop(L) - 1, lua_gettop(L), settings, rooms->bytes);
+}
+
 gpo_setting *read_settings(lua_State *L, state *s, int recipe, int index, uint64_t *count) {
-    struct room {
-        char bytes[16];
-    };
     *count = 0;
     if (lua_isnoneornil(L, index)) return NULL;
     luaL_checktype(L, index, LUA_TTABLE);
@@ -110,12 +117,17 @@ gpo_setting *read_settings(lua_State *L, state *s, int recipe, int index, uint64
             luaL_error(L, "parameters are known by names or numbers, got a key that is a %s", lua_typename(L, type));
         ++*count;
     }
-    gpo_setting *settings = lua_newuserdata(L, (size_t)*count * (sizeof *settings + sizeof(struct room)) + 1);
-    struct room *rooms = (struct room *)(settings + *count);
-    uint64_t at = 0;
-    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1), ++at)
-        read_setting(L, s, recipe, lua_gettop(L) - 1, lua_gettop(L), &settings[at], rooms[at].bytes);
+    gpo_setting *settings = lua_newuserdata(L, (size_t)*count * (sizeof *settings + sizeof(room)) + 1);
+    read_settings_again(L, s, recipe, index, settings, *count);
     return settings;
+}
+
+void use_settings(lua_State *L, state *s, int index, int stream_index, stream_object *stream) {
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+        const int value = lua_gettop(L);
+        array_object *array = test_object(L, s, value, CLASS_ARRAY);
+        if (array) use_array(L, s, value, array, stream_index, stream);
+    }
 }
 
 static void push_pattern(lua_State *L, enum element type, uint32_t word) {

@@ -143,7 +143,9 @@ static void read_arguments(lua_State *L, state *s, int stage_index, int anchor, 
         lua_rawgeti(L, arguments, (int)i + 1);
         list[i].struct_size = sizeof *list;
         const char *problem = NULL;
-        if (p->kind != PARAMETER_BYTES && is_word(L, -1)) {
+        if (p->kind == PARAMETER_QUEUE) {
+            problem = "it is a queue, which the function 'enqueue' can pass";
+        } else if (p->kind != PARAMETER_BYTES && is_word(L, -1)) {
             const char *word = lua_tostring(L, -1);
             list[i].kind = argument_kind(word);
             if (!list[i].kind || !fits(list[i].kind, p)) problem = wrong_word(L, p, word);

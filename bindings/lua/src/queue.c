@@ -1,5 +1,6 @@
 /* queue.c: completion queues, and operations: points that somebody waits for. An entry's user_data is a number under which
- * its queue keeps, until it is drained, whose it is: odd for an operation, even for a value of the caller's. */
+ * its queue keeps, until it is drained, whose it is: odd for an operation, even for a value of the caller's. Entries of
+ * answers (device_queue.c) have numbers of the caller's. */
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@ enum { QUEUE_OWNERS = 2 };                            /* slots of a queue's own 
 enum { OPERATION_SOURCE = 2, OPERATION_WAITERS = 3 }; /* … and of an operation's */
 #define BATCH 64
 
-static const char *const origins[] = {"none", "stream", "event", "pipeline", "timeline"};
+static const char *const origins[] = {"none", "stream", "event", "pipeline", "timeline", "queue"};
 static const field completion_fields[] = {
     FIELD(gpo_completion, status, STATUS),     WORD(gpo_completion, origin, origins),
     FIELD(gpo_completion, operation, U64),     FIELD(gpo_completion, submitted_ns, U64),
@@ -20,7 +21,7 @@ static const field completion_fields[] = {
 
 void push_completion(lua_State *L, state *s, const gpo_completion *entry) {
     gpo_completion known = *entry;
-    if (known.origin > GPO_ORIGIN_TIMELINE) known.origin = 0;
+    if (known.origin > GPO_ORIGIN_QUEUE) known.origin = 0;
     push_record(L, s, completion_fields, &known);
 }
 
@@ -109,7 +110,10 @@ static char *failure_text(state *s, const cq_object *queue, const gpo_completion
     return owned_text(s, error.message);
 }
 
-static int is_operation(const gpo_completion *entry) { return (int)(entry->user_data & 1); }
+/* An answer of a host ring: its user_data is a number of the caller's. */
+static int is_answer(const gpo_completion *entry) { return entry->origin == GPO_ORIGIN_QUEUE; }
+
+static int is_operation(const gpo_completion *entry) { return !is_answer(entry) && (entry->user_data & 1); }
 
 /* Marks the operation of an entry as done. Allocates nothing of Lua's, so that no entry is lost to an error. */
 static void settle(lua_State *L, state *s, int index, cq_object *queue, const gpo_completion *entry) {
@@ -176,12 +180,14 @@ static int cq_drain(lua_State *L) {
     uint64_t taken = 0;
     for (; taken < max && taken < queue->stashed; ++taken) {
         push_completion(L, s, &queue->stash[taken]);
-        lua_rawgeti(L, 3, (int)queue->stash[taken].user_data);
+        if (is_answer(&queue->stash[taken])) push_unsigned(L, queue->stash[taken].user_data);
+        else lua_rawgeti(L, 3, (int)queue->stash[taken].user_data);
         lua_setfield(L, -2, "user_data");
         lua_rawseti(L, 2, (int)taken + 1);
     }
     /* All of them are in the table: only now they leave the queue. */
     for (uint64_t i = 0; i < taken; ++i) {
+        if (is_answer(&queue->stash[i])) continue;
         lua_pushnil(L);
         lua_rawseti(L, 3, (int)queue->stash[i].user_data);
     }

@@ -16,10 +16,10 @@ static void put_number(lua_State *L, int table, int slot, lua_Integer number) {
 }
 
 void push_first_recipe(lua_State *L) {
-    lua_createtable(L, RECIPE_WAITING, 0);
+    lua_createtable(L, RECIPE_QUEUES, 0);
     const int recipe = lua_gettop(L);
     put_number(L, recipe, RECIPE_USERS, 1);
-    for (int slot = RECIPE_NODES; slot <= RECIPE_WAITING; ++slot) {
+    for (int slot = RECIPE_NODES; slot <= RECIPE_QUEUES; ++slot) {
         lua_newtable(L);
         lua_rawseti(L, recipe, slot);
     }
@@ -56,6 +56,7 @@ void push_body_recipe(lua_State *L, int recipe) {
     push_first_recipe(L);
     share_field(L, lua_gettop(L), recipe, RECIPE_TYPES);
     share_field(L, lua_gettop(L), recipe, RECIPE_ARRAYS);
+    share_field(L, lua_gettop(L), recipe, RECIPE_QUEUES);
 }
 
 void push_recipe(lua_State *L, int template_index) {
@@ -63,38 +64,51 @@ void push_recipe(lua_State *L, int template_index) {
     push_kept(L, template_index, t->recording ? TEMPLATE_RECORDING : TEMPLATE_RECIPE);
 }
 
-/* --- arrays --- */
+/* --- arrays and queues --- */
 
-/* Puts the array at `array_index` into the recipe's table at `slot`, and counts the recipe as a user of its memory. */
+/* Pops an object and puts it into the recipe's table at `slot`, and counts the recipe as a user of its memory. */
+static void insert(lua_State *L, int recipe, int slot) {
+    object *used = lua_touserdata(L, -1);
+    lua_rawgeti(L, recipe, slot);
+    const int objects = lua_gettop(L);
+    lua_pushvalue(L, objects - 1);
+    lua_rawget(L, objects);
+    if (lua_isnil(L, -1)) {
+        lua_pushvalue(L, objects - 1);
+        lua_pushboolean(L, 1);
+        lua_rawset(L, objects);
+        ++used->users;
+    }
+    lua_settop(L, objects - 2);
+}
+
 static void insert_array(lua_State *L, int recipe, int slot, int array_index) {
     luaL_checkstack(L, 10, NULL);
     push_root(L, array_index);
-    array_object *root = lua_touserdata(L, -1);
-    lua_rawgeti(L, recipe, slot);
-    const int arrays = lua_gettop(L);
-    lua_pushvalue(L, arrays - 1);
-    lua_rawget(L, arrays);
-    if (lua_isnil(L, -1)) {
-        lua_pushvalue(L, arrays - 1);
-        lua_pushboolean(L, 1);
-        lua_rawset(L, arrays);
-        ++root->base.users;
-    }
-    lua_settop(L, arrays - 2);
+    insert(L, recipe, slot);
+}
+
+void hold_queue(lua_State *L, int recipe, int queue_index) {
+    luaL_checkstack(L, 10, NULL);
+    lua_pushvalue(L, queue_index);
+    insert(L, recipe, RECIPE_QUEUES);
 }
 
 void hold_array(lua_State *L, state *s, int recipe, int array_index) {
-    if (test_object(L, s, array_index, CLASS_ARRAY)) insert_array(L, recipe, RECIPE_ARRAYS, array_index);
+    const array_object *array = test_object(L, s, array_index, CLASS_ARRAY);
+    if (array && !array->root->of_graph) insert_array(L, recipe, RECIPE_ARRAYS, array_index);
 }
 
-void hold_arrays_of(lua_State *L, state *s, int recipe, int other) {
+void hold_all_of(lua_State *L, state *s, int recipe, int other) {
     lua_rawgeti(L, other, RECIPE_ARRAYS);
-    const int arrays = lua_gettop(L);
-    for (lua_pushnil(L); lua_next(L, arrays); lua_pop(L, 1)) hold_array(L, s, recipe, arrays + 1);
-    lua_pop(L, 1);
+    lua_rawgeti(L, other, RECIPE_QUEUES);
+    const int queues = lua_gettop(L), arrays = queues - 1;
+    for (lua_pushnil(L); lua_next(L, arrays); lua_pop(L, 1)) hold_array(L, s, recipe, queues + 1);
+    for (lua_pushnil(L); lua_next(L, queues); lua_pop(L, 1)) hold_queue(L, recipe, queues + 1);
+    lua_pop(L, 2);
 }
 
-static void drop_arrays(lua_State *L, state *s, int recipe, int slot) {
+static void drop_all(lua_State *L, state *s, int recipe, int slot) {
     luaL_checkstack(L, 10, NULL);
     lua_rawgeti(L, recipe, slot);
     const int arrays = lua_gettop(L);
@@ -114,7 +128,9 @@ void share_recipe(lua_State *L, int recipe) {
 void release_recipe(lua_State *L, state *s, int recipe) {
     const lua_Integer left = number_in(L, recipe, RECIPE_USERS) - 1;
     put_number(L, recipe, RECIPE_USERS, left);
-    if (left == 0) drop_arrays(L, s, recipe, RECIPE_ARRAYS);
+    if (left != 0) return;
+    drop_all(L, s, recipe, RECIPE_ARRAYS);
+    drop_all(L, s, recipe, RECIPE_QUEUES);
 }
 
 void replace_recipe(lua_State *L, state *s, int index, int slot, int recipe) {
@@ -146,7 +162,7 @@ void begin_recording(state *s, template_object *t, stream_object *stream) {
 static void add_to_whole(lua_State *L, state *s, int index, int recorded) {
     push_kept(L, index, TEMPLATE_RECIPE);
     const int recipe = lua_gettop(L);
-    hold_arrays_of(L, s, recipe, recorded);
+    hold_all_of(L, s, recipe, recorded);
     copy_types(L, recipe, recorded);
     share_field(L, recipe, recorded, RECIPE_NODES);
     lua_pop(L, 1);
@@ -162,7 +178,7 @@ void stop_recording(lua_State *L, state *s, template_object *t, int index, int t
     if (taken && t->body) add_to_whole(L, s, index, recipe);
     if (!taken || t->body) release_recipe(L, s, recipe);
     if (taken) t->marked = NULL;
-    drop_arrays(L, s, recipe, RECIPE_WAITING);
+    drop_all(L, s, recipe, RECIPE_WAITING);
     lua_pop(L, 1);
 }
 
@@ -188,6 +204,12 @@ void join_recording(state *s, stream_object *stream, const stream_object *other)
 void record_array(lua_State *L, state *s, int array_index, stream_object *stream) {
     if (!push_recorder(L, s, &stream->recorder)) return;
     hold_array(L, s, lua_gettop(L), array_index);
+    lua_pop(L, 2);
+}
+
+void record_queue(lua_State *L, state *s, int queue_index, stream_object *stream) {
+    if (!push_recorder(L, s, &stream->recorder)) return;
+    hold_queue(L, lua_gettop(L), queue_index);
     lua_pop(L, 2);
 }
 

@@ -31,10 +31,20 @@ static int wait_method(lua_State *L, state *s, struct wait_for *w, int timeout_i
 /* --- streams --- */
 
 static const field stream_fields[] = {
-    FLAG(gpo_stream_options, "blocking", GPO_STREAM_BLOCKING), FIELD(gpo_stream_options, priority, I32),
-    FIELD(gpo_stream_options, max_held, U32), FIELD(gpo_stream_options, label, STRING), FIELDS_END};
+    FLAG(gpo_stream_options, "blocking", GPO_STREAM_BLOCKING), FLAG(gpo_stream_options, "learns", GPO_STREAM_LEARNS),
+    FLAG(gpo_stream_options, "resident", GPO_STREAM_RESIDENT),
+    FIELD(gpo_stream_options, priority, I32), FIELD(gpo_stream_options, max_held, U32),
+    FIELD(gpo_stream_options, label, STRING), FIELDS_END};
 
-CREATE_METHOD(stream_create, device, stream, gpo_stream_options, stream_fields)
+static int stream_create(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    gpo_stream_options options = {.struct_size = sizeof options};
+    read_record(L, 2, stream_fields, &options);
+    stream_object *stream = new_object(L, s, CLASS_STREAM, 1);
+    stream->resident = (options.flags & GPO_STREAM_RESIDENT) != 0;
+    return created(L, s, s->api->stream_create(device, &options, (gpo_stream_t *)&stream->base.handle));
+}
 
 /* stream_wrap(native [, options]): the CUstream as an integer. */
 static int stream_wrap(lua_State *L) {
@@ -62,9 +72,11 @@ void destroy_stream(lua_State *L, state *s, object *o, int collected) {
 }
 
 static const field info_fields[] = {
-    FLAG(gpo_stream_info, "blocking", GPO_STREAM_BLOCKING), FIELD(gpo_stream_info, priority, I32),
-    FIELD(gpo_stream_info, wrapped, BOOL), FIELD(gpo_stream_info, accepted, U64), FIELD(gpo_stream_info, completed, U64),
-    FIELD(gpo_stream_info, held, U64), FIELDS_END};
+    FLAG(gpo_stream_info, "blocking", GPO_STREAM_BLOCKING), FLAG(gpo_stream_info, "learns", GPO_STREAM_LEARNS),
+    FLAG(gpo_stream_info, "resident", GPO_STREAM_RESIDENT),
+    FIELD(gpo_stream_info, priority, I32), FIELD(gpo_stream_info, wrapped, BOOL), FIELD(gpo_stream_info, accepted, U64),
+    FIELD(gpo_stream_info, completed, U64), FIELD(gpo_stream_info, held, U64), FIELD(gpo_stream_info, replayed, U64),
+    FIELD(gpo_stream_info, learned, U32), FIELDS_END};
 
 RECORD_METHOD(stream_get_info, stream, gpo_stream_info, info_fields)
 

@@ -28,12 +28,25 @@ static int template_create(lua_State *L) {
     return created(L, s, s->api->template_create(device, &options, (gpo_template_t *)&t->base.handle));
 }
 
+/* template_import(native [, options]): a copy of a CUgraph, which is an integer. */
+static int template_import(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    void *native = (void *)(uintptr_t)check_unsigned(L, 2, UINTPTR_MAX);
+    gpo_template_options options = {.struct_size = sizeof options};
+    read_record(L, 3, template_fields, &options);
+    lua_settop(L, 3);
+    push_first_recipe(L);
+    template_object *t = new_template(L, s, 4);
+    return created(L, s, s->api->template_import(device, native, &options, (gpo_template_t *)&t->base.handle));
+}
+
 /* The template is on top of the stack. */
 void destroy_template(lua_State *L, state *s, object *o, int collected) {
     template_object *t = (template_object *)o;
     const int index = lua_gettop(L);
     (void)collected;
-    s->api->template_destroy(TEMPLATE(t));
+    if (!o->borrowed) s->api->template_destroy(TEMPLATE(t)); /* a bucket's is C's */
     stop_recording(L, s, t, index, 0);
     if (t->graphs || t->body) return; /* the last graph releases the recipe; that of a body is its whole's */
     push_kept(L, index, TEMPLATE_RECIPE);
@@ -189,7 +202,7 @@ static int template_add_child(lua_State *L) {
     const gpo_status status =
         s->api->template_add_child(TEMPLATE(t), after, count, TEMPLATE(child), prefix[0] ? prefix : NULL, &node);
     if (status != GPO_SUCCESS) return failure(L, s, status);
-    hold_arrays_of(L, s, 5, 6);
+    hold_all_of(L, s, 5, 6);
     for (lua_pushnil(L); lua_next(L, 8); lua_settop(L, 9)) {
         push_prefixed(L, prefix, 9);
         lua_pushvalue(L, 10);
@@ -203,6 +216,12 @@ static int template_add_child(lua_State *L) {
 static const char *const whats[] = {"argument", "grid",   "block", "shared_bytes", "destination",
                                     "source",   "bytes", "value", "enabled",      NULL};
 
+/* Of a parameter of a signature. That of a queue is set by its device_handle(). */
+static parameter plain_type(parameter in_signature) {
+    const uint8_t kind = in_signature.kind == PARAMETER_QUEUE ? PARAMETER_BYTES : in_signature.kind;
+    return (parameter){kind, in_signature.size, 0};
+}
+
 /* The type that the word at `index` says; false if there is none. */
 static int read_type(lua_State *L, int index, parameter *type) {
     size_t length;
@@ -210,7 +229,7 @@ static int read_type(lua_State *L, int index, parameter *type) {
     const char *word = luaL_checklstring(L, index, &length);
     if (!read_parameter_type(word, length, type))
         luaL_argerror(L, index, "u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, ptr or bytes:N expected");
-    type->offset = 0;
+    *type = plain_type(*type);
     return 1;
 }
 
@@ -220,8 +239,7 @@ static parameter signature_type(lua_State *L, state *s, int recipe, uint32_t nod
     lua_rawgeti(L, recipe, RECIPE_NODES);
     lua_rawgeti(L, -1, (int)node);
     const kernel_object *kernel = test_object(L, s, lua_gettop(L), CLASS_KERNEL);
-    if (kernel && argument < kernel->count) type = kernel->parameters[argument];
-    type.offset = 0; /* in the signature; nothing here */
+    if (kernel && argument < kernel->count) type = plain_type(kernel->parameters[argument]);
     lua_pop(L, 2);
     return type;
 }
@@ -323,6 +341,26 @@ static int template_find_node(lua_State *L) {
 
 NATIVE_METHOD(template_get_native, template)
 
+struct drawing {
+    const gpo_api *api;
+    gpo_template_t template;
+    uint32_t format;
+};
+
+static gpo_status draw(void *context, char *buffer, size_t capacity, size_t *needed) {
+    const struct drawing *d = context;
+    return d->api->template_get_picture(d->template, d->format, buffer, capacity, needed);
+}
+
+/* picture([format]): "svg", or "dot" for Graphviz. */
+static int template_get_picture(lua_State *L) {
+    static const char *const formats[] = {"dot", "svg", NULL};
+    state *s = the_state(L);
+    struct drawing d = {s->api, CHECK_HANDLE(1, template), 0};
+    d.format = (uint32_t)luaL_checkoption(L, 2, "svg", formats) + GPO_PICTURE_DOT;
+    return push_text(L, s, draw, &d, 0);
+}
+
 static const field statistics_fields[] = {
     FIELD(gpo_template_statistics, nodes, U32),      FIELD(gpo_template_statistics, parameters, U32),
     FIELD(gpo_template_statistics, instances, U32),  FIELD(gpo_template_statistics, pooled, U32),
@@ -355,12 +393,7 @@ static int template_launch(lua_State *L) {
     push_kept(L, 1, TEMPLATE_RECIPE); /* 4 */
     use_recipe(L, s, t, stream);
     const gpo_setting *settings = read_settings(L, s, 4, 3, &count);
-    if (count)
-        for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
-            const int value = lua_gettop(L);
-            array_object *array = test_object(L, s, value, CLASS_ARRAY);
-            if (array) use_array(L, s, value, array, 2, stream);
-        }
+    if (count) use_settings(L, s, 3, 2, stream);
     return result(L, s, s->api->template_launch(TEMPLATE(t), HANDLE(&stream->base, gpo_stream_t), settings,
                                                 sizeof *settings, count));
 }
@@ -386,9 +419,11 @@ const luaL_Reg template_methods[] = {{"begin", template_begin},
                                      {"parameter", template_parameter},
                                      {"find_node", template_find_node},
                                      {"native", template_get_native},
+                                     {"picture", template_get_picture},
                                      {"clear", template_clear},
                                      {"statistics", template_get_statistics},
                                      {"launch", template_launch},
                                      {"prepare", template_prepare},
                                      {NULL, NULL}};
-const luaL_Reg device_template_methods[] = {{"template", template_create}, {NULL, NULL}};
+const luaL_Reg device_template_methods[] = {
+    {"template", template_create}, {"template_import", template_import}, {NULL, NULL}};

@@ -2,8 +2,8 @@
  * stream in a recording, or add nodes (recipe.c).
  *
  * A *recipe* is what Lua knows of a recording beyond C: which kernel a node launches, and so the types of its
- * arguments; the types of parameters; and the arrays that nodes use, which it keeps, and whose memory it holds even if
- * they are closed. A template and its graphs share recipes, which count who uses them.
+ * arguments; the types of parameters; and the arrays and queues that nodes use, which it keeps, and whose memory it holds
+ * even if they are closed. A template and its graphs share recipes, which count who uses them.
  */
 #ifndef GPUORCH_LUA_TEMPLATE_H
 #define GPUORCH_LUA_TEMPLATE_H
@@ -34,8 +34,8 @@ typedef struct graph_object {
 
 /* Fields of a recipe, a table: the number of its users; by node the kernel, or the type of a fill's value; by name the
  * type of a parameter; by number the name of one, for all recipes of a template; as keys the arrays; and as keys those
- * that were closed during the recording, which a free behind their streams would have spoilt. */
-enum { RECIPE_USERS = 1, RECIPE_NODES, RECIPE_TYPES, RECIPE_NUMBERS, RECIPE_ARRAYS, RECIPE_WAITING };
+ * that were closed during the recording, which a free behind their streams would have spoilt; and as keys the queues. */
+enum { RECIPE_USERS = 1, RECIPE_NODES, RECIPE_TYPES, RECIPE_NUMBERS, RECIPE_ARRAYS, RECIPE_WAITING, RECIPE_QUEUES };
 
 void push_first_recipe(lua_State *L);                   /* with one user */
 void push_next_recipe(lua_State *L, int template_index);
@@ -44,7 +44,8 @@ void share_recipe(lua_State *L, int recipe);
 void release_recipe(lua_State *L, state *s, int recipe);
 void push_recipe(lua_State *L, int template_index); /* the one to which nodes are added */
 void hold_array(lua_State *L, state *s, int recipe, int array_index);
-void hold_arrays_of(lua_State *L, state *s, int recipe, int other);
+void hold_queue(lua_State *L, int recipe, int queue_index);
+void hold_all_of(lua_State *L, state *s, int recipe, int other);
 void begin_recording(state *s, template_object *t, stream_object *stream);
 /* Once C has ended the recording. `taken`: its recipe is the template's from now on. */
 void stop_recording(lua_State *L, state *s, template_object *t, int index, int taken);
@@ -75,6 +76,10 @@ parameter pattern_type(enum element type);              /* of the value of a fil
 int same_type(const parameter *a, const parameter *b);
 /* Settings of the table at `index`, or of none: `*count`. What they point to is on the stack or in the table. */
 gpo_setting *read_settings(lua_State *L, state *s, int recipe, int index, uint64_t *count);
+/* The same settings anew, by the types of another recipe. The table is that which they were read into before. */
+void read_settings_again(lua_State *L, state *s, int recipe, int index, gpo_setting *settings, uint64_t count);
+/* Before a launch: the arrays among the values of the table at `index` are used on the stream. */
+void use_settings(lua_State *L, state *s, int index, int stream_index, stream_object *stream);
 /* The value at `index` for the parameter at `key`, a name or number: `bytes` is 0 if the parameter isn't known. */
 void read_setting(lua_State *L, state *s, int recipe, int key, int index, gpo_setting *setting, char room[16]);
 void push_value(lua_State *L, const parameter *type, const void *value);

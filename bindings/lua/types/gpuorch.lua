@@ -80,6 +80,51 @@
 ---@alias gpuorch.condition {comparison: gpuorch.comparison?, word: array|gpuorch.exact?, constant: integer?, initial: integer?, max_iterations: integer?}
 ---@alias gpuorch.values table<string|integer, any> values of parameters, by their names or numbers
 
+---@alias gpuorch.costs table<string, integer|boolean> fields of gpo_costs
+---@class gpuorch.advice
+---@field form string
+---@field bound string
+---@field streams integer
+---@field order string
+---@field batch integer
+---@field gain_low integer
+---@field gain_high integer
+---@field round_ns integer
+---@field host_calls integer
+---@field reason string
+
+--- What is known of one round: what the program does again and again. What isn't given is not known.
+---@class gpuorch.workload
+---@field repeats? boolean
+---@field shapes_vary? boolean
+---@field independent? boolean
+---@field spawns? boolean
+---@field arrives? boolean
+---@field pageable? boolean
+---@field in_graph? boolean
+---@field dynamic_parallelism? boolean
+---@field overlapped? boolean
+---@field launches? integer
+---@field round_ns? integer
+---@field kernel_ns? integer
+---@field decisions? integer
+---@field streams? integer
+---@field blocks? integer
+---@field bytes? integer
+---@field operations? integer
+---@field copies? integer
+---@field copy_in_bytes? integer
+---@field copy_out_bytes? integer
+---@field tasks? integer
+---@field task_ns? integer
+---@field order? "default"|"grid"|"chunks"|"strided"|"claimed"|"longest_first"|"claimed_late"
+---@field workers? integer
+---@field block_workers? integer
+---@field cost_deviation? integer
+---@field cost_max? integer
+---@field costs? gpuorch.costs
+---@field task_costs? number[]
+
 ---@class launch
 local launch = {}
 
@@ -216,7 +261,8 @@ function device:metrics() end
 ---@return integer?, integer?
 function device:priority_range() end
 
----@param options? {blocking: boolean?, priority: integer?, max_held: integer?, label: string?}
+--- a resident stream is for kernels that stay on the GPU: waits for the whole device leave it out
+---@param options? {blocking: boolean?, learns: boolean?, resident: boolean?, priority: integer?, max_held: integer?, label: string?}
 ---@return stream?
 function device:stream_create(options) end
 
@@ -271,7 +317,7 @@ function device:host_unregister(memory) end
 
 --- CUDA C++
 ---@param source string|table
----@param options? {file_name: string?, label: string?, no_cache: boolean?, options: string[]?, name_expressions: string[]?, headers: table<string, string>?}
+---@param options? {file_name: string?, label: string?, no_cache: boolean?, dynamic_parallelism: boolean?, options: string[]?, name_expressions: string[]?, headers: table<string, string>?}
 ---@return module?
 function device:module_compile(source, options) end
 
@@ -290,6 +336,34 @@ function device:pipeline_create(options) end
 ---@param options? {max_instances: integer?, label: string?}
 ---@return template?
 function device:template(options) end
+
+--- a copy of a CUgraph of the program or of another library
+---@param native gpuorch.exact
+---@param options? {max_instances: integer?, label: string?}
+---@return template?
+function device:template_import(native, options) end
+
+---@param options gpuorch.buckets_options
+---@return buckets?
+function device:buckets(options) end
+
+---@param options gpuorch.queue_options
+---@return queue?
+function device:queue(options) end
+
+---@param options gpuorch.scheduler_options
+---@return scheduler?
+function device:scheduler(options) end
+
+--- what launches, graphs and copies cost; `probe`: measured on the device
+---@param options? {probe: boolean?}
+---@return gpuorch.costs?
+function device:costs(options) end
+
+--- which forms of work fit the workload, the best first; and what a round's time goes to
+---@param workload gpuorch.workload
+---@return gpuorch.advice[]?, table? diagnosis
+function device:advise(workload) end
 
 ---@class stream: object
 local stream = {}
@@ -843,6 +917,37 @@ function template:find_node(label) end
 ---@return gpuorch.exact?
 function template:native() end
 
+--- draws the template, by default as "svg"; "dot" is for Graphviz
+---@param format? "svg"|"dot"
+---@return string?
+function template:picture(format) end
+
+--- a device array of memory that the template owns: the array is closed with the template, and the memory stays for the
+--- template's graphs
+---@param type gpuorch.element
+---@param count integer
+---@return array?
+function template:allocate(type, count) end
+
+--- the same of pinned memory
+---@param type gpuorch.element
+---@param count integer
+---@return array?
+function template:allocate_host(type, count) end
+
+--- a node, and device memory that exists while the graph runs, from this node to that of add_free; for nodes only
+---@param after integer|integer[]|nil
+---@param type gpuorch.element
+---@param count integer
+---@return integer? node, array? memory
+function template:add_allocation(after, type, count) end
+
+--- all nodes that use the memory have to come before
+---@param after integer|integer[]|nil
+---@param memory array|gpuorch.exact
+---@return integer? node
+function template:add_free(after, memory) end
+
 ---@return true?
 function template:clear() end
 
@@ -908,6 +1013,213 @@ function graph:device_handle() end
 --- the name of the last failure of a device launch since the last call; "GPO_SUCCESS" if there was none
 ---@return string?
 function graph:device_status() end
+
+--- What a function of buckets is to put on its stream, with the values of the request's parameters by their names.
+--- `template` is there when the work is recorded, for the function to name its parameters.
+---@alias gpuorch.bucket_work {size: integer, shape: integer, settings: table<string, any>, template: template?}
+
+--- `record` puts the work for work.shape elements on the stream, and `pad` writes the elements from work.size to
+--- work.shape; or there are zeros written at `pad_address`, where an element is one of the array's, or has
+--- `pad_element_bytes`.
+---@class gpuorch.buckets_options
+---@field shapes integer[]
+---@field record fun(stream: stream, work: gpuorch.bucket_work)
+---@field pad? fun(stream: stream, work: gpuorch.bucket_work)
+---@field pad_address? array|gpuorch.exact
+---@field pad_element_bytes? integer
+---@field max_bytes? gpuorch.exact
+---@field max_buckets? integer
+---@field streams? integer
+---@field label? string
+
+---@class gpuorch.buckets_statistics
+---@field buckets integer
+---@field bytes gpuorch.exact
+---@field hits integer
+---@field misses integer
+---@field eager integer
+---@field evictions integer
+---@field requested integer
+---@field padded integer
+
+--- A template for each shape of a table, recorded when it is needed. They keep the arrays that their templates use.
+---@class buckets: object
+local buckets = {}
+
+--- runs a request in the smallest bucket that it fits into; returns the bucket's shape, or 0 if the request ran eagerly
+---@param stream stream
+---@param size integer
+---@param values? table<string, any> for this request; all others are as recorded
+---@return integer? shape
+function buckets:launch(stream, size, values) end
+
+--- records all buckets that fit into the budget, the largest first
+---@param stream stream
+---@return true?
+function buckets:prepare(stream) end
+
+---@return gpuorch.buckets_statistics?
+function buckets:statistics() end
+
+--- Options of one kind are refused for another.
+---@class gpuorch.queue_options
+---@field kind "range"|"ring"|"host_ring"
+---@field count? gpuorch.exact range: how many numbers
+---@field batch? integer range: numbers in a batch
+---@field late_claims? boolean range
+---@field task_size? integer rings: bytes of a task, 16 to 256, a multiple of 16
+---@field capacity? integer rings: how many tasks fit
+---@field priorities? integer ring
+---@field tickets? boolean ring
+---@field answer_size? integer host ring: bytes of an answer
+---@field tenants? integer host ring
+---@field no_answers? boolean host ring
+---@field stream? stream the resident stream of a kernel that uses the queue; a host ring needs one
+---@field label? string
+
+--- `status` is the name of what the kernel gave, and `code` the number
+---@alias gpuorch.answer {user_data: gpuorch.exact, status: string, code: integer, answer: string}
+
+--- A queue that kernels take their work from: an argument for a parameter of the type range, ring or host_ring. Tasks
+--- and answers are packed strings, see gpuorch.pack. close() destroys it, and ends the kernel of its resident stream.
+---@class queue: object
+local queue = {}
+
+--- what a kernel takes by value
+---@return string?
+function queue:device_handle() end
+
+--- range: the numbers with the greatest costs come first; without costs they come in their own order
+---@param stream stream
+---@param costs? number[]|array
+---@return true?
+function queue:set_costs(stream, costs) end
+
+--- ring: as work of the stream
+---@param stream stream
+---@param tasks string|array
+---@param priority? integer
+---@return true?
+function queue:push(stream, tasks, priority) end
+
+---@param stream stream
+---@return true?
+function queue:reset(stream) end
+
+--- gpo_queue_close
+---@return true?
+function queue:close_ring() end
+
+---@return true?
+function queue:abort() end
+
+--- host ring: without a limit the tenant may take all places; tenants count from 0
+---@param tenant integer
+---@param options? {limit: integer?, completions: cq?}
+---@return true?
+function queue:set_tenant(tenant, options) end
+
+--- host ring: returns how many were posted, from the first on; false if none
+---@param tasks string|array
+---@param user_data? gpuorch.exact of the first task
+---@param tenant? integer
+---@return integer|boolean?
+function queue:post(tasks, user_data, tenant) end
+
+--- host ring: the answers that are there, 64 at most
+---@param most? integer
+---@param tenant? integer
+---@return gpuorch.answer[]?
+function queue:take(most, tenant) end
+
+--- host ring: until there is an answer; false, with GPO_END as the third result, if none will come any more
+---@param seconds? number
+---@param tenant? integer
+---@return boolean?
+function queue:wait(seconds, tenant) end
+
+---@return table?
+function queue:info() end
+
+--- With the form "graphs": a launch of any of the graphs does a task. Graph i finds its task at (i - 1) * task_size bytes of
+--- `task_memory`, which is device memory.
+---@alias gpuorch.handler {name: string?, graphs: graph[]?, task_memory: array|gpuorch.exact|nil}
+
+--- Options of one form are refused for another.
+---@class gpuorch.scheduler_options
+---@field form "resident"|"while"|"graphs"
+---@field queue queue a ring without tickets, or a host ring
+---@field handlers (string|gpuorch.handler)[] a task that begins with the number 0 is for the first
+---@field source? string CUDA C++ with the handlers' functions; not with the form "graphs"
+---@field file_name? string of the source, in messages
+---@field compile_options? string[]
+---@field workers? "auto"|"thread"|"warp"|"block" who does a task
+---@field threads? integer of a block, a multiple of 32
+---@field blocks_per_multiprocessor? integer
+---@field multiprocessors? integer that the scheduler takes; else those that no other scheduler has
+---@field leave_free? integer multiprocessors that are left to other work
+---@field batch? integer while: tasks of a worker in a turn; graphs: tasks of a step
+---@field max_errors? integer how many errors are stored
+---@field argument? array|gpuorch.exact handlers get its address
+---@field dynamic_shared_bytes? gpuorch.exact of each block
+---@field idle_timeout_ns? gpuorch.exact the run ends when there was nothing to do for so long
+---@field sample_interval_ns? gpuorch.exact how often the queue's depth is noted
+---@field label? string
+
+--- `status` is the name of what the handler returned, and `code` the number; `task` has the task's first 16 bytes
+---@class gpuorch.task_error
+---@field handler integer
+---@field status string
+---@field code integer
+---@field priority integer
+---@field position gpuorch.exact
+---@field task string
+
+--- Stays on the GPU and does the tasks of a queue. It keeps the queue, the graphs and the arrays that it was made with.
+--- close() stops it, and waits for two seconds at most for tasks that have begun.
+---@class scheduler: object
+local scheduler = {}
+
+--- begins a run
+---@return true?
+function scheduler:start() end
+
+--- ends the run when all tasks are done that there are, with those that they push; false after a timeout: then the run
+--- still drains. nil, with GPO_CANCELLED as the third result, if the run has ended with tasks left
+---@param seconds? number
+---@return boolean?
+function scheduler:drain(seconds) end
+
+--- ends the run when the tasks that have begun are done; the others stay in the queue
+---@param seconds? number
+---@return boolean?
+function scheduler:stop(seconds) end
+
+--- waits until the run has ended, without asking it to
+---@param seconds? number
+---@return boolean?
+function scheduler:wait(seconds) end
+
+--- `last_end` is why the last run ended: GPO_SUCCESS: drained; GPO_END, GPO_CANCELLED, GPO_TIMEOUT: idle; GPO_NOT_READY:
+--- none has
+---@return table?
+function scheduler:info() end
+
+---@param number integer from 0
+---@return {tasks: gpuorch.exact, errors: gpuorch.exact, busy_ns: gpuorch.exact}?
+function scheduler:handler(number) end
+
+--- what each block of the scheduler has done
+---@return table[]?
+function scheduler:blocks() end
+
+--- how many tasks waited, at the times of the newest samples, oldest first
+---@return {run: integer, time_ns: gpuorch.exact, depth: gpuorch.exact}[]?
+function scheduler:samples() end
+
+--- the tasks that failed, the first ones that are stored
+---@return gpuorch.task_error[]?
+function scheduler:errors() end
 
 ---@class executor: object
 local executor = {}
@@ -990,6 +1302,29 @@ function gpuorch.array(type, count) end
 ---@param options gpuorch.launch_options
 ---@return launch
 function gpuorch.launch(options) end
+
+--- values as the bytes of a C struct, with the types of a signature: for bytes:N and tasks
+---@param types string
+---@param ... any
+---@return string
+function gpuorch.pack(types, ...) end
+
+--- the values, and the position behind them
+---@param types string
+---@param bytes string
+---@param position? integer
+---@return any ...
+function gpuorch.unpack(types, bytes, position) end
+
+--- with the costs of an H200
+---@param workload gpuorch.workload
+---@return gpuorch.advice[]?, table? diagnosis
+function gpuorch.advise(workload) end
+
+--- what a trace's time went to and what would change that; and the workload that was traced
+---@param path string
+---@return string?, gpuorch.workload?
+function gpuorch.advise_trace(path) end
 
 --- these signals end waits as Ctrl-C does, once each; the returned function returns the number of the newest signal that came
 ---@param ... "HUP"|"TERM"|"QUIT"

@@ -117,7 +117,7 @@ def has(lua, module):
 def interrupts(lua, folder):
     """Ctrl-C ends every wait, as the interpreter's own error; luv makes of that, as of any in a callback, exit code 255."""
     codes = {"luv": 255}
-    waits = ["stream", "event", "timeline", "device", "pipeline", "operation", "await", "queue", "poll", "executor", "run_for",
+    waits = ["stream", "event", "timeline", "device", "pipeline", "operation", "await", "queue", "answer", "drain", "poll", "executor", "run_for",
              "loop", "luv", "cqueues", "coroutine", "to_string", "from_string", "write_file", "read_file", "shutdown", "close",
              "callback", "as a pipeline's begins", "as a stream's beside a pipeline begins", "as a coroutine of the loop works",
              "as a coroutine of luv works", "as a coroutine of cqueues works"]

@@ -72,6 +72,16 @@ def first(folder, lua):
     report(f"{lua}: first.lua says what failed", ("nonsense" in result.stderr, "x[1000]" in result.stdout), (True, False), result.stderr)
 
 
+def decided(folder, lua):
+    result = run(folder, lua, ROOT / "samples/lua/decode_loop.lua")
+    ended, limited = "graph goes on until it makes the end .", "host" + 10 * " waits and" + " (the limit)"
+    right = "".join(f"{way}: {ended}\n    8 tokens, {calls(8)} host calls\n{way}: {limited}\n    20 tokens, {calls(20)} host calls\n"
+                    f"    {calls(1) - calls(0)} host calls per further token\n"
+                    for way, calls in (("by the graph", lambda tokens: 2), ("by the host", lambda tokens: 1 + 3 * tokens)))
+    report(f"{lua}: decode_loop.lua makes the same by the graph, without the host", (result.returncode, result.stdout, result.stderr),
+           (0, right, ""))
+
+
 def lengths():
     long = {path.name: lines for path in (ROOT / "samples/lua").glob("*.lua") if (lines := path.read_text().count("\n")) >= 80}
     report("Lua's samples have under 80 lines", long, {})
@@ -151,6 +161,7 @@ def main():
             module(folder, lua)
             first(folder, lua)
             image(folder, lua)
+            decided(folder, lua)
             examples(folder, lua)
             types(lua)
         rock(folder)

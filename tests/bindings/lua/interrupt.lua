@@ -26,6 +26,22 @@ local function endless(fill, source)
     return pipeline
 end
 
+-- A scheduler that runs, with a task that ends when the scheduler is stopped.
+local function busy()
+    local ring = assert(device:queue{kind = "ring", task_size = 16})
+    local made = assert(device:scheduler{form = "resident", queue = ring, threads = 32, multiprocessors = 1,
+                                         handlers = {"stay"}, source = [==[
+        #include <gpuorch/device/scheduler.cuh>
+        struct task { unsigned handler, rest[3]; };
+        __device__ int stay(gpo::task_context &at, const task &) { while (!at.stopping()) {} return 0; }]==]})
+    local pushing = assert(device:stream_create())
+    assert(ring:push(pushing, ("\0"):rep(16)))
+    assert(pushing:wait())
+    assert(made:start())
+    return made
+end
+local scheduler = arg[1] == "drain" and busy() -- compiled before the wait
+
 local waits = {
     stream = function() return stream:wait() end,
     event = function() return event:wait() end,
@@ -34,6 +50,11 @@ local waits = {
     operation = function() return stream:notify():wait() end,
     await = function() return stream:await() end,
     queue = function() return cq:wait() end,
+    answer = function() -- of a host ring without a kernel
+        local resident = assert(device:stream_create{resident = true})
+        return assert(device:queue{kind = "host_ring", task_size = 16, answer_size = 4, stream = resident}):wait()
+    end,
+    drain = function() return scheduler:drain() end,
     poll = function()
         local queues = {cq, runtime:completions()}
         gpuorch.poll(queues, 0) -- a descriptor that is new is readable once

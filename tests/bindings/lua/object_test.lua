@@ -59,7 +59,7 @@ test("every method of every class refuses a closed object", function()
         end
     end
     for _, class in ipairs{"runtime", "device", "stream", "stream_pool", "event", "timeline", "cq", "arena", "pool", "module", "kernel",
-                           "pipeline", "template", "graph", "executor", "array"} do
+                           "pipeline", "template", "graph", "buckets", "executor", "array"} do
         same(seen["gpuorch." .. class], true, class)
     end
     same(methods > 150, true, tostring(methods))
@@ -98,7 +98,7 @@ test("objects of another kind, and other values, are refused by the name of what
     raises("gpuorch.stream expected, got no value", stream.query)
     raises("gpuorch.stream expected, got ", stream.query, io.stdout)
     raises("gpuorch.stream expected, got gpuorch.device", stream.query, device)
-    raises("there is no option 'colour'; there are: blocking, priority, max_held, label", device.stream_create, device, {colour = 1})
+    raises("there is no option 'colour'; there are: blocking, learns, resident, priority, max_held, label", device.stream_create, device, {colour = 1})
     raises("option 'priority': ", device.stream_create, device, {priority = "high"})
     raises("option 'blocking': true or false expected", device.stream_create, device, {blocking = 1})
     raises("option 'completion_mode': one of these expected: balanced, latency", gpuorch.runtime_create, {completion_mode = "fast"})
@@ -223,6 +223,17 @@ test("everything may be collected at any time, in any order", function()
     end
     collectgarbage("setpause", os.getenv "GPUORCH_TEST_STRESS" and 1 or 200)
     h.collect()
+end)
+
+test("a stream that learns is made by an option, and says what it has learned", function()
+    local world = w.world()
+    local stream = assert(world.device:stream_create{learns = true})
+    local info = stream:info()
+    same(info.learns, true)
+    same(info.learned, 0)
+    same(info.replayed, 0)
+    same(world.stream:info().learns, false)
+    stream:close()
 end)
 
 test("Lua 5.4's to-be-closed variables close objects", function()

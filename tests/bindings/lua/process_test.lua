@@ -189,6 +189,11 @@ test("what a state holds by objects whose finalizers Lua had no memory to call i
     same(held(), before)
 end)
 
+test("answers for which Lua finds no memory come with the next take", function()
+    local _, message = process.limited(folder .. "/starved_take.lua", 1, 0)
+    same(message, "1=2 2=4 3=6")
+end)
+
 test("two copies of the library serve two modules in one state", function()
     local library, copy = os.getenv "GPUORCH_LIBRARY", os.tmpname()
     assert(os.execute(("cp '%s' '%s'"):format(os.getenv "GPUORCH_COUNTED_LIBRARY", copy)))

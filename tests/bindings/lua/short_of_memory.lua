@@ -53,6 +53,17 @@ local parts = {
         pipeline:close()
     end,
     function()
+        local function record(on, work)
+            assert(on:launch_kernel(copy, {grid = 1, block = {32, 1}}, work.settings.to or memory, memory, 4))
+            if not work.template then return end
+            assert(work.template:parameter("to", work.template:last_node(on), "argument", 1))
+        end
+        local buckets = assert(device:buckets{shapes = {4, 8}, record = record, pad = record, max_buckets = 1})
+        for _, size in ipairs{4, 3, 7, 4, 9} do assert(buckets:launch(stream, size, {to = memory})) end
+        assert(stream:await())
+        buckets:close()
+    end,
+    function()
         for i = 1, 3 do
             loop.spawn(function()
                 assert(stream:await())

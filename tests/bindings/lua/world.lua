@@ -15,6 +15,14 @@ local function leave_out_peers()
     end
 end
 
+-- Options of a scheduler.
+local function scheduled(queue)
+    return {form = "resident", queue = queue, threads = 32, multiprocessors = 1, handlers = {"nothing"}, source = [==[
+        #include <gpuorch/device/scheduler.cuh>
+        struct task { unsigned handler, rest[3]; };
+        __device__ int nothing(gpo::task_context &, const task &) { return 0; }]==]}
+end
+
 local function world()
     local w = {}
     w.runtime = assert(gpuorch.runtime_create{device = os.getenv "GPUORCH_DEVICE", label = "world", log_level = "debug",
@@ -51,6 +59,13 @@ local function world()
     w.loop = assert(w.loops:add_while(nil, {word = w.array, comparison = "less", constant = 7}))
     w.looping = assert(w.loops:graph())
     w.launched = assert(w.ready:graph{device_launch = true})
+    w.buckets = assert(w.device:buckets{shapes = {4}, record = function() end})
+    w.range = assert(w.device:queue{kind = "range", count = 3, label = "range"})
+    w.ring = assert(w.device:queue{kind = "ring", task_size = 16, capacity = 64})
+    w.resident = assert(w.device:stream_create{resident = true})
+    w.requests = assert(w.device:queue{kind = "host_ring", task_size = 16, answer_size = 4, stream = w.resident})
+    w.tasks = assert(w.device:queue{kind = "ring", task_size = 16, capacity = 64})
+    w.scheduler = assert(w.device:scheduler(scheduled(w.tasks)))
     w.value = 0
     return w
 end
@@ -222,6 +237,12 @@ call("template_add_fill", function(w) return w.built:add_fill(nil, w.array, 7) e
 call("template_add_event_record", function(w) return w.built:add_event_record(nil, w.event) end)
 call("template_add_event_wait", function(w) return w.built:add_event_wait(nil, w.event) end)
 call("template_add_child", function(w) return w.built:add_child(nil, w.ready, "child ") end)
+call("template_add_allocation", function(w)
+    local node, memory, name = w.built:add_allocation(nil, "u32", 64)
+    w.allocation, w.allocated = node or 1, node and memory or 4096
+    return node, memory, name
+end)
+call("template_add_free", function(w) return w.built:add_free(w.allocation, w.allocated) end)
 call("template_add_parameter", function(w) return w.built:parameter("grid", 2, "grid") end)
 call("template_get_parameter", function(w) return w.built:parameter("grid") end)
 call("template_add_if", function(w)
@@ -239,6 +260,10 @@ end)
 call("template_find_node", function(w) return w.ready:find_node("fill") end)
 call("template_get_native", function(w) return w.ready:native() end)
 call("template_get_statistics", function(w) return w.ready:statistics() end)
+call("template_import", function(w) return w.device:template_import(w.ready:native() or 1, {label = "imported"}) end)
+call("template_get_picture", function(w) return w.ready:picture "dot" end)
+call("template_allocate", function(w) return w.built:allocate("u32", 4) end)
+call("template_allocate_host", function(w) return w.built:allocate_host("u32", 4) end)
 call("template_prepare", function(w) return w.ready:prepare(1, w.other) end)
 call("template_launch", function(w) return w.ready:launch(w.other, {value = 3}) end)
 call("graph_create", function(w) return w.ready:graph{upload = true, label = "g"} end)
@@ -253,8 +278,45 @@ call("graph_get_loop", function(w) return w.looping:loop(w.loops, w.loop) end)
 call("graph_get_device_handle", function(w) return w.launched:device_handle() end)
 call("graph_get_device_status", function(w) return w.launched:device_status() end)
 call("graph_get_native", function(w) return w.graph:native() end)
+call("buckets_create", function(w) return w.device:buckets{shapes = {8, 4}, record = function() end} end)
+call("buckets_prepare", function(w) return w.buckets:prepare(w.other) end)
+call("buckets_launch", function(w) return w.buckets:launch(w.other, 3) end)
+call("buckets_get_statistics", function(w) return w.buckets:statistics() end)
 call("template_clear", function(w) return w.built:clear() end)
 call("stream_wait", function(w) return w.other:wait(10) end)
+
+local task = ("\0"):rep(16)
+call("queue_create", function(w) return w.device:queue{kind = "range", count = 1, batch = 2} end)
+call("queue_get_device_handle", function(w) return w.range:device_handle() end)
+call("queue_set_costs", function(w) return w.range:set_costs(w.other, {1, 2, 3}) end)
+call("queue_push", function(w) return w.ring:push(w.other, task) end)
+call("queue_reset", function(w) return w.ring:reset(w.other) end)
+call("queue_close", function(w) return w.ring:close_ring() end)
+call("queue_abort", function(w) return w.ring:abort() end)
+call("queue_get_info", function(w) return w.ring:info() end)
+call("queue_set_tenant", function(w) return w.requests:set_tenant(0, {limit = 8}) end)
+call("queue_post", function(w) return w.requests:post(task) end)
+call("queue_take", function(w) return w.requests:take() end)
+call("queue_wait", function(w)
+    local there, message, name = w.requests:wait(0)
+    if name == "GPO_TIMEOUT" then return true end -- nobody answers
+    return there, message, name
+end)
+call("scheduler_create", function(w)
+    local ring = w.device:queue{kind = "ring", task_size = 16, capacity = 64} or w.ring
+    return w.device:scheduler(scheduled(ring))
+end)
+call("scheduler_start", function(w) return w.scheduler:start() end)
+call("scheduler_drain", function(w) return w.scheduler:drain(10) end)
+call("scheduler_stop", function(w) return w.scheduler:stop(10) end)
+call("scheduler_wait", function(w) return w.scheduler:wait(10) end)
+call("scheduler_get_info", function(w) return w.scheduler:info() end)
+call("scheduler_get_handler", function(w) return w.scheduler:handler(0) end)
+call("scheduler_get_blocks", function(w) return w.scheduler:blocks() end)
+call("scheduler_get_samples", function(w) return w.scheduler:samples() end)
+call("scheduler_get_errors", function(w) return w.scheduler:errors() end)
+call("device_get_costs", function(w) return w.device:costs() end)
+call("advise", function(w) return w.device:advise{launches = 10} end)
 
 call("pipeline_create", function(w) return w.device:pipeline_create{stages = {{kernel = w.kernel}}, chunk_bytes = 4096} end)
 call("pipeline_start", function(w) return w.pipeline:start{memory = ("a"):rep(10000)} end)

@@ -1,0 +1,58 @@
+/* buckets.h: what the methods of buckets (buckets.c) and the calls of their functions (bucket_call.c) share. */
+#ifndef GPUORCH_LUA_BUCKETS_H
+#define GPUORCH_LUA_BUCKETS_H
+
+#include "template.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { BUCKETS_RECORD = 2, BUCKETS_PAD, BUCKETS_PADDED, BUCKETS_TABLE, BUCKETS_RECIPES, BUCKETS_STREAMS,
+       BUCKETS_REQUEST };
+
+/* Of a shape. Its recipe, which counts it as a user, and the stream that its arrays are known to be used on are kept at
+ * the same place in BUCKETS_RECIPES and BUCKETS_STREAMS. */
+typedef struct bucket {
+    uint64_t shape;
+    gpo_template_t recorded;     /* NULL: it isn't */
+    const stream_object *marked;
+} bucket;
+
+/* A launch or preparation under way. What it has of Lua's is in a table, BUCKETS_REQUEST, by these numbers. */
+enum { REQUEST_STREAM = 1, REQUEST_SETTINGS, REQUEST_TEMPLATE, REQUEST_ERROR };
+typedef struct bucket_request {
+    runtime_context *context;
+    gpo_stream_t stream;
+    gpo_setting *settings;       /* of REQUEST_SETTINGS */
+    uint64_t setting_count;
+    bucket *pending;             /* whose recording was begun; it isn't known yet whether it came to its end */
+    gpo_template_t recorded;     /* the template of that, */
+    uint64_t kept;               /* and how many buckets had been recorded before */
+} bucket_request;
+
+typedef struct buckets_object {
+    object base;
+    int number;                  /* known by it */
+    uint64_t count;
+    bucket *all;                 /* by shape, in BUCKETS_TABLE */
+    bucket_request *request;     /* NULL: none is under way */
+    uint64_t evictions;          /* that are known here */
+} buckets_object;
+
+/* The smallest bucket that the size fits into; NULL: there is none. */
+bucket *bucket_for(const buckets_object *b, uint64_t size);
+/* How many buckets C has recorded and put into its table, and how many of them it has evicted. */
+typedef struct bucket_counts {
+    uint64_t kept, evictions;
+} bucket_counts;
+bucket_counts count_buckets(const state *s, const buckets_object *b);
+/* A recording that was begun has come to its end: its recipe is the bucket's, if C has the bucket. The buckets are at
+ * `index`. */
+void settle_recording(lua_State *L, state *s, int index, buckets_object *b, bucket_request *r);
+
+/* C's callbacks; `user` is the buckets_object, which has a request under way. */
+gpo_status record_bucket_here(void *user, gpo_stream_t stream, const gpo_bucket_work *work);
+gpo_status pad_bucket_here(void *user, gpo_stream_t stream, const gpo_bucket_work *work);
+
+#pragma GCC visibility pop
+
+#endif

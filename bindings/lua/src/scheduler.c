@@ -1,0 +1,281 @@
+/* scheduler.c: schedulers, which stay on the GPU and do the tasks of a queue. A scheduler counts as a user of the
+ * arrays and graphs that it was made with: though they are closed, they stay until its last run has ended. */
+#include "methods.h"
+
+#define LONGEST_END_NS 2000000000 /* of a run, when its scheduler is closed */
+
+enum { SCHEDULER_QUEUE = 2, SCHEDULER_USED }; /* slots: its queue; a list of arrays and graphs */
+
+static const char *const forms[] = {"none", "resident", "graphs", "while", NULL};
+static const char *const workers[] = {"auto", "thread", "warp", "block", NULL};
+static const char *const states[] = {"ready", "running", "draining", "stopping"};
+
+/* --- creation --- */
+
+static const field option_fields[] = {
+    WORD(gpo_scheduler_options, form, forms),
+    FIELD(gpo_scheduler_options, source, STRING),
+    FIELD(gpo_scheduler_options, file_name, STRING),
+    WORD(gpo_scheduler_options, workers, workers),
+    FIELD(gpo_scheduler_options, threads, U32),
+    FIELD(gpo_scheduler_options, blocks_per_multiprocessor, U32),
+    FIELD(gpo_scheduler_options, multiprocessors, U32),
+    FIELD(gpo_scheduler_options, leave_free, U32),
+    FIELD(gpo_scheduler_options, batch, U32),
+    FIELD(gpo_scheduler_options, max_errors, U32),
+    FIELD(gpo_scheduler_options, dynamic_shared_bytes, U64),
+    FIELD(gpo_scheduler_options, idle_timeout_ns, U64),
+    FIELD(gpo_scheduler_options, sample_interval_ns, U64),
+    FIELD(gpo_scheduler_options, label, STRING),
+    OTHER("queue"),
+    OTHER("handlers"),
+    OTHER("argument"),
+    OTHER("compile_options"),
+    FIELDS_END};
+static const field handler_fields[] = {
+    FIELD(gpo_handler, name, STRING), OTHER("graphs"), OTHER("task_memory"), FIELDS_END};
+
+/* Appends the value on top of the stack, which is popped, to the list at `list`. */
+static void append(lua_State *L, int list) { lua_rawseti(L, list, (int)lua_rawlen(L, list) + 1); }
+
+/* The address in a field of the table at `table`: 0 if there is none. An array is appended to the list at `used`; its
+ * bytes are `*bytes`, or UINT64_MAX if it is no array. */
+static uint64_t read_address(lua_State *L, state *s, int table, const char *name, int used, uint64_t *bytes) {
+    static const parameter pointer = {PARAMETER_POINTER, 8, 0};
+    uint64_t address = 0;
+    array_object *array = NULL;
+    lua_getfield(L, table, name);
+    const int index = lua_gettop(L);
+    const char *problem = read_parameter(L, s, index, &pointer, &address, &array);
+    if (problem) luaL_error(L, "option '%s': %s", name, problem);
+    *bytes = array ? ARRAY_BYTES(array) : UINT64_MAX;
+    if (array) {
+        push_root(L, index);
+        append(L, used);
+    }
+    lua_settop(L, index - 1);
+    return address;
+}
+
+/* The graphs of the handler whose table is at `table`. Pushes memory with their handles, or nil if there are none. */
+static void read_graphs(lua_State *L, state *s, int table, int used, gpo_handler *handler) {
+    lua_getfield(L, table, "graphs");
+    if (lua_isnil(L, -1)) return;
+    if (!lua_istable(L, -1)) luaL_error(L, "option 'graphs': a table of graphs expected");
+    copy_table(L, lua_gettop(L));
+    const int graphs = lua_gettop(L), count = (int)lua_rawlen(L, graphs);
+    gpo_graph_t *handles = lua_newuserdata(L, sizeof *handles * (size_t)(count + 1));
+    for (int i = 0; i < count; ++i) {
+        lua_rawgeti(L, graphs, i + 1);
+        const object *graph = test_object(L, s, lua_gettop(L), CLASS_GRAPH);
+        if (!graph || !is_open(s, graph))
+            luaL_error(L, "option 'graphs': number %d: a graph that is open expected", i + 1);
+        handles[i] = HANDLE(graph, gpo_graph_t);
+        append(L, used);
+    }
+    lua_remove(L, graphs);
+    handler->graphs = handles;
+    handler->graph_count = (uint32_t)count;
+}
+
+/* The handler on top of the stack, a name or a table. What it points to is appended to the list at `anchor`. */
+static void read_handler(lua_State *L, state *s, int number, const queue_object *queue, int anchor, int used,
+                         gpo_handler *handler) {
+    const int index = lua_gettop(L);
+    *handler = (gpo_handler){.struct_size = sizeof *handler};
+    if (lua_type(L, index) == LUA_TSTRING) {
+        handler->name = lua_tostring(L, index);
+    } else if (lua_istable(L, index)) {
+        uint64_t bytes = 0;
+        read_record(L, index, handler_fields, handler);
+        lua_pushvalue(L, index);
+        append(L, anchor);
+        read_graphs(L, s, index, used, handler);
+        append(L, anchor);
+        handler->task_memory = read_address(L, s, index, "task_memory", used, &bytes);
+        if (queue && bytes / (queue->task_size ? queue->task_size : 1) < handler->graph_count)
+            luaL_error(L, "option 'task_memory': %d graphs with tasks of %d bytes don't fit into the array",
+                       (int)handler->graph_count, (int)queue->task_size);
+    } else {
+        luaL_error(L, "option 'handlers': number %d: a name or a table expected", number);
+    }
+    lua_settop(L, index);
+}
+
+/* Pushes memory with the handlers of the options at 2. */
+static const gpo_handler *read_handlers(lua_State *L, state *s, const queue_object *queue, int used, uint32_t *count) {
+    lua_getfield(L, 2, "handlers");
+    if (!lua_istable(L, -1)) luaL_error(L, "option 'handlers': a table of names or tables expected");
+    copy_table(L, lua_gettop(L));
+    const int names = lua_gettop(L), total = (int)lua_rawlen(L, names);
+    lua_newtable(L);
+    gpo_handler *handlers = lua_newuserdata(L, sizeof *handlers * (size_t)(total + 1));
+    for (int i = 0; i < total; ++i) {
+        lua_rawgeti(L, names, i + 1);
+        read_handler(L, s, i + 1, queue, names + 1, used, &handlers[i]);
+        lua_pop(L, 1);
+    }
+    *count = (uint32_t)total;
+    return handlers;
+}
+
+/* scheduler{form = , queue = , handlers = , ...} */
+static int scheduler_create(lua_State *L) {
+    state *s = the_state(L);
+    const gpo_device_t device = CHECK_HANDLE(1, device);
+    gpo_scheduler_options options = {.struct_size = sizeof options};
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    read_record(L, 2, option_fields, &options);
+    lua_getfield(L, 2, "queue"); /* 3 */
+    const queue_object *queue = lua_isnil(L, 3) ? NULL : test_object(L, s, 3, CLASS_QUEUE);
+    if (!lua_isnil(L, 3) && (!queue || !is_open(s, &queue->base)))
+        return luaL_error(L, "option 'queue': a queue that is open expected");
+    if (queue) options.queue = HANDLE(&queue->base, gpo_queue_t);
+    object *scheduler = new_object(L, s, CLASS_SCHEDULER, 1); /* 4 */
+    lua_newtable(L);                                          /* 5 */
+    keep(L, 4, SCHEDULER_QUEUE, 3);
+    keep(L, 4, SCHEDULER_USED, 5);
+    uint64_t bytes = 0;
+    uint32_t count = 0;
+    options.argument = read_address(L, s, 2, "argument", 5, &bytes);
+    options.compile_options = read_strings(L, 2, "compile_options", &options.compile_option_count);
+    const gpo_handler *handlers = read_handlers(L, s, queue, 5, &count);
+    const gpo_status status = s->api->scheduler_create(device, &options, handlers, sizeof *handlers, count,
+                                                       (gpo_scheduler_t *)&scheduler->handle);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    for (int i = (int)lua_rawlen(L, 5); i > 0; --i) {
+        lua_rawgeti(L, 5, i);
+        ++((object *)lua_touserdata(L, -1))->users;
+        lua_pop(L, 1);
+    }
+    lua_settop(L, 4);
+    return 1;
+}
+
+/* The scheduler is on top of the stack. What a run that doesn't end uses stays until its runtime is shut down. */
+void destroy_scheduler(lua_State *L, state *s, object *o, int collected) {
+    const gpo_scheduler_t scheduler = HANDLE(o, gpo_scheduler_t);
+    const int runs = s->api->scheduler_stop(scheduler, LONGEST_END_NS) == GPO_TIMEOUT;
+    (void)collected;
+    s->api->scheduler_destroy(scheduler);
+    if (runs) return;
+    push_kept(L, lua_gettop(L), SCHEDULER_USED);
+    const int used = lua_gettop(L);
+    for (int i = (int)lua_rawlen(L, used); i > 0; --i) {
+        lua_rawgeti(L, used, i);
+        drop_user(L, s, used + 1);
+        lua_pop(L, 1);
+    }
+    lua_pushnil(L);
+    keep(L, used - 1, SCHEDULER_USED, used + 1);
+    lua_settop(L, used - 1);
+}
+
+/* --- runs --- */
+
+PLAIN_METHOD(scheduler_start, scheduler)
+
+/* Waits that take a time in seconds. */
+#define WAIT_METHOD(call)                                                                        \
+    static gpo_status attempt_##call(state *s, void *context, int64_t timeout_ns) {              \
+        return s->api->call(context, timeout_ns);                                                \
+    }                                                                                            \
+    static int call(lua_State *L) {                                                              \
+        state *s = the_state(L);                                                                 \
+        const noted_hooks before = note_hooks(L, s);                                             \
+        const gpo_scheduler_t scheduler = CHECK_HANDLE(1, scheduler);                            \
+        const int64_t timeout = check_timeout(L, 2);                                             \
+        return result(L, s, wait_by(L, s, before, attempt_##call, scheduler, timeout));          \
+    }
+WAIT_METHOD(scheduler_drain)
+WAIT_METHOD(scheduler_stop)
+WAIT_METHOD(scheduler_wait)
+
+/* --- what it has done --- */
+
+static const field info_fields[] = {
+    WORD(gpo_scheduler_info, form, forms),         WORD(gpo_scheduler_info, state, states),
+    FIELD(gpo_scheduler_info, last_end, STATUS),   FIELD(gpo_scheduler_info, runs, U64),
+    FIELD(gpo_scheduler_info, tasks, U64),         FIELD(gpo_scheduler_info, errors, U64),
+    FIELD(gpo_scheduler_info, refused_pushes, U64), FIELD(gpo_scheduler_info, depth, U64),
+    FIELD(gpo_scheduler_info, steps, U64),         FIELD(gpo_scheduler_info, empty_polls, U64),
+    FIELD(gpo_scheduler_info, busy_ns, U64),       FIELD(gpo_scheduler_info, worker_ns, U64),
+    FIELD(gpo_scheduler_info, multiprocessors, U32), FIELD(gpo_scheduler_info, blocks, U32),
+    FIELD(gpo_scheduler_info, workers, U32),       FIELD(gpo_scheduler_info, handlers, U32),
+    FIELD(gpo_scheduler_info, device_bytes, U64),  FIELDS_END};
+
+RECORD_METHOD(scheduler_get_info, scheduler, gpo_scheduler_info, info_fields)
+
+static const field handler_info_fields[] = {FIELD(gpo_handler_info, tasks, U64), FIELD(gpo_handler_info, errors, U64),
+                                            FIELD(gpo_handler_info, busy_ns, U64), FIELDS_END};
+
+/* handler(number): numbers count from 0, as tasks have them. */
+static int scheduler_get_handler(lua_State *L) {
+    state *s = the_state(L);
+    gpo_handler_info info = {.struct_size = sizeof info};
+    const gpo_scheduler_t scheduler = CHECK_HANDLE(1, scheduler);
+    const uint32_t number = (uint32_t)check_unsigned(L, 2, UINT32_MAX);
+    const gpo_status status = s->api->scheduler_get_handler(scheduler, number, &info);
+    if (status != GPO_SUCCESS) return failure(L, s, status);
+    push_record(L, s, handler_info_fields, &info);
+    return 1;
+}
+
+/* Pushes a table of what C has by (array, stride, capacity, count), however many there are. */
+typedef gpo_status (*list_reader)(state *s, gpo_scheduler_t scheduler, void *to, uint64_t capacity, uint64_t *count);
+static int push_list(lua_State *L, list_reader read, const field *fields, size_t size) {
+    state *s = the_state(L);
+    const gpo_scheduler_t scheduler = CHECK_HANDLE(1, scheduler);
+    uint64_t capacity = 64, count = 0;
+    const char *records = NULL;
+    for (;; capacity *= 4) {
+        void *memory = lua_newuserdata(L, capacity * size);
+        const gpo_status status = read(s, scheduler, memory, capacity, &count);
+        if (status != GPO_SUCCESS) return failure(L, s, status);
+        records = memory;
+        if (count < capacity) break;
+        lua_pop(L, 1);
+    }
+    lua_createtable(L, (int)count, 0);
+    for (uint64_t i = 0; i < count; ++i) {
+        push_record(L, s, fields, records + i * size);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+#define LIST_METHOD(call, type, fields)                                                                          \
+    static gpo_status read_##call(state *s, gpo_scheduler_t of, void *to, uint64_t capacity, uint64_t *count) {  \
+        return s->api->call(of, to, sizeof(type), capacity, count);                                              \
+    }                                                                                                            \
+    static int call(lua_State *L) { return push_list(L, read_##call, fields, sizeof(type)); }
+
+static const field block_fields[] = {
+    FIELD(gpo_scheduler_block, multiprocessor, U32), FIELD(gpo_scheduler_block, workers, U32),
+    FIELD(gpo_scheduler_block, tasks, U64),          FIELD(gpo_scheduler_block, empty_polls, U64),
+    FIELD(gpo_scheduler_block, busy_ns, U64),        FIELD(gpo_scheduler_block, worker_ns, U64),
+    FIELDS_END};
+static const field sample_fields[] = {FIELD(gpo_depth_sample, run, U32), FIELD(gpo_depth_sample, time_ns, U64),
+                                      FIELD(gpo_depth_sample, depth, U64), FIELDS_END};
+static const field error_fields[] = {
+    FIELD(gpo_task_error, handler, U32),  FIELD(gpo_task_error, status, STATUS),
+    {"code", FIELD_I32, offsetof(gpo_task_error, status), 0, NULL},
+    FIELD(gpo_task_error, priority, U32), FIELD(gpo_task_error, position, U64),
+    FIELD(gpo_task_error, task, BYTES),   FIELDS_END};
+
+LIST_METHOD(scheduler_get_blocks, gpo_scheduler_block, block_fields)
+LIST_METHOD(scheduler_get_samples, gpo_depth_sample, sample_fields)
+LIST_METHOD(scheduler_get_errors, gpo_task_error, error_fields)
+
+const luaL_Reg scheduler_methods[] = {{"start", scheduler_start},
+                                      {"drain", scheduler_drain},
+                                      {"stop", scheduler_stop},
+                                      {"wait", scheduler_wait},
+                                      {"info", scheduler_get_info},
+                                      {"handler", scheduler_get_handler},
+                                      {"blocks", scheduler_get_blocks},
+                                      {"samples", scheduler_get_samples},
+                                      {"errors", scheduler_get_errors},
+                                      {NULL, NULL}};
+const luaL_Reg device_scheduler_methods[] = {{"scheduler", scheduler_create}, {NULL, NULL}};
