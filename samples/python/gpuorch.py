@@ -235,7 +235,7 @@ class Library:
         table = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)((abi["get_api"], library))(abi["version"])
         if not table:
             raise ImportError(f"{path} can't serve version {abi['version']} of the ABI")
-        self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char}, None
+        self.types, self.interrupt = {"void": None, **INTEGERS, "char": ctypes.c_char, "float": ctypes.c_float}, None
         self.callbacks, self.owed, self.returned = set(), {}, []
         # By the numbers of handles: what runtimes and pipelines need to stay, and pipelines' runs.
         self.runtimes, self.kept, self.runs = set(), {}, {}

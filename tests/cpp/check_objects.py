@@ -4,6 +4,7 @@
 computes."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,8 @@ REFUSED = {
         ("gpuorch::graph graph; float x = 0; graph.set(\"x\", &x);", "can't follow a pointer"),
     "a recording that takes something else":
         ("gpuorch::graph_template().record(stream, [](int) {});", "record takes a callable with"),
+    "buckets whose callable takes something else":
+        ("(void)device.create_buckets({1}, [](gpuorch::stream_ref) {});", "buckets take callables with"),
     "a copy of an object": ("gpuorch::stream other(stream);", "deleted"),
     "to drop what is made": ("device.create_stream();", "nodiscard"),
 }
@@ -112,6 +115,18 @@ def first(folder):
                (done.returncode, done.stdout) == right and said, done)
 
 
+def searched(folder):
+    """The same; how often nodes are visited again depends on who comes first."""
+    program = folder / "breadth_first"
+    result = compiled(gcc(), "-std=c++17", "-O1", *FLAGS, built.ROOT / "samples/cpp/breadth_first.cpp", "-o", program, *LINK)
+    report("breadth_first.cpp compiles without a warning", result.returncode == 0, result.stderr)
+    done = subprocess.run([program], env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    right = r"16384 nodes, 49152 edges: 15903 reached in 5 steps by (\d+) visits, as by a search on the host\n"
+    found = re.fullmatch(right, done.stdout)
+    report("breadth_first.cpp finds what a search on the host finds",
+           done.returncode == 0 and done.stderr == "" and found and int(found[1]) >= 15903, done)
+
+
 def main():
     if built.BUNDLE:
         return objects(built.BUNDLE / "cpp/objects", "C++17")
@@ -119,6 +134,7 @@ def main():
         standards(pathlib.Path(folder))
         refused(pathlib.Path(folder))
         first(pathlib.Path(folder))
+        searched(pathlib.Path(folder))
 
 
 main()

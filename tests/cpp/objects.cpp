@@ -173,6 +173,12 @@ TEST("an object moves with its handle, and destroys it once") {
     owned_once(device.create_graph_template(), device.create_graph_template());
     const auto made = device.create_graph_template();
     owned_once(made.create_graph(), made.create_graph());
+    gpo_queue_options range{};
+    range.kind = GPO_QUEUE_RANGE;
+    range.count = 4;
+    owned_once(device.create_queue(range), device.create_queue(range));
+    const auto no_work = [](gpuorch::stream_ref, const gpuorch::bucket_work&) {};
+    owned_once(device.create_buckets({1}, no_work), device.create_buckets({1}, no_work, no_work));
     const auto nothing = gpuorch::callback_stage([](gpuorch::stream_ref, const gpo_chunk&) {});
     owned_once(device.create_pipeline({nothing}), device.create_pipeline({nothing}));
 }
@@ -243,6 +249,25 @@ TEST("a runtime tells of its driver, its devices and its figures") {
     REQUIRE(!gpu.runtime.trace_summary().empty());
 }
 
+TEST("a workload gets advice, with the costs of a device or without one") {
+    Gpu gpu;
+    REQUIRE(gpu.device.costs().measured == 0);
+    const gpo_costs measured = gpu.device.costs(GPO_COSTS_PROBE);
+    REQUIRE(measured.measured == 1 && measured.launch_ns >= 1);
+    gpo_workload workload{};
+    workload.flags = GPO_WORKLOAD_REPEATS;
+    workload.launches = 100;
+    workload.kernel_ns = 109000;
+    gpo_diagnosis now{};
+    for (const auto& forms : {gpu.device.advise(workload, &now), gpuorch::advise(workload)}) {
+        REQUIRE(forms.size() >= 2 && forms[0].form == GPO_FORM_GRAPH && forms[0].gain_low > 1500);
+        REQUIRE(says(forms[0].reason, "100 calls"));
+    }
+    REQUIRE(now.bound == GPO_BOUND_LAUNCH);
+    workload.order = 17;
+    REQUIRE(status_of([&] { gpuorch::advise(workload); }) == GPO_INVALID_ARGUMENT);
+}
+
 TEST("a trace goes to a file and a picture, or to one of them") {
     Gpu gpu;
     const std::string path = file_name("trace.json"), picture = file_name("timeline.svg");
@@ -252,6 +277,8 @@ TEST("a trace goes to a file and a picture, or to one of them") {
         gpu.stream.wait();
         gpu.runtime.stop_trace();
         REQUIRE(size(path) > 0 && (size(picture) > 0) == both);
+        gpo_workload work{};
+        REQUIRE(says(gpuorch::advise_trace(path, &work), "trace of ") && work.launches == 0);
         std::remove(path.c_str()), std::remove(picture.c_str());
     }
     gpu.runtime.start_trace("", picture);
@@ -576,6 +603,16 @@ TEST("what a callable records runs with each launch of a graph, with the values 
     REQUIRE(recorded_once.statistics().launches == 4);
 }
 
+TEST("a template draws itself, as SVG or for Graphviz") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<float>(64);
+    const auto made = recorded(gpu, x);
+    const std::string svg = made.picture(), dot = made.picture(GPO_PICTURE_DOT);
+    REQUIRE(svg.rfind("<svg ", 0) == 0 && svg.find(">change<") != std::string::npos);
+    REQUIRE(dot.rfind("digraph {", 0) == 0 && dot.find("change") != std::string::npos);
+    REQUIRE(status_of([&] { static_cast<void>(made.picture(7)); }) == GPO_INVALID_ARGUMENT);
+}
+
 TEST("settings are checked: all are set or none") {
     Gpu gpu;
     const auto x = gpu.device.allocate<float>(64);
@@ -627,6 +664,318 @@ TEST("a template launches by itself, and its graphs follow a new recording") {
     graph.upload(gpu.stream);
     made.launch(gpu.stream);
     REQUIRE(first_of(gpu, x) == 8);
+}
+
+// --- device queues ---
+
+TEST("a range is a kernel's argument, and has an order while there are costs") {
+    Gpu gpu;
+    constexpr const char* source = R"(
+#include <gpuorch/device/queue.cuh>
+extern "C" __global__ void list(gpo::range numbers, unsigned* out) {
+    gpo::thread_range mine(numbers);
+    unsigned long long first, last;
+    while (mine.next(first, last) == gpo::queue_success)
+        for (; first < last; ++first) out[first] = unsigned(mine.number(first));
+}
+)";
+    const auto list = gpu.device.compile(source).kernel("list");
+    gpo_queue_options options{};
+    options.kind = GPO_QUEUE_RANGE;
+    options.count = 4;
+    const auto range = gpu.device.create_queue(options);
+    const auto out = gpu.device.allocate<unsigned>(4);
+    const auto listed = [&] {
+        std::array<unsigned, 4> back{};
+        list.launch(gpu.stream, 1, 1, range.range(), out);
+        gpu.stream.copy_to_host(back, out);
+        gpu.stream.wait();
+        return back;
+    };
+    range.set_costs(gpu.stream, {2, 4, 1, 3});
+    REQUIRE((listed() == std::array<unsigned, 4>{1, 3, 0, 2}));
+    range.forget_costs(gpu.stream);
+    REQUIRE((listed() == std::array<unsigned, 4>{0, 1, 2, 3}));
+    range.restart(gpu.stream);
+    REQUIRE(range.info().capacity == 4);
+    REQUIRE(status_of([&] { range.close(); }) == GPO_NOT_SUPPORTED);
+}
+
+TEST("tasks of a ring and of a host ring are values of the host's") {
+    struct Task {
+        std::uint32_t number, rest[3];
+    };
+    Gpu gpu;
+    gpo_queue_options options{};
+    options.kind = GPO_QUEUE_RING;
+    options.task_size = sizeof(Task);
+    const auto ring = gpu.device.create_queue(options);
+    const Task tasks[] = {{1, {}}, {2, {}}};
+    ring.push(gpu.stream, tasks, 2);
+    gpu.stream.wait();
+    REQUIRE(ring.info().pushed == 2 && ring.ring().words[0] != 0);
+    ring.abort();
+    REQUIRE(ring.info().state == GPO_QUEUE_ABORTED);
+    REQUIRE(status_of([&] { static_cast<void>(ring.range()); }) == GPO_BUFFER_TOO_SMALL);
+
+    gpo_stream_options resident{};
+    resident.flags = GPO_STREAM_RESIDENT;
+    const auto server = gpu.device.create_stream(resident);
+    options.kind = GPO_QUEUE_HOST_RING;
+    options.capacity = 64;
+    options.answer_size = 4;
+    options.stream = server;
+    const auto requests = gpu.device.create_queue(options);
+    gpo_tenant_options tenant{};
+    tenant.limit = 3;
+    requests.set_tenant(0, tenant);
+    requests.post(0, tasks[0], 7);
+    REQUIRE(requests.try_post(0, tasks, 2, 8) == 2 && requests.try_post(0, tasks, 2, 8) == 0);
+    REQUIRE(status_of([&] { requests.post(0, tasks[0], 9); }) == GPO_WOULD_BLOCK);
+    gpo_answer entry{};
+    unsigned answer = 0;
+    REQUIRE(requests.take(0, &entry, &answer, 1) == 0);
+    REQUIRE(!requests.wait(0, std::chrono::nanoseconds(1)));
+    requests.abort();
+    REQUIRE(status_of([&] { requests.wait(0); }) == GPO_CANCELLED);
+    REQUIRE(requests.host_ring().words[0] != 0);
+}
+
+TEST("a scheduler does what a stream pushes, says what failed, and stops") {
+    struct Task {
+        std::uint32_t handler, number, rest[2];
+    };
+    Gpu gpu;
+    gpo_queue_options queue_options{};
+    queue_options.kind = GPO_QUEUE_RING;
+    queue_options.task_size = sizeof(Task);
+    const auto ring = gpu.device.create_queue(queue_options);
+    const auto sum = gpu.device.allocate<float>(64);
+    gpu.stream.fill(sum, 0.0f);
+    gpo_scheduler_options options{};
+    options.queue = ring;
+    options.argument = sum.get().address();
+    options.multiprocessors = 1;
+    options.threads = 32;
+    constexpr const char* source = R"(
+struct task { unsigned handler, number, rest[2]; };
+__device__ int add(gpo::task_context& at, const task& mine) {
+    if (at.thread() == 0) atomicAdd(at.argument<float>(), float(mine.number));
+    return 0;
+}
+__device__ int refuse(gpo::task_context&, const task& mine) { return int(mine.number); }
+)";
+    const auto made = gpu.device.create_scheduler(source, {"add", "refuse"}, options);
+    made.start();
+    const Task tasks[] = {{0, 3, {}}, {1, 51, {}}, {0, 4, {}}};
+    ring.push(gpu.stream, tasks, 3);
+    gpu.stream.wait();
+    REQUIRE(!made.wait(std::chrono::nanoseconds(1)));
+    made.drain();
+    REQUIRE(first_of(gpu, sum) == 7);
+    REQUIRE(made.info().tasks == 3 && made.handler(0).tasks == 2 && made.blocks().size() == 1);
+    REQUIRE(made.errors().size() == 1 && made.errors()[0].status == GPO_FAILED && !made.samples().empty());
+    REQUIRE(made.drain(1h) && made.stop(1h) && made.wait(1h));
+    made.start();
+    made.stop();
+    made.wait();
+    REQUIRE(status_of([&] { made.drain(); }) == GPO_CANCELLED);
+    REQUIRE(status_of([&] { static_cast<void>(gpu.device.create_scheduler(source, {"add"}, options)); }) ==
+            GPO_INVALID_STATE);
+}
+
+// --- shape buckets ---
+
+/// Work of buckets: it adds 1 to the product of as many elements as the shape has with a factor, which is 2 where a
+/// request sets none.
+struct Scaler {
+    explicit Scaler(const Gpu& of) : gpu(of) { gpu.stream.fill(x, 10.0f); }
+
+    auto record() {
+        return [this](gpuorch::stream_ref stream, const gpuorch::bucket_work& work) {
+            shapes.push_back(work.shape());
+            change.launch(stream, 1, 64, work.value("data", x), static_cast<unsigned>(work.shape()),
+                          work.value("how", Shape{2, 1}));
+            work.argument("data", 0);
+            work.argument("how", 2);
+        };
+    }
+    std::array<float, 64> read() const {
+        std::array<float, 64> back{};
+        gpu.stream.copy_to_host(back, x);
+        gpu.stream.wait();
+        gpu.stream.fill(x, 10.0f);
+        return back;
+    }
+    /// How many elements have this value, from the first on; then all are 10 again.
+    std::ptrdiff_t written(float value) const {
+        const auto back = read();
+        return std::find_if(back.begin(), back.end(), [&](float one) { return one != value; }) - back.begin();
+    }
+
+    const Gpu& gpu;
+    gpuorch::kernel change = gpu.device.compile(kernels).kernel("change");
+    gpuorch::buffer<float> x = gpu.device.allocate<float>(64);
+    std::vector<std::uint64_t> shapes;  // of all calls
+};
+
+TEST("a request runs in the smallest bucket that it fits into, with its settings; without one it runs eagerly") {
+    Gpu gpu;
+    Scaler scaler(gpu);
+    gpo_buckets_options options{};
+    options.max_buckets = 1;
+    const auto buckets = gpu.device.create_buckets({16, 4}, scaler.record(), options);
+    REQUIRE(buckets.launch(gpu.stream, 3) == 4 && scaler.shapes == std::vector<std::uint64_t>{4, 4});
+    scaler.written(21);
+    REQUIRE(buckets.launch(gpu.stream, 4) == 4 && scaler.written(21) == 4);
+    const auto y = gpu.device.allocate<float>(64);
+    gpu.stream.fill(y, 1.0f);
+    REQUIRE(buckets.launch(gpu.stream, 2, gpuorch::setting("how", Shape{5, 0}), gpuorch::setting("data", y)) == 4);
+    REQUIRE(first_of(gpu, y) == 5 && scaler.written(10) == 64);
+    REQUIRE(buckets.launch(gpu.stream, 50, gpuorch::setting("how", Shape{7, 0})) == 0 && scaler.written(70) == 50);
+    REQUIRE(buckets.launch(gpu.stream, 9) == 16);
+    const gpo_buckets_statistics counts = buckets.statistics();
+    REQUIRE(counts.hits == 2 && counts.misses == 2 && counts.eager == 1 && counts.evictions == 1);
+    REQUIRE(counts.buckets == 1 && counts.requested == 3 + 4 + 2 + 50 + 9 && counts.padded == 1 + 0 + 2 + 7);
+}
+
+TEST("buckets that were prepared record nothing more, and are padded by a callable or with zeros") {
+    Gpu gpu;
+    Scaler scaler(gpu);
+    const auto sevens = [&](gpuorch::stream_ref stream, const gpuorch::bucket_work& work) {
+        stream.fill(scaler.x.get() + work.size(), 7.0f, work.shape() - work.size());
+    };
+    const auto buckets = gpu.device.create_buckets({4, 16}, scaler.record(), sevens);
+    buckets.prepare(gpu.stream);
+    REQUIRE(scaler.shapes == std::vector<std::uint64_t>{16, 16, 4, 4});
+    scaler.read();
+    REQUIRE(buckets.launch(gpu.stream, 10) == 16);
+    const auto padded = scaler.read();
+    REQUIRE(padded[9] == 21 && padded[10] == 15 && padded[15] == 15 && padded[16] == 10);
+    REQUIRE(buckets.statistics().hits == 1 && scaler.shapes.size() == 4);
+
+    gpo_buckets_options options{};
+    options.pad_address = scaler.x.get().address();
+    options.pad_element_bytes = sizeof(float);
+    const auto zeros = gpu.device.create_buckets({4}, scaler.record(), options);
+    zeros.prepare(gpu.stream);
+    scaler.read();
+    REQUIRE(zeros.launch(gpu.stream, 3) == 4);
+    const auto with_zeros = scaler.read();
+    REQUIRE(with_zeros[2] == 21 && with_zeros[3] == 1 && with_zeros[4] == 10);
+}
+
+TEST("an exception in a callable of buckets fails the request, and the next one is a first one again") {
+    Gpu gpu;
+    Scaler scaler(gpu);
+    bool fails = true;
+    const auto record = [&, put = scaler.record()](gpuorch::stream_ref stream, const gpuorch::bucket_work& work) {
+        put(stream, work);
+        if (fails) throw 7;
+    };
+    const auto pad = [](gpuorch::stream_ref, const gpuorch::bucket_work&) { throw std::runtime_error("no"); };
+    const auto buckets = gpu.device.create_buckets({4}, record, pad);
+    const auto failure = error_of([&] { buckets.launch(gpu.stream, 4); });
+    REQUIRE(failure.status() == GPO_CALLBACK_FAILED && says(failure.message(), "bucket 4"));
+    REQUIRE(says(failure.message(), "the record callback threw a C++ exception"));
+    fails = false;
+    REQUIRE(buckets.launch(gpu.stream, 4) == 4);
+    scaler.read();
+    REQUIRE(says(error_of([&] { buckets.launch(gpu.stream, 3); }).message(), "the pad callback threw"));
+    REQUIRE(scaler.written(10) == 64);
+    REQUIRE(status_of([&] { buckets.launch(gpu.stream, 4, gpuorch::setting("haw", 1)); }) == GPO_NOT_FOUND);
+    const gpo_buckets_statistics counts = buckets.statistics();
+    REQUIRE(counts.misses == 1 && counts.hits == 0 && counts.requested == 4);
+}
+
+TEST("a setting of another size than the work asks for is an error there") {
+    Gpu gpu;
+    Scaler scaler(gpu);
+    const auto buckets = gpu.device.create_buckets({1}, scaler.record());
+    REQUIRE(status_of([&] { buckets.launch(gpu.stream, 2, gpuorch::setting("how", 1)); }) == GPO_CALLBACK_FAILED);
+    REQUIRE(scaler.written(10) == 64);
+}
+
+TEST("callables go with their buckets, which may go in one of them, and stay if the handle is given up") {
+    Gpu gpu;
+    std::atomic<int> living{0}, calls{0};
+    gpuorch::buckets buckets;
+    const auto work = [&, counted = Counted(living, calls)](gpuorch::stream_ref, const gpuorch::bucket_work&) mutable {
+        buckets.reset();
+        ++calls;
+        REQUIRE(living > 0);
+    };
+    buckets = gpu.device.create_buckets({4}, work);
+    REQUIRE(living == 2 && buckets.launch(gpu.stream, 4) == 4);
+    REQUIRE(calls == 2);
+    buckets = {};
+    REQUIRE(living == 1);
+
+    auto released = gpu.device.create_buckets({4}, [counted = Counted(living, calls)](auto...) mutable { counted(); });
+    const gpo_buckets_t handle = released.release();
+    released = {};
+    REQUIRE(living == 2 && gpo_buckets_prepare(handle, gpu.stream) == GPO_SUCCESS && calls == 4);
+    REQUIRE(gpo_buckets_destroy(handle) == GPO_SUCCESS);
+}
+
+TEST("memory that a template owns outlives its handle, as long as a graph of it does") {
+    Gpu gpu;
+    const auto change = gpu.device.compile(kernels).kernel("change");
+    gpuorch::graph graph;
+    gpuorch::host_memory<float> host;
+    {
+        const auto made = gpu.device.create_graph_template();
+        const auto device = made.allocate<float>(64);
+        host = made.allocate_host<float>(64);
+        REQUIRE(device && host.size() == 64);
+        REQUIRE(status_of([&] { static_cast<void>(made.allocate<float>(0)); }) == GPO_INVALID_ARGUMENT);
+        REQUIRE(gpo_memory_free(gpu.device, device.address()) == GPO_INVALID_STATE);
+        made.record(gpu.stream, [&] {
+            gpu.stream.fill(device, 1.0f, 64);
+            change.launch(gpu.stream, 1, 64, device, 64u, Shape{2, 1});
+            gpu.stream.copy_to_host(host.data(), device, 64);
+            change.launch(gpu.stream, 1, 64, host, 64u, Shape{2, 1});
+        });
+        graph = made.create_graph();
+    }
+    graph.launch(gpu.stream);
+    gpu.stream.wait();
+    REQUIRE(host[0] == 7 && host[63] == 7);
+}
+
+TEST("a graph allocates memory in its place, and frees it") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<float>(64);
+    const auto made = gpu.device.create_graph_template();
+    made.record(gpu.stream, [&](gpuorch::recording recording) {
+        const auto scratch = made.add_allocation<float>(64);
+        recording.set_last_node(scratch.node);
+        gpu.stream.fill(scratch.memory, 6.0f, 64);
+        gpu.stream.copy_on_device(x.get(), scratch.memory, 64);
+        REQUIRE(status_of([&] { made.add_free(scratch.memory, {}); }) == GPO_INVALID_ARGUMENT);
+        recording.set_last_node(made.add_free(scratch.memory, {recording.last_node()}));
+    });
+    const auto graph = made.create_graph();
+    graph.launch(gpu.stream);
+    REQUIRE(first_of(gpu, x) == 6);
+    REQUIRE(status_of([&] { static_cast<void>(made.create_graph()); }) == GPO_NOT_SUPPORTED);
+    static_cast<void>(gpu.device.create_graph_template().add_allocation<float>(64));
+}
+
+TEST("a graph of the program's becomes a template of its own") {
+    Gpu gpu;
+    const auto x = gpu.device.allocate<float>(64);
+    void* native = nullptr;
+    auto theirs = recorded(gpu, x);
+    REQUIRE(gpo_template_get_native(theirs, &native) == GPO_SUCCESS);
+    gpo_template_options options{};
+    options.label = "imported";
+    const auto imported = gpu.device.import_graph(native, options);
+    theirs.reset();
+    imported.parameter("begin", 1, GPO_PARAMETER_VALUE);
+    imported.create_graph().launch(gpu.stream, gpuorch::setting("begin", 10.0f));
+    REQUIRE(first_of(gpu, x) == 21);
+    REQUIRE(status_of([&] { static_cast<void>(gpu.device.import_graph(nullptr)); }) == GPO_INVALID_ARGUMENT);
 }
 
 // --- order ---

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""C's samples beside the main job: the first program, built as its first lines say, the graph template, and the one that loads the library with
-dlopen, also where that is missing, older, newer or something else. The first programs as README.md shows them, and
+"""C's samples beside the main job: the first program, built as its first lines say, the graph templates, and the one that loads the library
+with dlopen, also where that is missing, older, newer or something else. The first programs as README.md shows them, and
 samples/run's choice of a language."""
 import os
 import pathlib
 import re
 import subprocess
 import tempfile
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["GPUORCH_BUILD"])
@@ -25,8 +26,8 @@ def build(name, folder, *libraries):
     return program
 
 
-def run(program, **settings):
-    return subprocess.run([program], env={**os.environ, **settings}, capture_output=True, text=True, timeout=120)
+def run(program, *words, **settings):
+    return subprocess.run([program, *words], env={**os.environ, **settings}, capture_output=True, text=True, timeout=120)
 
 
 def first(folder):
@@ -47,6 +48,52 @@ def recorded(folder):
     lines = {line.strip() for line in sample.splitlines()}
     missing = [line for line in shown.group(1).splitlines() if line.strip() not in lines] if shown else ["the section"]
     report("README.md shows lines of graph_template.c", missing, [])
+
+
+def decided(folder):
+    program = build("decode_loop", folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
+    picture = folder / "decode_loop.svg"
+    result = run(program, picture)
+    ended, limited = "the graph goes on until it has made the end of a sentence.", "the host" + 6 * " waits and" + " wai (the limit)"
+    right = (f"by the graph: {ended}\n    49 tokens, 2 host calls, T us\nby the host: {ended}\n    49 tokens, 199 host calls, T us\n"
+             f"by the graph: {limited}\n    64 tokens, 2 host calls, T us\nby the host: {limited}\n    64 tokens, 259 host calls, T us\n"
+             "host calls per further token: 0 by the graph, 4 by the host\n")
+    report("decode_loop.c makes the same by the graph, without the host", (result.returncode, re.sub(r"\d+\.\d us", "T us", result.stdout),
+           result.stderr), (0, right, ""))
+    texts = ["".join(text.itertext()) for text in xml.etree.ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
+    report("and draws its graph", [word for word in ("decode", "score", "append", "body", "8 nodes; launched 40 times") if word not in texts], [])
+
+
+def scheduled(folder):
+    program = build("decode_scheduler", folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
+    result = run(program)
+    said = result.stdout
+    for figure, word in ((r"\d+\.\d us", "T us"), (r"\d\d host calls", "C host calls"), (r"\d+\.\d\d times", "N times"), (r"\d+ %", "P %")):
+        said = re.sub(rf"\b{figure}", word, said)
+    waits = "the host" + 6 * " waits and"
+    sentences = ("the graph goes on until it has made the end of a sentence.", f"{waits} wai", "it has made the end of a sentence.",
+                 "the end of a sentence.", "until it has made the end of a sentence.", "a sentence.", f"{waits} waits",
+                 "goes on until it has made the end of a sentence.")
+    right = ("by the scheduler: 301 tokens for 8 requests, C host calls, T us\nby the host: 301 tokens for 8 requests, 626 host calls, T us\n" +
+             "".join(f"    {sentence}\n" for sentence in sentences) +
+             "host calls per further token: 0 by the scheduler, 2 by the host\nthe host's loop takes N times as long\n"
+             "the scheduler did 3205 tasks, and was busy for P % of the time\n")
+    report("decode_scheduler.c makes the same by the scheduler, without the host, while requests join and leave",
+           (result.returncode, said, result.stderr), (0, right, ""))
+
+
+def handed_out(folder):
+    program = build("uneven_work", folder, f"-L{LIBRARY.parent}", "-lgpuorch", f"-Wl,-rpath,{LIBRARY.parent}")
+    result = run(program)
+    lines = [re.sub(r"\d+\.\d\d ms", "T ms", line) for line in result.stdout.splitlines()]
+    report("uneven_work.c draws the same three ways", (result.returncode, lines, result.stderr),
+           (0, ["as many rows to each warp: T ms", "a row at a time: T ms", "the longest rows first: T ms"], ""))
+    text, sample = (ROOT / "README.md").read_text(), (ROOT / "samples/c/uneven_work.c").read_text()
+    shown = re.search(r"## Queues on the GPU\n.*?```c\n(.*?)```\n\n```cuda\n(.*?)```", text, flags=re.S)
+    lines = {line.strip() for line in sample.replace('\\n"', "").replace('\\"', '"').replace('    "', "").splitlines()}
+    lines.add("#include <gpuorch/device/queue.cuh>")
+    missing = [line for part in shown.groups() for line in part.splitlines() if line.strip() not in lines] if shown else ["the section"]
+    report("README.md shows lines of uneven_work.c", missing, [])
 
 
 def loaded(folder):
@@ -93,6 +140,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         first(pathlib.Path(folder))
         recorded(pathlib.Path(folder))
+        decided(pathlib.Path(folder))
+        scheduled(pathlib.Path(folder))
+        handed_out(pathlib.Path(folder))
         loaded(pathlib.Path(folder))
     readme()
     languages()

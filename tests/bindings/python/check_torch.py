@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch and libgpuorch on one GPU: streams of each in the other, tensors in our copies and kernels, our memory in tensors, our
-launches in torch's graphs, and an await for torch's work. Needs PyTorch and a CUDA device; from a bundle: run check_torch."""
+launches in torch's graphs, torch's graphs and torch's work in our templates, and an await for torch's work. Needs PyTorch and a
+CUDA device; from a bundle: run check_torch."""
 import asyncio
 import ctypes
 import inspect
@@ -21,6 +22,10 @@ try:
     import torch
 except ImportError:
     torch = None
+
+
+class Skip(Exception):
+    """A test that can't be done here, and why."""
 
 
 class World:
@@ -155,6 +160,119 @@ def our_launches_are_captured_into_torchs_graphs(w):
     busy.close()
 
 
+class Arguments:
+    """All arguments of the kernels of a template, each a parameter. The template has had no graph yet."""
+
+    def __init__(self, gpo, template):
+        self.gpo, self.names = gpo, []
+        for node in range(1, gpo.template_get_statistics(template).nodes + 1):
+            index = 0
+            while self.name(template, node, index):
+                index += 1
+
+    def name(self, template, node, index):
+        name = f"{node}.{index}"
+        try:
+            self.gpo.template_add_parameter(template, name, node, self.gpo.PARAMETER_ARGUMENT, index)
+        except gpuorch.Error:
+            return False  # no such argument, no kernel, or sizes that the driver can't tell
+        self.names.append((name, self.gpo.template_get_parameter(template, name)[1]))
+        return True
+
+    def replace(self, graph, before, after):
+        """One address by another, within structs too. Returns in how many places."""
+        places, before, after = 0, before.to_bytes(8, "little"), after.to_bytes(8, "little")
+        for name, size in self.names:
+            room = (ctypes.c_char * size)()
+            self.gpo.graph_get(graph, name, room, size)
+            pieces = [room.raw[at:at + 8] for at in range(0, size, 8)]
+            if before in pieces:
+                places += pieces.count(before)
+                value = b"".join(after if piece == before else piece for piece in pieces)
+                self.gpo.graph_set(graph, name, value, size)
+        return places
+
+
+def run(w, graph):
+    w.gpo.graph_launch(graph, w.stream)
+    w.gpo.stream_wait(w.stream, -1)
+
+
+def a_region_that_torch_captured_is_a_template_of_ours(w):
+    if not hasattr(torch.cuda.CUDAGraph, "raw_cuda_graph"):
+        raise Skip("this PyTorch doesn't give its graphs out")
+    gpo, theirs = w.gpo, torch.cuda.CUDAGraph(keep_graph=True)  # whose memory the nodes use
+    x, other, y = torch.ones(N, device="cuda"), torch.full((N,), 5.0, device="cuda"), torch.zeros(N, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.graph(theirs):
+        y.copy_((x * 3 + 1).sqrt())
+    torch.cuda.synchronize()
+    assert float(y.sum()) == 0, "captured, not run"
+    with gpo.template_import(w.device, theirs.raw_cuda_graph(), gpo.TemplateOptions(label="torch's")) as template:
+        arguments = Arguments(gpo, template)
+        graph = gpo.graph_create(template)
+    with graph:
+        run(w, graph)
+        assert bool((y == 2).all()), y[:4]
+        places = arguments.replace(graph, x.data_ptr(), other.data_ptr())
+        print(f"the input's address is in {places} places of the kernels' arguments")
+        if places:
+            run(w, graph)
+            assert bool((y == 4).all()), y[:4]
+        (other if places else x).fill_(8)
+        torch.cuda.synchronize()
+        run(w, graph)
+        assert bool((y == 5).all()), y[:4]
+    theirs.replay()  # torch's own copy is what it was
+    torch.cuda.synchronize()
+    assert bool((y == (2 if places else 5)).all()), y[:4]
+
+
+def torchs_work_is_recorded_in_a_template_of_ours(w):
+    gpo = w.gpo
+    a = torch.arange(64 * 64, device="cuda", dtype=torch.float32).reshape(64, 64) % 7
+    b, c = torch.eye(64, device="cuda") * 2, torch.zeros(64, 64, device="cuda")
+
+    def work():
+        torch.matmul(a, b, out=c)
+        c.add_(1)
+
+    torch.cuda.synchronize()
+    with torch.cuda.stream(w.as_torchs()):
+        work()  # loads the kernels, and gives cuBLAS its workspace on this stream
+        gpo.stream_wait(w.stream, -1)
+        with gpo.template_create(w.device) as template:
+            gpo.template_begin(template, w.stream)
+            work()
+            gpo.template_end(template)
+            assert gpo.template_get_statistics(template).nodes >= 2
+            graph = gpo.graph_create(template)
+    with graph:
+        for factor in (3, 4):
+            a.fill_(factor)
+            c.zero_()
+            torch.cuda.synchronize()
+            run(w, graph)
+            assert bool((c == 2 * factor + 1).all()), c[:2]
+
+
+def torchs_recorded_work_runs_on_several_streams_of_ours(w):
+    gpo, x = w.gpo, torch.ones(N, device="cuda")
+    torch.cuda.synchronize()
+    streams = [gpo.stream_create(w.device) for _ in range(3)]
+    with torch.cuda.stream(w.as_torchs()), gpo.template_create(w.device) as template:
+        gpo.template_begin(template, w.stream)
+        x.add_(1)
+        gpo.template_end(template)
+        for stream in streams:
+            gpo.template_launch(template, stream, None, 0, 0)
+            gpo.stream_wait(stream, -1)
+        assert gpo.template_get_statistics(template).pooled == len(streams)
+    assert bool((x == 1 + len(streams)).all()), x[:4]
+    for stream in streams:
+        stream.close()
+
+
 def torchs_work_can_be_awaited(w):
     async def main():
         theirs, x = torch.cuda.Stream(), torch.zeros(N, device="cuda")
@@ -202,6 +320,8 @@ def main():
         try:
             test(w)
             print(f"PASS {name}")
+        except Skip as reason:
+            print(f"SKIP {name}: {reason}")
         except Exception as error:
             failed += 1
             line = error.__traceback__.tb_next.tb_lineno if error.__traceback__.tb_next else 0
