@@ -225,8 +225,8 @@ test("a scheduler launches a graph for each task, and keeps the graphs and their
     same(device:memory_describe(address).kind, "device")
     scheduler:close()
     collect() -- the graphs' templates
-    assert(device:wait(20))
-    same(device:memory_describe(address).kind, "pageable")
+    -- The scheduler lets go of its graphs a moment after close has returned, and the memory is freed after them.
+    comes(function() return device:memory_describe(address).kind == "pageable" end)
 end)
 
 -- --- lifetime ---
