@@ -16,8 +16,8 @@ FULL = ("ubsan", "driver", "fibers", "clang")
 SECTIONS = (*PLAIN, *SANITIZE, *FULL)
 
 # Seconds of processor time that a part takes on this project's machine for tests (2 cores), with room for a slower one. A part
-# that takes half as much again fails: what is slow is found when it becomes slow. Not the time that passes: other programs may
-# have the processors meanwhile. Parts that aren't named take less than LEAST.
+# that takes half as much again is told, so that what is slow is found when it becomes slow. Not the time that passes: other
+# programs may have the processors meanwhile. Parts that aren't named take less than LEAST.
 LEAST = 20
 BUDGETS = {"conformance": 180, "faults": 320, "unit": 140, "process": 50, "rust": 200, "lua": 70, "process/main_job": 30,
            "lifecycle/lifecycle": 30, "python/main_job": 40, "cpp/objects": 40, "cpp/main_job": 30, "asan conformance": 160, "asan faults": 130, "asan unit": 170,
@@ -29,7 +29,7 @@ COUNTED = ["gpuorch", "gpuorch_counting", "gpuorch_odd"]
 SCRIPT_TARGETS = {"checks": [*COUNTED, "gpuorch_described", "gpuorch-info", "gpuorch-advise", "gpuorch_fake_nvml",
                              "gpuorch_fake_nvtx"],
                   "runtimes": COUNTED, "rust": COUNTED, "lua": COUNTED}
-SECONDS = 600     # until a suite is ended; sanitizers get twice that, --full ten times
+SECONDS = 1200    # until a suite is ended; sanitizers get twice that, --full ten times
 SCRIPT_SECONDS = 600
 
 # What --full runs a second time, it runs with no more rounds than tests/run does: all of them each time would take hours.
