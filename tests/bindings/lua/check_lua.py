@@ -56,7 +56,7 @@ def environment(lua, folder, **more):
             "LUA_PATH": f"{SOURCE}/lua/?.lua;;", "LUA_CPATH": f"{folder}/?.so;;", **more}
 
 
-def run(lua, script, folder, limit=600 if FULL else 60, **more):
+def run(lua, script, folder, limit=600 if FULL else 200, **more):
     """Runs a test file; its lines are the report. A file that doesn't come to its end has failed."""
     try:
         outcome = subprocess.run([lua, script], env=environment(lua, folder, **more), text=True, timeout=limit, cwd=HERE,
