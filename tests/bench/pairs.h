@@ -17,6 +17,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpo::bench {
@@ -45,6 +46,7 @@ struct RowSpec {
     Target target = {};
     unsigned target_on = on_cuda;  // where the target holds; elsewhere the row shows that the program works
     unsigned devices = on_any;     // where the row makes sense
+    double limit_seconds = 0;      // a row that takes longer has failed and ends the program: see Limit. 0: none
 };
 
 /// Of a row that is a measurement, however long they take.
@@ -121,6 +123,7 @@ public:
     bool software();
 
 private:
+    using Machine = std::vector<std::pair<std::string, std::string>>;
     struct Result {
         RowSpec spec;
         std::vector<double> base, ours;
@@ -133,7 +136,8 @@ private:
     void evaluate(Result& result);
     void print_header();
     void print(const Result& result) const;
-    void write_json();
+    void write_json(const Machine& machine);
+    [[noreturn]] void give_up(const RowSpec& spec);
 
     const std::string program_;
     Options options_;

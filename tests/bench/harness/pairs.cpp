@@ -7,10 +7,13 @@
 #include <chrono>
 #include <cerrno>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <mutex>
+#include <thread>
 
 #include "bench/gpu.h"
 
@@ -25,6 +28,37 @@ std::string number(double value) {
 }
 
 bool better_high(const RowSpec& spec) { return std::strchr(spec.unit, '/') != nullptr; }
+
+/// Calls `passed` on a thread of its own if it isn't destroyed within so many seconds. A driver call that waits for a
+/// GPU which hangs never returns, and neither do the calls that would free what the row uses.
+class Limit {
+public:
+    Limit(double seconds, std::function<void()> passed) {
+        if (seconds <= 0) return;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+        thread_ = std::thread([this, end, passed = std::move(passed)] {
+            std::unique_lock lock(mutex_);
+            if (!ended_.wait_until(lock, end, [this] { return over_; })) passed();
+        });
+    }
+    ~Limit() {
+        if (!thread_.joinable()) return;
+        {
+            const std::lock_guard lock(mutex_);
+            over_ = true;
+        }
+        ended_.notify_one();
+        thread_.join();
+    }
+    Limit(const Limit&) = delete;
+    Limit& operator=(const Limit&) = delete;
+
+private:
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool over_ = false;
+    std::thread thread_;
+};
 
 }  // namespace
 
@@ -182,6 +216,7 @@ void Bench::row(const RowSpec& spec, const std::function<void(Row&)>& body) {
     result.spec = spec;
     const double begin = now_ns();
     try {
+        const Limit limit(spec.limit_seconds, [&] { give_up(spec); });
         if (spec.devices != on_any && !(spec.devices & (software() ? on_soft : on_cuda)))
             throw Skip(spec.devices == on_cuda ? "only on a CUDA device" : "only on the software GPU");
         Row row(options_, spec, random_);
@@ -201,6 +236,18 @@ void Bench::row(const RowSpec& spec, const std::function<void(Row&)>& body) {
     print_header();
     print(result);
     results_.push_back(std::move(result));
+}
+
+// The row's thread is inside a call: what was measured before is written, without asking the driver anything.
+void Bench::give_up(const RowSpec& spec) {
+    Result result{};
+    result.spec = spec;
+    result.seconds = spec.limit_seconds;
+    result.problem = "no end within " + number(spec.limit_seconds) + " s";
+    print(result);
+    results_.push_back(std::move(result));
+    if (!options_.json.empty()) write_json({{"command", options_.command}});
+    std::_Exit(1);
 }
 
 void Bench::evaluate(Result& result) {
@@ -248,7 +295,7 @@ void Bench::evaluate(Result& result) {
 
 int Bench::finish() {
     if (options_.list) return 0;
-    if (!options_.json.empty()) write_json();
+    if (!options_.json.empty()) write_json(describe_machine(options_.command));
     for (const Result& result : results_)
         if (!result.problem.empty() && !result.skipped) return 1;
     return 0;
@@ -351,14 +398,14 @@ private:
 
 }  // namespace
 
-void Bench::write_json() {
+void Bench::write_json(const Machine& machine) {
     std::FILE* file = std::fopen(options_.json.c_str(), "w");
     if (!file) throw std::runtime_error("can't write " + options_.json + ": " + std::strerror(errno));
     Json json(file);
     json.open('{');
     json.field("program", program_);
     json.key("machine"), json.open('{');
-    for (const auto& [name, value] : describe_machine(options_.command)) json.field(name.c_str(), value);
+    for (const auto& [name, value] : machine) json.field(name.c_str(), value);
     json.close('}');
     json.field("seed", std::to_string(options_.seed));
     json.field("quick", options_.quick ? 1.0 : 0.0);
