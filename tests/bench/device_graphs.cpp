@@ -1,8 +1,9 @@
 // Graphs that decide on the GPU, against the host that decides and against the driver's own conditional nodes; graphs
-// that kernels launch through the device header, against the driver's own device functions.
+// that kernels launch through the device header, and a scheduler of graphs, against the driver's own device functions.
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "bench/gpu.h"
 #include "bench/pairs.h"
@@ -52,6 +53,26 @@ extern "C" __global__ void raw_parent(Starts *starts, u64 graph) {
     starts->launched = now();
     cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)0x0200000000000000ull);
 }
+
+struct alignas(16) task { unsigned handler, number, rest[2]; };
+extern "C" __global__ void add(Starts *sums, const task *mine) {
+    atomicAdd(&sums->total, (u64)mine->number);
+    atomicAdd(&sums->count, 1ull);
+}
+// Launches a graph for each of the next tasks, and then its own graph again. `failure`: what a launch returned last.
+struct raw_tasks { const task *tasks; task *mine; const u64 *graphs; unsigned next, count, batch, failure; };
+extern "C" __global__ void raw_schedule(Starts *, raw_tasks *from) {
+    const unsigned first = from->next, left = from->count - first;
+    const unsigned count = left < from->batch ? left : from->batch;
+    for (unsigned i = 0; i < count; ++i) {
+        from->mine[i] = from->tasks[first + i];
+        from->failure = cudaGraphLaunch((cudaGraphExec_t)from->graphs[i], (cudaStream_t)0x0200000000000000ull);
+        if (from->failure != 0) return;
+    }
+    from->next = first + count;
+    if (count != 0)
+        from->failure = cudaGraphLaunch((cudaGraphExec_t)gpo::current_graph(), (cudaStream_t)0x0100000000000000ull);
+}
 )";
 
 struct Starts {
@@ -60,6 +81,14 @@ struct Starts {
 
 struct DeviceHandle {
     uint64_t graph = 0, status = 0;
+};
+
+struct Task {
+    uint32_t handler, number, rest[2];
+};
+struct RawTasks {
+    uint64_t tasks, mine, graphs;
+    uint32_t next, count, batch, failure;
 };
 
 // --- one arm's memory, kernels and graphs ---
@@ -353,6 +382,110 @@ void starts(Row& row) {
     row.pairs([&] { return block(both.base, raw_parent); }, [&] { return block(both.ours, parent.get()); });
 }
 
+// --- schedulers ---
+
+/// Tasks that are graphs of one kernel, which adds the task's number: `batch` of them in a step.
+class Scheduled : public Both {
+public:
+    explicit Scheduled(const Row& row) : batch_(row.size(120u, 3u)), tasks_(row.size(size_t{10'000}, size_t{10})) {
+        for (uint32_t i = 0; i < tasks_.size(); ++i) tasks_[i].number = i + 1;
+        make_base();
+        make_ours();
+    }
+
+    double by_hand() {
+        base.clear();
+        put(queue_, RawTasks{in_base_, base_mine_, base_graphs_, 0, static_cast<uint32_t>(tasks_.size()), batch_, 0});
+        const double begin = now_ns();
+        base.launch(step_);
+        base.finish();
+        const double ns = now_ns() - begin;
+        RawTasks after{};
+        CHECK_CU(base.raw.cu.cuMemcpyDtoHAsync(&after, queue_, sizeof after, base.stream));
+        base.finish();
+        if (after.failure != 0)
+            throw std::runtime_error("cudaGraphLaunch in a kernel gave " + std::to_string(after.failure) +
+                                     ", in the step that began with task " + std::to_string(after.next));
+        require_sums(base.read());
+        return ns / static_cast<double>(tasks_.size());
+    }
+    double by_scheduler() {
+        ours.clear();
+        CHECK_GPO(gpo_queue_push(ring_, ours.stream, tasks_.data(), tasks_.size(), 0));
+        ours.finish();
+        const double begin = now_ns();
+        CHECK_GPO(gpo_scheduler_start(scheduler_));
+        CHECK_GPO(gpo_scheduler_drain(scheduler_, kPatience));
+        const double ns = now_ns() - begin;
+        require_sums(ours.read());
+        return ns / static_cast<double>(tasks_.size());
+    }
+
+private:
+    using Ring = gpo::test::DeviceQueue;
+    using Scheduler = gpo::test::Owned<gpo_scheduler_t, gpo_scheduler_destroy>;
+    static constexpr int64_t kPatience = 60'000'000'000;
+
+    template <class T>
+    void put(CUdeviceptr to, const T& value) {
+        CHECK_CU(base.raw.cu.cuMemcpyHtoDAsync(to, &value, sizeof value, base.stream));
+        base.finish();
+    }
+    void make_base() {
+        in_base_ = base.raw.memory(tasks_.size() * sizeof(Task));
+        base_mine_ = base.raw.memory(batch_ * sizeof(Task));
+        base_graphs_ = base.raw.memory(batch_ * sizeof(uint64_t));
+        queue_ = base.raw.memory(sizeof(RawTasks));
+        CHECK_CU(base.raw.cu.cuMemcpyHtoDAsync(in_base_, tasks_.data(), tasks_.size() * sizeof(Task), base.stream));
+        for (uint32_t i = 0; i < batch_; ++i)
+            put(base_graphs_ + i * sizeof(uint64_t), base.graph("add", base_mine_ + i * sizeof(Task), true));
+        step_ = base.graph("raw_schedule", queue_, true);
+    }
+    void make_ours() {
+        std::vector<gpo_graph_t> graphs;
+        for (uint32_t i = 0; i < batch_; ++i) {
+            Template of;
+            children_.push_back(ours.graph(of, "add", mine_.address + i * sizeof(Task), GPO_GRAPH_DEVICE_LAUNCH));
+            graphs.push_back(children_.back());
+        }
+        auto ring = sized<gpo_queue_options>();
+        ring.kind = GPO_QUEUE_RING;
+        ring.capacity = tasks_.size();
+        ring.task_size = sizeof(Task);
+        CHECK_GPO(gpo_queue_create(gpu.device, &ring, ring_.out()));
+        auto handler = sized<gpo_handler>();
+        handler.name = "add";
+        handler.graphs = graphs.data();
+        handler.graph_count = batch_;
+        handler.task_memory = mine_.address;
+        auto options = sized<gpo_scheduler_options>();
+        options.form = GPO_SCHEDULER_GRAPHS;
+        options.queue = ring_;
+        options.batch = batch_;
+        options.label = "bench";
+        CHECK_GPO(gpo_scheduler_create(gpu.device, &options, &handler, sizeof handler, 1, scheduler_.out()));
+    }
+    void require_sums(const Starts& seen) const {
+        const uint64_t count = tasks_.size();
+        require(seen.count == count, "a task's graph was not launched, or was launched twice");
+        require(seen.total == count * (count + 1) / 2, "a graph found another's task");
+    }
+
+    const uint32_t batch_;
+    std::vector<Task> tasks_;
+    CUdeviceptr in_base_ = 0, base_mine_ = 0, base_graphs_ = 0, queue_ = 0;
+    CUgraphExec step_ = nullptr;
+    const Memory mine_{gpu, batch_ * sizeof(Task)};
+    std::vector<Graph> children_;
+    Ring ring_;
+    Scheduler scheduler_;
+};
+
+void scheduled(Row& row) {
+    Scheduled both(row);
+    row.pairs([&] { return both.by_hand(); }, [&] { return both.by_scheduler(); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -384,5 +517,11 @@ int main(int argc, char** argv) {
                .base = "cudaGraphLaunch in the kernel",
                .target = ratio_at_most(1.05)},
               starts);
+    bench.row({.name = "scheduler_graphs",
+               .what = "a task of a scheduler that launches a graph of one small kernel for each, of 10,000",
+               .base = "a graph that launches one for each of 120 tasks and then itself, by cudaGraphLaunch",
+               .target = ratio_at_most(1.1),
+               .limit_seconds = 300},
+              scheduled);
     return bench.finish();
 }
