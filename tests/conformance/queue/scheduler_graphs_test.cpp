@@ -93,6 +93,21 @@ struct Firing : Gpu {
 
 }  // namespace
 
+TEST_CASE("a scheduler launches graphs for what a closed ring has left, and ends by itself") {
+    Firing gpu;
+    gpu.make_adding(3);
+    Scheduler scheduler;
+    REQUIRE_OK(gpu.create({gpu.adding_handler()}, scheduler));
+    std::vector<NumberTask> tasks;
+    for (uint32_t i = 1; i <= 20; ++i) tasks.push_back({0, i, {}});
+    push_tasks(gpu.ring, gpu.plain, tasks);
+    CHECK_OK(gpo_queue_close(gpu.ring));
+    REQUIRE_OK(gpo_scheduler_start(scheduler));
+    CHECK_OK(gpo_scheduler_wait(scheduler, kPatience));
+    CHECK(gpu.sum() == std::vector<uint64_t>{20 * 21, 20});
+    CHECK(queue_info(gpu.ring).done == 20);
+}
+
 TEST_CASE("a scheduler launches a graph for each task, in steps, run after run" * gated) {
     Firing gpu;
     gpu.make_adding(3);

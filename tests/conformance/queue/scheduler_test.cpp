@@ -49,6 +49,23 @@ std::vector<NumberTask> numbers(uint32_t count, uint32_t handler = 0) {
 
 }  // namespace
 
+TEST_CASE("a scheduler does what a closed ring has left, and ends by itself") {
+    for (const uint32_t workers : {GPO_WORKER_THREAD, GPO_WORKER_WARP, GPO_WORKER_BLOCK}) {
+        CAPTURE(workers);
+        Adding gpu(workers);
+        Scheduler scheduler = make_scheduler(gpu, gpu.options, {"add", "refuse"});
+        push_tasks(gpu.ring, gpu.plain, numbers(400));
+        push_tasks(gpu.ring, gpu.plain, {{1, 7, {}}});
+        CHECK_OK(gpo_queue_close(gpu.ring));
+        REQUIRE_OK(gpo_scheduler_start(scheduler));
+        CHECK_OK(gpo_scheduler_wait(scheduler, kPatience));
+        CHECK(gpu.sum() == 400 * 399 / 2);
+        CHECK(scheduler_info(scheduler).tasks == 401);
+        CHECK(scheduler_info(scheduler).errors == 1);
+        CHECK(queue_info(gpu.ring).done == 401);
+    }
+}
+
 TEST_CASE("a scheduler does what streams push, and drains" * gated) {
     for (const uint32_t workers : {GPO_WORKER_THREAD, GPO_WORKER_WARP, GPO_WORKER_BLOCK}) {
         CAPTURE(workers);

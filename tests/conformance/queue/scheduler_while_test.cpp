@@ -40,6 +40,17 @@ struct Looping : Gpu {
 
 }  // namespace
 
+TEST_CASE("a scheduler that is a while does what a closed ring has left, and ends by itself") {
+    Looping gpu;
+    Scheduler scheduler = make_scheduler(gpu, gpu.options, {"visit"});
+    push_tasks(gpu.ring, gpu.plain, {{0, 1, {}}, {0, 1, {}}});
+    CHECK_OK(gpo_queue_close(gpu.ring));
+    REQUIRE_OK(gpo_scheduler_start(scheduler));
+    CHECK_OK(gpo_scheduler_wait(scheduler, kPatience));
+    CHECK(gpu.sum() == 2 * 255ull * 256 / 2);
+    CHECK(scheduler_info(scheduler).tasks == 2 * 255);
+}
+
 TEST_CASE("a scheduler that is a while does tasks that push tasks, run after run" * gated) {
     for (const uint32_t workers : {GPO_WORKER_THREAD, GPO_WORKER_WARP, GPO_WORKER_BLOCK}) {
         CAPTURE(workers);

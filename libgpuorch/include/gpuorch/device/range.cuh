@@ -232,7 +232,8 @@ struct shared_range_memory {
     /* The low 16 bits: how many batches of the chunk are left, or that there is no chunk: from 0x8000 on the range has
      * ended, from 0xc000 on a warp fetches the next chunk. The high bits: the number of the next batch. */
     unsigned long long stock;
-    unsigned long long ahead; /* the claim whose chunk is next; or no_claim, on_its_way or not_claimed */
+    /* The claim whose chunk is next; or no_claim, on_its_way or not_claimed. Threads wait for it: atomics alone. */
+    unsigned long long ahead;
 };
 
 struct shared_range {
@@ -298,7 +299,7 @@ struct shared_range {
 
     __device__ unsigned long long await_ahead() const {
         for (;;) {
-            const unsigned long long claimed = look(memory.ahead);
+            const unsigned long long claimed = atomicCAS(&memory.ahead, 0ull, 0ull);
             if (claimed != on_its_way) return claimed;
             atomic::pause(20);
         }
@@ -317,7 +318,7 @@ struct shared_range {
             return no_batch;
         }
         const unsigned long long which = (worker.workers + claimed) * chunk;
-        memory.ahead = worker.late ? not_claimed : on_its_way;
+        atomicExch(&memory.ahead, worker.late ? not_claimed : on_its_way);
         __threadfence_block();
         atomicExch(&memory.stock, (which + 1) << 16 | (chunk - 1));
         if (!worker.late) {
@@ -330,7 +331,7 @@ struct shared_range {
     __device__ unsigned long long publish_claim() {
         unsigned long long first, last;
         if (!worker.places(worker.ahead, first, last)) worker.finish();
-        *(volatile unsigned long long*)&memory.ahead = worker.ahead;
+        atomicExch(&memory.ahead, worker.ahead);
         return worker.ahead;
     }
 
@@ -341,7 +342,7 @@ struct shared_range {
             if (before <= most_batches) {
                 worker.ahead = await_ahead();
                 worker.drop_rest();
-                memory.ahead = range_worker::no_claim;
+                atomicExch(&memory.ahead, range_worker::no_claim);
                 __threadfence_block();
             }
             if (before <= has_ended) break;
