@@ -115,15 +115,15 @@ struct dispatcher {
         return slots < reach ? slots : reach;
     }
 
-    /* For the first thread: positions for as many of the tasks as the workers have room for. */
-    __device__ void decide(unsigned there) {
+    /* For the first thread: positions for as many of the tasks as the workers have room for. `state`: the host's. */
+    __device__ void decide(unsigned there, unsigned state) {
         ring_offer offer = {0, 0, 0, queue_would_block};
-        const bool aborted = atomic::load_relaxed_system(host_state(from)) == queue_is_aborted ||
-                             atomic::load_relaxed(ring_word<unsigned>(from.tasks, ring_state)) == queue_is_aborted;
-        if (aborted)
+        if (state == queue_is_aborted)
             offer.status = queue_aborted;
         else if (there != 0)
             offer = offer_room(from.tasks, 0, there);
+        else if (atomic::load_relaxed(ring_word<unsigned>(from.tasks, ring_state)) == queue_is_aborted)
+            offer.status = queue_aborted;
         memory.count = offer.count;
         memory.first = offer.first;
         memory.status = queue_success;
@@ -133,7 +133,9 @@ struct dispatcher {
             return;
         }
         if (told != taken) tell(taken);
-        const int verdict = offer.status == queue_aborted ? queue_aborted : host_verdict(from, taken);
+        const int verdict = offer.status == queue_aborted ? (int)queue_aborted
+                            : state == queue_open         ? (int)queue_would_block
+                                                          : host_verdict(from, taken);
         if (verdict == queue_aborted) abort(from.tasks);
         if (verdict == queue_end) close(from.tasks);
         memory.status = verdict != queue_would_block ? verdict : waiting.over() ? queue_timeout : queue_success;
@@ -161,12 +163,14 @@ struct dispatcher {
     }
 
     __device__ int turn(unsigned number, unsigned lanes) {
-        unsigned data = 0;
+        unsigned data = 0, state = queue_open;
+        /* On its way across the bus together with the words: a turn waits for the bus once. */
+        if (thread == 0) state = atomic::load_relaxed_system(host_state(from));
         const bool there = look(data);
         const unsigned slots = whole(there, memory.first_bad[number % 2], lanes);
         if (thread == 0) {
             memory.first_bad[(number + 1) % 2] = ~0u;
-            decide(slots);
+            decide(slots, state);
         }
         __syncthreads();
         const unsigned count = memory.count;
