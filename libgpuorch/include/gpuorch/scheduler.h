@@ -29,7 +29,7 @@
  *   GPO_SCHEDULER_WHILE     A graph with a while, whose body is a kernel that does up to `batch` tasks for each worker.
  *                           The multiprocessors are free for other work between two turns. A run ends after 2^32 - 1
  *                           turns (gpo_scheduler_info.last_end). Not for host rings.
- *   GPO_SCHEDULER_GRAPHS    A graph of one thread that takes tasks, and launches for each a graph of the program's,
+ *   GPO_SCHEDULER_GRAPHS    A graph of one warp that takes tasks, and launches for each a graph of the program's,
  *                           made with GPO_GRAPH_DEVICE_LAUNCH: that is a *step*. When these graphs are done it launches
  *                           itself again. For tasks that are whole graphs of kernels. Not for host rings.
  *

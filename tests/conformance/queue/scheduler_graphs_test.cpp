@@ -108,6 +108,39 @@ TEST_CASE("a scheduler launches graphs for what a closed ring has left, and ends
     CHECK(queue_info(gpu.ring).done == 20);
 }
 
+TEST_CASE("tasks wait for the graphs of their handler while others are launched, whatever the batch") {
+    for (const uint32_t batch : {1, 2, 7, 40, 120}) {
+        CAPTURE(batch);
+        Firing gpu;
+        gpu.make_adding(37);
+        gpu.options.batch = batch;
+        Template to;
+        REQUIRE_OK(gpo_template_create(gpu.device, nullptr, to.out()));
+        const Memory task = gpu.memory(16), made = gpu.memory(4);
+        const uint32_t first = gpu.node(to, 0, "twice", uint64_t{task}, uint64_t{made});
+        gpu.node(to, first, "add", uint64_t{made}, uint64_t{gpu.sums});
+        const Graph only = gpu.graph(to);
+        const gpo_graph_t graph = only;
+        auto handler = sized<gpo_handler>();
+        handler.graphs = &graph;
+        handler.graph_count = 1;
+        handler.task_memory = task;
+        Scheduler scheduler;
+        REQUIRE_OK(gpu.create({gpu.adding_handler(), handler}, scheduler));
+        // Of the second handler, which has one graph: one, some in a row, and each third.
+        std::vector<NumberTask> tasks;
+        for (uint32_t i = 1; i <= 60; ++i) tasks.push_back({i == 5 || (i > 20 && i < 30) || i % 3 == 0, i, {}});
+        push_tasks(gpu.ring, gpu.plain, tasks);
+        CHECK_OK(gpo_queue_close(gpu.ring));
+        REQUIRE_OK(gpo_scheduler_start(scheduler));
+        CHECK_OK(gpo_scheduler_wait(scheduler, kPatience));
+        CHECK(gpu.sum() == std::vector<uint64_t>{60 * 61, 60});
+        CHECK(scheduler_info(scheduler).tasks == 60);
+        CHECK(scheduler_info(scheduler).errors == 0);
+        CHECK(queue_info(gpu.ring).done == 60);
+    }
+}
+
 TEST_CASE("a scheduler launches a graph for each task, in steps, run after run" * gated) {
     Firing gpu;
     gpu.make_adding(3);

@@ -1,8 +1,8 @@
 /* device/scheduler_step.cuh: the step of a scheduler whose tasks are graphs. Part of device/scheduler.cuh.
  *
- * A step is one thread in a graph that kernels launch. It takes tasks, launches a graph for each (fire and forget), and
- * launches its own graph as a tail: so the next step begins when these graphs are done. A run ends with a step that has
- * launched nothing.
+ * A step is one warp in a graph that kernels launch. Its lanes take tasks together, and each launches the graph of its
+ * own (fire and forget). Then the step launches its own graph as a tail: so the next step begins when these graphs are
+ * done. A run ends with a step that has launched nothing.
  */
 #ifndef GPUORCH_DEVICE_SCHEDULER_STEP_CUH
 #define GPUORCH_DEVICE_SCHEDULER_STEP_CUH
@@ -22,16 +22,20 @@ struct step_handler {
 
 /* In device memory; behind it a step_handler of each handler, and a device_graph of each graph. */
 struct step_state {
+    enum { lanes = 32 };
     unsigned fired;   /* graphs that the step before has launched */
-    unsigned carried; /* 1: a task was taken for which that step had no graph left */
-    unsigned priority, reserved;
-    unsigned long long position;
-    unsigned handler[most_launches]; /* of each graph that was launched */
-    unsigned long long unused;
-    scheduler_task task;             /* that is carried */
+    unsigned carried; /* tasks that were taken and for which that step had no graph left */
+    unsigned reserved[2];
+    unsigned handler[most_launches];    /* of each graph that was launched */
+    unsigned long long position[lanes]; /* of what is carried */
+    unsigned priority[lanes];
+    scheduler_task task[lanes];
 };
 
+/* What a warp does: all functions are called by all lanes together. */
 struct step {
+    enum : unsigned { all = 0xffffffffu };
+
     const scheduler_work& work;
     const ring& tasks;
     step_state& state;
@@ -39,19 +43,26 @@ struct step {
     const device_graph* const graphs;
     scheduler_block& figures;
     scheduler_count* const counts;
+    const unsigned lane;
+    unsigned fired, most; /* graphs that this step has launched, and may */
 
     __device__ step(const scheduler_work& of, const ring& from, unsigned long long memory)
         : work(of), tasks(from), state(*(step_state*)memory), handlers((step_handler*)(&state + 1)),
           graphs((const device_graph*)(handlers + of.handlers)), figures(figures_of(of)),
-          counts((scheduler_count*)(&figures + 1)) {}
+          counts((scheduler_count*)(&figures + 1)), lane(atomic::lane()), fired(0), most(0) {}
 
     /* The graphs of the step before are done. */
     __device__ void finish() {
-        for (unsigned i = 0; i < state.fired; ++i) atomic::add_relaxed(&counts[state.handler[i]].tasks, 1ull);
-        if (state.fired != 0) done_many(tasks, state.fired);
-        state.fired = 0;
-        for (unsigned i = 0; i < work.handlers; ++i) handlers[i].used = 0;
+        const unsigned before = state.fired;
+        for (unsigned i = lane; i < before; i += step_state::lanes)
+            atomic::add_relaxed(&counts[state.handler[i]].tasks, 1ull);
+        for (unsigned i = lane; i < work.handlers; i += step_state::lanes) handlers[i].used = 0;
+        for (unsigned i = 0; i < work.handlers; ++i) most += handlers[i].count;
+        most = most < work.batch ? most : work.batch;
+        __syncwarp();
+        if (lane == 0 && before != 0) done_many(tasks, before);
     }
+    /* For one lane. */
     __device__ void refuse(const scheduler_task& task, const found_task& found, int status) {
         if (task.handler() >= work.handlers) {
             atomic::add_relaxed(&figures.unknown, 1ull);
@@ -62,43 +73,73 @@ struct step {
         store_error(work, task, found, status);
         done_many(tasks, 1);
     }
-    /* False: all graphs of the task's handler are launched already. */
+    /* Launches the graph of each lane's task. False: graphs of some handler were launched already, all of them, and
+     * tasks are carried. */
     __device__ bool fire(const scheduler_task& task, const found_task& found) {
-        if (task.handler() >= work.handlers) {
-            refuse(task, found, run_no_handler);
-            return true;
+        const unsigned handler = found.any ? task.handler() : 0;
+        const bool known = found.any && handler < work.handlers;
+        if (found.any && !known) refuse(task, found, run_no_handler);
+        const unsigned asking = __ballot_sync(all, known);
+        unsigned number = 0;
+        bool mine = false;
+        if (known) {
+            const unsigned same = __match_any_sync(asking, handler);
+            step_handler& of = handlers[handler];
+            const unsigned used = of.used, count = of.count, then = used + (unsigned)__popc((int)same);
+            number = of.first + used + atomic::rank_in(same);
+            mine = used + atomic::rank_in(same) < count;
+            __syncwarp(asking);
+            if (atomic::elected(same)) of.used = then < count ? then : count;
         }
-        step_handler& mine = handlers[task.handler()];
-        if (mine.used == mine.count) return false;
-        const unsigned number = mine.used++;
-        if (mine.task_memory != 0)
-            memcpy((void*)(mine.task_memory + number * (unsigned long long)GPO_TASK_BYTES), task.task(),
-                   GPO_TASK_BYTES);
-        __threadfence();
-        const int status = launch_fire_and_forget(graphs[mine.first + number]);
-        if (status == launch_success)
-            state.handler[state.fired++] = task.handler();
-        else
-            refuse(task, found, status);
-        return true;
+        const unsigned over = __ballot_sync(all, known && !mine);
+        if (known && !mine) {
+            const unsigned place = atomic::rank_in(over);
+            state.task[place] = task;
+            state.position[place] = found.position;
+            state.priority[place] = found.priority;
+        }
+        if (lane == 0) state.carried = (unsigned)__popc((int)over);
+        bool launched = false;
+        if (mine) {
+            const step_handler& of = handlers[handler];
+            if (of.task_memory != 0)
+                memcpy((void*)(of.task_memory + (number - of.first) * (unsigned long long)GPO_TASK_BYTES), task.task(),
+                       GPO_TASK_BYTES);
+            __threadfence();
+            const int status = launch_fire_and_forget(graphs[number]);
+            launched = status == launch_success;
+            if (!launched) refuse(task, found, status);
+        }
+        const unsigned which = __ballot_sync(all, launched);
+        if (launched) state.handler[fired + atomic::rank_in(which)] = handler;
+        fired += (unsigned)__popc((int)which);
+        return over == 0;
     }
-    __device__ found_task take(scheduler_task& task) {
-        found_task found = {state.position, state.priority, state.carried != 0, run_stopped};
-        if (found.any) { /* it has begun */
-            task = state.task;
-            state.carried = 0;
+    /* A task for each of the first lanes, up to `wanted`, or why there is none. */
+    __device__ found_task take(scheduler_task& task, unsigned wanted) {
+        found_task found = {0, 0, false, run_stopped};
+        const unsigned carried = state.carried;
+        if (carried != 0) { /* they have begun */
+            if (lane < carried) {
+                task = state.task[lane];
+                found = {state.position[lane], state.priority[lane], true, run_goes_on};
+            }
             return found;
         }
-        if (mode_of(work) == mode_stop) return found;
-        int status;
-        const ring_offer offer = pop_some(tasks, task, lanes(worker::partners()), status);
-        found = {offer.first, offer.priority, status == queue_success, run_stopped};
-        if (status == queue_would_block) {
-            atomic::add_relaxed(&figures.empty_polls, 1ull);
-            found.verdict = idle_verdict(work, tasks);
-        } else if (status == queue_end) {
-            found.verdict = run_at_end;
+        if (atomic::from_first(all, mode_of(work)) == mode_stop) return found;
+        if (lane < wanted) {
+            const lanes group(all >> (step_state::lanes - wanted));
+            int status;
+            const ring_offer offer = pop_some(tasks, task, group, status);
+            found = {offer.first + group.rank, offer.priority, status == queue_success, run_stopped};
+            if (group.first() && offer.status == queue_would_block) {
+                atomic::add_relaxed(&figures.empty_polls, 1ull);
+                found.verdict = idle_verdict(work, tasks);
+            } else if (offer.status == queue_end) {
+                found.verdict = run_at_end;
+            }
         }
+        found.verdict = atomic::from_first(all, found.verdict);
         return found;
     }
     /* How the run ends, or that it goes on. */
@@ -106,19 +147,18 @@ struct step {
         finish();
         scheduler_task task;
         int verdict = run_goes_on;
-        while (state.fired < work.batch) {
-            const found_task found = take(task);
-            verdict = found.any ? (int)run_goes_on : found.verdict;
-            if (!found.any) break;
-            if (fire(task, found)) continue;
-            state.task = task;
-            state.position = found.position;
-            state.priority = found.priority;
-            state.carried = 1;
-            break;
+        bool carries = false;
+        while (fired < most && !carries) {
+            const found_task found = take(task, most - fired < step_state::lanes ? most - fired : step_state::lanes);
+            if (!__any_sync(all, found.any)) {
+                verdict = found.verdict;
+                break;
+            }
+            carries = !fire(task, found);
         }
-        if (state.fired != 0 || state.carried != 0) return run_goes_on;
-        if (verdict == run_goes_on) {
+        if (lane == 0) state.fired = fired;
+        if (fired != 0 || carries) return run_goes_on;
+        if (verdict == run_goes_on && lane == 0) {
             patience waiting(polls(32));
             await_items(tasks, waiting);
         }
@@ -126,17 +166,21 @@ struct step {
     }
 };
 
-/* What the thread of a step does. */
+/* What the warp of a step does. */
 __device__ inline void run_step(const scheduler_work& of, const ring& tasks, unsigned long long memory, unsigned run) {
     scheduler_work work = of;
     work.run = run;
-    watcher watch(work, tasks);
-    watch.begin();
-    watch.look();
-    atomic::add_relaxed(&words_of(work)->steps, 1ull);
-    scheduler_block& figures = figures_of(work);
-    figures.multiprocessor = atomic::multiprocessor();
+    const bool first = atomic::lane() == 0;
+    if (first) {
+        watcher watch(work, tasks);
+        watch.begin();
+        watch.look();
+        atomic::add_relaxed(&words_of(work)->steps, 1ull);
+        figures_of(work).multiprocessor = atomic::multiprocessor();
+    }
+    __syncwarp();
     int end = step(work, tasks, memory).go();
+    if (!first) return;
     if (end == run_goes_on) {
         end = relaunch_self();
         if (end == launch_success) return;

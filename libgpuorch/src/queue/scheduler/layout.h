@@ -59,14 +59,15 @@ struct Sample {
 };
 inline constexpr uint64_t kSamples = 1024;
 
-/// gpo::step_state of a step graph, without the task that is carried; behind that follow the others.
+/// gpo::step_state of a step graph, without the tasks that are carried, one of each lane; behind these follow the others.
+inline constexpr uint32_t kStepLanes = 32;
 struct alignas(16) StepState {
-    uint32_t fired, carried, priority, reserved;
-    uint64_t position;
+    uint32_t fired, carried, reserved[2];
     uint32_t handler[120];
-    uint64_t unused;
+    uint64_t position[kStepLanes];
+    uint32_t priority[kStepLanes];
 };
-static_assert(sizeof(StepState) == 512);
+static_assert(sizeof(StepState) == 880);
 struct StepHandler {
     uint64_t task_memory;
     uint32_t first, count, used, reserved;

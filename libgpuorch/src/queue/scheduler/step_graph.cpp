@@ -9,7 +9,7 @@ namespace gpo::scheduler {
 
 namespace {
 
-// The table that the kernel reads, as bytes: StepState, a StepHandler of each handler, a DeviceGraph of each graph.
+// The table that the kernel reads, as bytes: StepState, tasks, a StepHandler of each handler, a DeviceGraph of each graph.
 std::vector<std::byte> table_of(const Plan& plan, uint64_t state_bytes) {
     std::vector<std::byte> out(state_bytes);
     const auto add = [&](const auto& row) {
@@ -54,7 +54,7 @@ void check_graphs(const Plan& plan, const Context& context) {
 void make_step(Assets& assets, const Plan& plan, const char* label) {
     for (const Handler& handler : plan.handlers)
         assets.children.insert(assets.children.end(), handler.graphs.begin(), handler.graphs.end());
-    const std::vector<std::byte> table = table_of(plan, sizeof(StepState) + plan.task_size);
+    const std::vector<std::byte> table = table_of(plan, sizeof(StepState) + kStepLanes * plan.task_size);
     const uint64_t state = assets.memory->allocate(table.size());
     assets.memory->copy_in(state, table.data(), table.size());
     const queue::HandleBytes queue = assets.queue->handle();
@@ -63,7 +63,8 @@ void make_step(Assets& assets, const Plan& plan, const char* label) {
     const uint32_t sizes[] = {sizeof assets.work, static_cast<uint32_t>(queue.size), sizeof state, sizeof run};
     gpo_launch launch{};
     launch.struct_size = sizeof launch;
-    launch.grid[0] = launch.block[0] = 1;
+    launch.grid[0] = 1;
+    launch.block[0] = kStepLanes;
     launch.label = label;
     gpo_template_options options{};
     options.struct_size = sizeof options;
