@@ -209,12 +209,13 @@ struct host_taker {
     __device__ explicit host_taker(const host_ring& posted, unsigned lanes = __activemask())
         : from(posted), taken(is_host_ring(posted) ? atomic::load_relaxed(taken_count(posted)) : 0), mask(lanes) {}
 
-    /* All words at once: their loads are on their way together. */
+    /* All words and the host's state at once: their loads are on their way together. */
     template <class T>
-    __device__ bool look(host_task<T>& task) const {
+    __device__ bool look(host_task<T>& task, unsigned& state) const {
         constexpr unsigned words = 1 + task_words<T>::count * 4;
         const unsigned long long* const slot = host_slot(from, from.posted_slots, words, taken);
         unsigned long long bits[words];
+        state = atomic::load_relaxed_system(host_state(from));
 #pragma unroll
         for (unsigned i = 0; i < words; ++i) bits[i] = atomic::load_relaxed_system(slot + i);
         const unsigned flag = host_flag(from, taken);
@@ -235,10 +236,11 @@ struct host_taker {
         if (!is_host_ring(from) || from.task_words != 1 + task_words<T>::count * 4) return queue_invalid;
         patience waiting(limit);
         for (;;) {
-            if (__all_sync(mask, look(task))) break;
+            unsigned state = queue_open;
+            if (__all_sync(mask, look(task, state))) break;
             int status = queue_would_block;
             if (atomic::elected(mask)) {
-                status = host_verdict(from, taken);
+                if (state != queue_open) status = host_verdict(from, taken);
                 if (status == queue_would_block && waiting.over()) status = queue_timeout;
             }
             status = atomic::from_first(mask, status);
