@@ -59,16 +59,19 @@ extern "C" __global__ void add(Starts *sums, const task *mine) {
     atomicAdd(&sums->total, (u64)mine->number);
     atomicAdd(&sums->count, 1ull);
 }
-// Launches a graph for each of the next tasks, and then its own graph again. `failure`: what a launch returned last.
+// A warp that launches a graph for each of the next tasks, and then its own graph again. `failure`: what a launch returned.
 struct raw_tasks { const task *tasks; task *mine; const u64 *graphs; unsigned next, count, batch, failure; };
 extern "C" __global__ void raw_schedule(Starts *, raw_tasks *from) {
     const unsigned first = from->next, left = from->count - first;
     const unsigned count = left < from->batch ? left : from->batch;
-    for (unsigned i = 0; i < count; ++i) {
+    bool failed = false;
+    for (unsigned i = threadIdx.x; i < count; i += 32) {
         from->mine[i] = from->tasks[first + i];
-        from->failure = cudaGraphLaunch((cudaGraphExec_t)from->graphs[i], (cudaStream_t)0x0200000000000000ull);
-        if (from->failure != 0) return;
+        const unsigned failure = cudaGraphLaunch((cudaGraphExec_t)from->graphs[i], (cudaStream_t)0x0200000000000000ull);
+        if (failure != 0) from->failure = failure;
+        failed = failed || failure != 0;
     }
+    if (__any_sync(0xffffffffu, failed) || threadIdx.x != 0) return;
     from->next = first + count;
     if (count != 0)
         from->failure = cudaGraphLaunch((cudaGraphExec_t)gpo::current_graph(), (cudaStream_t)0x0100000000000000ull);
@@ -93,7 +96,7 @@ struct RawTasks {
 
 // --- one arm's memory, kernels and graphs ---
 
-/// The driver's. Graphs have one kernel of one thread each.
+/// The driver's. Graphs have one kernel each, of one thread if nothing else is said.
 class RawArm {
 public:
     explicit RawArm(Gpu& gpu)
@@ -108,11 +111,11 @@ public:
     RawArm& operator=(const RawArm&) = delete;
 
     /// `argument` comes after the address of `word`.
-    CUgraphExec graph(const char* kernel, uint64_t argument, bool launched_by_kernels) {
+    CUgraphExec graph(const char* kernel, uint64_t argument, bool launched_by_kernels, uint32_t threads = 1) {
         const CUgraph made = keep_graph();
         CUdeviceptr address = word;
         void* arguments[] = {&address, &argument, nullptr};
-        add_kernel(made, kernel, arguments);
+        add_kernel(made, kernel, arguments, threads);
         return instantiate(made, launched_by_kernels);
     }
     /// A while that runs `raw_decide` until `word` is 0.
@@ -163,13 +166,14 @@ private:
         graphs_.push_back(made);
         return made;
     }
-    void add_kernel(CUgraph graph, const char* name, void** arguments) {
+    void add_kernel(CUgraph graph, const char* name, void** arguments, uint32_t threads = 1) {
         CUgraphNodeParams parameters{};
         parameters.type = CU_GRAPH_NODE_TYPE_KERNEL;
         CUDA_KERNEL_NODE_PARAMS_v3& kernel = parameters.kernel;
         kernel.func = raw.function(gpu_, name);
         kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
-        kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+        kernel.blockDimX = threads;
+        kernel.blockDimY = kernel.blockDimZ = 1;
         kernel.kernelParams = arguments;
         CUgraphNode node = nullptr;
         CHECK_CU(raw.cu.cuGraphAddNode(&node, graph, nullptr, 0, &parameters));
@@ -439,7 +443,7 @@ private:
         CHECK_CU(base.raw.cu.cuMemcpyHtoDAsync(in_base_, tasks_.data(), tasks_.size() * sizeof(Task), base.stream));
         for (uint32_t i = 0; i < batch_; ++i)
             put(base_graphs_ + i * sizeof(uint64_t), base.graph("add", base_mine_ + i * sizeof(Task), true));
-        step_ = base.graph("raw_schedule", queue_, true);
+        step_ = base.graph("raw_schedule", queue_, true, 32);
     }
     void make_ours() {
         std::vector<gpo_graph_t> graphs;
@@ -519,7 +523,7 @@ int main(int argc, char** argv) {
               starts);
     bench.row({.name = "scheduler_graphs",
                .what = "a task of a scheduler that launches a graph of one small kernel for each, of 10,000",
-               .base = "a graph that launches one for each of 120 tasks and then itself, by cudaGraphLaunch",
+               .base = "a warp in a graph that launches one for each of 120 tasks and then itself, by cudaGraphLaunch",
                .target = ratio_at_most(1.1),
                .limit_seconds = 300},
               scheduled);
