@@ -209,16 +209,18 @@ struct host_taker {
     __device__ explicit host_taker(const host_ring& posted, unsigned lanes = __activemask())
         : from(posted), taken(is_host_ring(posted) ? atomic::load_relaxed(taken_count(posted)) : 0), mask(lanes) {}
 
-    /* All words and the host's state at once: their loads are on their way together. */
+    /* Looks at one word, the last that the host writes, and at the host's state, whose loads are on their way together.
+     * Each look at a line takes it from the host, which writes there meanwhile. Then reads all words. */
     template <class T>
     __device__ bool look(host_task<T>& task, unsigned& state) const {
         constexpr unsigned words = 1 + task_words<T>::count * 4;
         const unsigned long long* const slot = host_slot(from, from.posted_slots, words, taken);
-        unsigned long long bits[words];
+        const unsigned flag = host_flag(from, taken);
         state = atomic::load_relaxed_system(host_state(from));
+        if ((unsigned)(atomic::load_relaxed_system(slot) >> 32) != flag) return false;
+        unsigned long long bits[words];
 #pragma unroll
         for (unsigned i = 0; i < words; ++i) bits[i] = atomic::load_relaxed_system(slot + i);
-        const unsigned flag = host_flag(from, taken);
         unsigned data[words - 1];
         bool there = (unsigned)(bits[0] >> 32) == flag;
 #pragma unroll
