@@ -209,18 +209,15 @@ struct host_taker {
     __device__ explicit host_taker(const host_ring& posted, unsigned lanes = __activemask())
         : from(posted), taken(is_host_ring(posted) ? atomic::load_relaxed(taken_count(posted)) : 0), mask(lanes) {}
 
-    /* Looks at one word, the last that the host writes, and at the host's state, whose loads are on their way together.
-     * Each look at a line takes it from the host, which writes there meanwhile. Then reads all words. */
+    /* All words at once: their loads are on their way together. */
     template <class T>
-    __device__ bool look(host_task<T>& task, unsigned& state) const {
+    __device__ bool look(host_task<T>& task) const {
         constexpr unsigned words = 1 + task_words<T>::count * 4;
         const unsigned long long* const slot = host_slot(from, from.posted_slots, words, taken);
-        const unsigned flag = host_flag(from, taken);
-        state = atomic::load_relaxed_system(host_state(from));
-        if ((unsigned)(atomic::load_relaxed_system(slot) >> 32) != flag) return false;
         unsigned long long bits[words];
 #pragma unroll
         for (unsigned i = 0; i < words; ++i) bits[i] = atomic::load_relaxed_system(slot + i);
+        const unsigned flag = host_flag(from, taken);
         unsigned data[words - 1];
         bool there = (unsigned)(bits[0] >> 32) == flag;
 #pragma unroll
@@ -238,11 +235,10 @@ struct host_taker {
         if (!is_host_ring(from) || from.task_words != 1 + task_words<T>::count * 4) return queue_invalid;
         patience waiting(limit);
         for (;;) {
-            unsigned state = queue_open;
-            if (__all_sync(mask, look(task, state))) break;
+            if (__all_sync(mask, look(task))) break;
             int status = queue_would_block;
             if (atomic::elected(mask)) {
-                if (state != queue_open) status = host_verdict(from, taken);
+                status = host_verdict(from, taken);
                 if (status == queue_would_block && waiting.over()) status = queue_timeout;
             }
             status = atomic::from_first(mask, status);
