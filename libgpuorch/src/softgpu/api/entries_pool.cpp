@@ -1,5 +1,5 @@
-// Stream-ordered memory: pools, and allocation and free in stream order. On a captured stream they become nodes, and
-// the memory is the graph's.
+// Stream-ordered memory: pools, and allocation and free in stream order; the free also of other device memory. On a
+// captured stream they become nodes, and the memory is the graph's.
 #include "softgpu/api/entries.h"
 #include "softgpu/api/nodes.h"
 #include "softgpu/api/submission.h"
@@ -86,10 +86,13 @@ CUresult CUDAAPI release(CUdeviceptr address, CUstream stream) {
         if (submission.captured()) return capture_free(machine, submission, address);
         Command& command = submission.command(CommandKind::release);
         const Place place = machine.memory.find(address);
-        require(place.ordered && place.base == address);
+        require(place.kind == Place::device && place.base == address);
         {
             host::Lock hold(machine.memory.lock);
-            require(place.pool->call_free(machine.memory, address, &submission.stream(), &command.free_id));
+            if (place.ordered)
+                require(place.pool->call_free(machine.memory, address, &submission.stream(), &command.free_id));
+            else
+                require(machine.memory.call_free(address, &command.free_id) == CUDA_SUCCESS);
         }
         command.pool = place.pool;
         command.address = address;

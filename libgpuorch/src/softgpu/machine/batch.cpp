@@ -141,6 +141,7 @@ void Batch::drop(Command& command) noexcept {
         mark_done(*command.mark);
     } else if (command.kind == CommandKind::release) {
         host::Lock hold(machine_.memory.lock);
+        if (!command.pool) return machine_.memory.reach_free(command.address, command.free_id);
         Pool& pool = *command.pool;
         pool.reach_free(command.address, command.free_id);
         machine_.settle_pool(pool);

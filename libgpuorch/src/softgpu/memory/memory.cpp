@@ -81,6 +81,7 @@ Place AddressSpace::find(uint64_t address) const noexcept {
         auto found = covering(heap.allocations, address);
         if (found == heap.allocations.end() || address - found->first >= found->second.size) return place;
         if (found->second.pool) return found->second.pool->find(address);
+        if (found->second.freed) return place;
         place.kind = Place::device;
         place.ordinal = device;
         place.base = found->first;
@@ -199,9 +200,25 @@ CUresult AddressSpace::release(uint64_t address) {
     if (!device_range(address)) return CUDA_ERROR_INVALID_VALUE;
     Heap& heap = *heaps_[(address - base_) / stride_];
     auto found = heap.allocations.find(address);
-    if (found == heap.allocations.end() || found->second.pool) return CUDA_ERROR_INVALID_VALUE;
+    if (found == heap.allocations.end() || found->second.pool || found->second.freed) return CUDA_ERROR_INVALID_VALUE;
     drop(heap, found);
     return CUDA_SUCCESS;
+}
+
+CUresult AddressSpace::call_free(uint64_t address, uint64_t* id) {
+    if (!device_range(address)) return CUDA_ERROR_INVALID_VALUE;
+    Heap& heap = *heaps_[(address - base_) / stride_];
+    const auto found = heap.allocations.find(address);
+    if (found == heap.allocations.end() || found->second.pool || found->second.freed) return CUDA_ERROR_INVALID_VALUE;
+    found->second.freed = true;
+    *id = found->second.id;
+    return CUDA_SUCCESS;
+}
+
+void AddressSpace::reach_free(uint64_t address, uint64_t id) noexcept {
+    Heap& heap = *heaps_[(address - base_) / stride_];
+    const auto found = heap.allocations.find(address);
+    if (found != heap.allocations.end() && found->second.id == id) drop(heap, found);
 }
 
 CUresult AddressSpace::take_segment(int device, Pool* pool, uint64_t bytes, uint64_t* address) {

@@ -63,6 +63,10 @@ public:
     CUresult allocate(int device, CUcontext, uint64_t bytes, uint64_t* address);
     /// INVALID_VALUE unless `address` is the start of a block of allocate().
     CUresult release(uint64_t address);
+    /// The same in two steps, for a free in stream order: with the first the block is no longer found, but by work that
+    /// runs; the second, which may come after the block went with its context, gives it back. With `lock` held.
+    CUresult call_free(uint64_t address, uint64_t* id);
+    void reach_free(uint64_t address, uint64_t id) noexcept;
 
     CUresult host_allocate(CUcontext, uint64_t bytes, unsigned flags, void** address);
     CUresult host_release(void* address);
@@ -92,6 +96,7 @@ private:
         uint64_t id = 0;
         CUcontext context = nullptr;
         Pool* pool = nullptr;        // a segment
+        bool freed = false;          // by a call that its stream hasn't reached
     };
     struct Heap {
         RangeAllocator ranges;
