@@ -156,7 +156,8 @@ static const field statistics_fields[] = {
     FIELD(gpo_statistics, holds, U64),              FIELD(gpo_statistics, device_allocations, U64),
     FIELD(gpo_statistics, host_registrations, U64), FIELD(gpo_statistics, pageable_copies, U64),
     FIELD(gpo_statistics, pageable_bytes, U64),     FIELD(gpo_statistics, legacy_stream_uses, U64),
-    FIELD(gpo_statistics, module_loads, U64),       FIELDS_END};
+    FIELD(gpo_statistics, module_loads, U64),       FIELD(gpo_statistics, put_off, U64),
+    FIELDS_END};
 static const field metrics_fields[] = {
     FIELD(gpo_metrics, devices, U32),           FIELD(gpo_metrics, streams, U64),
     FIELD(gpo_metrics, operations_pending, U64), FIELD(gpo_metrics, operations_held, U64),

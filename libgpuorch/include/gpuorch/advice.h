@@ -69,6 +69,8 @@ typedef struct gpo_costs {
  * small module, allocates 4 MiB of device memory and 4 MiB of pinned memory and frees them: it serialises the device
  * (runtime.h). What else runs on the device and on the host makes the costs greater.
  *
+ * GPO_INVALID_STATE: with GPO_COSTS_PROBE, there is resident work (stream.h)
+ *
  * May be called during stream captures. Blocks on the GPU with GPO_COSTS_PROBE, otherwise on nothing. */
 GPO_API gpo_status gpo_device_get_costs(gpo_device_t device, uint32_t flags, gpo_costs *costs);
 

@@ -140,7 +140,9 @@ GPO_API gpo_status gpo_device_disable_peer(gpo_device_t device, gpo_device_t pee
  * GPO_INVALID_ARGUMENT: `limit` is none of these numbers
  * GPO_NOT_SUPPORTED: the device doesn't have this limit */
 GPO_API gpo_status gpo_device_get_limit(gpo_device_t device, uint32_t limit, uint64_t *value);
-/* Sets a limit. The driver may round the value: read it back with gpo_device_get_limit. Same statuses as there. */
+/* Sets a limit. The driver may round the value: read it back with gpo_device_get_limit. Same statuses as there.
+ * GPO_INVALID_STATE: `limit` is GPO_LIMIT_STACK_BYTES, and there is resident work (stream.h), which the driver would
+ *     wait for; the message names its stream */
 GPO_API gpo_status gpo_device_set_limit(gpo_device_t device, uint32_t limit, uint64_t value);
 
 #ifdef __cplusplus

@@ -79,7 +79,8 @@ GPO_API gpo_status gpo_arena_free(gpo_arena_t arena, void *memory);
  * gpo_arena_free. Statuses as gpo_arena_free. */
 GPO_API gpo_status gpo_arena_free_after(gpo_arena_t arena, void *memory, gpo_stream_t stream);
 
-/* Gives empty slabs back to the driver until at most `keep_bytes` are reserved. Serialises the device. */
+/* Gives empty slabs back to the driver until at most `keep_bytes` are reserved. Serialises the device. Beside resident
+ * work (stream.h) the driver gets them when that work has ended, and until then they count nowhere in the arena. */
 GPO_API gpo_status gpo_arena_trim(gpo_arena_t arena, uint64_t keep_bytes);
 /* Reads the arena's figures. */
 GPO_API gpo_status gpo_arena_get_statistics(gpo_arena_t arena, gpo_memory_statistics *statistics);
@@ -96,7 +97,9 @@ GPO_API gpo_status gpo_arena_get_statistics(gpo_arena_t arena, gpo_memory_statis
  * Serialises the device. */
 GPO_API gpo_status gpo_host_register(gpo_device_t device, void *memory, uint64_t bytes, uint32_t flags);
 /* Ends a registration. No copy may be using the memory.
- * GPO_INVALID_ARGUMENT: `memory` was not registered through this device's runtime */
+ * GPO_INVALID_ARGUMENT: `memory` was not registered through this device's runtime
+ * GPO_INVALID_STATE: there is resident work (stream.h), which the driver would wait for. The memory stays registered:
+ *     end that work first. The message names its stream */
 GPO_API gpo_status gpo_host_unregister(gpo_device_t device, void *memory);
 
 /* --- device memory --- */

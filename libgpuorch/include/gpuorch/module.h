@@ -8,6 +8,10 @@
  *     gpo_stream_launch_kernel(stream, kernel, &launch, arguments, NULL, 2);
  *
  * A module and a kernel belong to one device (context).
+ *
+ * While there is resident work on the device (stream.h), no module can be loaded, since the driver would wait for that
+ * work: the calls that load one return GPO_INVALID_STATE, and the message names the resident stream. A module that is
+ * destroyed then is unloaded when the work has ended.
  */
 #ifndef GPUORCH_MODULE_H
 #define GPUORCH_MODULE_H

@@ -106,9 +106,9 @@ typedef struct gpo_queue_options {
  * GPO_OUT_OF_MEMORY: there is no device memory, or no pinned memory
  *
  * Blocks on the GPU for some microseconds, while the memory is initialised; not on work of other streams. Allocating
- * is serialising (runtime.h). A device's first ring also loads the kernel of gpo_queue_push, which is serialising too
- * and may wait for kernels that stay on the GPU: create one ring before these are launched. The kernel stays loaded
- * until the runtime shuts down, and later rings load nothing. */
+ * is serialising (runtime.h). A device's first ring also loads the kernel of gpo_queue_push, unless a resident stream
+ * was created before, which loads it likewise. That is serialising too. The kernel stays loaded until the runtime shuts
+ * down, and later rings load nothing. */
 GPO_API gpo_status gpo_queue_create(gpo_device_t device, const gpo_queue_options *options, gpo_queue_t *queue);
 
 /* Destroys a queue: see "Memory" above. Blocks on nothing. */

@@ -107,6 +107,8 @@ typedef struct gpo_statistics {
     uint64_t pageable_bytes;      /* bytes of these copies */
     uint64_t legacy_stream_uses;  /* serialising: work on blocking streams and on the legacy stream */
     uint64_t module_loads;        /* serialising: modules loaded and unloaded, lazy loads included */
+    uint64_t put_off;             /* not a sum: how many calls that give pinned memory and modules back to the driver
+                                     wait now for resident work to end (stream.h) */
 } gpo_statistics;
 /* Reads the counters. Blocks on nothing. The counters are read one after the other while work goes on, so they may be
  * from slightly different moments. */

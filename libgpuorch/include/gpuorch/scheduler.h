@@ -117,7 +117,8 @@ typedef struct gpo_scheduler_options {
  *     leaves no multiprocessor; a graph is given twice
  * GPO_INVALID_HANDLE: the queue or a graph is of another runtime
  * GPO_INVALID_STATE: the queue has a scheduler already: the message names it; or a graph was made without
- *     GPO_GRAPH_DEVICE_LAUNCH
+ *     GPO_GRAPH_DEVICE_LAUNCH; or there is resident work (stream.h), as of a scheduler that runs: create all schedulers
+ *     before the first is started
  * GPO_NOT_SUPPORTED: the queue is a range, or has tickets, or the form isn't for host rings
  * GPO_COMPILE_FAILED: the source has errors; or a handler isn't there, isn't of the form int (gpo::task_context &,
  *     const task &), or its task is larger than the queue's: gpo_last_compile_log has the whole text

@@ -50,6 +50,20 @@
  *   the memory of their templates stay by themselves, whatever handles are destroyed.
  *   A recording of a resident stream records as of any stream. Where a graph is resident depends on the stream that it
  *   is launched on.
+ *   The driver has calls that wait for all kernels of a device: they would come back only when the resident work has
+ *   ended. While there is resident work, no call of this library waits for it in the driver:
+ *   - Device memory is freed as always (gpo_memory_free, templates, queues).
+ *   - Pinned memory and modules that are no longer used go back to the driver when the resident work has ended that
+ *     there is then: arenas that are trimmed or destroyed, pinned memory of templates, queues and pipelines, modules.
+ *     gpo_statistics.put_off counts these. If some resident stream always has work, nothing of this is given back.
+ *   - Modules can't be loaded: gpo_module_compile, gpo_module_load, gpo_module_load_builtin, gpo_scheduler_create and
+ *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. Load
+ *     modules before the resident work begins. Kernels of a module that is loaded can be had and launched at any time.
+ *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE likewise.
+ *   - All else goes on as without resident work: allocations, registering memory, pools, streams, events, copies,
+ *     templates, graphs, queues, pipelines, executors and traces.
+ *   The library knows of resident work only what the program puts on a resident stream by this library. Calls of the
+ *   driver by the program itself wait as ever.
  *
  * Failures
  *   A failure stays on its stream: once an operation has failed, every operation behind it completes with the same
@@ -78,7 +92,8 @@ typedef struct gpo_stream_options {
 } gpo_stream_options;
 
 /* Creates a stream. `options` may be NULL: priority 0, and no waiting between this stream and the legacy default
- * stream.
+ * stream. A device's first resident stream also loads two small kernels of the library's own, which is serialising
+ * (runtime.h).
  * GPO_NOT_SUPPORTED: two of the flags GPO_STREAM_BLOCKING, GPO_STREAM_LEARNS and GPO_STREAM_RESIDENT together */
 GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_options *options, gpo_stream_t *stream);
 

@@ -1,5 +1,7 @@
 #include "device/device.h"
 
+#include <optional>
+
 #include "abi/call.h"
 #include "device/contexts.h"
 #include "stream/cycles.h"
@@ -224,6 +226,8 @@ GPO_API gpo_status gpo_device_set_limit(gpo_device_t device, uint32_t limit, uin
         const CUlimit native = native_limit(limit);
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
+            std::optional<BlockingCalls::Now> now;
+            if (native == CU_LIMIT_STACK_SIZE) now.emplace(pinned->context(), "setting the stack limit");
             DriverScope scope(pinned->context());
             pinned->context().check(pinned->context().table().cuCtxSetLimit(native, value), "cuCtxSetLimit");
             return GPO_SUCCESS;

@@ -2,6 +2,7 @@
 
 #include "abi/call.h"
 #include "device/device.h"
+#include "queue/scheduler/load_early.h"
 #include "stream/event.h"
 #include "stream/stream_pool.h"
 #include "stream/timeline.h"
@@ -26,6 +27,7 @@ GPO_API gpo_status gpo_stream_create(gpo_device_t device, const gpo_stream_optio
         const gpo_stream_options read = read_options(options);
         Pin<Device> pinned(device);
         return abi::blame(*pinned, [&] {
+            if (read.flags & GPO_STREAM_RESIDENT) scheduler::load_early(pinned->context());
             auto made = make<Stream>(pinned->context_ref(), device, read);
             made->announce();
             *stream = pinned->runtime().publish<gpo_stream_t>(*made);

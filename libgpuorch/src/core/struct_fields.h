@@ -639,6 +639,7 @@ inline constexpr StructField kStructFields<gpo_statistics>[] = {
     GPO_FIELD(gpo_statistics, pageable_bytes),
     GPO_FIELD(gpo_statistics, legacy_stream_uses),
     GPO_FIELD(gpo_statistics, module_loads),
+    GPO_FIELD(gpo_statistics, put_off),
 };
 
 template <>

@@ -7,13 +7,24 @@
 
 namespace gpo {
 
-Ref<Kernel> Scope::decide(const Ref<Context>& context) {
-    if (decide_) return decide_;
-    const std::string_view image = context->driver().condition_image;
+namespace {
+
+Ref<Counted> load_decide(Context& context) {
+    const std::string_view image = context.driver().condition_image;
     kernel::ImageBytes copy(image.data(), image.size());
-    auto module = make<Module>(context, std::move(copy), Module::Lowered{}, "conditions", nullptr);
+    auto module = make<Module>(Ref<Context>(&context), std::move(copy), Module::Lowered{}, "conditions", nullptr);
     Function& function = module->function("gpo_decide");
-    decide_ = make<Kernel>(std::move(module), function, "condition");
+    return make<Kernel>(std::move(module), function, "condition");
+}
+
+}  // namespace
+
+Ref<Kernel> decide_kernel(Context& context) {
+    return Ref<Kernel>::adopt(static_cast<Kernel*>(context.keep(load_decide).leak()));
+}
+
+Ref<Kernel> Scope::decide(Context& context) {
+    if (!decide_) decide_ = decide_kernel(context);
     return decide_;
 }
 

@@ -38,14 +38,17 @@ public:
     };
     std::vector<Binding> bindings;
 
-    /// The kernel gpo_decide, loaded the first time. Inside a DriverScope. Throws.
-    Ref<Kernel> decide(const Ref<Context>& context);
+    /// The kernel gpo_decide. Throws.
+    Ref<Kernel> decide(Context& context);
     /// Whether the node is a launch of it.
     bool is_decision(const Node& node) const noexcept { return decide_ && node.owner == Ref<const Counted>(decide_); }
 
 private:
     Ref<Kernel> decide_;
 };
+
+/// The kernel gpo_decide, loaded once for a context. Throws.
+Ref<Kernel> decide_kernel(Context& context);
 
 /// A launch of gpo_decide; without the address at which a while counts, which each graph sets.
 KernelNode decision(const Kernel& kernel, const ConditionalNode& conditional, Decision when);

@@ -49,10 +49,9 @@ Graph::~Graph() {
 // What may still be in flight uses it: it is freed when the device's streams are past that.
 void Graph::free_memory() noexcept {
     try {
-        if (uint32_t* status = std::exchange(device_status_, nullptr))
-            Streams::of(context()).when_all_pass([status, context = &context()](bool ok) {
-                if (ok) context->table().cuMemFreeHost(status);
-            });
+        if (!device_status_free_) return;
+        Streams::of(context()).when_all_pass([free = device_status_free_.get()](bool) { free->make(); });
+        static_cast<void>(device_status_free_.release());
     } catch (...) {
         // The device is lost, and the memory with it; or there is no memory to wait with, and it goes with the context.
     }
@@ -61,10 +60,13 @@ void Graph::free_memory() noexcept {
 void Graph::make_device_status(const Recipe& recipe) {
     if (recipe.nodes().empty())
         fail(GPO_INVALID_ARGUMENT, of_->describe(), " is empty, and kernels can't launch a graph without work");
+    auto free = std::make_unique<HostMemoryFree>(context());
     void* memory = nullptr;
     context().check(context().table().cuMemHostAlloc(&memory, sizeof(uint32_t),
                                                      CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
                     "cuMemHostAlloc");
+    free->set(memory);
+    device_status_free_ = std::move(free);
     device_status_ = new (memory) uint32_t(0);
 }
 

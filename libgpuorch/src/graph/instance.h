@@ -15,6 +15,7 @@
 
 #include "graph/held_addresses.h"
 #include "graph/template.h"
+#include "stream/blocking_calls.h"
 #include "stream/operation.h"
 
 namespace gpo {
@@ -162,6 +163,7 @@ private:
     bool unsent_ = true;          // wanted_ may differ from what was sent
     Values spare_;                // memory for recorded(), which a launch has given back
     uint32_t* device_status_ = nullptr;   // pinned memory, of a graph that kernels may launch
+    std::unique_ptr<HostMemoryFree> device_status_free_;
 };
 
 /// The launch of a graph, as an operation.

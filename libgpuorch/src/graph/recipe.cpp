@@ -359,7 +359,7 @@ uint32_t Recipe::add_conditional(CUgraphConditionalNodeType type, uint32_t bodie
 // `number` of the conditional node in `in`; kNone: it comes next.
 uint32_t Recipe::add_decision(const ConditionalNode& conditional, uint32_t number, const Recipe& in, Decision when,
                               std::span<const uint32_t> after) {
-    const Ref<Kernel> kernel = scope_->decide(context_);
+    const Ref<Kernel> kernel = scope_->decide(*context_);
     scope_->bindings.reserve(scope_->bindings.size() + 1);
     const std::string name = text("\1loop ", conditional.loop);
     const uint32_t made = add_copy(decision(*kernel, conditional, when), nullptr, after);

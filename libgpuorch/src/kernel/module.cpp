@@ -30,6 +30,19 @@ bool blames_image(CUresult result) noexcept {
     }
 }
 
+class Unload final : public BlockingCall {
+public:
+    Unload(Context& context, CUmodule module) noexcept : BlockingCall(context), module_(module) {}
+
+private:
+    void call(bool ok) noexcept override {
+        if (ok && context().table().cuModuleUnload(module_) == CUDA_SUCCESS)
+            serialised(context().runtime(), Serialising::module_load);
+        delete this;
+    }
+    const CUmodule module_;
+};
+
 uint32_t attribute(Context& context, CUdevice_attribute which) {
     return static_cast<uint32_t>(std::max(device_attribute(context, which), 0));
 }
@@ -77,6 +90,7 @@ void Module::load(std::string* log) {
                               CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {info.data(), reinterpret_cast<void*>(kLogBytes), errors.data(),
                       reinterpret_cast<void*>(kLogBytes)};
+    const BlockingCalls::Now now(*context_, "loading a module");
     const uint64_t begin = trace::on() ? host::now() : 0;
     const CUresult result = context_->table().cuModuleLoadDataEx(&native_, image_.data(), 4, options, values);
     info.back() = errors.back() = '\0';
@@ -99,11 +113,9 @@ void Module::load(std::string* log) {
 Module::~Module() {
     if (!native_ || host::forked()) return;
     try {
-        Streams::of(*context_).when_all_pass([native = native_, context = context_.get()](bool ok) {
-            if (!ok) return;   // the context is lost, and the module with it
-            if (context->table().cuModuleUnload(native) == CUDA_SUCCESS)
-                serialised(context->runtime(), Serialising::module_load);
-        });
+        auto unload = std::make_unique<Unload>(*context_, native_);
+        Streams::of(*context_).when_all_pass([call = unload.get()](bool) { call->make(); });
+        static_cast<void>(unload.release());
     } catch (...) {
         // No memory to wait with: the module stays loaded until its context goes, which is safe at any time.
     }
@@ -155,17 +167,28 @@ CUfunction Module::native_function(std::string_view name, std::string* symbol) {
     return function;
 }
 
+// Now, so that the first launch doesn't load it and serialise the device. Older drivers load on the first launch, and
+// are counted just as well. Beside resident work nothing is done: the module is loaded, and then a first launch doesn't
+// wait for that work.
+void Module::load(Function& function) {
+    const driver::Table& table = context_->table();
+    BlockingCalls& calls = Streams::of(*context_).blocking_calls();
+    const uint64_t begin = trace::on() ? host::now() : 0;
+    if (table.cuFuncLoad && calls.begin()) {
+        const CUresult result = table.cuFuncLoad(function.native);
+        calls.end();
+        context_->check(result, "cuFuncLoad");
+        function.loaded = true;
+    }
+    serialised(runtime(), Serialising::module_load, 0, begin);
+}
+
 std::unique_ptr<Function> Module::describe_function(CUfunction native, std::string symbol) {
     const driver::Table& table = context_->table();
     auto function = std::make_unique<Function>();
     function->native = native;
     function->symbol = std::move(symbol);
-    // Loaded now, so that the first launch doesn't load it and serialise the device. Older drivers load on the first
-    // launch, and are counted just as well.
-    const uint64_t begin = trace::on() ? host::now() : 0;
-    if (table.cuFuncLoad) context_->check(table.cuFuncLoad(native), "cuFuncLoad");
-    function->loaded = table.cuFuncLoad != nullptr;
-    serialised(runtime(), Serialising::module_load, 0, begin);
+    load(*function);
 
     int value = 0;
     context_->check(table.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, native),

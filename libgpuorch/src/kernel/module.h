@@ -68,6 +68,7 @@ private:
     /// Inside a DriverScope.
     std::vector<std::string> symbols();
     void load(std::string* log);
+    void load(Function& function);
     CUfunction native_function(std::string_view name, std::string* symbol);
     std::unique_ptr<Function> describe_function(CUfunction native, std::string symbol);
 

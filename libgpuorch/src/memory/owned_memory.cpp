@@ -1,6 +1,7 @@
 #include "memory/owned_memory.h"
 
 #include "memory/registry.h"
+#include "stream/streams.h"
 #include "trace/serialising.h"
 
 namespace gpo {
@@ -24,34 +25,38 @@ CUresult take_piece(Context& context, uint64_t bytes, bool host, uint64_t* addre
     return result;
 }
 
-void give_piece(Context& context, uint64_t address, bool host) noexcept {
-    const SerialisingScope serialising(context.runtime(),
-                                       host ? Serialising::host_registration : Serialising::device_allocation);
+// How a piece of host memory is freed, which was made before it; NULL for device memory.
+using HostFree = std::unique_ptr<HostMemoryFree>;
+
+// Inside a DriverScope.
+void give_piece(Context& context, uint64_t address, HostFree host) noexcept {
     if (host)
-        context.table().cuMemFreeHost(reinterpret_cast<void*>(address));
+        host.release()->make();
     else
-        context.table().cuMemFree(address);
+        Streams::of(context).blocking_calls().free_memory(address);
 }
 
 // Users' graphs may refer to the memory as to any other: until it is freed it stays in the registry.
 class OwnedFree final : public WaitingFree {
 public:
-    OwnedFree(Context& context, uint64_t start, uint64_t bytes, bool host, const FixedText<96>& owner)
-        : WaitingFree(context, start, bytes), registry_(Registry::of(context.runtime())), host_(host), owner_(owner) {}
+    OwnedFree(Context& context, uint64_t start, uint64_t bytes, const FixedText<96>& owner)
+        : WaitingFree(context, start, bytes), registry_(Registry::of(context.runtime())), owner_(owner) {}
+    /// Once nothing can fail any more.
+    void set_host(HostFree host) noexcept { host_ = std::move(host); }
 
     FixedText<160> describe() const noexcept override {
         return fixed_text<160>(host_ ? "host" : "device", " memory of ", owner_.c_str(), ", ", bytes(), " bytes at ",
                                fixed_hex(start()));
     }
     void free() noexcept override {
-        registry_.erase_owned(start(), host_);
+        registry_.erase_owned(start(), host_ != nullptr);
         DriverTry scope(context());
-        if (scope.entered()) give_piece(context(), start(), host_);
+        if (scope.entered()) give_piece(context(), start(), std::move(host_));
     }
 
 private:
     Registry& registry_;
-    const bool host_;
+    HostFree host_;
     const FixedText<96> owner_;
 };
 
@@ -59,14 +64,19 @@ private:
 
 uint64_t OwnedMemory::allocate(uint64_t bytes, bool host) {
     std::list<Holds::Ready> made(1);
+    HostFree host_free = host ? std::make_unique<HostMemoryFree>(*context_) : nullptr;
     DriverScope scope(*context_);
     uint64_t address = 0;
     context_->check(take_piece(*context_, bytes, host, &address), host ? "cuMemHostAlloc" : "cuMemAlloc");
+    if (host_free) host_free->set(reinterpret_cast<void*>(address));
     try {
-        made.front() = Holds::make_ready(std::make_unique<OwnedFree>(*context_, address, bytes, host, owner_));
+        auto free = std::make_unique<OwnedFree>(*context_, address, bytes, owner_);
+        OwnedFree& made_free = *free;
+        made.front() = Holds::make_ready(std::move(free));
         Registry::of(context_->runtime()).insert_owned(address, bytes, host, owner_.c_str());
+        made_free.set_host(std::move(host_free));
     } catch (...) {
-        give_piece(*context_, address, host);
+        give_piece(*context_, address, std::move(host_free));
         throw;
     }
     std::lock_guard lock(lock_);

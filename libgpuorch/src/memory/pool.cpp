@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "stream/streams.h"
 #include "trace/serialising.h"
 
 namespace gpo {
@@ -239,9 +240,8 @@ void Pool::free_now(uint64_t address, uint64_t bytes) noexcept {
     {
         DriverTry scope(*context_);
         if (scope.entered()) {
-            const SerialisingScope serialising(runtime(), Serialising::device_allocation);
             driver_calls_.fetch_add(1, std::memory_order_relaxed);
-            context_->table().cuMemFree(address);
+            Streams::of(*context_).blocking_calls().free_memory(address);
         }
     }
     frees_.fetch_add(1, std::memory_order_relaxed);

@@ -1,5 +1,7 @@
 #include "memory/registry.h"
 
+#include <optional>
+
 #include "base/checked.h"
 #include "gpuorch/memory.h"
 #include "stream/streams.h"
@@ -20,9 +22,7 @@ public:
     void free() noexcept override {
         ranges_.erase(start(), owner_);
         DriverTry scope(context());
-        if (!scope.entered()) return;
-        const SerialisingScope serialising(context().runtime(), Serialising::device_allocation);
-        context().table().cuMemFree(start());
+        if (scope.entered()) Streams::of(context()).blocking_calls().free_memory(start());
     }
 
 private:
@@ -48,8 +48,8 @@ void Registry::register_host(Context& context, void* memory, uint64_t bytes, uin
             refuse(std::prev(behind)->first, std::prev(behind)->second.bytes);
         registrations_.emplace(address, Registration{Ref<Context>(&context), bytes, State::changing});
     }
-    bool registered = false;
     try {
+        host.insert({address, address + bytes, kRegisteredTag, this});
         DriverScope scope(context);
         unsigned driver_flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
         if (flags & GPO_REGISTER_READ_ONLY) {
@@ -62,13 +62,8 @@ void Registry::register_host(Context& context, void* memory, uint64_t bytes, uin
         }
         const SerialisingScope serialising(runtime_, Serialising::host_registration);
         context.check(context.table().cuMemHostRegister(memory, bytes, driver_flags), "cuMemHostRegister");
-        registered = true;
-        host.insert({address, address + bytes, kRegisteredTag, this});
     } catch (...) {
-        if (registered) {
-            DriverTry scope(context);
-            if (scope.entered()) context.table().cuMemHostUnregister(memory);
-        }
+        host.erase(address, this);
         std::lock_guard lock(lock_);
         registrations_.erase(address);
         throw;
@@ -89,6 +84,14 @@ void Registry::unregister_host(void* memory) {
         found->second.state = State::changing;
         context = found->second.context;
         bytes = found->second.bytes;
+    }
+    std::optional<BlockingCalls::Now> now;
+    try {
+        now.emplace(*context, "unregistering memory");
+    } catch (...) {
+        std::lock_guard lock(lock_);
+        registrations_.find(address)->second.state = State::live;
+        throw;
     }
     host.erase(address, this);
     Streams::settle_withheld(runtime_);
@@ -136,7 +139,7 @@ uint64_t Registry::allocate(Context& context, uint64_t bytes, const char* label)
         allocations_.insert_or_assign(address, Allocation{Ref<Context>(&context), bytes, name});
     } catch (...) {
         device.erase(address, this);
-        context.table().cuMemFree(address);
+        Streams::of(context).blocking_calls().free_memory(address);
         throw;
     }
     return address;
@@ -194,10 +197,9 @@ void Registry::free(Context& context, uint64_t address) {
 void Registry::free_behind_streams(Context& context, const Range& memory) {
     device.erase(memory.start, this);
     try {
-        Streams::of(context).when_all_pass([at = memory.start, &table = context.table(), &runtime = runtime_](bool ok) {
-            if (!ok) return;
-            const SerialisingScope serialising(runtime, Serialising::device_allocation);
-            table.cuMemFree(at);
+        Streams& streams = Streams::of(context);
+        streams.when_all_pass([at = memory.start, &calls = streams.blocking_calls()](bool ok) {
+            if (ok) calls.free_memory(at);
         });
     } catch (...) {
         try {

@@ -66,6 +66,23 @@ private:
 
 }  // namespace
 
+// It is made with its slab: to give that back takes no memory.
+class DriverSlabs::Free final : public BlockingCall {
+public:
+    using BlockingCall::BlockingCall;
+    void* memory = nullptr;
+
+private:
+    void call(bool ok) noexcept override {
+        if (ok) {   // else the driver's context is gone, and its memory with it
+            Streams::settle_withheld(context().runtime());   // the driver waits for what it has
+            const SerialisingScope serialising(context().runtime(), Serialising::host_registration);
+            context().table().cuMemFreeHost(memory);
+        }
+        delete this;
+    }
+};
+
 DriverSlabs::DriverSlabs(Ref<Context> context, bool write_combined, int numa_node, bool numa_asked)
     : context_(std::move(context)), flags_(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
                                            (write_combined ? CU_MEMHOSTALLOC_WRITECOMBINED : 0)),
@@ -81,6 +98,10 @@ DriverSlabs::DriverSlabs(Ref<Context> context, bool write_combined, int numa_nod
 }
 
 void* DriverSlabs::take(uint64_t bytes) {
+    auto free = std::make_unique<Free>(*context_);
+    Free& made = *free;
+    std::map<void*, std::unique_ptr<BlockingCall>> one;
+    auto entry = one.extract(one.emplace(nullptr, std::move(free)).first);
     DriverScope scope(*context_);
     NodeScope node(numa_node_, numa_asked_);
     void* memory = nullptr;
@@ -91,22 +112,25 @@ void* DriverSlabs::take(uint64_t bytes) {
         const NodeMask mask = mask_of(numa_node_);
         syscall(SYS_mbind, memory, bytes, numa_asked_ ? kBind : kPreferred, mask.data(), kMostNodes, 0);
     }
+    made.memory = memory;
+    entry.key() = memory;
+    std::lock_guard lock(lock_);
+    frees_.insert(std::move(entry));
     return memory;
 }
 
 void DriverSlabs::give(void* memory, uint64_t) noexcept {
-    const auto give = [context = context_, memory] {
-        Streams::settle_withheld(context->runtime());   // the driver waits for what it has
-        DriverTry scope(*context);
-        if (!scope.entered()) return;  // the driver's context is gone, and its memory with it
-        const SerialisingScope serialising(context->runtime(), Serialising::host_registration);
-        context->table().cuMemFreeHost(memory);
-    };
-    Runtime& runtime = context_->runtime();
-    if (elsewhere_.load(std::memory_order_acquire) && !runtime.shutting_down())
-        runtime.errands().post_body(give);
+    std::unique_ptr<BlockingCall> free;
+    {
+        std::lock_guard lock(lock_);
+        const auto found = frees_.find(memory);
+        free = std::move(found->second);
+        frees_.erase(found);
+    }
+    if (elsewhere_.load(std::memory_order_acquire) && !context_->runtime().shutting_down())
+        free.release()->make_elsewhere();
     else
-        give();
+        free.release()->make();
 }
 
 }  // namespace gpo

@@ -2,8 +2,11 @@
 // a given NUMA node.
 #pragma once
 
+#include <map>
+
 #include "device/context.h"
 #include "memory/heap.h"
+#include "stream/blocking_calls.h"
 
 namespace gpo {
 
@@ -19,11 +22,14 @@ public:
     void give_elsewhere() noexcept { elsewhere_.store(true, std::memory_order_release); }
 
 private:
+    class Free;
     const Ref<Context> context_;
     const unsigned flags_;
     int numa_node_;
     const bool numa_asked_;
     std::atomic<bool> elsewhere_{false};
+    host::Mutex lock_;
+    std::map<void*, std::unique_ptr<BlockingCall>> frees_;   // of the slabs that were taken, by address; under lock_
 };
 
 }  // namespace gpo

@@ -30,29 +30,62 @@ void count(Context& context, uint64_t bytes) noexcept {
 
 }  // namespace
 
+// Where the driver, or a lost context, keeps what it has registered, the addresses stay taken.
+class PinnedMemory::Free final : public BlockingCall {
+public:
+    using BlockingCall::BlockingCall;
+    char* memory = nullptr;
+    uint64_t bytes = 0;
+    bool ours = false;   // pages of ours, not the driver's
+
+private:
+    void call(bool ok) noexcept override {
+        {
+            const SerialisingScope serialising(context().runtime(), Serialising::host_registration);
+            if (!ours) {
+                if (ok) context().table().cuMemFreeHost(memory);
+            } else if (ok && context().table().cuMemHostUnregister(memory) == CUDA_SUCCESS) {
+                ::munmap(memory, bytes);
+            } else {
+                // The driver still takes the memory for pinned, because it has failed: other memory there would be
+                // copied wrongly. The pages needn't stay: a driver that uses them holds them itself.
+                ::madvise(memory, bytes, MADV_DONTNEED);
+            }
+        }
+        count(context(), 0 - bytes);
+        delete this;
+    }
+};
+
+PinnedMemory::PinnedMemory() noexcept = default;
+PinnedMemory::~PinnedMemory() = default;
+
 void PinnedMemory::allocate(Context& context, uint64_t bytes, Team& team) {
-    ours_ = bytes >= kWorthwhile;
+    auto made = std::make_unique<Free>(context);
+    made->ours = bytes >= kWorthwhile;
     const SerialisingScope serialising(context.runtime(), Serialising::host_registration);
-    if (!ours_) {
+    if (!made->ours) {
         DriverScope scope(context);
         void* memory = nullptr;
         context.check(context.table().cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
         memory_ = static_cast<char*>(memory);
         bytes_ = bytes;
-        count(context, bytes_);
-        return;
-    }
-    map((bytes + kPage - 1) / kPage * kPage);   // no more than that: there is a bound on it
-    try {
-        populate(team);
-        DriverScope scope(context);
-        context.check(context.table().cuMemHostRegister(memory_, bytes_, CU_MEMHOSTREGISTER_PORTABLE),
-                      "cuMemHostRegister");
-    } catch (...) {
-        unmap();
-        throw;
+    } else {
+        map((bytes + kPage - 1) / kPage * kPage);   // no more than that: there is a bound on it
+        try {
+            populate(team);
+            DriverScope scope(context);
+            context.check(context.table().cuMemHostRegister(memory_, bytes_, CU_MEMHOSTREGISTER_PORTABLE),
+                          "cuMemHostRegister");
+        } catch (...) {
+            unmap();
+            throw;
+        }
     }
     count(context, bytes_);
+    made->memory = memory_;
+    made->bytes = bytes_;
+    free_ = std::move(made);
 }
 
 // At a multiple of kHuge.
@@ -83,26 +116,11 @@ void PinnedMemory::populate(Team& team) {
         fail(GPO_OUT_OF_MEMORY, "there is no memory for ", bytes_, " pinned bytes");
 }
 
-void PinnedMemory::free(Context& context) noexcept {
-    if (!memory_) return;
-    count(context, 0 - bytes_);
-    const SerialisingScope serialising(context.runtime(), Serialising::host_registration);
-    DriverTry scope(context);
-    if (scope.entered()) {
-        if (!ours_)
-            context.table().cuMemFreeHost(memory_);
-        else if (context.table().cuMemHostUnregister(memory_) == CUDA_SUCCESS)
-            return unmap();
-    }
-    if (ours_) keep_addresses();
+void PinnedMemory::free() noexcept {
+    if (!free_) return;
     memory_ = nullptr;
     bytes_ = 0;
-}
-
-// Of memory that the driver still takes for pinned, because it has failed: other memory there would be copied wrongly.
-// The pages needn't stay: a driver that uses them holds them itself.
-void PinnedMemory::keep_addresses() noexcept {
-    ::madvise(memory_, bytes_, MADV_DONTNEED);
+    free_.release()->make();
 }
 
 void PinnedMemory::unmap() noexcept {

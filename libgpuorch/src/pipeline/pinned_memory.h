@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "device/context.h"
+#include "stream/blocking_calls.h"
 #include "pipeline/team.h"
 
 namespace gpo::pipeline {
@@ -14,28 +16,28 @@ class PinnedMemory {
 public:
     static constexpr uint64_t kPage = 4096;   // what is asked for is rounded up to a multiple
 
-    PinnedMemory() noexcept = default;
+    PinnedMemory() noexcept;
+    ~PinnedMemory();
     PinnedMemory(const PinnedMemory&) = delete;
     PinnedMemory& operator=(const PinnedMemory&) = delete;
 
     /// There is none before. Throws Failure, and then there is none after. `team` isn't in use.
     void allocate(Context& context, uint64_t bytes, Team& team);
-    /// To be called before it ends. Where the driver, or a lost context, keeps what it has registered, the
-    /// addresses stay taken.
-    void free(Context& context) noexcept;
+    /// To be called before it ends. Beside resident work (stream/blocking_calls.h) the driver has it back later.
+    void free() noexcept;
 
     char* at(uint64_t offset) const noexcept { return memory_ + offset; }
     uint64_t bytes() const noexcept { return bytes_; }
 
 private:
+    class Free;
     void map(uint64_t bytes);
     void populate(Team& team);
     void unmap() noexcept;
-    void keep_addresses() noexcept;
 
+    std::unique_ptr<Free> free_;   // made with the memory
     char* memory_ = nullptr;
     uint64_t bytes_ = 0;
-    bool ours_ = false;      // pages of ours, not the driver's
 };
 
 }  // namespace gpo::pipeline

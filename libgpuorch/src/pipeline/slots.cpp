@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/handles.h"
+#include "stream/streams.h"
 #include "trace/serialising.h"
 
 namespace gpo::pipeline {
@@ -262,28 +263,27 @@ void Slots::make_buffers(const Plan& plan, const Needs& wanted, Team& team) {
     uint64_t all = 0;
     for (const auto& [pinned, bytes] : needs) all += std::max(pinned.bytes(), bytes);
     for (const auto& [pinned, bytes] : needs)   // what an earlier run had goes where both together were too much
-        if (all > plan.max_pinned_bytes && pinned.bytes() >= bytes + PinnedMemory::kPage) pinned.free(*context_);
+        if (all > plan.max_pinned_bytes && pinned.bytes() >= bytes + PinnedMemory::kPage) pinned.free();
     for (const auto& [pinned, bytes] : needs) need_pinned(pinned, bytes, team);
 }
 
 void Slots::need_pinned(PinnedMemory& pinned, uint64_t bytes, Team& team) {
     if (bytes <= pinned.bytes()) return;
-    pinned.free(*context_);
+    pinned.free();
     pinned.allocate(*context_, bytes, team);
 }
 
 void Slots::free_buffers() noexcept {
     if (device_memory_ != 0) {
-        const SerialisingScope serialising(context_->runtime(), Serialising::device_allocation);
         DriverTry scope(*context_);
-        if (scope.entered()) context_->table().cuMemFree(device_memory_);
+        if (scope.entered()) Streams::of(*context_).blocking_calls().free_memory(device_memory_);
     }
     device_memory_ = 0;
     chunk_bytes_ = capacity_ = 0;
     slots_ = 0;
-    pinned_in_.free(*context_);
-    pinned_out_.free(*context_);
-    pinned_results_.free(*context_);
+    pinned_in_.free();
+    pinned_out_.free();
+    pinned_results_.free();
 }
 
 Chunk& Slots::chunk(uint64_t index) noexcept {

@@ -163,8 +163,6 @@ Ref<DeviceQueue> RingQueue::create(Ref<Context> context, const gpo_queue_options
 
 namespace {
 
-// The kernel by which streams push tasks. Loaded with the context's first ring, since loading may wait for all kernels
-// that stay on the GPU.
 Ref<Counted> load_push(Context& context) {
     const std::string_view image = context.driver().push_image;
     auto module = make<Module>(Ref<Context>(&context), kernel::ImageBytes(image.data(), image.size()),
@@ -173,9 +171,13 @@ Ref<Counted> load_push(Context& context) {
     return make<Kernel>(std::move(module), function, "push");
 }
 
-Ref<Kernel> push_kernel(Context& context) {
+}  // namespace
+
+Ref<Kernel> queue::push_kernel(Context& context) {
     return Ref<Kernel>::adopt(static_cast<Kernel*>(context.keep(load_push).leak()));
 }
+
+namespace {
 
 gpo_launch one_block(const char* label, uint64_t tasks) {
     constexpr uint64_t kWarp = 32, kMostThreads = 512;
@@ -202,7 +204,8 @@ public:
 
 RingQueue::RingQueue(Ref<Context> context, const gpo_queue_options& options, const queue::Ring::Shape& shape,
                      Stream* user)
-    : DeviceQueue(std::move(context), options, user), ring_(memory(), shape), push_(push_kernel(this->context())),
+    : DeviceQueue(std::move(context), options, user), ring_(memory(), shape),
+      push_(queue::push_kernel(this->context())),
       push_label_(*label() ? runtime().intern(text("push ", label())) : "push") {
     memory().wait();
 }

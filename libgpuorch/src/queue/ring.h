@@ -9,6 +9,9 @@ namespace gpo {
 
 namespace queue {
 
+/// By which streams push tasks: loaded once for a context, at the latest with its first ring. Throws.
+Ref<Kernel> push_kernel(Context& context);
+
 /// The memory of a ring. Any thread.
 class Ring {
 public:

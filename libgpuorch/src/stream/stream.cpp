@@ -1,6 +1,7 @@
 #include "stream/stream.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "completion/queue.h"
 #include "stream/captures.h"
@@ -98,6 +99,7 @@ Stream::Stream(Ref<Context> context, gpo_device_t device, const gpo_stream_optio
                             : "one that learns: work that stays doesn't come again and again");
     if (learner_) Streams::of(*context_).start_prompts();
     DriverScope scope(*context_);
+    if (residence_) Streams::of(*context_).blocking_calls().expect_resident_work();
     context_->check(table().cuStreamCreateWithPriority(&native_, blocking_ ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING,
                                                        options.priority),
                     "cuStreamCreateWithPriority");
@@ -259,6 +261,8 @@ bool Stream::issue_only_withheld() {
 }
 
 void Stream::hand_over_watched(Operation& operation, uint64_t number) {
+    std::optional<BlockingCalls::Beginning> beginning;
+    if (residence_ && operation.numbered()) beginning.emplace(Streams::of(*context_).blocking_calls());
     if (residence_ && operation.numbered()) residence_->begin(operation, number);
     trace::Recorder* recorder = trace::on() && operation.numbered() ? trace::Recorder::of(runtime()) : nullptr;
     if (recorder && recorder->running()) {
@@ -478,6 +482,15 @@ bool Stream::running() {
     const auto staying = stay();
     if (detached()) return marks_.any();
     return !capturing() && table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
+}
+
+bool Stream::may_be_at_work() noexcept {
+    try {
+        DriverScope scope(*context_);
+        return capturing() ? load() != 0 : table().cuStreamQuery(native_) == CUDA_ERROR_NOT_READY;
+    } catch (...) {
+        return false;   // the context is lost
+    }
 }
 
 gpo_status Stream::wait(uint64_t deadline) {

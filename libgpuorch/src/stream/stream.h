@@ -127,6 +127,9 @@ public:
     /// failure.
     bool nothing_held() { return held_.empty() || (learner_ && issue_only_withheld()); }
 
+    /// Of a resident stream: whether the driver has work of it that isn't done. True also where the driver can't be
+    /// asked, since the stream is in a capture.
+    bool may_be_at_work() noexcept;
     /// Operations that were accepted and not seen done.
     uint64_t load() noexcept;
     void add_counters(gpo_statistics& statistics) const noexcept;

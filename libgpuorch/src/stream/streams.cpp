@@ -1,6 +1,7 @@
 #include "stream/streams.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "device/contexts.h"
 #include "stream/cycles.h"
@@ -12,8 +13,11 @@ namespace {
 // Runs an action. It may serialise: not on the scanner.
 class Action final : public Errand {
 public:
-    Action(Context& context, std::function<void(bool)> action)
-        : context_(&context), action_(std::move(action)), entry_(Streams::of(context).deferred()) {}
+    /// `waited_for`: by who waits for the device.
+    Action(Context& context, std::function<void(bool)> action, bool waited_for)
+        : context_(&context), action_(std::move(action)) {
+        if (waited_for) entry_.emplace(Streams::of(context).deferred());
+    }
     void run() noexcept override {
         {
             DriverTry scope(*context_);
@@ -25,7 +29,7 @@ public:
 private:
     const Ref<Context> context_;
     const std::function<void(bool)> action_;
-    const Deferred::Entry entry_;   // goes before the context may
+    std::optional<Deferred::Entry> entry_;   // goes before the context may
 };
 
 // Called for each pass of a stream. The last mark lets go of it, and then all have passed.
@@ -77,6 +81,7 @@ void Streams::finish() noexcept {
         hidden_streams_.clear();
     }
     scanner_.stop();
+    blocking_calls_.finish();
 }
 
 Ref<Stream> Streams::idle() {
@@ -234,6 +239,7 @@ void Streams::add_counters(gpo_statistics& statistics) const {
     statistics.notifies += past_.notifies;
     statistics.legacy_stream_uses += past_.legacy_stream_uses;
     for (const Stream* stream : streams_) stream->add_counters(statistics);
+    statistics.put_off += blocking_calls_.waiting();
 }
 
 void Streams::when_all_pass(std::function<void(bool)> action, Stream* behind) {
@@ -241,8 +247,26 @@ void Streams::when_all_pass(std::function<void(bool)> action, Stream* behind) {
     // passed.
     auto streams = context_.ended() ? std::vector<Ref<Stream>>() : passing();
     if (behind && behind->residence() && !context_.ended()) streams.push_back(Ref<Stream>(behind));
-    auto errand = std::make_unique<Action>(context_, std::move(action));
+    auto errand = std::make_unique<Action>(context_, std::move(action), true);
     make<AllPassed>(context_, std::move(errand), std::move(streams))->mark_all();
+}
+
+// A resident stream that is only held isn't waited for: the work before the mark there may be long in coming.
+void Streams::when_residents_pass(std::function<void(bool)> action) {
+    auto streams = context_.ended() ? std::vector<Ref<Stream>>() : all();
+    std::erase_if(streams, [](const Ref<Stream>& stream) { return !stream->residence() || !stream->may_be_at_work(); });
+    auto errand = std::make_unique<Action>(context_, std::move(action), false);
+    make<AllPassed>(context_, std::move(errand), std::move(streams))->mark_all();
+}
+
+Ref<Stream> Streams::resident_work() noexcept {
+    Ref<Stream> found;
+    each([](Stream& stream) { return stream.residence() != nullptr; },
+         [&](Stream& stream) {
+             if (stream.may_be_at_work()) found = Ref<Stream>(&stream);
+             return !found;
+         });
+    return found;
 }
 
 }  // namespace gpo

@@ -8,13 +8,15 @@
 #include "completion/scanner.h"
 #include "core/deferred.h"
 #include "device/context.h"
+#include "stream/blocking_calls.h"
 #include "stream/stream.h"
 
 namespace gpo {
 
 class Streams final : public ContextUsers {
 public:
-    explicit Streams(Context& context) noexcept : context_(context), scanner_(context) {}
+    explicit Streams(Context& context) noexcept
+        : context_(context), blocking_calls_(*this, context), scanner_(context) {}
     /// For Contexts::open.
     static std::unique_ptr<ContextUsers> create(Context& context) { return std::make_unique<Streams>(context); }
     static Streams& of(Context& context) noexcept { return static_cast<Streams&>(context.users()); }
@@ -52,6 +54,11 @@ public:
     /// and doesn't throw; it runs inside a DriverScope. Works while streams are captured or held: those are waited for
     /// as well. Resident streams are left out, but for `behind`, if that is one (NULL: none is waited for).
     void when_all_pass(std::function<void(bool ok)> action, Stream* behind = nullptr);
+    /// The same once the resident work is done that there is now; nobody waits for the action.
+    void when_residents_pass(std::function<void(bool ok)> action);
+    /// A resident stream on which something runs, or may; NULL if there is none. Asks the driver. With no lock held.
+    Ref<Stream> resident_work() noexcept;
+    BlockingCalls& blocking_calls() noexcept { return blocking_calls_; }
     /// Those actions, until they have run.
     Deferred& deferred() noexcept { return deferred_; }
     /// A stream that nobody can cancel any more is held: if it waits for work that is held behind it, the errands fail
@@ -106,6 +113,7 @@ private:
     Errands prompts_;
 
     Deferred deferred_;
+    BlockingCalls blocking_calls_;
     Scanner scanner_;                               // its thread ends first
 };
 

@@ -440,10 +440,11 @@ pub struct gpo_statistics {
     pub pageable_bytes: u64,
     pub legacy_stream_uses: u64,
     pub module_loads: u64,
+    pub put_off: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gpo_statistics"][::core::mem::size_of::<gpo_statistics>() - 120usize];
+    ["Size of gpo_statistics"][::core::mem::size_of::<gpo_statistics>() - 128usize];
     ["Alignment of gpo_statistics"][::core::mem::align_of::<gpo_statistics>() - 8usize];
     [
         "Offset of field: gpo_statistics::struct_size",
@@ -493,6 +494,9 @@ const _: () = {
     [
         "Offset of field: gpo_statistics::module_loads",
     ][::core::mem::offset_of!(gpo_statistics, module_loads) - 112usize];
+    [
+        "Offset of field: gpo_statistics::put_off",
+    ][::core::mem::offset_of!(gpo_statistics, put_off) - 120usize];
 };
 #[repr(C)]
 #[derive(Copy, Clone)]

@@ -166,6 +166,7 @@ Ref<Scheduler> Scheduler::create(Device& device, gpo_device_t handle, const gpo_
         gpo_stream_options made{};
         made.struct_size = sizeof made;
         made.flags = GPO_STREAM_RESIDENT;
+        scheduler::load_early(device.context());
         made.label = options.label ? options.label : "scheduler";
         stream = make<Stream>(device.context_ref(), handle, made);
         stream->announce();

@@ -1,0 +1,175 @@
+#include "stream/blocking_calls.h"
+
+#include <new>
+#include <utility>
+
+#include "stream/streams.h"
+#include "trace/serialising.h"
+
+namespace gpo {
+
+namespace {
+
+constexpr uint64_t kLongestWait = 1'000'000'000;   // ns, of work that is about to begin
+
+// Of device memory, where the driver has no memory pools.
+class MemoryFree final : public BlockingCall {
+public:
+    MemoryFree(Context& context, CUdeviceptr address) noexcept : BlockingCall(context), address_(address) {}
+
+private:
+    void call(bool ok) noexcept override {
+        if (ok) {
+            const SerialisingScope serialising(context().runtime(), Serialising::device_allocation);
+            context().table().cuMemFree(address_);
+        }
+        delete this;
+    }
+    const CUdeviceptr address_;
+};
+
+}  // namespace
+
+void HostMemoryFree::call(bool ok) noexcept {
+    if (ok) {
+        const SerialisingScope serialising(context().runtime(), Serialising::host_registration);
+        context().table().cuMemFreeHost(memory_);
+    }
+    delete this;
+}
+
+void BlockingCall::run() noexcept {
+    const Ref<Context> context = context_;
+    BlockingCalls& calls = Streams::of(*context).blocking_calls();
+    DriverTry scope(*context);
+    const bool ok = scope.entered(), was_put_off = put_off_;
+    if (ok && !calls.begin()) return calls.put_off(*this);
+    call(ok);
+    if (ok) calls.end();
+    if (was_put_off) calls.waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// --- resident work ---
+
+void BlockingCalls::expect_resident_work() {
+    std::lock_guard lock(making_);
+    if (expected_.load(std::memory_order_relaxed)) return;
+    context_.check(context_.table().cuStreamCreateWithPriority(&frees_, CU_STREAM_NON_BLOCKING, 0),
+                   "cuStreamCreateWithPriority");
+    expected_.store(true, std::memory_order_release);
+}
+
+void BlockingCalls::begin_work() noexcept {
+    host::Lock lock(lock_);
+    if (calls_ != 0) no_calls_.wait(lock, host::now() + kLongestWait, [&] { return calls_ == 0; });
+    ++beginning_;
+}
+
+void BlockingCalls::end_beginning() noexcept {
+    std::lock_guard lock(lock_);
+    --beginning_;
+}
+
+// --- blocking calls ---
+
+// What begins from here on waits; what has begun is seen.
+bool BlockingCalls::begin() noexcept {
+    bool resident = false;
+    {
+        std::lock_guard lock(lock_);
+        ++calls_;
+        resident = beginning_ != 0;
+    }
+    host::crossing();
+    if (!resident) resident = expected_.load(std::memory_order_acquire) && streams_.resident_work();
+    if (resident) end();
+    return !resident;
+}
+
+void BlockingCalls::end() noexcept {
+    std::lock_guard lock(lock_);
+    if (--calls_ == 0) no_calls_.notify_all();
+}
+
+BlockingCalls::Now::Now(Context& context, const char* what) : calls_(Streams::of(context).blocking_calls()) {
+    if (calls_.begin()) return;
+    const Ref<Stream> stream = calls_.streams_.resident_work();
+    fail(GPO_INVALID_STATE, what, " waits for all kernels on the device, and one may stay: ",
+         stream ? stream->describe() : fixed_text<96>("a resident stream"), " has work, which has to end first");
+}
+
+void BlockingCalls::free_memory(CUdeviceptr address) noexcept {
+    if (begin()) {
+        {
+            const SerialisingScope serialising(context_.runtime(), Serialising::device_allocation);
+            context_.table().cuMemFree(address);
+        }
+        return end();
+    }
+    if (context_.table().cuMemFreeAsync(address, frees_) == CUDA_SUCCESS) return;
+    // Without memory to put it off, the memory goes with the context.
+    if (auto* call = new (std::nothrow) MemoryFree(context_, address)) call->make();
+}
+
+// --- calls that are put off ---
+
+void BlockingCalls::put_off(BlockingCall& call) noexcept {
+    bool watched = false, logged = false;
+    {
+        std::lock_guard lock(lock_);
+        call.next_ = nullptr;
+        if (!std::exchange(call.put_off_, true)) waiting_.fetch_add(1, std::memory_order_relaxed);
+        (first_ ? last_->next_ : first_) = &call;
+        last_ = &call;
+        watched = std::exchange(watched_, true);
+        logged = std::exchange(logged_, true);
+    }
+    if (!logged) {
+        const Ref<Stream> stream = streams_.resident_work();
+        context_.runtime().log(GPO_LOG_INFO, "pinned memory and modules are given back to the driver when ",
+                               stream ? stream->describe() : fixed_text<96>("a resident stream"),
+                               " has done its work: the driver would wait for that");
+    }
+    if (watched) return;
+    context_.retain();
+    context_.runtime().errands().post(watch_);
+}
+
+void BlockingCalls::Watch::run() noexcept {
+    BlockingCalls& calls = calls_;
+    try {
+        calls.streams_.when_residents_pass([&calls](bool) {
+            calls.make_all();
+            calls.context_.release();   // the action has a reference of its own
+        });
+    } catch (...) {
+        // There is no memory to wait with, now.
+        calls.context_.runtime().errands().post(*this, host::now() + Errands::kTryAgain);
+    }
+}
+
+// By the errands' thread. What finds other resident work is put off again.
+void BlockingCalls::make_all() noexcept {
+    BlockingCall* call = nullptr;
+    {
+        std::lock_guard lock(lock_);
+        call = std::exchange(first_, nullptr);
+        last_ = nullptr;
+        watched_ = false;
+    }
+    while (call) {
+        BlockingCall* const next = call->next_;
+        call->make_elsewhere();
+        call = next;
+    }
+}
+
+void BlockingCalls::finish() noexcept {
+    if (!frees_) return;
+    DriverTry scope(context_);
+    if (scope.entered()) context_.table().cuStreamDestroy(frees_);
+    frees_ = nullptr;
+    expected_.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace gpo

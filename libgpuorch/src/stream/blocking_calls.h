@@ -1,0 +1,151 @@
+// Calls of the driver that wait for all kernels on the GPU, and would so wait for one that stays.
+//
+// Words. *Resident work* is work on a resident stream that isn't done. A *blocking call* frees device or pinned memory,
+// unregisters host memory, loads or unloads code, or sets the stack limit: the driver comes back when all kernels of
+// the context have ended that run at the call. Allocations, cuMemFreeAsync, pools, streams, events, graphs and copies
+// don't block.
+//
+// The two exclude each other. A blocking call is made only while there is no resident work, and resident work begins
+// only while no blocking call is under way: it waits for the call, which comes back soon, since no kernel stays. A
+// blocking call that finds resident work is *put off*: it is made by the errands' thread when the resident work of that
+// moment is done, or is put off again if there is other resident work by then. Or the caller is refused, where the
+// caller has to know that the call was made.
+//
+// The library sees resident work that it has put on a resident stream. Kernels that the program launches itself, and
+// kernels that stay on other streams, are as always: the driver's calls wait for them.
+#pragma once
+
+#include <memory>
+
+#include "core/errands.h"
+#include "device/context.h"
+
+namespace gpo {
+
+class Stream;
+class Streams;
+
+/// A blocking call that may be put off. It is made on the heap and owns what it needs, so that to put it off takes no
+/// memory.
+class BlockingCall : private Errand {
+public:
+    explicit BlockingCall(Context& context) noexcept : context_(&context) {}
+    ~BlockingCall() override = default;
+    BlockingCall(const BlockingCall&) = delete;
+    BlockingCall& operator=(const BlockingCall&) = delete;
+
+    /// Makes the call, now or when there is no resident work, and then deletes the object. Where it isn't put off it
+    /// may take long. With no lock held, and not by the scanner.
+    void make() noexcept { run(); }
+    /// The same by the errands' thread.
+    void make_elsewhere() noexcept { context_->runtime().errands().post(*this); }
+
+protected:
+    Context& context() const noexcept { return *context_; }
+    /// The call itself. `ok`: inside a DriverScope; otherwise the context is lost, and the driver's objects with it.
+    virtual void call(bool ok) noexcept = 0;
+
+private:
+    friend class BlockingCalls;
+    void run() noexcept final;
+
+    const Ref<Context> context_;
+    BlockingCall* next_ = nullptr;   // that was put off behind it
+    bool put_off_ = false;
+};
+
+/// cuMemFreeHost. The memory may be given later than the object is made.
+class HostMemoryFree final : public BlockingCall {
+public:
+    explicit HostMemoryFree(Context& context, void* memory = nullptr) noexcept
+        : BlockingCall(context), memory_(memory) {}
+    void set(void* memory) noexcept { memory_ = memory; }
+
+private:
+    void call(bool ok) noexcept override;
+    void* memory_;
+};
+
+/// Of a context's streams.
+class BlockingCalls {
+public:
+    explicit BlockingCalls(Streams& streams, Context& context) noexcept : streams_(streams), context_(context) {}
+    BlockingCalls(const BlockingCalls&) = delete;
+    BlockingCalls& operator=(const BlockingCalls&) = delete;
+
+    // --- for resident streams ---
+    /// Before there is one. Inside a DriverScope. Throws.
+    void expect_resident_work();
+    /// An operation of a resident stream is given to the driver meanwhile. It waits for a blocking call under way, but
+    /// for no longer than a second: the kernels that such a call waits for may wait for this operation.
+    class Beginning {
+    public:
+        explicit Beginning(BlockingCalls& calls) noexcept : calls_(calls) { calls_.begin_work(); }
+        ~Beginning() { calls_.end_beginning(); }
+        Beginning(const Beginning&) = delete;
+        Beginning& operator=(const Beginning&) = delete;
+
+    private:
+        BlockingCalls& calls_;
+    };
+
+    // --- for those who make blocking calls. With no lock held, and not by the scanner ---
+    /// True: there is no resident work, and there will be none until end(). False: there is.
+    bool begin() noexcept;
+    void end() noexcept;
+
+    /// A blocking call is made meanwhile whose outcome the caller has to know. Throws Failure(GPO_INVALID_STATE) where
+    /// there is resident work, with its stream's name. `what`: "unregistering memory".
+    class Now {
+    public:
+        Now(Context& context, const char* what);
+        ~Now() { calls_.end(); }
+        Now(const Now&) = delete;
+        Now& operator=(const Now&) = delete;
+
+    private:
+        BlockingCalls& calls_;
+    };
+
+    /// Inside a DriverScope. Frees device memory without waiting for resident work: where there is such work, in the
+    /// order of a stream of the library's own.
+    void free_memory(CUdeviceptr address) noexcept;
+
+    /// How many calls were put off and aren't made yet.
+    uint64_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+
+    /// The streams end.
+    void finish() noexcept;
+
+private:
+    friend class BlockingCall;
+    void begin_work() noexcept;
+    void end_beginning() noexcept;
+    void put_off(BlockingCall& call) noexcept;
+    void make_all() noexcept;
+
+    /// Waits for the resident work that there is.
+    class Watch final : public Errand {
+    public:
+        explicit Watch(BlockingCalls& calls) noexcept : calls_(calls) {}
+        void run() noexcept override;
+
+    private:
+        BlockingCalls& calls_;   // a reference to the context is held while it is posted
+    } watch_{*this};
+
+    Streams& streams_;
+    Context& context_;
+    CUstream frees_ = nullptr;                // written before expected_
+    std::atomic<bool> expected_{false};       // there may be resident work
+    std::atomic<uint64_t> waiting_{0};
+    host::Mutex making_;                      // for expect_resident_work
+    host::Mutex lock_;                        // a leaf
+    host::Condition no_calls_;
+    uint32_t calls_ = 0;                      // under way; under lock_, as:
+    uint32_t beginning_ = 0;                  // operations that the driver is being given
+    BlockingCall *first_ = nullptr, *last_ = nullptr;   // that were put off, in order
+    bool watched_ = false, logged_ = false;
+};
+
+}  // namespace gpo
