@@ -189,6 +189,7 @@ CUresult CUDAAPI set_limit(CUlimit limit, size_t value) {
         if (limit == CU_LIMIT_STACK_SIZE) {
             require(value <= 512 << 10);
             value = (value + 15) / 16 * 16;
+            machine.wait_running(context);
         }
         if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) require(value <= machine.memory.total(), CUDA_ERROR_OUT_OF_MEMORY);
         if (limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT) require(value >= 1 && value <= 1 << 20);

@@ -89,6 +89,7 @@ CUresult CUDAAPI load(CUmodule* module, const void* data, unsigned option_count,
         logs.error.put(result == CUDA_SUCCESS ? "" : text);
         if (result != CUDA_SUCCESS) return result;
         std::shared_ptr<Image> image = std::move(loaded);
+        machine.wait_running(current_context(machine));
         host::Lock hold(machine.lock);
         Context& context = current_context(machine);
         Module* made = machine.modules.create();
@@ -132,6 +133,7 @@ CUresult CUDAAPI unload(CUmodule handle) {
     return enter([&](Machine& machine) -> CUresult {
         current_context(machine);
         if (!success_unless_lost(machine)) refuse_beside_capture(machine);
+        machine.wait_running(current_context(machine));
         std::shared_ptr<Image> keeps;   // let go of after the lock
         host::Lock hold(machine.lock);
         Module& module = module_of(machine, handle);

@@ -25,7 +25,7 @@ void Command::clear() noexcept {
     stream = nullptr;
     run = nullptr;
     node = 0;
-    ticket = number = due = 0;
+    ticket = begun = number = due = 0;
     prepared.clear();
     child = nullptr;
     family.reset();

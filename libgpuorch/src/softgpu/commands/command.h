@@ -98,6 +98,7 @@ struct Command : Work {
     GraphRun* run = nullptr;             // a node of it
     uint32_t node = 0;
     uint64_t ticket = 0;                 // counts the stream's commands, ours included
+    uint64_t begun = 0;                  // of a stream: counts the commands that have begun on the machine
     uint64_t number = 0;                 // counts the calls that gave the stream work, from 1; 0: one of ours
     uint64_t due = 0;                    // with rates: not done before this time
     Launches prepared;  // of a kernel that will run: its one launch, the multiprocessors' once it starts

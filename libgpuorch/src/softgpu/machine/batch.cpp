@@ -155,6 +155,7 @@ void Batch::advance(Stream& stream) noexcept {
         if (!stream.head) stream.tail = nullptr;
         command.next = nullptr;
         stream.current = &command;
+        command.begun = ++machine_.begun;
         if (machine_.dropping(stream)) drop(command);
         else if (start(command) == Started::running) return;
         retire(stream);

@@ -391,6 +391,27 @@ void Machine::wait_context(const Context* only) {
     for (auto [stream, ticket] : tickets) wait_ticket(*stream, ticket, true);
 }
 
+void Machine::wait_running(const Context& context) noexcept {
+    for (uint64_t newest = 0;;) {
+        Stream* runs = nullptr;
+        uint64_t ticket = 0;
+        {
+            host::Lock hold(lock);
+            if (newest == 0) newest = begun;
+            for (Stream* stream : context.streams) {
+                const Command* current = stream->current;
+                if (!current || current->begun > newest) continue;
+                if (current->kind != CommandKind::kernel && current->kind != CommandKind::graph) continue;
+                runs = stream;
+                ticket = current->ticket;
+                break;
+            }
+        }
+        if (!runs) return;
+        wait_ticket(*runs, ticket, true);
+    }
+}
+
 void Machine::wait_blocking(const Context& context) {
     Tickets tickets;
     {

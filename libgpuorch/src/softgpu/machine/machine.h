@@ -67,6 +67,7 @@ struct Machine {
     host::Condition primary_ended;
     uint64_t next_context_id = 0;
     uint64_t next_capture_id = 0;
+    uint64_t begun = 0;                             // commands of streams that have begun
     std::atomic<bool> trim_wanted{false};           // a pool may hold more than its threshold
 
     // Under `lock`; each its owner's again after ignore(). Of its wait word only the address is used beyond the lock,
@@ -131,6 +132,9 @@ struct Machine {
     void wait_mark(Mark&) noexcept;
     /// Waits for all that the context's streams (NULL: all streams) have been given, strictly. Throws std::bad_alloc.
     void wait_context(const Context*);
+    /// Waits until the kernels and graphs have ended that run now in the context, strictly; not for what has not begun.
+    /// Takes no memory.
+    void wait_running(const Context&) noexcept;
     /// Waits for the streams that the legacy stream is ordered with.
     void wait_blocking(const Context&);
     /// After blocks have gone: a destroyed pool goes with its last one; another may hold more than its threshold now.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "host/host.h"
+#include "support/explore.h"
 
 using namespace softgpu_test;
 
@@ -276,4 +277,39 @@ TEST_CASE("a kernel belongs to the context that its module was loaded in") {
     IS(gpu.cu->cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
     OK(gpu.cu->cuCtxDestroy(mine));
     IS(gpu.cu->cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_CASE("loading and unloading code and setting the stack limit wait for kernels that run, and for no others") {
+    const std::vector<char> image = kernel_image();
+    gpo::test::explore(100, [&] {
+        Gpu gpu;
+        const CUstream running = gpu.stream(), waiting = gpu.stream();
+        uint32_t* word = gpu.pinned(1);
+        gpu.kernel("count");
+        OK(gpu.cu->cuStreamWaitValue32(waiting, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_GEQ));
+        OK(gpu.launch(waiting, "count", gpu.pinned(1)));   // hasn't begun when all calls are done
+        const auto call = [&](int which) {
+            CUmodule module = nullptr;
+            OK(gpu.cu->cuCtxSetCurrent(gpu.context));
+            if (which == 0) OK(gpu.cu->cuModuleLoadDataEx(&module, image.data(), 0, nullptr, nullptr));
+            if (which == 1) OK(gpu.cu->cuModuleUnload(gpu.module));
+            if (which == 2) OK(gpu.cu->cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048));
+            OK(gpu.cu->cuCtxSetCurrent(nullptr));
+        };
+        for (const int which : {0, 2, 1}) {
+            std::atomic<bool> opened{false};
+            Gate gate(gpu, running);
+            gpo::host::Thread caller("caller", [&] {
+                call(which);
+                CHECK(opened.load());
+            });
+            for (int i = 0; i < 50; ++i) gpo::host::crossing();
+            opened.store(true);
+            gate.open();
+            caller.join();
+            OK(gpu.cu->cuStreamSynchronize(running));
+        }
+        __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+        OK(gpu.cu->cuStreamSynchronize(waiting));
+    });
 }

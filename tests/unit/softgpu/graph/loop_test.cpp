@@ -50,6 +50,7 @@ TEST_CASE("an endless loop leaves other streams their work, and ends with the co
         GraphGpu gpu;
         const CUstream looping = gpu.stream(), other = gpu.stream();
         uint32_t* words = gpu.pinned(2);
+        gpu.kernel("count");   // loading waits for what runs
         loop_on(gpu, looping, body.fill);
         for (int i = 0; i < 20; ++i) {
             OK(gpu.launch(other, "count", words));
@@ -70,6 +71,7 @@ TEST_CASE("an endless loop ends when a kernel beside it fails") {
         const CUstream looping = gpu.stream(), bad = gpu.stream();
         uint32_t* go = gpu.pinned(1);
         *go = 1;
+        gpu.kernel("fail_when");   // loading waits for what runs
         loop_on(gpu, looping, body.fill);
         OK(gpu.launch(bad, "fail_when", go, int(CUDA_ERROR_LAUNCH_FAILED)));
         IS(gpu.cu->cuStreamSynchronize(bad), CUDA_ERROR_LAUNCH_FAILED);

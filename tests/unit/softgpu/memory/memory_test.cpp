@@ -24,6 +24,28 @@ TEST_CASE("freed device addresses are refused and used again") {
     CHECK(gpu.memory(1 << 20) == first);
 }
 
+TEST_CASE("memory that was allocated at once is freed in a stream's order") {
+    Gpu gpu;
+    const CUstream stream = gpu.stream();
+    size_t before = 0, free = 0, total = 0;
+    OK(gpu.cu->cuMemGetInfo(&before, &total));
+    const CUdeviceptr data = gpu.memory(1 << 20);
+    {
+        Gate gate(gpu, stream);
+        OK(gpu.cu->cuMemFreeAsync(data, stream));
+        IS(gpu.cu->cuMemFreeAsync(data, stream), CUDA_ERROR_INVALID_VALUE);
+        IS(gpu.cu->cuMemFree(data), CUDA_ERROR_INVALID_VALUE);
+        IS(gpu.cu->cuMemsetD8Async(data, 0, 16, stream), CUDA_ERROR_INVALID_VALUE);
+        CHECK(gpu.memory(1 << 20) != data);
+        OK(gpu.cu->cuMemGetInfo(&free, &total));
+        CHECK(free == before - (2 << 20));
+    }
+    OK(gpu.cu->cuStreamSynchronize(stream));
+    OK(gpu.cu->cuMemGetInfo(&free, &total));
+    CHECK(free == before - (1 << 20));
+    IS(gpu.cu->cuMemFreeAsync(data + 256, stream), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_CASE("copies past the end, from the wrong side or with absurd sizes are refused") {
     Gpu gpu;
     const CUstream stream = gpu.stream();
