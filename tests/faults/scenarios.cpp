@@ -633,6 +633,35 @@ void buckets(Attempt& a) {
     STEP(a, gpo_memory_free(a.device, memory));
 }
 
+// What goes back to the driver only when resident work has ended: beside fills that take a while.
+void resident_work(Attempt& a) {
+    if (!a.open()) return;
+    Stream resident;
+    Arena arena;
+    Template of;
+    auto stream_options = sized<gpo_stream_options>();
+    stream_options.flags = GPO_STREAM_RESIDENT;
+    constexpr uint64_t kBytes = 16 << 20;
+    uint64_t memory = 0, address = 0;
+    void *piece = nullptr, *words = nullptr;
+    if (!STEP(a, gpo_stream_create(a.device, &stream_options, resident.out())) ||
+        !STEP(a, gpo_memory_allocate(a.device, kBytes, nullptr, &memory)))
+        return;
+    for (int i = 0; i < 2; ++i) STEP(a, gpo_fill(resident, memory, 7, 1, kBytes));
+    if (STEP(a, gpo_arena_create(a.device, nullptr, arena.out()))) {
+        if (STEP(a, gpo_arena_allocate(arena, 4096, 0, &piece))) STEP(a, gpo_arena_free(arena, piece));
+        STEP(a, gpo_arena_destroy(arena.release()));
+    }
+    if (STEP(a, gpo_template_create(a.device, nullptr, of.out()))) {
+        STEP(a, gpo_template_allocate_host(of, 4096, &words));
+        STEP(a, gpo_template_allocate(of, 4096, &address));
+        STEP(a, gpo_template_destroy(of.release()));
+    }
+    a.notify(resident);
+    ASK(a, gpo_stream_wait(resident, kPatience));
+    STEP(a, gpo_memory_free(a.device, memory));
+}
+
 void device_queues(Attempt& a) {
     if (!a.open()) return;
     Stream stream, resident;
@@ -859,6 +888,7 @@ const std::vector<Scenario>& scenarios() {
         {"modules", modules},
         {"pipelines", pipelines},
         {"buckets", buckets, 150},
+        {"resident work", resident_work, 60},
         {"device queues", device_queues},
         {"host queues", host_queues},
         {"schedulers", schedulers, 10, 100},
