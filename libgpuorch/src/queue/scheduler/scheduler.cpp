@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "device/device.h"
+#include "queue/scheduler/load_early.h"
 
 namespace gpo {
 
