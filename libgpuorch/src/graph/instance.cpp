@@ -135,8 +135,36 @@ gpo_status Graph::take_device_status() {
     return static_cast<gpo_status>(std::atomic_ref(*device_status_).exchange(0, std::memory_order_relaxed));
 }
 
+// Of what kernels may launch: the driver waits for all kernels on the device then (seen on an H200, driver 580).
+class Graph::Executable::Destroy final : public BlockingCall {
+public:
+    Destroy(Context& context, const Ref<Recipe>& built) noexcept : BlockingCall(context), built_(built) {}
+    CUgraphExec native = nullptr;
+
+private:
+    void call(bool ok) noexcept override {
+        if (ok) context().table().cuGraphExecDestroy(native);
+        if (built_->single()) built_->give_back();
+        delete this;
+    }
+    const Ref<Recipe> built_;
+};
+
+Graph::Executable::Executable(Context& context, const Ref<Recipe>& built, bool launched_by_kernels)
+    : context_(&context), built_(built),
+      destroy_(launched_by_kernels ? std::make_unique<Destroy>(context, built) : nullptr) {}
+
 Graph::Executable::~Executable() {
     if (!native) return;
+    if (destroy_) {
+        destroy_->native = native;
+        BlockingCall* const call = destroy_.release();
+        if (context_->runtime().shutting_down())
+            call->make();
+        else
+            call->make_elsewhere();  // as locks may be held here
+        return;
+    }
     {
         DriverTry scope(*context_);
         if (scope.entered()) context_->table().cuGraphExecDestroy(native);  // what is in flight runs to its end
@@ -146,7 +174,7 @@ Graph::Executable::~Executable() {
 
 Ref<Graph::Executable> Graph::instantiate(const Ref<Recipe>& built) {
     const Recipe& recipe = *built;
-    auto made = make<Executable>(context(), built);
+    auto made = make<Executable>(context(), built, (flags_ & GPO_GRAPH_DEVICE_LAUNCH) != 0);
     CUDA_GRAPH_INSTANTIATE_PARAMS params;
     std::memset(&params, 0, sizeof params);
     if (flags_ & GPO_GRAPH_DEVICE_LAUNCH) params.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;

@@ -97,16 +97,20 @@ private:
         const uint32_t count_;
         const uint64_t memory_;
     };
-    // The driver's. Destroying it waits for a launch of it that loops, so launches on resident streams keep it.
+    // The driver's. Destroying it waits for a launch of it that loops, so launches on resident streams keep it; and if
+    // kernels may launch it, for all kernels on the device.
     class Executable final : public Counted {
     public:
-        Executable(Context& context, const Ref<Recipe>& built) noexcept : context_(&context), built_(built) {}
+        /// Throws std::bad_alloc.
+        Executable(Context& context, const Ref<Recipe>& built, bool launched_by_kernels);
         CUgraphExec native = nullptr;
 
     private:
+        class Destroy;
         ~Executable() override;
         const Ref<Context> context_;
-        const Ref<Recipe> built_;  // is given back with it
+        const Ref<Recipe> built_;           // is given back with it
+        std::unique_ptr<Destroy> destroy_;  // NULL: it is destroyed at once
     };
     // What goes with an executable graph. Made whole, then swapped in.
     struct Instance {
