@@ -58,7 +58,8 @@
  *     gpo_statistics.put_off counts these. If some resident stream always has work, nothing of this is given back.
  *   - Modules can't be loaded: gpo_module_compile, gpo_module_load, gpo_module_load_builtin, gpo_scheduler_create and
  *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. Load
- *     modules before the resident work begins. Kernels of a module that is loaded can be had and launched at any time.
+ *     modules before the resident work begins. Kernels of a module that is loaded can be had and launched at any time;
+ *     with a driver older than CUDA 12.4, only those that were had before.
  *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE likewise.
  *   - All else goes on as without resident work: allocations, registering memory, pools, streams, events, copies,
  *     templates, graphs, queues, pipelines, executors and traces.
