@@ -120,31 +120,39 @@ TEST_CASE("beside a resident kernel memory is registered, and unregistered when 
 }
 
 TEST_CASE("beside a resident kernel modules are used and destroyed, and loaded when the kernel has ended" * gated) {
-    static constexpr const char* kLate = "extern \"C\" __global__ void late(unsigned *word) { *word = 7; }\n";
+    static constexpr const char* kLate = "extern \"C\" __global__ void late(unsigned *word) { *word = 7; }\n"
+                                         "extern \"C\" __global__ void later() {}\n";
     auto options = sized<gpo_compile_options>();
     options.source = kLate;
     Module late;
     beside("modules", [&](WordsRig& rig) {
         REQUIRE_OK(gpo_module_compile(rig.device, &options, late.out()));
-        return [&] {
+        Kernel kernel;
+        REQUIRE_OK(gpo_module_get_kernel(late, "late", kernel.out()));
+        return [&, kernel = std::move(kernel)]() mutable {
             Module refused;
+            Kernel later;
             check_refused(gpo_module_compile(rig.device, &options, refused.out()));
             check_refused(gpo_module_load_builtin(rig.device, refused.out()));
-            Kernel kernel;
-            REQUIRE_OK(gpo_module_get_kernel(late, "late", kernel.out()));
+            check_refused(gpo_module_get_kernel(late, "later", later.out()));
+            REQUIRE_OK(gpo_module_get_kernel(late, "late", later.out()));
             CHECK_OK(launch(rig.on, kernel, 1, 1, rig.at(3)));
             CHECK_OK(gpo_stream_wait(rig.on, kPatience));
             CHECK(rig.word(3) == 7);
             kernel.reset();
+            later.reset();
             late.reset();
             CHECK_OK(gpo_device_wait(rig.device, kPatience));
-            CHECK(put_off(rig) == 1);
+            CHECK(comes_true([&] { return put_off(rig) == 1; }));
         };
     });
     Gpu gpu;
     ResidentKernel resident(gpu);
     resident.end();
     CHECK_OK(gpo_module_compile(gpu.device, &options, late.out()));
+    Kernel later;
+    CHECK_OK(gpo_module_get_kernel(late, "later", later.out()));
+    later.reset();
     late.reset();
 }
 

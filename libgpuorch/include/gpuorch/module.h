@@ -9,9 +9,9 @@
  *
  * A module and a kernel belong to one device (context).
  *
- * While there is resident work on the device (stream.h), no module can be loaded, since the driver would wait for that
- * work: the calls that load one return GPO_INVALID_STATE, and the message names the resident stream. A module that is
- * destroyed then is unloaded when the work has ended.
+ * While there is resident work on the device (stream.h), no module can be loaded, and no kernel be had that nobody has
+ * had before, since the driver would wait for that work: the calls return GPO_INVALID_STATE, and the message names the
+ * resident stream. A module that is destroyed then is unloaded when the work has ended.
  */
 #ifndef GPUORCH_MODULE_H
 #define GPUORCH_MODULE_H

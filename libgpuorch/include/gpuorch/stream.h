@@ -53,13 +53,14 @@
  *   The driver has calls that wait for all kernels of a device: they would come back only when the resident work has
  *   ended. While there is resident work, no call of this library waits for it in the driver:
  *   - Device memory is freed as always (gpo_memory_free, templates, queues).
- *   - Pinned memory and modules that are no longer used go back to the driver when the resident work has ended that
- *     there is then: arenas that are trimmed or destroyed, pinned memory of templates, queues and pipelines, modules.
+ *   - Pinned memory, modules and some graphs that are no longer used go back to the driver when the resident work has
+ *     ended that there is then: arenas that are trimmed or destroyed, pinned memory of templates, queues and pipelines,
+ *     modules, graphs that kernels may launch or that have conditional or memory nodes.
  *     gpo_statistics.put_off counts these. If some resident stream always has work, nothing of this is given back.
  *   - Modules can't be loaded: gpo_module_compile, gpo_module_load, gpo_module_load_builtin, gpo_scheduler_create and
- *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. Load
- *     modules before the resident work begins. Kernels of a module that is loaded can be had and launched at any time;
- *     with a driver older than CUDA 12.4, only those that were had before.
+ *     the measuring gpo_device_get_costs return GPO_INVALID_STATE, and the message names the resident stream. So does
+ *     gpo_module_get_kernel of a kernel that nobody has had before. Load modules, and get their kernels, before the
+ *     resident work begins; they can be launched at any time.
  *   - gpo_host_unregister, and gpo_device_set_limit of GPO_LIMIT_STACK_BYTES, return GPO_INVALID_STATE likewise.
  *   - All else goes on as without resident work: allocations, registering memory, pools, streams, events, copies,
  *     templates, graphs, queues, pipelines, executors and traces.

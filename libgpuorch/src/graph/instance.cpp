@@ -135,7 +135,8 @@ gpo_status Graph::take_device_status() {
     return static_cast<gpo_status>(std::atomic_ref(*device_status_).exchange(0, std::memory_order_relaxed));
 }
 
-// Of what kernels may launch: the driver waits for all kernels on the device then (seen on an H200, driver 580).
+// Of what kernels may launch, or has conditional or memory nodes: the driver waits for all kernels on the device then
+// (seen on an H200, driver 580).
 class Graph::Executable::Destroy final : public BlockingCall {
 public:
     Destroy(Context& context, const Ref<Recipe>& built) noexcept : BlockingCall(context), built_(built) {}
@@ -152,11 +153,11 @@ private:
 
 Graph::Executable::Executable(Context& context, const Ref<Recipe>& built, bool launched_by_kernels)
     : context_(&context), built_(built),
-      destroy_(launched_by_kernels ? std::make_unique<Destroy>(context, built) : nullptr) {}
+      destroy_(launched_by_kernels || built->single() ? std::make_unique<Destroy>(context, built) : nullptr) {}
 
 Graph::Executable::~Executable() {
     if (!native) return;
-    if (destroy_) {
+    if (destroy_ && Streams::of(*context_).blocking_calls().expects_resident_work()) {
         destroy_->native = native;
         BlockingCall* const call = destroy_.release();
         if (context_->runtime().shutting_down())

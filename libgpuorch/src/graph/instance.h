@@ -98,7 +98,7 @@ private:
         const uint64_t memory_;
     };
     // The driver's. Destroying it waits for a launch of it that loops, so launches on resident streams keep it; and if
-    // kernels may launch it, for all kernels on the device.
+    // kernels may launch it, or if it has conditional or memory nodes, for all kernels on the device.
     class Executable final : public Counted {
     public:
         /// Throws std::bad_alloc.
@@ -110,7 +110,7 @@ private:
         ~Executable() override;
         const Ref<Context> context_;
         const Ref<Recipe> built_;           // is given back with it
-        std::unique_ptr<Destroy> destroy_;  // NULL: it is destroyed at once
+        std::unique_ptr<Destroy> destroy_;  // NULL: destroying it waits for no kernel
     };
     // What goes with an executable graph. Made whole, then swapped in.
     struct Instance {

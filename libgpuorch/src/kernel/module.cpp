@@ -168,16 +168,15 @@ CUfunction Module::native_function(std::string_view name, std::string* symbol) {
 }
 
 // Now, so that the first launch doesn't load it and serialise the device. Older drivers load on the first launch, and
-// are counted just as well. Beside a kernel that stays, such a first launch waits for it, and cuFuncLoad doesn't (seen on
-// an H200, driver 580).
+// are counted just as well. Beside a kernel that stays, a launch waits for it if the function was asked for, or loaded,
+// since that kernel began (seen on an H200, driver 580).
 void Module::load(Function& function) {
     const driver::Table& table = context_->table();
     const uint64_t begin = trace::on() ? host::now() : 0;
+    const BlockingCalls::Now now(*context_, "loading a kernel");
     if (table.cuFuncLoad) {
         context_->check(table.cuFuncLoad(function.native), "cuFuncLoad");
         function.loaded = true;
-    } else {
-        const BlockingCalls::Now none(*context_, "launching a kernel for the first time");
     }
     serialised(runtime(), Serialising::module_load, 0, begin);
 }

@@ -76,6 +76,8 @@ public:
     // --- for resident streams ---
     /// Before there is one. Inside a DriverScope. Throws.
     void expect_resident_work();
+    /// There has been a resident stream.
+    bool expects_resident_work() const noexcept { return expected_.load(std::memory_order_acquire); }
     /// An operation of a resident stream is given to the driver meanwhile. It waits for a blocking call under way, but
     /// for no longer than a second: the kernels that such a call waits for may wait for this operation.
     class Beginning {
