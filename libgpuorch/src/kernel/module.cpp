@@ -168,12 +168,10 @@ CUfunction Module::native_function(std::string_view name, std::string* symbol) {
 }
 
 // Now, so that the first launch doesn't load it and serialise the device. Older drivers load on the first launch, and
-// are counted just as well. Beside a kernel that stays, a launch waits for it if the function was asked for, or loaded,
-// since that kernel began (seen on an H200, driver 580).
+// are counted just as well.
 void Module::load(Function& function) {
     const driver::Table& table = context_->table();
     const uint64_t begin = trace::on() ? host::now() : 0;
-    const BlockingCalls::Now now(*context_, "loading a kernel");
     if (table.cuFuncLoad) {
         context_->check(table.cuFuncLoad(function.native), "cuFuncLoad");
         function.loaded = true;
@@ -208,18 +206,28 @@ std::unique_ptr<Function> Module::describe_function(CUfunction native, std::stri
     return function;
 }
 
+// Beside a kernel that stays, the driver has launches wait for it once it was asked for a function that isn't loaded
+// (seen on an H200, driver 580): so it isn't asked then.
 Function& Module::function(std::string_view name) {
     DriverScope scope(*context_);
-    std::string symbol;
-    const CUfunction native = native_function(name, &symbol);
     {
         std::lock_guard lock(functions_lock_);
-        if (auto found = functions_.find(native); found != functions_.end()) return *found->second;
+        if (auto found = asked_.find(name); found != asked_.end()) return *found->second;
     }
-    auto made = describe_function(native, std::move(symbol));
-    std::lock_guard lock(functions_lock_);
-    // Another thread may have been faster: then its entry is the one.
-    return *functions_.try_emplace(native, std::move(made)).first->second;
+    const BlockingCalls::Now now(*context_, "loading a kernel");
+    std::string symbol;
+    const CUfunction native = native_function(name, &symbol);
+    std::unique_lock lock(functions_lock_);
+    auto found = functions_.find(native);
+    if (found == functions_.end()) {
+        lock.unlock();
+        auto made = describe_function(native, std::move(symbol));
+        lock.lock();
+        // Another thread may have been faster: then its entry is the one.
+        found = functions_.try_emplace(native, std::move(made)).first;
+    }
+    asked_.try_emplace(std::string(name), found->second.get());
+    return *found->second;
 }
 
 std::pair<CUdeviceptr, size_t> Module::symbol(std::string_view name) {

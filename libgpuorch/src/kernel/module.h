@@ -79,6 +79,7 @@ private:
     LaunchLimits limits_;
     host::Mutex functions_lock_;
     std::map<CUfunction, std::unique_ptr<Function>> functions_;   // entries stay for the module's life
+    std::map<std::string, Function*, std::less<>> asked_;   // by the names that were asked for; likewise
 };
 
 template <>
