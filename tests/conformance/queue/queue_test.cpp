@@ -153,7 +153,9 @@ TEST_CASE("queues come and go, and no device memory stays behind") {
     const auto once = [&] {
         auto options = ring_options(1 << 16, 256);
         options.stream = stream;
-        DeviceQueue ring = make_queue(gpu, options), range = make_queue(gpu, range_options(1 << 16));
+        auto numbers = range_options(1 << 16);
+        numbers.stream = stream;
+        DeviceQueue ring = make_queue(gpu, options), range = make_queue(gpu, numbers);
         const std::vector<float> costs(1 << 16, 1.0f);
         REQUIRE_OK(gpo_queue_set_costs(range, stream, costs.data(), costs.size()));
     };
