@@ -12,7 +12,8 @@
 
 static const field compile_fields[] = {
     FLAG(gpo_compile_options, "no_cache", GPO_COMPILE_NO_CACHE),
-    FLAG(gpo_compile_options, "dynamic_parallelism", GPO_COMPILE_DYNAMIC_PARALLELISM), FIELD(gpo_compile_options, file_name, STRING),
+    FLAG(gpo_compile_options, "dynamic_parallelism", GPO_COMPILE_DYNAMIC_PARALLELISM),
+    FIELD(gpo_compile_options, file_name, STRING),
     FIELD(gpo_compile_options, label, STRING), OTHER("source"), OTHER("options"), OTHER("name_expressions"),
     OTHER("headers"), FIELDS_END};
 

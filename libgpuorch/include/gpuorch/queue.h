@@ -53,8 +53,9 @@
  * Memory
  *   A queue owns its memory. gpo_queue_destroy frees it behind all work that was put on the device's streams before. If
  *   the queue was created with a stream (gpo_queue_options.stream), then gpo_queue_destroy and gpo_runtime_shutdown
- *   abort the queue, and its memory stays until the work on that stream is done. A kernel on another resident stream
- *   must have ended before the queue is destroyed.
+ *   abort the queue, and its memory stays until the work on that stream is done. What another resident stream does with
+ *   the queue (kernels, and calls of this header that were given that stream) must have ended before the queue is
+ *   destroyed.
  */
 #ifndef GPUORCH_QUEUE_H
 #define GPUORCH_QUEUE_H

@@ -88,7 +88,8 @@ STAYS = {
 }
 
 # Memory that is written, where the type doesn't tell, or it isn't a struct whose size is to be set before.
-WRITTEN = {("*", "buffer"), ("gpo_advise", "advice"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"), ("gpo_graph_get", "value"),
+WRITTEN = {("*", "buffer"), ("gpo_advise", "advice"), ("gpo_copy_to_host", "destination"), ("gpo_cq_drain", "entries"),
+           ("gpo_graph_get", "value"),
            ("gpo_queue_take", "entries"), ("gpo_queue_take", "answers"), ("gpo_scheduler_get_blocks", "blocks"),
            ("gpo_scheduler_get_samples", "samples"), ("gpo_scheduler_get_errors", "errors"),
            ("gpo_template_add_switch", "bodies")}
