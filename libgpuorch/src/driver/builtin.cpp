@@ -8,6 +8,8 @@ extern const unsigned char gpo_condition_ptx[];
 extern const std::size_t gpo_condition_ptx_bytes;
 extern const unsigned char gpo_push_ptx[];
 extern const std::size_t gpo_push_ptx_bytes;
+extern const unsigned char gpo_combine_ptx[];
+extern const std::size_t gpo_combine_ptx_bytes;
 
 namespace gpo::driver {
 
@@ -20,5 +22,9 @@ std::string_view condition_ptx() noexcept {
 }
 
 std::string_view push_ptx() noexcept { return {reinterpret_cast<const char*>(gpo_push_ptx), gpo_push_ptx_bytes}; }
+
+std::string_view combine_ptx() noexcept {
+    return {reinterpret_cast<const char*>(gpo_combine_ptx), gpo_combine_ptx_bytes};
+}
 
 }  // namespace gpo::driver

@@ -12,5 +12,7 @@ std::string_view builtin_ptx() noexcept;
 std::string_view condition_ptx() noexcept;
 /// push.ptx, likewise: the kernel by which the host pushes tasks into a ring.
 std::string_view push_ptx() noexcept;
+/// combine.ptx, likewise: the kernel by which collectives combine the data of several ranks.
+std::string_view combine_ptx() noexcept;
 
 }  // namespace gpo::driver

@@ -30,6 +30,7 @@ public:
         builtin_image = builtin_ptx();
         condition_image = condition_ptx();
         push_image = push_ptx();
+        combine_image = combine_ptx();
     }
     Compiler& compiler() override { return compiler_; }
     void set_version(int value) {

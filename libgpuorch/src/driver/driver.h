@@ -104,6 +104,8 @@ struct Driver {
     std::string_view condition_image;
     /// The kernel gpo_push (driver/push.cu), likewise.
     std::string_view push_image;
+    /// The kernel gpo_combine (driver/combine.cu), likewise.
+    std::string_view combine_image;
     virtual Compiler& compiler() = 0;
     /// What failed, exactly; nothing while nothing has, and never on a driver that can't tell. Any thread.
     virtual std::optional<Fault> fault() { return std::nullopt; }

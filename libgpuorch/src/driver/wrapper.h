@@ -28,6 +28,7 @@ public:
         builtin_image = wrapped_->builtin_image;
         condition_image = wrapped_->condition_image;
         push_image = wrapped_->push_image;
+        combine_image = wrapped_->combine_image;
         // Entries are replaced only after the originals can be reached.
         inner = wrapped_->table;
         table = wrapped_->table;

@@ -42,6 +42,7 @@ TEST_CASE("nvcc makes the committed PTX again, to the letter") {
     CHECK(text_of(folder.path + "/builtin.ptx") == gpo::driver::builtin_ptx());
     CHECK(text_of(folder.path + "/condition.ptx") == gpo::driver::condition_ptx());
     CHECK(text_of(folder.path + "/push.ptx") == gpo::driver::push_ptx());
+    CHECK((text_of(folder.path + "/combine.ptx") == gpo::driver::combine_ptx()));
 }
 
 TEST_CASE("nvcc's tools make the committed images of other devices again, to the byte") {
@@ -63,7 +64,8 @@ TEST_CASE("ptxas assembles the committed PTX for old and new devices") {
     if (access(kAssembler.c_str(), X_OK) != 0) return gpo::test::skip("no ptxas: .ci/setup nvcc unpacks it");
     Folder folder;
     const std::string ptx = folder.path + "/committed.ptx";
-    for (const std::string_view text : {gpo::driver::builtin_ptx(), gpo::driver::push_ptx()}) {
+    for (const std::string_view text :
+         {gpo::driver::builtin_ptx(), gpo::driver::push_ptx(), gpo::driver::combine_ptx()}) {
         std::ofstream(ptx, std::ios::binary) << text;
         for (const char* architecture : {"sm_75", "sm_80", "sm_90", "sm_100"}) {
             CAPTURE(architecture);

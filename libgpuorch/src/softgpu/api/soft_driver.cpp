@@ -45,6 +45,7 @@ public:
         builtin_image = softgpu::builtin_image();
         condition_image = softgpu::builtin_image();   // it has gpo_decide too
         push_image = softgpu::builtin_image();        // and gpo_push
+        combine_image = softgpu::builtin_image();     // and gpo_combine
         fill_error_entries(table);
         fill_device_entries(table);
         fill_context_entries(table);

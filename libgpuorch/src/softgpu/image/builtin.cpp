@@ -1,42 +1,18 @@
-// The kernels of driver/builtin.cu for the software GPU. Threads are numbered through grids and blocks of any shape,
-// and each thread takes every n-th element, where n is the number of all threads, as on CUDA. No thread waits for
-// another, so a block is a loop.
+// The kernels of driver/builtin.cu, condition.cu and push.cu for the software GPU, and the list of all built-in kernels.
 #include "softgpu/image/builtin.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
+#include "softgpu/image/combine.h"
+#include "softgpu/image/elements.h"
+
 namespace gpo::softgpu {
 
 namespace {
 
 constexpr std::string_view kImage = "GPOBUILTIN";
-
-uint64_t volume(const gpo_soft_dim3& dims) { return uint64_t{dims.x} * dims.y * dims.z; }
-
-template <class T>
-T argument(const gpo_soft_block* block, int i) {
-    T value;
-    std::memcpy(&value, block->args[i], sizeof value);
-    return value;
-}
-
-/// Calls `piece(from, to)` for each run of elements below n that the block's threads take side by side. Between two of
-/// them the core may go to another block.
-template <class Piece>
-void for_elements(gpo_soft_block* block, uint64_t n, Piece piece) {
-    const uint64_t threads = volume(block->block), blocks = volume(block->grid);
-    const uint64_t runs = n / threads + (n % threads != 0);
-    const gpo_soft_dim3 &at = block->block_index, &grid = block->grid;
-    const uint64_t number = at.x + uint64_t{grid.x} * (at.y + uint64_t{grid.y} * at.z);
-    for (uint64_t turn = 0;; ++turn) {
-        const uint64_t run = turn * blocks + number;
-        if (run >= runs) return;
-        piece(run * threads, run * threads + std::min(n - run * threads, threads));
-        if (turn % 1024 == 1023) block->services->yield(block);
-    }
-}
 
 void fill_u32(gpo_soft_block* block) {
     auto* y = argument<uint32_t*>(block, 0);
@@ -209,6 +185,7 @@ void push(gpo_soft_block* block) {
 
 constexpr gpo_soft_parameter kPush[] = {{0, 8},  {8, 8},  {16, 8}, {24, 8}, {32, 4},
                                         {36, 4}, {40, 4}, {48, 8}, {56, 8}};
+constexpr gpo_soft_parameter kCombine[] = {{0, 8}, {8, 128}, {136, 4}, {140, 4}, {144, 4}, {148, 4}, {152, 8}};
 constexpr gpo_soft_parameter kDecide[] = {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 8}, {32, 4}, {36, 4}};
 constexpr gpo_soft_parameter kFill[] = {{0, 8}, {8, 4}, {16, 8}};
 constexpr gpo_soft_parameter kThreeWords[] = {{0, 8}, {8, 8}, {16, 8}};
@@ -230,6 +207,7 @@ constexpr gpo_soft_kernel kKernels[] = {
     kernel("gpo_reduce_add_f32", kThreeWords, reduce_add_f32),
     kernel("gpo_decide", kDecide, decide),
     kernel("gpo_push", kPush, push),
+    kernel("gpo_combine", kCombine, combine),
 };
 
 }  // namespace
