@@ -16,19 +16,30 @@ void Held::conclude(Spent& spent) noexcept {
 
 void Held::reserve_marks() { stream_.marks().reserve(operations_.size() + 1); }
 
-void Held::add(const Operation& operation, bool internal) {
+Held::Spent Held::prepare(const Operation& operation, bool internal) {
     reserve_marks();  // whatever is held may have to be dropped, all at once and without failing: a mark each
-    Spent fresh(1);
-    HeldOperation& held = fresh.front();
-    held.internal = internal;
-    held.operation = operation.held_copy();  // the last that may fail: some have effects once they are held
-    operations_.splice(operations_.end(), fresh);
+    Spent prepared(1);
+    prepared.front().internal = internal;
+    prepared.front().operation = operation.held_copy();  // the last that may fail: some have effects once they are held
+    return prepared;
+}
+
+void Held::add(Spent& prepared) noexcept {
+    HeldOperation& held = prepared.front();
+    operations_.splice(operations_.end(), prepared);
     held.operation->held_behind(stream_.submission().accepted());
     count_.store(operations_.size(), std::memory_order_release);  // before it is counted as accepted: see Stream::query
-    stream_.note(operation);
+    stream_.note(*held.operation);
     held.operation->set_number(stream_.submission().accepted());
     stream_.history().note_held(*held.operation);
-    if (!internal) users_.store(users() + 1, std::memory_order_relaxed);
+    if (!held.internal) users_.store(users() + 1, std::memory_order_relaxed);
+}
+
+void Held::put_first_away(Spent& spent) noexcept {
+    stream_.history().note_issued(*operations_.front().operation);
+    put_away(operations_.begin(), spent);
+    count_.store(operations_.size(), std::memory_order_release);
+    if (operations_.empty()) stream_.traced().end_holding();
 }
 
 void Held::issue_ready(Spent& spent) noexcept {

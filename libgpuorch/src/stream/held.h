@@ -72,7 +72,18 @@ public:
     /// Room in the queue of marks for those that would have to be dropped, and one more. Throws.
     void reserve_marks();
     /// Adds a copy of an operation behind what is held, and gives it its number. Throws, and then has had no effect.
-    void add(const Operation& operation, bool internal);
+    void add(const Operation& operation, bool internal) {
+        Spent prepared = prepare(operation, internal);
+        add(prepared);
+    }
+    /// The same in two steps, of which the second can't fail.
+    Spent prepare(const Operation& operation, bool internal);
+    void add(Spent& prepared) noexcept;
+    /// Of what is held, it is what comes first. With put_first_away it was issued: by a group (stream/group_work.h).
+    bool is_first(const Operation& operation) const noexcept {
+        return !operations_.empty() && operations_.front().operation.get() == &operation;
+    }
+    void put_first_away(Spent& spent) noexcept;
     /// Inside a DriverScope.
     void issue_ready(Spent& spent) noexcept;
     /// Nothing is held but what is withheld.

@@ -11,7 +11,7 @@ Releasing::~Releasing() { --t_releasing; }
 bool Releasing::here() noexcept { return t_releasing != 0; }
 
 void Releasing::wait_for_others(Runtime& runtime) noexcept {
-    if (!here()) runtime.releases().wait_for_all();
+    if (!here() && !ServesDeferred::here()) runtime.releases().wait_for_all();
 }
 
 }  // namespace gpo

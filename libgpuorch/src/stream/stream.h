@@ -135,6 +135,7 @@ public:
     void add_counters(gpo_statistics& statistics) const noexcept;
 
 private:
+    friend class GroupWork;
     friend class Held;
     friend class Learner;
     friend class StreamMarks;

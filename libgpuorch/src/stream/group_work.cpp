@@ -1,0 +1,230 @@
+#include "stream/group_work.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "stream/releasing.h"
+#include "stream/streams.h"
+
+namespace gpo {
+
+// What one stream has of it.
+class GroupWork::StreamPart final : public Operation {
+public:
+    StreamPart(GroupWork& work, size_t place) noexcept
+        : Operation(work.kind_, work.label_), work_(&work), place_(place) {
+        has_consequences();
+    }
+
+    /// Never: whoever finds all parts the first of what is held issues them.
+    bool ready(Stream&) override {
+        if (const ErrorPtr dropped = work_->dropped()) throw NeverPossible(dropped);
+        work_->part_arrived(place_);
+        return false;
+    }
+    void issue(Stream&) override { work_->issue_from(place_ + 1); }
+    std::unique_ptr<Operation> held_copy() const override {
+        auto held = std::make_unique<StreamPart>(*work_, place_);
+        held->keeps_ = Ref<GroupWork>(work_);
+        return held;
+    }
+    void drop(Stream&, const ErrorPtr& error) noexcept override { work_->drop(error); }
+    void afterwards(const ErrorPtr& dropped) noexcept override {
+        if (dropped) work_->flush_all();
+    }
+    Awaits awaits() const override {
+        Awaits out;
+        for (size_t place = 0; place < work_->streams_.size(); ++place)
+            if (!work_->arrived_[place].load(std::memory_order_acquire)) out.streams.push_back(work_->streams_[place].get());
+        if (out.streams.empty()) return out;
+        out.others = false;
+        out.text = text("waits for ", kind(), *label() ? text(" `", label(), "`") : std::string(), ", whose part is");
+        return out;
+    }
+    trace::Work work() const noexcept override { return {trace::Engine::kernel}; }
+
+private:
+    GroupWork* const work_;
+    const size_t place_;              // in its streams
+    Ref<GroupWork> keeps_;            // of a held one
+};
+
+GroupWork::GroupWork(const char* kind, const char* label, std::span<Stream* const> streams)
+    : kind_(kind), label_(label), arrived_(streams.size()) {
+    for (Stream* stream : streams) streams_.emplace_back(stream);
+    std::sort(streams_.begin(), streams_.end(), [](const Ref<Stream>& one, const Ref<Stream>& other) {
+        return std::less<>()(one.get(), other.get());
+    });
+    parts_.resize(streams_.size());
+}
+
+template <class Body>
+void GroupWork::under_all_locks(Body&& body, size_t from) {
+    if (from == streams_.size()) return body();
+    Stream& stream = *streams_[from];
+    const DriverScope scope(stream.context());
+    const Submission::Lock lock(stream.submission());
+    under_all_locks(std::forward<Body>(body), from + 1);
+}
+
+gpo_status GroupWork::submit() {
+    bool held = false, full = false;
+    try {
+        for (const auto& stream : streams_) {
+            stream->refuse_shut_down();
+            stream->refuse_lost();
+        }
+        under_all_locks([&] {
+            if (can_issue()) issue_all();
+            else held = true, full = !hold_all();
+        });
+    } catch (const Failure& failure) {
+        for (const auto& stream : streams_) stream->note_refused(kind_, failure);
+        throw;
+    }
+    if (full) return GPO_WOULD_BLOCK;
+    if (held) flush_all();   // what a stream waits for may have come meanwhile
+    return GPO_SUCCESS;
+}
+
+// Nothing is held on any stream. Refuses what can't be put on them as they are.
+bool GroupWork::can_issue() {
+    bool can = true;
+    size_t captured = 0;
+    for (const auto& stream : streams_) {
+        const DriverScope scope(stream->context());
+        if (const ErrorPtr failed = stream->failure()) throw Failure(failed);
+        can = stream->nothing_held() && can;
+        captured += stream->capturing();
+    }
+    if (captured == 0 || captured == streams_.size()) return can;
+    for (const auto& stream : streams_)
+        if (!stream->capturing())
+            fail(GPO_CAPTURE_REFUSED, kind_, ": ", stream->describe(), " is not being captured, and ", captured,
+                 " of its ", streams_.size(), " streams are: let it wait for an event of one of these first");
+    return can;
+}
+
+void GroupWork::issue_all() {
+    std::vector<std::unique_ptr<StreamPart>> parts;
+    for (size_t place = 0; place < streams_.size(); ++place) {
+        parts.push_back(std::make_unique<StreamPart>(*this, place));
+        parts_[place] = parts.back().get();
+    }
+    issue_from(0);
+    for (size_t place = 0; place < streams_.size(); ++place) streams_[place]->note(*parts_[place]);
+}
+
+// Each stream hands over its part, with what is to be known of it (traces, attribution), around those of the streams
+// behind it; the innermost gives the driver all.
+void GroupWork::issue_from(size_t place) {
+    if (place < streams_.size()) {
+        Stream& stream = *streams_[place];
+        const DriverScope scope(stream.context());
+        Operation& part = *parts_[place];
+        stream.hand_over(part, part.number() ? part.number() : stream.submission().next());
+        return;
+    }
+    try {
+        issue();
+    } catch (const std::exception& error) {
+        if (!begun_) throw;
+        const auto* failure = dynamic_cast<const Failure*>(&error);
+        fail_streams(failure ? failure->error() : bare_error(GPO_OUT_OF_MEMORY));
+        throw;
+    }
+}
+
+// Some of it is on its way: streams that go on would go on with half of it.
+void GroupWork::fail_streams(const ErrorPtr& error) noexcept {
+    for (const auto& stream : streams_) stream->fail(error);
+}
+
+// False if a stream holds as much as it may.
+bool GroupWork::hold_all() {
+    for (const auto& stream : streams_) {
+        stream->refuse_shut_down();   // as in Stream::hold
+        const DriverScope scope(stream->context());
+        stream->refuse_capture(kind_);
+        if (stream->wrapped())
+            fail(GPO_NOT_SUPPORTED, stream->describe(), " is wrapped, and can't be held back on the host, as `", kind_,
+                 "` would have to be");
+        if (stream->held().full()) return false;
+    }
+    std::vector<Held::Spent> prepared;
+    prepared.reserve(streams_.size());
+    for (size_t place = 0; place < streams_.size(); ++place)
+        prepared.push_back(streams_[place]->held().prepare(StreamPart(*this, place), false));
+    for (size_t place = 0; place < streams_.size(); ++place) {
+        Stream& stream = *streams_[place];
+        parts_[place] = static_cast<StreamPart*>(prepared[place].front().operation.get());
+        stream.held().add(prepared[place]);
+        stream.traced().begin_holding(true);
+        stream.runtime().counters.holds.fetch_add(1, std::memory_order_relaxed);
+    }
+    return true;
+}
+
+void GroupWork::part_arrived(size_t place) noexcept {
+    if (arrived_[place].exchange(true, std::memory_order_acq_rel) ||
+        arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 != streams_.size())
+        return;
+    Runtime& runtime = streams_.front()->runtime();
+    releasing_.emplace(runtime.releases());
+    retain();
+    runtime.errands().post(*this);
+}
+
+void GroupWork::drop(const ErrorPtr& error) noexcept {
+    std::lock_guard lock(lock_);
+    if (!dropped_) dropped_ = error;
+}
+
+ErrorPtr GroupWork::dropped() const {
+    std::lock_guard lock(lock_);
+    return dropped_;
+}
+
+void GroupWork::flush_all() noexcept {
+    for (const auto& stream : streams_) stream->held().flush();
+}
+
+bool GroupWork::all_first() const {
+    for (size_t place = 0; place < streams_.size(); ++place)
+        if (streams_[place]->failure() || !streams_[place]->held().is_first(*parts_[place])) return false;
+    return true;
+}
+
+void GroupWork::run() noexcept {
+    const Ref<GroupWork> self = Ref<GroupWork>::adopt(this);
+    Runtime& runtime = streams_.front()->runtime();
+    bool again = false;
+    std::vector<Held::Spent> spent;
+    std::optional<Releasing> releasing;
+    try {
+        spent.resize(streams_.size());
+        under_all_locks([&] {
+            if (dropped() || !all_first()) return;   // one was dropped, and drops the others
+            for (const auto& stream : streams_) again = again || stream->capturing();
+            if (again) return;
+            releasing.emplace(runtime);
+            issue_from(0);
+            for (size_t place = 0; place < streams_.size(); ++place)
+                streams_[place]->held().put_first_away(spent[place]);
+        });
+    } catch (const std::exception& error) {
+        const auto* failure = dynamic_cast<const Failure*>(&error);
+        again = !begun_ && is_passing(error);
+        if (!again) drop(failure ? failure->error() : make_error(GPO_INTERNAL, kind_, ": ", error.what()));
+    }
+    for (Held::Spent& done : spent) Held::conclude(done);
+    if (!again) flush_all();
+    releasing_.reset();
+    if (again) {
+        retain();
+        runtime.errands().post(*this, host::now() + Errands::kTryAgain);
+    }
+}
+
+}  // namespace gpo
